@@ -6,9 +6,9 @@ Both are counted.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import pandas as pd
@@ -231,11 +231,13 @@ def _belief_columns(
     form: dict[str, Any] = {"is_text": log.is_text, "percent": percent, "scale": reading.scale}
     if "p" in stated:
         name = stated["p"]
+        # Answers are read once, however often they were given.
+        read = lru_cache(maxsize=None, typed=True)(partial(belief_cell, **form))
         beliefs = [
             picked_cell(
                 record.get(name),
                 _picked(record, log, name),
-                partial(belief_cell, reason=_cut(record, log, name), **form),
+                partial(read, reason=_cut(record, log, name)),
             )
             for record in log.records
         ]
@@ -255,9 +257,10 @@ def _belief_columns(
     columns["raw_belief"] = _raw(beliefs, columns.get("raw_belief"))
     actions: list[Cell | None] = [None] * len(beliefs)
     if "action" in fields:
+        read_action = _action_reader(log, fields, reading)
         # Rows of the law of iterated expectation, and of further wordings, ask for no action.
         actions = [
-            _read_action(record, log, fields, reading)
+            read_action(record)
             if not given_z and (log.is_text or record.get(fields["action"]) not in _MISSING)
             else None
             for record, given_z in zip(log.records, columns.get("z", actions), strict=True)
@@ -281,7 +284,7 @@ def _action_columns(
     shared: Mapping[str, object],
 ) -> Columns:
     columns = _plain(log, fields, shared)
-    actions = [_read_action(record, log, fields, reading) for record in log.records]
+    actions = list(map(_action_reader(log, fields, reading), log.records))
     columns["action"] = [action.value for action in actions]
     columns["raw_action"] = _raw(actions, columns.get("raw_action"))
     logged = _logged(log, fields)
@@ -314,30 +317,36 @@ def _stacked(parts: Sequence[Columns]) -> Columns:
     }
 
 
-def _read_action(
-    record: Record, log: AnswerLog, fields: Mapping[str, str], reading: Reading
-) -> Cell:
+def _action_reader(
+    log: AnswerLog, fields: Mapping[str, str], reading: Reading
+) -> Callable[[Record], Cell]:
+    """Return what reads the action of a record."""
     name = fields["action"]
-    # The user's word for what was offered comes before the log's.
-    offered = record.get("choices")
-    options = reading.actions or (offered if isinstance(offered, tuple) else ())
-    if log.states_scored and name == log.fields["answer"]:
-        options = ()  # a program took the most probable one: nothing is to be read
-    elif log.is_text and not options:
-        # The answers themselves suggest what to write after --actions.
-        texts = Counter(str(other.get(name)).strip()[:40] for other in log.records)
-        listed = ", ".join(f"{text!r} ({count})" for text, count in texts.most_common(4))
-        raise InputError(
-            f"{log.file}: it does not say which actions were offered. Name them: --actions A,B. "
-            f"The most frequent answers are {listed}."
+    is_scored = log.states_scored and name == log.fields["answer"]
+    by_letter = not reading.actions and log.is_text
+    read = lru_cache(maxsize=None, typed=True)(partial(action_cell, by_letter=by_letter))
+
+    def read_action(record: Record) -> Cell:
+        # The user's word for what was offered comes before the log's.
+        offered = record.get("choices")
+        options = reading.actions or (offered if isinstance(offered, tuple) else ())
+        if is_scored:
+            options = ()  # a program took the most probable one: nothing is to be read
+        elif log.is_text and not options:
+            # The answers themselves suggest what to write after --actions.
+            texts = Counter(str(other.get(name)).strip()[:40] for other in log.records)
+            listed = ", ".join(f"{text!r} ({count})" for text, count in texts.most_common(4))
+            raise InputError(
+                f"{log.file}: it does not say which actions were offered. Name them: "
+                f"--actions A,B. The most frequent answers are {listed}."
+            )
+        return picked_cell(
+            record.get(name),
+            _picked(record, log, name),
+            partial(read, reason=_cut(record, log, name), options=options),
         )
-    read = partial(
-        action_cell,
-        reason=_cut(record, log, name),
-        options=options,
-        by_letter=not reading.actions and log.is_text,
-    )
-    return picked_cell(record.get(name), _picked(record, log, name), read)
+
+    return read_action
 
 
 def _cut(record: Record, log: AnswerLog, name: str) -> str | None:

@@ -76,11 +76,16 @@ class AnswerLog:
     @cached_property
     def field_names(self) -> tuple[str, ...]:
         """Every field that some record has, in order of appearance."""
-        names: dict[str, None] = {}
-        for record in self.records:
-            if not record.keys() <= names.keys():
-                names |= dict.fromkeys(record)
-        return tuple(names)
+        return names_of(self.records)
+
+
+def names_of(records: Iterable[Record]) -> tuple[str, ...]:
+    """Return every field that some record has, in order of appearance."""
+    names: dict[str, None] = {}
+    for record in records:
+        if not record.keys() <= names.keys():
+            names |= dict.fromkeys(record)
+    return tuple(names)
 
 
 @dataclass(frozen=True)
@@ -159,25 +164,41 @@ def read_logs(
 
 def flatten(value: object, name: str) -> dict[str, object]:
     """Turn nested JSON into dotted fields; lists stay JSON text."""
-    return flat({name: value})
+    return flatten_all([{name: value}])[0]
 
 
-def flat(record: Record) -> dict[str, object]:
-    """Return the dotted fields of a record, see `flatten`."""
-    fields: dict[str, object] = {}
-    _put(record, "", fields)
-    return fields
+def flatten_all(records: Iterable[Record]) -> list[dict[str, object]]:
+    """Return the dotted fields of records, see `flatten`; a name is one text for all of them."""
+    names = _Names("")
+    flattened: list[dict[str, object]] = []
+    for record in records:
+        flattened.append({})
+        _put(record, names, flattened[-1])
+    return flattened
 
 
-def _put(parts: Record, prefix: str, fields: dict[str, object]) -> None:
+class _Names(dict[str, tuple[str, "_Names | None"]]):
+    """Key within an object -> dotted name of its field, and the names within that."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+
+    def __missing__(self, key: str) -> tuple[str, "_Names | None"]:
+        name = intern(self.prefix + key)
+        self[key] = name, _Names(f"{name}.") if name.count(".") < _DEEPEST else None
+        return self[key]
+
+
+def _put(parts: Record, names: _Names, fields: dict[str, object]) -> None:
     for key, value in parts.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, dict) and name.count(".") < _DEEPEST:
-            _put(value, f"{name}.", fields)
-            continue
-        # As text, a list can still be shown and mapped, and is never a column by accident.
-        text = _as_json(value) if isinstance(value, _NESTED) else value
-        fields[intern(name)] = text  # one text of a name for all records
+        name, within = names[key]
+        if isinstance(value, _NESTED):
+            if within is not None and isinstance(value, dict):
+                _put(value, within, fields)
+                continue
+            # As text, a list can still be shown and mapped, and is never a column by accident.
+            value = _as_json(value)
+        fields[name] = value
 
 
 def with_fields(log: AnswerLog, names: Iterable[str]) -> AnswerLog:

@@ -12,7 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from coherence.errors import InputError
-from coherence.importing.log_format import AnswerLog, LogFormat, flat
+from coherence.importing.log_format import AnswerLog, LogFormat, flatten_all, names_of
 from coherence.table.csv_files import read_cells
 from coherence.table.exact import EXACT, holds_exact
 from coherence.table.foreign_files import FOREIGN, read_foreign
@@ -67,7 +67,7 @@ def _with_point(cell: str) -> str:
 
 
 def _read_parquet(path: Path) -> Iterator[dict[str, object]]:
-    """Yield the rows of a parquet file; nested columns have dotted names."""
+    """Yield the rows of a parquet file."""
     import pyarrow
     import pyarrow.parquet
 
@@ -76,7 +76,7 @@ def _read_parquet(path: Path) -> Iterator[dict[str, object]]:
         with pyarrow.parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(batch_size=10_000):
                 for row in batch.to_pylist():
-                    yield flat({name: _plain(value) for name, value in row.items()})
+                    yield {name: _plain(value) for name, value in row.items()}
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"{path}: the file cannot be read as parquet ({str(error).splitlines()[0]}). "
@@ -110,15 +110,16 @@ def read_table(path: Path, *, max_bytes: int, text: TextForm = AS_IT_SAYS) -> An
     """Read a table whose columns are mapped by the user, or bear the names of the runs table."""
     suffix = inner_suffix(path)
     if suffix in LINES:
-        records = tuple(flat(row) for _, row in read_objects(path, text=text, max_bytes=max_bytes))
+        rows = read_objects(path, text=text, max_bytes=max_bytes)
+        records = tuple(flatten_all(row for _, row in rows))
     elif suffix == ARRAY:
-        records = tuple(map(flat, read_array(path, text=text)))
+        records = tuple(flatten_all(read_array(path, text=text)))
     elif suffix in FOREIGN:
         records = tuple(_read_foreign(path, text))
     elif suffix in SEPARATORS:
         records = tuple(read_rows(path, text, max_bytes=max_bytes))
     elif suffix in PARQUET:
-        records = tuple(_read_parquet(path))
+        records = tuple(flatten_all(_read_parquet(path)))
     else:
         raise InputError(
             f"{path}: the ending of a table must be .csv, .tsv, .jsonl, .json, .parquet, .xlsx, "
@@ -132,7 +133,7 @@ def read_table(path: Path, *, max_bytes: int, text: TextForm = AS_IT_SAYS) -> An
             {name: None if is_mark(cell) else cell for name, cell in record.items()}
             for record in records
         )
-    names = dict.fromkeys(name for record in records for name in record)
+    names = names_of(records)
     known = {
         name: name for name in names if name in COLUMN_NAMES or name.startswith(FEATURE_PREFIX)
     }

@@ -1,7 +1,8 @@
 """Rows of answers as a runs table: columns in the schema's order, one type per column."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -57,31 +58,46 @@ def typed_table(answers: Columns, positive: str | None) -> pd.DataFrame:
 def _typed(
     column: str, values: list[object], positive: str | None, states: Sequence[str]
 ) -> pd.Series:
-    values = [None if value == "" else value for value in values]
+    if "" in values:
+        values = [None if value == "" else value for value in values]
     # With a belief per state the labels themselves are needed.
     if column == "theta" and not states:
         return pd.Series(_as_zero_or_one(values, positive), dtype="Int64")
     if column in (*NUMBER_COLUMNS, "p", *states):
         return pd.Series(values, dtype="float64")
-    is_feature, missing = column.startswith(FEATURE_PREFIX), [value is None for value in values]
+    is_feature = column.startswith(FEATURE_PREFIX)
     if is_feature or column in ("rep", "seed", "context"):
         # "007" and "7" are two ids and one number.
-        whole = [_whole(value, as_text=column != "context") for value in values]
-        if [number is None for number in whole] == missing:
+        whole = _all_read(values, partial(_whole, as_text=column != "context"))
+        if whole is not None:
             return pd.Series(whole, dtype="Int64")
     if is_feature:
-        numbers = [as_number(value) for value in values]
-        if [number is None for number in numbers] == missing:
+        numbers = _all_read(values, as_number)
+        if numbers is not None:
             return pd.Series(numbers, dtype="float64")
-    return pd.Series(
-        [None if value is None else _writable(str(value)) for value in values], dtype="string"
-    )
+    texts = [None if value is None else str(value) for value in values]
+    # Few texts stand in many cells.
+    written = {text: text and _writable(text) for text in dict.fromkeys(texts)}
+    return pd.Series([written[text] for text in texts], dtype="string")
+
+
+def _all_read(
+    values: list[object], read: Callable[[object], float | None]
+) -> list[float | None] | None:
+    """Return what is read of cells, missing ones as None; None where one cannot be read."""
+    numbers: list[float | None] = []
+    for value in values:
+        number = None if value is None else read(value)
+        if number is None and value is not None:
+            return None
+        numbers.append(number)
+    return numbers
 
 
 def _whole(value: object, *, as_text: bool) -> int | None:
     """Return a whole number that a column of 64-bit integers can hold."""
     if isinstance(value, int) and not isinstance(value, bool):
-        return value if abs(value) < 2**63 else None
+        return value if -(2**63) < value < 2**63 else None
     if as_text and isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,18}", value):
         return int(value)
     return None
@@ -104,9 +120,8 @@ def _as_zero_or_one(labels: Sequence[object], positive: str | None) -> list[int 
                 f"positive must be a state that occurs; received {positive!r}. "
                 f"{closest(positive, seen)}"
             )
-        return [
-            None if label is None else int(folded(label) == folded(positive)) for label in labels
-        ]
+        codes = {label: int(folded(label) == folded(positive)) for label in seen}
+        return [None if label is None else codes[str(label)] for label in labels]
     unknown = [label for label in seen if folded(label) not in KNOWN_LABELS]
     if unknown:
         listed = ", ".join([*(repr(label[:40]) for label in seen[:6]), *["..."] * (len(seen) > 6)])
@@ -114,7 +129,8 @@ def _as_zero_or_one(labels: Sequence[object], positive: str | None) -> list[int 
             f"theta has the labels {listed}, and nothing says whose probability p is. "
             "Name that label (--positive LABEL), or map another field to theta."
         )
-    return [None if label is None else KNOWN_LABELS[folded(label)] for label in labels]
+    codes = {label: KNOWN_LABELS[folded(label)] for label in seen}
+    return [None if label is None else codes[str(label)] for label in labels]
 
 
 def with_empty_actions(runs: pd.DataFrame, told: Sequence[bool]) -> pd.DataFrame:

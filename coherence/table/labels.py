@@ -139,7 +139,10 @@ def without_blank_labels(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
         cells = runs[column.name]
         if not (pd.api.types.is_object_dtype(cells) or pd.api.types.is_string_dtype(cells)):
             continue
-        blank = cells.map(lambda cell: isinstance(cell, str) and not cell.strip()).astype(bool)
+        if isinstance(cells.dtype, pd.StringDtype):  # few texts stand in many cells
+            blank = cells.isin([text for text in cells.dropna().unique() if not text.strip()])
+        else:
+            blank = cells.map(lambda cell: isinstance(cell, str) and not cell.strip()).astype(bool)
         if n_blank := int(blank.sum()):
             changed[column.name] = cells.mask(blank, None)
             hold = counted(n_blank, "cell holds", "cells hold")

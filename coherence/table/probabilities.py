@@ -83,6 +83,8 @@ class Written:
         nowhere = pd.Series(False, index=column.index)
         if pd.api.types.is_bool_dtype(column):  # refused by validation
             return cls(column, nowhere, nowhere, "", "")
+        if column.dtype == object and pd.api.types.infer_dtype(column, skipna=False) == "floating":
+            column = column.astype(np.float64)
         if pd.api.types.is_numeric_dtype(column):
             return cls(column, nowhere, column.notna(), "", "")
         texts = [_WRITTEN.fullmatch(cell) if isinstance(cell, str) else None for cell in column]
