@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from elicitation.asking.store import AnswerStore
+    from elicitation.batteries.revealed.questions import SamplingOptions
     from elicitation.batteries.revealed.scenarios.setting import Setting
-    from elicitation.batteries.revealed.served import SamplingOptions
     from elicitation.commands.battery import Asked
     from elicitation.models.hosted.model import HostedModel
+    from elicitation.models.local.causal import CausalModel
 
 _WRITTEN = (
     r"(table|summary|scores|beliefs|influence|orders|stated|stated_errors|misses|bets)\.csv"
@@ -201,8 +202,10 @@ def _planned(options: RevealOptions, name: str, place: str) -> PlannedAnswers:
     from coherence.errors import InputError
     from elicitation.batteries.revealed.questions import (
         belief_questions,
+        letter_draws,
         stated_questions,
         wager_questions,
+        worded,
     )
 
     settings = _settings(options)
@@ -217,8 +220,6 @@ def _planned(options: RevealOptions, name: str, place: str) -> PlannedAnswers:
         asked = [*texts, *(each.read for each in with_options)]
         plain = {each.text for each in texts}
         return planned_answers(options, place, asked, plain=plain, continuing=True)
-    from elicitation.batteries.revealed.served import letter_draws, worded
-
     drawn = letter_draws(stated + bets, _sampling(options))
     words = belief_questions(worded(settings))
     try:
@@ -241,84 +242,75 @@ def _states(options: RevealOptions, source: str) -> bool:
 
 
 def _sampling(options: RevealOptions) -> "SamplingOptions":
-    from elicitation.batteries.revealed.served import ROOM, SamplingOptions
+    from elicitation.batteries.revealed.questions import SamplingOptions
 
-    room = ROOM if options.max_new_tokens is None else options.max_new_tokens
-    return SamplingOptions(options.reps, options.seed, room, options.keep_going)
+    room = {} if options.max_new_tokens is None else {"max_new_tokens": options.max_new_tokens}
+    return SamplingOptions(options.reps, options.seed, **room, keep_going=options.keep_going)
 
 
 def _ask(options: RevealOptions, models: "Asked", store: "AnswerStore") -> Asking:
     """Ask every model in turn; one is in memory at a time."""
     from elicitation.batteries.revealed.questions import (
+        ask_bets,
         ask_wagers,
         reveal,
         state,
         tabulate_bets,
         wagered,
+        worded,
     )
     from elicitation.batteries.revealed.reading import in_chat
     from elicitation.batteries.revealed.runs import tabulate_wagers
 
     settings, battery = _settings(options), Asking()
     for source, place in models.items():
-        if not isinstance(place, str):
-            _ask_hosted(options, place, settings, store, battery)
-            continue
         # Texts are continued, not answered: without a chat template, whether there is one or not.
-        model = load_causal(options, place, continuing=True)
-        asked = None if options.only_revealed else in_chat(model)
-        with answer_progress(f"{source}, beliefs") as progress:
-            battery.beliefs.append(reveal(model, settings, store, source=source, progress=progress))
-        if asked is not None:
-            if _states(options, source):
-                with answer_progress(f"{source}, stated answers") as progress:
-                    battery.stated.append(
-                        state(asked, settings, store, source=source, progress=progress)
-                    )
-            # Only rolls and flips have events to bet on.
-            if wagered(settings):
-                with answer_progress(f"{source}, bets") as progress:
-                    beliefs, bets = ask_wagers(model, asked, settings, store, progress=progress)
-                battery.bets.append(tabulate_bets(settings, bets, source=source))
-                battery.runs.append(
-                    tabulate_wagers(
-                        settings, beliefs, bets, model=source, reps=options.reps, seed=options.seed
+        revealing: CausalModel | HostedModel | None
+        acting: CausalModel | HostedModel
+        if isinstance(place, str):
+            acting = revealing = load_causal(options, place, continuing=True)
+            texts, sampling = settings, None
+            if not options.only_revealed:
+                acting = in_chat(acting)
+        else:
+            # First what may end in an error: nothing is asked before all is known.
+            acting, source = place, place.name
+            revealing, texts = _continuing(options, source, settings), worded(settings)
+            sampling = _sampling(options)
+        if revealing is not None:
+            with answer_progress(f"{source}, beliefs") as progress:
+                battery.beliefs.append(
+                    reveal(revealing, texts, store, source=source, progress=progress)
+                )
+        if not options.only_revealed and _states(options, source):
+            with answer_progress(f"{source}, stated answers") as progress:
+                battery.stated.append(
+                    state(
+                        acting, settings, store, sampling=sampling, source=source, progress=progress
                     )
                 )
-        del asked, model  # before the next one is loaded
+        # Only rolls and flips have events to bet on.
+        if not options.only_revealed and wagered(settings):
+            with answer_progress(f"{source}, bets") as progress:
+                if revealing is None or sampling is not None:
+                    bets = ask_bets(acting, settings, store, sampling=sampling, progress=progress)
+                else:
+                    beliefs, bets = ask_wagers(
+                        revealing, acting, settings, store, progress=progress
+                    )
+                    battery.runs.append(
+                        tabulate_wagers(
+                            settings,
+                            beliefs,
+                            bets,
+                            model=source,
+                            reps=options.reps,
+                            seed=options.seed,
+                        )
+                    )
+            battery.bets.append(tabulate_bets(settings, bets, source=source))
+        del acting, revealing  # before the next one is loaded
     return battery
-
-
-def _ask_hosted(
-    options: RevealOptions,
-    model: "HostedModel",
-    settings: "list[Setting]",
-    store: "AnswerStore",
-    battery: Asking,
-) -> None:
-    """Put to a hosted model what it can answer, and say before what it cannot."""
-    from elicitation.batteries.revealed.questions import reveal, tabulate_bets, wagered
-    from elicitation.batteries.revealed.served import bet_in_words, state_in_words, worded
-
-    name = model.name
-    # First what may end in an error: nothing is asked before all is known.
-    revealing = _continuing(options, name, settings)
-    if revealing is not None:
-        with answer_progress(f"{name}, beliefs") as progress:
-            battery.beliefs.append(
-                reveal(revealing, worded(settings), store, source=name, progress=progress)
-            )
-    if options.only_revealed:
-        return
-    sampling = _sampling(options)
-    with answer_progress(f"{name}, stated answers") as progress:
-        battery.stated.append(
-            state_in_words(model, settings, store, sampling, source=name, progress=progress)
-        )
-    if wagered(settings):
-        with answer_progress(f"{name}, bets") as progress:
-            bets = bet_in_words(model, settings, store, sampling, progress=progress)
-        battery.bets.append(tabulate_bets(settings, bets, source=name))
 
 
 def _continuing(
@@ -326,7 +318,7 @@ def _continuing(
 ) -> "HostedModel | None":
     """Return the model as it continues texts, or None where that tells nothing; say why not."""
     from coherence.errors import InputError
-    from elicitation.batteries.revealed.served import worded
+    from elicitation.batteries.revealed.questions import worded
     from elicitation.models.hosted.replies import NOT_OFFERED, HostedError
 
     n_worded = len(worded(settings))

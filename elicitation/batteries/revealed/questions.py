@@ -1,10 +1,14 @@
-"""The questions of the battery, put to a model that gives probabilities, and laid out as tables.
+"""The questions of the battery, put to a model, and laid out as tables.
 
 Three kinds of them. Beliefs are unfinished texts: how they go on, with one row per outcome. Stated
 answers are the probability of one outcome, asked for with four options, every option in every place
 equally often, so that a liking for a letter averages out. Bets at even odds on events of dice and
-coins have their options in both orders. For others to ask, all of them are a table: a question is
-identified by `question`, or by `setting` and `wording`.
+coins have their options in both orders. For others to ask, all of them
+are a table: a question is identified by `question`, or by `setting` and `wording`.
+
+A server answers in words; how often it chooses a letter is counted over draws. Of unfinished texts
+it lists the likeliest next tokens at best. That tells words apart, but not the number 1 from 10 or
+1.5, whose tokens may begin alike: only beliefs over words are read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,12 +18,12 @@ from fractions import Fraction
 import pandas as pd
 
 from coherence.decoding.decode import decode_choice
-from elicitation.asking.ask import Progress
+from elicitation.asking.ask import Progress, ask
 from elicitation.asking.store import AnswerStore
 from elicitation.batteries.revealed.reading import Masses, read_masses
 from elicitation.batteries.revealed.scenarios.grid import decompositions, in_between
 from elicitation.batteries.revealed.scenarios.setting import REFERENCE, Setting
-from elicitation.models.base import Model
+from elicitation.models.base import Answer, Model
 from elicitation.questions.question import Question
 from elicitation.spelling.forms import AnswerForm, Mark
 
@@ -248,19 +252,89 @@ def reveal(
     return tabulate_beliefs(beliefs, source=model.name if source is None else source)
 
 
+def worded(settings: Sequence[Setting]) -> list[Setting]:
+    """Return the settings whose outcomes are words, which first tokens tell apart."""
+    return [setting for setting in settings if setting.scenario == "preference"]
+
+
+@dataclass(frozen=True)
+class SamplingOptions:
+    """How answers in words are drawn."""
+
+    reps: int  # draws of every question
+    seed: int
+    max_new_tokens: int = 64  # a letter, and the words of its option
+    keep_going: bool = False  # whether to ask on where none of the first answers can be read
+
+
 def state(
     model: Model,
     settings: Sequence[Setting],
     store: AnswerStore,
     *,
+    sampling: SamplingOptions | None = None,
     source: str | None = None,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Read the stated answers of a model, with the truth at each of four places in turn."""
+    """Ask for the stated answers of a model, with the truth at each of four places in turn.
+
+    They are read off its probabilities or, with `sampling`, drawn.
+    """
     questions = [question for setting in settings for question in stated_questions(setting)]
-    masses, _ = read_masses(model, [each.read for each in questions], store, progress=progress)
-    stated = list(zip(questions, masses, strict=True))
+    letters = _letters(model, questions, store, sampling, progress)
+    stated = [(question, masses) for question, masses, _ in letters]
     return tabulate_stated(stated, source=model.name if source is None else source)
+
+
+def letter_draws(questions: Sequence[BatteryQuestion], sampling: SamplingOptions) -> list[Question]:
+    """Return all answers to be had; by draws first: a session cut short has some to each."""
+    return [
+        Question.of(
+            question.text,
+            number,
+            base_seed=sampling.seed,
+            temperature=1.0,
+            max_new_tokens=sampling.max_new_tokens,
+            max_lines=None,
+            spec_json=question.read.spec_json,
+        )
+        for number in range(sampling.reps)
+        for question in questions
+    ]
+
+
+def _letters(
+    model: Model,
+    questions: Sequence[BatteryQuestion],
+    store: AnswerStore,
+    sampling: SamplingOptions | None,
+    progress: Progress | None,
+) -> list[tuple[BatteryQuestion, Masses, list[str | None]]]:
+    """Return the masses of the letters of every question, and the letters that were drawn.
+
+    Drawn ones are None where they cannot be read; a mass is then a share of all draws.
+    """
+    if sampling is None:
+        read, _ = read_masses(model, [each.read for each in questions], store, progress=progress)
+        return [(question, masses, []) for question, masses in zip(questions, read, strict=True)]
+    planned = letter_draws(questions, sampling)
+    repeated = list(questions) * sampling.reps
+    asked_by = dict(zip(planned, repeated, strict=True))
+
+    def readable(draw: Question, answer: Answer) -> bool:
+        return asked_by[draw].letter_of(answer.text, answer.finish_reason) is not None
+
+    watch = None if sampling.keep_going else readable
+    answers, _ = ask(model, planned, store, readable=watch, progress=progress)
+    drawn = [
+        question.letter_of(answer.text, answer.finish_reason)
+        for question, answer in zip(repeated, answers, strict=True)
+    ]
+    letters = [drawn[start :: len(questions)] for start in range(len(questions))]
+    return [
+        (question, {letter: of.count(letter) / len(of) for letter in question.outcomes}, of)
+        for question, of in zip(questions, letters, strict=True)
+    ]
 
 
 Beliefs = dict[tuple[str, str], Masses]
@@ -289,26 +363,42 @@ def ask_wagers(
 ) -> tuple[Beliefs, dict[str, Bet]]:
     """Ask for bets on events, and for all beliefs that bear on them."""
     plain, offers = wager_questions(settings)
-    texts, asked = [each.read for each in plain], [each.read for each in offers]
+    texts = [each.read for each in plain]
     # One count for both models. Equal questions are asked once, and counted once.
     n_texts = len({each.text for each in texts})
-    total = n_texts + len(dict.fromkeys(asked))
+    total = n_texts + len({each.read for each in offers})
 
     def after(n_before: int) -> Progress | None:
         return None if progress is None else lambda n_done, _: progress(n_before + n_done, total)
 
     masses, _ = read_masses(revealing, texts, store, progress=after(0))
-    taken, _ = read_masses(acting, asked, store, progress=after(n_texts))
-    answers: dict[str, list[tuple[BatteryQuestion, Masses]]] = {}
-    for question, letters in zip(offers, taken, strict=True):
-        answers.setdefault(question.setting.name, []).append((question, letters))
-    return (
-        {
-            (question.setting.name, question.wording): row
-            for question, row in zip(plain, masses, strict=True)
-        },
-        {name: bet_of_masses(orders) for name, orders in answers.items()},
-    )
+    beliefs = {
+        (question.setting.name, question.wording): row
+        for question, row in zip(plain, masses, strict=True)
+    }
+    return beliefs, ask_bets(acting, settings, store, progress=after(n_texts))
+
+
+def ask_bets(
+    model: Model,
+    settings: Sequence[Setting],
+    store: AnswerStore,
+    *,
+    sampling: SamplingOptions | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Bet]:
+    """Ask for bets on events, read off a model's probabilities or, with `sampling`, drawn."""
+    offers = [question for setting in wagered(settings) for question in even_bet_questions(setting)]
+    orders: dict[str, list[tuple[BatteryQuestion, Masses, list[str | None]]]] = {}
+    for answered in _letters(model, offers, store, sampling, progress):
+        orders.setdefault(answered[0].setting.name, []).append(answered)
+    return {
+        name: bet_of_masses(
+            [(question, masses) for question, masses, _ in answers],
+            [letters for *_, letters in answers],
+        )
+        for name, answers in orders.items()
+    }
 
 
 def bet_of_masses(

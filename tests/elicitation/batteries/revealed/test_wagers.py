@@ -23,6 +23,8 @@ from elicitation.batteries.revealed.questions import (
     NO,
     YES,
     Bet,
+    SamplingOptions,
+    ask_bets,
     ask_wagers,
     bet_of_masses,
     distractors,
@@ -33,17 +35,12 @@ from elicitation.batteries.revealed.questions import (
     state,
     stated_questions,
     tabulate_bets,
+    worded,
 )
 from elicitation.batteries.revealed.runs import tabulate_wagers
 from elicitation.batteries.revealed.scenarios import choice, dice
 from elicitation.batteries.revealed.scenarios.grid import select
 from elicitation.batteries.revealed.scenarios.setting import REFERENCE
-from elicitation.batteries.revealed.served import (
-    SamplingOptions,
-    bet_in_words,
-    state_in_words,
-    worded,
-)
 from elicitation.batteries.revealed.simulated import BELIEVERS, simulate_beliefs
 from elicitation.models.labels import bound_labels
 
@@ -279,8 +276,8 @@ def yes_of(request):
 def test_bets_are_counted_over_draws_in_both_orders(coins):
     model = Talker(yes_of)
     with AnswerStore(":memory:") as store:
-        bets = bet_in_words(model, coins, store, SamplingOptions(3, 1))
-        again = bet_in_words(model, coins, store, SamplingOptions(3, 1))
+        bets = ask_bets(model, coins, store, sampling=SamplingOptions(3, 1))
+        again = ask_bets(model, coins, store, sampling=SamplingOptions(3, 1))
     assert again == bets
     assert {request.temperature for request in model.asked} == {1.0}
     for bet in bets.values():
@@ -288,7 +285,7 @@ def test_bets_are_counted_over_draws_in_both_orders(coins):
         assert bet.drawn == ("yes",) * 6
     # Who always says A likes a letter and no bet: half of each.
     with AnswerStore(":memory:") as store:
-        bets = bet_in_words(Talker(lambda _: "A"), coins, store, SamplingOptions(3, 1))
+        bets = ask_bets(Talker(lambda _: "A"), coins, store, sampling=SamplingOptions(3, 1))
     assert {bet.share for bet in bets.values()} == {0.5}
 
 
@@ -298,7 +295,7 @@ def test_what_is_not_read_is_missing_from_the_mass(coins):
 
     with AnswerStore(":memory:") as store:
         model = Talker(mumble)
-        stated = state_in_words(model, coins, store, SamplingOptions(20, 1), source="m")
+        stated = state(model, coins, store, sampling=SamplingOptions(20, 1), source="m")
     mass = stated.groupby(["setting", "rotation"])["mass"].sum()
     said = sum(request.seed % 2 for request in model.asked) / len(model.asked)
     assert mass.mean() == pytest.approx(said)
@@ -312,7 +309,7 @@ def test_a_cut_answer_is_no_choice(coins):
             return [Answer("A", finish_reason="length") for _ in requests]
 
     with AnswerStore(":memory:") as store:
-        bets = bet_in_words(Cut(None), coins, store, SamplingOptions(2, 1))
+        bets = ask_bets(Cut(None), coins, store, sampling=SamplingOptions(2, 1))
     assert {bet.share for bet in bets.values()} == {None}
 
 
