@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elicitation.commands.dry_run import PlannedAnswers, planned_answers
-from elicitation.commands.model_options import connect_to, is_hosted, load_local, name_in_store
+from elicitation.commands.model_options import connect_to, is_hosted, load_local
 from elicitation.options import PROMPTS, AskOptions
 
 if TYPE_CHECKING:
@@ -105,15 +105,6 @@ def plan_of(options: AskOptions, source: Source, design: "Design") -> "Plan":
     if source.subject is None:
         return plan_own_questions(source.cases, design, task=Path(str(options.questions)).stem)
     return plan_task(source.subject, source.cases, design)
-
-
-def named_model(options: AskOptions) -> str:
-    """Return the name that the model would have in the store, without loading it."""
-    return (
-        str(options.agent)
-        if options.agent is not None
-        else name_in_store(options, str(options.model))
-    )
 
 
 def planned_session(options: AskOptions, source: Source, plan: "Plan") -> PlannedAnswers:

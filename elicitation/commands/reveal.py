@@ -250,6 +250,19 @@ def _sampling(options: RevealOptions) -> "SamplingOptions":
 
 def _ask(options: RevealOptions, models: "Asked", store: "AnswerStore") -> Asking:
     """Ask every model in turn; one is in memory at a time."""
+    battery = Asking()
+    for source, place in models.items():
+        _ask_model(options, source, place, store, battery)
+    return battery
+
+
+def _ask_model(
+    options: RevealOptions,
+    source: str,
+    place: "str | HostedModel",
+    store: "AnswerStore",
+    battery: Asking,
+) -> None:
     from elicitation.batteries.revealed.questions import (
         ask_bets,
         ask_wagers,
@@ -262,55 +275,48 @@ def _ask(options: RevealOptions, models: "Asked", store: "AnswerStore") -> Askin
     from elicitation.batteries.revealed.reading import in_chat
     from elicitation.batteries.revealed.runs import tabulate_wagers
 
-    settings, battery = _settings(options), Asking()
-    for source, place in models.items():
-        # Texts are continued, not answered: without a chat template, whether there is one or not.
-        revealing: CausalModel | HostedModel | None
-        acting: CausalModel | HostedModel
-        if isinstance(place, str):
-            acting = revealing = load_causal(options, place, continuing=True)
-            texts, sampling = settings, None
-            if not options.only_revealed:
-                acting = in_chat(acting)
-        else:
-            # First what may end in an error: nothing is asked before all is known.
-            acting, source = place, place.name
-            revealing, texts = _continuing(options, source, settings), worded(settings)
-            sampling = _sampling(options)
-        if revealing is not None:
-            with answer_progress(f"{source}, beliefs") as progress:
-                battery.beliefs.append(
-                    reveal(revealing, texts, store, source=source, progress=progress)
-                )
-        if not options.only_revealed and _states(options, source):
-            with answer_progress(f"{source}, stated answers") as progress:
-                battery.stated.append(
-                    state(
-                        acting, settings, store, sampling=sampling, source=source, progress=progress
+    settings = _settings(options)
+    # Texts are continued, not answered: without a chat template, whether there is one or not.
+    revealing: CausalModel | HostedModel | None
+    acting: CausalModel | HostedModel
+    if isinstance(place, str):
+        acting = revealing = load_causal(options, place, continuing=True)
+        texts, sampling = settings, None
+        if not options.only_revealed:
+            acting = in_chat(acting)
+    else:
+        # First what may end in an error: nothing is asked before all is known.
+        acting, source = place, place.name
+        revealing, texts = _continuing(options, source, settings), worded(settings)
+        sampling = _sampling(options)
+    if revealing is not None:
+        with answer_progress(f"{source}, beliefs") as progress:
+            battery.beliefs.append(
+                reveal(revealing, texts, store, source=source, progress=progress)
+            )
+    if not options.only_revealed and _states(options, source):
+        with answer_progress(f"{source}, stated answers") as progress:
+            battery.stated.append(
+                state(acting, settings, store, sampling=sampling, source=source, progress=progress)
+            )
+    # Only rolls and flips have events to bet on.
+    if not options.only_revealed and wagered(settings):
+        with answer_progress(f"{source}, bets") as progress:
+            if revealing is None or sampling is not None:
+                bets = ask_bets(acting, settings, store, sampling=sampling, progress=progress)
+            else:
+                beliefs, bets = ask_wagers(revealing, acting, settings, store, progress=progress)
+                battery.runs.append(
+                    tabulate_wagers(
+                        settings,
+                        beliefs,
+                        bets,
+                        model=source,
+                        reps=options.reps,
+                        seed=options.seed,
                     )
                 )
-        # Only rolls and flips have events to bet on.
-        if not options.only_revealed and wagered(settings):
-            with answer_progress(f"{source}, bets") as progress:
-                if revealing is None or sampling is not None:
-                    bets = ask_bets(acting, settings, store, sampling=sampling, progress=progress)
-                else:
-                    beliefs, bets = ask_wagers(
-                        revealing, acting, settings, store, progress=progress
-                    )
-                    battery.runs.append(
-                        tabulate_wagers(
-                            settings,
-                            beliefs,
-                            bets,
-                            model=source,
-                            reps=options.reps,
-                            seed=options.seed,
-                        )
-                    )
-            battery.bets.append(tabulate_bets(settings, bets, source=source))
-        del acting, revealing  # before the next one is loaded
-    return battery
+        battery.bets.append(tabulate_bets(settings, bets, source=source))
 
 
 def _continuing(

@@ -83,19 +83,6 @@ def spelling_graph(spellings: Sequence[Spelling], vocabulary: Vocabulary) -> Spe
     return SpellingGraph(states, steps, deciding, kind_of)
 
 
-def count_cuts(text: bytes, vocabulary: Vocabulary) -> int:
-    """Return the number of ways to cut a text into tokens of a vocabulary."""
-    # By the last token: the text before it has been cut already.
-    ways = [1] + [0] * len(text)
-    for end in range(1, len(text) + 1):
-        ways[end] = sum(
-            ways[start] * len(vocabulary.ids(text[start:end]))
-            for start in range(end)
-            if ways[start]
-        )
-    return ways[-1]
-
-
 def _deciding(
     missing: bytes, tail: bytes, spelling: Spelling, vocabulary: Vocabulary
 ) -> list[Range]:
