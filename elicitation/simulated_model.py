@@ -179,17 +179,7 @@ class AgentModel:
         ).hexdigest()
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
-        """Answer every request; a character is a token.
-
-        Parameters
-        ----------
-        requests : sequence of Request
-            Independent of each other.
-
-        Returns
-        -------
-        list of Answer
-            One per request, in the order of the requests.
+        """Answer every request, as `Model`; a character is a token.
 
         Raises
         ------
@@ -209,18 +199,9 @@ class AgentModel:
     def distributions(
         self, questions: Sequence[tuple[str, AnswerForm]]
     ) -> Iterator[tuple[int, Distribution]]:
-        """Return the agent's own probabilities of its answers.
+        """Return the agent's own probabilities of its answers, as `DistributionModel`.
 
-        Parameters
-        ----------
-        questions : sequence of tuple of str and AnswerForm
-            Questions that the agent knows, and the form of their answers; labels are No and Yes.
-
-        Yields
-        ------
-        tuple of int and Distribution
-            Position of the question, and its distribution; nothing has probability where the agent
-            would answer in no form.
+        Labels are No and Yes; nothing has probability where the agent would answer in no form.
 
         Raises
         ------

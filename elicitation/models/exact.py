@@ -92,18 +92,7 @@ class ReadsForms:
     def distributions(
         self: ScoringModel, questions: Sequence[tuple[str, AnswerForm]]
     ) -> Iterator[tuple[int, Distribution]]:
-        """Return the distribution over the answers in a form after each text.
-
-        Parameters
-        ----------
-        questions : sequence of tuple of str and AnswerForm
-            Texts, and the form of the answers to each.
-
-        Yields
-        ------
-        tuple of int and Distribution
-            Position of the text, and its distribution.
-        """
+        """Return the distribution over the answers in a form after each text."""
         yield from enumerate(_read(self, questions))
 
 

@@ -106,23 +106,7 @@ class HostedModel:
         self.fingerprint = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
-        """Answer every request; `stream_answers` hands the same answers out as they come.
-
-        Parameters
-        ----------
-        requests : sequence of Request
-            Independent of each other.
-
-        Returns
-        -------
-        list of Answer
-            One per request, in the order of the requests; without log-probabilities.
-
-        Raises
-        ------
-        CoherenceError
-            A request is refused, or the model answers no more.
-        """
+        """Answer every request, as `stream_answers`, in their order; without log-probabilities."""
         answers = dict(self.stream_answers(requests))
         return [answers[i] for i in range(len(requests))]
 
@@ -215,15 +199,7 @@ class HostedModel:
     ) -> Generator[tuple[int, LabelBounds], None, None]:
         """Bound the probabilities of labels as an answer's first token, at temperature 1.
 
-        Parameters
-        ----------
-        questions : sequence of tuple of str and AnswerForm
-            Texts, each with its labels: two or more words, none of which begins another.
-
-        Yields
-        ------
-        tuple of int and LabelBounds
-            Position of the text, and the bounds on its labels, each once, as lists of tokens come.
+        Labels are two or more words, none of which begins another; else as `DistributionModel`.
 
         Raises
         ------

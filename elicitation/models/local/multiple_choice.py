@@ -135,23 +135,7 @@ class MultipleChoiceModel:
         self.longest = longest_input(network, tokenizer)
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
-        """Refuse: such a model writes no text.
-
-        Parameters
-        ----------
-        requests : sequence of Request
-            Not looked at.
-
-        Returns
-        -------
-        list of Answer
-            Never.
-
-        Raises
-        ------
-        InputError
-            Always.
-        """
+        """Raise: such a model writes no text."""
         require_requests(requests)
         raise InputError(
             f"model {self.name} weighs given options and cannot write an answer to "
@@ -208,23 +192,7 @@ class MultipleChoiceModel:
     def distributions(
         self, questions: Sequence[tuple[str, AnswerForm]]
     ) -> Iterator[tuple[int, Distribution]]:
-        """Return the probabilities of labels; they sum to 1, because nothing else can be chosen.
-
-        Parameters
-        ----------
-        questions : sequence of tuple of str and AnswerForm
-            Texts, each with two or more labels.
-
-        Yields
-        ------
-        tuple of int and Distribution
-            Position of the text, and its distribution.
-
-        Raises
-        ------
-        InputError
-            See `option_probabilities`.
-        """
+        """Return the probabilities of labels, as `option_probabilities`, which sum to 1."""
         texts, labels = [text for text, _ in questions], [form.labels for _, form in questions]
         for position, shares in enumerate(self.option_probabilities(texts, labels)):
             named = dict(zip(labels[position], shares.tolist(), strict=True))
