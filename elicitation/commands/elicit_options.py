@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elicitation.commands.dry_run import PlannedAnswers, planned_answers
-from elicitation.commands.model_options import connect_to, is_hosted, load_local
+from elicitation.commands.model_options import connect_to, is_hosted, load_local, name_in_store
 from elicitation.options import PROMPTS, AskOptions
 
 if TYPE_CHECKING:
@@ -107,13 +107,21 @@ def plan_of(options: AskOptions, source: Source, design: "Design") -> "Plan":
     return plan_task(source.subject, source.cases, design)
 
 
+def named_model(options: AskOptions) -> str:
+    """Return the name that the model would have in the store, without loading it."""
+    return (
+        str(options.agent)
+        if options.agent is not None
+        else name_in_store(options, str(options.model))
+    )
+
+
 def planned_session(options: AskOptions, source: Source, plan: "Plan") -> PlannedAnswers:
     """Return what the model would be asked."""
     if options.agent is not None:  # it is its own cases, and made in an instant
         made = partial(load_model, options, source)
-        return PlannedAnswers(
-            (options.agent,), plan.questions, kept_as=lambda: {made().fingerprint}
-        )
+        names = (named_model(options),)
+        return PlannedAnswers(names, plan.questions, kept_as=lambda: {made().fingerprint})
     return planned_answers(options, str(options.model), plan.questions)
 
 
