@@ -134,10 +134,10 @@ def sequential_test(
     could trade actions, so that the product x of their differences in the share of an action and in
     state is as often -x. Bets 1 + tanh(stake x / rms), with the root mean square of the products so
     far, are multiplied over pairs, and averaged over actions and stakes of .3 and .6 for and
-    against: two-sided, with no direction to be learned. By Ville's inequality it ever reaches 20
-    in at most .05 of true nulls. There is none where fewer than a quarter of the cases have a
-    partner, or reports of a case differ; nor an interval: it would take an effect that is the same
-    at every belief.
+    against: two-sided, with no direction to be learned, and blind for an effect that turns within
+    the range of beliefs. By Ville's inequality it ever reaches 20 in at most .05 of true nulls.
+    There is none where fewer than a quarter of the cases have a partner, or reports of a case
+    differ; nor an interval: it would take an effect that is the same at every belief.
 
     References
     ----------
