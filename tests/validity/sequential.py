@@ -1,6 +1,6 @@
 """Simulate looking as cases come in: five looks, evidence at will, a fixed test looked at often.
 
-    PYTHONPATH=. python tests/validity/sequential.py --tables 200 --seed 1
+    PYTHONPATH=. python tests/validity/sequential.py --tables 100 --seed 1
 
 writes ``tests/validity/sequential.csv``: a line per agent, with the share of tables of 300 cases in
 which each plan ever stopped (five looks at .05; evidence of 20) and the median case at which it did
@@ -178,7 +178,7 @@ def median(stops: np.ndarray) -> float:
 def main() -> None:
     """Simulate, print and store."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tables", type=int, default=200)
+    parser.add_argument("--tables", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--results", type=Path, default=RESULTS)
     args = parser.parse_args()
