@@ -37,6 +37,8 @@ from .checks.matching import matching_estimates as matching_estimates
 from .checks.monotone import monotone_choice_test as monotone_choice_test
 from .checks.movement import belief_movement_test as belief_movement_test
 from .checks.predictive import predictive_gain_test as predictive_gain_test
+from .checks.probe import Probe as Probe
+from .checks.probe import probe_estimates as probe_estimates
 from .checks.rational import rational_agent_test as rational_agent_test
 from .checks.scores import calibration_test as calibration_test
 from .checks.sequential import sequential_test as sequential_test

@@ -56,6 +56,10 @@ _COMMANDS = {
         "elicitation.commands.power",
         "how many contexts and repetitions does a study need, and what do they cost?",
     ),
+    "probe": (
+        "elicitation.commands.probe",
+        "can the exact posterior be read off hidden states better than off the evidence itself?",
+    ),
     "reveal": (
         "elicitation.commands.reveal",
         "beliefs revealed by unfinished texts about dice and coins, beside stated answers and bets",
@@ -78,7 +82,7 @@ highest package that it needs."""
 _MINUS = re.compile(r"-[0-9.]")  # no option begins so
 _GROUPS = {
     "a table of answers": ("analyze", "compare", "power", "simulate", "import", "schema"),
-    "asking models": ("elicit", "study", "models", "networks", "organisms"),
+    "asking models": ("elicit", "probe", "study", "models", "networks", "organisms"),
     "batteries of questions": ("mix", "bets", "reveal"),
 }
 COMMANDS = {name: summary for name, (_, summary) in _COMMANDS.items()}
