@@ -37,7 +37,7 @@ from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import Clusters, groups_of_contexts
 from coherence.table.schema import ACTION_PREFIX
 
-RIDGE = 1e-6  # of a logit whose choices are told apart without error
+RIDGE = 1e-9  # of a logit whose choices are told apart without error
 MOST_DELETED = 300  # clusters that the jackknife deletes one by one; beyond that, in groups
 
 

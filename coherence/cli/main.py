@@ -17,6 +17,10 @@ _COMMANDS = {
         "coherence.cli.analyze",
         "test a runs table: could the stated beliefs be the beliefs acted on?",
     ),
+    "beliefs": (
+        "elicitation.commands.beliefs",
+        "what does a model say, act on and represent of the same cases? Ask all three",
+    ),
     "bets": (
         "elicitation.commands.bets",
         "does a model think in bets? Ask it or score its answers, train it on bets, "
@@ -82,7 +86,7 @@ highest package that it needs."""
 _MINUS = re.compile(r"-[0-9.]")  # no option begins so
 _GROUPS = {
     "a table of answers": ("analyze", "compare", "power", "simulate", "import", "schema"),
-    "asking models": ("elicit", "probe", "study", "models", "networks", "organisms"),
+    "asking models": ("elicit", "beliefs", "probe", "study", "models", "networks", "organisms"),
     "batteries of questions": ("mix", "bets", "reveal"),
 }
 COMMANDS = {name: summary for name, (_, summary) in _COMMANDS.items()}

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     if options.status is not None:
         _print_status(options.status)
         return 0
-    _check(options)
+    check(options)
     return _ask(options)
 
 
@@ -149,7 +149,7 @@ def _say_if_few(n_contexts: int) -> None:
         )
 
 
-def _check(options: AskOptions) -> None:
+def check(options: AskOptions) -> None:
     """Raise for what can be known before anything is loaded, rather than after hours of asking."""
     from coherence.errors import InputError
 

@@ -55,27 +55,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, probe, print, write."""
-    from coherence.analysis.evaluation import EvaluationRows
-    from coherence.checks.probe import probe_estimates
-    from coherence.errors import InputError
     from coherence.report.layout import render_parts
     from coherence.table.writing import write_runs
-    from elicitation.answers.hidden import ENDING, load_states
+    from elicitation.answers.hidden import ENDING
 
     require_seed(args)
     path = Path(args.hidden or f"{args.runs}{ENDING}")
-    runs, model = _evaluation(args.runs)
+    found, parsed = probe_of(args.runs, path, args.seed)
+    print(render_parts([*_shown(found)]))
+    if args.out is not None and found.gains:
+        write_runs(_with_probed(parsed, found), args.out)
+        print(f"{args.out}: {counted(len(parsed), 'row')}, p is the probed belief", file=sys.stderr)
+    elif args.out is not None:
+        print(f"coherence probe: {args.out} was not written: no probed belief", file=sys.stderr)
+    return 0
+
+
+def probe_of(table: str, path: Path, seed: int) -> "tuple[Probe, pd.DataFrame]":
+    """Probe the hidden states of a runs table; return also its parsed rows."""
+    from coherence.analysis.evaluation import EvaluationRows
+    from coherence.checks.probe import probe_estimates
+    from coherence.errors import InputError
+    from elicitation.answers.hidden import load_states
+
+    runs, model = _evaluation(table)
     states = load_states(path)
     if "asked" not in runs.names or states.model != model:
         lacks = "column 'asked'" if "asked" not in runs.names else f"answers of {states.model}"
         raise InputError(
-            f"{args.runs} has no {lacks}, by which {path} is known to be of it. {AS_WRITTEN}"
+            f"{table} has no {lacks}, by which {path} is known to be of it. {AS_WRITTEN}"
         )
     rows = EvaluationRows(runs, reference=states.prompt)
     parsed = rows.parsed
     if parsed.empty or not rows.in_two_states:
         lacks = "parsed beliefs" if parsed.empty else "beliefs in one of two states"
-        raise InputError(f"{args.runs} has no {lacks} to hold a probe against. Ask again.")
+        raise InputError(f"{table} has no {lacks} to hold a probe against. Ask again.")
     exact = rows.runs.known("p_true")[parsed.index].all()
     found = probe_estimates(
         states.of(list(parsed["context"]), list(parsed["asked"]), path),
@@ -89,15 +103,9 @@ def run(args: argparse.Namespace) -> int:
         group=parsed.get("group"),
         positive=rows.positive,
         computed=rows.runs.computed,
-        rng=args.seed,
+        rng=seed,
     )
-    print(render_parts([*_shown(found)]))
-    if args.out is not None and found.gains:
-        write_runs(_with_probed(parsed, found), args.out)
-        print(f"{args.out}: {counted(len(parsed), 'row')}, p is the probed belief", file=sys.stderr)
-    elif args.out is not None:
-        print(f"coherence probe: {args.out} was not written: no probed belief", file=sys.stderr)
-    return 0
+    return found, parsed
 
 
 def _evaluation(path: str) -> "tuple[Runs, str]":
