@@ -57,6 +57,7 @@ A size, no significance: exact answers have no sampling error, and any swing wou
 LEAST_F = 10.0
 """First-stage F of the repetitions from which weights are told apart (Staiger and Stock 1997)."""
 NOTHING = 1e-6  # variance of beliefs about a line in the posterior: a spread of .001
+WIDEST = 1.0  # length of the interval of a share; a longer one tells none and all of it not apart
 GRID = np.linspace(0.0, 1.0, 201)  # at which the belief of a case is sought
 LOGIT = "logit of choices, reports calibrated by repetitions; jackknife of {clusters}, t"
 NULLS = {
@@ -501,10 +502,17 @@ def _share(blank: CheckResult, answers: _Answers, fit: _Fit, deleted: Jackknife)
             f"to {deleted.estimate[1 + columns]:.2f} [{together.low:.2f}, {together.high:.2f}]"
         )
         return replace(blank, details=details, settings=settings, reason=reason)
+    share = deleted.interval(len(deleted.estimate) - 1)
+    if share.high - share.low > WIDEST:
+        reason = (
+            "stated beliefs differ too little from a line in the posterior for weights to be told "
+            f"apart: the share would lie anywhere from {share.low:.2f} to {share.high:.2f}"
+        )
+        return replace(blank, details=details, settings=settings, reason=reason)
     return replace(
         blank,
         statistic=float(deleted.estimate[-1]),
-        interval=deleted.interval(len(deleted.estimate) - 1),
+        interval=share,
         details=details,
         settings=settings,
     )

@@ -89,7 +89,7 @@ def _acted_on(found: dict[str, CheckResult]) -> dict[str, Any]:
     cases = difference.details
     if cases["exact"].isna().any():
         return {**_distance(None, "the exact posterior is not known"), "beyond": beyond}
-    squares = ((cases["acted_on"] - cases["exact"]) ** 2).to_numpy(dtype=np.float64)
+    squares = (cases["acted_on"] - cases["exact"]).astype(float) ** 2
     clusters = Clusters("context", np.arange(len(cases)))
     root = mean_result(difference, squares, clusters, "distance", root=True)
     return {**_distance(root, ""), "beyond": beyond}
