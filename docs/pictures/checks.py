@@ -5,6 +5,8 @@
 Agents are simulated, numbers and figures are those of the package itself; seeds are fixed.
 """
 
+import io
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -69,7 +71,14 @@ def write(name: str, *panels: Panel, height: float = 2.9, lift: float = 6.0) -> 
         ):
             draw(ax)
             ax.set_title(title, fontsize=9.5, loc="left", pad=lift)
-        figure.savefig(FOLDER / f"{name}.svg", metadata={"Date": None})
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    (FOLDER / f"{name}.svg").write_text(shortened(buffer.getvalue()), encoding="utf-8")
+
+
+def shortened(svg: str) -> str:
+    """Return a picture with coordinates of two decimals and no indents."""
+    return re.sub(r"\n +", "\n", re.sub(r"(?<=[ \"])(-?\d+\.\d\d)\d+", r"\1", svg))
 
 
 def p_value(result: coherence.CheckResult) -> str:
