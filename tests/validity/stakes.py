@@ -7,7 +7,7 @@ that pass the gate; of those, how often the intervals of slope and intercept hol
 logit in 200,000 cases with the mean of very many reports as the belief, and that of the slope
 excludes 1; of all, how often the intervals of both regrets (of one report: its bound) and of the
 difference between acting and passing hold the true ones. 60 cases, five levels, one answer each,
-orders balanced. Table t of line l draws from the seed [seed, l, t]. One core needs about eight
+orders balanced. Table t of line l draws from the seed [seed, l, t]. One core needs about ten
 minutes for 400 tables.
 """
 
