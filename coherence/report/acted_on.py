@@ -38,7 +38,7 @@ def _share(share: CheckResult) -> str:
     """Return the weight of the exact posterior in what is acted on, or why it is not identified."""
     if math.isnan(share.statistic):
         return f"the weight of the exact posterior in it is not identified: {clean(share.reason)}"
-    return f"the exact posterior has {percent(share)} of the weight in it, what is said the rest"
+    return f"the exact posterior has {percent(share)} of the weight in it, beside what is said"
 
 
 def percent(result: CheckResult) -> str:
