@@ -321,6 +321,8 @@ class EvaluationRows:
 
     def action(self, rows: pd.DataFrame) -> pd.Series | pd.DataFrame:
         """Return the chosen action of each row, or the probabilities of all, labels as names."""
+        if not self.policies and "action" not in rows:  # probabilities, of which none was parsed
+            return pd.Series(None, index=rows.index, dtype=object)
         if not self.policies:
             return rows["action"].astype(str).where(rows["action"].notna())
         return rows[self.policies].astype(np.float64).rename(columns=self.runs.action_names)

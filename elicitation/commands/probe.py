@@ -4,6 +4,7 @@ import argparse
 import re
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -124,15 +125,17 @@ def _evaluation(path: str) -> "tuple[Runs, str]":
 
 
 def _evidence(rows: "EvaluationRows") -> "pd.DataFrame":
-    """Return the evidence columns; without any, the words of the questions."""
+    """Return the evidence columns; without any, words and neighbouring words of the questions."""
     import pandas as pd
 
     parsed, names = rows.parsed, rows.runs.features
     if names and parsed[names].notna().any(axis=None):
         return parsed[names]
-    words = [{*re.findall(r"\w+", str(text).lower())} for text in parsed["asked"]]
-    seen = sorted(set.union(*words))
-    return pd.DataFrame({each: [int(each in of) for of in words] for each in seen}, parsed.index)
+    words = [re.findall(r"\w+", str(text).lower()) for text in parsed["asked"]]
+    told = [{*each, *pairwise(each)} for each in words]
+    seen = [[int(each in of) for of in told] for each in sorted(set.union(*told), key=str)]
+    # Words of one phrase say one thing.
+    return pd.DataFrame(dict(enumerate(dict.fromkeys(map(tuple, seen)))), parsed.index)
 
 
 def _with_probed(parsed: "pd.DataFrame", found: "Probe") -> "pd.DataFrame":

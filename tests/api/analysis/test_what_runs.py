@@ -175,6 +175,15 @@ def test_seven_actions_are_tested_by_pairs_only(runs):
     assert any("7 actions are more than 6" in note.text for note in report.evaluations[0].notes)
 
 
+def test_probabilities_of_actions_of_which_none_was_parsed_leave_the_beliefs():
+    runs = simulate("leaky", n_contexts=40, n_reps=1, policies=True, rng=1)
+    actions = [name for name in runs if name.startswith("action_")]
+    unread = runs.assign(status="unparsed", **dict.fromkeys(actions, np.nan))
+    checks = {result.check for result in analyze(unread, rng=1).results.itertuples()}
+    assert "calibration" in {name.partition(":")[0] for name in checks}
+    assert "sufficiency" not in checks
+
+
 def test_prompts_alone_are_compared(runs):
     plain = runs.loc[runs["z_state"].isna(), ["context", "rep", "prompt", "p"]]
     names = set(analyze(plain, rng=1).results["check"])

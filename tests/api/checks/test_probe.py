@@ -134,7 +134,7 @@ def test_realised_states_are_read_where_the_posterior_is_not_known(cases):
         (lambda hidden: {"exact": np.full(N, 0.3)}, "the same in all cases"),
         (lambda hidden: {"exact": None}, "realised state must be known"),
         (lambda hidden: {"context": np.arange(N) // 3}, "at least 30 cases"),
-        (lambda hidden: {"group": np.arange(N) // 20}, "too few to be the units"),
+        (lambda hidden: {"group": np.arange(N) // 20}, "3 groups are too few"),
     ],
 )
 def test_what_cannot_be_probed_is_refused(cases, change, named):

@@ -96,6 +96,16 @@ def test_a_posterior_that_states_hold_becomes_a_table(elicited, run, tmp_path):
     run(f"analyze {probed}")
 
 
+def test_words_of_the_questions_stand_for_columns_of_evidence(elicited, run, tmp_path):
+    out, _ = elicited
+    runs = read_runs(out)
+    bare = runs.drop(columns=[name for name in runs if name.startswith("x_")])
+    write_runs(bare, tmp_path / "bare.parquet")
+    said = run(f"probe {tmp_path / 'bare.parquet'} --hidden {hidden_of(out)}").out
+    (line,) = [line for line in said.splitlines() if line.startswith("evidence alone")]
+    assert float(line.split()[2]) > 0.5
+
+
 def without_asked(runs):
     return runs.drop(columns="asked")
 
