@@ -75,7 +75,7 @@ def test_probabilities_of_actions_leave_beliefs_alone_to_twins():
     plan, notes = plan_twins(unit, [], LIGHT)
     assert set(plan.checks) == {
         *("prompt_consistency", "iterated_expectation", "calibration", "scores"),
-        *("matching", "stakes"),
+        *("matching", "stakes", "belief_movement"),
     }
     assert notes[0].text.startswith("actions are probabilities")
     assert "cmi" in notes[0].checks
