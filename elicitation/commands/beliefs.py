@@ -142,8 +142,8 @@ def _as_asked(options: BeliefsOptions, folder: Path) -> AskOptions:
 
 def _ask(options: AskOptions, folder: Path) -> int:
     from coherence.analysis.analyze import analyze
-    from coherence.report.layout import render_parts
     from coherence.analysis.three_beliefs import three_beliefs
+    from coherence.report.layout import render_parts
     from coherence.table.writing import write_runs
     from elicitation.asking.session import run_plan
 
@@ -211,8 +211,8 @@ def _said(evaluation: "EvaluationReport") -> list[str]:
 
 def _write(evaluation: "EvaluationReport", probe: "Probe | str", folder: Path) -> None:
     """Write the page and its numbers in place of those of an earlier call."""
-    from coherence.report.pages import environment
     from coherence.analysis.three_beliefs import beliefs_figures, three_beliefs
+    from coherence.report.pages import environment
 
     heading, *sentences = _said(evaluation)
     table = three_beliefs(evaluation, probe)
