@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from coherence.cli.folders import in_place, new_files, no_empty_folders, prepare_folder
 from coherence.cli.progress import answer_progress
+from coherence.table.printable import counted
 from elicitation.commands import elicit
 from elicitation.commands.dry_run import print_planned
 from elicitation.commands.elicit_options import (
@@ -157,7 +158,7 @@ def _ask(options: AskOptions, folder: Path) -> int:
     model = load_model(options, source)
     kept = answer_store(Path(options.store), resume=options.resume)
     with kept as store, answer_progress() as progress:
-        runs, _ = run_plan(
+        runs, tally = run_plan(
             model,
             plan,
             store,
@@ -166,6 +167,7 @@ def _ask(options: AskOptions, folder: Path) -> int:
             progress=progress,
         )
     write_runs(runs, folder / RUNS)
+    elicit.print_tally(f"{options.out}: {counted(len(runs), 'row')}", tally, local=False, first="")
     probe = _probe(model, plan, folder, options.seed)
     (evaluation,) = analyze(runs, checks=list(CHECKS), rng=options.seed).evaluations
     print(render_parts([*_said(evaluation), three_beliefs(evaluation, probe)]))

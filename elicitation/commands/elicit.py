@@ -95,7 +95,7 @@ def _ask(options: AskOptions) -> int:
         and options.answers not in ("exact", "forced")
     )
     facts = getattr(model, "facts", None)
-    _print_tally(
+    print_tally(
         f"{options.out}: {counted(len(runs), 'row')}",
         tally,
         local=local,
@@ -225,7 +225,7 @@ def _earlier_rows(path: str) -> int:
     return 0
 
 
-def _print_tally(opening: str, tally: "Tally", *, local: bool, first: str) -> None:
+def print_tally(opening: str, tally: "Tally", *, local: bool, first: str) -> None:
     share = tally.readable / tally.total
     repaired = f", {tally.repaired} of them repaired" if tally.repaired else ""
     # What a count of readable answers leaves out: thinking, and answers that were cut.

@@ -26,6 +26,9 @@ def test_who_acts_on_more_than_it_says_is_nearer_to_the_truth_in_what_it_acts_on
     assert told["represented"]["distance"] is None
     assert "local models alone" in told["represented"]["note"]
     assert "represented" in done.out
+    assert " 0 reused" in done.err
+    again, _ = beliefs("--agent leaky --contexts 30")
+    assert " 0 answers asked" in again.err
     page = (tmp_path / "out" / "beliefs.html").read_text("utf-8")
     assert page.count("<svg") == 2
     runs = read_runs(tmp_path / "out" / "runs.parquet")
