@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 FEW_CASES = 40
 RUNS, PAGE, RESULTS, STORE = "runs.parquet", "beliefs.html", "beliefs.json", "answers.sqlite"
+_OURS = r"beliefs\.(html|json)|runs\.parquet(\.hidden\.safetensors)?"
 CHECKS = ("sufficiency", "matching", "calibration")
 
 
@@ -166,12 +167,15 @@ def _ask(options: AskOptions, folder: Path) -> int:
             keep_going=options.keep_going,
             progress=progress,
         )
-    write_runs(runs, folder / RUNS)
     elicit.print_tally(f"{options.out}: {counted(len(runs), 'row')}", tally, local=False, first="")
-    probe = _probe(model, plan, folder, options.seed)
     (evaluation,) = analyze(runs, checks=list(CHECKS), rng=options.seed).evaluations
-    print(render_parts([*_said(evaluation), three_beliefs(evaluation, probe)]))
-    _write(evaluation, probe, folder)
+    where = f"{folder}{in_place(folder, _OURS)}"
+    with new_files(folder, _OURS) as new:
+        write_runs(runs, new / RUNS)
+        probe = _probe(model, plan, new, options.seed)
+        print(render_parts([*_said(evaluation), three_beliefs(evaluation, probe)]))
+        _write(evaluation, probe, new)
+    print(f"wrote {PAGE}, {RESULTS} and {RUNS} to {where}", file=sys.stderr)
     return 0
 
 
@@ -212,7 +216,7 @@ def _said(evaluation: "EvaluationReport") -> list[str]:
 
 
 def _write(evaluation: "EvaluationReport", probe: "Probe | str", folder: Path) -> None:
-    """Write the page and its numbers in place of those of an earlier call."""
+    """Write the page and its numbers."""
     from coherence.analysis.three_beliefs import beliefs_figures, three_beliefs
     from coherence.report.pages import environment
 
@@ -235,13 +239,9 @@ def _write(evaluation: "EvaluationReport", probe: "Probe | str", folder: Path) -
         }
         for belief, distance, beyond in table.rows
     ]
-    ours = r"beliefs\.(html|json)"
-    where = f"{folder}{in_place(folder, ours)}"
-    with new_files(folder, ours) as new:
-        (new / PAGE).write_text(page, encoding="utf-8")
-        text = json.dumps({"evaluation": heading, "beliefs": numbers}, indent=1)
-        (new / RESULTS).write_text(f"{text}\n", encoding="utf-8")
-    print(f"wrote {PAGE}, {RESULTS} and {RUNS} to {where}", file=sys.stderr)
+    (folder / PAGE).write_text(page, encoding="utf-8")
+    text = json.dumps({"evaluation": heading, "beliefs": numbers}, indent=1)
+    (folder / RESULTS).write_text(f"{text}\n", encoding="utf-8")
 
 
 _BEHIND = {"": "", "low": "_low", "high": "_high"}

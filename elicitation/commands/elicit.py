@@ -226,6 +226,7 @@ def _earlier_rows(path: str) -> int:
 
 
 def print_tally(opening: str, tally: "Tally", *, local: bool, first: str) -> None:
+    """Print how many answers were asked and parsed, and warn where that is few."""
     share = tally.readable / tally.total
     repaired = f", {tally.repaired} of them repaired" if tally.repaired else ""
     # What a count of readable answers leaves out: thinking, and answers that were cut.
