@@ -83,10 +83,13 @@ def _left_out(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[N
             "the checks of belief against action leave them out.",
         )
     if len(used) < len(asked):
+        # Beliefs in some rows and choices in others, as of questions with a level.
+        apart = used.empty and bool(where) and not evaluation.parsed.empty
+        hint = " If choices are between the event and stated chances, name these: --level COLUMN."
         yield Note(
             Code.LEFT_OUT,
             f"{len(asked) - len(used)} of {counted(len(asked), 'row lacks', 'rows lack')} a "
-            f"parsed {lack} and were left out{where}.",
+            f"parsed {lack} and were left out{where}.{hint * apart}",
         )
     states_known = evaluation.runs.known("theta")[evaluation.action_requested.index].any()
     if states_known and 0 < len(evaluation.complete_cases) < len(evaluation.with_action):

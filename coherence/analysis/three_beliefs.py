@@ -36,8 +36,8 @@ _COLUMNS = (
 )
 CAPTION = (
     "Distance: root-mean-square over cases, in hundredths of probability, with 95% intervals. That "
-    "of the belief acted on holds the error of reading it off the choices of a case; the one "
-    "represented is predicted for each case from the others."
+    "of the belief acted on includes the error of estimating it from the choices of a case; the "
+    "one represented is predicted for each case from the others."
 )
 
 
@@ -126,7 +126,10 @@ def beliefs_figures(evaluation: EvaluationReport) -> Iterator[Figure]:
         height = matching_plot.height_for(cases)
         yield Figure("cases", matching_plot.CASES, caption, draw, height)
         draw = partial(matching_plot.draw_acted_on, cases, noun=noun)
-        caption = "A point a case. On the dashed line what is said is acted on."
+        caption = (
+            "A point a case, with the middle 95% of what its choices leave. On the dashed line "
+            "what is said is acted on."
+        )
         yield Figure("acted-on", matching_plot.AGAINST_STATED, caption, draw, 4.2)
     elif (swing := found.get(SWING)) is not None and not swing.details.empty:
         draw = partial(matching_plot.draw_chances, swing.details)

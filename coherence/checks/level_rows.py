@@ -68,6 +68,7 @@ class LevelRows:
     used: Codes  # rows of the table that entered, choices and reports
     of_row: Codes  # context of each of these
     n_dropped: int
+    never_chosen: str  # which option is never chosen where other labels are, and these; or nothing
 
     def clusters(self, group: ArrayLike | None) -> Clusters:
         """Return what is resampled: groups where they are given, otherwise cases."""
@@ -101,7 +102,7 @@ def level_rows(
     require_inside(levels, "level", 0.0, 1.0, strict=True)
     codes, cases = as_contexts(context, len(stated))
     asked = ~np.isnan(levels)
-    side = _sides(action, asked, options)
+    side, never_chosen = _sides(action, asked, options)
     first = signs(order, "order", options, asked)
     answered = asked & ~np.isnan(side)
     reported = ~asked & ~np.isnan(stated)
@@ -129,6 +130,7 @@ def level_rows(
         used=used,
         of_row=of_row,
         n_dropped=len(stated) - len(used),
+        never_chosen=never_chosen,
     )
 
 
@@ -169,8 +171,11 @@ def require_inside(
         )
 
 
-def _sides(action: ArrayLike, asked: Any, options: tuple[str, str]) -> Floats:
-    """Return the share of the first option in each question; NaN where neither was chosen."""
+def _sides(action: ArrayLike, asked: Any, options: tuple[str, str]) -> tuple[Floats, str]:
+    """Return the share of the first option in each question, NaN where neither was chosen.
+
+    With it which of the two is never chosen although other labels are: it may have another name.
+    """
     actions: Actions = as_actions(_asked_alone(action, asked), int(asked.sum()))
     labels = [str(label).removeprefix(ACTION_PREFIX) for label in actions.labels]
     require(
@@ -185,7 +190,15 @@ def _sides(action: ArrayLike, asked: Any, options: tuple[str, str]) -> Floats:
     total = first + second
     side = np.full(len(asked), np.nan)
     side[asked] = np.divide(first, total, out=np.full(len(total), np.nan), where=total > 0)
-    return side
+    others = [label for label in labels if label not in (*options, "")]
+    absent = [name for name, share in zip(options, (first, second), strict=True) if not share.any()]
+    if not absent or not others:
+        return side, ""
+    listed = ", ".join(map(repr, others[:4]))
+    return side, (
+        f"action is never {absent[0]!r} in rows with a level, and {listed} counts as a refusal: "
+        f"rename what means {absent[0]!r}, and leave refusals empty"
+    )
 
 
 def _asked_alone(action: Any, asked: Any) -> Any:

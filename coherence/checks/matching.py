@@ -331,7 +331,7 @@ def _estimates(answers: _Answers, clusters: Clusters) -> list[CheckResult]:
         _swing(blank["swing"], answers, clusters),
         order_effect(blank["order"], answers.context, answers.first, answers.chose, clusters),
     )
-    why = few_contexts(n) or clusters.too_few or swing.reason
+    why = answers.table.never_chosen or few_contexts(n) or clusters.too_few or swing.reason
     if not why and (swing.interval is None or swing.interval.low <= LEAST_SWING):
         why = _unanswered(swing, order)
     swing = replace(swing, reason=why, settings={**swing.settings, "answered": not why})

@@ -220,7 +220,7 @@ def _estimates(
         )
         for name, null in NULLS.items()
     }
-    if why := few_contexts(n) or clusters.too_few:
+    if why := rows.never_chosen or few_contexts(n) or clusters.too_few:
         return [replace(result, reason=why) for result in blank.values()]
     swing = _swing(blank["swing"], rows, clusters)
     return [

@@ -43,6 +43,9 @@ HOLDS = {
     "prompt": "wordings of the belief question",
     "task": "tasks",
     "model-column": "models",
+    "level": "stated chances, in rows of matching and stakes questions",
+    "frame": "what the prize of these is on: event or complement; or stakes",
+    "order": "the option that these name first",
 }
 
 

@@ -22,7 +22,7 @@ from coherence.result import CheckResult
 from coherence.table.audit import STATED
 from coherence.table.printable import clean
 
-CASES = "Three beliefs of each case"
+CASES = "Beliefs case by case"
 AGAINST_STATED = "Belief acted on and stated belief"
 CHANCES = "Choice of the lottery by its stated chance"
 MOST_CASES = 40  # evenly spaced beyond, in the order of the figure

@@ -39,7 +39,7 @@ KINDS = {
         "model would say given the form",
     ),
     "stated:exact": (
-        "exact stated belief",
+        "computed stated belief",
         "stated, the mean of the distribution over all answers that have the form",
     ),
     "token": ("next-token belief", "the probability of the next token"),

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.table.notes import Code, Note
+from coherence.table.reserved import no_chances
 from coherence.table.runs import Runs
 from coherence.table.schema import AS_IN_RUNS, PROBABILITIES, Naming, is_state
 
@@ -131,12 +132,13 @@ def read_probabilities(
     """
     runs = Runs(table)
     known = [name for name in PROBABILITIES if name in table.columns]
+    known += ["level"] if _has_chances(runs, named) else []
     written = {name: Written.of(table[name]) for name in (*known, *runs.states, *runs.policies)}
     stated = stated_columns(runs)
     errors, notes, read = [], [], {}
     for names in _groups(written):
         columns = [written[name] for name in names]
-        quoted, said = _quoted(names, named), percent and names[0] in stated
+        quoted = _quoted(names, named)
         commas = [column.first_comma for column in columns if column.first_comma]
         if commas and decimal != ",":
             errors.append(
@@ -145,6 +147,9 @@ def read_probabilities(
             )
         tallies = {name: written[name].tally for name in names}
         bare = sum(tallies.values(), Tally())
+        # Chances may be probabilities where beliefs are percentages.
+        may_be = names[0] in stated or (names[0] == "level" and bare.largest > 1)
+        said = percent and may_be
         signs = [column.first_signed for column in columns if column.first_signed]
         if signs and bare.n and (not percent or (said and bare.at_most_1)):
             errors.append(_mixed_signs(quoted, signs[0], bare))
@@ -153,7 +158,7 @@ def read_probabilities(
             value = Written.of(pd.Series(signs[:1])).cells[0] / 100
             text = f"{quoted} has percent signs and was read as percentages: {signs[0]}"
             notes.append(Note(Code.PERCENT, f"{text} as {value:g}."))
-        elif not percent and (title := _says_percent(names, titles, bare)) and names[0] in stated:
+        elif not percent and (title := _says_percent(names, titles, bare)) and may_be:
             said = True
             text = f"{quoted} was read as percentages, as its heading {title!r} says:"
             example = f"{bare.largest:g} as {bare.largest / 100:g}"
@@ -178,6 +183,13 @@ def _says_percent(names: Sequence[str], titles: Mapping[str, str], tally: Tally)
         return ""
     said = (titles.get(name, "") for name in names)
     return next((title for title in said if _PERCENT_TITLE.search(title)), "")
+
+
+def _has_chances(runs: Runs, named: Naming) -> bool:
+    """Tell whether the column `level` is ours, or said to be."""
+    if "level" not in runs.names:
+        return False
+    return "level" in named.columns or not no_chances(runs, runs.table["level"])
 
 
 def stated_columns(runs: Runs) -> list[str]:

@@ -125,7 +125,7 @@ def _one_row_each(_: Runs, cells: "pd.Series[Any]") -> str:
     return "every row has a value of its own, and a task has many rows"
 
 
-def _no_chances(runs: Runs, cells: "pd.Series[Any]") -> str:
+def no_chances(runs: Runs, cells: "pd.Series[Any]") -> str:
     """Tell whether no row with a level has an option of the questions that have one."""
     leveled = runs.table[cells.notna()]
     columns = {f"{ACTION_PREFIX}{option}" for option in LEVEL_OPTIONS} & set(runs.names)
@@ -146,7 +146,7 @@ _READINGS: dict[str, Callable[[Runs, "pd.Series[Any]"], str]] = {
     "person": _judged_alone,
     "prompt": _question_texts,
     "task": _one_row_each,
-    "level": _no_chances,
+    "level": no_chances,
 }
 """Column -> why its values cannot be ours; "" where they can."""
 _EVEN_IF_MAPPED = ("prompt",)  # as variants, all rows but those of one would be set aside

@@ -185,6 +185,9 @@ OPTIONS = {
     "prompt": "prompt",
     "task": "task",
     "model-column": "model",
+    "level": "level",
+    "frame": "frame",
+    "order": "order",
 }
 """Option that names a column on the command line -> column; ``columns=`` in Python takes both."""
 LEVEL_COLUMNS = ("level", "frame", "order")

@@ -29,6 +29,7 @@ from coherence.table.schema import (
     FEATURE_PREFIX,
     FRAMES,
     KEY,
+    OPTIONS,
     PARSED,
     PROBABILITIES,
     PROBABILITY_TOLERANCE,
@@ -201,6 +202,9 @@ def _marked(cells: pd.Series) -> str:
     return f" If {mark!r} stands for it: {typed} (missing=[{mark!r}])." if typed else ""
 
 
+_PERCENT = "Divide percentages by 100. --percent (percent=True) reads them as they are."
+
+
 def _remedy_outside(numbers: np.ndarray, *, stated: bool) -> str:
     """Say what to do about numbers that should be probabilities, of which some lie outside.
 
@@ -227,7 +231,7 @@ def _remedy_outside(numbers: np.ndarray, *, stated: bool) -> str:
         return "Correct them, or leave the cells empty."
     if Tally.of(numbers).mostly_below_1:
         return "Most values are probabilities; correct the others, a percentage by dividing it."
-    return "Divide percentages by 100. --percent (percent=True) reads them as they are."
+    return _PERCENT
 
 
 def _scale_of(numbers: np.ndarray) -> str:
@@ -406,12 +410,16 @@ def _level_errors(runs: Runs, named: Naming) -> list[str]:
         ]
     level = _numbers(table, ["level"])[:, 0]
     wrong = leveled & ~((level > 0) & (level < 1))
+    first = _first(table["level"], wrong)
+    certain = np.isin(level[wrong], (0.0, 1.0)).all()
     errors = _broken(
         named("level"),
         "hold chances between 0 and 1, neither of them included",
         wrong,
-        f"{_first(table['level'], wrong)!r}",
-        "Divide percentages by 100; leave it empty in ordinary rows.",
+        f"{first:g}" if isinstance(first, int | float) else repr(first),
+        "Leave out these questions, which no belief decides."
+        if certain
+        else f"{_PERCENT} Leave it empty in ordinary rows.",
     )
     frame = _texts(table, "frame", EVENT)
     unknown = leveled & ~frame.isin(FRAMES).to_numpy()
@@ -548,16 +556,7 @@ def _key_errors(runs: Runs, named: Naming) -> list[str]:
     return errors
 
 
-_OPTIONS = {
-    "model": "--model-column",
-    "task": "--task-column",
-    "context": "--context",
-    "group": "--group",
-    "person": "--person",
-    "p": "--belief",
-    "action": "--action",
-    "theta": "--truth",
-}
+_OPTIONS = {column: f"--{option}" for option, column in OPTIONS.items()}
 """Column -> option of `coherence analyze` that names it."""
 
 

@@ -61,6 +61,21 @@ def test_persons_and_ids_of_two_columns_reach_the_analysis(tmp_path, analyze, ru
     assert alone["group"].nunique() == 2
 
 
+def test_questions_with_a_level_have_columns_of_other_names(tmp_path, analyze, run):
+    path = tmp_path / "offers.csv"
+    rows = [("a", 30, None, None, None, None), ("a", None, "event", 15, "event", "event")]
+    rows += [("a", None, "lottery", 85, "complement", "lottery")]
+    names = ["case", "said", "chosen", "chance", "side", "first"]
+    pd.DataFrame(rows, columns=names).to_csv(path, index=False)
+    typed = ["--context", "case", "--belief", "said", "--action", "chosen", "--percent"]
+    typed += ["--level", "chance", "--frame", "side", "--order", "first"]
+    assert run("analyze", path, *typed)[0] == 0
+    ((read, _),) = analyze
+    assert read.table["level"].tolist()[1:] == [0.15, 0.85]
+    assert read.table["frame"].tolist()[1:] == ["event", "complement"]
+    assert read.table["order"].tolist()[1:] == ["event", "lottery"]
+
+
 def test_columns_and_options_reach_the_analysis(runs, analyze, run):
     words = "--seed 7 --n-jobs 2 --published --strict --positive Yes --positive hit"
     words += " --reference mse --state realised --no-merge-labels --checks"

@@ -162,6 +162,13 @@ def test_a_table_of_beliefs_and_levels_alone_says_what_could_be_tested():
     assert {row["first"] for row in swing["details"]} == {"event", "lottery"}
 
 
+def test_choices_apart_from_beliefs_name_the_option_for_chances():
+    rows = table(actions=False).rename(columns={"level": "chance"})
+    rows = rows.drop(columns=["frame", "order", "rep", "truth_kind", "status"])
+    (evaluation,) = coherence.analyze(rows, rng=1).evaluations
+    assert any("--level COLUMN" in note.text for note in evaluation.notes)
+
+
 def test_what_is_missing_is_said():
     rows = table(actions=False)
     leveled = rows["level"].notna()

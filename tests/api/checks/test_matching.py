@@ -173,6 +173,22 @@ def test_refusals_are_counted_by_case_and_enter_nothing_else():
     assert results[2].statistic == without[2].statistic
 
 
+def test_an_option_under_another_name_is_not_taken_for_an_agent_that_never_chooses_it():
+    rows = labelled(policies(STATED), np.random.default_rng(3))
+    rows = rows.drop(columns=["action_event", "action_lottery"])
+    rows["action"] = rows["action"].replace("event", "ill")
+    swing, share, difference, _ = matching_estimates(
+        "p", "action", "level", data=rows, exact="exact", context="context", computed=True
+    )
+    assert not swing.settings["answered"]
+    for result in (swing, share, difference):
+        assert "never 'event'" in result.reason
+        assert "'ill' counts as a refusal: rename" in result.reason
+    always = rows.assign(action=rows["action"].where(rows["action"] != "ill"))
+    (swing, *_) = matching_estimates("p", "action", "level", data=always, context="context")
+    assert "does not answer the stated chance" in swing.reason
+
+
 def test_groups_and_few_cases_are_said():
     rows = policies(STATED)
     few = found(rows[rows["context"] < 6])

@@ -245,6 +245,14 @@ def test_refusals_are_counted_and_enter_nothing_else():
         assert results[name].statistic == without[name].statistic
 
 
+def test_an_option_under_another_name_has_no_regret():
+    rows = labelled(table(soft(lambda t: t)), np.random.default_rng(2))
+    rows["action"] = rows["action"].replace("act", "treat")
+    for result in found(rows, action="action").values():
+        assert "never 'act'" in result.reason
+        assert math.isnan(result.statistic)
+
+
 def test_order_and_names_of_rows_do_not_matter():
     rows = labelled(table(soft(lambda t: t)), np.random.default_rng(7))
     other = rows.sample(frac=1, random_state=1).assign(

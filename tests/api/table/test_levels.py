@@ -46,6 +46,7 @@ def test_stakes_refusals_and_computed_policies_are_valid():
     ("columns", "message"),
     [
         ({"level": [None, 15, 85]}, r"'level' must hold chances between 0 and 1.*Divide percent"),
+        ({"level": [None, 0.0, 0.5]}, r"the first is 0 \(row 1\).*Leave out these questions"),
         ({"level": [None, "low", 0.5]}, r"'level' must hold chances.*'low' \(row 1\)"),
         ({"frame": [None, "gain", None]}, r"'frame' must be one of event.*'gain' \(row 1\)"),
         ({"order": [None, "act", None]}, r"'order' must name the option.*'act' \(row 1\)"),
@@ -56,6 +57,30 @@ def test_stakes_refusals_and_computed_policies_are_valid():
 def test_each_error_has_a_remedy(columns, message):
     with pytest.raises(SchemaError, match=message):
         validate_runs(asked(**columns))
+
+
+@pytest.mark.parametrize(
+    ("levels", "options"),
+    [
+        ([None, 15, 85], {"percent": True}),
+        ([None, 0.15, 0.85], {"percent": True}),  # as probabilities beside beliefs in percent
+        ([None, "15%", "85%"], {}),
+    ],
+)
+def test_chances_in_percent_are_read_as_beliefs_are(tmp_path, levels, options):
+    belief = [30, None, None] if options else ["30%", None, None]
+    table = asked(p=belief, level=levels)
+    assert read_runs(table, **options)["level"].tolist()[1:] == [0.15, 0.85]
+    table.rename(columns={"level": "chance"}).to_csv(tmp_path / "mine.csv", index=False)
+    runs = read_runs(tmp_path / "mine.csv", columns={"level": "chance"}, **options)
+    assert runs["level"].tolist()[1:] == [0.15, 0.85]
+    assert runs["p"].tolist()[0] == 0.3
+
+
+def test_a_difficulty_stays_what_it_is_where_beliefs_are_percentages():
+    table = asked(p=[30, 20, 40], action=["a", "b", "a"], status="ok", level=["1,5", "5%", "2"])
+    table = table.drop(columns=["truth_kind", "frame", "order"])
+    assert read_runs(table, percent=True)["unmapped_level"].tolist() == ["1,5", "5%", "2"]
 
 
 def test_somebodys_own_level_order_and_frame_are_left_alone():

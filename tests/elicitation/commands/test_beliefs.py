@@ -24,7 +24,7 @@ def test_who_acts_on_more_than_it_says_is_nearer_to_the_truth_in_what_it_acts_on
     assert told["said"]["distance_low"] > 10 > told["acted on"]["distance_high"]
     assert told["acted on"]["beyond"].startswith("9")  # percent of the exact posterior
     assert told["represented"]["distance"] is None
-    assert "local models alone" in told["represented"]["note"]
+    assert "local models only" in told["represented"]["note"]
     assert "represented" in done.out
     assert " 0 reused" in done.err
     again, _ = beliefs("--agent leaky --contexts 30")
