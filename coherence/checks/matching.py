@@ -499,14 +499,14 @@ def _share(blank: CheckResult, answers: _Answers, fit: _Fit, deleted: Jackknife)
     if together.low <= 0:  # a share of next to nothing could be anything
         reason = (
             "the belief acted on is not seen to rise with what is said and known: the weights come "
-            f"to {deleted.estimate[1 + columns]:.2f} [{together.low:.2f}, {together.high:.2f}]"
+            f"to {deleted.estimate[1 + columns]:z.2f} [{together.low:z.2f}, {together.high:z.2f}]"
         )
         return replace(blank, details=details, settings=settings, reason=reason)
     share = deleted.interval(len(deleted.estimate) - 1)
     if share.high - share.low > WIDEST:
         reason = (
             "stated beliefs differ too little from a line in the posterior for weights to be told "
-            f"apart: the share would lie anywhere from {share.low:.2f} to {share.high:.2f}"
+            f"apart: the share would lie anywhere from {share.low:z.2f} to {share.high:z.2f}"
         )
         return replace(blank, details=details, settings=settings, reason=reason)
     return replace(

@@ -321,7 +321,8 @@ def _with_percentages(scan: RunsScan) -> RunsScan:
     """Judge from all evaluations whether stated numbers are percentages, and note it."""
     header = pd.DataFrame(columns=[name for name in scan.names if name not in scan.reading.ignore])
     named = scan.reading.renamed(header).columns
-    back = dict(zip(named, header.columns, strict=True))
+    # With --exact a column is added, behind those of the file.
+    back = dict(zip(named, header.columns, strict=False))
     stated = stated_columns(Runs(pd.DataFrame(columns=named)))
     with _named(scan.path, "rows cannot be read"):
         table = scan.dataset.to_table(columns=[back[name] for name in stated], use_threads=False)

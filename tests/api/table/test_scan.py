@@ -103,6 +103,17 @@ def test_whether_there_are_percentages_is_judged_from_all_units(tmp_path, caplog
     assert "3 of 9 values of 'conf' (mapped to 'p') are below 1" in at_once[0]
 
 
+def test_percentages_stand_beside_an_exact_posterior_of_another_name(runs, tmp_path):
+    """Breaks if the kind of truth that naming the posterior adds is looked for in the file."""
+    path = tmp_path / "mine.parquet"
+    percent = {name: 100 * runs[name] for name in ("p", "p_z")}
+    other = runs.assign(**percent).drop(columns="truth_kind", errors="ignore")
+    other.rename(columns={"p_true": "posterior"}).to_parquet(path)
+    scan = scan_runs(path, columns={"exact": "posterior"}, percent=True)
+    expected = runs[(runs["task"] == "asia") & (runs["model"] == "leaky")]
+    assert scan.read("asia", "leaky")["p"].tolist() == pytest.approx(expected["p"].tolist())
+
+
 def test_states_in_columns_are_judged_together_over_files(tmp_path):
     """One file lacks a column that another has; the rare state is below 1% throughout."""
     first = pd.DataFrame({"model": "a", "p_wet": [0.5, 0.2], "p_dry": [99.5, 99.8]})
