@@ -57,6 +57,8 @@ A size, no significance: exact answers have no sampling error, and any swing wou
 LEAST_F = 10.0
 """First-stage F of the repetitions from which weights are told apart (Staiger and Stock 1997)."""
 NOTHING = 1e-6  # variance of beliefs about a line in the posterior: a spread of .001
+LEAST_CASES = 20  # from which weights are told apart: with fewer, intervals are too short
+SMOOTH = 1.0  # von Neumann's ratio, 2 on average of what goes with nothing, of a curve next to 0
 WIDEST = 1.0  # length of the interval of a share; a longer one tells none and all of it not apart
 GRID = np.linspace(0.0, 1.0, 201)  # at which the belief of a case is sought
 LOGIT = "logit of choices, reports calibrated by repetitions; jackknife of {clusters}, t"
@@ -68,7 +70,7 @@ NULLS = {
 }
 ASSUMPTIONS = (
     "contexts are independent",
-    "the chance acted on is linear in the stated belief and the posterior",
+    "the chance acted on is linear in the posterior, and a cubic in the stated belief",
     "the lottery is not distorted: who takes its chance for another is off by as much",
 )
 
@@ -134,8 +136,9 @@ def matching_estimates(
 
     Notes
     -----
-    One logit of choice on order, frame, level t, stated belief p and exact posterior p*; the belief
-    acted on is what leaves it even, and the weight of p is -b_p / b_t. Position bias, lapses and
+    One logit of choice on order, frame, level t, stated belief p with its bends (square and cube
+    without their lines) and exact posterior p*; the belief acted on is what leaves it even, and the
+    weight of p is -b_p / b_t. Position bias, lapses and
     soft choice flatten the logit and leave the ratio. Reports are replaced by their best linear
     prediction from all reports of the case and p*, with the noise that repetitions show (regression
     calibration); with one report no weight is given. Standard errors delete one case at a time.
@@ -222,7 +225,7 @@ def _seen_from_the_event(table: LevelRows, frame: Floats) -> _Answers:
 class _Fit:
     """Choices by level, belief and posterior, in units of the level."""
 
-    coefficients: Floats  # constant, order, frame, level, then beliefs
+    coefficients: Floats  # constant, order, frame, level, beliefs, then curves of what is said
     columns: tuple[str, ...]  # of the beliefs
     centre: Floats  # of the beliefs
 
@@ -234,7 +237,7 @@ class _Fit:
     @property
     def weights(self) -> Floats:
         """Change of the belief acted on with each belief."""
-        return self.coefficients[4:] / self.slope
+        return self.coefficients[4 : 4 + len(self.columns)] / self.slope
 
     @property
     def centre_acted_on(self) -> float:
@@ -268,6 +271,25 @@ def _calibrated(reports: Reports, keep: Any) -> _Calibrated:
     return _Calibrated(belief, reliability, (n - 3) * odds)
 
 
+def _curves(stated: Floats, keep: Any) -> Floats:
+    """Return square and cube of what is said without their lines, 0 where it has too few values.
+
+    The belief acted on may bend with what is said. Without these, the posterior would stand in for
+    the bend wherever what is said is a curve of it.
+    """
+    kept, curves = stated[keep], np.zeros((len(stated), 2))
+    line = [np.ones(len(kept)), kept - kept.mean()]
+    for at in range(2):
+        power = line[1] ** (at + 2)
+        columns = np.column_stack(line)
+        away = power - columns @ np.linalg.lstsq(columns, power, rcond=None)[0]
+        if away @ away <= NOTHING * (power @ power):
+            break
+        curves[keep, at] = away / math.sqrt(float(away @ away) / len(away))
+        line.append(curves[keep, at])
+    return curves
+
+
 def _fitted(answers: _Answers, keep: Any, start: Floats | None = None) -> tuple[_Fit, Floats]:
     """Fit the choices of some cases; return also the mean of what is acted on minus stated."""
     rows = answers.of(keep)
@@ -283,7 +305,8 @@ def _fitted(answers: _Answers, keep: Any, start: Floats | None = None) -> tuple[
             contrast(rows.first),
             contrast(rows.frame),
             rows.level - 0.5,
-            values[rows.context] - centre,
+            (values - centre)[rows.context],
+            _curves(beliefs["stated"], keep)[rows.context],
         ]
     )
     fit = _Fit(logit(columns, rows.chose, start), tuple(beliefs), centre)
@@ -363,7 +386,28 @@ def _unanswered(swing: CheckResult, order: CheckResult) -> str:
     return text
 
 
-def _third_differences(answers: _Answers) -> Floats:
+def _at_equal_wording(answers: _Answers) -> tuple[Floats, str]:
+    """Take off from the share of the lottery what order and frame do to it on a line in the chance.
+
+    Else who goes by the order would seem to answer a chance with which the order goes.
+    """
+    chance = np.column_stack([np.ones(len(answers.lottery)), answers.stated_level])
+    wording = {"order of the options": _named_first(answers), "frame": answers.frame}
+    for name, each in wording.items():
+        rest = each - chance @ np.linalg.lstsq(chance, each, rcond=None)[0]
+        if np.ptp(each) and not rest.round(6).any():
+            return answers.lottery, f"the {name} goes with the stated chance"
+    varied = np.column_stack([contrast(each) for each in wording.values()])
+    effect = np.linalg.lstsq(np.column_stack([chance, varied]), answers.lottery, rcond=None)[0]
+    return answers.lottery - varied @ effect[2:], ""
+
+
+def _named_first(answers: _Answers) -> Floats:
+    """Return 1 where the question names its event first, whichever that is; -1 the lottery."""
+    return np.asarray(answers.first * np.where(answers.frame < 0, -1.0, 1.0))
+
+
+def _third_differences(answers: _Answers, lottery: Floats) -> Floats:
     """Share of the lottery at high stated chances minus at low ones, in each case."""
     levels = np.unique(answers.stated_level)
     third = max(len(levels) // 3, 1)
@@ -371,7 +415,7 @@ def _third_differences(answers: _Answers) -> Floats:
     n = len(answers.table.cases)
     with np.errstate(invalid="ignore"):
         means = [
-            np.bincount(answers.context[part], answers.lottery[part], n)
+            np.bincount(answers.context[part], lottery[part], n)
             / np.bincount(answers.context[part], minlength=n)
             for part in (high, low)
         ]
@@ -382,20 +426,21 @@ def _swing(blank: CheckResult, answers: _Answers, clusters: Clusters) -> CheckRe
     """Tell whether choices answer the stated chance at all."""
     if np.unique(answers.stated_level).size < 2:
         return replace(blank, reason="all questions state one chance")
-    differences = _third_differences(answers)
+    lottery, tied = _at_equal_wording(answers)
+    differences = _third_differences(answers, lottery)
     known = ~np.isnan(differences)
     if known.sum() < MIN_CONTEXTS:
         return replace(blank, reason=few_contexts(int(known.sum()), "with high and low chances"))
     of = Clusters(clusters.name, np.unique(clusters.of_context[known], return_inverse=True)[1])
     interval, reason = interval_or_reason(differences[known], of, "swing")
-    mean = float(differences[known].mean())
+    mean = float(np.clip(differences[known].mean(), -1.0, 1.0))
     if interval is None and not of.too_few:  # all cases alike, as of exact answers
         interval, reason = Interval(mean, mean, 0.95, "all cases have the same swing"), ""
     return replace(
         blank,
         statistic=mean,
-        interval=interval,
-        reason=reason,
+        interval=None if interval is None else interval.within(-1.0, 1.0),
+        reason=tied or reason,
         settings={
             **blank.settings,
             "frames_correlate": _frames_correlate(answers),
@@ -429,8 +474,7 @@ def _by_level(answers: _Answers) -> pd.DataFrame:
     """Return the share of the lottery by the option named first and the stated chance."""
     levels, of_level = np.unique(answers.stated_level, return_inverse=True)
     orders = [LOTTERY, "", EVENT]
-    # As the question has it: `first` is of the option that goes with the event itself.
-    named = (answers.first * np.where(answers.frame < 0, -1.0, 1.0)).astype(np.int64) + 1
+    named = _named_first(answers).astype(np.int64) + 1
     cell = named * len(levels) + of_level
     shares = context_shares(
         answers.lottery[:, None], cell, answers.context, len(orders) * len(levels)
@@ -471,6 +515,13 @@ def _share(blank: CheckResult, answers: _Answers, fit: _Fit, deleted: Jackknife)
     whole = np.ones(len(answers.table.cases), dtype=bool)
     if "exact" not in fit.columns:
         return replace(blank, reason="the exact posterior is not known")
+    if len(whole) < LEAST_CASES:
+        return replace(
+            blank,
+            reason=f"weights take {LEAST_CASES} cases to be told apart; here are {len(whole)}",
+        )
+    if np.ptp(answers.reports.exact) ** 2 <= NOTHING:
+        return replace(blank, reason="the exact posterior is the same in all cases")
     if math.isnan(answers.reports.noise):
         return replace(
             blank, reason="one report a case: its noise would be taken for use of the posterior"
@@ -482,6 +533,12 @@ def _share(blank: CheckResult, answers: _Answers, fit: _Fit, deleted: Jackknife)
             reason="stated beliefs differ from a line in the posterior by no more than their noise "
             f"(first-stage F = {behind.first_stage:.1f}, below {LEAST_F:g}): weights cannot be "
             "told apart",
+        )
+    if _is_a_curve(answers.reports.exact, behind.belief):
+        return replace(
+            blank,
+            reason="the exact posterior is a curve of the stated belief: weights cannot be told "
+            "apart",
         )
     columns = len(fit.columns)
     intervals = [deleted.interval(1 + at) for at in range(columns)]
@@ -516,6 +573,20 @@ def _share(blank: CheckResult, answers: _Answers, fit: _Fit, deleted: Jackknife)
         details=details,
         settings=settings,
     )
+
+
+def _is_a_curve(exact: Floats, stated: Floats) -> bool:
+    """Tell whether cases of like statements are alike in what a cubic leaves of the posterior."""
+    columns = np.column_stack(
+        [np.ones(len(stated)), stated, _curves(stated, np.ones(len(stated), dtype=bool))]
+    )
+    away = exact - columns @ np.linalg.lstsq(columns, exact, rcond=None)[0]
+    total = float(away @ away)
+    if total <= NOTHING * len(away):
+        return True
+    mixed = np.random.default_rng(0).permutation(len(stated))  # rows of equal statements
+    steps = np.diff(away[np.lexsort((mixed, stated))])
+    return float(steps @ steps) < SMOOTH * total
 
 
 def _by_case(answers: _Answers, fit: _Fit) -> pd.DataFrame:

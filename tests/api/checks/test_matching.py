@@ -222,3 +222,78 @@ def test_one_level_is_said():
     rows = policies(STATED)
     only = rows[rows["level"].isna() | (rows["level"] == LEVELS[3])]
     assert "one chance" in found(only)["difference"].reason
+
+
+BENT = {
+    "sharper": 1 / (1 + (1 / np.clip(STATED, 0.01, 0.99) - 1) ** 2),
+    "the square": STATED**2,
+}
+
+
+@pytest.mark.parametrize("acted_on", BENT.values(), ids=BENT)
+def test_a_belief_acted_on_that_bends_with_the_stated_one_is_no_use_of_the_posterior(acted_on):
+    results = found(policies(acted_on))
+    assert results["share"].statistic == pytest.approx(0.0, abs=0.03)
+    truth = (acted_on - STATED).mean()
+    assert results["difference"].statistic == pytest.approx(truth, abs=0.005)
+
+
+def stating(said):
+    rows = policies(said)
+    reports = rows["level"].isna()
+    rows.loc[reports, "p"] = said[rows.loc[reports, "context"]]
+    return rows
+
+
+def test_what_says_a_curve_of_the_posterior_has_no_weights_to_tell_apart():
+    share = found(stating(EXACT**2 / (EXACT**2 + (1 - EXACT) ** 2)))["share"]
+    assert "told apart" in share.reason
+    assert math.isnan(share.statistic)
+
+
+def test_words_of_few_kinds_have_weights():
+    rows = stating(np.array([0.1, 0.5, 0.9])[np.arange(N) % 3])
+    exact = policies(EXACT)[["action_event", "action_lottery"]]
+    share = found(rows.assign(**exact))["share"]
+    assert share.statistic == pytest.approx(1.0, abs=0.02)
+
+
+def test_a_posterior_that_does_not_vary_has_no_weight():
+    share = found(policies(STATED).assign(exact=0.4))["share"]
+    assert "the same in all cases" in share.reason
+
+
+def test_fewer_than_twenty_cases_have_a_difference_and_no_share():
+    rows = policies(STATED)
+    results = found(rows[rows["context"] < 19])
+    assert "20 cases" in results["share"].reason
+    assert results["difference"].interval is not None
+    assert not math.isnan(found(rows[rows["context"] < 20])["share"].statistic)
+
+
+@pytest.mark.parametrize("levels", [LEVELS, [0.325, 0.675]], ids=["twenty", "two"])
+def test_who_goes_by_an_order_that_goes_with_the_chance_does_not_answer_it(levels):
+    rows = policies(STATED)
+    rows = rows[rows["level"].isna() | np.isclose(rows["level"].to_numpy()[:, None], levels).any(1)]
+    lottery = rows["level"] > 0.5
+    first = np.where(lottery, "lottery", "event")
+    rows = rows[rows["level"].isna() | (rows["order"] == first)]
+    event = np.where(rows["level"].isna(), np.nan, rows["order"] == "event")
+    results = found(rows.assign(action_event=event, action_lottery=1 - event))
+    assert not results["swing"].settings["answered"]
+    assert math.isnan(results["difference"].statistic)
+
+
+def test_the_swing_stays_within_its_bounds():
+    event = EXACT[:, None] > LEVELS
+    rows = pd.DataFrame(
+        {
+            "context": np.arange(N).repeat(20),
+            "level": np.tile(LEVELS, N),
+            "action": np.where(event.ravel(), "event", "lottery"),
+        }
+    )
+    reports = pd.DataFrame({"context": np.arange(N), "p": STATED})
+    table = pd.concat([reports, rows])
+    swing = matching_estimates("p", "action", "level", data=table, context="context")[0]
+    assert swing.interval.high <= 1
