@@ -374,9 +374,10 @@ def _estimates(answers: _Answers, clusters: Clusters) -> list[CheckResult]:
 def _unanswered(swing: CheckResult, order: CheckResult) -> str:
     """Say by which numbers the choice does not answer the stated chance."""
     low = swing.statistic if swing.interval is None else swing.interval.low
+    rise, low = (round(each, 3) + 0.0 for each in (swing.statistic, low))  # no -0.000
     text = (
         "the choice does not answer the stated chance: from the lowest to the highest third of "
-        f"chances the share of the lottery rises by {swing.statistic:.3f} (lower end {low:.3f}, "
+        f"chances the share of the lottery rises by {rise:.3f} (lower end {low:.3f}, "
         f"and {LEAST_SWING:g} is needed)"
     )
     if not math.isnan(order.statistic):

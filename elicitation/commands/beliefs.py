@@ -81,6 +81,13 @@ class BeliefsOptions(ModelOptions):
         group=SUBJECT,
         metavar="VARIABLE",
     )
+    positive: str | None = option(
+        None,
+        "of a network of your own, the state of --target whose probability is asked for (default: "
+        "the one called yes, true, present or positive)",
+        group=SUBJECT,
+        metavar="STATE",
+    )
     contexts: int = option(
         FEW_CASES, f"number of cases (default: {FEW_CASES})", group=SUBJECT, least=1
     )

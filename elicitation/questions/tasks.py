@@ -260,7 +260,8 @@ def is_network_file(task: str) -> bool:
 def _plain(network: Network, target: str | int | None, positive: str | int | None) -> Phrases:
     if target is None:
         raise InputError(
-            f"target (--variable) must be a variable of network {network.name!r}; none was named, "
+            f"target (--target or --variable) must be a variable of network {network.name!r}; none "
+            "was named, "
             f"and there is no phrase file that would. Known: {listing(network.names, 12)}."
         )
     node = network.node(str(target))

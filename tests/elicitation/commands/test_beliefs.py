@@ -66,3 +66,20 @@ def test_a_look_ahead_asks_nothing_and_leaves_nothing(beliefs, tmp_path):
 )
 def test_what_lacks_is_named(run, words, said):
     assert said in run(words, status=2).err
+
+
+def test_the_state_of_a_network_of_your_own_can_be_named(run, tmp_path):
+    tables = [f"({cause}) {odds};" for cause, odds in (("no", ".8, .1, .1"), ("yes", ".2, .3, .5"))]
+    (tmp_path / "own.bif").write_text(
+        "network own { }\n"
+        "variable rain { type discrete [ 2 ] { no, yes }; }\n"
+        "variable wet { type discrete [ 3 ] { dry, damp, soaked }; }\n"
+        "probability ( rain ) { table 0.7, 0.3; }\n"
+        f"probability ( wet | rain ) {{ {' '.join(tables)} }}\n",
+        encoding="utf-8",
+    )
+    asked = f"beliefs --agent rational --task {tmp_path / 'own.bif'} --target wet --contexts 2"
+    done = run(f"{asked} --out {tmp_path / 'out'}", status=2)
+    assert "--positive" in done.err
+    run(f"{asked} --positive soaked --out {tmp_path / 'out'}")
+    assert read_runs(tmp_path / "out" / "runs.parquet")["context"].nunique() == 2
