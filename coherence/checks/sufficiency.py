@@ -318,11 +318,14 @@ def _slope(data: EvaluationData) -> Estimate:
     squares = float(centred @ centred)
     if squares < 1e-18 or clusters.n < 3:
         return _none(SLOPE, "the belief is the same in every case")
+    room = 1 - centred**2 / squares - 1 / len(centred)
+    if room.min() < 1e-9:
+        return _none(SLOPE, "all cases but one have the same belief")
     slopes = centred @ share / squares
     at = int(np.argmax(np.round(slopes, 9)))
     left = share[:, at] - share[:, at].mean() - slopes[at] * centred
     # HC3: leaves out each context in turn, to first order; of groups the sums.
-    scores = centred * left / (1 - centred**2 / squares - 1 / len(centred))
+    scores = centred * left / room
     error = math.sqrt(float((np.bincount(clusters.of_context, scores) ** 2).sum())) / squares
     t = float(stats.t.ppf(1 - 0.025 / max(share.shape[1] - 1, 1), clusters.n - 2))
     slope = float(slopes[at])

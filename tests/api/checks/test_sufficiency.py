@@ -244,3 +244,13 @@ def test_a_turn_beside_rounding_is_called_a_turn():
     found = sufficiency_test(said, policies(share), exact=exact, rng=1).settings
     assert found["p_turn"] < 0.01
     assert found["p_beyond_rounding"] > found["p_direction"]
+
+
+def test_all_cases_but_one_of_one_belief_have_no_slope():
+    rng = np.random.default_rng(1)
+    exact, belief = rng.random(30), np.where(np.arange(30) == 3, 0.8, 0.5)
+    action = np.where(rng.random(30) < exact, "treat", "wait")
+    result = sufficiency_test(belief, action, exact=exact, context=np.arange(30), rng=1)
+    slope = result.also["slope"]
+    assert math.isnan(slope.value)
+    assert "all cases but one" in slope.reason
