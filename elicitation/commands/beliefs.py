@@ -203,7 +203,7 @@ def _probe(model: "Model", plan: "Plan", folder: Path, seed: int) -> "Probe | st
     from elicitation.models.base import HiddenModel
 
     if not isinstance(model, HiddenModel):
-        return "hidden states are read of local models alone"
+        return "hidden states can be read from local models only"
     path = folder / f"{RUNS}{ENDING}"
     states = read_states(model, plan)
     write_states(states, path)
