@@ -170,7 +170,7 @@ def probe_estimates(
         f"hidden states of at least {FEWEST_CASES} cases are needed to predict some from others; "
         f"here are {data.n_contexts}. Ask about more.",
     )
-    require(not data.clusters.too_few, f"{data.clusters.too_few}. Leave group out.")
+    require(not data.clusters.too_few, f"{data.clusters.too_few}. Ask about cases of more groups.")
     target, name = _target(data, exact is not None)
     folds = _folds(data.clusters, N_FOLDS, rng)
     seeds = rng.integers(2**31, size=2)

@@ -91,7 +91,7 @@ def _subject_of(options: AskOptions) -> "Subject":
         return load_task(options.task, target=options.target, min_records=options.min_records)
     if options.phrases is None:
         print(
-            f"coherence elicit: plain words made of the names in {options.task} are used; "
+            f"plain words made of the names in {options.task} are used; "
             f"'coherence networks phrases {options.task} --out FILE.toml' begins better ones",
             file=sys.stderr,
         )
