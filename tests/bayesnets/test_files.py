@@ -181,7 +181,7 @@ def networks(draw):
 def test_what_is_written_is_read_back_whatever_the_names(suffix, tmp_path, network):
     path = tmp_path / f"any.{suffix}"
     texts = [text for node in network.nodes for text in (node.name, *node.states)]
-    if suffix == "bif" and any('"' in text for text in texts):
+    if suffix.startswith("bif") and any('"' in text for text in texts):
         with pytest.raises(InputError, match="must be free of"):
             write_network(network, path)
         return
