@@ -8,6 +8,7 @@ import argparse
 import json
 import math
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -128,7 +129,11 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--out DIR is missing. Name a folder for the page.")
     with no_empty_folders(options.out):
         folder = prepare_folder(options.out, writes=(RUNS, PAGE, RESULTS))
-        return _ask(_as_asked(options, folder), folder)
+        status = _ask(_as_asked(options, folder), folder)
+    if options.dry_run:
+        with suppress(OSError):  # of an earlier call, and not empty
+            folder.rmdir()
+    return status
 
 
 def _as_asked(options: BeliefsOptions, folder: Path) -> AskOptions:
