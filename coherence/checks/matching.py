@@ -126,7 +126,9 @@ def matching_estimates(
         posterior in what is acted on; `details` has the weights, in units of the level),
         ``matching:difference`` (acted on minus stated, the mean over a population of such cases;
         `details` has each case) and ``matching:order``. Where the lower end of the swing is not
-        above .2 all others but the order effect are NaN.
+        above .2 all others but the order effect are NaN. The share is NaN as well, with the reason,
+        of fewer than 20 cases, of reports that were not repeated (unless `computed`), where the
+        posterior is a curve of what is said, and where its interval would be longer than 1.
 
     Raises
     ------
