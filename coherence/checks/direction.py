@@ -317,8 +317,8 @@ class Best:
     """The candidate that fits best.
 
     The interval holds the truth more often than stated, because the smallest of several candidates
-    is hardly ever missed by all of them: in 150 simulated tables each of the violated designs in
-    ``tests/validity/designs.py`` in .97 to 1.00, and in .98 where all orders tie at a drop of .4.
+    is hardly ever missed by all of them: in 150 simulated tables each of the violated designs of
+    ``benchmarks/validity`` in .97 to 1.00, and in .98 where all orders tie at a drop of .4.
     Two tighter ones failed: the law of the minimum of maxima with the near-binding ones selected
     (Fang and Santos 2019) holds it in .72 to .92, and ends at level .95 on both sides in .93 to
     .99 there, but in .90 in the limit where one order and one drop are clearly the best.

@@ -354,7 +354,7 @@ def score_mixing(
     either side of the corrected score, before the points of single measures are capped; it reaches
     further down by what corrected distances fall short of the true ones, and to both sides for
     directions, by the size of their correction: rates that differ by less than their noise cannot
-    be put in order. How often it covers: ``tests/validity/mixing.py`` and ``docs/mixing.md``.
+    be put in order. How often it covers: ``benchmarks/validity/mixing.py`` and ``docs/mixing.md``.
 
     Examples
     --------

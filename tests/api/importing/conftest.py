@@ -12,7 +12,7 @@ from coherence.importing.assemble import Reading, assemble
 from coherence.importing.log_format import read_logs
 from coherence.table.text_files import TextForm
 
-STUDY = Path(__file__).parents[2] / "golden" / "rain_study.py"
+STUDY = Path(__file__).parents[3] / "benchmarks" / "logs" / "rain_study.py"
 # What Inspect says of a run before its samples.
 RUN = {
     "created": "2026-01-05T12:00:00+00:00",

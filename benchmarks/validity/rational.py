@@ -1,10 +1,10 @@
 """Simulate the test of the rational agent and what the agent recovers.
 
-    PYTHONPATH=. python tests/validity/rational.py --datasets 400 --jobs 2
+    PYTHONPATH=. python benchmarks/validity/rational.py --datasets 400 --jobs 2
 
-``tests/validity/rational_sizes.csv`` counts, for coherent agents whose reports scatter and for two
+``rational_sizes.csv`` counts, for coherent agents whose reports scatter and for two
 that know more than they say, the tests that reject at .05 and at .01 and the intervals that hold a
-difference of 0; ``tests/validity/rational_recovery.csv`` has the mean of estimates and the
+difference of 0; ``rational_recovery.csv`` has the mean of estimates and the
 intervals that hold the truth, at 1000 contexts x 5 and with few reports. Data set k draws from the
 seed [77, design, contexts, k], in the recovery from [5, k, 100 alpha, 100 signal], and with few
 reports also from the numbers of contexts and reports. ``--only`` makes one of them, ``--agents``

@@ -1,9 +1,9 @@
 """Simulate random-effects means over tasks: do their intervals hold the mean, and how often is no
 effect taken for one?
 
-    python tests/validity/pooling.py --studies 1000 --seed 1
+    python benchmarks/validity/pooling.py --studies 1000 --seed 1
 
-``tests/validity/pooling.csv`` has a line per effect, number of tasks, mean and spread of the true
+``pooling.csv`` has a line per effect, number of tasks, mean and spread of the true
 effects between tasks: the share of studies whose interval holds the mean, and in which p <= .05.
 Tasks have 30 to 100 contexts of two repetitions. Study s of design d draws from the seed
 [seed, d, s]. One core needs about ten minutes.

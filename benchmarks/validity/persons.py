@@ -1,8 +1,8 @@
 """Simulate persons who judge the same cases: with and without saying that they are persons.
 
-    python tests/validity/persons.py --tables 100 --seed 1
+    python benchmarks/validity/persons.py --tables 100 --seed 1
 
-``tests/validity/persons.csv`` has a line per panel, population, state and reading of the table: the
+``persons.csv`` has a line per panel, population, state and reading of the table: the
 share of tables with p <= .05, the share whose interval holds the mean difference over persons, and
 its mean width, of the tables that are tested at all. The state is the exact posterior or the
 realised one. The readings are ``person``; a person's case as context with the person as group; and

@@ -1,7 +1,7 @@
 """Hand tables, files and calls drawn by hypothesis to the project, and judge the answers.
 
-    python tests/faults/drawn.py --what tables --examples 5000 --seed 0
-    python tests/faults/drawn.py --what calls --examples 5000 --seed 0
+    python benchmarks/faults/drawn.py --what tables --examples 5000 --seed 0
+    python benchmarks/faults/drawn.py --what calls --examples 5000 --seed 0
 
 An answer is a result of the right type or an error of this project that names a parameter, a
 column or the file. A fault is all else: another error, a call of more than `SECONDS`, a warning

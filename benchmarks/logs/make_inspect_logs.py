@@ -20,7 +20,7 @@ from inspect_ai.scorer import choice, match
 from inspect_ai.solver import multiple_choice
 from rain_study import CASES, REPS, Case
 
-HERE = Path(__file__).parent
+LOGS = Path(__file__).parents[2] / "tests" / "golden"
 _WHEN = "2026-01-05T12:00:00+00:00"
 
 
@@ -128,7 +128,7 @@ def main() -> None:
             log = read_eval_log(done.location)
         if log.status != "success":
             raise SystemExit(f"{name}: {log.error}")
-        write_eval_log(_scrubbed(log), str(HERE / name))
+        write_eval_log(_scrubbed(log), str(LOGS / name))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Simulate size, power and coverage of every check, and write them down.
 
-    python tests/validity/simulate.py --datasets 1000 --jobs 2
+    python benchmarks/validity/simulate.py --datasets 1000 --jobs 2
 
-Each line of ``tests/validity/results.csv`` counts rejections at .05, those at .01 of true nulls, or
+Each line of ``results.csv`` counts rejections at .05, those at .01 of true nulls, or
 intervals that cover, over data sets drawn from the seeds [seed, design, data set]. Lines of the
 same kind, check and design are replaced. ``--page docs/validity-tables.md`` renders them in short.
 """

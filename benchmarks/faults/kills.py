@@ -1,6 +1,6 @@
 """Kill commands at random moments, and look at what they leave.
 
-    python tests/faults/kills.py --command analyze --kills 200 --seed 0
+    python benchmarks/faults/kills.py --command analyze --kills 200 --seed 0
 
 Everything is imported once; every life is a fork, ended by SIGKILL. Commands that only write are
 killed between their start and a little more than the time of an undisturbed call; the files in

@@ -1,6 +1,6 @@
 """Size and power of the test of mean gaps, beside sign flips and Student's t.
 
-    python tests/validity/gaps.py --tables 4000 --seed 1
+    python benchmarks/validity/gaps.py --tables 4000 --seed 1
 
 A line per distribution of the gaps of contexts and number of contexts: shares of tables rejected at
 .05 by `difference_pvalue` (the test of `iterated_expectation_test`), by 999 sign flips and by

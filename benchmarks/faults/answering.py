@@ -1,6 +1,6 @@
 """A server that answers by prompt and seed, and notes what it received and what it sent whole.
 
-    python tests/faults/answering.py FOLDER
+    python benchmarks/faults/answering.py FOLDER
 
 It prints its address; a line of ``received`` or ``sent`` is a prompt, a seed, whether the likely
 tokens were wanted, and the answer.

@@ -1,10 +1,10 @@
 """How often each verdict is given to agents whose coherence is known, and whether it is true there.
 
-    PYTHONPATH=. python tests/validity/verdicts.py --tables 200 --seed 1 --jobs 2
+    PYTHONPATH=. python benchmarks/validity/verdicts.py --tables 200 --seed 1 --jobs 2
 
-writes ``tests/validity/verdicts.csv``: a line for each agent, number of cases and state (exact or
+writes ``verdicts.csv``: a line for each agent, number of cases and state (exact or
 realised), with the share of tables that get each verdict, and
-``tests/validity/sentences.csv``: what the sentences of these verdicts claim, in how many tables
+``sentences.csv``: what the sentences of these verdicts claim, in how many tables
 each claim is printed, and in how many of these it is true. Tables come from `coherence.simulate`,
 a report and a choice at a time, and are analysed by `coherence.analyze` as a user would, with the
 primary test and `evidence_leak`. A coherent agent is accused where the verdict is that it acts on

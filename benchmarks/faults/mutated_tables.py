@@ -1,6 +1,6 @@
 """Files as strangers have them: small valid tables, mutated, and what became of each when read.
 
-Run as ``python tests/faults/mutated_tables.py --tables 1000 --seed 0``. A table has one of the
+Run as ``python benchmarks/faults/mutated_tables.py --tables 1000 --seed 0``. A table has one of the
 shapes of `docs/own-data.md` and one of the kinds of file; one to three mutations are drawn. Where
 these leave the values what they were, the file must read, as pandas reads it; where they break it
 must be refused in a message of this project; else it may be either, but beliefs that are read are

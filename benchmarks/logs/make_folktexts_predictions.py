@@ -17,7 +17,7 @@ from folktexts.qa_interface import Choice, MultipleChoiceQA
 from folktexts.task import TaskMetadata
 from rain_study import CASES
 
-HERE = Path(__file__).parent
+LOGS = Path(__file__).parents[2] / "tests" / "golden"
 
 
 class FixedEstimates(LLMClassifier):
@@ -71,7 +71,7 @@ def main() -> None:
     )
     labels = np.array([int(case.rained) for case in CASES])
     FixedEstimates("fixed-estimates", task).predict_proba(
-        table, labels=labels, predictions_save_path=str(HERE / "folktexts_predictions.csv")
+        table, labels=labels, predictions_save_path=str(LOGS / "folktexts_predictions.csv")
     )
 
 

@@ -1,6 +1,6 @@
 """Interrupt an analysis at random moments, as Ctrl-C does, and look at how it ends.
 
-    python tests/faults/interrupts.py --interrupts 200 --seed 0
+    python benchmarks/faults/interrupts.py --interrupts 200 --seed 0
 
 Every life is a process of its own, which gets SIGINT, with all its workers, at a moment drawn from
 the time that an undisturbed one takes. It must end with status 130 and one line, or, where all was

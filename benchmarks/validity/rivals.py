@@ -1,8 +1,8 @@
 """Simulate size and power beside tests that a statistician would write in a few lines.
 
-    PYTHONPATH=. python tests/validity/rivals.py --tables 200 --seed 1
+    PYTHONPATH=. python benchmarks/validity/rivals.py --tables 200 --seed 1
 
-``tests/validity/rivals.csv`` has a line per design and test: the share of the same tables with
+``rivals.csv`` has a line per design and test: the share of the same tables with
 p <= .05. Table t of design d draws from the seed [seed, d, t]. ``--alone`` runs the residual
 covariance and keeps the lines of the other tests. One core needs about five minutes.
 """

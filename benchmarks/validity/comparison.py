@@ -1,8 +1,8 @@
 """Simulate comparisons of six agents: do rank intervals hold the ranks, are differences false?
 
-    python tests/validity/comparison.py --studies 500 --seed 1
+    python benchmarks/validity/comparison.py --studies 500 --seed 1
 
-``tests/validity/comparison.csv`` has a line per design and effect: how often the rank intervals of
+``comparison.csv`` has a line per design and effect: how often the rank intervals of
 all six agents hold the true ranks at once (``held``), how often any pair is falsely told apart
 (``any_false``), the share of true differences that are seen (``seen``); and a line "all" with the
 false discovery rate of the pairs of all effects after Benjamini-Hochberg, and the chance of any

@@ -1,9 +1,10 @@
 """How far p-values move with the seed, and with one context of 150.
 
-    PYTHONPATH=. python tests/validity/stability.py --tables 24 --seed 1
-    PYTHONPATH=. python tests/validity/stability.py --tables 48 --seed 1 --tests predictive_gain
+    PYTHONPATH=. python benchmarks/validity/stability.py --tables 24 --seed 1
+    PYTHONPATH=. python benchmarks/validity/stability.py --tables 48 --seed 1 \
+        --tests predictive_gain
 
-``tests/validity/stability.csv`` has a line per test and kind of table: the median range of p where
+``stability.csv`` has a line per test and kind of table: the median range of p where
 30 contexts are left out in turn, one at a time, the same of a plain regression or t-test on the
 same tables, and the largest standard deviation of p over ten seeds among tables with p < .2. Table
 t draws from the seed [seed, t]; every test takes its usual number of draws. The gain, of which a

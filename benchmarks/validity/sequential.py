@@ -1,8 +1,8 @@
 """Simulate looking as cases come in: five looks, evidence at will, a fixed test looked at often.
 
-    PYTHONPATH=. python tests/validity/sequential.py --tables 100 --seed 1
+    PYTHONPATH=. python benchmarks/validity/sequential.py --tables 100 --seed 1
 
-writes ``tests/validity/sequential.csv``: a line per agent, with the share of tables of 300 cases in
+writes ``sequential.csv``: a line per agent, with the share of tables of 300 cases in
 which each plan ever stopped (five looks at .05; evidence of 20) and the median case at which it did
 (NaN where half never do). Of looks also how often the interval at the look that stopped, or at the
 last one, holds the true difference. With ``every 20`` the rival runs on the same tables: the fixed

@@ -1,8 +1,8 @@
 """Simulate choices at stated stakes of agents that go by what they say, or by something else.
 
-    python tests/validity/stakes.py --tables 400 --seed 1
+    python benchmarks/validity/stakes.py --tables 400 --seed 1
 
-``tests/validity/stakes.csv`` has a line per agent, softness of choice and flaw: the share of tables
+``stakes.csv`` has a line per agent, softness of choice and flaw: the share of tables
 that pass the gate; of those, how often the intervals of slope and intercept hold those of the same
 logit in 200,000 cases with the mean of very many reports as the belief, and that of the slope
 excludes 1; of all, how often the intervals of both regrets (of one report: its bound) and of the

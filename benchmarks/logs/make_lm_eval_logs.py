@@ -20,7 +20,7 @@ from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 from rain_study import CASES, REPS
 
-HERE = Path(__file__).parent
+LOGS = Path(__file__).parents[2] / "tests" / "golden"
 _FIXED_TIME = "2026-01-05T12-00-00.000000"
 _TASKS: dict[str, dict[str, Any]] = {
     "rain_text": {
@@ -127,7 +127,7 @@ def main() -> None:
         for name in _TASKS:
             tracker.save_results_samples(task_name=name, samples=done["samples"][name])
             (written,) = Path(folder, "out").rglob(f"samples_{name}_*.jsonl")
-            (HERE / written.name).write_bytes(written.read_bytes())
+            (LOGS / written.name).write_bytes(written.read_bytes())
 
 
 if __name__ == "__main__":

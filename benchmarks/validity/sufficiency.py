@@ -1,8 +1,8 @@
 """Size, power and coverage of the primary test and of the effects beside it.
 
-    PYTHONPATH=. python tests/validity/sufficiency.py --tables 200 --seed 1 --jobs 2
+    PYTHONPATH=. python benchmarks/validity/sufficiency.py --tables 200 --seed 1 --jobs 2
 
-writes ``tests/validity/sufficiency.csv``. The nulls are the coherent agents of ``exact_state.py``;
+writes ``sufficiency.csv``. The nulls are the coherent agents of ``exact_state.py``;
 in the alternatives choices follow the stated belief and a weight of what the exact posterior adds
 to it (in ``turn`` with the other sign below one half). A line has the rejections at .05 of the
 direction, of the turn and of the two together, and of points, hidden share and plain average the

@@ -1,8 +1,8 @@
 """Simulate probed beliefs: hidden states that hold the posterior, what is said, or the evidence.
 
-    python tests/validity/probe.py --tables 150 --seed 1
+    python benchmarks/validity/probe.py --tables 150 --seed 1
 
-``tests/validity/probe.csv`` has a line per kind of hidden states and belief acted on: how often
+``probe.csv`` has a line per kind of hidden states and belief acted on: how often
 hidden states are said to do better than the evidence (false of all kinds but "posterior"), the mean
 R2 of both, and how often actions are said to go with the probed belief at equal statement (false of
 agents that act on what they say) and with the statement at equal probe. Sixty cases; eight

@@ -1,8 +1,8 @@
 """Simulate contexts that share more than their belief: with and without naming what they share.
 
-    python tests/validity/groups.py --tables 400 --jobs 2 --seed 1
+    python benchmarks/validity/groups.py --tables 400 --jobs 2 --seed 1
 
-``tests/validity/groups.csv`` has a line per check, design and naming of the groups: the share of
+``groups.csv`` has a line per check, design and naming of the groups: the share of
 tables with p <= .05 under a true null, and the share whose 95% interval holds the truth. Table t of
 design d draws from the seed [seed, d, t]. A quarter of the tables is run of the gain. ``--checks``
 runs some checks and keeps the lines of the others. One core needs about two hours.

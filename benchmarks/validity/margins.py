@@ -1,8 +1,8 @@
 """How often a margin is claimed, where the true difference is the margin and where it is 0.
 
-    python tests/validity/margins.py --tables 400 --jobs 2 --seed 1
+    python benchmarks/validity/margins.py --tables 400 --jobs 2 --seed 1
 
-``tests/validity/margins.csv`` has a line per design, number of contexts and true difference: the
+``margins.csv`` has a line per design, number of contexts and true difference: the
 share of tables in which the 95% intervals of the plain averages lie within the margin of .1, which
 two one-sided tests at 2.5% may claim in 2.5% of tables where the difference is .1. Table t of cell
 d draws from the seed [seed, d, t]. ``--designs`` runs some designs and keeps the lines of the

@@ -1,8 +1,8 @@
 """Simulate streams of beliefs that move as much as they learn, or more, or less.
 
-    python tests/validity/movement.py --tables 150 --seed 1
+    python benchmarks/validity/movement.py --tables 150 --seed 1
 
-``tests/validity/movement.csv`` has a line per agent, number of turns, noise of reports, repetitions
+``movement.csv`` has a line per agent, number of turns, noise of reports, repetitions
 and number of episodes: how often the test rejects, how often the interval holds the true excess,
 and the mean estimate, all again with the exact posterior. Signals are right with .7 and the prior
 is one half; an agent multiplies the log odds of the evidence by 1, 1.5 or .6. Noise is normal and

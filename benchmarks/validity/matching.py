@@ -1,8 +1,8 @@
 """Simulate matching probabilities of agents that act on what they say, or on more.
 
-    python tests/validity/matching.py --tables 400 --seed 1
+    python benchmarks/validity/matching.py --tables 400 --seed 1
 
-``tests/validity/matching.csv`` has a line per agent, slope, flaw and number of cases: the share of
+``matching.csv`` has a line per agent, slope, flaw and number of cases: the share of
 tables that pass the gate, and that are given a share; of those, how often the intervals of the
 share of the exact posterior and of the mean difference hold the true ones, their means, and how
 often the interval of the share excludes 0 (of agents that act on what they say a false weight). Ten

@@ -1,9 +1,9 @@
 """How many contexts the exact posterior saves: three studies, tested with it and with theta.
 
-    PYTHONPATH=. python tests/validity/exact_state.py --tables 400 --seed 1
-    PYTHONPATH=. python tests/validity/exact_state.py --tables 400 --seed 1 --nulls
+    PYTHONPATH=. python benchmarks/validity/exact_state.py --tables 400 --seed 1
+    PYTHONPATH=. python benchmarks/validity/exact_state.py --tables 400 --seed 1 --nulls
 
-write ``tests/validity/exact_state.csv`` and ``exact_nulls.csv``. The first has rejections at .05 of
+write ``exact_state.csv`` and ``exact_nulls.csv``. The first has rejections at .05 of
 `residual_covariance_test`, five choices a context. In ``asia`` an agent says the posterior of all
 findings but the X-ray and acts on that of all. In ``log odds`` it says the log odds of the
 posterior with noise of standard deviation 1, in ``rounded`` with noise .9, rounded to .05; choices

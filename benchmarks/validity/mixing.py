@@ -1,10 +1,10 @@
 """Simulate the intervals of the mixing battery and its tests of independence: how often they hold.
 
-    python tests/validity/mixing.py --sessions 1000
+    python benchmarks/validity/mixing.py --sessions 1000
 
-``tests/validity/mixing_intervals.csv`` has a line per agent, number of draws per condition and
+``mixing_intervals.csv`` has a line per agent, number of draws per condition and
 quantity: the total, an experiment, or the loss of a measure, all corrected.
-``tests/validity/mixing_tests.csv`` counts rejections at .05. Session number s of a cell draws from
+``mixing_tests.csv`` counts rejections at .05. Session number s of a cell draws from
 the seed [seed, cell, s]. ``--page docs/mixing.md`` renders a short form of both between the
 page's markers. One core needs about six minutes.
 """
