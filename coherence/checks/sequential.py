@@ -19,14 +19,15 @@ from numpy.typing import ArrayLike
 from coherence.checks.by_name import takes_columns
 from coherence.checks.check import FEWEST_DRAWS
 from coherence.checks.covariance import N_DRAWS, lacking
-from coherence.checks.sufficiency import MOMENTS, NAME, sufficiency
-from coherence.inputs import Codes, require, whole_number
+from coherence.checks.sufficiency import NAME, PERMUTED, sufficiency
+from coherence.inputs import Codes, Floats, require, whole_number
 from coherence.result import EXACT_REPORT, LEVEL, CheckResult, Interval, Lack
 from coherence.statistics.evaluation import EvaluationData, evaluation_data, one_dimensional
 from coherence.statistics.evidence import log_evidence, pairs_of, share_tied
 from coherence.statistics.report_noise import Reports, kind_of_reports
 from coherence.statistics.resample import Seed, as_generator, context_means
 from coherence.statistics.spending import nominal_levels, sequential_pvalues
+from coherence.table.stopping import Arrivals, StoppingPlan
 
 NULL = "given the belief{group}, actions are independent of the {state}"
 NATS = "nats of evidence"
@@ -43,6 +44,14 @@ NOISY = (
     "reports of a case differ, and evidence from pairs takes them as exact: plan looks instead "
     "(looks=5, most=CASES), whose test allows for noise"
 )
+ONE_PERSON = (
+    "evidence from pairs takes one agent, and several persons judged the same cases here. Plan "
+    "looks instead (looks=5 most=CASES)."
+)
+BETS = "bets on pairs"
+NO_INTERVAL = "bets on pairs give no interval, and what is shown is the estimate of the fixed test"
+OF_LOOKS = {"p_direction", "p_beyond_rounding", "p_turn"}
+"""P-values among the settings of a look, which are made sequential as its own is."""
 NOTHING_DIFFERS = "no two cases of equal belief differ in state, beyond rounding, and in action"
 
 
@@ -178,70 +187,113 @@ def sequential_test(
             isinstance(evidence, int | float | np.number) and 1 < evidence < math.inf,
             f"evidence must be a number above 1, such as 20; received {evidence!r}.",
         )
-        return _by_evidence(cases if exact is None else cases.with_exact_state(), float(evidence))
+        cases = cases if exact is None else cases.with_exact_state()
+        plan = StoppingPlan(evidence=float(evidence))
+        return _by_evidence(cases, _in_order_of_rows(cases, plan))
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     looks, most = whole_number(looks, "looks", 1), whole_number(most, "most", 1)
-    return _by_looks(cases, looks, most, n_draws, rng)
-
-
-def _rank_of_arrival(data: EvaluationData) -> Codes:
-    """Return the place of each context in the order of first rows, shape (n_contexts,)."""
-    first = np.unique(data.context, return_index=True)[1]
-    return np.asarray(first.argsort().argsort())
-
-
-def _by_looks(cases: EvaluationData, looks: int, most: int, n_draws: int, rng: Seed) -> CheckResult:
-    """Compare the primary test with the level of each look that the cases reach."""
-    n = cases.n_contexts
     require(looks <= most, f"looks must be at most most, {most}; received {looks}.")
+    n = cases.n_contexts
     require(
         n <= most,
         f"most must be the cases with which the plan ends; received {most}, and here are {n} "
         "cases. Give the plan as it was before the first case, and the cases up to its end.",
     )
-    sizes = -(-np.arange(1, looks + 1) * most // looks)
-    levels = nominal_levels(sizes / most)
-    rank = _rank_of_arrival(cases)[cases.context]
+    arrivals = _in_order_of_rows(cases, StoppingPlan(looks=looks, most=most))
+    result = _by_looks(cases, arrivals, n_draws, rng, exact=exact is not None)
+    path = result.fitted
+    assert isinstance(path, pd.DataFrame)
+    settings = {**result.settings, "plan": "looks", "looks": looks, "most": most}
+    return replace(
+        result, check=f"{NAME}:looks", settings=settings, details=path, fitted=None, also={}
+    )
+
+
+def _in_order_of_rows(cases: EvaluationData, plan: StoppingPlan) -> Arrivals:
+    """Place contexts in the order of their first rows."""
+    first = np.unique(cases.context, return_index=True)[1]
+    return Arrivals(plan, first.argsort().argsort() + 1, cases.n_contexts)
+
+
+def planned_sufficiency(data: EvaluationData) -> CheckResult:
+    """Run the primary test as the plan of a table has it: its p-value and intervals allow for that.
+
+    `fitted` has the path, `settings` the ``plan`` and ``stopped``, as of `sequential_test`.
+    """
+    assert data.arrivals is not None
+    if data.arrivals.plan.looks is not None:
+        exact = data.exact is not None
+        return _by_looks(data, data.arrivals, N_DRAWS, data.arrivals.plan.seed, exact=exact)
+    # What bets see has no unit of its own: the effect is that of the fixed test.
+    effect = sufficiency(data, n_draws=FEWEST_DRAWS, rng=data.arrivals.plan.seed)
+    bets = _by_evidence(data, data.arrivals)
+    kept = {name: value for name, value in effect.settings.items() if name not in OF_LOOKS}
+    return replace(
+        effect,
+        interval=None,
+        pvalue=bets.pvalue,
+        settings={**kept, **bets.settings, "test": BETS, "plan": str(data.arrivals.plan)},
+        assumptions=bets.assumptions,
+        reason=NO_INTERVAL if bets.lack is None else bets.reason,
+        lack=bets.lack,
+        also={},
+        fitted=bets.details,
+    )
+
+
+def _by_looks(
+    cases: EvaluationData, arrivals: Arrivals, n_draws: int, rng: Seed, *, exact: bool
+) -> CheckResult:
+    """Compare the primary test with the level of each look that the cases reach."""
+    plan, n = arrivals.plan, arrivals.n_asked
+    sizes, looks = plan.sizes, int(plan.looks or 0)
+    levels = nominal_levels(sizes / sizes[-1])
+    place = arrivals.place[cases.context]
     results = []
     for size, level, child in zip(sizes, levels, as_generator(rng).spawn(looks), strict=True):
         if size <= n:
-            part = cases.subset(rank < size)
-            if cases.posterior is not None:
-                part = part.with_exact_state()
+            # Early cases may all have one realised state: what it is called is told anew.
+            part = cases.subset(place <= size)
+            part = part.with_exact_state() if exact else part
             results.append(sufficiency(part, n_draws=n_draws, rng=child, level=1 - level))
-    seen, so_far = np.full((2, looks), math.nan)
-    seen[: len(results)] = [each.pvalue for each in results]
-    so_far[: len(results)] = sequential_pvalues(seen[: len(results)], sizes / most)
+    pvalues = np.full(looks, math.nan)
+    pvalues[: len(results)] = [each.pvalue for each in results]
+    so_far = _so_far(pvalues, sizes, len(results))
     path = pd.DataFrame(
-        {"cases": sizes, "level": levels, "pvalue": seen, "sequential_pvalue": so_far}
+        {"cases": sizes, "level": levels, "pvalue": pvalues, "sequential_pvalue": so_far}
     )
-    stopped = sizes[seen <= levels]
-    plan = {
-        "plan": "looks",
-        "looks": looks,
-        "most": most,
+    stopped = sizes[pvalues <= levels]
+    settings: dict[str, Any] = {
+        "plan": str(plan),
         "stopped": int(stopped[0]) if stopped.size else None,
     }
     if not results:
-        undefined = _undefined("looks", cases, plan, path)
+        undefined = replace(_undefined("looks", cases, settings, path), check=NAME, fitted=path)
         return lacking(undefined, NOT_YET.format(first=sizes[0], n=n), Lack.CASES)
     last, ends = results[-1], results[-1].interval
-    # What stands beside the test has no level for looking.
-    if ends is not None:
-        ends = Interval(ends.low, ends.high, 1 - LEVEL, REPEATED)
-    if last.settings.get("test") == MOMENTS:
-        ends = None
+    if last.settings.get("test") == PERMUTED or "n_persons" in last.settings:
+        ends = None  # it is one of a fixed number of cases
+    settings = {**last.settings, **settings}
+    settings.pop("near_level", None)
+    for name in OF_LOOKS & set(settings):
+        of_looks = np.full(looks, math.nan)
+        of_looks[: len(results)] = [each.settings.get(name, math.nan) for each in results]
+        settings[name] = float(_so_far(of_looks, sizes, len(results))[len(results) - 1])
     return replace(
         last,
-        check=f"{NAME}:looks",
-        pvalue=math.nan if np.isnan(seen).all() else float(np.nanmin(so_far)),
-        interval=ends,
-        settings={**last.settings, **plan},
-        details=path,
+        pvalue=math.nan if np.isnan(pvalues).all() else float(np.nanmin(so_far)),
+        interval=ends and Interval(ends.low, ends.high, 1 - LEVEL, REPEATED),
+        settings=settings,
         assumptions=(*last.assumptions, PLANNED),
-        contributions=None,
-        also={},
+        fitted=path,
     )
+
+
+def _so_far(pvalues: Floats, sizes: Codes, n_looks: int) -> Floats:
+    """Return sequential p-values at the looks so far, NaN at those to come."""
+    so_far = np.full(len(pvalues), math.nan)
+    so_far[:n_looks] = sequential_pvalues(pvalues[:n_looks], sizes / sizes[-1])
+    return so_far
 
 
 def _undefined(
@@ -264,14 +316,16 @@ def _undefined(
     )
 
 
-def _by_evidence(data: EvaluationData, enough: float) -> CheckResult:
+def _by_evidence(data: EvaluationData, arrivals: Arrivals) -> CheckResult:
     """Bet on pairs of cases of equal belief."""
+    enough = float(arrivals.plan.evidence or math.nan)
     require(
         len(data.states) < 3,
         f"truth must have two states where evidence is given; received {len(data.states)}. Name "
         "the one that the belief is in (positive), or plan looks (most).",
     )
-    n, arrived = data.n_contexts, np.argsort(_rank_of_arrival(data))
+    require(data.person is None, ONE_PERSON)
+    n, arrived = data.n_contexts, np.argsort(arrivals.place)
     belief = context_means(one_dimensional(data, "sequential_test"), data.context, n)[arrived]
     state = data.truth.astype(np.float64) if data.exact is None else data.exact
     state = context_means(state, data.context, n)[arrived]
@@ -304,12 +358,12 @@ def _by_evidence(data: EvaluationData, enough: float) -> CheckResult:
         pvalue=min(1.0, math.exp(-float(log.max()))),
         settings={
             **settings,
-            "stopped": int(reached[0]) + 1 if reached.size else None,
+            "stopped": int(arrivals.place[arrived][reached[0]]) if reached.size else None,
             "n_pairs": len(first),
         },
         details=pd.DataFrame(
             {
-                "cases": np.arange(1, n + 1),
+                "cases": arrivals.place[arrived],
                 "context": [data.contexts[code] for code in arrived],
                 "log_evidence": log,
             }

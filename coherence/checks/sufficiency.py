@@ -194,7 +194,7 @@ def sufficiency_test(
 def sufficiency(
     choices: EvaluationData, *, n_draws: int = N_DRAWS, rng: Seed = None, level: float = 0.95
 ) -> CheckResult:
-    """Run `sufficiency_test` on validated data; `level` is as in `arrangement_test`."""
+    """Run `sufficiency_test` on validated data; `level` is of its intervals, in two states."""
     panel = as_panel(choices)
     # Beliefs of different persons are no copies of one; who judges twice may tell of noise.
     copies = choices.context if panel is None else panel.cell
@@ -225,12 +225,12 @@ def sufficiency(
     n_reported = choices.n_contexts if panel is None else int(panel.cell.max()) + 1
     rounding = 0.0 if choices.computed else rounding_bound(choices.belief, n_reported)
     if panel is not None:
-        result = _turned(result, found, panel.of_means(rounding))
-        return replace(result, also={**result.also, SLOPE: _slope(panel.cases)})
-    result = _turned(result, found, rounding)
+        result = _turned(result, found, panel.of_means(rounding), level)
+        return replace(result, also={**result.also, SLOPE: _slope(panel.cases, level)})
+    result = _turned(result, found, rounding, level)
     if kind is Reports.DIFFER and result.lack is not Lack.ACTIONS:
-        result = _by_moments(result, choices)
-    return replace(result, also={**result.also, SLOPE: _slope(choices)})
+        result = _by_moments(result, choices, level)
+    return replace(result, also={**result.also, SLOPE: _slope(choices, level)})
 
 
 def _slopes(found: Arranged) -> tuple[float, float]:
@@ -241,12 +241,14 @@ def _slopes(found: Arranged) -> tuple[float, float]:
     return float(centred @ score) / squares, float(centred @ found.line.state) / squares
 
 
-def _turned(result: CheckResult, found: Arranged | None, rounding: float) -> CheckResult:
+def _turned(
+    result: CheckResult, found: Arranged | None, rounding: float, level: float
+) -> CheckResult:
     """Add the turn and the further effects to the test of the direction."""
     if found is None:
         return replace(result, also=_without(result.reason))
     plain = _plain_averages(found)
-    share = _hidden_share(found) if found.panel is None else _none(SHARE, PERSONS)
+    share = _hidden_share(found, level) if found.panel is None else _none(SHARE, PERSONS)
     also = {SHARE: share, PLAIN: plain[found.scores.shown - found.scores.first]}
     details = result.details.copy()
     for name in ("value", "low", "high"):  # behind the actions may stand a shift, which has none
@@ -261,9 +263,9 @@ def _turned(result: CheckResult, found: Arranged | None, rounding: float) -> Che
     return replace(result, pvalue=pvalue, settings=settings)
 
 
-def _by_moments(result: CheckResult, data: EvaluationData) -> CheckResult:
+def _by_moments(result: CheckResult, data: EvaluationData, level: float) -> CheckResult:
     """Put the moment test, which allows for noise in the reports, in place of the sequences."""
-    clusters, found = data.clusters, beyond_belief(data)
+    clusters, found = data.clusters, beyond_belief(data, level)
     settings = {**result.settings, "test": MOMENTS}
     for name in ("p_turn", "p_beyond_rounding"):
         settings.pop(name, None)
@@ -309,7 +311,7 @@ def _more_reports(data: EvaluationData, *, bends: bool) -> int | None:
     return next((ask for ask in (enough, MOST_ASKED) if ask > median), None)
 
 
-def _slope(data: EvaluationData) -> Estimate:
+def _slope(data: EvaluationData, level: float) -> Estimate:
     """Regress the share of the action that rises most on the belief, over contexts or groups."""
     clusters = data.clusters
     belief = context_means(one_dimensional(data, NAME), data.context, data.n_contexts)
@@ -327,7 +329,7 @@ def _slope(data: EvaluationData) -> Estimate:
     # HC3: leaves out each context in turn, to first order; of groups the sums.
     scores = centred * left / room
     error = math.sqrt(float((np.bincount(clusters.of_context, scores) ** 2).sum())) / squares
-    t = float(stats.t.ppf(1 - 0.025 / max(share.shape[1] - 1, 1), clusters.n - 2))
+    t = float(stats.t.ppf(1 - (1 - level) / 2 / max(share.shape[1] - 1, 1), clusters.n - 2))
     slope = float(slopes[at])
     return Estimate(slope, slope - t * error, slope + t * error, UNIT[SLOPE], MEANING[SLOPE])
 
@@ -357,7 +359,7 @@ def _plain_averages(found: Arranged) -> list[Estimate]:
     return averages
 
 
-def _hidden_share(found: Arranged) -> Estimate:
+def _hidden_share(found: Arranged, level: float) -> Estimate:
     """Divide what choices know of the state at equal belief by all that they know of it."""
     sums, line, column = found.sums, found.line, found.scores.knowing
     scale = sums.n_windows * found.part
@@ -372,6 +374,7 @@ def _hidden_share(found: Arranged) -> Estimate:
         found.scores.columns[:, column],
         line.state,
         line.group,
+        level,
     )
     if math.isnan(ratio.value):
         return _none(SHARE, GROUPS if line.group is not None else UNSEEN)

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 
 from coherence.inputs import Floats, require
@@ -21,7 +22,7 @@ def plot_evidence(result: CheckResult, *, title: str | None = None, ax: Axes | N
     Parameters
     ----------
     result : CheckResult
-        Of `coherence.sequential_test`.
+        Of `coherence.sequential_test`, or ``report.result("sufficiency")`` of a table with a plan.
     title : str, optional
         None says what is shown, an empty text leaves it out.
     ax : Axes, optional
@@ -48,27 +49,35 @@ def plot_evidence(result: CheckResult, *, title: str | None = None, ax: Axes | N
     >>> coherence.plots.plot_evidence(result).get_title(loc="left")
     'Evidence case by case'
     """
-    plan = result.settings.get("plan") if isinstance(result, CheckResult) else None
+    is_result = isinstance(result, CheckResult)
+    # Of a table with a plan the details are those of the primary test.
+    path = result.fitted if is_result and result.check == "sufficiency" else None
+    path = result.details if is_result and path is None else path
+    table = path if isinstance(path, pd.DataFrame) else pd.DataFrame()
+    plan = str(result.settings.get("plan", "")) if is_result else ""
+    kind = next((kind for kind in TITLES if plan.startswith(kind)), "")
     require(
-        plan in TITLES and not result.details.empty,
-        "result must be a test of coherence.sequential_test that has a path; received "
-        f"{result.check if plan in TITLES else type(result).__name__}.",
+        bool(kind) and not table.empty,
+        "result must be a test of coherence.sequential_test, or of a table with a plan, that has a "
+        f"path; received {result.check if kind else type(result).__name__}.",
     )
     with canvas(ax, size=(5.4, 3.3)) as axes:
         frame_axes(axes)
-        (_draw_looks if plan == "looks" else _draw_evidence)(result, axes)
+        if kind == "looks":
+            _draw_looks(table, axes)
+        else:
+            _draw_evidence(table, float(result.settings["evidence"]), axes)
         if (stopped := result.settings["stopped"]) is not None:
             axes.axvline(stopped, color=FAINT, linewidth=0.9, gid="stopped", zorder=1)
             at = (stopped, 0.0)
             axes.annotate(f" {stopped}", at, xycoords=("data", "axes fraction"), **_note("left"))
         axes.set_xlim(left=0)
         axes.set_xlabel("cases")
-        set_title(axes, title, TITLES[str(plan)])
+        set_title(axes, title, TITLES[kind])
         return axes
 
 
-def _draw_looks(result: CheckResult, ax: Axes) -> None:
-    looks = result.details
+def _draw_looks(looks: pd.DataFrame, ax: Axes) -> None:
     ax.plot(looks["cases"], looks["level"], marker="_", markersize=9, **_BOUND)
     ax.plot(looks["cases"], looks["pvalue"], marker="o", **_PATH)
     ax.set_yscale("log")
@@ -78,8 +87,7 @@ def _draw_looks(result: CheckResult, ax: Axes) -> None:
     ax.annotate("stops above", (looks["cases"].iloc[-1], looks["level"].iloc[-1]), **_note())
 
 
-def _draw_evidence(result: CheckResult, ax: Axes) -> None:
-    path, enough = result.details, float(result.settings["evidence"])
+def _draw_evidence(path: pd.DataFrame, enough: float, ax: Axes) -> None:
     ax.step(path["cases"], path["log_evidence"], where="post", **_PATH)
     ax.axhline(math.log(enough), **_BOUND)
     powers = _powers(min(path["log_evidence"].min(), 0), path["log_evidence"].max(), enough)

@@ -81,8 +81,8 @@ class BeyondBelief:
     bend: float = math.nan  # p-value of a power more in the calibration
 
 
-def beyond_belief(data: EvaluationData) -> BeyondBelief:
-    """Test whether choices move with the state at equal latent belief."""
+def beyond_belief(data: EvaluationData, level: float = 0.95) -> BeyondBelief:
+    """Test whether choices move with the state at equal latent belief; `level` is of intervals."""
     report, clusters = one_dimensional(data, "rational_agent_test"), data.clusters
     undefined = BeyondBelief(math.nan, pd.DataFrame())
     if data.exact is None and separated(data):
@@ -94,11 +94,11 @@ def beyond_belief(data: EvaluationData) -> BeyondBelief:
     if not possible and n_values > 1:
         return replace(undefined, reason=FEW_VALUES.format(n=n_values), lack=Lack.REPORTS)
     possible = possible or [1]
-    found = _of_degree(possible[0], n_reports, data, report, clusters)
+    found = _of_degree(possible[0], n_reports, data, report, clusters, level)
     for degree in possible[1:]:
         if not found.bend < HIGHER:
             break
-        found = _of_degree(degree, n_reports, data, report, clusters)
+        found = _of_degree(degree, n_reports, data, report, clusters, level)
     if found.bend < BENT:
         higher, remedy = TOO_FEW if found.degree < DEGREES[-1] else HIGHEST
         found_bent = {"degree": found.degree, "pvalue": found.bend}
@@ -108,7 +108,12 @@ def beyond_belief(data: EvaluationData) -> BeyondBelief:
 
 
 def _of_degree(
-    degree: int, n_reports: Codes, data: EvaluationData, report: Floats, clusters: Clusters
+    degree: int,
+    n_reports: Codes,
+    data: EvaluationData,
+    report: Floats,
+    clusters: Clusters,
+    level: float,
 ) -> BeyondBelief:
     """Test with a calibration of one degree, and whether it bends further."""
     undefined = BeyondBelief(math.nan, pd.DataFrame())
@@ -134,7 +139,7 @@ def _of_degree(
         return replace(undefined, reason=SAME, lack=Lack.ACTIONS)
     direction = direction / np.abs(direction).max()
     moments = _Moments.of(report - mean.mean(), data.context, used, data.share, state, degree)
-    estimate = _jackknifed(moments, direction, clusters)
+    estimate = _jackknifed(moments, direction, clusters, level)
     left = 4 * used.size * estimate.value[-1]
     if not left >= FEWEST_OPEN:
         why = LITTLE_OPEN.format(n=used.size, left=left, fewest=FEWEST_OPEN)
@@ -160,7 +165,7 @@ def _of_degree(
         contributions=pd.Series(
             estimate.contributions[:, 1 + shown], index=[data.contexts[at] for at in used]
         ),
-        interval=Interval(float(low[1 + shown]), float(high[1 + shown]), 0.95, method),
+        interval=Interval(float(low[1 + shown]), float(high[1 + shown]), level, method),
         settings={
             "component": names[shown],
             "action": str(data.actions[shown]),
@@ -273,12 +278,14 @@ class _Estimate:
     """Quantities with what contexts add to them; every array has a column for each quantity."""
 
     value: Floats
-    reach: Floats  # half of a 95% interval
+    reach: Floats  # half of an interval
     pvalues: Floats  # of the quantity being 0
     contributions: Floats  # shape (n_contexts, n_quantities); sums to 0
 
 
-def _jackknifed(moments: _Moments, direction: Floats, clusters: Clusters) -> _Estimate:
+def _jackknifed(
+    moments: _Moments, direction: Floats, clusters: Clusters, level: float
+) -> _Estimate:
     """Estimate from all contexts, with errors from leaving out each."""
     n = len(moments.state)
     value = moments.mapped(lambda values: values.mean(axis=0)).quantities(direction)
@@ -289,6 +296,5 @@ def _jackknifed(moments: _Moments, direction: Floats, clusters: Clusters) -> _Es
     error = clusters.values(influence).std(axis=0, ddof=1) / math.sqrt(clusters.n)
     with np.errstate(invalid="ignore", divide="ignore"):
         pvalues = 2 * stats.t.sf(np.abs(value / error), clusters.n - 1)
-    return _Estimate(
-        value, float(stats.t.ppf(0.975, clusters.n - 1)) * error, pvalues, influence / n
-    )
+    reach = float(stats.t.ppf((1 + level) / 2, clusters.n - 1)) * error
+    return _Estimate(value, reach, pvalues, influence / n)

@@ -35,6 +35,7 @@ def share_of_covariance(
     score: Floats,
     state: Floats,
     group: Codes | None = None,
+    level: float = 0.95,
 ) -> Ratio:
     """Divide a covariance at equal belief by the whole one.
 
@@ -48,6 +49,8 @@ def share_of_covariance(
         Choices and state of contexts.
     group : ndarray, shape (n,), optional
         Groups, within which the covariances are, and over which the whole one has its error.
+    level : float
+        Of the interval.
 
     Returns
     -------
@@ -74,7 +77,7 @@ def share_of_covariance(
     # A correlation beyond 1 would leave the difference without a variance.
     most = math.sqrt(of_whole) * error
     both = min(max(both, -most), most)
-    t = float(stats.t.ppf(0.975, n_clusters - 1))
+    t = float(stats.t.ppf((1 + level) / 2, n_clusters - 1))
     clear = abs(whole) / math.sqrt(of_whole)
     if clear <= t:
         return Ratio(within / whole, -math.inf, math.inf, clear)

@@ -51,6 +51,7 @@ class Code(StrEnum):
     PERSONS = "persons"
     GROUPS = "groups"
     NO_TWINS = "no_twins"
+    PLAN = "plan"  # asking was stopped by a plan, and which p-values allow for it
     REPORT_NOISE = "report_noise"
     # how answers were elicited
     FORM_MASS = "form_mass"

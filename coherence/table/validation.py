@@ -41,6 +41,7 @@ from coherence.table.schema import (
     Naming,
 )
 from coherence.table.states import typed_option
+from coherence.table.stopping import StoppingPlan
 from coherence.table.typos import column_meant, one_typo_apart
 
 _TEXT_COLUMNS = tuple(column.name for column in COLUMNS if column.kind == "text")
@@ -387,12 +388,23 @@ def _value_errors(runs: Runs, named: Naming) -> list[str]:
             repr(_first(kind, unknown)),
             f"Leave it out if it is something else (--ignore {named.plain('truth_kind')}).",
         )
-    for name in [name for name in ("tokens", "turn") if name in table.columns]:
+    for name in [name for name in ("tokens", "turn", "arrival") if name in table.columns]:
         number = _numbers(table, [name])[:, 0]
         wrong = (number < 0) | (number % 1 > 0) | (np.isnan(number) & table[name].notna())
         first = _first(table[name], wrong)
         rule = "hold whole numbers of at least 0"
         errors += _broken(named(name), rule, wrong, first, "Or leave the cell empty.")
+    return errors
+
+
+def _plan_errors(runs: Runs, _: Naming) -> list[str]:
+    """Check that plans of stopping can be read; that they are one is known by evaluation."""
+    errors = []
+    for text in runs.table["plan"].dropna().unique() if "plan" in runs.names else ():
+        try:
+            StoppingPlan.parse(text)
+        except InputError as error:
+            errors.append(str(error))
     return errors
 
 
@@ -585,6 +597,7 @@ _RULES = (
     _policy_errors,
     _value_errors,
     _level_errors,
+    _plan_errors,
     _status_errors,
     _key_errors,
 )
