@@ -77,8 +77,9 @@ from coherence.statistics.windows import (
 from coherence.table.needs import NEEDS_STATE_AND_ACTION
 
 NULL = (
-    "{action} and truth are independent given {given}: I({action}; truth | {columns}) = 0; tested "
-    "against dependence of any direction and of different directions at different beliefs"
+    "given the {given}, the {action} of a context is independent of its truth: I({action}; truth | "
+    "{columns}) = 0; tested against dependence of any direction and of different directions at "
+    "different beliefs"
 )
 UNIT = "nats"
 # Permutations over which the estimate is averaged: a standard error of a sixth of its deviation.
@@ -118,10 +119,15 @@ def cmi_test(
 ) -> CheckResult:
     """Test whether actions carry information about the truth that the stated belief does not.
 
-    Null: given the belief (and the features or the group, if any are named), the realised states of
-    whole contexts are exchangeable. Where actions are probabilities, all of them together (the
-    policy) are independent of the truth: a coherent agent's policy is a function of the belief and
-    of what else its context brings, such as its text or a taste.
+    Null: given the belief (and the features or the group), the actions of a case are independent of
+    its truth.
+
+    Estimand: the mutual information of action and truth among cases of like belief, less its mean
+    where truths are permuted (nats); cases count alike.
+
+    Where actions are probabilities, all of them together (the policy) are independent of the truth:
+    a coherent agent's policy is a function of the belief and of what else its case brings, such as
+    its text or a taste.
 
     Parameters
     ----------

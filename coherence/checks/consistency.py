@@ -82,8 +82,10 @@ def prompt_consistency(
 ) -> CheckResult:
     """Estimate how far beliefs under other prompts lie from those under the reference prompt.
 
-    Estimates the root-mean-square difference between the expected beliefs of two prompts, over
-    contexts; no test.
+    Null: none is tested.
+
+    Estimand: the root-mean-square difference between the expected beliefs under two prompt variants
+    (a probability, from 0 to 1); cases count alike.
 
     Parameters
     ----------

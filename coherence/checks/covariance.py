@@ -122,10 +122,14 @@ def residual_covariance_test(
 ) -> CheckResult:
     """Test whether actions still move with the truth once the stated belief is accounted for.
 
-    Null: given the belief (and the group), the actions of a context do not covary with its state.
-    They may vary with its text and its taste, but not with how likely the state is there beyond
-    what is stated. Tastes that go with the evidence, such as deciding more readily whenever an
-    X-ray is mentioned, are such a covariance too.
+    Null: given the belief (and the group), the actions of a case do not covary with its state.
+
+    Estimand: the difference in the probability of one action, that which rises most with the
+    belief, between the states at equal belief (a probability, from -1 to 1); cases are weighted by
+    the variance that their belief leaves of the state.
+
+    Actions may vary with the text of a case and its taste. Tastes that go with the evidence, such
+    as deciding more readily whenever an X-ray is mentioned, are a covariance with the state too.
 
     Parameters
     ----------

@@ -43,8 +43,8 @@ from coherence.table.needs import CHOICES
 from coherence.table.notes import not_run
 
 NULL = (
-    "there is an order of the actions such that choices shift upwards in it "
-    "(first-order dominance) as belief rises"
+    "there is an order of the actions along which choices shift upwards (first-order dominance) as "
+    "the belief rises"
 )
 METHOD = "for the best of all orders, conservative, {clusters} as clusters"
 MIN_CONTEXTS_PER_BIN = 3
@@ -90,8 +90,12 @@ def monotone_direction_test(
 
     Random utility theory demands it of an agent that acts on the belief.
 
-    Null: there is a direction in utility space along which choices, averaged within belief bins,
-    rise with the belief.
+    Null: there is an order of the actions along which choices shift upwards (first-order dominance)
+    as the belief rises.
+
+    Estimand: under the order that fits best, the largest drop of the total share above a step, from
+    one bin of belief to a later one (a share, negative where choices rise throughout); the choices
+    of a bin count alike.
 
     Parameters
     ----------

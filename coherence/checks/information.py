@@ -77,6 +77,11 @@ def action_information(
 ) -> CheckResult:
     """Estimate how much the action helps to predict the state beyond the stated belief.
 
+    Null: none is tested.
+
+    Estimand: the part of the mean squared error of predicting the state from the belief that the
+    action saves, by regressions trained on tables of this size (percent); cases count alike.
+
     Parameters
     ----------
     belief : array-like, shape (n,) or (n, 2)

@@ -51,7 +51,10 @@ from coherence.table.runs import Runs, all_computed
 from coherence.table.validation import with_columns
 
 KEY = ["context", "rep"]
-NULL = "the mean over contexts of E[P(theta|x)] - E[sum_j P(theta|x,z=j) P(z=j|x)] is zero"
+NULL = (
+    "averaged over contexts, the expected belief equals the expected average of the beliefs given "
+    "z: E[P(theta|x)] = E[sum_j P(theta|x,z=j) P(z=j|x)]"
+)
 ASSUMPTIONS = (
     "answers that form one gap are independent",
     "gaps are spread over contexts, of which twenty or more are asked where gaps are skewed",
@@ -396,8 +399,11 @@ def iterated_expectation_test(
 ) -> CheckResult:
     """Test whether beliefs average out over an auxiliary variable.
 
-    Null: averaged over contexts, the expected belief equals the expected reconstruction from the
-    beliefs given z.
+    Null: averaged over cases, the expected belief equals the expected average of the beliefs given
+    z.
+
+    Estimand: the mean difference between the belief and the average of the beliefs given z (a
+    probability, from -1 to 1); cases count alike.
 
     Parameters
     ----------

@@ -50,8 +50,8 @@ from coherence.table.runs import Runs
 from coherence.table.schema import DRAWN
 
 NULL = (
-    "given the exact posterior, actions and beliefs know nothing more of the realised state, "
-    "which is an independent draw from it"
+    "given the exact posterior, actions and beliefs are independent of the realised state, which "
+    "is drawn from that posterior"
 )
 UNIT = "probability"
 # Of the level, .7 to the direction in which a higher posterior moves choice, which is that of an
@@ -98,8 +98,14 @@ def evidence_leak_test(
     """Test whether actions or beliefs know more of the realised state than the evidence does.
 
     Null: given the exact posterior, actions and beliefs are independent of the realised state,
-    which was drawn from that posterior. No agent that saw the evidence alone breaks it, coherent or
-    not. Answers in the prompt, contamination and tables that were joined wrongly do.
+    which is drawn from that posterior.
+
+    Estimand: the difference in the probability of one action, that which rises most with the
+    posterior, between the states at equal exact posterior (a probability, from -1 to 1); cases are
+    weighted by the variance that the posterior leaves of the state.
+
+    No agent that saw the evidence alone breaks the null, coherent or not. Answers in the prompt,
+    contamination and tables that were joined wrongly do.
 
     Parameters
     ----------

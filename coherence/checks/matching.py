@@ -93,6 +93,12 @@ def matching_estimates(
 
     Rows are of two kinds: with a stated belief and no level, or with a choice and its level.
 
+    Null: none is tested.
+
+    Estimand: of the chance at which the choice would be even, the mean less the stated belief (a
+    probability; cases count alike) and the weight of the exact posterior in it, beside the stated
+    belief (a share; choices count alike).
+
     Parameters
     ----------
     belief : array-like, shape (n,)

@@ -74,9 +74,14 @@ def monotone_choice_test(
 ) -> CheckResult:
     """Test whether the share of one action among two is monotone in the stated belief.
 
-    Null: among the choices in `pair`, the share of the first is non-decreasing in the belief bin
-    (for ``direction="increasing"``). Where actions are probabilities, its share in the probability
-    of the two, averaged within the bin.
+    Null: among the choices of a pair of actions, the share of the first is non-decreasing in the
+    belief.
+
+    Estimand: the largest drop of that share from one bin of belief to a later one (a share,
+    negative where it rises throughout); the choices of a bin count alike.
+
+    With ``direction="decreasing"`` it is non-increasing. Where actions are probabilities, its share
+    in the probability of the two, averaged within the bin.
 
     Parameters
     ----------
@@ -176,10 +181,11 @@ def _monotone_choice(
         "published": published,
         "cluster of resampling": "row" if published else clusters.name,
     }
-    toward = "monotone" if direction == "either" else direction
+    moves = {"increasing": "non-decreasing", "decreasing": "non-increasing"}
     result = CheckResult(
         check=f"monotone_choice:{pair[0]}/{pair[1]}",
-        null=f"the share of {pair[0]!r} among {pair[0]!r} and {pair[1]!r} is {toward} in belief",
+        null=f"the share of {pair[0]!r} among {pair[0]!r} and {pair[1]!r} is "
+        f"{moves.get(direction, 'monotone')} in the belief",
         statistic=math.nan,
         unit=UNIT_PUBLISHED if published else UNIT,
         interval=None,

@@ -47,7 +47,10 @@ from coherence.table.notes import not_run
 from coherence.table.runs import Runs, all_computed
 
 NAME, SINGLE = "belief_movement", "single_reports"
-NULL = "over an episode beliefs move (squared) as much as their uncertainty p(1 - p) falls"
+NULL = (
+    "over an episode the expected sum of squared changes of belief equals the expected fall of its "
+    "uncertainty p(1 - p)"
+)
 UNIT = "squared probability"
 BEYOND = math.sqrt(2 / math.pi)
 """Mean distance from 0, in standard deviations, of normal noise that was cut off there around a
@@ -81,8 +84,11 @@ def belief_movement_test(
 ) -> CheckResult:
     """Test whether beliefs move as much as their uncertainty falls over the turns of an episode.
 
-    Null: the expected sum of squared changes of belief equals the expected fall of p(1 - p) from
-    the first turn to the last, as of any Bayesian with the right prior.
+    Null: over an episode the expected sum of squared changes of belief equals the expected fall of
+    its uncertainty p(1 - p).
+
+    Estimand: the mean of movement less reduction (squared probability, above 0 for too much
+    movement); episodes count alike.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ from coherence.statistics.resample import (
 from coherence.table.needs import NEEDS_STATE_AND_ACTION
 from coherence.table.notes import not_run
 
-NULL = "given belief{features}, truth does not help to predict the action out of sample"
+NULL = "given the belief{features}, the truth does not help to predict the action out of sample"
 NO_INTERVAL = "no interval of known coverage exists for the gain of probabilities of actions"
 SAME_LOSSES = "the truth changes no prediction, and nothing is left to vary"
 NO_PUBLISHED = "the published procedure takes chosen actions, and here actions are probabilities"
@@ -112,8 +112,11 @@ def predictive_gain_test(
 ) -> CheckResult:
     """Test whether the realised state helps to predict the action beyond the stated belief.
 
-    Null: out of sample, a model that also sees the truth predicts the action no better than one
-    that sees the belief (and the features).
+    Null: given the belief (and the features), the truth does not help to predict the action out of
+    sample.
+
+    Estimand: the part of the out-of-sample log-loss that knowing the truth saves, by models trained
+    on tables of this size (percent); choices count alike.
 
     Parameters
     ----------

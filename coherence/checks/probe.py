@@ -41,8 +41,8 @@ PROBED, EVIDENCE, STATED = "probed", "evidence", "stated"
 NO_BETTER = "hidden states predict the {target} no better than the evidence itself"
 NULLS = {
     "gain": "hidden states predict the {target} of other cases no better than the evidence does",
-    PROBED: "given the stated belief, actions do not go with the probed one",
-    STATED: "given the probed belief, actions do not go with the stated one",
+    PROBED: "given the stated belief, actions do not covary with the probed one",
+    STATED: "given the probed belief, actions do not covary with the stated one",
 }
 
 

@@ -41,8 +41,8 @@ from coherence.table.needs import STATE_AND_CHOICES
 from coherence.table.notes import not_run
 
 NULL = (
-    "given the belief behind the reports, of which these are noisy copies, action and truth are "
-    "uncorrelated"
+    "given the belief behind the reports, of which these are independent noisy copies, action and "
+    "state are uncorrelated"
 )
 NAME = "rational_agent"
 COLUMNS = ("quantity", "value", "low", "high")
@@ -74,8 +74,12 @@ def rational_agent_test(
 ) -> CheckResult:
     """Test whether actions know more of the state than the belief behind the reports.
 
-    Null: every context has a belief, of which its reports are independent noisy copies; given it,
-    action and state are uncorrelated.
+    Null: given the belief behind the reports, of which these are independent noisy copies, action
+    and state are uncorrelated.
+
+    Estimand: the difference in the probability of one action, that which rises most with the
+    belief, between the states at equal belief behind the reports (a probability, from -1 to 1);
+    cases are weighted by the variance that this belief leaves of the state.
 
     Parameters
     ----------

@@ -84,8 +84,13 @@ def calibration_test(
 ) -> CheckResult:
     """Score forecasts, and test whether outcomes happen as often as they say.
 
-    Null: the outcome of each case is drawn, independently of the others, with the probability that
-    was forecast (the mean where a case has several forecasts).
+    Null: each outcome is drawn, independently of the others, with the probability that was
+    forecast.
+
+    Estimand: the miscalibration MCB, by how much isotonic recalibration would lower the Brier score
+    (a squared error); cases count alike.
+
+    Of several forecasts of a case the null is about their mean.
 
     Parameters
     ----------
@@ -193,7 +198,8 @@ def _calibration(
             details[["low", "high"]] = math.nan
     return CheckResult(
         check="scores",
-        null="outcomes happen as often as forecast",
+        null="each outcome is drawn, independently of the others, with the probability that was "
+        "forecast",
         statistic=math.nan if too_few else scores.miscalibration,
         unit="squared error (MCB)",
         interval=None,

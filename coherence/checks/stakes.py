@@ -96,6 +96,12 @@ def stakes_estimates(
 
     Rows are of two kinds: with a stated belief and no level, or with a choice and its level.
 
+    Null: none is tested.
+
+    Estimand: the mean loss against acting on the stated belief (in units of gain plus cost; cases
+    count alike), and the slope on the stated threshold of the belief from which the agent acts (a
+    ratio, 1 if coherent; choices count alike).
+
     Parameters
     ----------
     belief : array-like, shape (n,)

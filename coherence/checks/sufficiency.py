@@ -49,7 +49,7 @@ from coherence.statistics.resample import Seed, as_generator, context_means
 from coherence.table.needs import STATE_AND_CHOICES
 
 NAME = "sufficiency"
-NULL = "given the belief{group}, actions do not go with the {state}"
+NULL = "given the belief{group}, actions do not covary with the {state}"
 OF_DIRECTION, OF_TURN = 0.8, 0.2  # parts of the level
 SEQUENCES, MOMENTS, PERMUTED = "direction and turn", "moments", "permuted blocks"
 """Which test was run."""
@@ -98,7 +98,14 @@ def sufficiency_test(
 ) -> CheckResult:
     """Test whether the stated belief could be the belief acted on: the primary test.
 
-    Null: given the belief (and the group), the actions of a context do not go with its state.
+    Null: given the belief (and the group), the actions of a case do not covary with its state.
+
+    Estimand: the difference in the probability of one action, that which rises most with the
+    belief, between the states at equal belief (a probability, from -1 to 1); cases are weighted by
+    the variance that their belief leaves of the state.
+
+    The hidden share is the part of the covariance of choices and state that is left at equal belief
+    (a share; cases count alike); under the null it is 0.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ Agents are simulated, numbers and figures are those of the package itself; seeds
 import io
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,6 @@ from matplotlib.figure import Figure
 
 import coherence
 from coherence.plots import (
-    plot_acted_on,
     plot_calibration,
     plot_forest,
     plot_pairwise_choice,
@@ -30,18 +29,24 @@ from coherence.plots import (
     plot_thresholds,
 )
 from coherence.plots.style import (
-    ACTION_COLOURS,
     BLUE,
     DASHES,
     FAINT,
+    INK,
+    PALE,
+    STATE_COLOURS,
+    VERMILION,
     belief_axes,
     figure_style,
+    frame_axes,
     probability_scales,
 )
+from coherence.rational.twin import sample_twin
 
 FOLDER = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "checks"
 SEED = 1
 LEGEND = 20.0  # points
+MANY = 5_000  # contexts of pictures that show curves and not single cases
 Panel = tuple[str, Callable[[Axes], object]]
 Arrays = tuple[pd.Series, pd.Series, pd.Series]
 
@@ -87,13 +92,40 @@ def p_value(result: coherence.CheckResult) -> str:
     return "p < .001" if result.pvalue < 0.001 else f"p = {result.pvalue:.2f}".replace("0.", ".")
 
 
-def by_state(rows: pd.DataFrame) -> Callable[[Axes], Axes]:
-    """Plan the shares of yes by belief and state, with the band of the null."""
-    belief, action, truth = arrays(rows)
-    context = rows["context"]
-    return lambda ax: plot_state_shares(
-        belief, action, truth, context=context, shown="yes", title="", ax=ax
-    )
+def difference(result: coherence.CheckResult) -> str:
+    """Write a difference between the states in points, as a title does."""
+    return f"{round(100 * result.statistic) + 0} points, {p_value(result)}"
+
+
+def shares_by_state(rows: pd.DataFrame, n_bins: int = 8) -> pd.DataFrame:
+    """Mean belief and share of yes of both states, in bins of belief that both occur in."""
+    bins = pd.qcut(rows["p"], n_bins, labels=False, duplicates="drop")
+    table = rows.assign(yes=(rows["action"] == "yes").astype(float), bin=bins)
+    means = table.groupby(["theta", "bin"])[["p", "yes"]].agg(["mean", "size"])
+    few = means["p", "size"] < 10
+    return means.xs("mean", axis=1, level=1)[~few]
+
+
+def by_state(rows: pd.DataFrame) -> Callable[[Axes], None]:
+    """Plan the share of yes by belief, a curve for each state, and the gap between the curves."""
+    return partial(_curves, shares_by_state(rows))
+
+
+def _curves(means: pd.DataFrame, ax: Axes) -> None:
+    belief_axes(ax)
+    probability_scales(ax)
+    curves = [means.loc[state] for state in (0, 1)]
+    low = max(curve["p"].min() for curve in curves)
+    high = min(curve["p"].max() for curve in curves)
+    at = np.linspace(low, high, 40)
+    below, above = (np.interp(at, curve["p"], curve["yes"]) for curve in curves)
+    ax.fill_between(at, below, above, color=PALE, alpha=0.6, linewidth=0, label="gap")
+    for curve, colour, marker, label in zip(
+        curves, STATE_COLOURS, "so", ("state 0", "state 1"), strict=True
+    ):
+        ax.plot(curve["p"], curve["yes"], color=colour, marker=marker, markersize=4, label=label)
+    ax.set(xlabel="stated belief", ylabel="share of yes")
+    ax.legend(frameon=False, loc="lower right", fontsize=8)
 
 
 def effects(results: dict[str, coherence.CheckResult]) -> Callable[[Axes], Axes]:
@@ -131,14 +163,14 @@ def _treated(rows: pd.DataFrame, ax: Axes) -> None:
 
 
 def residual_covariance() -> None:
-    """The main test: the same belief, another state, another choice."""
+    """The direction alone: the same belief, another state, another choice."""
     panels: list[Panel] = []
     for title, agent in (("coherent", "rational"), ("acts on more than it says", "leaky")):
-        rows = answers(agent)
+        rows = answers(agent, n_contexts=MANY, n_reps=1)
         exact = {"exact": rows["p_true"], "context": rows["context"]}
         test = coherence.residual_covariance_test(rows["p"], rows["action"], **exact, rng=SEED)
-        panels.append((f"{title}: {p_value(test)}", by_state(rows)))
-    write("residual_covariance", *panels, lift=LEGEND)
+        panels.append((f"{title}: {difference(test)}", by_state(rows)))
+    write("residual_covariance", *panels)
 
 
 def sufficiency() -> None:
@@ -154,7 +186,7 @@ def sufficiency() -> None:
         if not share.reason:
             ends = coherence.Interval(share.low, share.high)
             shares[agent] = replace(
-                found, statistic=share.value, interval=ends, unit="hidden share", pvalue=None
+                found, statistic=share.value, interval=ends, unit="hidden share"
             )
     panels: list[Panel] = [("points at equal belief", effects(points))]
     panels.append(("hidden share", effects(shares)))
@@ -172,15 +204,12 @@ def cmi() -> None:
     rows = pd.DataFrame({"p": belief, "action": action, "theta": truth, "context": range(1000)})
     covariance = coherence.residual_covariance_test(*arrays(rows), rng=SEED)
     information = coherence.cmi_test(*arrays(rows), rng=SEED)
-    told = answers("rational")
+    coherent = answers("rational", n_contexts=MANY, n_reps=1)
+    of_coherent = coherence.cmi_test(*arrays(coherent), rng=SEED)
     write(
         "cmi",
-        ("coherent", by_state(told)),
-        (
-            f"turns at .5: cmi {p_value(information)}, covariance {p_value(covariance)}",
-            by_state(rows),
-        ),
-        lift=LEGEND,
+        (f"coherent: {p_value(of_coherent)}", by_state(coherent)),
+        (f"turns at .5: {p_value(information)} (covariance {p_value(covariance)})", by_state(rows)),
     )
 
 
@@ -207,75 +236,57 @@ def monotone_choice() -> None:
     write("monotone_choice", *panels, lift=LEGEND)
 
 
-def monotone_direction() -> None:
-    """Shares of three actions in bins of the belief."""
-    panels: list[Panel] = []
-    for title, agent in (("coherent", "rational"), ("no order fits", "nonmonotone")):
-        rows = answers(agent)
-        test = coherence.monotone_direction_test(
-            rows["p"], rows["action"], context=rows["context"], rng=SEED
-        )
-        edges = np.quantile(rows["p"], np.linspace(0, 1, 7))
-        bins = pd.cut(rows["p"], np.unique(edges), include_lowest=True, labels=False)
-        panels.append((f"{title}: {p_value(test)}", partial(_shares, rows, bins)))
-    write("monotone_direction", *panels)
-
-
-def _shares(rows: pd.DataFrame, bins: pd.Series, ax: Axes) -> None:
-    """Draw the share of every action by bin."""
-    belief_axes(ax)
-    probability_scales(ax)
-    mean_belief = rows["p"].groupby(bins).mean()
-    for action, colour, marker in zip(("no", "defer", "yes"), ACTION_COLOURS, "so^", strict=False):
-        share = (rows["action"] == action).groupby(bins).mean()
-        ax.plot(mean_belief, share, color=colour, marker=marker, markersize=4, label=action)
-    ax.set(xlabel="stated belief", ylabel="share of the action")
-    ax.legend(frameon=False, loc="upper center", ncols=3, fontsize=8)
-
-
-def _scatter(x: pd.Series, y: pd.Series, labels: Sequence[str], ax: Axes) -> None:
-    """Draw one quantity against another that should equal it."""
+def _agreement(x: pd.Series, y: pd.Series, labels: tuple[str, str], ax: Axes) -> None:
+    """Draw one quantity against another that should equal it, and how far it is off."""
     belief_axes(ax)
     probability_scales(ax)
     ax.plot([0, 1], [0, 1], color=FAINT, linestyle=DASHES, linewidth=1)
-    ax.scatter(x, y, s=9, color=BLUE, alpha=0.6, linewidths=0)
+    # One path for all gaps, which keeps the file small.
+    ends = np.column_stack([x, y, np.full(len(x), np.nan)]).ravel()
+    ax.plot(np.repeat(x, 3), ends, color=VERMILION, linewidth=0.8)
+    ax.plot(x, y, "o", markersize=2.5, color=BLUE)
     ax.set(xlabel=labels[0], ylabel=labels[1], aspect="equal")
 
 
 def prompt_consistency() -> None:
-    """Mean belief of each context under two wordings."""
+    """Mean belief of each case under two prompt variants."""
     panels: list[Panel] = []
-    for title, agent in (("the wording does not matter", "rational"), ("it does", "wordbound")):
-        runs = coherence.simulate(agent, n_contexts=80, n_reps=5, rng=SEED)
+    for title, agent in (("the variant does not matter", "rational"), ("it does", "wordbound")):
+        runs = coherence.simulate(agent, n_contexts=40, n_reps=5, rng=SEED)
         asked = runs[runs["z_state"].isna()]
         means = asked.pivot_table(values="p", index="context", columns="prompt")
         other = "bayes"
         gap = coherence.prompt_consistency(runs, prompts=[other], rng=SEED)
-        draw = partial(
-            _scatter, means["standard"], means[other], ("reference wording", f"wording '{other}'")
-        )
+        labels = ("belief, reference variant", f"belief, variant '{other}'")
+        draw = partial(_agreement, means["standard"], means[other], labels)
         panels.append((f"{title}: {gap.statistic:.2f}".replace("0.", "."), draw))
     write("prompt_consistency", *panels, height=3.2)
 
 
 def iterated_expectation() -> None:
-    """A belief, and the average of the beliefs given z."""
+    """A belief, and the average of the beliefs given z: equal, off one way, off both ways."""
     panels: list[Panel] = []
-    for title, agent in (("beliefs average out", "rational"), ("they do not", "wordbound")):
-        runs = coherence.simulate(agent, n_contexts=80, n_reps=5, rng=SEED)
+    for title, agent, raised in (
+        ("they average out", "rational", 0.0),
+        ("too high given z", "rational", 0.1),
+        ("pulled to one half", "wordbound", 0.0),
+    ):
+        runs = coherence.simulate(agent, n_contexts=40, n_reps=5, rng=SEED)
+        given = runs["z_state"].notna()
+        runs.loc[given, "p"] = np.minimum(runs.loc[given, "p"] + raised, 1.0)
         report = coherence.analyze(runs, checks=["iterated_expectation"], rng=SEED)
-        found = report.results.set_index("check")
-        p = found.loc["iterated_expectation", "pvalue"]
-        gap = found.loc["iterated_expectation:noise_removed", "estimate"]
-        told = runs[runs["z_state"].isna() & (runs["prompt"] == "standard")]
-        given = runs[runs["z_state"].notna()]
-        parts = (given["p"] * given["p_z"]).groupby([given["context"], given["rep"]]).sum()
-        averaged = parts.groupby("context").mean()
-        stated = told.groupby("context")["p"].mean()
-        names = ("belief", "average of beliefs given z")
-        draw = partial(_scatter, stated, averaged.reindex(stated.index), names)
-        panels.append((f"{title}: gap {gap:.2f}, p = {p:.2f}".replace("0.", "."), draw))
-    write("iterated_expectation", *panels, height=3.2)
+        results = report.results.set_index("check")
+        p = results.loc["iterated_expectation", "pvalue"]
+        size = results.loc["iterated_expectation:noise_removed", "estimate"]
+        reference = runs[~given & (runs["prompt"] == "standard")]
+        parts = runs[given].assign(part=runs["p"] * runs["p_z"])
+        averaged = parts.groupby(["context", "rep"])["part"].sum().groupby("context").mean()
+        stated = reference.groupby("context")["p"].mean()
+        labels = ("belief before z", "average of beliefs given z")
+        draw = partial(_agreement, stated, averaged.reindex(stated.index), labels)
+        of_test = "p < .001" if p < 0.001 else f"p = {p:.2f}"
+        panels.append((f"{title}\nsize {size:.2f}, {of_test}".replace("0.", "."), draw))
+    write("iterated_expectation", *panels, height=3.0)
 
 
 def calibration() -> None:
@@ -300,20 +311,39 @@ def scores() -> None:
 
 
 def rational_agent() -> None:
-    """The difference in choice with reports taken as exact, and with their noise taken off."""
-    differences = {}
+    """The difference between the states at equal report, and what noise alone makes of it."""
+    panels: list[Panel] = []
     for title, agent in (
-        ("coherent", coherence.AGENTS["noisy"]),
-        ("hidden shift .2", clairvoyant(0.2).with_parameters(report_noise=0.15)),
+        ("coherent, noisy reports", coherence.AGENTS["noisy"]),
+        ("hidden shift .2, noisy reports", clairvoyant(0.2).with_parameters(report_noise=0.15)),
     ):
-        rows = answers(agent)
-        for how, check in (
-            ("reports as exact", coherence.residual_covariance_test),
-            ("noise taken off", coherence.rational_agent_test),
-        ):
-            name = f"{title}: {how}"
-            differences[name] = check(*arrays(rows), context=rows["context"], rng=SEED)
-    write("rational_agent", ("", effects(differences)), height=2.2)
+        rows = answers(agent, n_contexts=500)
+        test = coherence.rational_agent_test(*arrays(rows), context=rows["context"])
+        fitted = coherence.fit_rational_agent(*arrays(rows), context=rows["context"])
+        edges = np.unique(np.quantile(rows["p"], np.linspace(0, 1, 8)))
+        streams = np.random.default_rng(SEED).spawn(100)
+        twins = [_gaps(sample_twin(fitted, stream), edges) for stream in streams]
+        band = np.nanquantile(twins, [0.025, 0.975], axis=0)
+        observed, at = _gaps(rows, edges), (edges[1:] + edges[:-1]) / 2
+        draw = partial(_beside_twins, at, observed, band)
+        panels.append((f"{title}\ntest: {p_value(test)}", draw))
+    write("rational_agent", *panels, height=3.0)
+
+
+def _gaps(rows: pd.DataFrame, edges: np.ndarray) -> np.ndarray:
+    """Share of yes where the state is 1 less where it is 0, in bins of the single reports."""
+    bins = pd.cut(rows["p"], edges, labels=False, include_lowest=True)
+    shares = (rows["action"] == "yes").groupby([bins, rows["theta"]]).mean().unstack()
+    return (shares[1] - shares[0]).reindex(range(len(edges) - 1)).to_numpy()
+
+
+def _beside_twins(at: np.ndarray, observed: np.ndarray, band: np.ndarray, ax: Axes) -> None:
+    belief_axes(ax)
+    ax.fill_between(at, *band, color=PALE, alpha=0.6, linewidth=0, label="nearest rational agent")
+    ax.axhline(0, color=FAINT, linestyle=DASHES, linewidth=1)
+    ax.plot(at, observed, "o", markersize=4, color=INK, label="observed")
+    ax.set(xlabel="single report", ylabel="P(yes | 1) − P(yes | 0)", ylim=(-0.12, 0.5))
+    ax.legend(frameon=False, loc="upper left", fontsize=8)
 
 
 def evidence_leak() -> None:
@@ -385,8 +415,8 @@ def matching() -> None:
     write(
         "matching",
         (
-            f"weight of the posterior {share.statistic:.2f}",
-            partial(_drawn, plot_acted_on, difference),
+            f"weight of the posterior {share.statistic:.2f}".replace("0.", "."),
+            partial(_acted_on, difference.details, share.statistic),
         ),
         ("the chance is not answered", partial(_drawn, plot_stated_chances, found["order"][0])),
         height=3.4,
@@ -394,12 +424,25 @@ def matching() -> None:
     )
 
 
+def _acted_on(cases: pd.DataFrame, share: float, ax: Axes) -> None:
+    """Draw how far the belief acted on goes from the stated one towards the exact posterior."""
+    frame_axes(ax)
+    away, moved = cases["exact"] - cases["stated"], cases["acted_on"] - cases["stated"]
+    reach = np.array([-0.35, 0.35])
+    ax.plot(reach, reach, color=FAINT, linestyle=DASHES, linewidth=1, label="acts on the posterior")
+    ax.axhline(0, color=FAINT, linewidth=1, label="acts on what it says")
+    ax.plot(reach, share * reach, color=BLUE, linewidth=1.5, label="estimated weight")
+    ax.plot(away, moved, "o", markersize=3, color=INK)
+    ax.set(xlabel="exact posterior − stated belief", ylabel="belief acted on − stated belief")
+    ax.legend(frameon=False, loc="upper left", fontsize=8)
+
+
 def belief_movement() -> None:
     """Movement and reduction, added up over the turns of streams of signals."""
     rng, n_turns = np.random.default_rng(SEED), 6
-    share = np.where(rng.random(400) < 0.5, 0.7, 0.3)[:, None]
-    signal = np.where(rng.random((400, n_turns)) < share, 1, -1)
-    odds = np.cumsum(np.c_[np.zeros(400), signal * np.log(7 / 3)], axis=1)
+    share = np.where(rng.random(MANY) < 0.5, 0.7, 0.3)[:, None]
+    signal = np.where(rng.random((MANY, n_turns)) < share, 1, -1)
+    odds = np.cumsum(np.c_[np.zeros(MANY), signal * np.log(7 / 3)], axis=1)
     episode, turn = np.indices(odds.shape).reshape(2, -1)
     panels: list[Panel] = []
     for title, weight in (("Bayesian", 1.0), ("overreacts", 1.5), ("underreacts", 0.6)):
@@ -445,7 +488,6 @@ PICTURES = (
     cmi,
     predictive_gain,
     monotone_choice,
-    monotone_direction,
     prompt_consistency,
     iterated_expectation,
     calibration,

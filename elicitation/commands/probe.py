@@ -30,8 +30,8 @@ READS = (
     "that it is a belief of the model only as far as the model makes it easy to read."
 )
 CONTROLS = (
-    "Nulls: given the one belief, choices do not go with the other. A probe is noisy, and what it "
-    "misses may pass for the statement's."
+    "Nulls: given the one belief, choices do not covary with the other. A probe is noisy, and what "
+    "it misses may pass for the statement's."
 )
 
 
