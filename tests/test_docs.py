@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -139,7 +140,7 @@ def test_ci_installs_what_the_pages_say_and_nothing_else():
 
 CHECKS = {check.name for check in declarations()}
 # Whose function or page has another name; a part of a check that is for comparison has neither.
-FUNCTIONS = {"scores": "calibration_test"}
+FUNCTIONS = {"scores": "calibration_test", "calibration": "calibration_estimates"}
 ON_THE_PAGE_OF = {"monotone_direction": "monotone_choice"}
 NAMED_PARTS = ("Formula", "Estimand", "Null", "Known as", "Assumptions", "References")
 
@@ -180,7 +181,8 @@ def test_the_page_of_a_check_shows_what_its_example_prints(page, tmp_path, monke
     text = page.read_text(encoding="utf-8")
     example, shown = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.S).groups()
     monkeypatch.chdir(tmp_path)
-    exec(compile(example, page.name, "exec"), {})
+    Path("example.py").write_text(example, encoding="utf-8")
+    runpy.run_path("example.py")
     assert capsys.readouterr().out.rstrip() == shown.rstrip()
 
 

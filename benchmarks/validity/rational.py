@@ -8,8 +8,7 @@ difference of 0; ``rational_recovery.csv`` has the mean of estimates and the
 intervals that hold the truth, at 1000 contexts x 5 and with few reports. Data set k draws from the
 seed [77, design, contexts, k], in the recovery from [5, k, 100 alpha, 100 signal], and with few
 reports also from the numbers of contexts and reports. ``--only`` makes one of them, ``--agents``
-replaces the lines of some. ``--page docs/rational.md`` renders a short form of both
-between the page's markers. On one core 400 data sets need about ten minutes for each number of
+replaces the lines of some. On one core 400 data sets need about ten minutes for each number of
 contexts, the recovery of 150 half an hour.
 """
 
@@ -181,48 +180,6 @@ def recovery(n_data_sets: int, agents: Iterable[Known], run: Callable) -> pd.Dat
     return pd.DataFrame(lines, columns=columns).round(5)
 
 
-# Rows that are to be rejected, or that no polynomial of the belief follows: each by itself.
-_ALONE = "hidden signal|jumps|S-shaped|theta rare"
-
-
-def page() -> str:
-    """Render both tables in short: the range over nulls, and designs to know one by one."""
-    counts = pd.read_csv(SIZES).sort_values("contexts", ascending=False, kind="stable")
-    shares = counts[["rejected", "rejected_01", "held"]].div(counts["tests"], axis=0)
-    counts[["at .05", "at .01", "holds 0"]] = shares
-    alone = counts["design"].str.contains(_ALONE)
-    many, few = CONTEXTS
-    lines = [f"| design | {many} contexts: at .05 | holds 0 | {few} contexts: at .05 | holds 0 |"]
-    lines.append("|---" * 5 + "|")
-    nulls = counts[~alone]
-    cells = [
-        f"{group[column].min():.3f} to {group[column].max():.3f}"
-        for _, group in nulls.groupby("contexts", sort=False)
-        for column in ("at .05", "holds 0")
-    ]
-    lines.append(f"| {nulls['design'].nunique()} nulls | {' | '.join(cells)} |")
-    for design, group in counts[alone].groupby("design", sort=False):
-        cells = [
-            f"{row['at .05']:.3f} ({row['tests']}) | {row['holds 0']:.3f}"
-            for _, row in group.iterrows()
-        ]
-        name = design.removeprefix("reports scatter: ").replace("reports scatter by ", "")
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    found = pd.read_csv(RECOVERY)
-    found["share"] = found["held"] / found["intervals"]
-    lines += ["", "| estimate | agents | largest error of the mean | held, lowest | highest |"]
-    lines.append("|---" * 5 + "|")
-    found["kind"] = found["quantity"].str.replace(" of .*", "s", regex=True)
-    for kind, group in found.groupby("kind", sort=False):
-        error = (group["mean"] - group["truth"]).abs().max()
-        low, high = group.loc[group["share"].idxmin()], group["share"].max()
-        lines.append(
-            f"| {kind} | {len(group)} | {error:.3f} "
-            f"| {low['share']:.2f} ({low['agent']}) | {high:.2f} |"
-        )
-    return "\n".join(lines)
-
-
 def main() -> None:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(
@@ -233,14 +190,7 @@ def main() -> None:
     parser.add_argument("--only", choices=("sizes", "recovery"))
     names = [agent.name for agent in AGENTS]
     parser.add_argument("--agents", nargs="+", choices=names, default=names)
-    parser.add_argument("--page", type=Path, help="render into this page, and stop")
     options = parser.parse_args()
-    if options.page:
-        text = options.page.read_text(encoding="utf-8")
-        head, tail = text.split("<!-- tables -->")[0], text.split("<!-- end of tables -->")[1]
-        marked = f"{head}<!-- tables -->\n\n{page()}\n\n<!-- end of tables -->{tail}"
-        options.page.write_text(marked, encoding="utf-8")
-        return
     with Parallel(n_jobs=options.jobs) as run:
         if options.only != "recovery":
             sizes(options.datasets, run).to_csv(SIZES, index=False)

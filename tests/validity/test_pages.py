@@ -4,7 +4,6 @@ from pathlib import Path
 
 import mixing
 import pytest
-import rational
 import simulate
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -12,7 +11,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 @pytest.mark.parametrize(
     ("page", "program"),
-    [("validity-tables.md", simulate), ("rational.md", rational), ("mixing.md", mixing)],
+    [("validity-tables.md", simulate), ("mixing.md", mixing)],
 )
 def test_a_page_has_the_tables_of_its_results(page, program):
     text = (DOCS / page).read_text(encoding="utf-8")
