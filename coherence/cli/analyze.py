@@ -153,6 +153,11 @@ def _add_pipelines(parser: argparse.ArgumentParser) -> None:
         help="file for the results as JSON; - is standard output, and everything else then goes to "
         "standard error ('coherence schema' describes it)",
     )
+    group.add_argument(
+        "--log-to",
+        metavar="TRACKER",
+        help="log effects, intervals and p-values to mlflow or wandb, whichever is installed",
+    )
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
@@ -383,6 +388,10 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"--answers must be at least 0; received {args.answers}.")
     require_one_table(args.files)
     args.runs = args.files[0]
+    if args.log_to is not None:
+        from coherence.report.trackers import require_tracker
+
+        require_tracker(args.log_to)
     # First of all: what is imported for the conditions takes a second as well.
     with step_progress(" steps", first=f"reading {args.runs}") as progress:
         from coherence.analysis.conditions import parse_condition
@@ -403,4 +412,6 @@ def run(args: argparse.Namespace) -> int:
     for line in said:
         print(line, file=sys.stderr)
     append_summary(lambda: of_report(report))
+    if args.log_to is not None:  # behind all files: what a tracker refuses must not cost them
+        print(f"logged to {report.log_to(args.log_to)}", file=sys.stderr)
     return judge(conditions, report)
