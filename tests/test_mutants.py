@@ -3,7 +3,7 @@
 import ast
 
 import pytest
-from mutants import sample_mutants
+from mutation.mutants import sample_mutants
 
 
 def changes(source):

@@ -1,6 +1,0 @@
-"""Lets the modules of this folder import each other by name, as when `run.py` is a script."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
