@@ -152,6 +152,7 @@ class Cover:
 
     def __init__(self, paths: list[Path]) -> None:
         self._files = []
+        self._lines: dict[str, dict[int, set[str]]] = {}
         self.seconds: dict[str, float] = {}
         self._sizes: Counter[str] = Counter()
         for path in paths:
@@ -171,6 +172,11 @@ class Cover:
 
     def lines(self, module: str) -> dict[int, set[str]]:
         """Return the tests by line of a module as it stands now; its path is from the root."""
+        if module not in self._lines:
+            self._lines[module] = self._read(module)
+        return self._lines[module]
+
+    def _read(self, module: str) -> dict[int, set[str]]:
         tests: dict[int, set[str]] = defaultdict(set)
         for file, users, commit in self._files:
             now = _moved_lines(module, commit)

@@ -1,31 +1,29 @@
 """Change one thing of a module at a time and see whether the tests notice.
 
-    python benchmarks/mutation/run.py coherence bayesnets elicitation --size 4 --seed 1
+    python benchmarks/mutation/run.py coherence bayesnets elicitation --map map.sqlite --size 3
 
-A mutant meets the tests that run its line, the most special first, until one fails. Our own few
-lines, and neither cosmic-ray nor mutmut: each of their mutants imports scipy, pandas and torch
-anew, which takes longer than the tests, whereas a process that is forked has them.
+A mutant meets the tests that run its line, the most special first. Our own few lines, and neither
+cosmic-ray nor mutmut: each of their mutants imports scipy, pandas and torch and collects the tests
+anew, which takes longer than the tests; here a forked child has all in memory and gets the changed
+functions.
 """
 
 import argparse
 import ast
 import contextlib
+import gc
 import hashlib
-import importlib
-import importlib.util
 import json
 import os
-import py_compile
 import resource
-import shutil
 import signal
-import subprocess
 import sys
-import tempfile
 import time
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
+from types import CodeType, FunctionType
 
 import pytest
 
@@ -34,206 +32,204 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 from mutation.covering import Cover  # noqa: E402
 from mutation.mutants import Mutant, sample_mutants  # noqa: E402
 
-# What tests import from elsewhere; a forked child finds it in memory.
-LIBRARIES = (
-    "catboost",
-    "hypothesis.extra.numpy",
-    "hypothesis.strategies",
-    "matplotlib.pyplot",
-    "pandas",
-    "pgmpy.models",
-    "pyarrow.parquet",
-    "scipy.cluster.hierarchy",
-    "scipy.interpolate",
-    "scipy.optimize",
-    "scipy.spatial",
-    "scipy.stats",
-    "sklearn.ensemble",
-    "sklearn.linear_model",
-    "statsmodels.stats.multitest",
-    "statsmodels.stats.proportion",
-    "torch",
-    "transformers",
-    "_pytest.doctest",
-)
-OPTIONS = ["-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "--hypothesis-seed=0", "-n0"]
-FIRST, LONGEST_SECONDS = 25, 30.0  # the tests that come first, and what all others may take
+OPTIONS = ["-q", "--assert=plain", "-p", "no:cacheprovider", "--hypothesis-seed=0", "-n0"]
+LONGEST_SECONDS = 8.0  # of all tests that a mutant meets, as long as they took for the map
 SPARE_SECONDS, TIMES_LONGER = 20, 4  # what a mutant may take beyond the module as it is
+NOT_CAUGHT = ("survived", "not run")
 
 
-class Watcher:
-    """Writes the name of the first test that fails."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note a test that failed."""
-        if report.failed and not self.path.exists():
-            self.path.write_text(report.nodeid, "utf-8")
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Note a file of tests whose import failed."""
-        if report.failed and not self.path.exists():
-            self.path.write_text(f"{report.nodeid} (its import)", "utf-8")
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """Return the code of every function within a module, from the outside in."""
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield part
+            yield from codes(part)
 
 
-def copy_tree(folder: Path) -> None:
-    """Copy what git tracks, and what it does not ignore, to where it may be spoilt."""
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for name in filter(None, listed.split("\0")):
-        if (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(ROOT / name, folder / name)
-            if name.endswith(".py"):
-                py_compile.compile(str(folder / name), quiet=1)
+def named(code: CodeType) -> dict[tuple[str, int], CodeType]:
+    """Return the code of a module's functions by name, and by which of that name each is."""
+    seen: Counter[str] = Counter()
+    by_name = {}
+    for part in codes(code):
+        by_name[part.co_qualname, seen[part.co_qualname]] = part
+        seen[part.co_qualname] += 1
+    return by_name
 
 
-def _in_child(folder: Path, tests: list[str], seconds: float, said: Path) -> None:
-    """Run pytest in this process, which ends with its status."""
-    os.setsid()
-    os.chdir(folder)
-    # Processor time, because a busy machine makes the clock say nothing about the mutant.
-    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
-    with open(os.devnull, "w") as nowhere:
-        os.dup2(nowhere.fileno(), 1)
-        os.dup2(nowhere.fileno(), 2)
-    sys.path[:] = [str(folder), *(path for path in sys.path if not path.startswith(str(ROOT)))]
-    os.environ |= {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    sys.dont_write_bytecode = True
-    status = 1
-    with contextlib.suppress(BaseException):
-        status = int(pytest.main([*OPTIONS, f"--rootdir={folder}", *tests], [Watcher(said)]))
-    os._exit(status)
+class Functions:
+    """Every function of the project that is in memory, by its file, name and line."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[str, str, int], list[FunctionType]] = defaultdict(list)
+        for thing in gc.get_objects():
+            if isinstance(thing, FunctionType):
+                code = thing.__code__
+                if code.co_filename.startswith(str(ROOT)):
+                    place = code.co_filename, code.co_qualname, code.co_firstlineno
+                    self.known[place].append(thing)
+
+    def change(self, module: str, source: str, mutant: Mutant) -> None:
+        """Put the code of a mutant into the functions of its module, wherever these are held."""
+        path = str(ROOT / module)
+        before, after = (named(compile(text, path, "exec")) for text in (source, mutant.source))
+        for key, code in before.items():
+            changed = after.get(key)
+            for function in self.known[path, code.co_qualname, code.co_firstlineno]:
+                if changed and changed.co_freevars == code.co_freevars:
+                    function.__code__ = changed.replace(co_filename=path)
 
 
-def first_failure(folder: Path, tests: list[str], seconds: float) -> str | None:
-    """Run tests in a copy of the tree.
+@cache
+def statements(source: str) -> list[tuple[ast.stmt, bool]]:
+    """Return the statements of a module, and of each whether it is within a function."""
+    found: list[tuple[ast.stmt, bool]] = []
 
-    Parameters
-    ----------
-    folder : Path
-        The copy.
-    tests : list of str
-        In the order in which they are run.
-    seconds : float
-        Processor time allowed; ten times as much by the clock.
+    def visit(node: ast.AST, within: bool) -> None:
+        for field, value in ast.iter_fields(node):
+            body = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and field == "body"
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.stmt):
+                    found.append((child, within or body))
+                if isinstance(child, ast.AST):
+                    visit(child, within or body)
 
-    Returns
-    -------
-    str or None
-        The test that failed, "time" or "an exit"; None if all passed.
-    """
-    said = folder.parent / "failed.txt"
-    said.unlink(missing_ok=True)
-    child = os.fork()
-    if child == 0:
-        _in_child(folder, tests, seconds, said)
-    deadline, late = time.monotonic() + 10 * seconds, False
-    while not (ended := os.waitpid(child, os.WNOHANG))[0]:
-        if not late and time.monotonic() > deadline:
-            os.killpg(child, signal.SIGKILL)
-            late = True
-        time.sleep(0.02)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)  # servers and the like that a test left behind
-    status = os.waitstatus_to_exitcode(ended[1])
-    if status == 0:
-        return None
-    if said.exists():
-        return said.read_text("utf-8")
-    if status == pytest.ExitCode.USAGE_ERROR:
-        raise RuntimeError(f"pytest does not find these tests: {tests}")
-    return "time" if status < 0 else "an exit"
+    visit(ast.parse(source), False)
+    return found
 
 
-def tests_of(module: str, source: str, line: int, cover: Cover, known: set[str]) -> list[str]:
-    """Return the tests that run a line, the most special first: those that run the fewest lines.
-
-    What a module does as it is imported is seen by all tests that run something of it.
-
-    Parameters
-    ----------
-    module : str
-        Its path, relative to the root.
-    source : str
-        Its text.
-    line : int
-        Where the mutant is.
-    cover : Cover
-        Tests by line.
-    known : set of str
-        Tests that there are.
-
-    Returns
-    -------
-    list of str
-        Names as pytest writes them.
-    """
-    by_line = cover.lines(module)
+def enclosing(source: str, line: int) -> tuple[ast.stmt, bool]:
+    """Return the innermost statement at a line, and whether it is within a function."""
     around = [
-        node
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0)
+        (node, within)
+        for node, within in statements(source)
+        if node.lineno <= line <= (node.end_lineno or 0)
     ]
-    functions = [
-        node
-        for node in around
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and line >= node.body[0].lineno
-    ]
-    if functions:
-        begins = max(node.lineno for node in around)
-        tests = set().union(*(by_line[number] for number in range(begins, line + 1)))
-    else:
-        tests = set().union(*by_line.values())
-    return sorted(tests & known, key=lambda test: (cover.size(test), test))
+    return max(around, key=lambda pair: pair[0].lineno)
 
 
-def outcome(folder: Path, tests: list[str], seconds: dict[str, float]) -> str:
-    """Return the test that notices a mutant, "survived", or "not run" where no test runs it."""
-    if not tests:
-        return "not run"
-    later = sorted(tests[FIRST:], key=lambda test: (seconds[test], test))
-    total, second = 0.0, []
-    for test in later:
-        total += seconds[test]
-        if total < LONGEST_SECONDS:
-            second.append(test)
-    for batch in filter(None, (tests[:FIRST], second)):
-        limit = TIMES_LONGER * sum(seconds[test] for test in batch) + SPARE_SECONDS
-        failure = first_failure(folder, batch, limit)
-        if failure:
-            return failure
-    return "survived"
+@cache
+def drawn(module: str, size: int, seed: int) -> tuple[str, list[Mutant]]:
+    """Return the text of a module and mutants within its functions: these alone can be changed."""
+    source = (ROOT / module).read_text(encoding="utf-8")
+    mutants = sample_mutants(source, 3 * size, f"{seed} {module}")
+    within = [mutant for mutant in mutants if enclosing(source, mutant.line)[1]]
+    return source, sorted(within, key=lambda mutant: digest(module, source, mutant))[:size]
 
 
 def digest(module: str, source: str, mutant: Mutant) -> str:
-    """Name a mutant by what it changes in which code; comments and layout do not count."""
-    code = module + ast.dump(ast.parse(source)) + ast.dump(ast.parse(mutant.source))
-    return hashlib.sha256(code.encode()).hexdigest()[:20]
+    """Name a mutant by what it changes in which statement; the rest does not count."""
+    statement, _ = enclosing(source, mutant.line)
+    where = ast.dump(statement)
+    what = f"{module} {where} {mutant.operator} {mutant.before} {mutant.after}"
+    return hashlib.sha256(what.encode()).hexdigest()[:20]
 
 
-def read_ledger(path: Path) -> dict[str, str]:
+class Trial:
+    """A plugin that puts mutants to the tests which were collected.
+
+    Parameters
+    ----------
+    mutants : iterable of (str, str, Mutant)
+        Module, its text, mutant.
+    cover : Cover
+        Tests by line.
+    note : callable
+        Gets a mutant's digest and the tests that caught it, or why none did.
+    most : int
+        How many tests may catch a mutant until no more are asked.
+    """
+
+    def __init__(
+        self,
+        mutants: Iterable[tuple[str, str, Mutant]],
+        cover: Cover,
+        note: Callable[[str, list[str], str], None],
+        most: int,
+    ) -> None:
+        self.mutants, self.cover, self.note, self.most = mutants, cover, note, most
+        self.failed: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note a test that failed."""
+        if report.failed and report.nodeid not in self.failed:
+            self.failed.append(report.nodeid)
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Try the mutants, each in a fork."""
+        self.items = {item.nodeid: item for item in session.items}
+        self.functions = Functions()
+        gc.freeze()
+        for module, source, mutant in self.mutants:
+            tests = self.tests_of(module, source, mutant.line)
+            caught = self.killers(module, source, mutant, tests) if tests else ["not run"]
+            self.note(digest(module, source, mutant), caught, f"{module}:{mutant.line}")
+        return True
+
+    def tests_of(self, module: str, source: str, line: int) -> list[str]:
+        """Return the tests that run a line, those that run the fewest lines first."""
+        by_line = self.cover.lines(module)
+        begins = enclosing(source, line)[0].lineno
+        tests = set().union(*(by_line[number] for number in range(begins, line + 1)))
+        ordered = sorted(tests & set(self.items), key=lambda test: (self.cover.size(test), test))
+        total, some = 0.0, []
+        for test in ordered:
+            total += self.cover.seconds[test]
+            if total < LONGEST_SECONDS:
+                some.append(test)
+        return some or ordered[:1]
+
+    def killers(self, module: str, source: str, mutant: Mutant, tests: list[str]) -> list[str]:
+        """Return the tests that fail; "time" or "an exit" where none could be asked to the end."""
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.setsid()
+            seconds = TIMES_LONGER * sum(map(self.cover.seconds.get, tests)) + SPARE_SECONDS
+            # Processor time, because on a busy machine the clock says nothing about the mutant.
+            resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 1))
+            status = 1
+            try:
+                self.functions.change(module, source, mutant)
+                self._run([self.items[test] for test in tests], write)
+                status = 0
+            finally:
+                os._exit(status)
+        os.close(write)
+        with os.fdopen(read, encoding="utf-8") as told:
+            failed = told.read().split("\n")[:-1]
+        _, status = os.waitpid(child, 0)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)  # servers and the like that a test left behind
+        if not failed and status:
+            return ["time" if os.WIFSIGNALED(status) else "an exit"]
+        return failed or ["survived"]
+
+    def _run(self, items: list[pytest.Item], write: int) -> None:
+        with open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), 1)
+            os.dup2(nowhere.fileno(), 2)
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            n = len(self.failed)
+            item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+            for name in self.failed[n:]:
+                os.write(write, f"{name}\n".encode())
+            if len(self.failed) >= self.most:
+                return
+
+
+def read_ledger(path: Path) -> dict[str, list[str]]:
     """Return what became of each mutant so far: a line each, so that a run resumes."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     return dict(json.loads(line)[:2] for line in lines)
 
 
-def present_tests() -> set[str]:
-    """Return the names of the tests of the ordinary run."""
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n0"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return {line for line in listed.splitlines() if "::" in line}
-
-
 def modules_of(rooms: Iterable[str]) -> list[str]:
-    """Return the paths of the modules of some folders, relative to the root."""
-    return [
-        str(path.relative_to(ROOT))
-        for room in rooms
-        for path in sorted((ROOT / room).rglob("*.py"))
-    ]
+    """Return the paths of the modules of some folders or files, relative to the root."""
+    found = []
+    for room in rooms:
+        path = ROOT / room
+        found += [path] if path.is_file() else sorted(path.rglob("*.py"))
+    return [str(path.relative_to(ROOT)) for path in found]
 
 
 def _cell(code: str) -> str:
@@ -241,19 +237,17 @@ def _cell(code: str) -> str:
     return f"`{short.replace('|', '¦')}`"
 
 
-def page(words: str, modules: list[str], size: int, seed: int, ledger: dict[str, str]) -> str:
+def page(modules: list[str], size: int, seed: int, ledger: dict[str, list[str]]) -> str:
     """Render what became of the mutants, as far as they have been tried.
 
     Parameters
     ----------
-    words : str
-        The command.
     modules : list of str
         Paths.
     size, seed : int
         Of the sample.
-    ledger : dict of str to str
-        Outcomes.
+    ledger : dict of str to list of str
+        The tests that caught each mutant, or why none did.
 
     Returns
     -------
@@ -262,15 +256,15 @@ def page(words: str, modules: list[str], size: int, seed: int, ledger: dict[str,
     """
     rows, survivors, total = [], [], Counter[str]()
     for module in modules:
-        source = (ROOT / module).read_text(encoding="utf-8")
+        source, mutants = drawn(module, size, seed)
         count = Counter[str]()
-        for mutant in sample_mutants(source, size, f"{seed} {module}"):
-            became = ledger.get(digest(module, source, mutant))
-            if became is None:
+        for mutant in mutants:
+            became = ledger.get(digest(module, source, mutant), [""])[0]
+            if not became:
                 continue
             count["tried"] += 1
-            count[became if became in ("survived", "not run") else "caught"] += 1
-            if became in ("survived", "not run"):
+            count[became if became in NOT_CAUGHT else "caught"] += 1
+            if became in NOT_CAUGHT:
                 survivors.append(
                     f"| {module}:{mutant.line} | {became} | {mutant.operator} "
                     f"| {_cell(mutant.before)} | {_cell(mutant.after)} |"
@@ -280,9 +274,9 @@ def page(words: str, modules: list[str], size: int, seed: int, ledger: dict[str,
             total += count
     return "\n".join(
         [
-            f"`{words}`: {total['tried']} tried, {total['caught']} caught "
+            f"{total['tried']} tried, {total['caught']} caught "
             f"({total['caught'] / max(total['tried'], 1):.1%}), {total['survived']} survived, "
-            f"{total['not run']} on lines that no ordinary test runs.",
+            f"{total['not run']} on lines that no test of the map runs.",
             "",
             "| module | tried | caught |",
             "|---|---|---|",
@@ -300,53 +294,40 @@ def main() -> None:
     """Read the options, try what was not tried yet, print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("rooms", nargs="+", help="folders of modules, such as coherence/checks")
-    parser.add_argument("--size", type=int, default=4, help="mutants of a module, at most")
+    parser.add_argument("--size", type=int, default=3, help="mutants of a module, at most")
     parser.add_argument("--seed", type=int, default=1, help="of the sample")
     parser.add_argument("--map", type=Path, nargs="+", required=True, help="made by covering.py")
+    parser.add_argument("--tests", nargs="+", default=["tests"], help="folders of tests")
+    parser.add_argument("--ledger", type=Path, default=Path("mutants.jsonl"))
+    parser.add_argument("--most", type=int, default=1, help="tests that may catch a mutant")
     parser.add_argument("--again", action="store_true", help="try survivors anew")
-    parser.add_argument(
-        "--work",
-        type=Path,
-        default=Path(tempfile.gettempdir()) / "coherence-mutants",
-        help="where the copy of the tree and the ledger are kept",
-    )
+    parser.add_argument("--show", action="store_true", help="try nothing, print the tables")
     options = parser.parse_args()
     modules = modules_of(options.rooms)
-    known, cover = present_tests(), Cover(options.map)
-    options.work.mkdir(parents=True, exist_ok=True)
-    path = options.work / "ledger.jsonl"
-    ledger = {
-        name: became
-        for name, became in read_ledger(path).items()
-        # A test that is gone catches nothing, and what survived may meet a new one.
-        if became in known | {"time", "an exit"}
-        or (became in ("survived", "not run") and not options.again)
-    }
-    for library in LIBRARIES:
-        importlib.import_module(library)
-    with tempfile.TemporaryDirectory(dir=options.work) as temporary:
-        folder = Path(temporary) / "tree"
-        copy_tree(folder)
+    ledger = read_ledger(options.ledger)
+
+    def waiting(trial: list[Trial]) -> Iterator[tuple[str, str, Mutant]]:
         for module in modules:
-            source = (ROOT / module).read_text(encoding="utf-8")
-            for mutant in sample_mutants(source, options.size, f"{options.seed} {module}"):
-                name = digest(module, source, mutant)
-                if name in ledger:
-                    continue
-                (folder / module).write_text(mutant.source, encoding="utf-8")
-                Path(importlib.util.cache_from_source(str(folder / module))).unlink(missing_ok=True)
-                began = time.monotonic()
-                tests = tests_of(module, source, mutant.line, cover, known)
-                ledger[name] = outcome(folder, tests, cover.seconds)
-                line = [name, ledger[name], f"{module}:{mutant.line}", len(tests)]
-                line.append(round(time.monotonic() - began, 1))
-                with path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(line) + "\n")
-            shutil.copyfile(ROOT / module, folder / module)
-            py_compile.compile(str(folder / module), quiet=1)
-    words = f"python benchmarks/mutation/run.py {' '.join(options.rooms)}"
-    words += f" --size {options.size} --seed {options.seed}"
-    print(page(words, modules, options.size, options.seed, ledger))
+            source, mutants = drawn(module, options.size, options.seed)
+            for mutant in mutants:
+                became = ledger.get(digest(module, source, mutant), [])
+                # Where every test that caught it is gone, others may catch it.
+                known = [*trial[0].items, "time", "an exit", *(() if options.again else NOT_CAUGHT)]
+                if not set(became) & set(known):
+                    yield module, source, mutant
+
+    def note(name: str, caught: list[str], where: str) -> None:
+        ledger[name] = caught
+        with options.ledger.open("a", encoding="utf-8") as file:
+            file.write(json.dumps([name, caught, where, round(time.process_time(), 1)]) + "\n")
+
+    if not options.show:
+        os.environ["HF_HUB_OFFLINE"] = "1"
+        trials: list[Trial] = []
+        trials.append(Trial(waiting(trials), Cover(options.map), note, options.most))
+        os.chdir(ROOT)
+        pytest.main([*OPTIONS, f"--rootdir={ROOT}", *options.tests], trials)
+    print(page(modules, options.size, options.seed, ledger))
 
 
 if __name__ == "__main__":
