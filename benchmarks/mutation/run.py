@@ -208,12 +208,17 @@ class Trial:
         with open(os.devnull, "w") as nowhere:
             os.dup2(nowhere.fileno(), 1)
             os.dup2(nowhere.fileno(), 2)
+        functions = set()
         for item, following in zip(items, [*items[1:], None], strict=True):
+            # One case of a test is enough.
+            if (function := item.nodeid.partition("[")[0]) in functions:
+                continue
             n = len(self.failed)
             item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
-            for name in self.failed[n:]:
-                os.write(write, f"{name}\n".encode())
-            if len(self.failed) >= self.most:
+            if len(self.failed) > n:
+                functions.add(function)
+                os.write(write, f"{self.failed[-1]}\n".encode())
+            if len(functions) >= self.most:
                 return
 
 
