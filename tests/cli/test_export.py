@@ -153,6 +153,7 @@ def test_a_readme_of_somebody_else_stays(folder, run, tmp_path):
     assert (tmp_path / "README.md").read_text() == "mine"
 
 
+@pytest.mark.lengthy
 def test_the_chunks_of_the_quarto_template_run_and_escape_names(report, folder, monkeypatch):
     write_runs(report.results, folder / "results.parquet")
     folder.rename(folder.with_name("report"))
