@@ -2,7 +2,8 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files of text also packed as .gz",
     )
     parser.add_argument(
-        "--out", required=True, metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
+        "--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
+    )
+    parser.add_argument(
+        "--list",
+        action="store_true",
+        help="show which tools the agents of Inspect logs called, where beliefs stand, and the "
+        "command to type next; nothing is written",
     )
     parser.add_argument(
         "--format",
@@ -83,6 +90,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"largest size of one unpacked entry of a .eval log (default: {MAX_BYTES:,})",
     )
     parser.add_argument("--force", action="store_true", help="replace the output if it exists")
+    agents = parser.add_argument_group("agents", "where every turn of an Inspect log is a row")
+    agents.add_argument(
+        "--action-from",
+        choices=("tool_calls",),
+        help="take the tools that are called in a turn for its action",
+    )
+    agents.add_argument(
+        "--tool-action",
+        action="append",
+        default=[],
+        metavar="TOOL[=LABEL]",
+        help="tool that is an action, and what to call it (default: every tool); may be given "
+        "several times",
+    )
+    agents.add_argument(
+        "--action-argument",
+        action="append",
+        default=[],
+        metavar="TOOL:ARGUMENT",
+        help="argument whose values are actions of their own, such as treat:dose; may be given "
+        "several times",
+    )
+    agents.add_argument(
+        "--belief-from",
+        metavar="WHERE",
+        help="where the belief of a turn stands: side_question (default), "
+        "tool:NAME.ARGUMENT or text, what was said before the call",
+    )
     beliefs = parser.add_argument_group("beliefs", "where they are no probabilities of one state")
     add_scale_arguments(beliefs, beliefs="--map p=P,Q,R")
     add_form_arguments(parser, percent="beliefs were asked for in percent: 70 means 0.7")
@@ -103,11 +138,20 @@ def _refuse_own(logs: "Sequence[AnswerLog]") -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, join, write, sum up."""
+    from coherence.errors import InputError
     from coherence.table.runs import Runs
     from coherence.table.writing import write_runs
 
+    files = [Path(name) for name in args.files]
+    if args.list:
+        return _list(files, args.max_bytes)
+    if args.out is None:
+        raise InputError(
+            "--out says which runs table to write, such as --out runs.parquet. To see what the "
+            "logs hold: --list."
+        )
     # Everything that can be wrong with the output is said before the logs are read.
-    files, out = [Path(name) for name in args.files], Path(args.out)
+    out = Path(args.out)
     _check_output(out, files, force=args.force)
     format, imported = _imported(args, files)
     write_runs(imported.runs, out)
@@ -126,7 +170,11 @@ def _imported(args: argparse.Namespace, files: Sequence[Path]) -> tuple[str, "Im
     if args.outcomes is not None:
         outcomes = paired_outcomes(mapping.pop("p", None), args.outcomes, option="--map p=")
     format, logs = read_logs(
-        files, format=args.format, max_bytes=args.max_bytes, text=text_form(args)
+        files,
+        format=args.format,
+        max_bytes=args.max_bytes,
+        text=text_form(args),
+        calls=_calls(args),
     )
     _refuse_own(logs)
     shape = table_shape(args, outcomes)
@@ -146,6 +194,54 @@ def _imported(args: argparse.Namespace, files: Sequence[Path]) -> tuple[str, "Im
         model=args.model,
     )
     return format, imported
+
+
+def _calls(args: argparse.Namespace) -> "Callable[..., AnswerLog] | None":
+    """Return what reads the turns of agents; None where answers are read."""
+    from coherence.errors import InputError
+    from coherence.importing.tool_calls import CallReading, read_calls
+
+    if args.action_from is None:
+        for option in ("tool_action", "action_argument", "belief_from"):
+            if getattr(args, option):
+                raise InputError(
+                    f"--{option.replace('_', '-')} is about the turns of agents. "
+                    "Add --action-from tool_calls."
+                )
+        return None
+    tools = {}
+    for setting in args.tool_action:
+        tool, _, label = (part.strip() for part in setting.partition("="))
+        tools[tool] = label or tool
+    arguments = []
+    for setting in args.action_argument:
+        tool, colon, argument = (part.strip() for part in setting.partition(":"))
+        if not (tool and colon and argument):
+            raise InputError(
+                f"--action-argument needs TOOL:ARGUMENT, such as treat:dose; received {setting!r}."
+            )
+        arguments.append((tool, argument))
+    return partial(read_calls, reading=CallReading(args.belief_from, tools, arguments))
+
+
+def _list(files: Sequence[Path], max_bytes: int) -> int:
+    """Print what the agents of logs called and stated."""
+    from coherence.importing.log_format import read_logs
+    from coherence.importing.scan import scan
+    from coherence.table.printable import clean
+
+    lines: list[str] = []
+
+    def look(path: Path, *, max_bytes: int) -> "AnswerLog":
+        log, found = scan(path, max_bytes=max_bytes)
+        lines.extend(found)
+        return log
+
+    read_logs(files, max_bytes=max_bytes, calls=look)
+    for line in lines:
+        text = line.lstrip(" ")
+        print(" " * (len(line) - len(text)) + clean(text))
+    return 0
 
 
 def _actions(text: str) -> tuple[str, ...]:

@@ -258,10 +258,11 @@ def _belief_columns(
     actions: list[Cell | None] = [None] * len(beliefs)
     if "action" in fields:
         read_action = _action_reader(log, fields, reading)
+        is_text = log.is_text and fields["action"] not in log.labels
         # Rows of the law of iterated expectation, and of further wordings, ask for no action.
         actions = [
             read_action(record)
-            if not given_z and (log.is_text or record.get(fields["action"]) not in _MISSING)
+            if not given_z and (is_text or record.get(fields["action"]) not in _MISSING)
             else None
             for record, given_z in zip(log.records, columns.get("z", actions), strict=True)
         ]
@@ -322,7 +323,7 @@ def _action_reader(
 ) -> Callable[[Record], Cell]:
     """Return what reads the action of a record."""
     name = fields["action"]
-    is_scored = log.states_scored and name == log.fields["answer"]
+    is_scored = name in log.labels or (log.states_scored and name == log.fields["answer"])
     by_letter = not reading.actions and log.is_text
     read = lru_cache(maxsize=None, typed=True)(partial(action_cell, by_letter=by_letter))
 
@@ -331,7 +332,7 @@ def _action_reader(
         offered = record.get("choices")
         options = reading.actions or (offered if isinstance(offered, tuple) else ())
         if is_scored:
-            options = ()  # a program took the most probable one: nothing is to be read
+            options = ()  # a program named it: nothing is to be read
         elif log.is_text and not options:
             # The answers themselves suggest what to write after --actions.
             texts = Counter(str(other.get(name)).strip()[:40] for other in log.records)

@@ -9,7 +9,8 @@ cut), ``target``, ``choices``, ``error``, ``metadata.<name>``, ``scores.<scorer>
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalError, EvalLog, EvalSample
 
 _ATTACHMENT = "attachment://"
+AT_ONCE = 16  # samples with all their messages and events
 MOST_TIMES = 100
 """How many times the largest size of one entry all together may unpack to."""
 OWN_TASKS = {
@@ -52,9 +54,10 @@ _FIELDS = {
 
 def read_inspect_log(path: Path, *, max_bytes: int) -> AnswerLog:
     """Return an Inspect log as one record per sample and epoch, as Inspect's own reader has it."""
-    log = _read_whole(path, max_bytes)
+    # What no answer is read from is most of a long log.
+    log = _read_whole(path, max_bytes, exclude={"messages", "events", "store"})
     failure = _message(log.error)
-    records = tuple(map(_record, log.samples or ()))
+    records = tuple(map(record_of, log.samples or ()))
     if not records:
         raise InputError(
             f"{path}: the log has no samples. "
@@ -77,20 +80,55 @@ def read_inspect_log(path: Path, *, max_bytes: int) -> AnswerLog:
         model=log.eval.model,
         records=records,
         fields=_FIELDS | sample_columns(names, "metadata."),
-        notes=tuple(_notes(log, len(records), failure, errors)),
+        notes=tuple(log_notes(log, len(records), errors)),
     )
 
 
-def _read_whole(path: Path, max_bytes: int) -> "EvalLog":
-    try:
+def episodes_of(path: Path, max_bytes: int) -> "tuple[EvalLog, Iterator[EvalSample]]":
+    """Return a log without its samples, and these with messages and events as they are read."""
+    with _one_error(path):
+        from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries
+
+        n_entries = 0
+        if path.suffix.lower() != ".json":
+            n_entries = _check_archive(path, max_bytes)
+        known = [(each.id, each.epoch) for each in read_eval_log_sample_summaries(str(path))]
+        # A run that was cut off may have samples that its summaries lack.
+        if not n_entries or len(known) != n_entries:
+            log = read_eval_log(str(path))
+            return log, iter(log.samples or ())
+        return read_eval_log(str(path), header_only=True), _in_batches(path, known)
+
+
+def _in_batches(path: Path, known: "Sequence[tuple[str | int, int]]") -> "Iterator[EvalSample]":
+    from inspect_ai.log import read_eval_log_samples_by_id
+
+    for first in range(0, len(known), AT_ONCE):
+        with _one_error(path):
+            batch = known[first : first + AT_ONCE]
+            samples = read_eval_log_samples_by_id(str(path), batch, concurrency=1)
+        yield from samples
+
+
+def _read_whole(path: Path, max_bytes: int, exclude: set[str]) -> "EvalLog":
+    with _one_error(path):
         # Its import teaches zipfile Zstandard, which Inspect packs its logs with.
         from inspect_ai.log import read_eval_log
+
+        if path.suffix.lower() != ".json":
+            _check_archive(path, max_bytes)
+        return read_eval_log(str(path), exclude_fields=exclude)
+
+
+@contextmanager
+def _one_error(path: Path) -> Iterator[None]:
+    """Turn what Inspect raises about a file into one error."""
+    try:
+        import inspect_ai.log  # noqa: F401
     except ImportError:
         raise MissingExtraError("servers", "reading a log of Inspect") from None
     try:
-        if path.suffix.lower() != ".json":
-            _check_archive(path, max_bytes)
-        return read_eval_log(str(path))
+        yield
     except InputError:
         raise
     # Zip, Zstandard, JSON and pydantic each have errors of their own for a file that is no log.
@@ -102,8 +140,11 @@ def _read_whole(path: Path, max_bytes: int) -> "EvalLog":
         ) from None
 
 
-def _check_archive(path: Path, max_bytes: int) -> None:
-    """Hold sizes and checksums against the directory: Inspect's reader passes damaged answers."""
+def _check_archive(path: Path, max_bytes: int) -> int:
+    """Hold sizes and checksums against the directory; return how many samples it has.
+
+    Inspect's reader passes damaged answers.
+    """
     with zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
         # Entries that share their bytes are how a small file unpacks to petabytes.
@@ -121,15 +162,17 @@ def _check_archive(path: Path, max_bytes: int) -> None:
         damaged = archive.testzip()
     if damaged is not None:
         raise zipfile.BadZipFile(f"checksum of entry {damaged!r} differs")
+    return sum(entry.filename.startswith("samples/") for entry in entries)
 
 
-def _record(sample: "EvalSample") -> dict[str, object]:
+def record_of(sample: "EvalSample") -> dict[str, object]:
+    """Return the fields of a sample."""
     target: object = sample.target
     # Inspect takes one target or a list of them; a list of one is one.
     if isinstance(target, list):
         target = target[0] if len(target) == 1 else flatten(target, "target")["target"]
     answered = bool(sample.output.choices)
-    text = _whole_text(sample.output.completion, sample)
+    text = whole_text(sample.output.completion, sample)
     record: dict[str, object] = {
         "id": sample.id,
         "epoch": sample.epoch,
@@ -140,7 +183,7 @@ def _record(sample: "EvalSample") -> dict[str, object]:
         "target": target,
     }
     if isinstance(sample.input, str):
-        record["input"] = _whole_text(sample.input, sample)
+        record["input"] = whole_text(sample.input, sample)
     if sample.choices:
         record["choices"] = tuple(sample.choices)
         record["target"] = _choice_of(target, sample.choices)
@@ -164,7 +207,7 @@ def _record(sample: "EvalSample") -> dict[str, object]:
     return record
 
 
-def _whole_text(text: str, sample: "EvalSample") -> str:
+def whole_text(text: str, sample: "EvalSample") -> str:
     """Return a text; a long one may be stored once and referred to."""
     if not text.startswith(_ATTACHMENT):
         return text
@@ -208,9 +251,9 @@ def _choice_of(target: object, choices: list[str]) -> object:
     return choices[position] if 0 <= position < len(choices) else target
 
 
-def _notes(
-    log: "EvalLog", samples: int, failure: str | None, errors: Counter[str]
-) -> Iterable[str]:
+def log_notes(log: "EvalLog", samples: int, errors: Counter[str]) -> Iterable[str]:
+    """Say how far a run came, and which errors its samples ended in."""
+    failure = _message(log.error)
     if log.status != "success":
         yield f"the run did not finish (status {log.status}){f': {failure}' if failure else ''}"
     # A run that was cut off is read as far as it got, and says how far.
@@ -230,4 +273,9 @@ def _recognises(path: Path) -> bool:
         return not file.read(256).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
 
 
-FORMAT = LogFormat((".eval", ".json"), recognises=_recognises, read=read_inspect_log)
+FORMAT = LogFormat(
+    (".eval", ".json"),
+    recognises=_recognises,
+    read=read_inspect_log,
+    has_calls=True,
+)

@@ -61,6 +61,7 @@ class AnswerLog:
     # whether answers are what a model said, to be decoded; False where a program wrote them as
     # numbers and labels
     is_text: bool = True
+    labels: tuple[str, ...] = ()  # fields that a program wrote all the same
     notes: tuple[str, ...] = ()  # what the reader had to leave out or found missing
 
     @property
@@ -103,6 +104,7 @@ class LogFormat:
     takes_text: bool = False
     # turns the logs of all files into those of answers, where a format has files that hold none
     join: Callable[[Sequence[AnswerLog]], list[AnswerLog]] | None = None
+    has_calls: bool = False  # whether its logs may hold episodes of agents that call tools
 
 
 def format_declaration(name: str) -> LogFormat:
@@ -132,8 +134,9 @@ def read_logs(
     format: str = "auto",
     max_bytes: int = MAX_BYTES,
     text: TextForm = AS_IT_SAYS,
+    calls: Callable[..., AnswerLog] | None = None,
 ) -> tuple[str, list[AnswerLog]]:
-    """Read files of one format."""
+    """Read files of one format; `calls` reads the turns of agents where others read answers."""
     for path in paths:
         if not path.is_file():
             raise InputError(f"{path}: no such file. Name the log itself, not its folder.")
@@ -157,6 +160,13 @@ def read_logs(
             f"{paths[0]}: a log of the format {formats[0]} says itself how it is written. "
             "Leave out --sep, --decimal and --encoding."
         )
+    if calls is not None:
+        if not form.has_calls:
+            raise InputError(
+                f"{paths[0]}: only logs of Inspect have tool calls; this one has the format "
+                f"{formats[0]}. Leave out --action-from and --list."
+            )
+        return formats[0], [calls(path, max_bytes=max_bytes) for path in paths]
     said = {"text": text} if form.takes_text else {}
     logs = [form.read(path, max_bytes=max_bytes, **said) for path in paths]
     return formats[0], logs if form.join is None else form.join(logs)

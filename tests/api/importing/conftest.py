@@ -4,12 +4,14 @@ import importlib.util
 import json
 import sys
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from coherence.importing.assemble import Reading, assemble
 from coherence.importing.log_format import read_logs
+from coherence.importing.tool_calls import CallReading, read_calls
 from coherence.table.text_files import TextForm
 
 STUDY = Path(__file__).parents[3] / "benchmarks" / "logs" / "rain_study.py"
@@ -45,10 +47,13 @@ def _imported(
     sep=None,
     decimal=".",
     encoding=None,
+    calls=None,
     **reading,
 ):
     text = TextForm(sep=sep, decimal=decimal, encoding=encoding)
     limit = {} if max_bytes is None else {"max_bytes": max_bytes}
+    if calls is not None:
+        limit["calls"] = partial(read_calls, reading=CallReading(**calls))
     _, logs = read_logs(list(paths), format=format, text=text, **limit)
     return assemble(
         logs,
