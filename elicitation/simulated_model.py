@@ -112,13 +112,19 @@ def agent_for_task(
             exact = spoken = (1 - agent.iterated_bias) * given_z + agent.iterated_bias * 0.5
         elif spec.role == "auxiliary":
             spread = tuple(of["p_z_true"] for of in plan.truth[position].values())
-        known.setdefault(
+        first = known.setdefault(
             question.text,
             QuestionTruth(
                 *(spec, position, str(case["context"]), float(case["theta"])),
                 *(exact, spoken, spread),
             ),
         )
+        if agent.hidden_signal and first.theta != float(case["theta"]):
+            raise InputError(
+                f"agent {agent.name!r} sees the state of a case by its words; cases "
+                f"{first.context} and {case['context']} have the same words and different states. "
+                "Take another agent, or cases that differ (without --reveal-in-turn)."
+            )
     return AgentModel(agent, known)
 
 

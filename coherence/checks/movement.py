@@ -502,7 +502,7 @@ def _holds_turns(runs: Runs) -> bool:
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     if data.runs is None or not _holds_turns(data.runs):
-        yield not_run("no turn and group columns: belief movement was not tested.", NAME)
+        yield not_run(_no_turns(data.runs), NAME)
         return
     if published:
         return
@@ -526,6 +526,12 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     computed = all_computed(rows, runs.beliefs)
     options: dict[str, Any] = {"computed": computed, "n_asked": int(asked.sum())}
     yield Call(partial(_belief_movement, reports, None, **options), draws=False, twins=NEVER)
+
+
+def _no_turns(runs: Runs | None) -> str:
+    lack = [name for name in ("turn", "group") if runs is None or not runs.known(name).any()]
+    options = " ".join(f"--{name} COLUMN" for name in lack)
+    return f"no {' and '.join(lack)} column ({options}): belief movement was not tested."
 
 
 def _has_exact(rows: pd.DataFrame) -> bool:

@@ -192,6 +192,7 @@ OPTIONS = {
     "exact": "p_true",
     "context": "context",
     "group": "group",
+    "turn": "turn",
     "person": "person",
     "rep": "rep",
     "prompt": "prompt",

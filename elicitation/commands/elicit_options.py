@@ -71,9 +71,19 @@ def source_of(options: AskOptions) -> Source:
         from elicitation.questions.own import load_questions
 
         return Source(load_questions(options.questions))
+    from coherence.errors import InputError
+    from elicitation.questions.tasks import Task
+
     task = _subject_of(options)
     number = 200 if options.contexts is None else options.contexts
-    return Source(task.cases(number, seed=options.seed), task)
+    if not options.reveal_in_turn:
+        return Source(task.cases(number, seed=options.seed), task)
+    if not isinstance(task, Task):
+        raise InputError(
+            f"--reveal-in-turn needs a network, whose posterior is known at every turn; the truth "
+            f"of --task {options.task} comes from records. Leave it out, or name a network."
+        )
+    return Source(task.episodes(number, seed=options.seed), task)
 
 
 def _subject_of(options: AskOptions) -> "Subject":

@@ -21,7 +21,7 @@ from coherence.importing.inspect_log import OWN_TASKS, read_inspect_log
 from coherence.importing.log_format import MAX_BYTES
 from coherence.table.schema import LEVEL_COLUMNS
 from elicitation.answers.reading import read_answer
-from elicitation.answers.runs import assemble_runs
+from elicitation.answers.runs import EPISODE, assemble_runs
 from elicitation.batteries.bets.questions import OPTIONS
 from elicitation.batteries.bets.words import stated_choice
 from elicitation.batteries.mixing import tabulate_mixing
@@ -197,7 +197,7 @@ def _cases(samples: Iterable[_Sample]) -> tuple[pd.DataFrame, dict[int, int]]:
     rows: dict[int, dict[str, Any]] = {}
     for known in (sample.metadata for sample in samples):
         row = rows.setdefault(known["case"], {})
-        kept = ("context", "theta", "theta_name", "truth_kind", "z")
+        kept = ("context", *EPISODE, "theta", "theta_name", "truth_kind", "z")
         names = [name for name in known if name in kept or name[:2] == "x_"]
         # That of a conditional question is given z.
         if known["kind"] != "conditional" and "p_true" in known:

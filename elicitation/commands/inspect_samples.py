@@ -16,6 +16,7 @@ from coherence.batteries.bets.answers import read_letters
 from coherence.decoding.decode import OK, UNPARSED
 from coherence.table.schema import LEVEL_COLUMNS
 from elicitation.answers.reading import read_answer
+from elicitation.answers.runs import EPISODE
 from elicitation.batteries.bets.questions import OPTIONS
 from elicitation.batteries.bets.words import bet_draws, stated_choice
 from elicitation.batteries.mixing import (
@@ -54,7 +55,7 @@ def belief_samples(plan: Plan) -> "Sequence[Asked]":
     specs = [question.spec for question in plan.questions]
     variants = [spec.key for spec in specs if spec.role == "belief"]
     reference = reference_of(list(dict.fromkeys(variants)))
-    of_case = ("context", "theta", "theta_name", "p_true", "truth_kind", "z")
+    of_case = ("context", *EPISODE, "theta", "theta_name", "p_true", "truth_kind", "z")
     names = [*of_case, *features_of(plan.cases)]
     known = plan.cases[[name for name in names if name in plan.cases.columns]]
     cases = [{name: _plain(value) for name, value in row.items()} for row in _records(known)]

@@ -234,6 +234,10 @@ def test_a_table_without_turns_is_not_tested_and_one_with_bad_turns_refused():
     rows = runs(n=20).assign(action="yes")
     report = analyze(rows.drop(columns="turn"), checks=["belief_movement"], rng=1)
     assert report.results.empty
-    assert any("no turn and group" in note.text for note in report.evaluations[0].notes)
+    notes = " ".join(note.text for note in report.evaluations[0].notes)
+    assert "no turn column (--turn COLUMN)" in notes
+    named = {"turn": "step", "group": "who"}
+    report = analyze(rows.rename(columns=named), columns=named, checks=["belief_movement"], rng=1)
+    assert list(report.results["check"]) == ["belief_movement:single_reports"]
     with pytest.raises(SchemaError, match=r"'turn' must hold whole numbers of at least 0.*-1"):
         validate_runs(rows.assign(turn=rows["turn"] - 1))

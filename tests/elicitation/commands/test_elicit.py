@@ -295,3 +295,22 @@ def test_a_table_of_others_is_kept_and_a_shorter_one_is_said(tmp_path, run):
     said = run(f"{words} 12").err
     assert "was replaced" not in said
     assert f"of {n_rows[12]} rows was replaced by one of {n_rows[10]}" in run(f"{words} 10").err
+
+
+def test_findings_revealed_in_turn_become_episodes(tmp_path, run):
+    out = tmp_path / "runs.parquet"
+    asked = f"elicit --task asia --reveal-in-turn --out {out} --agent"
+    run(f"{asked} rational --contexts 15 --reps 1 --prompts standard")
+    runs = read_runs(out)
+    turns = runs.groupby("group")["turn"].apply(tuple)
+    assert set(turns) == {(1, 2, 3, 4, 5, 6)}
+    assert abs(runs["p"] - runs["p_true"]).max() <= 0.025 + 1e-9
+    assert "(belief_movement:single_reports)" in run(f"analyze {out} --checks belief_movement").out
+    for wrong, remedy in (
+        ("--task randhie --agent rational", "needs a network"),
+        ("--task asia --agent rational --set min_records=5", "Leave it out"),
+        ("--questions q.csv --model m", "Leave it out"),
+        ("--task asia --agent clairvoyant", "without --reveal-in-turn"),
+    ):
+        error = run(f"elicit {wrong} --reveal-in-turn --out {tmp_path}/x.csv", 2).err
+        assert remedy in error, wrong

@@ -56,6 +56,20 @@ def test_equal_answers_give_equal_tables(run_task, scripted, arguments, design):
     )
 
 
+def test_episodes_come_back_from_a_log(run_task, scripted):
+    arguments = {"contexts": 2, "reps": 1, "prompts": "standard", "reveal_in_turn": True}
+    log = run_task("beliefs_and_actions", task_args=arguments)
+    task = elicitation.load_task("asia")
+    design = Design(reps=1, prompts=("standard",))
+    with AnswerStore(":memory:") as store:
+        cases = task.episodes(2, seed=0)
+        runs, _ = elicitation.elicit(scripted, task, cases, store, design=design, keep_going=True)
+    assert list(runs["turn"]) == [1, 2, 3, 4, 5, 6] * 2
+    pd.testing.assert_frame_equal(
+        runs_of(log).drop(columns="created"), runs.drop(columns="created")
+    )
+
+
 @pytest.mark.lengthy
 def test_own_tables_and_networks_are_tasks_too(run_task, scripted, tmp_path):
     table = pd.DataFrame(
