@@ -10,13 +10,14 @@ beliefs; assumed is that states are independent draws from the posteriors.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from coherence.checks.by_name import takes_columns
 from coherence.checks.calibration import NO_POSTERIOR
@@ -37,6 +38,12 @@ from coherence.inputs import (
 from coherence.result import CheckResult, Interval
 from coherence.statistics.adjustment import Differences, differences, left_over
 from coherence.statistics.evaluation import EvaluationData, as_choices, one_dimensional
+from coherence.statistics.evidence import (
+    NATS,
+    enough_evidence,
+    log_evidence_of_states,
+    path_of,
+)
 from coherence.statistics.resample import (
     NUMBERS_HELD,
     Seed,
@@ -92,6 +99,7 @@ def evidence_leak_test(
     data: pd.DataFrame | None = None,
     context: ArrayLike | None = None,
     positive: Any = None,
+    evidence: float | None = None,
     n_draws: int = 9_999,
     rng: Seed = None,
 ) -> CheckResult:
@@ -125,8 +133,11 @@ def evidence_leak_test(
     positive : Any
         Label of the state that `belief` and `exact` are in; all others are then the other state.
         May be left out where the labels are 0 and 1, no and yes, or false and true.
+    evidence : float, optional
+        Look after every case, and stop at so much evidence, 1 / alpha, such as 20. Rows must be in
+        the order in which they came; a case stands where its first row does.
     n_draws : int
-        Draws of all states, at least 99.
+        Draws of all states, at least 99; none of them with `evidence`.
     rng : Generator, int or None
         Source of the draws.
 
@@ -137,12 +148,16 @@ def evidence_leak_test(
         exact posterior, for the action that rises most with the posterior; 0 where nothing leaks.
         `details` has every action and the belief, each with an interval and a p-value of its own,
         and `states`, the mean state less the posterior, with the p-value of their agreement.
-        The p-value is two-sided and that of actions and beliefs together.
+        The p-value is two-sided and that of actions and beliefs together. With `evidence`,
+        `statistic` is the log of the evidence by now, `details` its path (``cases, context,
+        log_evidence``), ``settings["stopped"]`` the cases after which it was enough, and `pvalue`
+        one over the most there was, which looking does not raise; no interval.
 
     Raises
     ------
     InputError
-        An array breaks its rule, or nothing says which state the posterior is in.
+        An array breaks its rule, nothing says which state the posterior is in, or `evidence` is not
+        above 1.
 
     Notes
     -----
@@ -160,10 +175,18 @@ def evidence_leak_test(
     degrees of freedom. It allows for shifts that differ between contexts, and may disagree with the
     p-value near the level.
 
+    Evidence is a likelihood ratio. Before its state is seen, the posterior p of a case is moved by
+    p (1 - p) tanh(stake r / rms), where r is what a cubic of the posterior, fitted to the cases so
+    far, leaves of an action's share or of the belief, and rms its size so far. The ratio of moved
+    to exact chance of the state that came has an expectation of 1, whatever the agent does; its
+    products over cases are averaged over actions and belief, stakes of .15 to 1.2 and both signs.
+
     References
     ----------
     Candes, Fan, Janson and Lv (2018), Panning for gold, JRSS B 80(3), section 4; Westfall and Young
-    (1993), Resampling-Based Multiple Testing, for the minimum of p-values over the same draws.
+    (1993), Resampling-Based Multiple Testing, for the minimum of p-values over the same draws;
+    Grunwald, Henzi and Lardy (2023), Anytime-valid tests of conditional independence under model-X,
+    JASA 119(546), for evidence.
 
     Examples
     --------
@@ -175,6 +198,10 @@ def evidence_leak_test(
     ... )
     >>> result.pvalue < 0.01
     True
+    >>> columns = {"data": rows, "context": "context"}
+    >>> at_will = evidence_leak_test("p", "action", "theta", "p_true", **columns, evidence=20)
+    >>> at_will.settings["stopped"]
+    55
     """
     options: dict[str, Any] = {"positive": positive, "oriented": True, "posterior": exact}
     choices = as_choices(belief, action, truth, context, **options)
@@ -183,6 +210,8 @@ def evidence_leak_test(
         f"truth must have two states, or positive must name the one that belief and exact are in; "
         f"received {len(choices.states)} states. Name it, to test it against all others.",
     )
+    if evidence is not None:
+        return _by_evidence(choices, enough_evidence(evidence))
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     return _evidence_leak(choices, n_draws=n_draws, rng=rng)
 
@@ -257,6 +286,37 @@ def _evidence_leak(
     )
 
 
+def _by_evidence(data: EvaluationData, enough: float) -> CheckResult:
+    """Bet on the state of one case after the other."""
+    n = data.n_contexts
+    arrived = np.argsort(np.unique(data.context, return_index=True)[1])
+    posterior = exact_of_contexts(data)[arrived]
+    stated = one_dimensional(data, "evidence_leak_test")
+    columns = context_means(np.column_stack([data.share, stated]), data.context, n)[arrived]
+    state = context_means(data.state, data.context, n)[arrived]
+    contexts = [data.contexts[code] for code in arrived]
+    result = CheckResult(
+        check="evidence_leak:evidence",
+        null=NULL,
+        statistic=math.nan,
+        unit=NATS,
+        interval=None,
+        pvalue=math.nan,
+        n_rows=data.n_rows,
+        n_contexts=n,
+        settings={"plan": "evidence", "evidence": enough, "stopped": None},
+        assumptions=ASSUMED,
+    )
+    if reason := _ruled_out(contexts, posterior, state):
+        return replace(result, reason=reason)
+    log = log_evidence_of_states(columns, posterior, state)
+    return replace(
+        result,
+        **path_of(log, contexts, np.arange(1, n + 1), enough),
+        reason="" if log.any() else SETTLED,
+    )
+
+
 def exact_of_contexts(data: EvaluationData) -> Floats:
     """Return the exact posterior of each context; refuse one that varies within a context."""
     checked = data.posterior
@@ -278,15 +338,25 @@ def _no_test(data: EvaluationData, posterior: Floats, state: Floats) -> str:
     """Say why nothing can be tested; empty where it can."""
     if few := few_contexts(data.n_contexts):
         return few
-    sure = np.minimum(posterior, 1 - posterior) <= SURE
-    if len(data.states) == 2:
-        wrong = np.flatnonzero(sure & (np.abs(state - posterior) > 0.5))
-        if wrong.size:
-            first = data.contexts[wrong[0]]
-            return RULED_OUT.format(n=wrong.size, total=data.n_contexts, first=first)
-    if few := few_contexts(int((~sure).sum()), "with an exact posterior between 0 and 1"):
+    if len(data.states) == 2 and (wrong := _ruled_out(data.contexts, posterior, state)):
+        return wrong
+    if few := few_contexts(
+        int((~_sure(posterior)).sum()), "with an exact posterior between 0 and 1"
+    ):
         return few
     return "" if len(data.states) == 2 else f"truth is constant ({data.states[0]!r})"
+
+
+def _sure(posterior: Floats) -> NDArray[np.bool_]:
+    return np.minimum(posterior, 1 - posterior) <= SURE
+
+
+def _ruled_out(contexts: Sequence[Any], posterior: Floats, state: Floats) -> str:
+    """Say which states came true that the posterior rules out; empty for none."""
+    wrong = np.flatnonzero(_sure(posterior) & (np.abs(state - posterior) > 0.5))
+    if not wrong.size:
+        return ""
+    return RULED_OUT.format(n=wrong.size, total=len(contexts), first=contexts[wrong[0]])
 
 
 def _powers(posterior: Floats) -> Floats:

@@ -23,14 +23,20 @@ from coherence.checks.sufficiency import NAME, PERMUTED, sufficiency
 from coherence.inputs import Codes, Floats, require, whole_number
 from coherence.result import EXACT_REPORT, LEVEL, CheckResult, Interval, Lack
 from coherence.statistics.evaluation import EvaluationData, evaluation_data, one_dimensional
-from coherence.statistics.evidence import log_evidence, pairs_of, share_tied
+from coherence.statistics.evidence import (
+    NATS,
+    enough_evidence,
+    log_evidence,
+    pairs_of,
+    path_of,
+    share_tied,
+)
 from coherence.statistics.report_noise import Reports, kind_of_reports
 from coherence.statistics.resample import Seed, as_generator, context_means
 from coherence.statistics.spending import nominal_levels, sequential_pvalues
 from coherence.table.stopping import Arrivals, StoppingPlan
 
 NULL = "given the belief{group}, actions are independent of the {state}"
-NATS = "nats of evidence"
 FEWEST_TIED = 0.25
 REPEATED = "repeated confidence interval: the test of the last look inverted at its level"
 PLANNED = "the looks were fixed before the first case came in"
@@ -183,12 +189,8 @@ def sequential_test(
     cases = evaluation_data(belief, action, truth, context, posterior=exact, **options)
     cases = replace(cases, computed=computed)
     if evidence is not None:
-        require(
-            isinstance(evidence, int | float | np.number) and 1 < evidence < math.inf,
-            f"evidence must be a number above 1, such as 20; received {evidence!r}.",
-        )
         cases = cases if exact is None else cases.with_exact_state()
-        plan = StoppingPlan(evidence=float(evidence))
+        plan = StoppingPlan(evidence=enough_evidence(evidence))
         return _by_evidence(cases, _in_order_of_rows(cases, plan))
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     looks, most = whole_number(looks, "looks", 1), whole_number(most, "most", 1)
@@ -348,25 +350,9 @@ def _by_evidence(data: EvaluationData, arrivals: Arrivals) -> CheckResult:
         return lacking(result, reason, Lack.CASES)
     first, second = pairs_of(belief, state, group, rounded=not data.computed)
     products = (share[first] - share[second]) * (state[first] - state[second])[:, None]
-    path = np.concatenate([[0.0], log_evidence(products)])
-    at = np.searchsorted(second, np.arange(n), side="right")
-    log = path[at]
-    reached = np.flatnonzero(log >= math.log(enough))
-    return replace(
-        result,
-        statistic=float(log[-1]),
-        pvalue=min(1.0, math.exp(-float(log.max()))),
-        settings={
-            **settings,
-            "stopped": int(arrivals.place[arrived][reached[0]]) if reached.size else None,
-            "n_pairs": len(first),
-        },
-        details=pd.DataFrame(
-            {
-                "cases": arrivals.place[arrived],
-                "context": [data.contexts[code] for code in arrived],
-                "log_evidence": log,
-            }
-        ),
-        reason="" if path.any() else NOTHING_DIFFERS,
-    )
+    after = np.concatenate([[0.0], log_evidence(products)])
+    log = after[np.searchsorted(second, np.arange(n), side="right")]
+    contexts = [data.contexts[code] for code in arrived]
+    path = path_of(log, contexts, arrivals.place[arrived], enough)
+    path["settings"] = {**settings, **path["settings"], "n_pairs": len(first)}
+    return replace(result, **path, reason="" if log.any() else NOTHING_DIFFERS)
