@@ -20,6 +20,8 @@ from coherence.cli.run_options import add_jobs, add_seed, comma_separated, requi
 from coherence.cli.step_summary import append_summary, of_comparison
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from coherence.analysis.comparison.result import Comparison
     from coherence.table.runs import Runs
 
@@ -41,6 +43,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder for compare.html, compare.json, compare.svg, and estimates and differences as "
         ".csv and .parquet",
+    )
+    parser.add_argument(
+        "--leaderboard",
+        metavar="FILE",
+        help="page that a browser sorts, .html: every model with verdict, rank, hidden share and "
+        "unparsed answers, as 'coherence analyze' finds them",
+    )
+    parser.add_argument(
+        "--mixing",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="with --leaderboard: folder that 'coherence mix --out' wrote, whose scores stand "
+        "beside the models of the same names; several times for several",
     )
     parser.add_argument(
         "--effects",
@@ -132,6 +148,50 @@ def _read(args: argparse.Namespace) -> "dict[str, Runs]":
     }
 
 
+def _mixing_scores(folders: Sequence[str]) -> "dict[str, DataFrame]":
+    """Read the scores of models by name out of folders of the battery."""
+    import pandas as pd
+
+    from coherence.inputs import require
+
+    scores: dict[str, pd.DataFrame] = {}
+    for folder in folders:
+        file = Path(folder, "scores.csv")
+        require(
+            file.is_file(),
+            f"--mixing must be a folder that 'coherence mix --out DIR' wrote; {folder} has no "
+            "scores.csv. Name that folder.",
+        )
+        table = pd.read_csv(file, dtype={"model": str}, keep_default_na=False, na_values=[""])
+        for model, rows in table.fillna({"model": ""}).groupby("model"):
+            require(
+                str(model) not in scores,
+                f"--mixing must name a model once; {model!r} of {folder} is in another folder "
+                "too. Leave one of them out.",
+            )
+            scores[str(model)] = rows
+    return scores
+
+
+def _leaderboard_file(args: argparse.Namespace) -> Path | None:
+    """Return where the leaderboard goes; refuse, before anything is asked, what cannot be."""
+    from coherence.inputs import require
+
+    require(
+        args.leaderboard is not None or not args.mixing,
+        "--mixing needs the page on which scores stand. Add --leaderboard FILE.html.",
+    )
+    if args.leaderboard is None:
+        return None
+    file = Path(args.leaderboard)
+    require(
+        file.suffix == ".html" and not file.is_dir() and os.access(file.parent, os.W_OK | os.X_OK),
+        "--leaderboard must be a file that ends in .html, in a folder that can be written to; "
+        f"received {args.leaderboard}. Name another.",
+    )
+    return file
+
+
 def write_comparison(
     result: "Comparison", folder: Path, inputs: Sequence[str | os.PathLike[str]] = ()
 ) -> None:
@@ -163,12 +223,32 @@ def clear_comparison(folder: Path) -> None:
             folder.rmdir()
 
 
+def _write_leaderboard(
+    args: argparse.Namespace,
+    tables: "dict[str, Runs]",
+    result: "Comparison",
+    mixing: "dict[str, DataFrame]",
+    page: Path,
+) -> None:
+    """Analyse all tables and write the page."""
+    from coherence.analysis.leaderboard import analyze_sources, leaderboard, render_leaderboard
+    from coherence.cli.folders import replace_text
+
+    options = {"positive": args.positive, "reference": args.reference, "state": args.state}
+    report = analyze_sources(tables, n_jobs=args.n_jobs, rng=args.seed, **options)
+    board = leaderboard(report.evaluations, result, mixing=mixing)
+    replace_text(page, render_leaderboard(board))
+    print(f"wrote the leaderboard, see {page}", file=sys.stderr)
+
+
 def run(args: argparse.Namespace) -> int:
     """Read, compare, print, write."""
     from coherence.cli.folders import prepare_folder
 
     require_seed(args)
     effects = None if args.effects is None else comma_separated(args.effects)
+    page = _leaderboard_file(args)
+    mixing = _mixing_scores(args.mixing)
     with step_progress(" effects", first="reading") as progress, workers(args):
         tables = _read(args)
         folder = None if args.out is None else prepare_folder(args.out, writes=_TEXTS)
@@ -186,6 +266,9 @@ def run(args: argparse.Namespace) -> int:
             rng=args.seed,
             progress=progress,
         )
+        if page is not None:
+            progress.stage("analysing for the leaderboard")
+            _write_leaderboard(args, tables, result, mixing, page)
     # Before printing: a reader who leaves early (`| head`) must not cost the files.
     if folder is not None:
         write_comparison(result, folder, args.runs)

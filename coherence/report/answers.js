@@ -43,7 +43,8 @@
     for (const other of heading.parentNode.cells) other.removeAttribute("aria-sort");
     heading.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
     const body = heading.closest("table").tBodies[0];
-    const text = (row) => row.cells[heading.cellIndex].textContent.trim();
+    const cell = (row) => row.cells[heading.cellIndex];
+    const text = (row) => cell(row).dataset.sort ?? cell(row).firstChild.textContent.trim();
     const unknown = (row) => text(row) === "–"; // last in both directions
     const order = (a, b) => unknown(a) - unknown(b) || direction * compare(text(a), text(b));
     body.append(...Array.from(body.rows).sort(order));

@@ -1,4 +1,7 @@
+import base64
+import hashlib
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -93,3 +96,42 @@ def test_a_file_named_twice_ends_with_one_line(files, run):
     status, _, err = run("compare", str(files / "noisy.parquet"), str(files / "noisy.parquet"))
     assert status == 2
     assert "noisy.parquet is there twice" in err
+
+
+@pytest.mark.lengthy
+def test_a_leaderboard_is_one_page_that_sorts_by_numbers_and_trusts_no_name(files, tmp_path, run):
+    for name, model in (("rational", "<b>1</b>"), ("noisy", "plain")):
+        runs = coherence.read_runs(files / f"{name}.parquet").assign(model=model)
+        coherence.write_runs(runs, tmp_path / f"{name}.parquet")
+    paths = [str(tmp_path / f"{name}.parquet") for name in ("rational", "noisy")]
+    scores = pd.DataFrame({"model": ["plain", "alone"], "experiment": [0, 2], "points": [100, 20]})
+    scores = scores.assign(corrected=[81.25, 14.5], low=[70, 12.6], high=[90, 16.0])
+    (tmp_path / "mix").mkdir()
+    scores.to_csv(tmp_path / "mix" / "scores.csv", index=False)
+    page = tmp_path / "board.html"
+    options = ["--effects", "residual_covariance", "--seed", "1", "--mixing", tmp_path / "mix"]
+    assert run("compare", *paths, *options, "--leaderboard", page)[0] == 0
+    text = page.read_text(encoding="utf-8")
+    assert "&lt;b&gt;1&lt;/b&gt;" in text
+    assert "<b>1" not in text
+    assert 'data-sort="0.8125">81% [70, 90]' in text
+    assert "[63, 80] experiment 2 alone" in text  # of a model without answers about cases
+    own = re.search(r"<script>(.*)</script>", text, re.DOTALL).group(1)
+    digest = base64.b64encode(hashlib.sha256(own.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in text
+    assert "http" not in text.replace("http-equiv", "")
+
+
+@pytest.mark.parametrize(
+    ("options", "remedy"),
+    [
+        (["--mixing", "."], "Add --leaderboard FILE.html"),
+        (["--leaderboard", "board.pdf"], "ends in .html"),
+        (["--leaderboard", "board.html", "--mixing", "nowhere"], "coherence mix --out DIR"),
+    ],
+)
+def test_a_leaderboard_that_cannot_be_ends_before_anything_is_read(run, options, remedy):
+    status, _, error = run("compare", "absent.parquet", *options)
+    assert status == 2
+    assert remedy in error
+    assert error.count("\n") == 1

@@ -12,7 +12,8 @@ import pandas as pd
 
 from coherence.analysis.analyze import analyze
 from coherence.analysis.comparison.compare import compare
-from coherence.analysis.comparison.result import LEGEND
+from coherence.analysis.comparison.result import LEGEND, Comparison
+from coherence.analysis.leaderboard import leaderboard, render_leaderboard
 from coherence.analysis.paper.write import write_paper
 from coherence.cli.compare import clear_comparison, write_comparison
 from coherence.cli.folders import prepare_folder, replace_text
@@ -27,9 +28,10 @@ from coherence.table.runs import Runs
 from coherence.table.validation import validate_runs
 from elicitation.commands.study.page import Compared, render_page
 from elicitation.commands.study.study_file import Study
-from elicitation.commands.study.units import Unit, battery_units, held_answers
+from elicitation.commands.study.units import BatteryUnit, Unit, battery_units, held_answers
 
 PAGE, REPORT, COMPARE, PAPER = "study.html", "report", "compare", "paper"
+LEADERBOARD = "leaderboard.html"
 SEED = 0
 
 
@@ -44,7 +46,8 @@ def write_study_report(study: Study, units: list[Unit], folder: Path, *, n_jobs:
             f"nothing of study {study.path} is finished in {folder}; "
             f"'coherence study run {study.path}' asks."
         )
-    report, compared, links = None, None, {"report": "", "compare": "", "paper": ""}
+    report, compared, comparison = None, None, None
+    links = {"report": "", "compare": "", "paper": "", "leaderboard": LEADERBOARD}
     if finished:
         tables = [read_file(unit.path).table for unit, _ in finished]
         runs = validate_runs(pd.concat(tables, ignore_index=True))
@@ -53,7 +56,7 @@ def write_study_report(study: Study, units: list[Unit], folder: Path, *, n_jobs:
         report = _analyse(study, runs, folder, n_jobs)
         print("comparing the models", file=sys.stderr)
         links |= {"report": f"{REPORT}/report.html", "paper": f"{PAPER}/paper.md"}
-        compared = _compare(study, runs, folder, n_jobs)
+        compared, comparison = _compare(study, runs, folder, n_jobs)
         links["compare"] = f"{COMPARE}/compare.html"
     page = render_page(
         study,
@@ -69,8 +72,24 @@ def write_study_report(study: Study, units: list[Unit], folder: Path, *, n_jobs:
         ],
         links,
     )
+    board = leaderboard(
+        () if report is None else report.evaluations,
+        comparison,
+        mixing=_mixing_scores(batteries),
+        missing=[(unit.task.name, unit.model.name) for unit, done in states if done is None],
+    )
+    replace_text(folder / LEADERBOARD, render_leaderboard(board, links={"study": PAGE}))
     replace_text(folder / PAGE, page)
     print(f"wrote the report, see {folder / PAGE}", file=sys.stderr)
+
+
+def _mixing_scores(batteries: list[BatteryUnit]) -> dict[str, pd.DataFrame]:
+    """Return the scores of the mixing battery by model; of several such batteries the first."""
+    scores: dict[str, pd.DataFrame] = {}
+    for unit in batteries:
+        if unit.battery.command == "mix" and unit.is_finished:
+            scores.setdefault(unit.model.name, pd.read_csv(unit.folder / "scores.csv"))
+    return scores
 
 
 def _analyse(study: Study, runs: Runs, folder: Path, n_jobs: int) -> Report:
@@ -85,12 +104,14 @@ def _analyse(study: Study, runs: Runs, folder: Path, n_jobs: int) -> Report:
     return report
 
 
-def _compare(study: Study, runs: Runs, folder: Path, n_jobs: int) -> Compared | None:
+def _compare(
+    study: Study, runs: Runs, folder: Path, n_jobs: int
+) -> tuple[Compared | None, Comparison | None]:
     """Compare the models in every task that several of them have finished."""
     into = folder / COMPARE
     if (runs.table.groupby("task")["model"].nunique() < 2).all():
         clear_comparison(into)
-        return None
+        return None, None
     said = study.analysis
     options: dict[str, Any] = {key: said.get(key) for key in ("positive", "reference")}
     options["state"] = said.get("state", "auto")
@@ -99,7 +120,7 @@ def _compare(study: Study, runs: Runs, folder: Path, n_jobs: int) -> Compared | 
     # Too few cases, say: the report stands, and the page says why nothing is compared.
     except InputError as error:
         clear_comparison(into)
-        return Compared(f"Models were not compared: {error}")
+        return Compared(f"Models were not compared: {error}"), None
     write_comparison(result, prepare_folder(into))
     legend = LEGEND[:1].upper() + LEGEND[1:] + "."
-    return Compared(result.summary, result.notes, result.to_svg(), legend)
+    return Compared(result.summary, result.notes, result.to_svg(), legend), result
