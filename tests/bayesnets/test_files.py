@@ -13,7 +13,6 @@ from bayesnets import (
     Node,
     from_pgmpy,
     load_network,
-    network_names,
     posterior,
     read_network,
     to_pgmpy,
@@ -354,13 +353,6 @@ def test_the_forms_in_which_files_are_found(written, tmp_path, posteriors_of_pgm
         assert row == pytest.approx(theirs, abs=1e-12)
 
 
-def test_a_packed_file_without_a_name_of_its_own_has_that_of_the_file(written):
-    network = read_network(
-        written(gzip.compress(RAIN.replace('"My garden"', "").encode()), "bif.gz")
-    )
-    assert (network.name, network.source) == ("mine", "file mine.bif.gz")
-
-
 @pytest.mark.parametrize(
     ("suffix", "text", "message"),
     [
@@ -471,14 +463,6 @@ def test_pgmpy_takes_the_files_with_any_title(tmp_path, suffix):
     assert theirs == {node.name: node for node in asia.nodes}
     back = read_network(path)
     assert (back.title, back.source, back.description) == (NASTY, NASTY, NASTY)
-
-
-@pytest.mark.parametrize("name", network_names())
-@pytest.mark.parametrize("suffix", ["bif", "xml"])
-def test_every_network_of_the_catalogue_comes_back_from_every_format(tmp_path, name, suffix):
-    network = load_network(name)
-    write_network(network, tmp_path / f"x.{suffix}")
-    assert read_network(tmp_path / f"x.{suffix}") == network
 
 
 def test_a_few_lines_of_entities_do_not_grow(written):

@@ -15,7 +15,6 @@ from bayesnets import (
     network_names,
     plain_phrases,
     to_pgmpy,
-    write_network,
 )
 from coherence import InputError
 
@@ -259,22 +258,6 @@ def test_the_file_of_the_docstring_can_be_read(tmp_path):
     )
 
 
-def test_plain_words_come_from_the_names():
-    words = plain_phrases(own_network(), "red, spots", "none", subject="a leaf")
-    assert words.describe({"red, spots": "many, large"}) == "has red, spots = many, large"
-    assert words.describe({}) == "has no value on record"
-    assert words.question("red, spots") == "have red, spots = none"
-    assert words.labels("red, spots") == {"many, large": "many, large", "none": "none"}
-    assert (
-        words.auxiliary_name("red, spots"),
-        words.n_wordings,
-        words.subject,
-        words.default_target,
-    ) == ("red, spots", 1, "a leaf", "red, spots")
-    alarm = plain_phrases(load_network("alarm"), "HYPOVOLEMIA", "FALSE")
-    assert (alarm.positive("HYPOVOLEMIA"), alarm.positive("BP")) == ("FALSE", "LOW")
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -299,13 +282,3 @@ def test_plain_words_of_the_catalogue_are_read_back(name, tmp_path, run):
     words = load_phrases(file, network)
     target = load_phrases(name).default_target
     assert words == plain_phrases(network, target, words.positive(target))
-
-
-def test_names_of_any_kind_are_quoted(tmp_path, run):
-    states = ('a "quoted" one', "b\\c", "dé", "x\x7fy", "true")
-    network = Network("n\nm", "n", "", False, (Node("wet grass", states, (), [0.2] * 5),))
-    write_network(network, tmp_path / "n.json")
-    file = tmp_path / "words.toml"
-    assert run("networks", "phrases", tmp_path / "n.json", "--out", file)[0] == 0
-    words = load_phrases(file, network)
-    assert words == plain_phrases(network, "wet grass", words.positive("wet grass"))

@@ -34,14 +34,6 @@ def test_every_variable_and_state_is_in_the_picture(tmp_path):
     assert network.title in shown
 
 
-def test_illustrative_tables_are_called_so(tmp_path):
-    nodes = (Node("a", ("x", "y"), (), np.array([0.5, 0.5])),)
-    for illustrative in (True, False):
-        path = tmp_path / f"{illustrative}.svg"
-        draw(Network("n", "title", "source", illustrative, nodes), path)
-        assert any("illustrative" in text for text in words(path)) == illustrative
-
-
 @pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
 @pytest.mark.lengthy
 def test_equal_networks_give_equal_bytes_in_other_processes(tmp_path, suffix):

@@ -29,13 +29,6 @@ def test_asia_by_hand():
     )
 
 
-def test_no_evidence_gives_the_marginal():
-    assert posterior(ASIA, pd.DataFrame(index=["a", "b"]), "tub").loc[
-        "b"
-    ].tolist() == pytest.approx([0.0104, 0.9896])
-    assert evidence_probability(ASIA, pd.DataFrame({"tub": [None]})).tolist() == [1.0]
-
-
 def test_no_rows_give_no_rows():
     assert posterior(ASIA, pd.DataFrame({"smoke": []}), "tub").shape == (0, 2)
     assert posterior(ASIA, pd.DataFrame({"smoke": []}), ["tub", "lung"]).shape == (0, 4)
@@ -127,16 +120,6 @@ def test_the_joint_posterior_of_several_targets(full_joint, random_evidence, ran
         table.T.groupby(level=names[1]).sum().T[list(alone)], alone, atol=1e-12
     )
     np.testing.assert_allclose(posterior(network, evidence, names[1:2]), alone, atol=1e-15)
-
-
-def test_observed_targets_are_settled_in_a_joint_posterior():
-    evidence = pd.DataFrame({"lung": ["yes", None], "smoke": ["yes", "yes"], "xray": [None, "yes"]})
-    table = posterior(ASIA, evidence, ["lung", "tub"])
-    assert (table.loc[0, "no"] == 0).all()
-    np.testing.assert_allclose(
-        table.loc[0, "yes"], posterior(ASIA, evidence.loc[[0]], "tub").loc[0], atol=1e-15
-    )
-    assert (table.loc[1] > 0).all()
 
 
 def test_whole_numbers_stand_for_states_of_that_spelling():

@@ -3,24 +3,9 @@ import pytest
 from scipy.stats import binomtest
 
 from bayesnets.cases.design import (
-    even_allocation,
     inclusion_probabilities,
     systematic_sample,
 )
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_allocation_is_as_even_as_capacity_allows(seed):
-    rng = np.random.default_rng(seed)
-    capacity = rng.integers(0, 15, size=20)
-    n = int(rng.integers(0, capacity.sum() + 1))
-    filled = even_allocation(n, capacity, rng)
-    assert filled.sum() == n
-    assert (filled <= capacity).all()
-    below = filled[filled < capacity]
-    if below.size:
-        assert below.max() - below.min() <= 1
-        assert filled.max() <= below.min() + 1
 
 
 def test_inclusion_frequencies_are_the_stated_probabilities():
@@ -40,8 +25,3 @@ def test_inclusion_frequencies_are_the_stated_probabilities():
         binomtest(int(count), 4_000, min(p, 1)).pvalue > 1e-4
         for count, p in zip(counts, probabilities, strict=True)
     )
-
-
-def test_all_units_are_drawn_when_all_are_asked_for():
-    probabilities = inclusion_probabilities(np.array([1e-12, 1.0, 1e6]), 3)
-    assert sorted(systematic_sample(probabilities, np.random.default_rng(0))) == [0, 1, 2]

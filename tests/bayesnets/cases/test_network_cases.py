@@ -25,28 +25,6 @@ from coherence import InputError
 ASIA = load_network("asia")
 
 
-def test_columns_and_their_order(cases):
-    covariates = [f"x_{name}" for name in ASIA.names if name != "lung"]
-    assert list(cases.columns) == [
-        "context",
-        *covariates,
-        "theta",
-        "p_true",
-        "truth_kind",
-        "z",
-        "weight",
-        "probability_bin",
-    ]
-    assert list(cases.index) == list(range(200))
-
-
-def test_no_evidence_set_appears_twice(cases, evidence_of):
-    assert cases["context"].is_unique
-    assert not evidence_of(cases).fillna("?").duplicated().any()
-    observed = evidence_of(cases).notna().sum(axis=1)
-    assert observed.between(1, 6).all()
-
-
 def test_p_true_is_the_exact_posterior(cases, evidence_of):
     np.testing.assert_allclose(
         cases["p_true"], posterior(ASIA, evidence_of(cases), "lung")["yes"], atol=1e-12
@@ -92,13 +70,6 @@ def test_a_large_network_fills_the_bins_evenly(evidence_of):
     np.testing.assert_allclose(
         cases["p_true"], posterior(network, evidence_of(cases), "disease")["yes"], atol=1e-12
     )
-
-
-def test_theta_follows_p_true():
-    table = pd.concat([sample_cases(ASIA, "bronc", 1000, rng=seed) for seed in range(3)])
-    for _, group in table.groupby("probability_bin"):
-        spread = np.sqrt((group["p_true"] * (1 - group["p_true"])).sum())
-        assert abs(group["theta"].sum() - group["p_true"].sum()) < 4.5 * spread + 1e-9
 
 
 def test_z_is_an_unobserved_covariate_with_every_state_possible(cases, evidence_of):
@@ -153,13 +124,6 @@ def test_a_chosen_auxiliary_is_never_observed():
     assert set(table["z"]) == {"smoke"}
 
 
-@pytest.mark.parametrize(("n_observed", "low", "high"), [(3, 3, 3), ((2, 6), 2, 6)])
-def test_the_number_of_observed_covariates_can_be_set(n_observed, low, high, evidence_of):
-    table = sample_cases(ASIA, "lung", 100, n_observed=n_observed, rng=2)
-    observed = evidence_of(table).notna().sum(axis=1)
-    assert (observed.min(), observed.max()) == (low, high)
-
-
 def test_nothing_is_left_to_ask_about_when_all_is_observed():
     assert sample_cases(ASIA, "lung", 10, n_observed=7, rng=2)["z"].tolist() == [None] * 10
 
@@ -180,22 +144,6 @@ def test_improbable_evidence_can_be_left_out(evidence_of):
 
     table = sample_cases(ASIA, "lung", 50, min_probability=0.05, rng=0)
     assert evidence_probability(ASIA, evidence_of(table)).min() >= 0.05
-
-
-def test_two_nodes_leave_no_auxiliary():
-    network = Network(
-        "n",
-        "n",
-        "test",
-        True,
-        (
-            Node("a", ("x", "y"), (), np.array([0.4, 0.6])),
-            Node("b", ("u", "v"), ("a",), np.array([[0.9, 0.2], [0.1, 0.8]])),
-        ),
-    )
-    table = sample_cases(network, "a", 2, target_state="x", rng=0)
-    assert table["z"].tolist() == [None, None]
-    assert sorted(table["p_true"]) == pytest.approx([0.04 / 0.52, 0.36 / 0.48])
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,8 @@
-import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
-from bayesnets import Network, Node, load_network, posterior, sample
+from bayesnets import load_network, posterior, sample
 from coherence import InputError
 
 
@@ -35,26 +34,6 @@ def test_frequencies_match_the_exact_probabilities(seed, random_network):
         ).pvalue
         > 1e-5
     )
-
-
-def test_states_of_probability_zero_are_never_drawn():
-    # The first column stops just short of one before a last state that is impossible.
-    table = np.array([0.3, 0.7 - 9e-9, 0.0])
-    network = Network("n", "n", "test", True, (Node("a", ("x", "y", "z"), (), table),))
-    assert set(sample(network, 10_000, rng=0)["a"]) == {"x", "y"}
-    records = sample(load_network("asia"), 10_000, rng=0)
-    assert (
-        records["either"] == np.where((records[["tub", "lung"]] == "yes").any(axis=1), "yes", "no")
-    ).all()
-
-
-def test_a_seed_fixes_the_records_and_none_does_not():
-    network = load_network("asia")
-    pd.testing.assert_frame_equal(
-        sample(network, 50, rng=4), sample(network, 50, rng=np.random.default_rng(4))
-    )
-    assert not sample(network, 50).equals(sample(network, 50))
-    assert sample(network, 0).shape == (0, 8)
 
 
 @pytest.mark.parametrize("n", [-1, 2.5, True, "3"])

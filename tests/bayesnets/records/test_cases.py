@@ -70,15 +70,6 @@ def test_truth_is_the_share_and_theta_is_a_record_of_the_stratum(
         assert row["theta"] == (records.loc[row["record"], "either"] == "yes")
 
 
-def test_theta_follows_the_share(task):
-    draws = pd.concat([sample_record_cases(task, 40, rng=seed) for seed in range(60)])
-    spread = np.sqrt((draws["p_true"] * (1 - draws["p_true"])).sum())
-    assert abs(draws["theta"].sum() - draws["p_true"].sum()) < 4.5 * spread
-    # Not the rounded share: undecided strata show both outcomes.
-    undecided = draws[draws["p_true"].between(0.3, 0.7)]
-    assert 0.2 < undecided["theta"].mean() < 0.8
-
-
 def test_z_has_enough_records_in_every_state(task, records, evidence_of, matching):
     cases = sample_record_cases(task, 40, rng=3)
     for z, evidence in zip(cases["z"], evidence_of(cases).to_dict("records"), strict=True):

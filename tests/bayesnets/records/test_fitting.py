@@ -113,23 +113,6 @@ def test_tables_and_row_order_of_what_is_given_do_not_matter():
     )
 
 
-def test_a_mapping_gives_what_a_network_gives():
-    records = sample(ASIA, 3000, rng=2)
-    parents = {node.name: node.parents for node in ASIA.nodes}
-    states = {node.name: node.states for node in ASIA.nodes}
-    by_mapping = fit(parents, records, states=states, empty="uniform", name="mine").network
-    by_network = fit(ASIA, records, empty="uniform").network
-    assert [node.table.tolist() for node in by_mapping.nodes] == [
-        node.table.tolist() for node in by_network.nodes
-    ]
-    assert (by_mapping.name, by_network.name, by_mapping.title, by_network.title) == (
-        "mine",
-        "asia",
-        "mine",
-        ASIA.title,
-    )
-
-
 def test_support_counts_the_records_of_every_configuration():
     records = sample(ASIA, 5000, rng=5)
     expected = records.groupby(["bronc", "either"]).size()

@@ -7,10 +7,8 @@ import pandas as pd
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from bayesnets import RecordTask, posterior, sample, sample_record_cases, strata
+from bayesnets import posterior, sample, sample_record_cases, strata
 from coherence import InputError
-
-COVARIATES = ("smoke", "bronc", "xray", "dysp")
 
 
 def brute_strata(records, covariates, target, positive, least):
@@ -47,23 +45,6 @@ def test_strata_are_those_of_a_count_by_hand(seed, least, random_network, eviden
     np.testing.assert_array_equal(table["p_true"], table["n_positive"] / table["n"])
     sizes = evidence_of(table).notna().sum(axis=1)
     assert sizes.is_monotonic_increasing
-
-
-def test_sizes_and_order_of_states(records, evidence_of):
-    table = strata(records, COVARIATES, "either", positive="yes", n_observed=(2, 3))
-    assert set(evidence_of(table).notna().sum(axis=1)) == {2, 3}
-    ordered = records.assign(smoke=pd.Categorical(records["smoke"], ["yes", "no", "never"]))
-    assert strata(ordered, ["smoke"], "either", positive="yes")["x_smoke"].tolist() == ["yes", "no"]
-    assert strata(records, ["smoke"], "either", positive="yes")["x_smoke"].tolist() == ["no", "yes"]
-
-
-def test_shares_of_nothing_or_all_stay_in():
-    table = pd.DataFrame(
-        {"a": ["x", "y"] * 200, "b": ["yes", "no"] * 200, "c": ["u"] * 200 + ["v"] * 200}
-    )
-    cases = sample_record_cases(RecordTask("sure", table, ("a", "c"), "b", "yes"), 4, rng=1)
-    assert set(cases["p_true"]) == {0.0, 0.5, 1.0}
-    assert cases.loc[cases["p_true"] == 0, "high"].item() > 0.01
 
 
 @pytest.mark.parametrize(
