@@ -65,10 +65,21 @@ def page_text(path: Path) -> str:
         elif cell["cell_type"] == "code":
             # As many marks as no line of the code begins with.
             fence = "`" * (2 + max([len(run) for run in re.findall(r"`+", source)], default=1))
-            parts.append(f"{fence}python\n{source}\n{fence}\n\n{_place(number)}")
+            code = f"{fence}python\n{source}\n{fence}\n\n{_place(number)}"
+            parts.append(_folded(code) if is_solution(cell) else code)
     download = f"[Download this notebook]({path.name}), with its outputs, to run or change it."
     heading, _, rest = parts[0].partition("\n")
     return "\n\n".join([heading, download, rest.strip(), *parts[1:]]) + "\n"
+
+
+def is_solution(cell: dict[str, Any]) -> bool:
+    """Tell whether a cell of code is part of the solution, and folded in Jupyter too."""
+    return "solution" in cell.get("metadata", {}).get("tags", ())
+
+
+def _folded(code: str) -> str:
+    summary = "<summary>Code of the solution, and what it gives</summary>"
+    return f'<details markdown="1">{summary}\n\n{code}\n\n</details>'
 
 
 def _text(source: str | list[str]) -> str:

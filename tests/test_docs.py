@@ -13,6 +13,7 @@ import sys
 import tomllib
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -318,6 +319,10 @@ def test_the_page_of_a_notebook_has_all_that_the_notebook_has(path):
     assert code
     assert all(f"```python\n{source}\n```" in text for source in code)
     assert len(shown) == len(code)
+    _, _, solution = text.partition("## Solution")
+    assert solution.count("```python\n") == len(
+        re.findall(r"<summary>Code[^<]*</summary>\n\n```p", text)
+    )
     assert all(text.count(place) == 1 for place in shown)
     outputs = [out for cell in cells for out in cell.get("outputs", [])]
     html = "".join(shown.values())
@@ -329,6 +334,29 @@ def test_the_page_of_a_notebook_has_all_that_the_notebook_has(path):
     assert not re.search(r"\$[^$\n`]+\$", FENCE.sub("", text))
     linked = re.findall(r"[(\"](\d\d_\w+)\.(md|html)", text)
     assert {name for name, _ in linked} <= {other.stem for other in SITE_NOTEBOOKS.notebooks()}
+
+
+def test_handout_and_slides_are_made_of_the_notebooks_without_their_solutions(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS)
+    teaching = load(DOCS / "site_teaching.py")
+    paths = {path.name[:2]: path for path in SITE_NOTEBOOKS.notebooks()}
+    handout, slides = teaching.handout(), teaching.slides()
+    for number, path in paths.items():
+        assert SITE_NOTEBOOKS.title_of(path) in handout
+        assert SITE_NOTEBOOKS.title_of(path) in slides
+        drawn = re.findall(rf"{path.stem}-(\d+)-\d+\.png", slides)
+        cells = SITE_NOTEBOOKS.cells_of(path)
+        solution = [n for n, cell in enumerate(cells) if SITE_NOTEBOOKS.is_solution(cell)]
+        assert solution
+        assert bool(drawn) == (number in teaching.LECTURE)
+        assert not set(map(int, drawn)) & set(solution)
+    assert handout.count("<img ") == len(teaching.LECTURE)
+    assert slides.count("<h2>Exercise</h2>") == len(teaching.LECTURE)
+    assert "Think first" not in handout + slides
+    page = (DOCS / "teaching.md").read_text(encoding="utf-8")
+    file = SimpleNamespace(file=SimpleNamespace(src_uri="teaching.md"))
+    linked = teaching.on_page_markdown(page, file, None, None)
+    assert linked.count("teaching/slides.html") == linked.count("teaching/handout.html") == 1
 
 
 def test_what_a_cell_gave_is_never_markup(tmp_path):

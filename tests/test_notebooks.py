@@ -95,6 +95,9 @@ def test_a_notebook_opens_with_its_question_and_ends_with_an_exercise_and_its_so
     assert "<details><summary>" in solution.source
     assert cells[-1].cell_type == "code"
     assert cells[-1].outputs
+    folded = [cell.metadata for cell in cells[cells.index(solution) + 1 :]]
+    hidden = {"jupyter": {"outputs_hidden": True, "source_hidden": True}, "tags": ["solution"]}
+    assert all(metadata == hidden for metadata in folded)  # JupyterLab folds such cells
 
 
 def test_the_lecture_leads_to_every_notebook():
