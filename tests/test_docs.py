@@ -107,6 +107,12 @@ def test_a_page_takes_four_minutes_and_loads_nothing(page):
     assert not re.search(r"<script|<iframe|!\[[^\]]*\]\(https?:", text)
 
 
+def test_the_page_of_error_rates_is_what_its_program_makes():
+    made = load(ROOT / "benchmarks" / "validity" / "page.py").page()
+    written = (DOCS / "validity.md").read_text(encoding="utf-8")
+    assert made == written, "run: python benchmarks/validity/page.py"
+
+
 def test_pictures_have_a_text_and_the_folder_stays_small():
     files = [file for file in DOCS.rglob("*") if file.is_file() and file.suffix != ".pyc"]
     size = sum(file.stat().st_size for file in files)

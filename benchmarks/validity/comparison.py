@@ -8,8 +8,7 @@ all six agents hold the true ranks at once (``held``), how often any pair is fal
 false discovery rate of the pairs of all effects after Benjamini-Hochberg, and the chance of any
 false one after Holm. Agents of one kind tie in everything; kinds are ordered by their effect in a
 study of 40,000 cases. Study number s of design d draws from the seed [seed, d, s]. One core needs
-about twenty minutes. ``--designs 0,3`` runs some designs and keeps the lines of the others,
-``--page docs/validity-notes.md`` writes the table into the page.
+about twenty minutes. ``--designs 0,3`` runs some designs and keeps the lines of the others.
 """
 
 import argparse
@@ -220,24 +219,6 @@ def write(fresh: pd.DataFrame, out: Path) -> None:
     fresh.iloc[np.argsort(order, kind="stable")].to_csv(out, index=False)
 
 
-def page(table: pd.DataFrame) -> str:
-    """Render the table for ``docs/validity-notes.md``."""
-    lines = [
-        "| six agents (studies) | ranks held, lowest over effects | false discovery rate (BH) "
-        "| any false one (Holm) |",
-        "|---|---|---|---|",
-    ]
-    for design, rows in table.groupby("design", sort=False):
-        found = rows.set_index("effect")
-        lowest = found.loc[found["held"].idxmin()]
-        share, wrong = found.loc["all, BH", "false_share"], found.loc["all, Holm", "any_false"]
-        lines.append(
-            f"| {design} ({found['n_studies'].max()}) | {lowest['held']:.3f} (`{lowest.name}`) "
-            f"| {share:.3f} | {wrong:.3f} |"
-        )
-    return "\n".join(lines)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--studies", type=int, default=500)
@@ -245,17 +226,9 @@ def main() -> None:
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--designs", help="numbers of designs, with commas (default: all)")
     parser.add_argument("--out", type=Path, default=RESULTS)
-    parser.add_argument("--page", type=Path, help="write the table into this page, run nothing")
     args = parser.parse_args()
     numbers = range(len(DESIGNS)) if args.designs is None else map(int, args.designs.split(","))
     numbers = list(numbers)
-    if args.page is not None:
-        text = args.page.read_text(encoding="utf-8")
-        before, _, rest = text.partition(BEGIN)
-        after = rest.partition(END)[2]
-        written = f"{before}{BEGIN}\n\n{page(pd.read_csv(args.out))}\n\n{END}{after}"
-        args.page.write_text(written, encoding="utf-8")
-        return
     truths = {kind: truth(kind) for kind in (GOOD, FAIR, POOR)}
     for kind, values in truths.items():
         print(kind, {name: round(value, 5) for name, value in values.items()}, flush=True)

@@ -4,7 +4,7 @@
 
 Each line of ``results.csv`` counts rejections at .05, those at .01 of true nulls, or
 intervals that cover, over data sets drawn from the seeds [seed, design, data set]. Lines of the
-same kind, check and design are replaced. ``--page docs/validity-tables.md`` renders them in short.
+same kind, check and design are replaced. ``page.py`` makes a page of them.
 """
 
 import argparse
@@ -18,7 +18,6 @@ import numpy as np
 from designs import EVERY, Design
 from joblib import Parallel, delayed
 from readings import EXPECTED, SUBJECTS, Reading, Subject
-from scipy import stats
 
 from coherence.result import rejects
 
@@ -89,105 +88,6 @@ def write(rows: list[dict[str, object]]) -> None:
         writer.writerows([*kept, *rows])
 
 
-LEVELS = {"size": 0.05, "size at .01": STRICT}
-
-
-def page() -> str:
-    """Render the results as a page: a line for each check and question, rows outside named."""
-    with RESULTS.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    asked: dict[tuple[str, str], list[dict[str, str]]] = {}
-    for row in rows:
-        asked.setdefault((row["kind"], row["check"]), []).append(row)
-    order = [name for each in SUBJECTS.values() for name in (*each.tests, *each.intervals)]
-    checks = list(dict.fromkeys(order))
-    lines = [
-        "## Size",
-        "",
-        "Share of true nulls rejected, of the null rejected most often; in brackets the largest "
-        "share that a true rate of .05 or .01 gives in 99.5% of such runs (exact binomial).",
-        "",
-        "| check | nulls x data sets | highest at .05 | null | highest at .01 | null |",
-        "|---|---|---|---|---|---|",
-    ]
-    outside = []
-    for check in checks:
-        if ("size", check) in asked:
-            cells = []
-            for kind, level in LEVELS.items():
-                found = asked.get((kind, check))
-                if found is None:  # rows older than the stricter level
-                    cells += ["-", "-"]
-                    continue
-                worst = max(found, key=_share)
-                limit = _limit(worst, level)
-                cells += [f"{_share(worst):.3f} ({limit:.3f})", _named(worst, found)]
-                outside += [
-                    f'`{check}` at {level:.2f} in "{row["design"]}": {_share(row):.3f}'
-                    for row in found
-                    if _share(row) > _limit(row, level)
-                ]
-            lines.append(f"| {_name(check, asked['size', check])} | {' | '.join(cells)} |")
-    lines += ["", f"Above the bound: {'; '.join(outside)}.", "", "## Power", ""]
-    lines += [
-        "Share of data sets with a hidden signal (of gaps: with a gap) that are rejected at .05; "
-        "200 contexts x 5 repetitions with tastes, unless named.",
-        "",
-        "| check | data sets | found in |",
-        "|---|---|---|",
-    ]
-    for check in checks:
-        found = asked.get(("power", check), [])
-        if found:
-            always = sum(_share(row) == 1 for row in found)
-            seen = [
-                f"{row['design'].removeprefix('policies, ')}: {_share(row):.3f}"
-                for row in found
-                if _share(row) < 1
-            ]
-            seen += [f"{always} other designs: 1.000"] if always else []
-            lines.append(f"| {_cell(check)} | {_numbers(found)} | {'; '.join(seen)} |")
-    lines += ["", "## Coverage", "", "Share of 95% intervals that hold the truth.", ""]
-    lines += ["| interval | designs x data sets | lowest | design | highest |"]
-    lines += ["|---|---|---|---|---|"]
-    for check in checks:
-        found = asked.get(("coverage", check), [])
-        if found:
-            worst = min(found, key=_share)
-            lines.append(
-                f"| {_name(check, found)} | {_share(worst):.3f} "
-                f"| {worst['design'].removeprefix('policies, ')} | {max(map(_share, found)):.3f} |"
-            )
-    return "\n".join(lines)
-
-
-def _share(row: dict[str, str]) -> float:
-    return int(row["count"]) / int(row["datasets"])
-
-
-def _limit(row: dict[str, str], level: float) -> float:
-    number = int(row["datasets"])
-    return float(stats.binom.ppf(0.995, number, level)) / number
-
-
-def _numbers(rows: list[dict[str, str]]) -> str:
-    numbers = sorted({int(row["datasets"]) for row in rows})
-    return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")  # a bar would end the cell
-
-
-def _name(check: str, rows: list[dict[str, str]]) -> str:
-    return f"{_cell(check)} | {len(rows)} x {_numbers(rows)}"
-
-
-def _named(worst: dict[str, str], rows: list[dict[str, str]]) -> str:
-    same = len({_share(row) for row in rows}) == 1
-    return "all" if same else worst["design"].removeprefix("policies, ")
-
-
 def main() -> None:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(
@@ -208,17 +108,7 @@ def main() -> None:
         help=f"only these, separated by commas, of {', '.join(SUBJECTS)}",
     )
     parser.add_argument("--designs", help="only designs whose name holds this text")
-    parser.add_argument(
-        "--page", type=Path, help="render the results into this page, between its markers, and stop"
-    )
     options = parser.parse_args()
-    if options.page:
-        text = options.page.read_text(encoding="utf-8")
-        head, tail = text.split("<!-- table -->")[0], text.split("<!-- end of table -->")[1]
-        options.page.write_text(
-            f"{head}<!-- table -->\n\n{page()}\n<!-- end of table -->{tail}", encoding="utf-8"
-        )
-        return
     with Parallel(n_jobs=options.jobs, batch_size=1) as parallel:
         for name in options.subjects.split(","):
             subject = SUBJECTS[name]

@@ -1,10 +1,8 @@
 """A reduced form of the simulated comparisons, and what the full table promises."""
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
-from comparison import DESIGNS, FAIR, GOOD, QUICK, RESULTS, Design, page, study, truth
+from comparison import DESIGNS, FAIR, GOOD, QUICK, RESULTS, Design, study, truth
 from scipy import stats
 
 N = 25
@@ -35,13 +33,11 @@ def test_ranks_with_ties_are_held_and_ties_not_told_apart():
     assert together["seen"].mean() > 0.4
 
 
-def test_the_full_table_holds_what_the_page_says():
+def test_ranks_are_held_and_false_discoveries_bounded():
     """Ranks held in 95%, false discoveries at most 5%, each within its binomial bound."""
     table = pd.read_csv(RESULTS)
     names = [design.name for design in DESIGNS]
     assert set(names[:2]) <= set(table["design"]) <= set(names)
-    written = Path(__file__).parents[2] / "docs" / "validity-notes.md"
-    assert page(table) in written.read_text("utf-8")
     effects = table[table["held"].notna()]
     missed = ((1 - effects["held"]) * effects["n_studies"]).round()
     assert (missed <= stats.binom.ppf(SURE, effects["n_studies"], 0.05)).all()

@@ -1,0 +1,1019 @@
+"""Make ``docs/validity.md`` from the tables of this folder: every figure on it is read from them.
+
+    python benchmarks/validity/page.py
+
+A new table needs a line of `PROGRAMS`, a line of `overview`, and a section where there is more to
+say. Sentences stand here, figures are filled in.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from scipy import stats
+
+HERE = Path(__file__).parent
+PAGE = HERE.parents[1] / "docs" / "validity.md"
+LINK = "../benchmarks/validity"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A simulation: its options, tables, and the column that counts data sets."""
+
+    name: str
+    options: str
+    results: tuple[str, ...]
+    count: str
+    minutes: float  # of one processor; NaN: as the table says
+    seed: int = 1  # of tables that do not say it
+
+
+PROGRAMS = (
+    Program("simulate", "--datasets 400 --few 125", ("results",), "datasets", float("nan")),
+    Program("sufficiency", "--tables 100", ("sufficiency",), "tables", 10),
+    Program("exact_state", "--tables 100", ("exact_state",), "tables", 4),
+    Program("exact_state", "--tables 100 --nulls", ("exact_nulls",), "tables", 2),
+    Program("verdicts", "--tables 200", ("verdicts", "sentences"), "tables", 60),
+    Program(
+        "rational",
+        "--datasets 400",
+        ("rational_sizes", "rational_recovery"),
+        "datasets",
+        50,
+        seed=77,
+    ),
+    Program("gaps", "--tables 1000", ("gaps",), "tables", 1),
+    Program("scores", "--tables 200", ("scores",), "tables", 1),
+    Program("movement", "--tables 150", ("movement",), "n_tables", 5),
+    Program("groups", "--tables 400", ("groups",), "n_tables", 120),
+    Program("persons", "--tables 100", ("persons",), "n_tables", 10),
+    Program("margins", "--tables 100", ("margins",), "n_tables", 5),
+    Program("sequential", "--tables 100", ("sequential",), "tables", 10),
+    Program("matching", "--tables 200", ("matching",), "n_tables", 8),
+    Program("stakes", "--tables 400", ("stakes",), "n_tables", 10),
+    Program("probe", "--tables 150", ("probe",), "n_tables", 5),
+    Program("comparison", "--studies 500", ("comparison",), "n_studies", 20),
+    Program("pooling", "--studies 400", ("pooling",), "n_studies", 10),
+    Program("rivals", "--tables 200", ("rivals",), "tables", 5),
+    Program("stability", "--tables 24", ("stability",), "tables", 30),
+    Program("mixing", "--sessions 1000", ("mixing_intervals", "mixing_tests"), "sessions", 6),
+)
+
+
+def read(name: str) -> pd.DataFrame:
+    """Read a table of this folder."""
+    return pd.read_csv(HERE / f"{name}.csv")
+
+
+def share(value: float) -> str:
+    """Write a share with two digits, and 0 and 1 only where they are exact."""
+    if value == 0:
+        return "0"
+    text = f"{value:.3f}" if 0.994 < value < 1 or value < 0.005 else f"{value:.2f}"
+    return text.removeprefix("0")
+
+
+def span(values: pd.Series) -> str:
+    """Write the lowest and the highest of shares."""
+    low, high = share(values.min()), share(values.max())
+    return low if low == high else f"{low} to {high}"
+
+
+def grid(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Lay out a Markdown table."""
+    header = list(header)
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def extreme(table: pd.DataFrame, column: str, label: Callable, high: bool = True) -> str:
+    """Write the highest or lowest share of a table, and the cell that has it."""
+    table = table.dropna(subset=column)
+    row = table.loc[table[column].idxmax() if high else table[column].idxmin()]
+    if table[column].nunique() == 1:
+        return share(row[column])
+    return f"{share(row[column])} ({label(row)})"
+
+
+def cells(table: pd.DataFrame, count: str) -> str:
+    """Write how many cells a table has, of how many data sets."""
+    numbers = sorted(set(table[count]))
+    many = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+    return f"{len(table)} x {many}"
+
+
+# Designs that break an assumption of the test, named as such on the page.
+REFUSALS = "refusals by action and state"
+JUMPS = "calibration jumps"
+BENT = "S-shaped calibration (2), three reports"
+FAMILIES = {
+    "residual_covariance": ("residual_covariance", "residual_covariance of policies"),
+    "cmi": ("cmi", "cmi of policies", "cmi given features"),
+    "predictive_gain": (
+        "predictive_gain",
+        "predictive_gain of policies",
+        "predictive_gain given features",
+        "predictive_gain, logistic",
+        "predictive_gain, random forest",
+    ),
+    "monotone_choice": (
+        "monotone yes/no",
+        "monotone yes/defer",
+        "monotone defer/no",
+        "monotone yes/no of policies",
+    ),
+    "monotone_direction": ("monotone_direction", "monotone_direction of policies"),
+    "iterated_expectation": (
+        "iterated_expectation",
+        "gap beyond noise and rounding",
+        "gap beyond rounding, asked once",
+    ),
+    "evidence_leak": ("evidence_leak", "evidence_leak, belief"),
+    "prompt_consistency": ("prompt_consistency",),
+    "calibration": (
+        "calibration:rmse",
+        "calibration:brier",
+        "calibration:calibration_error",
+        "calibration:calibration_error_exact",
+        "calibration_error at one belief",
+    ),
+}
+GAPS = (
+    "mean absolute gap",
+    "median absolute gap",
+    "median of |gap| / belief",
+    "root-mean-square gap",
+    "root-mean-square gap, noise removed",
+    "sum of P(z|x) minus 1",
+    "mean signed gap",
+    "mean absolute gap, skewed",
+    "median absolute gap, skewed",
+    "root-mean-square gap, skewed",
+)
+
+
+def results(kind: str, checks: Iterable[str]) -> pd.DataFrame:
+    """Return the lines of these checks of the large table, with shares."""
+    table = read("results")
+    table = table[(table["kind"] == kind) & table["check"].isin(list(checks))]
+    return table.assign(share=table["count"] / table["datasets"])
+
+
+def family(name: str) -> tuple[str, str, str]:
+    """Return the cells of a family of the large table: data sets, worst size, worst coverage."""
+    checks = [*FAMILIES[name], *(f"{check}, three states" for check in FAMILIES[name][:1])]
+    null = results("size", checks)
+    null = null[~null["design"].str.startswith(REFUSALS)]
+    covering = [*checks, *GAPS] if name == "iterated_expectation" else checks
+    held = results("coverage", covering)
+
+    def where(row: pd.Series) -> str:
+        design = row["design"].removeprefix("policies, ").removeprefix("as of a model: ")
+        quantity = row["check"].removeprefix(f"{name}:")
+        named = "" if quantity == name else f"{quantity.removeprefix(f'{name} ')}, "
+        return f"{named}{design}".replace("|", "\\|")
+
+    size = f"{extreme(null, 'share', where)}" if len(null) else "no test"
+    coverage = extreme(held, "share", where, high=False) if len(held) else "no interval"
+    return cells(null if len(null) else held, "datasets"), size, coverage
+
+
+def overview() -> str:
+    """Lay out the first table: a line a check."""
+    rows: list[tuple[str, ...]] = []
+    known = read("sufficiency")
+    null = known[known["weight"] == 0]
+
+    def studied(row: pd.Series) -> str:
+        design = row["design"].replace("inverted", "beliefs in the other state")
+        return f"{design}, {row['cases']} cases"
+
+    rows.append(
+        (
+            "[`sufficiency`](#sufficiency)",
+            f"coherent agents, {cells(null, 'tables')}",
+            extreme(null, "together", studied),
+            extreme(known, "points_held", studied, high=False),
+            "one noisy report a case",
+        )
+    )
+    limits = {
+        "residual_covariance": "reports that vary; groups not named; refusals",
+        "cmi": "the same; `condition_on` with jumps",
+        "predictive_gain": "reports that vary; weak against small effects",
+        "monotone_choice": "groups not named",
+        "monotone_direction": "groups not named; very conservative",
+        "iterated_expectation": "[few contexts, skewed gaps](#gaps-that-are-not-symmetric)",
+        "evidence_leak": "recorded states know more than a network",
+        "prompt_consistency": "ten groups: its interval covers less",
+        "calibration": "beliefs far off; unequal numbers of answers",
+    }
+    simulated = {"prompt_consistency": "two prompts", "calibration": "biases of .03 and .1"}
+    for name, limit in limits.items():
+        n, size, coverage = family(name)
+        drawn = f"{simulated.get(name, 'coherent agents')}, {n}"
+        rows.append((f"[`{name}`](checks/{name}.md)", drawn, size, coverage, limit))
+        if name == "residual_covariance":
+            exact = read("exact_nulls")
+            exact = exact.assign(size=exact["at .05"] / exact["tables"])
+            exact["held"] = exact["held 0"] / exact["intervals"].where(exact["intervals"] > 0)
+
+            def sized(row: pd.Series) -> str:
+                return f"{row['null']}, {row['contexts']} contexts"
+
+            rows.append(
+                (
+                    "[with the exact posterior](#the-exact-posterior)",
+                    f"coherent agents, {cells(exact, 'tables')}",
+                    extreme(exact, "size", sized),
+                    extreme(exact, "held", sized, high=False),
+                    "computed policies whose calibration turns",
+                )
+            )
+    fits = read("rational_sizes")
+    fits = fits.assign(size=fits["rejected"] / fits["tests"], holds=fits["held"] / fits["tests"])
+    fits = fits[~fits["design"].str.contains(f"{JUMPS}|hidden signal")]
+    fits = fits[~fits["design"].str.endswith(BENT)]
+
+    def fitted(row: pd.Series) -> str:
+        return (
+            f"noise {row['design'].removeprefix('reports scatter: ')}, {row['contexts']} contexts"
+        )
+
+    rows.append(
+        (
+            "[`rational_agent`](rational.md#how-well-it-works)",
+            f"reports that vary, {cells(fits, 'datasets')}",
+            extreme(fits, "size", fitted),
+            extreme(fits, "holds", fitted, high=False),
+            "calibration that jumps; three bent reports",
+        )
+    )
+    scores = read("scores")
+
+    def forecast(row: pd.Series) -> str:
+        return f"{row['forecasts']}, {row['cases']} cases"
+
+    long = scores.melt(
+        ["forecasts", "cases"], ["brier_held", "log_held", "calibration_held"], value_name="held"
+    )
+    rows.append(
+        (
+            "[`scores`](checks/scores.md)",
+            f"calibrated forecasts, {cells(scores[scores['power'] == 1], 'tables')}",
+            extreme(scores[scores["power"] == 1], "rejected", forecast),
+            extreme(long, "held", forecast, high=False),
+            "not rejecting is not calibration",
+        )
+    )
+    turns = read("movement")
+    once = (turns["noise"] != "none") & (turns["n_reps"] == 1)
+    rounded = (turns["noise"] == "none") & (turns["step"] > 0)
+    fit = turns[~once & ~rounded]
+
+    def moved(row: pd.Series) -> str:
+        return f"{row['n_turns']} turns, {row['n_episodes']} episodes"
+
+    rows.append(
+        (
+            "[`belief_movement`](#belief-movement)",
+            f"Bayesian, {cells(fit[fit['true'] == 0], 'n_tables')}",
+            extreme(fit[fit["true"] == 0], "rejected", moved),
+            extreme(fit, "covered", moved, high=False),
+            "one noisy report a turn; rounding without noise",
+        )
+    )
+    match = read("matching")
+    match = match[match["share_given"] > 0]
+    null = match[match["acted_on"].isin(["what it says", "what it says + .1"])]
+
+    def matched(row: pd.Series) -> str:
+        return f"{row['acted_on']}, {row['flaw']}".removesuffix(", none")
+
+    rows.append(
+        (
+            "[`matching`](#matching-probabilities)",
+            f"acts on what it says, {cells(null, 'n_tables')}",
+            extreme(null, "share_excludes_0", matched),
+            extreme(match, "share_covered", matched, high=False),
+            "chances that are distorted; one report",
+        )
+    )
+    stakes = read("stakes")
+    cut = stakes["flaw"].str.startswith("clipped")
+    held = stakes.melt(
+        ["agent", "flaw"],
+        [f"{of}_covered" for of in ("slope", "intercept", "regret_stated", "regret_exact", "nias")],
+        value_name="held",
+    )
+
+    def staked(row: pd.Series) -> str:
+        return f"{row['agent']}, {row['flaw']}".removesuffix(", none")
+
+    pays = stakes[(stakes["agent"] == "coherent") & ~cut]
+    rows.append(
+        (
+            "[`stakes`](#stated-stakes)",
+            f"acts where it pays, {cells(pays, 'n_tables')}",
+            extreme(pays, "slope_excludes_1", staked),
+            extreme(held, "held", staked, high=False),
+            "reports cut off at 0 and 1; one report",
+        )
+    )
+    looks = read("sequential")
+    null = looks[looks["null"]]
+
+    def looked(row: pd.Series) -> str:
+        return f"{row['agent']}, {row['order']}"
+
+    rows.append(
+        (
+            "[looks](#looking-as-you-go)",
+            f"coherent agents, {cells(null, 'tables')}",
+            f"{extreme(null, 'looks', looked)}; evidence {extreme(null, 'evidence', looked)}",
+            extreme(looks, "looks_held", looked, high=False),
+            "cases in an order; one noisy report",
+        )
+    )
+    panels = read("persons")
+    panels = panels[(panels["reading"] == "person") & (panels["n_tested"] > 0)]
+
+    def judged(row: pd.Series) -> str:
+        return f"{row['n_cases']} cases x {row['n_persons']}"
+
+    rows.append(
+        (
+            "[persons](#persons-who-judge-the-same-cases)",
+            f"three panels, {cells(panels[panels['population'] != 'knows'], 'n_tables')}",
+            extreme(panels[panels["population"] != "knows"], "rejected", judged),
+            extreme(panels, "covered", judged, high=False),
+            "below twenty cases nothing is tested",
+        )
+    )
+    tasks = read("pooling")
+
+    def pooled(row: pd.Series) -> str:
+        return f"`{row['effect']}`, {row['n_tasks']} tasks"
+
+    rows.append(
+        (
+            "[means over tasks](#means-over-tasks)",
+            f"tasks of 30 to 100 contexts, {cells(tasks[tasks['mean'] == 0], 'n_studies')}",
+            extreme(tasks[tasks["mean"] == 0], "rejected", pooled),
+            extreme(tasks, "covered", pooled, high=False),
+            "",
+        )
+    )
+    ranks = read("comparison")
+    effects = ranks[ranks["held"].notna()]
+    chosen = ranks[ranks["effect"] == "all, BH"]
+
+    def ranked(row: pd.Series) -> str:
+        return row["design"]
+
+    rows.append(
+        (
+            "[comparisons](#comparing-models)",
+            f"six models, {cells(chosen, 'n_studies')}",
+            f"false discoveries {extreme(chosen, 'false_share', ranked)}",
+            f"ranks {extreme(effects, 'held', ranked, high=False)}",
+            "",
+        )
+    )
+    probed = read("probe")
+    hidden = probed[probed["hidden_states"] != "posterior"]
+    rows.append(
+        (
+            "[probed beliefs](probe.md#what-is-claimed)",
+            f"hidden states without the posterior, {cells(hidden, 'n_tables')}",
+            f"a false gain {extreme(hidden, 'gains', lambda row: row['hidden_states'])}",
+            "no interval",
+            "what is read need not be used",
+        )
+    )
+    flips, scored = read("mixing_tests"), read("mixing_intervals")
+    flips = flips[flips["correlation"] == 0]
+    flips = flips.assign(size=flips["rejected"] / flips["sessions"])
+    scored = scored[~scored["quantity"].str.contains(":")]
+    scored = scored.assign(held=scored["covered"] / scored["sessions"])
+
+    def mixed(row: pd.Series) -> str:
+        return f"{row['agent']}, {row['draws']} draws"
+
+    rows.append(
+        (
+            "[mixing](mixing.md)",
+            f"independent flips, {cells(flips, 'sessions')}",
+            extreme(flips, "size", lambda row: f"{row['test']}, {row['draws']} draws"),
+            extreme(scored, "held", mixed, high=False),
+            "answers that depend on each other",
+        )
+    )
+    header = ["what", "true nulls: cells x tables", "worst rejection at .05"]
+    header += ["worst 95% interval", "where it does not hold"]
+    return grid(header, rows)
+
+
+def above() -> str:
+    """Name the cells of the large table above the exact binomial bound, without refusals."""
+    found = []
+    for kind, level in (("size", 0.05), ("size at .01", 0.01)):
+        table = read("results")
+        table = table[(table["kind"] == kind) & ~table["design"].str.startswith(REFUSALS)]
+        bound = stats.binom.ppf(0.995, table["datasets"], level)
+        for row in table[table["count"] > bound].to_dict("records"):
+            of = share(row["count"] / row["datasets"])
+            found.append(f"`{row['check']}` at {share(level)}: {of} ({row['design']})")
+    return "; ".join(found)
+
+
+def of_results(check: str, design: str, kind: str = "size") -> str:
+    """Return one share of the large table."""
+    table = results(kind, [check])
+    return share(table.set_index("design").loc[design, "share"])
+
+
+def what_breaks() -> str:
+    """Lay out what makes tests reject coherent agents, with figures where a table has them."""
+    verdicts = read("verdicts").set_index(["agent", "state", "cases"]).sort_index()
+    noisy = verdicts.loc[("noisy, one report", "exact"), "acts_on_more_or_noisy"]
+    looks = read("sequential").set_index(["agent", "order"])
+    turns = read("movement")
+    once = turns[(turns["weight"] == 1) & (turns["noise"] != "none") & (turns["n_reps"] == 1)]
+    groups = read("groups")
+    named, unnamed = groups[groups["named"]], groups[~groups["named"]]
+    fits = read("rational_sizes")
+    fits = fits.assign(size=fits["rejected"] / fits["tests"])
+    jumps = fits[fits["design"].str.contains(JUMPS)]
+    bent = fits[fits["design"].str.endswith(BENT) & (fits["contexts"] == 200)].iloc[0]
+    gaps = read("gaps")
+    few = gaps[(gaps["units"] <= 20) & gaps["gaps"].isin(["lognormal", "a tenth large"])]
+    skewed = few[few["gaps"] == "lognormal"]
+    large = few[few["gaps"] == "a tenth large"]
+    drift = looks.xs("drift", level="order")["looks"]
+    refused = {n: f"{REFUSALS}: {n}" for n in ("0.1", "0.3")}
+    rows = [
+        (
+            "one report a case, and it varies around the belief acted on",
+            f"the primary test rejects {share(noisy.loc[60])} (60 cases) and "
+            f"{share(noisy.loc[200])} (200) of tables with the exact posterior, and the verdict "
+            "says so (`acts_on_more_or_noisy`); looks stop in "
+            f"{share(looks.loc[('one report, noise .1', 'at random'), 'looks'])}; "
+            f"`belief_movement` rejects {span(once['rejected'])}",
+        ),
+        (
+            "several reports that vary",
+            "tests that use the state, other than `sufficiency` and `rational_agent`, reject: "
+            "[twins](rational.md#twins-how-much-of-a-violation-is-noise)",
+        ),
+        ("rows share evidence, and no `context` says so", "p-values are too small"),
+        (
+            "contexts share a template, and no `group` says so",
+            f"rejected in up to {share(unnamed['rejected'].max())}, named "
+            f"{share(named['rejected'].max())} ([below](#shared-templates))",
+        ),
+        (
+            "answers are refused by action and state",
+            "one in ten: `residual_covariance` "
+            f"{of_results('residual_covariance', refused['0.1'])}, `cmi` "
+            f"{of_results('cmi', refused['0.1'])}; three in ten: "
+            f"{of_results('residual_covariance', refused['0.3'])}, "
+            f"{of_results('cmi', refused['0.3'])}",
+        ),
+        (
+            "calibration jumps where choices do, reports vary",
+            f"`rational_agent` rejects {span(jumps['size'])}",
+        ),
+        (
+            "calibration bends, three reports",
+            f"`rational_agent` declines {bent['datasets'] - bent['tests']} of "
+            f"{bent['datasets']} tables, and rejects {share(bent['size'])} of the others; with "
+            "two reports, or reports that err in their log odds near 0 and 1, it does too",
+        ),
+        (
+            "state and choice jump at one value of a feature of `condition_on`",
+            "`cmi` rejects nearly always; not where both change smoothly",
+        ),
+        (
+            "utilities follow the miscalibration of each domain",
+            "looks like knowledge that is not stated; name the domain in `condition_on` of `cmi`",
+        ),
+        (
+            "few contexts, skewed gaps",
+            f"`iterated_expectation` rejects {span(skewed['test_0'])} of 6 to 20 contexts, "
+            f"{span(large['test_0'])} where a tenth has all large gaps",
+        ),
+        (
+            "half of the beliefs in steps of .05, half of .1",
+            "the gap beyond rounding keeps some of it; steps wider than .1 have no interval",
+        ),
+        (
+            "one looks again as cases come in",
+            f"five looks at a fixed test: {share(looks.loc['steps of .05', 'every 20'].max())} "
+            "stop ([plan the looks](sequential.md))",
+        ),
+        (
+            "state and choice drift with the order of cases",
+            f"looks stop in {span(drift)}; name stretches of the order as `group`",
+        ),
+        (
+            "contexts have 1, 2 or 20 answers",
+            "the calibration error is that of this mix of answers, and covers less for new cases",
+        ),
+        (
+            "reports in steps without noise",
+            "the RMSE of `prompt_consistency` keeps their rounding; `belief_movement` takes it "
+            "for movement",
+        ),
+        (
+            "revealed beliefs vary between wordings",
+            "`residual_covariance` and `cmi` reject; with three wordings of skewed effects "
+            "intervals cover less than .95",
+        ),
+        (
+            "bets on crossed pairs",
+            "pairs share things: `cmi` rejects more; disjoint pairs do not",
+        ),
+        (
+            "bars of the report's main figure, reports that vary",
+            "points lie outside more often: bars take reports as exact",
+        ),
+    ]
+    return grid(["where", "what happens to coherent agents"], rows)
+
+
+def power() -> str:
+    """Lay out how often hidden shifts are found, 200 contexts x 5."""
+    rows = []
+    signals = ("hidden signal 0.1", "hidden signal 0.2", "hidden signal 0.4")
+    for check in ("residual_covariance", "cmi", "predictive_gain"):
+        rows.append((f"`{check}`", *(of_results(check, signal, "power") for signal in signals)))
+    fits = read("rational_sizes")
+    fits = fits[(fits["contexts"] == 200)].set_index("design")
+    fitted = [
+        share(fits.loc[name, "rejected"] / fits.loc[name, "tests"])
+        for name in (f"reports scatter by .15, hidden signal {size}" for size in (0.1, 0.2))
+    ]
+    rows.append(("`rational_agent`, noise .15", *fitted, "-"))
+    scores = read("scores").set_index(["forecasts", "power", "cases"])["rejected"].sort_index()
+    odd = scores.loc[("continuous", 2.0)]
+    leaks = (
+        of_results("evidence_leak", f"leak of {leak} to actions, {n} x 5", "power")
+        for leak, n in ((0.1, 200), (0.2, 100), (0.4, 50))
+    )
+    table = grid(["hidden shift of", ".1", ".2", ".4"], rows)
+    return (
+        f"{table}\n\n`evidence_leak` finds leaks of .1, .2 and .4 to actions in "
+        f"{', '.join(leaks)} of tables of 200, 100 and 50 contexts x 5. Doubled log odds are "
+        f"found by `scores` in {share(odd.loc[60])} of 60 and {share(odd.loc[300])} of 300 "
+        "forecasts."
+    )
+
+
+def sufficiency() -> str:
+    """Lay out power of the primary test, and its hidden share."""
+    table = read("sufficiency").set_index(["design", "weight", "cases", "state"])
+    rows = []
+    for design, weight, n in (
+        ("continuous", 0.2, 200),
+        ("continuous", 0.5, 60),
+        ("steep", 0.2, 200),
+        ("turn", 0.5, 200),
+    ):
+        for state in ("exact", "theta"):
+            row = table.loc[(design, weight, n, state)]
+            rows.append(
+                (
+                    f"{design}, weight {weight:g}, {n} cases, {state}",
+                    *(share(row[name]) for name in ("direction", "turn", "together")),
+                    f"{row['hidden_share']:.3f}".removeprefix("0"),
+                    share(row["hidden_share_held"]),
+                    share(row["hidden_share_half"]),
+                )
+            )
+    held = read("sufficiency")
+    null = held[held["weight"] == 0]
+    header = ["choices also follow what the posterior adds", "direction", "turn", "together"]
+    header += ["hidden share", "held by", "half width"]
+    return (
+        f"The turn alone rejects {span(null['turn'])} of true nulls, the direction "
+        f"{span(null['direction'])}. Over all cells intervals of points held "
+        f"{span(held['points_held'].dropna())}, of the hidden share "
+        f"{span(held['hidden_share_held'].dropna())}, of the plain average "
+        f"{span(held['plain_average_held'].dropna())}. Where a state is rare they cover "
+        "less.\n\n" + grid(header, rows)
+    )
+
+
+def exact_posterior() -> str:
+    """Lay out how many fewer contexts the exact posterior takes."""
+    table = read("exact_state")
+    table = table[table["weight"] > 0]
+    rows = [
+        (
+            f"{study}, weight {weight:g}, {n} contexts",
+            *(share(part.set_index("state")["share"].get(s)) for s in ("exact", "theta")),
+        )
+        for (study, weight, n), part in table.groupby(["study", "weight", "contexts"], sort=False)
+        if n in (50, 100, 200) and weight > 0.2 and part["state"].nunique() == 2
+    ]
+    return (
+        "Power of `residual_covariance` against p*, and against what happened:\n\n"
+        + grid(["study", "p*", "theta"], rows)
+        + "\n\nIt rejects coherent agents where a computed policy without noise follows a "
+        "calibration that rises and falls, where groups differ in the slopes of choice and "
+        "calibration (name groups that only shift), and where many cases of equal belief and "
+        "posterior share a taste. Below 40 contexts its interval covers very large effects less."
+    )
+
+
+def verdicts() -> str:
+    """Lay out how often verdicts accuse, and whether their sentences are true."""
+    table = read("verdicts")
+    coherent = table[table["coherent"]]
+    accused = (coherent["accused"] * coherent["tables"]).sum()
+    rows = []
+    for agent, part in table.groupby("agent", sort=False):
+        by = part.set_index(["state", "cases"])["accused"]
+        figures = (
+            f"{share(by[(state, 60)])}, {share(by[(state, 200)])}"
+            for state in ("exact", "realised")
+        )
+        name = agent if part["coherent"].all() else f"{agent} (not coherent)"
+        rows.append((name, *figures))
+    claims = read("sentences")
+    acting = claims[~claims["coherent"]].groupby("claim", sort=False)[["printed", "true"]].sum()
+    every = claims.groupby("claim", sort=False)[["printed", "true"]].sum()
+    rates = [
+        (
+            claim,
+            f"{every.loc[claim, 'printed']:,}",
+            share(every.loc[claim, "true"] / every.loc[claim, "printed"]),
+            share(acting.loc[claim, "true"] / acting.loc[claim, "printed"])
+            if claim in acting.index and acting.loc[claim, "printed"]
+            else "-",
+        )
+        for claim in every.index
+    ]
+    return (
+        "Agents analysed as a user would; accused is `acts_on_more`, turning or not. Of "
+        f"{coherent['tables'].sum():,} tables of coherent agents {accused:.0f} were, at most "
+        f"{share(coherent['accused'].max())} of a cell. At 60, 200 cases:\n\n"
+        + grid(["agent", "exact posterior", "theta"], rows)
+        + "\n\nWhat the sentences claim:\n\n"
+        + grid(["claim", "printed", "true", "true of agents that are not coherent"], rates)
+        + "\n\nIntervals hold the truth in 95% of all tables; among those that reject fewer where "
+        "power is low. Advice to ask again is true where the same agent, asked so often, gets a "
+        "verdict that asks for no more."
+    )
+
+
+def shared_templates() -> str:
+    """Lay out what naming the groups does."""
+    table = read("groups")
+    rows = []
+    for check, part in table.groupby("check", sort=False):
+        named, unnamed = part[part["named"]], part[~part["named"]]
+        figures = (
+            span(each[column].dropna()) if each[column].notna().any() else "-"
+            for column in ("rejected", "covered")
+            for each in (unnamed, named)
+        )
+        rows.append((f"`{check}`" if "," not in check else check, *figures))
+    return (
+        "Cases of one template share a taste, a missed base rate, a gap. Name it (`group=`, the "
+        "column `group`, `--group`), and groups are the clusters; below ten groups there are no "
+        "intervals, and only tests that permute states. 10, 20 and 40 groups:\n\n"
+        + grid(
+            ["", "rejected, not named", "named", "interval holds, not named", "named"],
+            rows,
+        )
+    )
+
+
+def persons() -> str:
+    """Lay out what naming persons does."""
+    table = read("persons")
+    table = table[table["n_tested"] > 0]
+    rows = []
+    for reading, name in (
+        ("person", "`person`"),
+        ("cells, group=person", "persons as groups"),
+        ("context=case", "as repetitions of a case"),
+    ):
+        part = table[table["reading"] == reading]
+        knows = part["population"] == "knows"
+        power = part[knows & (part["n_cases"] >= 20)]
+        rows.append(
+            (
+                name,
+                span(part[~knows]["rejected"]),
+                span(part["covered"]),
+                span(power["rejected"]),
+            )
+        )
+    return (
+        "Persons differ in calibration, taste and slope; cases have tastes. "
+        "[`person=`](checks/sufficiency.md#persons) resamples both:\n\n"
+        + grid(["read as", "true nulls rejected", "interval holds", "power"], rows)
+        + "\n\nBelow 20 cases it tests nothing. Noisy reports add to its rejections."
+    )
+
+
+def margins() -> str:
+    """Lay out how many contexts a margin takes."""
+    table = read("margins")
+    claimed = table[table["difference"] > 0]["claimed"].max()
+    rows = [
+        (design, *(share(value) for value in part.sort_values("n_contexts")["claimed"]))
+        for design, part in table[table["difference"] == 0].groupby("design", sort=False)
+    ]
+    sizes = sorted(set(table["n_contexts"]))
+    return (
+        "[`--margin .1`](report.md#the-verdict) may be claimed in 2.5% of tables where the true "
+        f"difference is .1, and was in at most {share(claimed)}. It is about the average over "
+        "cases: effects of opposite signs are within it, and the turn of the primary test finds "
+        "them. Claimed at a true difference of 0:\n\n" + grid(["contexts", *map(str, sizes)], rows)
+    )
+
+
+def looking() -> str:
+    """Lay out looks and evidence."""
+    table = read("sequential")
+    rows = [
+        (
+            f"{row['agent']}, {row['order']}"
+            + (f", acts on {row['weight']:g} of what is added" if row["weight"] else "")
+            + (", theta" if row["state"] == "theta" else ""),
+            share(row["looks"]),
+            share(row["evidence"]),
+        )
+        for _, row in table[~table["null"]].iterrows()
+    ]
+    null = table[table["null"]]
+    return (
+        "Up to 300 cases; five looks at .05, or evidence of 20 at any case. True nulls stop in "
+        f"{span(null['looks'])} and {span(null['evidence'])}. Evidence is refused where beliefs "
+        "never tie or reports differ. Not null, or an assumption is broken (order, groups not "
+        "named, one report):\n\n" + grid(["agent", "looks", "evidence"], rows)
+    )
+
+
+def movement() -> str:
+    """Lay out over- and underreaction."""
+    table = read("movement")
+    table = table[table["n_turns"] == 6]
+    repeated = ((table["noise"] == "none") | (table["n_reps"] > 1)) & (table["step"] == 0)
+    rounded = (table["noise"] == "none") & (table["step"] > 0)
+    once = (table["noise"] != "none") & (table["n_reps"] == 1)
+    rows = []
+    for name, part in (
+        ("Bayesian", table[repeated & (table["weight"] == 1)]),
+        ("log odds times 1.5", table[repeated & (table["weight"] == 1.5)]),
+        ("log odds times .6", table[repeated & (table["weight"] == 0.6)]),
+        ("Bayesian, rounded, never varies", table[rounded]),
+        ("Bayesian, one noisy report", table[once & (table["weight"] == 1)]),
+    ):
+        at = (part[part["n_episodes"] == n] for n in (100, 300))
+        rejected = (span(each["rejected"]) for each in at)
+        rows.append((name, *rejected, span(part["rejected_exact"]), span(part["covered"])))
+    return "Six signals of .7; without noise, or two or three reports a turn:\n\n" + grid(
+        ["agent", "rejected, 100 episodes", "300", "with the exact posterior", "interval holds"],
+        rows,
+    )
+
+
+def matching() -> str:
+    """Lay out matching probabilities."""
+    table = read("matching")
+    rows = [
+        (
+            agent,
+            span(part["passed"]),
+            span(part["share_given"]),
+            *(
+                span(part[column].dropna()) if part[column].notna().any() else "-"
+                for column in ("share_covered", "difference_covered")
+            ),
+        )
+        for agent, part in table.groupby("acted_on", sort=False)
+    ]
+    distorted = table[table["acted_on"] == "a distorted chance"]["difference"]
+    return (
+        "Soft choice, position bias, lapses, aversion, noise:\n\n"
+        + grid(["acts on", "gate passed", "share given", "share held", "difference held"], rows)
+        + f"\n\nWho distorts the stated chance seems to act on {share(-distorted.min())} less."
+    )
+
+
+def stakes() -> str:
+    """Lay out stated stakes."""
+    table = read("stakes")
+    rows = [
+        (
+            f"{agent}{', reports cut off' if cut else ''}",
+            *(
+                span(part[column].dropna()) if part[column].notna().any() else "-"
+                for column in (
+                    "slope_covered",
+                    "intercept_covered",
+                    "regret_stated_covered",
+                    "nias_covered",
+                    "slope_excludes_1",
+                )
+            ),
+        )
+        for (agent, cut), part in table.groupby(
+            ["agent", table["flaw"].str.startswith("clipped")], sort=False
+        )
+    ]
+    return (
+        "Intervals hold the slope, intercept, regret and `nias`; with one noisy report there is "
+        "no line:\n\n"
+        + grid(["agent", "slope", "intercept", "regret", "`nias`", "slope not 1"], rows)
+    )
+
+
+def asymmetric() -> str:
+    """Lay out skewed gaps."""
+    table = read("gaps")
+    table = table[~table["grouped"]]
+    rows = [
+        (
+            f"{gaps}, {part['units'].min()} to {part['units'].max()} contexts",
+            span(part["test_0"]),
+            span(part["flips_0"]),
+            span(part["t_0"]),
+            span(part["test_below"]),
+        )
+        for gaps, part in table.groupby("gaps", sort=False)
+    ]
+    return (
+        "True nulls of `iterated_expectation` rejected, beside sign flips and Student's t. Where "
+        "the skew is strong and contexts few, the rare large gaps are often not in the table, and "
+        "every test rejects too often. A mean on the far side of the tail is found less:\n\n"
+        + grid(["gaps", "the test", "sign flips", "t", "power, far side"], rows)
+    )
+
+
+def others() -> str:
+    """Lay out other tests on the same tables."""
+    table = read("rivals").pivot_table(
+        index=["design", "signal"], columns="test", values="rejected", sort=False
+    )
+    tests = list(table.columns)
+    chosen = [
+        part.index[at]
+        for _, part in table.groupby(level="design", sort=False)
+        for at in (0, len(part) // 2)
+    ]
+    rows = [
+        (f"{design}, shift {signal:g}", *(share(table.loc[(design, signal), t]) for t in tests))
+        for design, signal in dict.fromkeys(chosen)
+    ]
+    return "Where a state is rare, logits reject half of true nulls:\n\n" + grid(
+        ["contexts x repetitions", *tests], rows
+    )
+
+
+def moves() -> str:
+    """Say how much a p-value moves."""
+    table = read("stability")
+    ratio = (table["median_range"] / table["median_range_plain"]).groupby(
+        [table["test"], table["tables_are"].str.contains("null|unrelated")], sort=False
+    )
+    found = ratio.first().unstack()
+    rows = [
+        (f"`{test}`", *(f"{row[kind]:.1f}" if row[kind] > 0 else "-" for kind in (True, False)))
+        for test, row in found.iterrows()
+    ]
+    return (
+        "Where p is below .2, seeds move it by a standard deviation of "
+        f"{share(table['largest_sd_below_.2'].max())} at most; other folds move that of the gain "
+        "more. One context left out moves it so many times as a plain test of the same "
+        "tables:\n\n"
+        + grid(["test", "true null", "effect"], rows)
+        + "\n\nDo not lean on a p-value that one context, or other folds, could carry over the "
+        "level."
+    )
+
+
+def means() -> str:
+    """Say how means over tasks are weighted, and why."""
+    table = read("pooling")
+    null = table[table["mean"] == 0]
+    return (
+        f"Random-effects means of 4, 8 and 24 tasks: intervals held {span(table['covered'])}, and "
+        f"{span(null['rejected'])} of true nulls were rejected. Tasks weigh by contexts; weights "
+        "by standard errors cover less where gaps are skewed."
+    )
+
+
+def comparing() -> str:
+    """Lay out ranks and false discoveries."""
+    rows = []
+    for design, part in read("comparison").groupby("design", sort=False):
+        of = part.set_index("effect")
+        rows.append(
+            (
+                f"{design} ({of['n_studies'].max()} studies)",
+                share(of["held"].min()),
+                share(of.loc["all, BH", "false_share"]),
+                share(of.loc["all, Holm", "any_false"]),
+            )
+        )
+    seen = read("comparison").set_index(["design", "effect"])["seen"]
+    little = share(seen[("three pairs", "residual_covariance")])
+    header = ["six agents", "ranks held", "false discoveries (BH)", "any false (Holm)"]
+    return (
+        grid(header, rows)
+        + f"\n\n100 cases x 3 find few true differences of `residual_covariance` ({little})."
+    )
+
+
+def programs() -> str:
+    """Lay out commands, seeds and times."""
+    rows = []
+    for program in PROGRAMS:
+        tables = [read(name) for name in program.results]
+        seeds = {seed for table in tables for seed in table.get("seed", [program.seed])}
+        numbers = sorted({n for table in tables for n in table.get(program.count, [])})
+        minutes = program.minutes
+        if minutes != minutes:  # the large table has the seconds of its cells, with two processors
+            once = tables[0].drop_duplicates(["design", "seconds"])
+            minutes = 2 * once["seconds"].sum() / 60
+        rows.append(
+            (
+                f"`{program.name}.py {program.options}`",
+                ", ".join(f"[{name}]({LINK}/{name}.csv)" for name in program.results),
+                ", ".join(map(str, sorted(seeds))),
+                f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}",
+                f"{minutes / 60:.0f} h" if minutes >= 90 else f"{minutes:.0f} min",
+            )
+        )
+    return grid(["program", "every cell", "seed", "tables a cell", "processor time"], rows)
+
+
+SECTIONS: tuple[tuple[str, Callable[[], str]], ...] = (
+    ("What breaks a test", what_breaks),
+    ("How small an effect is found", power),
+    ("Sufficiency", sufficiency),
+    ("Verdicts", verdicts),
+    ("The exact posterior", exact_posterior),
+    ("Shared templates", shared_templates),
+    ("Persons who judge the same cases", persons),
+    ("Margins", margins),
+    ("Looking as you go", looking),
+    ("Belief movement", movement),
+    ("Matching probabilities", matching),
+    ("Stated stakes", stakes),
+    ("Gaps that are not symmetric", asymmetric),
+    ("Comparing models", comparing),
+    ("Means over tasks", means),
+    ("Alongside other tests", others),
+    ("Does a p-value move?", moves),
+)
+
+
+def page() -> str:
+    """Return the whole page."""
+    return "\n".join(
+        [
+            "# Do the error rates hold?",
+            "",
+            "<!-- Made by benchmarks/validity/page.py: change that, and run it. -->",
+            "",
+            "Look up a check, then what breaks it. In every null the stated belief is the belief "
+            "acted on, rounded first: a test should reject at most .05 of such tables, an interval "
+            "hold the truth in .95. Beside each figure stands its worst cell.",
+            "",
+            overview(),
+            "",
+            f"Above the exact binomial bound (99.5%): {above()}. Designs: continuous, rounded, "
+            "heaped and saturated beliefs, 1 to 9 repetitions, tastes, greedy choices, rare "
+            "actions and states, miscalibration, policies, lost answers "
+            f"([all]({LINK}/designs.py)).",
+            "",
+            "Coverage counts data sets with an interval. The truth is exact, or the estimate in "
+            "100,000 contexts, or, of the gain, the mean over data sets. Intervals cover more than "
+            "stated at the end of a range: a gain or a calibration error near 0.",
+            "",
+            "Older than the checks, and not run again: `predictive_gain` of groups and of "
+            "policies, and `iterated_expectation` before Sheppard's correction.",
+            *(line for title, section in SECTIONS for line in ("", f"## {title}", "", section())),
+            "",
+            "## The programs",
+            "",
+            "From the repository, with `PYTHONPATH=. python benchmarks/validity/` before each; "
+            "`page.py` makes this page of their tables.",
+            "",
+            programs(),
+            "",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
