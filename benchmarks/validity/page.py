@@ -244,7 +244,7 @@ def overview() -> str:
 
     rows.append(
         (
-            "[`rational_agent`](rational.md#how-well-it-works)",
+            "[`rational_agent`](#the-rational-agent)",
             f"reports that vary, {cells(fits, 'datasets')}",
             extreme(fits, "size", fitted),
             extreme(fits, "holds", fitted, high=False),
@@ -386,7 +386,7 @@ def overview() -> str:
     hidden = probed[probed["hidden_states"] != "posterior"]
     rows.append(
         (
-            "[probed beliefs](probe.md#what-is-claimed)",
+            "[probed beliefs](beliefs.md)",
             f"hidden states without the posterior, {cells(hidden, 'n_tables')}",
             f"a false gain {extreme(hidden, 'gains', lambda row: row['hidden_states'])}",
             "no interval",
@@ -466,7 +466,7 @@ def what_breaks() -> str:
         (
             "several reports that vary",
             "tests that use the state, other than `sufficiency` and `rational_agent`, reject: "
-            "[twins](rational.md#twins-how-much-of-a-violation-is-noise)",
+            "[ask again, or use twins](checks/rational_agent.md)",
         ),
         ("rows share evidence, and no `context` says so", "p-values are too small"),
         (
@@ -664,9 +664,8 @@ def verdicts() -> str:
         + grid(["agent", "exact posterior", "theta"], rows)
         + "\n\nWhat the sentences claim:\n\n"
         + grid(["claim", "printed", "true", "true of agents that are not coherent"], rates)
-        + "\n\nIntervals hold the truth in 95% of all tables; among those that reject fewer where "
-        "power is low. Advice to ask again is true where the same agent, asked so often, gets a "
-        "verdict that asks for no more."
+        + "\n\nAmong tables that reject, intervals hold the truth less often where power is low. "
+        "Advice to ask again is true where that many reports bring a verdict."
     )
 
 
@@ -683,13 +682,46 @@ def shared_templates() -> str:
         )
         rows.append((f"`{check}`" if "," not in check else check, *figures))
     return (
-        "Cases of one template share a taste, a missed base rate, a gap. Name it (`group=`, the "
-        "column `group`, `--group`), and groups are the clusters; below ten groups there are no "
-        "intervals, and only tests that permute states. 10, 20 and 40 groups:\n\n"
+        "Name the template (`group=`, the column `group`, `--group`), and groups are the clusters; "
+        "below ten there are no intervals, and only tests that permute states. 10, 20 and 40 "
+        "groups:\n\n"
         + grid(
             ["", "rejected, not named", "named", "interval holds, not named", "named"],
             rows,
         )
+    )
+
+
+def rational() -> str:
+    """Lay out what the fit of the rational agent recovers, and where its test breaks."""
+    sizes, found = read("rational_sizes"), read("rational_recovery")
+    sizes = sizes.assign(
+        size=sizes["rejected"] / sizes["tests"], holds=sizes["held"] / sizes["tests"]
+    )
+    rows = [
+        (
+            design.removeprefix("reports scatter: "),
+            f"{part['tests'].min()} to {part['tests'].max()}",
+            *(share(part.set_index("contexts")["size"][n]) for n in (200, 50)),
+            span(part["holds"]),
+        )
+        for design, part in sizes.groupby("design", sort=False)
+        if any(word in design for word in (JUMPS, "S-shaped", "two reports", "theta rare"))
+    ]
+    found = found.assign(
+        kind=found["quantity"].str.replace(" of .*", "s", regex=True),
+        share=found["held"] / found["intervals"],
+        error=(found["mean"] - found["truth"]).abs(),
+    )
+    fits = [
+        (kind, len(part), f"{part['error'].max():.3f}".removeprefix("0"), span(part["share"]))
+        for kind, part in found.groupby("kind", sort=False)
+    ]
+    return (
+        "Bent calibration, rare states and few reports; it declines tables that it cannot fit:\n\n"
+        + grid(["noise of reports", "tested", "rejected, 200 x 5", "50 x 5", "holds 0"], rows)
+        + "\n\nEstimates:\n\n"
+        + grid(["estimate", "agents", "largest error of the mean", "interval holds"], fits)
     )
 
 
@@ -754,10 +786,9 @@ def looking() -> str:
     ]
     null = table[table["null"]]
     return (
-        "Up to 300 cases; five looks at .05, or evidence of 20 at any case. True nulls stop in "
+        "300 cases; five looks at .05, or evidence of 20 at any case. True nulls stop in "
         f"{span(null['looks'])} and {span(null['evidence'])}. Evidence is refused where beliefs "
-        "never tie or reports differ. Not null, or an assumption is broken (order, groups not "
-        "named, one report):\n\n" + grid(["agent", "looks", "evidence"], rows)
+        "never tie or reports differ. The others:\n\n" + grid(["agent", "looks", "evidence"], rows)
     )
 
 
@@ -853,7 +884,7 @@ def asymmetric() -> str:
     return (
         "True nulls of `iterated_expectation` rejected, beside sign flips and Student's t. Where "
         "the skew is strong and contexts few, the rare large gaps are often not in the table, and "
-        "every test rejects too often. A mean on the far side of the tail is found less:\n\n"
+        "every test rejects too often:\n\n"
         + grid(["gaps", "the test", "sign flips", "t", "power, far side"], rows)
     )
 
@@ -962,6 +993,7 @@ SECTIONS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("Sufficiency", sufficiency),
     ("Verdicts", verdicts),
     ("The exact posterior", exact_posterior),
+    ("The rational agent", rational),
     ("Shared templates", shared_templates),
     ("Persons who judge the same cases", persons),
     ("Margins", margins),
@@ -987,7 +1019,7 @@ def page() -> str:
             "",
             "Look up a check, then what breaks it. In every null the stated belief is the belief "
             "acted on, rounded first: a test should reject at most .05 of such tables, an interval "
-            "hold the truth in .95. Beside each figure stands its worst cell.",
+            "hold the truth in .95. In brackets the cell that has the figure.",
             "",
             overview(),
             "",
@@ -1006,8 +1038,7 @@ def page() -> str:
             "",
             "## The programs",
             "",
-            "From the repository, with `PYTHONPATH=. python benchmarks/validity/` before each; "
-            "`page.py` makes this page of their tables.",
+            "Each after `PYTHONPATH=. python benchmarks/validity/`; `page.py` makes this page.",
             "",
             programs(),
             "",
