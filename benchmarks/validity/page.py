@@ -51,6 +51,8 @@ PROGRAMS = (
     Program("persons", "--tables 100", ("persons",), "n_tables", 10),
     Program("margins", "--tables 100", ("margins",), "n_tables", 5),
     Program("sequential", "--tables 100", ("sequential",), "tables", 10),
+    Program("leak_evidence", "--tables 200", ("leak_evidence",), "tables", 3),
+    Program("discoveries", "--leaderboards 1", ("discoveries",), "models", 3),
     Program("matching", "--tables 200", ("matching",), "n_tables", 8),
     Program("stakes", "--tables 400", ("stakes",), "n_tables", 10),
     Program("probe", "--tables 150", ("probe",), "n_tables", 5),
@@ -792,6 +794,27 @@ def looking() -> str:
     )
 
 
+def leaks() -> str:
+    """Lay out evidence of a leak, and discoveries among many models."""
+    table = read("leak_evidence")
+    rows = [
+        (f"{row['agent']}, leak {row['leak']:g}", share(row["evidence"]), share(row["fixed"]))
+        for _, row in table[table["leak"] > 0].iterrows()
+    ]
+    calm = table[table["leak"] == 0]
+    models = [
+        (f"{row['there']} of {row['models']}, {row['method']}", row["found"], row["false"])
+        for _, row in read("discoveries").iterrows()
+    ]
+    return (
+        f"Evidence reaches 20 in {span(calm['evidence'])} where nothing leaks; the fixed test, "
+        f"looked at every 20 cases, rejects {share(calm['every 20'].max())}:\n\n"
+        + grid(["agent", "evidence", "the fixed test at the end"], rows)
+        + "\n\nMany models on the same 200 cases, some act on more:\n\n"
+        + grid(["models that do, method", "found", "false"], models)
+    )
+
+
 def movement() -> str:
     """Lay out over- and underreaction."""
     table = read("movement")
@@ -1002,6 +1025,7 @@ SECTIONS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("Persons who judge the same cases", persons),
     ("Margins", margins),
     ("Looking as you go", looking),
+    ("Evidence of a leak, and many models", leaks),
     ("Belief movement", movement),
     ("Matching probabilities", matching),
     ("Stated stakes", stakes),
