@@ -216,7 +216,8 @@ def overview() -> str:
     for name, limit in limits.items():
         n, size, coverage = family(name)
         drawn = f"{simulated.get(name, 'coherent agents')}, {n}"
-        rows.append((f"[`{name}`](checks/{name}.md)", drawn, size, coverage, limit))
+        about = name.replace("monotone_direction", "monotone_choice")  # on its page
+        rows.append((f"[`{name}`](checks/{about}.md)", drawn, size, coverage, limit))
         if name == "residual_covariance":
             exact = read("exact_nulls")
             exact = exact.assign(size=exact["at .05"] / exact["tables"])
