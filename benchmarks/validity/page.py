@@ -497,7 +497,7 @@ def what_breaks() -> str:
         ),
         (
             "state and choice jump at one value of a feature of `condition_on`",
-            "`cmi` rejects nearly always; not where both change smoothly",
+            "`cmi` rejects in most tables; not where both change smoothly",
         ),
         (
             "utilities follow the miscalibration of each domain",
