@@ -145,7 +145,7 @@ def test_ci_installs_what_the_pages_say_and_nothing_else():
     assert all(each.startswith("mkdocs") for each in rest)
 
 
-CHECKS = {check.name for check in declarations()}
+CHECKS = {check.name: check for check in declarations()}
 # Whose function or page has another name; a part of a check that is for comparison has neither.
 FUNCTIONS = {"scores": "calibration_test", "calibration": "calibration_estimates"}
 ON_THE_PAGE_OF = {"monotone_direction": "monotone_choice"}
@@ -165,6 +165,8 @@ def test_every_check_has_its_page(check):
     for part in (*(f"\n**{name}.** " for name in NAMED_PARTS), "\n## What misleads it\n"):
         assert part in text, f"{name_of(page)} lacks {part.strip()}"
     assert f"(../pictures/checks/{page.stem}.svg)" in text
+    tests = any(sentences.rejected for sentences in CHECKS[check].sentences.values())
+    assert ("\n**Null.** None " in text) is not tests or check != page.stem
     overview = (DOCS / "checks.md").read_text(encoding="utf-8")
     assert f"(checks/{page.name})" in overview
     assert f"`{check}`" in overview

@@ -96,8 +96,8 @@ def matching_estimates(
     Null: none is tested.
 
     Estimand: of the chance at which the choice would be even, the mean less the stated belief (a
-    probability; cases count alike) and the weight of the exact posterior in it, beside the stated
-    belief (a share; choices count alike).
+    probability; cases count alike) and the weight of the exact posterior in it, alongside the
+    stated belief (a share; choices count alike).
 
     Parameters
     ----------

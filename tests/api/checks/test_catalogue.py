@@ -1,6 +1,5 @@
-"""The one list of checks: declarations, the page about them, the command, and what they need."""
+"""The one list of checks: declarations, the command, and what they need."""
 
-import re
 import subprocess
 import sys
 from itertools import product
@@ -42,17 +41,6 @@ def test_tests_say_both_outcomes_and_everything_says_something():
         for sentences in check.sentences.values():
             assert bool(sentences.rejected) == bool(sentences.nominal)
             assert sentences.rejected or sentences.estimate
-
-
-def test_the_page_lists_the_checks_that_are_declared():
-    page = (ROOT / "docs" / "checks.md").read_text(encoding="utf-8")
-    table = page.split("| check |")[1].split("\n\n")[0]
-    listed = re.findall(r"^\| `([^`]+)` \|(?:.*\|){2} ([^|]+) \|$", table, re.M)
-    assert sorted(name for name, _ in listed) == sorted(check.name for check in declarations())
-    for name, test in listed:
-        (check,) = (check for check in declarations() if check.name == name)
-        tests = any(sentences.rejected for sentences in check.sentences.values())
-        assert test.startswith("none") is not tests, name
 
 
 def test_the_command_lists_them_without_loading_them():
