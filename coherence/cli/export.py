@@ -100,21 +100,33 @@ def _require_options(args: argparse.Namespace) -> None:
 
 def _files(args: argparse.Namespace) -> Iterator[tuple[str, str, str]]:
     """Yield name, text and what to say of each file; names are numbers, never text of a table."""
+    from coherence.errors import InputError, SchemaError
+    from coherence.report.wording import clean
+
     if args.format == CARD:
+        import shlex
+
         from coherence.report.dataset_card import dataset_card
         from coherence.table.reading import Reading, read_file
 
         path = Path(args.file)
-        yield "README.md", dataset_card(read_file(path, Reading()), path), ""
+        try:
+            runs = read_file(path, Reading())
+        except SchemaError as error:  # its remedies are options of 'analyze'
+            first = error.errors[0] if error.errors else str(error)
+            raise InputError(
+                f"{path} must be a runs table for a {CARD}; {first.partition('. ')[0]}. Make one: "
+                f"coherence import {shlex.quote(clean(path))} --map p=COLUMN --map action=COLUMN "
+                "--out runs.parquet"
+            ) from error
+        yield "README.md", dataset_card(runs, path), ""
         return
     import json
 
     import yaml
 
-    from coherence.errors import InputError
     from coherence.report.effects import read_findings, results_file
     from coherence.report.exchange import eval_results, every_eval_ever, without_entry
-    from coherence.report.wording import clean
 
     file = results_file(args.file)
     found, written = read_findings(file), _day(args.date, file)

@@ -143,6 +143,14 @@ def test_a_file_that_is_no_report_is_named_with_a_remedy(text, run, tmp_path):
     assert "coherence analyze" in err or "Name the folder" in err
 
 
+def test_a_table_with_other_columns_is_led_to_import(run, tmp_path):
+    mine = ROOT / "examples" / "mine.csv"
+    status, _, err = run("export", mine, "--format", "dataset-card", "--out", tmp_path / "e")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "column 'p'" in err
+    assert f"coherence import {mine} --map p=COLUMN" in err
+
+
 def test_a_readme_of_somebody_else_stays(folder, run, tmp_path):
     write_runs(simulate("leaky", n_contexts=5, n_reps=2, rng=1), tmp_path / "runs.csv")
     (tmp_path / "README.md").write_text("mine")
