@@ -55,8 +55,8 @@ LEGEND = (
     "Difference: in choice between the states at equal stated belief; rank: from the "
     "difference closest to 0, all ranks of a task together in 95%. Hidden share: of what "
     "choices know of the truth, what stated beliefs lack. Mixing: corrected points of those there "
-    "were for drawing at the rates asked for. Intervals are 95%. Models on different tasks were "
-    "not asked the same."
+    "were for drawing at the rates asked for, (exp. 2) those of one experiment. "
+    "Intervals are 95%. Models on different tasks were not asked the same."
 )
 
 
@@ -117,7 +117,7 @@ def mixing_row(experiments: pd.DataFrame) -> dict[str, Any]:
         return {"mixing_why": "no experiment has a parsed answer to every question"}
     first = known.iloc[0]  # of all, 0, before those of one
     numbers = [float(first[name]) / float(first["points"]) for name in ("corrected", "low", "high")]
-    alone = "" if first["experiment"] == 0 else f" experiment {first['experiment']:.0f} alone"
+    alone = "" if first["experiment"] == 0 else f" (exp. {first['experiment']:.0f})"
     return {
         **dict(zip(("mixing", "mixing_low", "mixing_high"), numbers, strict=True)),
         "mixing_why": "",

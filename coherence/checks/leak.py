@@ -180,6 +180,8 @@ def evidence_leak_test(
     far, leaves of an action's share or of the belief, and rms its size so far. The ratio of moved
     to exact chance of the state that came has an expectation of 1, whatever the agent does; its
     products over cases are averaged over actions and belief, stakes of .15 to 1.2 and both signs.
+    There is no interval: inverting the evidence takes an effect that is equal at every posterior,
+    and an asymptotic confidence sequence (Waudby-Smith et al. 2024) is no part of this exact test.
 
     References
     ----------

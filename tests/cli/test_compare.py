@@ -115,7 +115,7 @@ def test_a_leaderboard_is_one_page_that_sorts_by_numbers_and_trusts_no_name(file
     assert "&lt;b&gt;1&lt;/b&gt;" in text
     assert "<b>1" not in text
     assert 'data-sort="0.8125">81% [70, 90]' in text
-    assert "[63, 80] experiment 2 alone" in text  # of a model without answers about cases
+    assert "[63, 80] (exp. 2)" in text  # of a model without answers about cases
     own = re.search(r"<script>(.*)</script>", text, re.DOTALL).group(1)
     digest = base64.b64encode(hashlib.sha256(own.encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}'" in text

@@ -507,8 +507,9 @@ def test_results_are_those_of_the_tables_and_links_lead_somewhere(asked):
     assert "Not finished" not in page
     assert not re.search(r"%\.\.|\w\.\.(?!\.)\s*<", page)
     links = re.findall(r'href="([^"]+)"', page)
-    assert {"report/report.html", "compare/compare.html", "paper/paper.md"} <= set(links)
-    assert len(links) == 3 + 4
+    pages = {"report/report.html", "compare/compare.html", "paper/paper.md", "leaderboard.html"}
+    assert pages <= set(links)
+    assert len(links) == len(pages) + 4
     for link in links:
         assert (asked.folder / link).is_file(), link
     paths = sorted((asked.folder / "runs").glob("*.parquet"))
