@@ -31,6 +31,7 @@ CREATE TABLE IF NOT EXISTS answers (
     text_digest TEXT NOT NULL, settings TEXT NOT NULL, draw INTEGER NOT NULL,
     seed INTEGER NOT NULL, answer TEXT NOT NULL, extra TEXT NOT NULL, created TEXT NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS plans (evaluation TEXT PRIMARY KEY, plan TEXT NOT NULL) WITHOUT ROWID;
 """
 CELLS = (
     *("key", "model", "fingerprint", "text_digest", "settings", "draw", "seed"),
@@ -205,6 +206,41 @@ class AnswerStore:
             marks = ", ".join("?" * len(CELLS))
             insert(f"INSERT OR IGNORE INTO answers VALUES ({marks})", rows)
         self._require_present()
+
+    def keep_plan(self, evaluation: str, plan: str) -> str:
+        """Keep when asking is to stop, where none is kept; return what is.
+
+        Parameters
+        ----------
+        evaluation : str
+            Who is asked, about what, in which way.
+        plan : str
+            The plan.
+
+        Returns
+        -------
+        str
+            The plan that was kept first.
+        """
+        with self._errors(), self._transaction():
+            self._database.execute(
+                "INSERT OR IGNORE INTO plans VALUES (?, ?)", (evaluation, plan)
+            ).close()
+            held = self._database.execute(
+                "SELECT plan FROM plans WHERE evaluation = ?", (evaluation,)
+            ).fetchone()
+        return str(held[0])
+
+    def drop_plan(self, evaluation: str) -> None:
+        """Forget a plan under which nothing was seen.
+
+        Parameters
+        ----------
+        evaluation : str
+            As of `keep_plan`.
+        """
+        with self._errors(), self._transaction():
+            self._database.execute("DELETE FROM plans WHERE evaluation = ?", (evaluation,)).close()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
