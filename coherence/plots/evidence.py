@@ -93,7 +93,7 @@ def _draw_evidence(path: pd.DataFrame, enough: float, ax: Axes) -> None:
     powers = _powers(min(path["log_evidence"].min(), 0), path["log_evidence"].max(), enough)
     ax.set_yticks(powers * math.log(10), [_written(power) for power in powers])
     ax.set_ylabel("evidence")
-    ax.annotate(f"{enough:g} is enough", (path["cases"].iloc[-1], math.log(enough)), **_note())
+    ax.annotate(f"{enough:g} is enough", (path["cases"].iloc[0], math.log(enough)), **_note("left"))
 
 
 def _note(side: str = "right") -> Style:

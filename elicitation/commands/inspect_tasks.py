@@ -29,6 +29,7 @@ _TAKEN = (
     *("target", "contexts", "reps", "prompts", "iterated", "belief", "draws", "seed"),
     *("phrases", "positive", "records", "min_records", "decision", "levels", "reveal_in_turn"),
 )
+_STOPS = ("stop_when", "most", "looks", "evidence")
 # Inspect imports this module at every start: what is heavy waits for a task that is made.
 if TYPE_CHECKING:
     from elicitation.commands.inspect_samples import Asked
@@ -48,6 +49,13 @@ def beliefs_and_actions(
     from elicitation.options import AskOptions, from_table
 
     for key in options:
+        if key in _STOPS:
+            raise InputError(
+                f"{key} is not for Inspect: it asks whether a sample is to run when that holds one "
+                "of the slots for samples, and those of later looks would have to wait there. "
+                "'coherence elicit --stop-when sufficiency' asks the same questions of the same "
+                "providers."
+            )
         if key not in _TAKEN:
             raise InputError(f"{key} is unknown. {closest(key, _TAKEN)}")
     if options.get("belief") == "token":
