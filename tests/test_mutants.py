@@ -1,9 +1,16 @@
 """The changes that are made of a module, and those that never are."""
 
 import ast
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from mutation.mutants import sample_mutants
+from mutation.run import Functions, enclosing
+
+import coherence
+
+ROOT = Path(__file__).parents[1]
 
 
 def changes(source):
@@ -88,3 +95,18 @@ def test_an_edit_elsewhere_leaves_the_sample():
     before, after = (sample_mutants(text, 10, "1") for text in (source, f"c = d * e\n{source}"))
     changed = {mutant.before for mutant in before} ^ {mutant.before for mutant in after}
     assert len(changed) <= 2
+
+
+def test_a_mutant_is_in_force_wherever_its_function_is_held():
+    module = "coherence/statistics/multiplicity.py"
+    source = (ROOT / module).read_text(encoding="utf-8")
+    mutants = sample_mutants(source, 10**6, "1")
+    (mutant,) = (m for m in mutants if m.before == "return _adjusted(pvalues, _step_down)")
+    assert enclosing(source, mutant.line)[1], "within a function"
+    functions = Functions([module])
+    functions.change(module, source, mutant)
+    try:
+        assert coherence.holm([0.01, 0.2]) is None
+    finally:
+        functions.change(module, source, replace(mutant, source=source))
+    assert coherence.holm([0.01, 0.2]).tolist() == [0.02, 0.2]

@@ -13,6 +13,7 @@ import ast
 import contextlib
 import gc
 import hashlib
+import importlib
 import json
 import os
 import resource
@@ -56,9 +57,18 @@ def named(code: CodeType) -> dict[tuple[str, int], CodeType]:
 
 
 class Functions:
-    """Every function of the project that is in memory, by its file, name and line."""
+    """Every function of the project that is in memory, by its file, name and line.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    modules : iterable of str
+        Paths of those that are to be in memory; many are imported where they are first needed.
+    """
+
+    def __init__(self, modules: Iterable[str]) -> None:
+        for module in modules:
+            path = Path(module) if Path(module).stem != "__init__" else Path(module).parent
+            importlib.import_module(".".join(path.with_suffix("").parts))
         self.known: dict[tuple[str, str, int], list[FunctionType]] = defaultdict(list)
         for thing in gc.get_objects():
             if isinstance(thing, FunctionType):
@@ -128,6 +138,8 @@ class Trial:
 
     Parameters
     ----------
+    modules : list of str
+        Those of the mutants.
     mutants : iterable of (str, str, Mutant)
         Module, its text, mutant.
     cover : Cover
@@ -140,12 +152,14 @@ class Trial:
 
     def __init__(
         self,
+        modules: list[str],
         mutants: Iterable[tuple[str, str, Mutant]],
         cover: Cover,
         note: Callable[[str, list[str], str], None],
         most: int,
     ) -> None:
-        self.mutants, self.cover, self.note, self.most = mutants, cover, note, most
+        self.modules, self.mutants = modules, mutants
+        self.cover, self.note, self.most = cover, note, most
         self.failed: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -156,7 +170,7 @@ class Trial:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Try the mutants, each in a fork."""
         self.items = {item.nodeid: item for item in session.items}
-        self.functions = Functions()
+        self.functions = Functions(self.modules)
         gc.freeze()
         for module, source, mutant in self.mutants:
             tests = self.tests_of(module, source, mutant.line)
@@ -246,7 +260,8 @@ def modules_of(rooms: Iterable[str]) -> list[str]:
     found = []
     for room in rooms:
         path = ROOT / room
-        found += [path] if path.is_file() else sorted(path.rglob("*.py"))
+        inside = (file for file in path.rglob("*.py") if file.stem != "__main__")
+        found += [path] if path.is_file() else sorted(inside)
     return [str(path.relative_to(ROOT)) for path in found]
 
 
@@ -343,7 +358,7 @@ def main() -> None:
 
     if not options.show:
         os.environ["HF_HUB_OFFLINE"] = "1"
-        trial = Trial(waiting(), Cover(options.map), note, options.most)
+        trial = Trial(modules, waiting(), Cover(options.map), note, options.most)
         os.chdir(ROOT)
         pytest.main([*OPTIONS, f"--rootdir={ROOT}", *options.tests], [trial])
     print(page(modules, options.size, options.seed, ledger))

@@ -62,6 +62,7 @@ def test_all_findings_but_one_are_stated_and_the_weight_is_that_of_the_last():
         np.testing.assert_allclose(study.share[:, study.actions.index("yes")], policy["yes"])
 
 
+@pytest.mark.lengthy
 def test_the_exact_state_sees_what_theta_does_not():
     asked = NetworkPopulation(ASIA, "lung")
     table = coherence.power(asked, n_contexts=100, signal=1.0, **QUICK).table
@@ -72,6 +73,7 @@ def test_the_exact_state_sees_what_theta_does_not():
     assert (size <= 4).all()
 
 
+@pytest.mark.lengthy
 def test_a_search_ends_with_the_evidence_that_there_is_and_names_both_states():
     asked = NetworkPopulation(load_network("cancer"), "Cancer", "True")
     result = coherence.power(asked, signal=0.02, target=0.8, n_reps=1, n_simulations=10, rng=1)
@@ -83,6 +85,7 @@ def test_a_search_ends_with_the_evidence_that_there_is_and_names_both_states():
     assert any("all findings of a case but one" in note for note in result.notes)
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("state", ["exact", "realised"])
 def test_one_state_alone_keeps_its_numbers(state):
     asked = NetworkPopulation(ASIA, "lung")

@@ -227,6 +227,7 @@ def test_of_many_pairs_those_with_the_strongest_evidence_are_drawn(unit, pairs):
     assert any(sentence.startswith("Of 10 pairs of actions") for sentence in missing)
 
 
+@pytest.mark.lengthy
 def test_of_very_many_units_both_ends_are_drawn(unit, ax, drawn):
     (figure,) = forests(unit, [("belief", float(at)) for at in range(80)])
     figure.draw(ax=ax)

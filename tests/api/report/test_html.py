@@ -231,6 +231,7 @@ def test_an_alert_stands_beside_the_answer_and_not_below(unit):
     assert "<li>a note</li>" in page
 
 
+@pytest.mark.lengthy
 def test_a_page_is_read_in_the_order_of_the_screen():
     """Breaks if page and screen say something else, or the page opens with anything else."""
     runs = [simulate(agent, n_contexts=40, n_reps=3, rng=1) for agent in ("leaky", "rational")]

@@ -24,6 +24,7 @@ def report(runs):
     return coherence.analyze(runs, checks=CHECKS, rng=0)
 
 
+@pytest.mark.lengthy
 def test_every_action_and_the_signed_gap_are_pooled_over_tasks(report):
     table = report.pooled
     assert set(table["n"]) == {4}

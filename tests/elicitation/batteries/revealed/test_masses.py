@@ -159,6 +159,7 @@ def test_the_ways_in_which_a_chat_model_names_a_letter(answer, chosen):
     assert chosen_letters == ([] if chosen is None else [chosen])  # never counted twice
 
 
+@pytest.mark.lengthy
 def test_letters_are_read_in_all_their_forms(model, model_folder, store):
     """Forms that begin otherwise add their mass to a letter, and sentences lose theirs."""
     from elicitation import outcome_probabilities
