@@ -1,19 +1,10 @@
 """What tests of figures share: tables made by hand, axes, and the artists on them."""
 
-import sys
-
 import pytest
 from matplotlib.figure import Figure
 
+from coherence import compare, simulate
 from tests.api.tables import make_choices, make_pairs
-
-
-@pytest.fixture(autouse=True)
-def no_figure_stays_open():
-    """Close what a function without axes has opened: pyplot keeps it, and warns at the 20th."""
-    yield
-    if "matplotlib.pyplot" in sys.modules:
-        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture
@@ -44,3 +35,15 @@ def ends():
         (round(float(x), 6), round(float(y), 6))
         for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)
     ]
+
+
+@pytest.fixture(scope="session")
+def asked():
+    """Three agents with different flaws, asked about the same cases."""
+    names = ("rational", "heaping", "wordbound")
+    return {name: simulate(name, n_contexts=100, n_reps=3, rng=3) for name in names}
+
+
+@pytest.fixture(scope="session")
+def compared(asked):
+    return compare(asked, rng=1)

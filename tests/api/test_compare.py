@@ -22,18 +22,6 @@ EFFECTS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def asked():
-    """Three agents with different flaws, asked about the same cases."""
-    names = ("rational", "heaping", "wordbound")
-    return {name: simulate(name, n_contexts=100, n_reps=3, rng=3) for name in names}
-
-
-@pytest.fixture(scope="module")
-def compared(asked):
-    return compare(asked, rng=1)
-
-
 def by_hand(**columns):
     """Twelve cases with two reports each."""
     table = {

@@ -8,21 +8,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from coherence import Comparison, compare, simulate
+from coherence import Comparison, compare
 
 QUICK = ["calibration:brier", "report_noise"]
-
-
-@pytest.fixture(scope="module")
-def asked():
-    """Three agents with different flaws, asked about the same cases."""
-    names = ("rational", "heaping", "wordbound")
-    return {name: simulate(name, n_contexts=100, n_reps=3, rng=3) for name in names}
-
-
-@pytest.fixture(scope="module")
-def compared(asked):
-    return compare(asked, rng=1)
 
 
 def test_text_names_every_effect_estimate_rank_and_letter(compared):

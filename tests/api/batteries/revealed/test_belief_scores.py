@@ -71,28 +71,15 @@ def test_a_belief_that_was_not_read_is_no_answer_mass_of_zero(beliefs):
     assert score_beliefs(beliefs("s", "a", [0.0, 0.0], [0.5, 0.5]))["answer_mass"].item() == 0
 
 
-def test_sources_stand_side_by_side_with_the_stated_error(beliefs):
+def test_sources_stand_side_by_side_with_the_stated_error(beliefs, stated_rows):
     both = pd.concat(
         [
             beliefs("s", "w", [0.6, 0.4], [0.5, 0.5], source="base"),
             beliefs("s", "w", [0.9, 0.1], [0.5, 0.5], source="instruct"),
         ]
     )
-    rows = [
-        {
-            "source": "instruct",
-            "scenario": "dice",
-            "group": "g",
-            "setting": "s",
-            "rotation": rotation,
-            "letter": letter,
-            "correct": position == rotation,
-            "mass": 0.4 if position == rotation else 0.1,
-        }
-        for rotation in range(4)
-        for position, letter in enumerate("ABCD")
-    ]
-    errors = score_stated(pd.DataFrame(rows))
+    rows = stated_rows(0.1, source="instruct")
+    errors = score_stated(rows.assign(mass=rows["mass"] + 0.3 * rows["correct"]))
     table = comparison_table(summarise_scores(score_beliefs(both)), errors).set_index("metric")
     assert table.loc[
         "chebyshev", ["base", "instruct", "instruct stated"]
