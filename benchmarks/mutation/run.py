@@ -71,7 +71,7 @@ class Functions:
             importlib.import_module(".".join(path.with_suffix("").parts))
         self.known: dict[tuple[str, str, int], list[FunctionType]] = defaultdict(list)
         for thing in gc.get_objects():
-            if isinstance(thing, FunctionType):
+            if type(thing) is FunctionType:  # what is lazy would be loaded by isinstance
                 code = thing.__code__
                 if code.co_filename.startswith(str(ROOT)):
                     place = code.co_filename, code.co_qualname, code.co_firstlineno

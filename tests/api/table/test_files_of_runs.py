@@ -137,19 +137,6 @@ def test_blanks_behind_separators_are_no_part_of_cells(tmp_path, text, labels):
     assert (runs["action"].tolist(), runs["theta"].tolist()) == (labels, [1, 0])
 
 
-def test_beliefs_without_actions_are_read_and_beliefs_with_nothing_are_not(tmp_path):
-    path = tmp_path / "mine.csv"
-    path.write_text("confidence,outcome\n0.7,1\n0.5,0\n")
-    assert list(read_runs(path, columns={"p": "confidence", "theta": "outcome"}).columns) == [
-        "p",
-        "theta",
-    ]
-    with pytest.raises(
-        SchemaError, match=r"mine.csv has 1 error: there is nothing to check beliefs against"
-    ):
-        read_runs(path, columns={"p": "confidence"})
-
-
 def test_folder_of_parquet_files(tmp_path, runs):
     write_runs(runs[runs["context"] < "c0003"], tmp_path / "a.parquet")
     write_runs(runs[runs["context"] >= "c0003"], tmp_path / "b.parquet")

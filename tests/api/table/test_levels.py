@@ -33,15 +33,6 @@ def test_levels_come_back_from_every_format(tmp_path, ending):
     assert runs[["level", "frame", "order"]].iloc[0].isna().all()
 
 
-def test_stakes_refusals_and_computed_policies_are_valid():
-    stakes = {"frame": [None, "stakes", "stakes"], "order": [None, "act", "pass"]}
-    validate_runs(asked(action=["treat", "act", "defer"], **stakes))
-    validate_runs(asked(action=["treat", "event", None], status=["ok", "ok", "refused"]))
-    shares = {"action_treat": [1.0, None, None], "action_wait": [0.0, None, None]}
-    shares |= {"action_event": [None, 0.7, 0.2], "action_lottery": [None, 0.3, 0.8]}
-    validate_runs(asked(**shares).drop(columns="action"))
-
-
 @pytest.mark.parametrize(
     ("columns", "message"),
     [

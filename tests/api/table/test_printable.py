@@ -1,11 +1,9 @@
 """What is printed of names and numbers. Breaks if a name can command a terminal."""
 
-import math
-
 import pandas as pd
 import pytest
 
-from coherence.table.printable import clean, format_numbers, spreadsheet_safe
+from coherence.table.printable import clean, spreadsheet_safe
 from coherence.table.writing import write_table
 
 
@@ -30,13 +28,6 @@ def test_clean_removes_what_a_terminal_would_obey(dirty, expected):
 
 def test_clean_cuts_to_the_limit_with_an_ellipsis():
     assert clean("x" * 30, limit=10) == "x" * 9 + "…"
-
-
-def test_numbers_that_belong_together_share_their_decimals():
-    assert format_numbers([12.345, -1.0, 30.0]) == ["12.3", "-1.0", "30.0"]
-    assert format_numbers([0.0, 0.0]) == ["0.00", "0.00"]
-    assert format_numbers([math.nan, 0.5]) == ["undefined", "0.500"]
-    assert format_numbers([12345.6]) == ["12346"]
 
 
 @pytest.mark.parametrize(

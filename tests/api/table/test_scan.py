@@ -133,15 +133,6 @@ def test_without_tasks_and_models_there_is_one_unit(tmp_path):
     assert repr(scan).endswith("2 rows in 1 evaluation>")
 
 
-def test_a_fault_names_the_unit(runs, tmp_path):
-    broken = runs.assign(p=runs["p"].mask((runs["task"] == "crying") & (runs["rep"] == 1), 7.0))
-    broken.to_parquet(tmp_path / "t.parquet")
-    scan = scan_runs(tmp_path / "t.parquet")
-    assert len(scan.read("asia", "leaky"))
-    with pytest.raises(SchemaError, match=r"t.parquet, task 'crying', model 'leaky' has 1 error"):
-        scan.read("crying", "leaky")
-
-
 def test_what_cannot_be_scanned_is_said(runs, tmp_path):
     runs.to_csv(tmp_path / "t.csv")
     with pytest.raises(InputError, match="Write the table as parquet first"):

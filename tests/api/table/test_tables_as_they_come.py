@@ -5,8 +5,6 @@ import json
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from coherence import InputError, SchemaError, analyze, read_runs
@@ -369,14 +367,3 @@ def test_a_column_called_theta_names_the_cases_of_predictions(tmp_path, cases):
     runs = read(written(tmp_path, table), columns=columns)
     assert runs["context"].tolist() == cases["question"].tolist()
     assert runs["theta"].tolist() == (cases["decision"] == "treat").astype(int).tolist()
-
-
-def test_parquet_whose_notes_on_types_are_damaged_is_one_line(tmp_path, cases):
-    table = pa.Table.from_pandas(cases)
-    noted = json.loads(table.schema.metadata[b"pandas"])
-    for column in noted["columns"]:
-        del column["numpy_type"]
-    path = tmp_path / "mine.parquet"
-    pq.write_table(table.replace_schema_metadata({"pandas": json.dumps(noted)}), path)
-    with pytest.raises(InputError, match="cannot be read as parquet .* Check that it is complete"):
-        read(path)

@@ -70,18 +70,6 @@ def test_degrees_of_freedom_are_those_of_satterthwaite_less_what_kurtosis_takes(
     assert 1 <= (even.high - even.low) / (independent.high - independent.low) < 1.15
 
 
-def test_interval_ignores_order_and_names():
-    high, low = crossed()
-    right = np.random.default_rng(3).random(100) < 0.4
-    shuffled = np.random.default_rng(4).permutation(100)
-    names = np.array(["car", "house", "bus", "gem", "tank"])
-    interval, renamed = (
-        crossed_interval(right, high, low),
-        crossed_interval(right[shuffled], names[high[shuffled]], low[shuffled]),
-    )
-    assert (interval.low, interval.high) == pytest.approx((renamed.low, renamed.high))
-
-
 def test_one_thing_of_a_kind_gives_no_interval():
     assert math.isnan(crossed_interval([True, False], ["car", "car"], ["pen", "sock"]).low)
 

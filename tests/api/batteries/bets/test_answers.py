@@ -143,35 +143,10 @@ def bets(questions):
     return rows
 
 
-def letters_of(bets, role):
-    rows = bets.to_dict("records")
-    return [next(letter for letter in "abc" if row[f"role_{letter}"] == role) for row in rows]
-
-
 def answered(bets, **columns):
     table = pd.DataFrame({"question": bets["question"].to_numpy()} | columns)
     (group,) = join_answers(bets, table)
     return group
-
-
-@pytest.mark.parametrize("number", [0, 1, 2])
-def test_letters_stand_for_the_choices_of_their_question(bets, number):
-    group = answered(bets, answer=letters_of(bets, BET_CHOICES[number]))
-    assert set(group.choice) == {number}
-    assert set(group.stated) == {2**number}
-    assert group.probabilities.tolist() == [np.eye(3)[number].tolist()] * len(bets)
-    assert group.scores is None
-    assert not group.unread.any()
-
-
-def test_sets_and_what_cannot_be_read_are_no_single_choice(bets):
-    pairs = zip(letters_of(bets, "win"), letters_of(bets, "none"), strict=True)
-    both = ["+".join(pair) for pair in pairs]
-    group = answered(bets, answer=[*both[:4], *["hm"] * 4, *[""] * 4])
-    assert group.stated.tolist() == [5] * 4 + [0] * 8
-    assert set(group.choice) == {NO_CHOICE}
-    assert np.isnan(group.probabilities).all()
-    assert group.unread.tolist() == [False] * 4 + [True] * 4 + [False] * 4
 
 
 def by_letter(bets, name, rows):

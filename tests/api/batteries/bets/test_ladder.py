@@ -110,29 +110,6 @@ def held(climb, sd, *, crossed, draws, seed, **line):
     return counts / draws
 
 
-def test_things_that_differ_widen_the_intervals(climb):
-    stated, even, taken, high, low = climb(np.diag([-1.0, -0.4, 0.0, 0.5, 1.1]))
-    alone, things = (
-        fit_ladder(stated, even, taken),
-        fit_ladder(stated, even, taken, first=high, second=low),
-    )
-    assert (alone.unit, things.unit) == ("every answer by itself", "pairs of things")
-    np.testing.assert_array_equal(alone.table["implied"], things.table["implied"])
-    widths = [fit.table["high"] - fit.table["low"] for fit in (alone, things)]
-    assert (widths[1] > 1.5 * widths[0]).all()
-    named = fit_ladder(stated, even, taken, first=np.array(list("edcba"))[high], second=low)
-    np.testing.assert_allclose(
-        named.table[["low", "high"]], things.table[["low", "high"]], atol=1e-9
-    )
-
-
-def test_things_that_switch_alike_leave_the_rungs(climb):
-    stated, even, taken, high, low = climb(np.zeros((5, 5)), slope=1e4)
-    table = fit_ladder(stated, even, taken, first=high, second=low).table
-    np.testing.assert_allclose(table["low"], table["stated"] - 0.05, atol=0.011)
-    np.testing.assert_allclose(table["high"], table["stated"] + 0.05, atol=0.011)
-
-
 def test_who_follows_the_stakes_on_some_things_only_shows_no_probability(climb):
     stated, even, taken, high, low = climb(np.zeros((5, 5)), slope=1e4)
     one_thing = taken & (high == 2)

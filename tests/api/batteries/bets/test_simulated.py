@@ -11,22 +11,6 @@ from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.questions import BREAK_EVENS, highest_break_even
 
 
-def test_a_maximiser_is_right_and_its_ladder_lies_on_the_diagonal(questions, by_truth):
-    scores = score_bets(questions, simulate_answers("maximiser", questions, sharpness=1e4, rng=0))
-    accuracy = by_truth(scores)["accuracy"]
-    assert (
-        accuracy["coin", "correct"]
-        == accuracy["coin", "belief-conditioned"]
-        == accuracy["coin", "positive gain"]
-        == 1
-    )
-    # Its scores rise with the gain, and the gain of the right choice differs between bets: no
-    # single threshold fits both types.
-    assert accuracy["coin", "strict"] <= 0.6
-    table = scores.ladders["maximiser", "coin"].table
-    assert ((table["low"] <= table["stated"]) & (table["stated"] <= table["high"])).all()
-
-
 def test_a_value_only_chooser_is_right_about_values_and_half_of_the_bets(questions, by_truth):
     accuracy = by_truth(
         score_bets(questions, simulate_answers("value-only", questions, sharpness=1e4, rng=0))

@@ -72,11 +72,3 @@ def test_numbers_may_come_as_text_and_p_with_a_rounding_error():
     curves = curves_of(table)
     assert curves["p"].tolist() == [0.3, 0.5]
     assert curves["rate"].tolist() == pytest.approx([2 / 3, 1])
-
-
-def test_an_answer_without_a_status_is_ok_and_none_is_unparsed():
-    answers = ["1", None, "0", "1", "1", "1"]
-    table = pd.DataFrame({"experiment": "flip", "p": [0.5] * 3 + [0.7] * 3, "answer": answers})
-    curves = curves_of(table)
-    assert curves["rate"].tolist() == [0.5, 1]
-    assert curves["unread"].tolist() == pytest.approx([1 / 3, 0])

@@ -141,17 +141,6 @@ def test_preferences_for_a_place_and_for_a_word_are_told_apart(measure):
     assert measure(word, "preference", "corrected_loss") == pytest.approx(1)
 
 
-def test_games_are_corrected_to_their_equilibrium(binary, measure):
-    p = np.arange(1, 10) / 10
-    for name in ("pennies", "positioning"):
-        answers = binary(name, p, 1 - p)
-        assert measure(answers, "direction") == pytest.approx(1)
-        assert measure(answers, "direction", "corrected_loss") == pytest.approx(0)
-    pennies = binary("pennies", p, 1 - p)
-    assert measure(pennies, "S", "corrected_loss") == pytest.approx(0, abs=1e-12)
-    assert measure(pennies, "S") > 1
-
-
 def test_a_part_needs_two_conditions(binary, measure):
     p = np.array([0.3, 0.6])
     assert measure(binary("reads", p, p), "S", "corrected_loss") == pytest.approx(0, abs=1e-12)
