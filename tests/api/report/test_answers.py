@@ -69,12 +69,6 @@ def test_each_context_is_shown_with_evidence_state_posterior_and_every_answer(un
     assert pages["evaluation-1-page-1.html"].count("<tr><td>") == 2 * PER_PAGE
 
 
-def test_rows_stand_with_their_context_however_the_table_is_ordered(unit):
-    rows = made_rows(6)
-    mixed = rows.iloc[[0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11]]
-    assert pages_of(unit, mixed) == pages_of(unit, rows)
-
-
 def test_untrusted_text_stays_text_and_names_no_file(unit):
     rows = made_rows(2).assign(
         context=["../../x<i>"] * 2 + [ATTACK] * 2,

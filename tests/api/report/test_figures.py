@@ -121,11 +121,6 @@ def panels(figure):
     return [ax.get_title() for ax in drawn.axes], [t.get_text() for t in legend.get_texts()]
 
 
-def test_the_action_that_rises_most_with_the_belief_is_the_first_panel(unit, choices):
-    (figure,), _ = planned(unit, beliefs=choices())
-    assert panels(figure)[0] == ["yes", "defer", "no"]
-
-
 @pytest.mark.parametrize(
     ("lacking", "why"),
     [

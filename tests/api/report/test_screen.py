@@ -14,7 +14,7 @@ from coherence.report.variation import Variation
 from coherence.report.verdicts import Verdict
 from coherence.result import Estimate, Family
 from coherence.table.audit import ElicitationSummary, FormProbability
-from coherence.table.notes import Code, Level, Note, warning
+from coherence.table.notes import Code, warning
 
 WIDTH = 80
 
@@ -180,14 +180,6 @@ def test_a_warning_about_one_of_two_names_it_and_many_are_counted(unit):
     assert "asia · c: warning: number 0." in text
     assert "number 3" not in text
     assert "2 further warnings." in text
-
-
-def test_an_alert_stands_above_the_verdict(unit):
-    alert = "no context column: nothing says which rows repeat."
-    notes = (Note(Code.NO_CONTEXT, alert, Level.ALERT),)
-    text = words(shown(unit(results=(primary(),), verdicts=("V.",), notes=notes)))
-    assert text.index(f"Warning: {alert}") < text.index("choice at")
-    assert text.count(alert) == 1
 
 
 def test_names_reach_no_terminal_as_code(unit):

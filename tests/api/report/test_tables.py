@@ -196,17 +196,3 @@ def test_headings_among_rows_stand_in_every_form():
     assert f"| **{heading}**" in render_cells(table)
     assert f"{{}}\\textbf{{{heading}}}" in render_latex(table)
     assert f'class="question">{heading}<' in render_table(table)
-
-
-@pytest.mark.parametrize("width", [60, 80, 120])
-def test_columns_that_do_not_fit_follow_below_with_the_names_again(width):
-    names = [f"column {at}" for at in range(12)]
-    rows = [[f"model {row}", *(f"{row}.{at} [0, 1]" for at in range(12))] for row in range(2)]
-    text = render_parts([table_of_texts(["model", *names], rows)], width=width)
-    assert max(map(len, text.splitlines())) <= width
-    assert text.count("model 0") > 1
-    for row in rows:
-        assert all(cell in text for cell in row)
-    groups = [Column("", "x", group=name) for name in ("one", "two")]
-    grouped = Table((label("model"), *groups), ((Cell("m"), Cell("1"), Cell("2")),), title="T")
-    assert re.findall("T, (one|two)\n", render_parts([grouped], width=width)) == ["one", "two"]

@@ -6,21 +6,11 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from coherence import CheckResult, Interval
 from coherence.rational.sensitivity import Sensitivity
 from coherence.report.html import render_html
 from coherence.report.terminal import render_report
-from coherence.report.view import Row, view
+from coherence.report.view import view
 from coherence.result import Twins
-
-
-def test_numbers_are_those_of_the_result_and_what_is_missing_is_a_dash():
-    result = CheckResult("c", "n", 1.5, "% of log-loss", Interval(-0.5, 3.5), None, 10, 5)
-    row = Row(result)
-    assert (row.effect, row.numbers[2], row.pvalue) == ("1.50% of log-loss", "[-0.50, 3.50]", "–")
-    undefined = CheckResult("c", "n", math.nan, "nats", Interval(math.nan, math.nan), None, 0, 0)
-    assert (Row(undefined).effect, Row(undefined).numbers[2]) == ("undefined", "–")
-
 
 BAND = Twins(200, 0.0312, 0.0156, 0.001, 0.03, 0.0249, 0.5)
 

@@ -65,19 +65,6 @@ def test_wordings_are_kept():
     )
 
 
-def test_both_orders_put_either_thing_first():
-    values = value_questions(ITEMS, splits=["dev"], templates=["choice-valuable"], both_orders=True)
-    assert values["first"].value_counts().to_dict() == {"high": 25, "low": 25}
-    turned = values[values["first"] == "low"].iloc[0]
-    assert turned["text"] == "Which of the two is worth more, an egg or a watch?"
-    assert turned[["option_a", "role_a", "option_b", "role_b"]].tolist() == [
-        "An egg.",
-        "low",
-        "A watch.",
-        "high",
-    ]
-
-
 def test_another_chance_is_stated_for_the_side_that_is_named():
     bets = bet_questions(ITEMS, splits=["test"], modalities=["dice"], chances=(0.3,))
     first = bets.set_index("first")["text"]

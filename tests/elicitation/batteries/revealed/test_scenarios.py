@@ -166,19 +166,6 @@ def test_the_grid_is_that_of_the_paper():
     ) == 3 * len(GRID + extra_settings())
 
 
-def test_any_part_of_the_grid_can_be_had():
-    assert (
-        len(
-            standard_grid(
-                n_dice=[1], faces=[5, 7], n_coins=[], n_options=[], labels=[("Yes", "No")]
-            )
-        )
-        == 2 * 17 + 2 * (5 + 7) + 18
-    )
-    assert {setting.scenario for setting in select(GRID, {"n": ["3"]})} == {"dice", "coins"}
-    assert len(select(GRID, {"variant": ["single"], "scenario": ["dice", "choice"]})) == 18
-
-
 def test_truths_given_the_first_die_or_coin_equal_enumeration():
     parts = decompositions([*GRID, *in_between(GRID), coins.single(3, "tails", 7)])
     for part in parts:
