@@ -62,10 +62,7 @@ N_DRAWS = 1_999
 PARTS = ("miscalibration", "discrimination", "uncertainty")
 MOST_DRAWN = 200
 """Forecasts at which the reliability curve and its band are kept."""
-DEPENDENT = (
-    "outcomes of a group may depend on each other, and redrawn ones do not: calibration was not "
-    "tested"
-)
+DEPENDENT = "outcomes of a group may depend on each other, and redrawn ones do not"
 _NOTHING = 1e-12  # ties of redrawn and observed statistic, but for rounding
 
 

@@ -30,6 +30,7 @@ from coherence.report.wording import (
 from coherence.result import CheckResult, Family, ForecastScores, Outcome
 from coherence.statistics.difference_sequences import FEWEST_CONTEXTS
 from coherence.table.audit import MISSING, audit_table
+from coherence.table.needs import STATE_AND_CHOICES
 from coherence.table.notes import Code, Note
 from coherence.table.printable import counted
 from coherence.table.schema import FAILURES, LOW_MASS, PARSED
@@ -465,7 +466,8 @@ def _margin(evaluation: EvaluationReport) -> Step:
 def _power(evaluation: EvaluationReport) -> Step:
     """Send to a plan, where an agent with something left to know can be fitted."""
     settled = any(result.settings.get("settled") for result in evaluation.results)
-    if settled or evaluation.says_all or len(evaluation.rows.states) > 2:
+    unlike = evaluation.rows.unmet() & {*STATE_AND_CHOICES}  # no agent can be fitted
+    if settled or evaluation.says_all or len(evaluation.rows.states) > 2 or unlike:
         return Step()
     text, source = "How many cases would show a smaller effect?", evaluation.source
     names = {"model": evaluation.model, "task": evaluation.task}

@@ -296,8 +296,8 @@ def outcome_of(beliefs: pd.DataFrame) -> tuple["pd.Series[float]", str] | None:
 def calibration_bins(beliefs: pd.DataFrame, *, n_bins: int = N_BINS) -> pd.DataFrame:
     """Compare mean belief and mean outcome in bins with about equally many answers.
 
-    Intervals are over contexts, whose rows share one outcome: of shares Wilson's, of the distance
-    from an exact posterior that of a mean.
+    Intervals are over contexts, whose rows share one outcome: of shares Wilson's; of exact
+    posteriors that of their mean distance from the belief, which is no share of tosses.
     """
     known = outcome_of(beliefs)
     if known is None:
@@ -323,15 +323,18 @@ def calibration_bins(beliefs: pd.DataFrame, *, n_bins: int = N_BINS) -> pd.DataF
         n_contexts=("context", "nunique"),
         n_rows=("belief", "size"),
     )
-    shares = rows["outcome"].to_numpy(dtype=float)[:, None]
-    contexts = pd.factorize(rows["context"])[0]
-    found = context_shares(shares, rows["bin"].to_numpy(), contexts, len(table))
-    table["low"], table["high"] = found.low[:, 0], found.high[:, 0]
     table["gap"] = table["outcome"] - table["belief"]
-    ends = table[["low", "high"]].sub(table["belief"], axis=0).to_numpy()
     if compared_with == EXACT:
-        ends = np.array([_mean_ends(of_bin) for _, of_bin in rows.groupby("bin")])
-    table["gap_low"], table["gap_high"] = ends.T
+        of_gap = np.array([_mean_ends(of_bin) for _, of_bin in rows.groupby("bin")])
+        ends = of_gap + table[["belief"]].to_numpy()
+    else:
+        shares = rows["outcome"].to_numpy(dtype=float)[:, None]
+        contexts = pd.factorize(rows["context"])[0]
+        found = context_shares(shares, rows["bin"].to_numpy(), contexts, len(table))
+        ends = np.column_stack([found.low[:, 0], found.high[:, 0]])
+        of_gap = ends - table[["belief"]].to_numpy()
+    table["low"], table["high"] = ends.T
+    table["gap_low"], table["gap_high"] = of_gap.T
     return table.reset_index(drop=True).assign(compared_with=compared_with)
 
 

@@ -44,6 +44,9 @@ def test_a_pass_that_means_something_leads_to_power_and_margins():
         power(runs)
     estimates = analyze(runs, checks=["calibration"], rng=1)
     assert "What next" not in str(estimates)
+    # Without choices there is no agent to plan for: power would refuse the table.
+    beliefs = simulate("wordbound", n_contexts=40, n_reps=2, rng=1).drop(columns="action")
+    assert "coherence.power" not in str(analyze(beliefs, rng=1))
 
 
 def test_what_next_fits_small_tables_and_what_was_given():
