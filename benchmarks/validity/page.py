@@ -52,6 +52,7 @@ PROGRAMS = (
     Program("margins", "--tables 100", ("margins",), "n_tables", 5),
     Program("sequential", "--tables 100", ("sequential",), "tables", 10),
     Program("leak_evidence", "--tables 200", ("leak_evidence",), "tables", 3),
+    Program("leak_evidence", "--intervals --tables 200", ("leak_intervals",), "tables", 15),
     Program("discoveries", "--leaderboards 1", ("discoveries",), "models", 3),
     Program("matching", "--tables 200", ("matching",), "n_tables", 8),
     Program("stakes", "--tables 400", ("stakes",), "n_tables", 10),
@@ -802,7 +803,7 @@ def leaks() -> str:
         (f"{row['agent']}, leak {row['leak']:g}", share(row["evidence"]), share(row["fixed"]))
         for _, row in table[table["leak"] > 0].iterrows()
     ]
-    calm = table[table["leak"] == 0]
+    calm, wide = table[table["leak"] == 0], read("leak_intervals")
     models = [
         (f"{row['there']} of {row['models']}, {row['method']}", row["found"], row["false"])
         for _, row in read("discoveries").iterrows()
@@ -811,6 +812,9 @@ def leaks() -> str:
         f"Evidence reaches 20 in {span(calm['evidence'])} where nothing leaks; the fixed test, "
         f"looked at every 20 cases, rejects {share(calm['every 20'].max())}:\n\n"
         + grid(["agent", "evidence", "the fixed test at the end"], rows)
+        + f"\n\nThe interval by now, looked at after every 20 of 40 to 300 cases, ever misses the difference "
+        f"in {span(wide['missed'])} of tables, the fixed one in {span(wide['fixed missed'])}; it is "
+        f"{span(wide['width'] / wide['fixed width'])} times as wide."
         + "\n\nMany models on the same 200 cases, some act on more:\n\n"
         + grid(["models that do, method", "found", "false"], models)
     )

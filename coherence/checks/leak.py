@@ -35,12 +35,13 @@ from coherence.inputs import (
     require,
     whole_number,
 )
-from coherence.result import CheckResult, Interval
+from coherence.result import CheckResult, Estimate, Interval
 from coherence.statistics.adjustment import Differences, differences, left_over
 from coherence.statistics.evaluation import EvaluationData, as_choices, one_dimensional
 from coherence.statistics.evidence import (
     NATS,
     enough_evidence,
+    errors_at_any_time,
     log_evidence_of_states,
     path_of,
 )
@@ -85,6 +86,11 @@ ODD_STATES = (
 ONCE = "one state was seen in {n} contexts, and an interval takes {fewest}"
 NO_SPREAD = "no interval, because posterior and state leave nothing of choices to chance"
 FEWEST_OF_STATE = 3
+FEWEST_AT_ANY_TIME = 40
+AT_ANY_TIME = (
+    "difference in the action that rises most with the posterior, between the states at equal "
+    "posterior; its interval holds at all looks from 40 cases on, for large numbers of cases"
+)
 SURE = 1e-9  # posteriors this near 0 or 1 leave the state no chance
 DEGREE = 3
 
@@ -151,7 +157,8 @@ def evidence_leak_test(
         The p-value is two-sided and that of actions and beliefs together. With `evidence`,
         `statistic` is the log of the evidence by now, `details` its path (``cases, context,
         log_evidence``), ``settings["stopped"]`` the cases after which it was enough, and `pvalue`
-        one over the most there was, which looking does not raise; no interval.
+        one over the most there was, which looking does not raise; ``also["difference"]`` has the
+        difference by now, with an interval that may be looked at from 40 cases on.
 
     Raises
     ------
@@ -180,15 +187,15 @@ def evidence_leak_test(
     far, leaves of an action's share or of the belief, and rms its size so far. The ratio of moved
     to exact chance of the state that came has an expectation of 1, whatever the agent does; its
     products over cases are averaged over actions and belief, stakes of .15 to 1.2 and both signs.
-    There is no interval: inverting the evidence takes an effect that is equal at every posterior,
-    and an asymptotic confidence sequence (Waudby-Smith et al. 2024) is no part of this exact test.
+    That is exact; the interval of the difference is an asymptotic confidence sequence.
 
     References
     ----------
     Candes, Fan, Janson and Lv (2018), Panning for gold, JRSS B 80(3), section 4; Westfall and Young
     (1993), Resampling-Based Multiple Testing, for the minimum of p-values over the same draws;
     Grunwald, Henzi and Lardy (2023), Anytime-valid tests of conditional independence under model-X,
-    JASA 119(546), for evidence.
+    JASA 119(546), for evidence; Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024),
+    Time-uniform central limit theory, Annals of Statistics 52(6), for its interval.
 
     Examples
     --------
@@ -312,11 +319,21 @@ def _by_evidence(data: EvaluationData, enough: float) -> CheckResult:
     if reason := _ruled_out(contexts, posterior, state):
         return replace(result, reason=reason)
     log = log_evidence_of_states(columns, posterior, state)
-    return replace(
-        result,
-        **path_of(log, contexts, np.arange(1, n + 1), enough),
-        reason="" if log.any() else SETTLED,
-    )
+    path = path_of(log, contexts, np.arange(1, n + 1), enough)
+    also = {"difference": _at_any_time(columns[:, :-1], posterior, state)}
+    return replace(result, **path, also=also, reason="" if log.any() else SETTLED)
+
+
+def _at_any_time(share: Floats, posterior: Floats, state: Floats) -> Estimate:
+    """Return the difference of the fixed test by now, with an interval that holds at all times."""
+    if len(state) < FEWEST_AT_ANY_TIME or min(state.sum(), (1 - state).sum()) < FEWEST_OF_STATE:
+        value, half, reason = math.nan, math.nan, f"it takes {FEWEST_AT_ANY_TIME} cases"
+    else:
+        found = differences(share, state, _powers(posterior))
+        at = int(np.argmax(np.round(_slopes(share, posterior), 9)))
+        value, reason = float(found.estimate[at]), ""
+        half = float(found.standard_error[at]) * errors_at_any_time(len(state))
+    return Estimate(value, value - half, value + half, UNIT, AT_ANY_TIME, reason)
 
 
 def exact_of_contexts(data: EvaluationData) -> Floats:

@@ -26,6 +26,7 @@ from coherence.statistics.knn import as_levels
 from coherence.statistics.report_noise import rounding_bound
 
 STAKES = (0.3, 0.6)  # per root mean square of the products so far, for and against
+NARROWEST = 100
 NATS = "nats of evidence"
 EXACT = 1e-9  # differences below it are rounding
 MOVES = (0.15, 0.3, 0.6, 1.2)  # of log odds, per root mean square of the residuals so far
@@ -102,6 +103,17 @@ def log_evidence_of_states(columns: Floats, posterior: Floats, state: Floats) ->
     paths = np.log1p(moves * (state - posterior)[:, None]).cumsum(axis=1)
     paths = paths.swapaxes(0, 1).reshape(len(left), -1)
     return np.asarray(np.logaddexp.reduce(paths, axis=1) - math.log(paths.shape[1]))
+
+
+def errors_at_any_time(n: int, level: float = 0.95) -> float:
+    """Return how many standard errors an interval takes that may be looked at after every case.
+
+    The asymptotic confidence sequence of Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024,
+    Annals of Statistics 52(6), theorem 2.2), narrowest at `NARROWEST` cases.
+    """
+    spent = -2 * math.log(1 - level)
+    scaled = n * (spent + math.log(spent) + 1) / NARROWEST
+    return math.sqrt(2 * (scaled + 1) / scaled * math.log(math.sqrt(scaled + 1) / (1 - level)))
 
 
 def enough_evidence(value: Any) -> float:

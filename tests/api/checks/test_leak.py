@@ -214,6 +214,12 @@ def test_evidence_of_a_leak_grows_case_by_case_and_knows_no_labels():
     turned = rows.assign(p=1 - rows["p"], p_true=1 - rows["p_true"], theta=1 - rows["theta"])
     turned["action"] = turned["action"].replace({"yes": "a", "no": "z"})
     assert test_of(turned, evidence=20).statistic == pytest.approx(leak.statistic)
+    by_now, fixed = leak.also["difference"], test_of(rows)
+    assert by_now.value == pytest.approx(fixed.statistic)
+    assert 1.3 < (by_now.high - by_now.low) / (fixed.interval.high - fixed.interval.low) < 2
+    few = test_of(rows[rows["context"].isin(leak.details["context"][:39])], evidence=20)
+    assert math.isnan(few.also["difference"].low)
+    assert "40 cases" in few.also["difference"].reason
     assert test_of(answers(belief_slope=2.0, report_noise=0.2), evidence=20).pvalue > 0.05
 
 
