@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -139,15 +140,22 @@ def _episode(sample: "EvalSample") -> Episode:
             asked = turn_of.get(event.id)
             if asked is None:
                 elsewhere += 1
-            else:
-                asked.asked += waiting
+            elif waiting:
+                *before, asked.asked = _by_turn(waiting)
+                at = next(number for number, turn in enumerate(turns) if turn is asked)
+                turns[at:at] = [Turn([], asked=of) for of in before]
                 waiting = []
-    if waiting:
-        # The call that it was asked before was never run, or there was none.
+    # The call that it was asked before was never run, or there was none.
+    for of in _by_turn(waiting):
         if not turns or turns[-1].asked:
             turns.append(Turn([]))
-        turns[-1].asked += waiting
+        turns[-1].asked = of
     return Episode(sample, turns, elsewhere)
+
+
+def _by_turn(asked: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    """Part what was asked aside by the turns that the solver names, of which some call nothing."""
+    return [list(of) for _, of in groupby(asked, key=lambda data: data.get("turn"))]
 
 
 def read_calls(path: Path, *, max_bytes: int, reading: CallReading) -> AnswerLog:

@@ -102,6 +102,13 @@ def test_several_answers_to_one_question_are_repetitions_of_a_turn_that_acted_on
         assert said in notes
 
 
+def test_what_was_asked_at_a_turn_without_a_call_is_a_turn_of_its_own(tmp_path, imported, packed):
+    asked = [{"turn": n, "question": "P?", "reply": f"0.{n}", "p": n / 10} for n in (4, 5)]
+    runs = imported(agent_sample(packed, tmp_path / "a.eval", asked), calls={}).runs
+    assert runs[["turn", "rep", "p"]].to_numpy().tolist() == [[0, 0, 0.4], [1, 0, 0.5]]
+    assert cells(runs, "action") == [None, "go"]
+
+
 def test_two_questions_at_a_turn_are_refused(tmp_path, imported, packed):
     asked = [{"question": q, "reply": "0.5", "p": 0.5} for q in ("P(a)?", "P(b)?")]
     log = agent_sample(packed, tmp_path / "a.eval", asked)
