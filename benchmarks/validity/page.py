@@ -51,6 +51,7 @@ PROGRAMS = (
     Program("persons", "--tables 100", ("persons",), "n_tables", 10),
     Program("margins", "--tables 100", ("margins",), "n_tables", 5),
     Program("sequential", "--tables 100", ("sequential",), "tables", 10),
+    Program("stopped", "--tables 20", ("stopped",), "tables", 5),
     Program("leak_evidence", "--tables 200", ("leak_evidence",), "tables", 3),
     Program("leak_evidence", "--intervals --tables 200", ("leak_intervals",), "tables", 15),
     Program("discoveries", "--leaderboards 1", ("discoveries",), "models", 3),
@@ -789,10 +790,17 @@ def looking() -> str:
         for _, row in table[~table["null"]].iterrows()
     ]
     null = table[table["null"]]
+    early = read("stopped")
+    calm = early[early["null"]]
     return (
         "300 cases; five looks at .05, or evidence of 20 at any case. True nulls stop in "
         f"{span(null['looks'])} and {span(null['evidence'])}. Evidence is refused where beliefs "
-        "never tie or reports differ. The others:\n\n" + grid(["agent", "looks", "evidence"], rows)
+        "never tie or reports differ. Tables stopped early, as `analyze` prints them, 20 a cell: "
+        f"nulls reject in {share(calm['looks'].mean())} by looks and "
+        f"{share(calm['evidence'].mean())} by evidence; intervals held the truth in "
+        f"{share(early['held'].mean())}, those of the plain average in "
+        f"{share(early['plain_held'].mean())}. The others:\n\n"
+        + grid(["agent", "looks", "evidence"], rows)
     )
 
 

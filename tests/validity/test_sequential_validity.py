@@ -43,3 +43,13 @@ def test_plans_find_what_is_there(lines):
     exact = acts_on_more[acts_on_more["state"] == "exact"]
     assert (exact["looks"] > 0.85).all()
     assert (exact["evidence"] > 0.5).all()
+
+
+def test_tables_that_were_stopped_early_keep_the_level_and_their_intervals_the_truth():
+    table = pd.read_csv(RESULTS.with_name("stopped.csv"))
+    null, n = table[table["null"]], table["tables"].max()
+    for plan in ("looks", "evidence"):
+        assert (null[plan] <= bound(n)).all()
+        assert null[plan].mean() <= 0.05
+    assert table["held"].mean() >= 0.95
+    assert (1 - table["held"].dropna() <= bound(n)).all()
