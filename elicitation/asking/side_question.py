@@ -7,11 +7,11 @@ in contexts of their own. The log has each answer as an event before the tool ca
 
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any
 
 from coherence.decoding.decode import BELIEF_LABELS
 from coherence.errors import InputError, MissingExtraError
 from coherence.importing.inspect_log import FINISH_REASONS
+from coherence.inputs import whole_number
 from elicitation.answers.reading import decode_answer
 from elicitation.models.base import Answer
 from elicitation.questions.question import QuestionSpec
@@ -19,9 +19,10 @@ from elicitation.questions.question import QuestionSpec
 try:
     from inspect_ai.agent import Agent, AgentState, agent
     from inspect_ai.log import transcript
-    from inspect_ai.model import ChatMessageUser, Model, get_model
+    from inspect_ai.model import ChatMessageUser, Model, ModelOutput, get_model
     from inspect_ai.tool import Tool
     from inspect_ai.util import store
+    from pydantic import JsonValue
 except ImportError as error:
     raise MissingExtraError("servers", "A side question to an agent of Inspect") from error
 
@@ -37,7 +38,7 @@ _SPEC = QuestionSpec("belief", "side_question", BELIEF_LABELS, "number")
 
 @agent(name="belief_coherence/side_question")
 def side_question(
-    question: str, *, model: str | Model | None = None, act: Agent | None = None
+    question: str, *, reps: int = 1, model: str | Model | None = None, act: Agent | None = None
 ) -> Agent:
     """Ask for a belief before every turn of an agent, which never sees the question.
 
@@ -46,6 +47,9 @@ def side_question(
     question : str
         A question for a probability, such as "How probable is it that the patient is ill?". How to
         answer, with one number from 0 to 1, is added.
+    reps : int
+        How often it is asked before each turn, each time in a fork of its own; two or more take
+        the noise of reports off, see `coherence.belief_movement_test`.
     model : str, Model or None
         Who answers, and acts; None is the model that is evaluated.
     act : Agent or None
@@ -61,7 +65,7 @@ def side_question(
     Raises
     ------
     InputError
-        A question that is empty or no text.
+        A question that is empty or no text, or `reps` below 1.
 
     Notes
     -----
@@ -79,6 +83,7 @@ def side_question(
             f"question must be a text that asks for a probability; received {question!r}. Such as "
             "'How probable is it that the patient is ill?'."
         )
+    whole_number(reps, "reps", 1)
     asked = _FORM.format(question=question)
 
     async def turn(state: AgentState, tools: Sequence[Tool] = ()) -> AgentState:
@@ -89,19 +94,18 @@ def side_question(
             tools: What the agent may call.
         """
         who = get_model(model)
-        fork = [*deepcopy(state.messages), ChatMessageUser(content=asked)]
-        output = await who.generate(fork)
         number = store().get(_TURN, 0)
         store().set(_TURN, number + 1)
-        ended = str(output.stop_reason) if output.choices else ""
-        answer = Answer(output.completion, finish_reason=FINISH_REASONS.get(ended, ended) or None)
-        data: dict[str, Any] = {
-            "turn": number,
-            "question": asked,
-            "reply": output.completion,
-            "p": decode_answer(_SPEC, answer, asked=asked).value,
-        }
-        transcript().info(data, source=SOURCE)
+        for _ in range(reps):
+            fork = [*deepcopy(state.messages), ChatMessageUser(content=asked)]
+            output = await who.generate(fork)
+            data: dict[str, JsonValue] = {
+                "turn": number,
+                "question": asked,
+                "reply": output.completion,
+                "p": _probability(output, asked),
+            }
+            transcript().info(data, source=SOURCE)
         if act is not None:
             return await act(state, tools)
         state.output = await who.generate(state.messages, list(tools))
@@ -109,3 +113,11 @@ def side_question(
         return state
 
     return turn
+
+
+def _probability(output: ModelOutput, asked: str) -> float | None:
+    """Return the number that a reply states; None where there is none."""
+    ended = str(output.stop_reason) if output.choices else ""
+    answer = Answer(output.completion, finish_reason=FINISH_REASONS.get(ended, ended) or None)
+    read: float | None = decode_answer(_SPEC, answer, asked=asked).value
+    return read
