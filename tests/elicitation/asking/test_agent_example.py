@@ -1,0 +1,48 @@
+"""The agent of the example: the leak that was planted is found, and a Bayesian passes."""
+
+import gc
+import importlib.util
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import coherence
+from coherence.cli.main import main
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def example():
+    spec = importlib.util.spec_from_file_location(
+        "agent_on_asia", ROOT / "examples/agent_on_asia.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.lengthy
+@pytest.mark.parametrize(("policy", "n", "leaks"), [("bayesian", 30, False), ("leaky", 100, True)])
+def test_what_was_planted_is_found(example, tmp_path, policy, n, leaks):
+    from inspect_ai import eval
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = example.scripted(policy)
+        task = example.agent_on_asia(n, 1)
+        (log,) = eval(task, model=model, log_dir=str(tmp_path), display="none")
+        gc.collect()
+    assert log.status == "success", log.error
+    out = str(tmp_path / "runs.parquet")
+    assert main(["import", log.location, "--action-from", "tool_calls", "--out", out]) == 0
+    runs = coherence.read_runs(out)
+    assert set(runs["action"]) <= {"test", "treat", "home"}
+    if not leaks:  # states the posterior, in steps of .05
+        assert abs(runs["p"] - runs["p_true"]).max() <= 0.025 + 1e-9
+    columns = {"exact": "p_true", "context": "context", "group": "group"}
+    result = coherence.sufficiency_test("p", "action", data=runs, **columns, rng=1)
+    assert (result.pvalue <= 0.05) is leaks
