@@ -47,6 +47,7 @@ PROGRAMS = (
     Program("gaps", "--tables 1000", ("gaps",), "tables", 1),
     Program("scores", "--tables 200", ("scores",), "tables", 3),
     Program("movement", "--tables 150", ("movement",), "n_tables", 5),
+    Program("episodes", "--tables 200", ("episodes",), "n_tables", 5),
     Program("groups", "--tables 400", ("groups",), "n_tables", 120),
     Program("persons", "--tables 100", ("persons",), "n_tables", 10),
     Program("margins", "--tables 100", ("margins",), "n_tables", 5),
@@ -846,9 +847,23 @@ def movement() -> str:
         at = (part[part["n_episodes"] == n] for n in (100, 300))
         rejected = (span(each["rejected"]) for each in at)
         rows.append((name, *rejected, span(part["rejected_exact"]), span(part["covered"])))
-    return "Six signals of .7; without noise, or two or three reports a turn:\n\n" + grid(
-        ["agent", "rejected, 100 episodes", "300", "with the exact posterior", "interval holds"],
-        rows,
+    turns = read("episodes").replace({"agent": {"leaky": "leaky, which acts on more"}})
+    agents = [
+        (agent, span(part["rejected"]), span(part["rejected_movement"]))
+        for agent, part in turns.groupby("agent", sort=False)
+    ]
+    return (
+        "Six signals of .7; without noise, or two or three reports a turn:\n\n"
+        + grid(
+            [
+                *("agent", "rejected, 100 episodes", "300"),
+                *("with the exact posterior", "interval holds"),
+            ],
+            rows,
+        )
+        + "\n\nFindings revealed in turn, 60 episodes, with the exact posterior; five reports of "
+        "noisy agents:\n\n"
+        + grid(["agent", "`sufficiency` rejects", "`belief_movement` rejects"], agents)
     )
 
 
