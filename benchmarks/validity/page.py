@@ -631,7 +631,7 @@ def exact_posterior() -> str:
         + "\n\nIt rejects coherent agents where a computed policy without noise follows a "
         "calibration that rises and falls, where groups differ in the slopes of choice and "
         "calibration (name groups that only shift), and where many cases of equal belief and "
-        "posterior share a taste. Below 40 contexts its interval covers very large effects less."
+        "posterior share a taste."
     )
 
 
@@ -821,8 +821,8 @@ def leaks() -> str:
         f"Evidence reaches 20 in {span(calm['evidence'])} where nothing leaks; the fixed test, "
         f"looked at every 20 cases, rejects {share(calm['every 20'].max())}:\n\n"
         + grid(["agent", "evidence", "the fixed test at the end"], rows)
-        + f"\n\nThe interval by now, looked at after every 20 of 40 to 300 cases, ever misses the difference "
-        f"in {span(wide['missed'])} of tables, the fixed one in {span(wide['fixed missed'])}; it is "
+        + "\n\nThe interval by now, looked at every 20 cases, ever misses the difference in "
+        f"{span(wide['missed'])} of tables, the fixed one in {span(wide['fixed missed'])}; it is "
         f"{span(wide['width'] / wide['fixed width'])} times as wide."
         + "\n\nMany models on the same 200 cases, some act on more:\n\n"
         + grid(["models that do, method", "found", "false"], models)
@@ -977,7 +977,7 @@ def moves() -> str:
         "more. One context left out moves it so many times as a plain test of the same "
         "tables:\n\n"
         + grid(["test", "true null", "effect"], rows)
-        + "\n\nDo not lean on a p-value that one context, or other folds, could carry over the "
+        + "\n\nDo not lean on a p-value that one context could carry over the "
         "level."
     )
 
@@ -1073,9 +1073,9 @@ def page() -> str:
             "",
             "<!-- Made by benchmarks/validity/page.py: change that, and run it. -->",
             "",
-            "Look up a check, then what breaks it. In every null the stated belief is the belief "
-            "acted on, rounded first: a test should reject at most .05 of such tables, an interval "
-            "hold the truth in .95. In brackets the cell that has the figure.",
+            "Look up a check, then what breaks it. In a null the stated belief is the one acted on, "
+            "rounded first: a test should reject at most .05 of such tables, an interval hold the "
+            "truth in .95. In brackets the cell that has the figure.",
             "",
             overview(),
             "",
@@ -1084,9 +1084,8 @@ def page() -> str:
             "actions and states, miscalibration, policies, lost answers "
             f"([all]({LINK}/designs.py)).",
             "",
-            "Coverage counts data sets with an interval. The truth is exact, or the estimate in "
-            "100,000 contexts, or, of the gain, the mean over data sets. Intervals cover more than "
-            "stated at the end of a range: a gain or a calibration error near 0.",
+            "Coverage counts data sets with an interval; the truth is exact, or the estimate in "
+            "100,000 contexts, or, of the gain, the mean over data sets.",
             "",
             "Older than the checks, and not run again: `predictive_gain` of groups and of "
             "policies, and `iterated_expectation` before Sheppard's correction.",
