@@ -794,7 +794,7 @@ def looking() -> str:
     early = read("stopped")
     calm = early[early["null"]]
     return (
-        "300 cases; five looks at .05, or evidence of 20 at any case. True nulls stop in "
+        "300 cases; five looks, or evidence of 20. True nulls stop in "
         f"{span(null['looks'])} and {span(null['evidence'])}. Evidence is refused where beliefs "
         "never tie or reports differ. Tables stopped early, as `analyze` prints them, 20 a cell: "
         f"nulls reject in {share(calm['looks'].mean())} by looks and "
@@ -1073,9 +1073,9 @@ def page() -> str:
             "",
             "<!-- Made by benchmarks/validity/page.py: change that, and run it. -->",
             "",
-            "Look up a check, then what breaks it. In a null the stated belief is the one acted on, "
-            "rounded first: a test should reject at most .05 of such tables, an interval hold the "
-            "truth in .95. In brackets the cell that has the figure.",
+            "Look up a check, then what breaks it. In a null the rounded belief is acted on: a test "
+            "should reject at most .05 of such tables, an interval hold the truth in .95. In "
+            "brackets the cell that has the figure.",
             "",
             overview(),
             "",
