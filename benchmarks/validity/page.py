@@ -1073,9 +1073,9 @@ def page() -> str:
             "",
             "<!-- Made by benchmarks/validity/page.py: change that, and run it. -->",
             "",
-            "Look up a check, then what breaks it. In a null the rounded belief is acted on: a test "
-            "should reject at most .05 of such tables, an interval hold the truth in .95. In "
-            "brackets the cell that has the figure.",
+            "Look up a check, then what breaks it. In a null the rounded belief is acted on: a "
+            "test should reject at most .05, an interval hold the truth in .95. In brackets the "
+            "cell that has the figure.",
             "",
             overview(),
             "",
@@ -1087,7 +1087,7 @@ def page() -> str:
             "Coverage counts data sets with an interval; the truth is exact, or the estimate in "
             "100,000 contexts, or, of the gain, the mean over data sets.",
             "",
-            "Older than the checks, and not run again: `predictive_gain` of groups and of "
+            "Older than the checks: `predictive_gain` of groups and of "
             "policies, and `iterated_expectation` before Sheppard's correction.",
             *(line for title, section in SECTIONS for line in ("", f"## {title}", "", section())),
             "",
