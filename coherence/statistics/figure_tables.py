@@ -326,7 +326,8 @@ def calibration_bins(beliefs: pd.DataFrame, *, n_bins: int = N_BINS) -> pd.DataF
     table["gap"] = table["outcome"] - table["belief"]
     if compared_with == EXACT:
         of_gap = np.array([_mean_ends(of_bin) for _, of_bin in rows.groupby("bin")])
-        ends = of_gap + table[["belief"]].to_numpy()
+        # Of a handful of contexts a mean's interval may leave the range of probabilities.
+        ends = np.clip(of_gap + table[["belief"]].to_numpy(), 0.0, 1.0)
     else:
         shares = rows["outcome"].to_numpy(dtype=float)[:, None]
         contexts = pd.factorize(rows["context"])[0]
