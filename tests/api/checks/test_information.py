@@ -116,6 +116,7 @@ def test_nothing_to_estimate_is_said(changes, reason):
     assert not math.isnan(estimate(one_state).statistic)
 
 
+@pytest.mark.lengthy
 def test_it_runs_by_name_alone_and_takes_the_posterior_where_every_row_has_it():
     rows = answers(n_contexts=30, n_reps=1).assign(truth_kind="drawn")
     light = analyze(rows, checks=["calibration", "action_information"], rng=1)

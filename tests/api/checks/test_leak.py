@@ -166,6 +166,7 @@ def test_refuses_what_it_cannot_read(options, message):
         )
 
 
+@pytest.mark.lengthy
 def test_runs_by_itself_where_states_were_drawn_and_elsewhere_by_name():
     rows = answers(hidden_signal=0.4, n_contexts=40)
     light = rows[["context", "rep", "p", "action", "theta", "p_true", "truth_kind"]]

@@ -379,6 +379,7 @@ def test_losses_are_averaged_over_seeds_and_summed_over_contexts(monkeypatch):
     assert seen == [number for number in range(40) for _ in range(2)]
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("agent", ["clairvoyant", "rational"])
 def test_folds_are_repeated_until_they_hardly_move_the_gain(agent, seed):

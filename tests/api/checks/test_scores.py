@@ -151,6 +151,7 @@ def test_models_on_other_questions_are_compared_on_common_ones_alone():
     assert apart.score_differences["brier_difference"].isna().all()  # five common cases
 
 
+@pytest.mark.lengthy
 def test_hundreds_of_forecasters_who_share_few_cases():
     """Breaks if common cases are miscounted, or pairs cost a look-up in a table each."""
     rng = np.random.default_rng(8)
@@ -255,6 +256,7 @@ def test_too_few_groups_are_why_scores_have_no_interval():
     assert "6 groups are too few" in " ".join(str(report).split())
 
 
+@pytest.mark.lengthy
 def test_tables_with_actions_have_their_tests_alone():
     """Breaks if calibration entered the correction of tests of coherence unasked."""
     acting = forecasters(action=np.tile(["a", "b"], 60))

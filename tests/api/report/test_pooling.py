@@ -55,6 +55,7 @@ def test_every_action_and_the_signed_gap_are_pooled_over_tasks(report):
     assert min(signed) <= gap <= max(signed)
 
 
+@pytest.mark.lengthy
 def test_text_page_and_json_say_it(report):
     model = report.pooled["model"][0]
     assert f"{model} over its tasks" in str(report)

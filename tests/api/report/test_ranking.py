@@ -58,6 +58,7 @@ def test_an_overview_says_where_p_concerns_more_than_the_effect_beside_it(units)
         assert (said in render_html(shown, {})) is says
 
 
+@pytest.mark.lengthy
 def test_calibration_stands_beside_the_effect_that_ranks(units):
     """Breaks if of several models that act only the test is seen."""
     error = replace(
