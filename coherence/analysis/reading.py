@@ -116,8 +116,10 @@ def states_of_tasks(runs: Runs, positive: Any, checks: Sequence[Check]) -> State
             # Of equal p, evidence for one of the other states may rightly move choices.
             errors.append(
                 f"{where}theta has {len(labels)} states ({listing(map(repr, labels), 4)}), of "
-                "which p is the probability of one. Name it, to test it against all others "
-                "(--positive LABEL), or give a column p_<state> for every state."
+                "which p is the probability of one. If p is the confidence in an answer, name the "
+                "answers and the right ones (--prediction COLUMN --gold COLUMN); if it is that of "
+                "one state, name it, to test it against all others (--positive LABEL); of several, "
+                "give a column p_<state> for every state."
             )
     errors += [
         f"positive must be a label of theta; received {word!r}. "

@@ -21,6 +21,7 @@ STOOD_ASIDE = {"theta": "unmapped_theta"}
 _MOST_LABELS = 10  # of a closed list of right labels
 _MOST_NAMED = 4  # labels that a condition lists as those to leave out
 _TIMES_EACH = 5  # how often each of them must stand there on average
+_BY_CHANCE = 0.001  # probability below which labels are not of one action by chance
 
 
 def require_both(prediction: Any, gold: Any) -> None:
@@ -56,11 +57,13 @@ def _never_right(
     known: "pd.Series[bool]",
     prediction: str,
     gold: str,
+    actions: "pd.Series[Any] | None",
 ) -> Note | None:
     """Say which predictions no right label can match, such as "I don't know" among A to D.
 
     Only where the right labels are a short list that returns: free answers are often wrong in words
-    that no right answer has.
+    that no right answer has. Raises `InputError` where they are one of several `actions`, as where
+    who abstains gives no answer: counted as wrong, they would make the state follow from the choice.
     """
     possible = forms[1][known]
     n_possible = possible.nunique()
@@ -74,7 +77,18 @@ def _never_right(
     operator, these = "not in", list(counts.index)
     if len(these) > _MOST_NAMED:
         operator, these = "in", sorted(labels[0][known & ~odd].unique(), key=str)
-    condition = f"{quoted_column(prediction)} {operator} ({', '.join(map(_literal, these))})"
+    if len(these) == 1:
+        condition = f"{quoted_column(prediction)} != {_literal(these[0])}"
+    else:
+        condition = f"{quoted_column(prediction)} {operator} ({', '.join(map(_literal, these))})"
+    if actions is not None and _are_one_action(actions[known], odd[known]):
+        raise InputError(
+            f"predictions that {gold!r} never holds would count as wrong, and those of "
+            f"{prediction!r} ({held}) all have {str(actions[odd].iloc[0])!r} in {actions.name!r}: the "
+            "truth would follow from the choice, and every agent would seem to act on more than it "
+            f"says. Leave these rows out: {typed_option('--where', condition)}. To test whoever "
+            "abstains, ask for an answer in every case."
+        )
     return warning(
         Code.NEVER_RIGHT,
         f"{counted(int(odd.sum()), 'prediction')} of {int(known.sum())} can never be right, for "
@@ -83,12 +97,24 @@ def _never_right(
     )
 
 
+def _are_one_action(actions: "pd.Series[Any]", odd: "pd.Series[bool]") -> bool:
+    """Tell whether the `odd` rows are of one of several actions, and not by chance."""
+    if actions.nunique() < 2 or actions[odd].nunique(dropna=False) != 1:
+        return False
+    return bool((actions == actions[odd].iloc[0]).mean() ** int(odd.sum()) < _BY_CHANCE)
+
+
 def _literal(label: Any) -> str:
     return json.dumps(label, ensure_ascii=False) if isinstance(label, str) else str(label)
 
 
 def with_right_or_wrong(
-    table: pd.DataFrame, prediction: str, gold: str, *, used: frozenset[str] = frozenset()
+    table: pd.DataFrame,
+    prediction: str,
+    gold: str,
+    *,
+    used: frozenset[str] = frozenset(),
+    action: str = "action",
 ) -> tuple[pd.DataFrame, list[Note]]:
     """Put in theta whether each prediction is right; return the table and notes that count them.
 
@@ -107,6 +133,8 @@ def with_right_or_wrong(
             f"holds {second}, and no prediction is right. Write both in one way."
         )
     right = (forms[0] == forms[1]).astype(object).where(known, None)
+    actions = table[action] if action in table and action != prediction else None
+    never_right = _never_right(labels, forms, known, prediction, gold, actions)
     table = table.drop(columns=[name for name in (prediction, gold) if name not in used])
     table = table.rename(columns=STOOD_ASIDE)
     n, n_right = int(known.sum()), int(right.sum())
@@ -114,7 +142,6 @@ def with_right_or_wrong(
         f"theta is whether {prediction!r} is {gold!r}, but for blanks, case, Unicode form and "
         f"type: {n_right} of {counted(n, 'prediction')} right."
     )
-    never_right = _never_right(labels, forms, known, prediction, gold)
     theta = right.map(int, na_action="ignore").astype("Int64")
     return table.assign(theta=theta, theta_name=f"{prediction} is right"), [
         *([] if never_right is None else [never_right]),

@@ -597,7 +597,11 @@ def as_runs(
             n_labels = table[reading.gold].nunique()
             used = frozenset(reading.columns.values())
             table, judged_notes = with_right_or_wrong(
-                table, reading.prediction, reading.gold, used=used
+                table,
+                reading.prediction,
+                reading.gold,
+                used=used,
+                action=reading.columns.get("action", "action"),
             )
             # The file's own theta stepped aside, and may be meant as something else.
             aside = {name: STOOD_ASIDE.get(as_, as_) for name, as_ in reading.columns.items()}

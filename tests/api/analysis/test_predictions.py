@@ -165,6 +165,22 @@ def test_an_abstention_among_predictions_is_warned_of():
     assert len(kept) == 170
 
 
+def test_abstentions_that_would_count_as_wrong_are_refused():
+    """Breaks if who says IDK when it abstains passes for one that knows when it is wrong."""
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.1, 0.9, 150)
+    table = pd.DataFrame({"p": p, "context": range(150), "theta": rng.choice([*"ABCD"], 150)})
+    table["said"] = table["theta"].where(rng.random(150) < p, "A")
+    table["action"] = np.where(rng.random(150) < p, "answer", "abstain")
+    table.loc[table["action"] == "abstain", "said"] = "IDK"
+    options = {"prediction": "said", "gold": "theta"}
+    with pytest.raises(InputError, match="truth would follow from the choice") as refusal:
+        analyze(table, **options)
+    text = str(refusal.value)
+    condition = shlex.split(text[text.index("--where") : text.index(" To test")].rstrip("."))[1]
+    assert len(read_runs(table, where=condition, **options)) == (table["said"] != "IDK").sum()
+
+
 def test_wrong_free_answers_are_no_abstentions():
     """Breaks if a wrong town among right towns is taken for a refusal to answer."""
     names = [f"town {number}" for number in range(200)]
