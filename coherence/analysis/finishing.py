@@ -8,7 +8,7 @@ from typing import Any
 from coherence.analysis.decision import PRIMARY, decide, sentence, verdict_input
 from coherence.analysis.evaluation import EvaluationRows, unreadable
 from coherence.analysis.fitting import says_all
-from coherence.analysis.reading import with_alerts
+from coherence.analysis.reading import settled_by_choice, with_alerts
 from coherence.analysis.twins import TwinOutcome
 from coherence.analysis.verdict import (
     RATIONAL,
@@ -115,12 +115,13 @@ def measured(
     beliefs = evaluation.shown()
     means = over_contexts(beliefs)[0]["belief"]
     kept: dict[str, Any] = {"rows": evaluation.runs, "labels": labels, "mean_beliefs": means}
+    remarks = [*spelling_notes(evaluation.rows), *assumed, *planned, *settled_by_choice(evaluation)]
     return EvaluationReport(
         task=str(key[0]),
         model=str(key[1]),
         results=(),
         verdicts=(),
-        notes=with_alerts([*spelling_notes(evaluation.rows), *assumed, *planned], evaluation.rows),
+        notes=with_alerts(remarks, evaluation.rows),
         statuses=count_statuses(labels, label_questions(evaluation.runs.levels)),
         bounds=worst_case_bounds(evaluation.runs, evaluation.reference),
         unreadable=unreadable(evaluation.rows),

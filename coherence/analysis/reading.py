@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from coherence.analysis.evaluation import EvaluationRows
@@ -36,6 +37,7 @@ _REPEATED = (
     "independent. If rows repeat a context, p-values and intervals are too optimistic; name the "
     "column that tells contexts apart (--context NAME)."
 )
+_LOG_CHANCE = -12.0  # log probability of one state alone, by beliefs and by other choices
 States = Mapping[str, tuple[tuple[Any, ...], Any]]
 """Task -> its labels of theta, and the one that beliefs are in."""
 
@@ -63,6 +65,38 @@ def with_alerts(notes: Sequence[Note], rows: pd.DataFrame) -> tuple[Note, ...]:
     elif len(rows) > 1 and rows["context"].is_unique and rows["rep"].nunique() > 1:
         return (Note(Code.EACH_ITS_OWN, _REPEATED, Level.ALERT), *notes)
     return tuple(replace(note, level=Level.ALERT) if note.code is alert else note for note in notes)
+
+
+def settled_by_choice(evaluation: EvaluationRows) -> list[Note]:
+    """Say that one choice was followed by one state alone, where beliefs foretell both.
+
+    So it is where an abstention counts as wrong, whatever the agent believes.
+    """
+    rows = evaluation.complete_cases
+    if evaluation.exact_state or evaluation.policies or not evaluation.paired or rows.empty:
+        return []
+    cases = pd.DataFrame(
+        {"p": evaluation.belief(rows), "state": evaluation.state[rows.index]}
+    ).groupby([rows["context"].astype(str), evaluation.action(rows)])
+    means = cases.mean().dropna()
+    for action, of_action in means.groupby(level=1):
+        state = of_action["state"].iloc[0]
+        belief_in_state = of_action["p"] if state == 1 else 1 - of_action["p"]
+        of_others = (means.drop(index=of_action.index)["state"] == state).mean()
+        by_chance = max(
+            np.log(belief_in_state.clip(lower=1e-9)).sum(),
+            len(of_action) * np.log(max(of_others, 1e-9)),
+        )
+        if (of_action["state"] != state).any() or not by_chance < _LOG_CHANCE:
+            continue
+        text = (
+            f"in all {len(of_action)} cases with the choice {action!r} the truth is the same, and "
+            f"beliefs there foretell {(1 - belief_in_state).sum():.0f} of the other state. If it "
+            "follows from the choice, as where an abstention counts as wrong, every agent is "
+            "rejected: ask for an answer in every case."
+        )
+        return [Note(Code.BY_CHOICE, text, Level.ALERT)]
+    return []
 
 
 def positive_labels(positive: Any) -> list[Any]:

@@ -53,6 +53,7 @@ class Code(StrEnum):
     NO_TWINS = "no_twins"
     PLAN = "plan"  # asking was stopped by a plan, and which p-values allow for it
     REPORT_NOISE = "report_noise"
+    BY_CHOICE = "by_choice"  # a choice after which one state was never seen
     # how answers were elicited
     FORM_MASS = "form_mass"
     BELIEF_KIND = "belief_kind"

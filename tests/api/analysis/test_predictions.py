@@ -179,6 +179,11 @@ def test_abstentions_that_would_count_as_wrong_are_refused():
     text = str(refusal.value)
     condition = shlex.split(text[text.index("--where") : text.index(" To test")].rstrip("."))[1]
     assert len(read_runs(table, where=condition, **options)) == (table["said"] != "IDK").sum()
+    # Where the file says by itself who was right, the choice shows it.
+    graded = table.assign(theta=(table["said"] == table["theta"]).astype(int)).drop(columns="said")
+    (alert,) = analyze(graded, checks=["calibration"], rng=1).evaluations[0].alerts
+    assert "'abstain'" in str(alert)
+    assert "ask for an answer in every case" in str(alert)
 
 
 def test_wrong_free_answers_are_no_abstentions():
