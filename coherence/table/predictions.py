@@ -62,8 +62,8 @@ def _never_right(
     """Say which predictions no right label can match, such as "I don't know" among A to D.
 
     Only where the right labels are a short list that returns: free answers are often wrong in words
-    that no right answer has. Raises `InputError` where they are one of several `actions`, as where
-    who abstains gives no answer: counted as wrong, they would make the state follow from the choice.
+    that no right answer has. Raises `InputError` where they are all of one of several `actions`, as
+    of who abstains: counted as wrong, they would make the state follow from the choice.
     """
     possible = forms[1][known]
     n_possible = possible.nunique()
@@ -84,10 +84,10 @@ def _never_right(
     if actions is not None and _are_one_action(actions[known], odd[known]):
         raise InputError(
             f"predictions that {gold!r} never holds would count as wrong, and those of "
-            f"{prediction!r} ({held}) all have {str(actions[odd].iloc[0])!r} in {actions.name!r}: the "
-            "truth would follow from the choice, and every agent would seem to act on more than it "
-            f"says. Leave these rows out: {typed_option('--where', condition)}. To test whoever "
-            "abstains, ask for an answer in every case."
+            f"{prediction!r} ({held}) all have {str(actions[odd].iloc[0])!r} in {actions.name!r}: "
+            "the truth would follow from the choice, and every agent would seem to act on more "
+            f"than it says. Leave these rows out: {typed_option('--where', condition)}. To test "
+            "whoever abstains, ask for an answer in every case."
         )
     return warning(
         Code.NEVER_RIGHT,
