@@ -2,8 +2,8 @@
 
 Fields of a sample: ``id``, ``epoch``, ``rep`` (the epoch counted from 0), ``input`` (where it is
 one text), ``output`` (what the model said last), ``finish_reason`` (``length`` where that was
-cut), ``target``, ``choices``, ``error``, ``metadata.<name>``, ``scores.<scorer>.value`` and
-``.answer``.
+cut), ``target``, ``choices``, ``error``, ``metadata.<name>``, ``scores.<scorer>.value``,
+``.answer`` and ``.metadata.<name>`` (numbers and short texts).
 """
 
 import re
@@ -190,9 +190,11 @@ def record_of(sample: "EvalSample") -> dict[str, object]:
     if answered:
         reason = sample.output.choices[0].stop_reason
         record["finish_reason"] = FINISH_REASONS.get(reason, reason)
-    # Explanations and metadata of scores may be long, and no answer is read from them.
+    # Explanations of scores may be long, and so may metadata, of which short values are kept.
     scores = {
-        name: {"value": score.value} | ({} if score.answer is None else {"answer": score.answer})
+        name: {"value": score.value}
+        | ({} if score.answer is None else {"answer": score.answer})
+        | ({"metadata": kept} if (kept := _short(score.metadata or {})) else {})
         for name, score in (sample.scores or {}).items()
     }
     picked = _picked(scores, record)
@@ -205,6 +207,15 @@ def record_of(sample: "EvalSample") -> dict[str, object]:
     for name, kept in scores.items():
         record |= flatten(kept, f"scores.{name}")
     return record
+
+
+def _short(metadata: Mapping[str, Any]) -> dict[str, object]:
+    """Return the numbers and short texts of a score's metadata, such as a confidence."""
+    return {
+        name: value
+        for name, value in metadata.items()
+        if isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= 100)
+    }
 
 
 def whole_text(text: str, sample: "EvalSample") -> str:

@@ -504,7 +504,26 @@ def _read_parquet(path: Path) -> pd.DataFrame:
         if isinstance(column.dtype, pd.StringDtype | pd.ArrowDtype):
             # A damaged page may hold bytes that are no text, which shows wherever they are used.
             pa.array(column).validate(full=True)
-    return with_index_columns(table)
+    return with_index_columns(_with_nested_fields(table))
+
+
+def _with_nested_fields(table: pd.DataFrame) -> pd.DataFrame:
+    """Make columns of structs columns of their fields, under dotted names."""
+    if table.columns.has_duplicates:
+        return table
+    objects = [name for name in table.columns if table[name].dtype == object]
+    nested = [name for name in objects if isinstance(_first_cell(table[name]), dict)]
+    if not nested:
+        return table
+    records = table[nested].to_dict("records")
+    fields = pd.DataFrame.from_records(list(map(with_dotted_names, records)), index=table.index)
+    made = fields.columns.difference(table.columns, sort=False)  # a struct that is null has none
+    return pd.concat([table.drop(columns=nested), fields[made]], axis="columns")
+
+
+def _first_cell(cells: pd.Series[Any]) -> object:
+    there = np.flatnonzero(cells.notna())
+    return cells.iloc[there[0]] if there.size else None
 
 
 def _read_csv(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:

@@ -167,6 +167,15 @@ def test_the_logs_own_answer_comes_before_the_words_of_the_reply(tmp_path, impor
     assert runs["status"].tolist() == ["ok", "ok", "unparsed", "unparsed", "truncated"]
 
 
+def test_a_confidence_in_the_metadata_of_a_score_is_a_field(tmp_path, imported, packed, sample):
+    scores = {"s": {"value": "C", "metadata": {"confidence": 0.8, "why": "long " * 100}}}
+    text = json.dumps(json.loads(sample(1)) | {"scores": scores})
+    log = packed(tmp_path / "a.eval", {"header.json": HEADER, "samples/1.json": text})
+    assert imported(log, mapping={"p": "scores.s.metadata.confidence"}).runs["p"].tolist() == [0.8]
+    with pytest.raises(InputError, match="no log has the field"):
+        imported(log, mapping={"p": "scores.s.metadata.why"})
+
+
 def test_a_number_in_inspects_form_is_no_repair(tmp_path, imported, packed, sample):
     log = packed(
         tmp_path / "a.eval",

@@ -20,6 +20,22 @@ def runs():
     return simulate("noisy", n_contexts=6, n_reps=2, rng=0)
 
 
+def test_fields_of_nested_parquet_columns_are_named_with_dots(tmp_path):
+    row = {"id": "a", "said": {"p": 0.25, "bet": {"choice": "take"}}, "metrics": {"right": 1}}
+    pq.write_table(
+        pa.Table.from_pylist([{"id": "b", "said": None, "metrics": None}, row]),
+        tmp_path / "nested.parquet",
+    )
+    columns = {
+        "p": "said.p",
+        "action": "said.bet.choice",
+        "theta": "metrics.right",
+        "context": "id",
+    }
+    runs = read_runs(tmp_path / "nested.parquet", columns=columns)
+    assert runs.loc[1, ["p", "action", "theta"]].tolist() == [0.25, "take", 1]
+
+
 @pytest.mark.parametrize("name", ["runs.parquet", "runs.csv", "runs.jsonl"])
 def test_round_trip(tmp_path, runs, name):
     write_runs(runs, tmp_path / name)
