@@ -191,7 +191,7 @@ def record_of(sample: "EvalSample") -> dict[str, object]:
         reason = sample.output.choices[0].stop_reason
         record["finish_reason"] = FINISH_REASONS.get(reason, reason)
     # Explanations of scores may be long, and so may metadata, of which short values are kept.
-    scores = {
+    scores: dict[str, dict[str, object]] = {
         name: {"value": score.value}
         | ({} if score.answer is None else {"answer": score.answer})
         | ({"metadata": kept} if (kept := _short(score.metadata or {})) else {})

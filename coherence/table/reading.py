@@ -515,8 +515,11 @@ def _with_nested_fields(table: pd.DataFrame) -> pd.DataFrame:
     nested = [name for name in objects if isinstance(_first_cell(table[name]), dict)]
     if not nested:
         return table
-    records = table[nested].to_dict("records")
-    fields = pd.DataFrame.from_records(list(map(with_dotted_names, records)), index=table.index)
+    records = [
+        with_dotted_names(dict(zip(nested, cells, strict=True)))
+        for cells in table[nested].itertuples(index=False, name=None)
+    ]
+    fields = pd.DataFrame.from_records(records, index=table.index)
     made = fields.columns.difference(table.columns, sort=False)  # a struct that is null has none
     return pd.concat([table.drop(columns=nested), fields[made]], axis="columns")
 
