@@ -77,13 +77,6 @@ def test_values_of_a_file_that_no_word_can_be(table, named):
         from_table(AskOptions, table)
 
 
-def test_options_are_frozen_and_absent_ones_have_their_defaults():
-    options = from_table(AskOptions, {})
-    assert options == AskOptions()
-    with pytest.raises(AttributeError):
-        options.reps = 2
-
-
 def test_the_name_of_yesterday_leaves_the_law_out_and_says_so(tmp_path, run):
     words = f"elicit --agent leaky --task asia --contexts 12 --reps 1 --out {tmp_path}/r.csv"
     today = run(f"{words} --no-iterated --dry-run").out

@@ -15,10 +15,9 @@ from scipy.stats import chisquare
 from tokenizers import decoders
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from coherence import CoherenceError
 from elicitation import Answer, CausalModel
 from elicitation.answers.distributions import draw_in_form, stored
-from elicitation.answers.reading import exact_action, exact_belief, exact_shares, forced_shares
+from elicitation.answers.reading import exact_action, exact_shares, forced_shares
 from elicitation.models.exact import ReadsForms
 from elicitation.spelling.forms import AnswerForm, Distribution
 from elicitation.spelling.tokenizations import SpellingMasses
@@ -190,42 +189,7 @@ def test_a_form_with_little_mass_is_read_more_finely():
     assert usual.tolerances == [1e-6]
 
 
-def test_what_cannot_be_probabilities_is_not_stored():
-    with pytest.raises(CoherenceError, match="which they cannot be"):
-        answers_in_form(Rare(1.1), ["How much?"], [BELIEF])
-
-
 STATED = Distribution(({"0.00": 0.1, "0.25": 0.2, "1.00": 0.1},))
-
-
-def test_a_belief_is_the_complement_of_the_first_line():
-    belief = exact_belief(STATED, BELIEF, 0.0)
-    # By hand: p is 1, .75 and 0 with shares 1/4, 1/2, 1/4.
-    assert belief.value == pytest.approx(0.625)
-    assert belief.sd == pytest.approx(math.sqrt(0.25 * 0.140625 + 0.5 * 0.015625 + 0.25 * 0.390625))
-    assert (belief.q05, belief.q95) == (0.0, 1.0)
-    assert (belief.status, belief.answer_mass) == ("low_mass", pytest.approx(0.4))
-    number = exact_belief(STATED, AnswerForm("number"), 0.0)
-    assert number.value == pytest.approx(0.375)
-
-
-def test_quantiles_are_the_least_numbers_with_so_much_below():
-    spread = Distribution(({"0.10": 0.05, "0.20": 0.9, "0.30": 0.05},))
-    belief = exact_belief(spread, AnswerForm("number"), 0.0)
-    assert (belief.q05, belief.q95) == (0.1, 0.2)
-    assert belief.status == "ok"
-
-
-@pytest.mark.parametrize(
-    ("mass", "least", "status"),
-    [(0.5, 0.0, "ok"), (0.4, 0.0, "low_mass"), (0.4, 0.41, "unparsed"), (0.0, 0.0, "unparsed")],
-)
-def test_little_mass_is_marked_and_less_than_asked_for_is_unread(mass, least, status):
-    belief = exact_belief(Distribution(({"0.40": mass},)), BELIEF, least)
-    assert (belief.status, belief.value is None) == (status, status == "unparsed")
-    decision = {"Can decide: Yes\nDecision: Yes": mass}
-    action = exact_action(Distribution((decision,)), AnswerForm("decision"), least)
-    assert (action.status, action.value is None) == (status, status == "unparsed")
 
 
 def test_a_decision_has_three_actions_that_sum_to_one():

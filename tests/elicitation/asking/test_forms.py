@@ -17,7 +17,6 @@ from elicitation import (
     Design,
     Distribution,
     elicit,
-    plan_own_questions,
     plan_task,
     preview,
     run_plan,
@@ -106,22 +105,6 @@ def test_forced_answers_read_like_stated_ones_and_share_their_distribution(asia,
     pd.testing.assert_frame_equal(drawn_before, runs)
 
 
-@pytest.mark.lengthy
-def test_exact_and_forced_sessions_share_their_distributions(asia, cases, store):
-    known = Known()
-    exact, _ = elicit(known, asia, cases, store, design=Design(answers="exact"))
-    n_asked = len(known.asked)
-    forced, _ = elicit(known, asia, cases, store, design=Design(answers="forced", reps=200))
-    assert len(known.asked) == n_asked
-    # The mean of many draws is the mean of the distribution: four standard errors of the worst.
-    keys = ["context", "prompt", "z_state"]
-    means = forced.groupby(keys, dropna=False)["p"].mean()
-    expected = exact.set_index(keys)[["p", "p_sd"]]
-    expected = expected[~expected.index.duplicated()]
-    gap = (means - expected["p"]).abs() / (expected["p_sd"] / np.sqrt(200))
-    assert gap.max() < 4.5
-
-
 @pytest.mark.parametrize("answers", ["exact", "forced"])
 def test_min_mass_leaves_unread_what_has_less(asia, cases, store, answers):
     reps = None if answers == "exact" else 1
@@ -148,23 +131,6 @@ def test_token_beliefs_stand_beside_exact_actions(asia, cases, store):
     np.testing.assert_allclose(runs["p"], 0.75)
     assert (runs["status"] == "low_mass").all()
     np.testing.assert_allclose(runs[ACTIONS].sum(axis=1), 1)
-
-
-def test_options_of_a_table_have_a_column_each(store):
-    table = pd.DataFrame(
-        {
-            "context": ["a", "b"],
-            "belief_question": ["How probable is rain?", "How probable is snow?"],
-            "action_question": ["What do you take?", "Where do you go?"],
-            "options": [("umbrella", "hat"), ("out", "nowhere", "hat")],
-        }
-    )
-    plan = plan_own_questions(table, Design(answers="exact", prompts=("standard",)))
-    runs, _ = run_plan(Known(), plan, store)
-    names = ["action_umbrella", "action_hat", "action_out", "action_nowhere"]
-    np.testing.assert_allclose(runs[names].sum(axis=1), 1)
-    assert runs.loc[0, ["action_out", "action_nowhere"]].tolist() == [0, 0]
-    assert runs.loc[1, "action_umbrella"] == 0
 
 
 class Masking:

@@ -56,22 +56,6 @@ def test_another_model_seed_or_temperature_gets_answers_of_its_own(asia, cases, 
         assert tally.reused == 0
 
 
-def test_progress_counts_to_the_end(asia, cases, store, scripted):
-    seen = []
-    elicit(
-        scripted(),
-        asia,
-        cases,
-        store,
-        design=Design(reps=1),
-        batch_size=40,
-        progress=lambda done, total: seen.append((done, total)),
-    )
-    assert seen[0] == (0, 96)
-    assert seen[-1] == (96, 96)
-    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
-
-
 def test_draws_have_seeds_of_their_own_and_none_without_a_temperature(asia, cases):
     questions = plan_task(asia, cases, Design(reps=3, seed=1)).questions
     seeds = {question.request.seed for question in questions}

@@ -239,15 +239,6 @@ def test_both_ways_work_for_networks(asia, cases, store):
     assert token["p_true"].notna().all()
 
 
-def test_a_causal_model_gives_exact_label_probabilities(model, table, store):
-    runs, _ = elicit_questions(model, table, store, design=Design(reps=1, belief="token"))
-    assert runs["answer_mass"].between(0, 1).all()
-    masses = runs["raw_belief"].map(json.loads)
-    assert [sum(shares.values()) for shares in masses] == pytest.approx(
-        runs["answer_mass"].tolist()
-    )
-
-
 def test_a_model_that_loses_answers_is_an_error_and_stores_nothing(table, store):
     model = Own()
     model.generate = lambda requests: [Answer("x")]

@@ -6,20 +6,6 @@ from coherence import score_bets
 from elicitation import bet_questions, value_questions
 from elicitation.batteries.bets.items import default_items
 
-
-def test_wrong_values_with_bets_that_fit_them_are_rational(questions, by_truth):
-    # An agent that holds every low thing for the more valuable one, and bets accordingly.
-    rows = []
-    for row in questions[questions["kind"] != "ladder"].itertuples():
-        role = "low" if row.kind == "value" else "win" if row.wins == "low" else "none"
-        letter = next(name for name in "abc" if getattr(row, f"role_{name}") == role)
-        rows.append({"question": row.question, "answer": letter})
-    accuracy = by_truth(score_bets(questions, pd.DataFrame(rows)))["accuracy"]
-    assert accuracy["choice-valuable", "correct"] == 0
-    assert accuracy["coin", "correct"] == 0
-    assert accuracy["coin", "belief-conditioned"] == 1
-
-
 ITEMS = default_items()
 
 

@@ -148,19 +148,6 @@ def test_models_are_compared_on_all_their_test_questions(without_ladders):
     assert unasked["measure"].tolist() == ["bets"]
 
 
-def test_the_ladder_of_who_takes_what_gains_lies_on_the_diagonal():
-    steps = ladder_questions(ITEMS)
-    table = score_bets(steps, perfect_answers(steps)).ladders["model", "coin"].table
-    assert table["status"].eq("fitted").all()
-    np.testing.assert_allclose(table["implied"], table["stated"], atol=0.03)
-    # Of each stated chance, the share of rungs below it.
-    below = [
-        (steps.loc[steps["chance"] == stated, "break_even"] < stated).mean()
-        for stated in table["stated"]
-    ]
-    np.testing.assert_allclose(table["share"], below)
-
-
 def test_every_row_has_the_tests_of_its_own_counts(without_ladders):
     answers = simulate_answers("value-only", without_ladders, sharpness=1.0, rng=3)
     rows = score_bets(without_ladders, answers).accuracy

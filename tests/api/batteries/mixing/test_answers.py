@@ -1,7 +1,5 @@
 """Counting answers: one by one, by count, and in any order."""
 
-import math
-
 import pandas as pd
 import pytest
 
@@ -22,18 +20,6 @@ def test_counts_single_answers_and_orders_of_rows_agree():
     )
     pd.testing.assert_frame_equal(single, by_count)
     pd.testing.assert_frame_equal(single, mixed)
-
-
-def test_what_exact_rates_lack_to_one_could_not_be_read():
-    table = pd.DataFrame(
-        {"experiment": "flip", "p": [0.5, 0.5, 0.75], "answer": ["1", "0", "1"]}
-        | {"probability": [0.5, 0.25, 1.0]}
-    )
-    curves = curves_of(table)
-    assert curves["draws"].tolist() == [math.inf, math.inf]
-    assert curves["rate"].tolist() == pytest.approx([2 / 3, 1])
-    assert curves["unread"].tolist() == [0.25, 0]
-    assert not curves["refused"].any()
 
 
 def test_words_are_counted_by_their_place_in_the_pair():

@@ -22,15 +22,6 @@ def test_a_letter_without_a_probability_is_named_with_its_setting(stated_rows):
             score_stated(faulty)
 
 
-def test_wagers_by_hand():
-    wagers = pd.DataFrame({"truth": [0.75, 0.25, 0.5, 0.9], "share": [0.5, 1.0, 0.3, math.nan]})
-    scores = score_wagers(wagers)
-    # Edges .5, -.5, 0 and .8; who knows the truth takes the first and leaves the second.
-    assert scores["gain"].tolist()[:3] == pytest.approx([0.25, -0.5, 0.0])
-    assert scores["loss"].tolist()[:3] == pytest.approx([0.25, 0.5, 0.0])
-    assert scores.loc[3, ["gain", "loss"]].isna().all()
-
-
 def test_stated_errors_are_means_over_rotations(stated_rows):
     rows = stated_rows(0.2)
     # The right letter has .6, the others .2 each: right in half of what is said.
@@ -55,5 +46,7 @@ def test_who_knows_the_truth_loses_nothing_and_who_does_the_opposite_all(stated_
     np.testing.assert_allclose(scores["loss"], 0, atol=1e-12)
     np.testing.assert_allclose(scores["gain"], np.maximum(2 * truth - 1, 0))
     assert list(scores.columns) == ["truth", "share", "name", "gain", "loss"]
+    unread = score_wagers(knowing.assign(share=math.nan))
+    assert unread[["gain", "loss"]].isna().all(axis=None)
     opposite = score_wagers(knowing.assign(share=1 - knowing["share"]))
     np.testing.assert_allclose(opposite["loss"], np.abs(2 * truth - 1))

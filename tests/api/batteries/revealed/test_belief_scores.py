@@ -87,17 +87,6 @@ def test_sources_stand_side_by_side_with_the_stated_error(beliefs, stated_rows):
     assert errors["answer_mass"].item() == pytest.approx(0.7)
 
 
-def test_an_excess_that_counts_beginnings_lies_between_minus_one_and_one(beliefs):
-    wordings = {"a": ([0.9, 0.05], [0.0, 1.0]), "b": ([0.1, 0.1], [1.0, 0.0])}
-    pieces = [
-        beliefs("s", name, masses, [0.5, 0.5], beginnings=beginnings)
-        for name, (masses, beginnings) in wordings.items()
-    ]
-    summary = summarise_scores(score_beliefs(pd.concat(pieces))).set_index("metric")
-    row = summary.loc["first_excess_beginning"]
-    assert row[["low", "mean", "high"]].tolist() == pytest.approx([-1, 0, 1])
-
-
 def test_one_wording_has_no_spread_and_an_infinite_distance_none_either(beliefs):
     alone = summarise_scores(score_beliefs(beliefs("s", "w", [0.6, 0.4], [0.5, 0.5])))
     row = alone.set_index("metric").loc["chebyshev"]

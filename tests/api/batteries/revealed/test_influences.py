@@ -31,15 +31,6 @@ def test_a_baseline_with_other_outcomes_is_refused(beliefs):
         previous_influences(pd.concat([base, later]))
 
 
-def test_orders_are_paired(beliefs):
-    first = beliefs("x", "a", [0.9, 0.1], [0.5, 0.5], pair="p")
-    second = beliefs("y", "a", [0.3, 0.7], [0.5, 0.5], pair="p").assign(outcome=["2", "1"])
-    lonely = beliefs("z", "a", [0.9, 0.1], [0.5, 0.5], pair="q")
-    (row,) = order_preferences(pd.concat([first, second, lonely])).to_dict("records")
-    assert (row["named_first"], row["named_second"]) == pytest.approx((0.9, 0.7))
-    assert (row["position"], row["label"]) == pytest.approx((0.1, 0.3))
-
-
 def test_an_earlier_result_that_is_no_outcome_pulls_nowhere(beliefs):
     table = pd.concat(
         [

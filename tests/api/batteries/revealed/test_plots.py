@@ -114,13 +114,3 @@ def test_both_orders_of_an_option_stand_on_either_side_of_it(beliefs):
     assert np.array(truths) == pytest.approx(np.array([[0.6, 0.6], [0.4, 0.4]]))
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert sorted(texts) == ["named first", "named second", "truth"]
-
-
-def test_a_single_possible_outcome_is_drawn_as_certain(beliefs):
-    table = after_results(beliefs, ["1"])
-    ax = plot_previous(table, "base", "dependent", axes(), source="m")
-    assert [bar.get_height() for bar in ax.patches] == [1]
-    assert [line.get_xydata().tolist() for line in ax.lines] == [[[0, 1]]] * 2
-    assert [ring.get_offsets().tolist() for ring in ax.collections] == [[[0, 1]]]
-    outcomes = plot_outcomes(table, "base", axes())
-    assert [bar.get_height() for bar in outcomes.patches] == [1, 1]

@@ -3,7 +3,6 @@
 Breaks if coherent ones fail a check, a draw is lost, or a bound passes for a belief.
 """
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -13,7 +12,6 @@ from coherence.batteries.revealed.scores import (
     order_preferences,
     previous_influences,
     score_stated,
-    score_wagers,
 )
 from elicitation import Answer, AnswerStore, standard_grid
 from elicitation.batteries.revealed import simulated
@@ -89,12 +87,6 @@ def test_stated_answers_are_scored(store, teller):
         for place, question in enumerate(stated_questions(setting))
     }
     assert score_stated(state(teller(right), [setting], store))["stated_error"].item() == 0
-    place_lover = {text: {" A": 0.9} for text in right}
-    other = teller(place_lover)
-    other.fingerprint = "lover"
-    assert score_stated(state(other, [setting], store))["stated_error"].item() == pytest.approx(
-        0.75
-    )
 
 
 def test_events_are_uncertain_and_bets_come_in_both_orders():
@@ -111,52 +103,30 @@ def test_events_are_uncertain_and_bets_come_in_both_orders():
         assert first.text.endswith("\nA. Yes\nB. No\nAnswer with one letter.\nAnswer:")
 
 
-def test_bets_are_worth_what_they_win():
-    setting = dice.single(1, 4)
-    share = tabulate_bets([setting], {}, source="m")
-    assert share.empty
-    table = pd.DataFrame({"truth": [0.75, 0.25, 0.5], "share": [1.0, 1.0, np.nan]})
-    scored = score_wagers(table)
-    assert scored["gain"].tolist()[:2] == [0.5, -0.5]
-    assert scored["loss"].tolist()[:2] == [0, 0.5]
-    assert scored["loss"].isna().tolist() == [False, False, True]
-
-
-def letters(question, yes, no):
-    """Probabilities of the letters, with `yes` on that of the option "Yes"."""
-    return {
-        letter: yes if option == "Yes" else no
-        for letter, option in zip(question.outcomes, question.options, strict=True)
-    }
-
-
-def test_each_order_of_the_options_counts_the_same():
-    first, second = even_bet_questions(dice.single(1, 6))
-    bet = bet_of_masses([(first, letters(first, 0.4, 0.1)), (second, letters(second, 0.05, 0.2))])
-    # Shares .8 and .2, of masses .5 and .25.
-    assert (bet.share, bet.answer_mass) == pytest.approx((0.5, 0.375))
-
-
-def test_a_mass_is_no_more_than_certain_and_nothing_read_is_no_share():
-    first, second = even_bet_questions(dice.single(1, 6))
-    rounded = bet_of_masses([(first, letters(first, 0.9, 0.3)), (second, letters(second, 0, 1))])
-    assert (rounded.share, rounded.answer_mass) == pytest.approx((0.375, 1))
-    unread = bet_of_masses([(first, letters(first, 0.3, 0.3)), (second, letters(second, 0, 0))])
-    assert unread.share is None
-    assert unread.answer_mass == pytest.approx(0.3)
-
-
-def test_bets_lie_beside_the_truth_of_their_event():
+@pytest.mark.parametrize(
+    ("read", "share", "mass"),
+    [
+        # Shares .8 and .2 of masses .5 and .25: both orders count the same.
+        ([{"Yes": 0.4, "No": 0.1}, {"Yes": 0.05, "No": 0.2}], 0.5, 0.375),
+        # A mass that rounding took above 1 is 1, and an order of which nothing was read no share.
+        ([{"Yes": 0.9, "No": 0.3}, {"Yes": 0, "No": 1}], 0.375, 1),
+        ([{"Yes": 0.3, "No": 0.3}, {"Yes": 0, "No": 0}], None, 0.3),
+    ],
+)
+def test_a_bet_has_the_mean_share_and_mass_of_both_orders(read, share, mass):
     settings = [dice.single(1, 6), dice.single(2, 4)]
-    (row,) = tabulate_bets(settings, {settings[1].name: Bet(0.25, 0.5)}, source="m").to_dict(
-        "records"
-    )
-    assert (row["source"], row["setting"], row["share"], row["answer_mass"]) == (
-        "m",
-        settings[1].name,
-        0.25,
-        0.5,
-    )
+    masses = [
+        (
+            question,
+            {LETTERS[place]: shares[option] for place, option in enumerate(question.options)},
+        )
+        for question, shares in zip(even_bet_questions(settings[1]), read, strict=True)
+    ]
+    bet = bet_of_masses(masses)
+    (row,) = tabulate_bets(settings, {settings[1].name: bet}, source="m").to_dict("records")
+    assert (row["source"], row["setting"]) == ("m", settings[1].name)
+    assert bet.share == (share and pytest.approx(share))
+    assert row["answer_mass"] == pytest.approx(mass)
     assert row["truth"] == pytest.approx(float(settings[1].probability(settings[1].event)))
 
 
@@ -206,18 +176,6 @@ def test_a_belief_that_does_not_average_out_is_found(store, coherent):
     result = report.results.set_index("check").loc["iterated_expectation"]
     assert result["pvalue"] < 0.01
     assert result["estimate"] < -0.1
-
-
-def test_a_bet_that_cannot_be_read_is_no_action(store, coherent):
-    settings = [dice.single(2, 6)]
-    model = coherent(settings)
-    for question in even_bet_questions(settings[0]):
-        model.beliefs[question.text] = {}
-    runs = wager_runs(model, settings, store)
-    coherence.validate_runs(runs)
-    standard = runs[(runs["prompt"] == "standard") & runs["z"].isna()]
-    assert standard["action"].isna().all()
-    assert (standard["status"] == "unparsed").all()
 
 
 def table(bet_mass, *, share=1.0, drawn=(), mass=0.6, reps=3):

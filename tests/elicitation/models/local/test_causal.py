@@ -109,13 +109,6 @@ def test_draws_follow_the_softmax_at_their_temperature(gpt2, temperature):
     )
 
 
-def test_seeds_matter_and_are_all_that_matters(model):
-    request = Request(TEXTS[1], 7, 12)
-    first, again, other = model.generate([request, request, Request(TEXTS[1], 8, 12)])
-    assert first.text == again.text == model.generate([request])[0].text
-    assert first.text != other.text
-
-
 def test_lines_end_an_answer_and_nothing_after_them_is_kept(model, asia, cases):
     questions = [
         question
