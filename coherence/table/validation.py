@@ -531,7 +531,7 @@ def _key_errors(runs: Runs, named: Naming) -> list[str]:
     several = (
         "Where rows are several answers to a question, each right or wrong by itself, the question "
         f"is their group and not their context: {typed_option('--group', question)} in place of "
-        "--context."
+        f"--context ({typed_option('--map', f'group={question}')} of import)."
     )
     for name, remedy in (
         ("theta", f"Give every realised state its own context id. {several}"),
