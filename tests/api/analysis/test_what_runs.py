@@ -11,7 +11,6 @@ from coherence import InputError, analyze, simulate
 
 EXACT = ["calibration:rmse", "calibration:calibration_error_exact", "calibration:ece_exact"]
 HAPPENED = ["calibration:brier", "calibration:calibration_error", "calibration:ece"]
-PAIRS = [f"monotone_choice:{pair}" for pair in ("yes/no", "yes/defer", "defer/no")]
 ITERATED = [f"iterated_expectation{name}" for name in ("", ":relative", ":noise_removed")]
 
 
@@ -143,22 +142,6 @@ def test_what_a_table_lacks_is_left_out_and_said(name, runs):
     report = analyze(change(runs), checks=checks.split(","), rng=0)
     assert list(report.results["check"]) == expected
     assert [note for note in map(str, report.evaluations[0].notes) if words in note]
-
-
-@pytest.mark.parametrize(
-    ("check", "expected"),
-    [
-        ("monotone_choice", [*PAIRS, "monotone_direction"]),
-        ("prompt_consistency", [f"prompt_consistency:{n}" for n in ("absolute", "bayes", "mse")]),
-        ("iterated_expectation", [*ITERATED, "iterated_expectation:random_forest"]),
-        ("calibration", [*EXACT, *HAPPENED]),
-    ],
-)
-def test_a_whole_table_lacks_nothing(check, expected, runs):
-    report = analyze(runs, checks=[check], rng=0)
-    assert list(report.results["check"]) == expected
-    assert report.evaluations[0].notes == ()
-    assert set(report.results["n_contexts"]) <= set(range(1, 15))
 
 
 def test_forests_run_in_full_alone_and_move_no_other_number(runs):

@@ -135,19 +135,6 @@ def test_bins_of_too_few_contexts_are_left_out_and_the_others_keep_their_order()
     assert result.settings["mean_beliefs"] == pytest.approx([0.1, 0.5, 0.9])
 
 
-def test_order_of_rows_and_names_of_actions_do_not_matter():
-    belief, action, context = map(np.asarray, agent("nonmonotone", n_contexts=40))
-    order = np.random.default_rng(0).permutation(belief.size)
-    first = monotone_direction_test(belief, action, context=context, n_draws=199, rng=0)
-    named = [f"do {label}" for label in action[order]]
-    moved = monotone_direction_test(
-        belief[order], named, context=context[order], n_draws=199, rng=0
-    )
-    assert moved.statistic == pytest.approx(first.statistic, abs=1e-12)
-    assert moved.pvalue == pytest.approx(first.pvalue, abs=0.02)
-    assert moved.details["direction"].tolist() == first.details["direction"].tolist()
-
-
 def test_an_action_that_only_bins_of_too_few_contexts_show_is_none():
     belief = np.concatenate([np.full(12, 0.1), [0.5, 0.5], np.full(12, 0.9)])
     action = ["a"] * 12 + ["b"] * 2 + ["a"] * 12

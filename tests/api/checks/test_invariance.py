@@ -43,3 +43,39 @@ def test_names_labels_the_order_of_rows_and_the_way_in_which_a_belief_is_written
     if test in ("cmi", "residual_covariance"):
         alike = TESTS[test](paired, action, truth, context, turned=False)
         assert (alike.statistic, alike.pvalue) == (first.statistic, first.pvalue)
+
+
+OF_TABLES = {
+    "consistency": lambda runs: coherence.prompt_consistency(runs, rng=1),
+    "iterated": lambda runs: coherence.iterated_expectation_test(runs, rng=1),
+    "direction": lambda runs: coherence.monotone_direction_test(
+        *arrays(runs)[:2], **named(runs), n_draws=199, rng=1
+    ),
+    "rational": lambda runs: coherence.rational_agent_test(
+        *arrays(runs), **named(runs), describe=False, rng=1
+    ),
+}
+
+
+def arrays(runs):
+    asked = runs[runs["action"].notna()]
+    return asked["p"], asked["action"], asked["theta"]
+
+
+def named(runs):
+    return {"context": runs.loc[runs["action"].notna(), "context"]}
+
+
+@pytest.mark.parametrize("n_reps", [2, 5])
+@pytest.mark.parametrize("check", OF_TABLES)
+def test_rows_come_in_any_order_and_contexts_have_any_name(check, n_reps):
+    runs = coherence.simulate("noisy", n_contexts=60, n_reps=n_reps, rng=1)
+    mixed = runs.sample(frac=1, random_state=1)
+    other = mixed.assign(context=mixed["context"].str[::-1].astype("category"))
+    first, second = OF_TABLES[check](runs), OF_TABLES[check](other)
+    assert second.statistic == pytest.approx(first.statistic, abs=1e-6, nan_ok=True)
+    assert second.reason == first.reason
+    if first.interval is not None:  # of other draws, as is the p-value, where there are any
+        assert second.interval.high == pytest.approx(first.interval.high, abs=0.02)
+    if first.pvalue is not None:
+        assert second.pvalue == pytest.approx(first.pvalue, abs=0.02, nan_ok=True)

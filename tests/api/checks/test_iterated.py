@@ -114,13 +114,6 @@ def test_published_needs_beliefs_above_0():
     assert result.interval.low <= result.statistic <= result.interval.high
 
 
-def test_order_of_rows_does_not_matter():
-    runs = simulate("noisy", n_contexts=30, n_reps=2, rng=1)
-    assert iterated_expectation_test(runs, rng=3) == iterated_expectation_test(
-        runs.sample(frac=1, random_state=0), rng=3
-    )
-
-
 def test_degenerate_and_wrong_input():
     assert "fewer than 10" in iterated_expectation_test(hand_made(n_contexts=4)).reason
 

@@ -90,15 +90,6 @@ def test_the_difference_is_that_of_products_of_different_reports():
     assert checked(runs, describe=False).statistic == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("reps", [2, 5])
-def test_the_order_of_rows_does_not_matter(reps):
-    runs = drawn(5, n=80, reps=reps)
-    result = checked(runs, describe=False)
-    again = checked(runs.sample(frac=1, random_state=1), describe=False)
-    assert again.pvalue == pytest.approx(result.pvalue, rel=1e-6)
-    assert again.statistic == pytest.approx(result.statistic, rel=1e-6)
-
-
 def test_the_pairing_of_answers_asked_apart_matters_little():
     """It is arbitrary there; a choice made on the report of its row takes it to be the row's."""
     runs = drawn(5, n=200, reps=5)
