@@ -26,6 +26,7 @@ def runs():
     return simulate("leaky", n_contexts=40, n_reps=2, rng=1)
 
 
+@pytest.mark.lengthy
 def test_every_check_runs_on_a_full_table(runs):
     report = analyze(runs, rng=1)
     found = set(report.results["check"].str.split(":").str[0])
@@ -228,6 +229,7 @@ def test_degenerate_units_are_reported_not_raised():
     assert report.to_json()
 
 
+@pytest.mark.lengthy
 def test_pvalues_are_adjusted_over_their_families(runs):
     """Further tests within their unit; the primary one over all units, by Benjamini-Hochberg."""
     both = pd.concat(

@@ -26,6 +26,7 @@ def path(request, tmp_path_factory):
     return file
 
 
+@pytest.mark.lengthy
 def test_mixed_rows_are_laid_out_anew_and_nothing_stays_behind(tmp_path, monkeypatch):
     """Every group of rows holds all units, so that each row would be read eight times."""
     tables = [simulate("leaky", n_contexts=12, n_reps=2, rng=n).assign(task=n) for n in range(8)]
