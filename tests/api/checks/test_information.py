@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, action_information, analyze
+from coherence import InputError, action_information, analyze, simulate
 
 FEW = {"n_seeds": 1, "rng": 1}
 
@@ -46,6 +46,22 @@ def test_what_the_action_adds_is_nothing_where_it_follows_the_belief():
     assert something.interval.low > 0
     assert something.pvalue is None
     assert something.contributions.sum() == pytest.approx(0, abs=1e-9)
+
+
+def test_names_order_and_seed_move_nothing():
+    """Breaks if folds go by ids: some would put 0 into the interval of this table, and some out."""
+    rows = simulate("leaky", n_contexts=40, n_reps=3, rng=1)
+    rows = rows[rows["action"].notna()].reset_index(drop=True)
+    template = pd.factorize(rows["context"])[0] % 20
+    renamed = 1000 - pd.factorize(rows["context"])[0]
+    order = np.random.default_rng(0).permutation(len(rows))
+    again = rows.assign(context=renamed, group=-template).loc[order]
+    for exact in (True, False):
+        for group, group_again in ((None, None), (template, again["group"])):
+            first = estimate(rows, exact=exact, group=group, n_seeds=3)
+            second = estimate(again, exact=exact, group=group_again, n_seeds=3, rng=2)
+            found = [(r.statistic, r.interval.low, r.interval.high) for r in (first, second)]
+            assert found[0] == pytest.approx(found[1], rel=1e-9)
 
 
 def test_the_exact_posterior_gives_the_share_that_the_state_gives_with_less_noise():
