@@ -38,6 +38,7 @@ HOMES = {
     "inspect_ai": (
         "coherence/importing/*",
         "elicitation/asking/side_question.py",
+        "elicitation/commands/inspect_stopping.py",
         "elicitation/commands/inspect_tasks.py",
         "elicitation/models/hosted/*",
     ),

@@ -57,6 +57,8 @@ def read_inspect_log(path: Path, *, max_bytes: int) -> AnswerLog:
     # What no answer is read from is most of a long log.
     log = _read_whole(path, max_bytes, exclude={"messages", "events", "store"})
     failure = _message(log.error)
+    early = log.results.early_stopping if log.results else None
+    stopped: Any = early.metadata.get("stopped") if early else None
     records = tuple(map(record_of, log.samples or ()))
     if not records:
         raise InputError(
@@ -81,6 +83,7 @@ def read_inspect_log(path: Path, *, max_bytes: int) -> AnswerLog:
         records=records,
         fields=_FIELDS | sample_columns(names, "metadata."),
         notes=tuple(log_notes(log, len(records), errors)),
+        stopped=stopped if isinstance(stopped, int) else None,
     )
 
 
@@ -269,6 +272,8 @@ def log_notes(log: "EvalLog", samples: int, errors: Counter[str]) -> Iterable[st
         yield f"the run did not finish (status {log.status}){f': {failure}' if failure else ''}"
     # A run that was cut off is read as far as it got, and says how far.
     expected = (log.eval.dataset.samples or 0) * (log.eval.config.epochs or 1)
+    if log.results and log.results.early_stopping:
+        expected -= len(log.results.early_stopping.early_stops)
     if expected > samples:
         yield f"{samples} of {expected} samples are in the log"
     if errors:

@@ -6,6 +6,7 @@ elicit``, ``bets`` and ``mix``.
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ import pandas as pd
 from coherence.batteries.bets.answers import read_letters
 from coherence.decoding.decode import OK, UNPARSED
 from coherence.table.schema import LEVEL_COLUMNS
+from coherence.table.stopping import StoppingPlan
 from elicitation.answers.reading import read_answer
 from elicitation.answers.runs import EPISODE
 from elicitation.batteries.bets.questions import OPTIONS
@@ -50,9 +52,12 @@ class Asked:
     max_new_tokens: int
 
 
-def belief_samples(plan: Plan) -> "Sequence[Asked]":
-    """Return the questions of a plan, in its order."""
+def belief_samples(plan: Plan, stopping: StoppingPlan | None = None) -> "Sequence[Asked]":
+    """Return the questions of a plan, in its order; by case where asking may stop."""
+    if stopping is not None:
+        plan = replace(plan, questions=sorted(plan.questions, key=lambda each: each.case))
     specs = [question.spec for question in plan.questions]
+    n_questions = Counter(question.case for question in plan.questions)
     variants = [spec.key for spec in specs if spec.role == "belief"]
     reference = reference_of(list(dict.fromkeys(variants)))
     of_case = ("context", *EPISODE, "theta", "theta_name", "p_true", "truth_kind", "z")
@@ -72,6 +77,8 @@ def belief_samples(plan: Plan) -> "Sequence[Asked]":
             "form": spec.form,
             "way": spec.belief_method,
         }
+        if stopping is not None:
+            metadata |= {"plan": str(stopping), "n_questions": n_questions[question.case]}
         if spec.is_offer:
             metadata |= {name: getattr(spec, name) for name in LEVEL_COLUMNS}
         if spec.role == "conditional":

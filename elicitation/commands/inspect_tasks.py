@@ -28,8 +28,8 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 _TAKEN = (
     *("target", "contexts", "reps", "prompts", "iterated", "belief", "draws", "seed"),
     *("phrases", "positive", "records", "min_records", "decision", "levels", "reveal_in_turn"),
+    *("stop_when", "most", "looks"),
 )
-_STOPS = ("stop_when", "most", "looks", "evidence")
 # Inspect imports this module at every start: what is heavy waits for a task that is made.
 if TYPE_CHECKING:
     from elicitation.commands.inspect_samples import Asked
@@ -44,17 +44,15 @@ def beliefs_and_actions(
     Other options are those of ``coherence elicit``, but for what Inspect itself decides on.
     """
     from coherence.errors import InputError, closest
-    from elicitation.commands.elicit_options import design_of, plan_of, source_of
+    from elicitation.commands.elicit_options import design_of, plan_of, source_of, stopping_of
     from elicitation.commands.inspect_samples import BELIEFS, belief_samples
     from elicitation.options import AskOptions, from_table
 
     for key in options:
-        if key in _STOPS:
+        if key == "evidence":
             raise InputError(
-                f"{key} is not for Inspect: it asks whether a sample is to run when that holds one "
-                "of the slots for samples, and those of later looks would have to wait there. "
-                "'coherence elicit --stop-when sufficiency' asks the same questions of the same "
-                "providers."
+                "evidence is not for Inspect: it looks at will, and answers come in any order. "
+                "Plan looks (-T looks=5 -T most=200); 'coherence elicit' takes --evidence."
             )
         if key not in _TAKEN:
             raise InputError(f"{key} is unknown. {closest(key, _TAKEN)}")
@@ -66,8 +64,18 @@ def beliefs_and_actions(
     is_table = task_file is not None and task_file.lower().endswith((".csv", ".jsonl"))
     subject = {"questions": task_file} if is_table else {"task": task_file or network}
     asked = from_table(AskOptions, {**subject, **options})
+    stopping = stopping_of(asked)
     plan = plan_of(asked, source_of(asked), design_of(asked))
-    return _task(BELIEFS, belief_samples(plan), temperature=1.0)
+    if stopping is None:
+        return _task(BELIEFS, belief_samples(plan), temperature=1.0)
+    from elicitation.asking.stopping import require_testable
+    from elicitation.commands.inspect_stopping import StopWhenKnown
+
+    require_testable(plan)
+    stop = StopWhenKnown(stopping)
+    samples = belief_samples(plan, stopping)
+    further = {"early_stopping": stop, "cleanup": stop.cleanup}
+    return _task(BELIEFS, samples, temperature=1.0, **further)
 
 
 @task(name="belief_coherence/bets")
@@ -98,7 +106,7 @@ def mixing(**options: Any) -> Task:
     return _task(MIXING, samples, temperature=1.0)
 
 
-def _task(name: str, samples: "Sequence[Asked]", *, temperature: float) -> Task:
+def _task(name: str, samples: "Sequence[Asked]", *, temperature: float, **further: Any) -> Task:
     # Whole numbers in the order of the plan: a log may hold them in another order.
     dataset = [
         Sample(input=asked.text, id=number, metadata=asked.metadata)
@@ -110,6 +118,7 @@ def _task(name: str, samples: "Sequence[Asked]", *, temperature: float) -> Task:
         solver=answer_once(),
         scorer=reading(name),
         config=GenerateConfig(temperature=temperature, max_tokens=room),
+        **further,
     )
 
 
@@ -157,6 +166,8 @@ def reading(battery: str) -> Scorer:
             },
             answer=None if value is None else str(value),
             explanation=status,
+            # An answer of a run that is gone on with comes back as its score alone.
+            metadata={"output": output.completion, "finish_reason": reason},
         )
 
     return score
