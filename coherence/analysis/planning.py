@@ -35,6 +35,7 @@ from coherence.table.needs import (
 from coherence.table.notes import Code, Level, Note, not_run, warning, why_not_run
 from coherence.table.printable import counted
 from coherence.table.runs import REFERENCE
+from coherence.table.stopping import Arrivals
 
 
 @dataclass(frozen=True)
@@ -231,11 +232,29 @@ def _stopping(evaluation: EvaluationRows) -> Iterator[Note]:
     missing = arrivals.n_asked - len(place)
     lost = f" {missing} of {counted(arrivals.n_asked, 'case')} asked are not here." * bool(missing)
     order = " Cases stand in the order of their first rows." * arrivals.in_order_of_rows
+    lost += _after_the_last_look(arrivals, place)
     text = (
         f"stopped by a plan, {arrivals.plan}: p-value and intervals of the primary test allow for "
         f"looking; those of all other checks take the number of cases as fixed.{order}{lost}"
     )
     yield Note(Code.PLAN, text, Level.WARNING)
+
+
+def _after_the_last_look(arrivals: Arrivals, place: "pd.Series[int]") -> str:
+    """Say how many cases the primary test does not take, as no look has them."""
+    if arrivals.plan.looks is None:
+        return ""
+    sizes = arrivals.plan.sizes
+    reached = sizes[sizes <= arrivals.n_asked]
+    last = int(reached[-1]) if reached.size else 0
+    n = int((place > last).sum())
+    if not last or not n:
+        return ""
+    return (
+        f" The primary test takes the cases up to the look at {last}; {counted(n, 'case')} here "
+        "came later, and no look has them. If a choice of rows left out the last case of a look, "
+        "analyse the whole table."
+    )
 
 
 def _persons(

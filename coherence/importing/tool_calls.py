@@ -405,7 +405,15 @@ class _Made:
     def notes(self) -> Iterable[str]:
         """Say what was left out, joined or not found."""
         counts = self.counts
-        if not any("p_true" in record for record in self.records):
+        # Epochs of a sample share its outcome: as cases of their own they would count it often.
+        if counts["epochs"] and not any("p_true" in record for record in self.records):
+            yield (
+                "no metadata.p_true: an episode has one outcome, and so have all epochs of a "
+                "sample: sufficiency takes one turn of each, and samples for the cases: add --map "
+                "group=id here, then coherence analyze FILE --where 'turn == 0' --context group "
+                "--ignore rep"
+            )
+        elif not any("p_true" in record for record in self.records):
             yield (
                 "no metadata.p_true: an episode has one outcome, and sufficiency takes one turn of "
                 "each: coherence analyze FILE --where 'turn == 0' --ignore group"

@@ -19,7 +19,7 @@ from scipy.special import ndtr, ndtri
 from coherence.inputs import Floats
 from coherence.result import LEVEL
 
-NODES = 200  # of the integrals between bounds; 300 looks then spend the level to 1e-7
+NODES = 200  # of the integrals between bounds; 40 looks, the most of a plan, are resolved
 ALPHAS = np.exp(np.linspace(math.log(1e-8), math.log(0.999), 60))  # a p-value lies between
 WIDEST = 38.0  # standard deviations, beyond which a normal tail is 0
 

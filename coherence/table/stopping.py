@@ -19,6 +19,8 @@ Codes = NDArray[np.int64]
 FIELDS = ("looks", "most", "evidence", "seed")
 EXAMPLES = "looks=5 most=300 seed=7, or evidence=20"
 REMEDY = "Write the plan as it was before the first case."
+MOST_LOOKS = 40
+"""From some 45 on, levels of first looks fall below what floating point holds."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,11 @@ class StoppingPlan:
             _require(
                 1 <= self.looks <= self.most,
                 f"a plan has at least one look, and at most one a case; received {self}. {REMEDY}",
+            )
+            _require(
+                self.looks <= MOST_LOOKS,
+                f"a plan has at most {MOST_LOOKS} looks; received {self}. Plan fewer before the "
+                "first case, or evidence (evidence=20), which may be looked at after every case.",
             )
         _require(
             self.evidence is None or 1 < self.evidence < math.inf,
@@ -128,10 +135,14 @@ def arrivals_of(rows: pd.DataFrame) -> "tuple[Arrivals, pd.Series[int]] | None":
         )
         place = pd.Series(pairs["place"].to_numpy(dtype=np.int64), index=pairs["case"])
     n_asked = int(place.max())
+    later = (
+        f"those after the first {plan.most} in the order of rows"
+        if by_rows
+        else f"--where 'arrival <= {plan.most}'"
+    )
     _require(
         plan.looks is None or n_asked <= (plan.most or 0),
         f"a plan of looks ends with its last one; received {n_asked} cases under {str(plan)!r}. "
-        "Leave the cases out that came later (--where 'arrival <= "
-        f"{plan.most}').",
+        f"Leave the cases out that came later ({later}).",
     )
     return Arrivals(plan, place.to_numpy(dtype=np.int64), n_asked, by_rows), place

@@ -103,3 +103,13 @@ def test_compare_says_what_it_cannot_correct(runs):
     other = runs.drop(columns=["plan", "arrival"]).assign(model="b")
     found = coherence.compare(pd.concat([runs, other]), effects=["calibration:rmse"], rng=1)
     assert ["leaky" in note for note in found.notes if LOOKS in note] == [True]
+
+
+def test_a_filter_that_loses_the_last_case_of_a_look_is_said(runs):
+    found = coherence.analyze(runs[runs["arrival"] != 180], checks=["sufficiency"], rng=1)
+    assert "up to the look at 120; 59 cases" in " ".join(str(found).split())
+
+
+def test_plans_that_floating_point_does_not_hold_are_refused_before_anything_is_asked(runs):
+    with pytest.raises(CoherenceError, match="at most 40 looks.*evidence=20"):
+        sequential_test("p", "action", **stated(runs), most=300, looks=60)
