@@ -115,8 +115,9 @@ def belief_movement_test(
     -------
     CheckResult
         `statistic` is the mean over episodes of movement less reduction: above 0 too much movement
-        (overreaction), below 0 too little. With `exact` it is less that of the exact posterior on
-        the same evidence, whose expectation is 0: the same quantity with a shorter interval.
+        (overreaction), below 0 too little. With `exact` it is less its regression on that of the
+        exact posterior on the same evidence, whose expectation is 0 (the slope is that of other
+        episodes): the same quantity with a shorter interval.
         `details` has ``movement``, ``reduction`` and ``excess`` of the step to each turn, and of
         the exact posterior; `settings` the same of whole episodes, ``n_episodes``, and
         ``share_at_ends``, of reports 0 or 1 at turns where reports differ. `n_contexts` counts
@@ -289,7 +290,7 @@ def _belief_movement(
     exact = used.exact
     result = CheckResult(
         check=f"{NAME}:{SINGLE}" if single else NAME,
-        null=_null(single, exact is not None),
+        null=f"{NULL}; reports have no noise" if single else NULL,
         statistic=math.nan,
         unit=UNIT,
         interval=None,
@@ -317,7 +318,7 @@ def _belief_movement(
     step = _lasting_step(used)
     bayesians = [None] if exact is None else _bayesians(used, exact, step)
     bayesian = bayesians[0]
-    values = [_excess(of, beside) for of in readings for beside in bayesians]
+    values = [_excess(of, beside, clusters) for of in readings for beside in bayesians]
     of_cluster = [
         clusters.values(context_sums(value, steps.episode, len(episodes))) for value in values
     ]
@@ -392,11 +393,6 @@ def _tested(result: CheckResult, readings: list[Floats], method: str) -> CheckRe
     return replace(result, interval=Interval(low, high, 0.95, method), pvalue=pvalue)
 
 
-def _null(single: bool, less_exact: bool) -> str:
-    less = ", less the same of the exact posterior" if less_exact else ""
-    return f"{NULL}{less}; reports have no noise" if single else f"{NULL}{less}"
-
-
 def _assumed(single: bool, repeated: bool) -> tuple[str, ...]:
     if single:
         return ("reports have no noise",)
@@ -460,10 +456,22 @@ def _as_cut_off(reports: _Reports) -> tuple[Floats, float]:
     return belief, n_moved / belief.size
 
 
-def _excess(steps: _Steps, bayesian: _Steps | None) -> Floats:
-    """Return movement less reduction of each step, less that of the exact posterior."""
+def _excess(steps: _Steps, bayesian: _Steps | None, clusters: Clusters) -> Floats:
+    """Return movement less reduction of each step, less its regression on the exact posterior's.
+
+    The slope comes from the other clusters, so that what is taken off has a mean of 0 whatever it
+    is: about 1 of beliefs that follow the posterior, 0 of beliefs that never move.
+    """
     excess = steps.movement - steps.reduction
-    return excess if bayesian is None else excess - (bayesian.movement - bayesian.reduction)
+    if bayesian is None:
+        return excess
+    exact = bayesian.movement - bayesian.reduction
+    cluster = clusters.of_context[steps.episode]
+    own, of_exact = np.bincount(cluster, excess), np.bincount(cluster, exact)
+    product, square = own * of_exact, of_exact**2
+    others = square.sum() - square
+    slope = np.divide(product.sum() - product, others, out=np.zeros_like(others), where=others > 0)
+    return np.asarray(excess - slope[cluster] * exact)
 
 
 def _totals(steps: _Steps, bayesian: _Steps | None, n_episodes: int) -> dict[str, float]:
@@ -478,7 +486,7 @@ def _totals(steps: _Steps, bayesian: _Steps | None, n_episodes: int) -> dict[str
 
 def _by_turn(steps: _Steps, bayesian: _Steps | None, clusters: Clusters) -> pd.DataFrame:
     """Tabulate the mean step to each turn, with an interval for its excess."""
-    excess = _excess(steps, bayesian)
+    excess = _excess(steps, bayesian, clusters)
     columns = {"movement": steps.movement, "reduction": steps.reduction}
     if bayesian is not None:
         columns |= {"exact_movement": bayesian.movement, "exact_reduction": bayesian.reduction}

@@ -119,14 +119,30 @@ def test_the_exact_posterior_shortens_the_interval_of_the_same_excess():
     beside = test_of(rows, computed=True, exact="p_true")
     assert beside.low < GOLDEN[1.5] < beside.high
     assert beside.high - beside.low < 0.6 * (alone.high - alone.low)
-    told = beside.settings
-    assert told["exact_movement"] == pytest.approx(
-        told["movement"] - told["reduction"] - beside.statistic + told["exact_reduction"]
+    excess, exact = (
+        np.array([((np.diff(p)) * (1 - 2 * p[:-1])).sum() for _, p in rows.groupby("group")[name]])
+        for name in ("p", "p_true")
     )
+    product, square = excess * exact, exact**2
+    slope = (product.sum() - product) / (square.sum() - square)  # that of the other episodes
+    assert beside.statistic == pytest.approx((excess - slope * exact).mean())
     bayes = test_of(table(), computed=True, exact="p_true")
     assert bayes.statistic == 0
     assert math.isnan(bayes.pvalue)
     assert "zero" in bayes.reason
+
+
+def test_the_luck_of_the_posterior_is_not_charged_to_beliefs_that_hardly_move():
+    rng = np.random.default_rng(1)
+    rejected = []
+    for seed in range(40):
+        rows = table(n=30, seed=seed)
+        still = 0.45 + 0.01 * rng.normal(size=30).repeat(7)  # by episode: it never learns
+        hardly = still + 1e-3 * (rows["p_true"] - 0.5)
+        result = test_of(rows.assign(p=hardly), computed=True, exact="p_true")
+        assert abs(result.statistic) < 1e-3
+        rejected.append(result.pvalue < 0.05)
+    assert np.mean(rejected) < 0.2
 
 
 def test_rounded_reports_that_do_not_vary_are_not_taken_for_incoherence():
