@@ -63,6 +63,7 @@ PROGRAMS = (
     Program("pooling", "--studies 400", ("pooling",), "n_studies", 10),
     Program("rivals", "--tables 200", ("rivals",), "tables", 5),
     Program("stability", "--tables 24", ("stability",), "tables", 0),
+    Program("fold_assignments", "--tables 60", ("fold_assignments",), "tables", 3),
     Program("mixing", "--sessions 1000", ("mixing_intervals", "mixing_tests"), "sessions", 6),
 )
 
@@ -221,6 +222,22 @@ def overview() -> str:
         drawn = f"{simulated.get(name, 'coherent agents')}, {n}"
         about = name.replace("monotone_direction", "monotone_choice")  # on its page
         rows.append((f"[`{name}`](checks/{about}.md)", drawn, size, coverage, limit))
+        if name == "predictive_gain":
+            folds = read("fold_assignments")
+            folds = folds[folds["assignments"] == folds["assignments"].max()]
+
+            def judged(row: pd.Series) -> str:
+                return f"{row['agent']}, {row['target']}, {row['n_contexts']} contexts"
+
+            rows.append(
+                (
+                    "[`action_information`](#does-a-p-value-move)",
+                    f"a leaky agent, {cells(folds, 'tables')}",
+                    "no test",
+                    extreme(folds, "held", judged, high=False),
+                    "few cases and the realised state",
+                )
+            )
         if name == "residual_covariance":
             exact = read("exact_nulls")
             exact = exact.assign(size=exact["at .05"] / exact["tables"])
@@ -960,6 +977,40 @@ def others() -> str:
     )
 
 
+def folds_moved() -> str:
+    """Lay out what other fold assignments do to the action information, few of them and many."""
+    rows = []
+    table = read("fold_assignments")
+    few, many = table["assignments"].min(), table["assignments"].max()
+    for of, part in table.groupby(["agent", "target", "n_contexts"], sort=False):
+        by = part.set_index("assignments").loc[[few, many]]
+        rows.append(
+            (
+                ", ".join(map(str, of)),
+                *(
+                    ", ".join(f"{value:.{digits}f}" for value in by[column])
+                    for column, digits in (
+                        ("sd_estimate", 2),
+                        ("sd_low", 2),
+                        ("half_width", 1),
+                    )
+                ),
+                *(", ".join(map(share, by[column])) for column in ("disagree", "held")),
+                ", ".join(f"{value:.2f}" for value in by["seconds"]),
+            )
+        )
+    header = [
+        f"`action_information`, {few} and {many} fold assignments: agent, target, contexts",
+        "other folds move it by (SD, percent)",
+        "its lower end",
+        "half width",
+        "move 0 in or out",
+        "interval holds",
+        "seconds",
+    ]
+    return grid(header, rows)
+
+
 def moves() -> str:
     """Say how much a p-value moves."""
     table = read("stability")
@@ -978,7 +1029,7 @@ def moves() -> str:
         "tables:\n\n"
         + grid(["test", "true null", "effect"], rows)
         + "\n\nDo not lean on a p-value that one context could carry over the "
-        "level."
+        "level.\n\n" + folds_moved()
     )
 
 
