@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _OF_BELIEFS = re.compile(r"prob|confid|belie|likel|chance|credence|certain|risk|^p$", re.IGNORECASE)
 _MOST_VALUES = 1_000  # of an argument that are told apart; texts may be different in every call
+_MOST_ACTIONS = 10  # values of an argument that is proposed as the action
 _SHOWN = 40  # letters of a value
 
 
@@ -184,6 +185,7 @@ def _next(path: Path, seen: _Seen) -> Iterator[str]:
     if reporters - {best.removeprefix(TOOL).rpartition(".")[0]}:
         for tool in seen.tools:
             words += ["--tool-action", tool] * (tool not in reporters)
+    words += _of_one_tool(seen, reporters)
     unknown = [label for label in seen.outcomes if folded(label) not in KNOWN_LABELS]
     words += ["--map", "theta=-"] * bool(unknown)
     yield f"next: {shlex.join([*words, '--out', 'runs.parquet'])}"
@@ -192,3 +194,16 @@ def _next(path: Path, seen: _Seen) -> Iterator[str]:
             f"      in place of theta=-, --positive LABEL says whose probability was stated: "
             f"{listing(map(repr, unknown), 4)}"
         )
+
+
+def _of_one_tool(seen: _Seen, reporters: set[str]) -> list[str]:
+    """Propose the argument that tells actions apart, where only one tool acts."""
+    acting = set(seen.tools) - reporters
+    kinds = {
+        argument: len(values)
+        for (tool, argument), values in seen.values.items()
+        if {tool} == acting and 2 <= len(values) <= _MOST_ACTIONS
+    }
+    if not kinds:
+        return []
+    return ["--action-argument", f"{acting.pop()}:{min(kinds, key=lambda name: kinds[name])}"]

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from coherence import InputError, validate_runs
+from coherence.importing.scan import scan
 from tests.api.importing.conftest import HEADER
 
 AGENT = Path(__file__).parents[2] / "golden" / "inspect_agent.eval"
@@ -64,9 +65,12 @@ def test_words_before_the_call_are_read(imported):
     assert cells(runs[runs["group"] == "patient-1"], "p") == [None, 0.3, 0.1]
 
 
-def agent_sample(packed, path, asked, calls=("go",)):
+def agent_sample(packed, path, asked, calls=(("go", {}),)):
     """Write a log of one episode: data of side questions, then a message that calls tools."""
-    made = [{"id": str(n), "function": name, "arguments": {}} for n, name in enumerate(calls)]
+    made = [
+        {"id": str(n), "function": name, "arguments": arguments}
+        for n, (name, arguments) in enumerate(calls)
+    ]
     when = {"timestamp": "2026-01-05T12:00:00+00:00", "working_start": 0}
     events = [
         {"event": "info", "source": "coherence.side_question", "data": data, **when}
@@ -100,6 +104,14 @@ def test_several_answers_to_one_question_are_repetitions_of_a_turn_that_acted_on
     notes = "\n".join(log.notes)
     for said in ("metadata.p_true: 1", "events alone", "every epoch", "--context group"):
         assert said in notes
+
+
+def test_of_one_tool_that_acts_the_argument_that_tells_calls_apart_is_proposed(tmp_path, packed):
+    calls = [("act", {"kind": kind, "note": f"n{kind}", "why": "x"}) for kind in ("a", "b")]
+    asked = [{"question": "P?", "reply": "0.4", "p": 0.4}]
+    path = agent_sample(packed, tmp_path / "a.eval", asked, calls)
+    _, lines = scan(path, max_bytes=10**6)
+    assert "--action-argument act:kind" in lines[-1]
 
 
 def test_what_was_asked_at_a_turn_without_a_call_is_a_turn_of_its_own(tmp_path, imported, packed):
