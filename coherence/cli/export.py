@@ -150,8 +150,8 @@ def _files(args: argparse.Namespace) -> Iterator[tuple[str, str, str]]:
     if not texts:
         raise InputError(
             f"{file} must hold a test of belief against action; it has none that {args.format} can "
-            "hold. Run 'coherence analyze' with --checks sufficiency; where that was done its effect "
-            "is undefined, and the report says why."
+            "hold. Run 'coherence analyze' with --checks sufficiency; where that was done its "
+            "effect is undefined, and the report says why."
         )
     ending = "json" if args.format == EVERY else "yaml"
     for number, (model, text) in enumerate(texts.items(), start=1):
