@@ -28,6 +28,7 @@ def test_the_example_names_one_agent_as_caught_and_one_of_which_tests_say_little
     assert page.count(">Next:</span>") == 2
 
 
+@pytest.mark.lengthy
 def test_a_pass_that_means_something_leads_to_power_and_margins():
     runs = simulate("rational", n_contexts=60, n_reps=3, rng=1)
     shaded = simulate(replace(AGENTS["rational"], unstated=0.5), n_contexts=60, n_reps=3, rng=1)

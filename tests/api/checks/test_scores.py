@@ -94,7 +94,7 @@ def test_dependent_outcomes_are_not_redrawn():
     belief, truth = np.tile([0.2, 0.9], 20), np.tile([0, 1], 20)
     result = scored(belief, truth, group=np.repeat(np.arange(20), 2))
     assert math.isnan(result.pvalue)
-    assert "not tested" in result.reason
+    assert "redrawn ones do not" in result.reason
     assert result.fitted.miscalibration == pytest.approx(0.025)
 
 
