@@ -172,6 +172,7 @@ def test_beliefs_that_are_asked_where_a_server_lists_tokens(session):
     assert "nothing to ask" in other.call(f"{other.words} --dry-run --only-revealed", 2).err
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     "other",
     in_short(
@@ -201,6 +202,7 @@ def test_answers_of_a_hosted_model_under_other_settings_are_not_counted(other, s
         assert "note" not in mine.look()
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     "other",
     in_short(
@@ -244,6 +246,7 @@ def test_what_is_not_known_without_a_key_is_counted_by_name(session, monkeypatch
     assert "by the model's name" in mine.look()["note"]
 
 
+@pytest.mark.lengthy
 def test_looking_is_refused_where_the_run_is_for_its_store(session, blank_models):
     mine = session("mix, exact", f"--model {blank_models[1]} --no-resume")
     n = mine.left()

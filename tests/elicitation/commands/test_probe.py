@@ -78,6 +78,7 @@ def rewritten(path, to, **changes):
     save_file({"hidden": np.ascontiguousarray(states)}, to, metadata)
 
 
+@pytest.mark.lengthy
 def test_a_posterior_that_states_hold_becomes_a_table(elicited, run, tmp_path):
     out, _ = elicited
     runs = read_runs(out).drop_duplicates("context")

@@ -44,6 +44,7 @@ def fill_in(run, tmp_path):
     return write
 
 
+@pytest.mark.lengthy
 def test_from_a_model_folder_to_the_verdict(blank_models, tmp_path, run):
     base, out = blank_models[0], tmp_path / "out"
     words = f"reveal --model {base} --out {out} {COINS} --where n=2,3 --threads 1"

@@ -498,6 +498,7 @@ def test_another_entry_of_one_model_has_none_of_its_answers(study):
         assert sum(not probing(body) for _, body in fake.asked) == n_left
 
 
+@pytest.mark.lengthy
 def test_results_are_those_of_the_tables_and_links_lead_somewhere(asked):
     page = asked.report()
     assert "Not finished" not in page
