@@ -58,7 +58,7 @@ belief of 0; around other beliefs it is less."""
 EITHER_WAY = "0 and 1 as stated and as noise cut off"
 ROUNDED = "the exact posterior as it is and rounded as reports are"
 AS_EXACT = "reports taken as exact"
-STILL = "every excess is exactly zero: nothing to test"
+STILL = "every excess, less the posterior's where that is known, is exactly zero: nothing to test"
 ADDED = (
     "one report a turn: noise with a standard deviation of {sd:.2f} would add as much movement by "
     "itself. Ask again at each turn, to take it off"

@@ -2,7 +2,9 @@
 
 Every Eval Ever: the JSON schema 0.2.2 of https://github.com/evaleval/every_eval_ever; what is
 written also keeps to 0.2.3 and 0.3.0. It needs a finite range of each score, so that only effects
-in units of probability or as a share are written; nats and percentages of a loss have none.
+in units of probability or as a share are written; nats and percentages of a loss have none. It
+knows better and worse alone, so that a score is the distance of an effect from 0, which coherence
+or calibration would have; what has no such zero (slopes, gates, probes) is left out.
 
 Results on a model's page: ``.eval_results/*.yaml`` of the Hugging Face hub, as
 https://huggingface.co/docs/hub/eval-results describes it (work in progress there).
@@ -20,6 +22,12 @@ LIBRARY = "belief-coherence"
 EVERY_EVAL_EVER = "0.2.2"
 _UNKNOWN = {"deployment_type": "unknown", "model_availability": "unknown"}
 _BOUNDED = ("probability", "share")
+_ZERO_IS_BEST = {
+    *("sufficiency", "sufficiency.hidden_share", "sufficiency.plain_average"),
+    *("residual_covariance", "rational_agent", "evidence_leak", "matching:difference"),
+    *("monotone_choice", "iterated_expectation", "prompt_consistency", "calibration"),
+}
+"""Names of effects, or of the checks that all of them are of."""
 
 
 def every_eval_ever(
@@ -33,6 +41,8 @@ def every_eval_ever(
             for evaluation in evaluations
             for effect in evaluation.effects
             if effect.unit in _BOUNDED
+            and _ZERO_IS_BEST & {effect.name, effect.name.partition(":")[0]}
+            and abs(effect.estimate) <= 1
         ]
         if results:
             yield (
@@ -69,19 +79,22 @@ def _score(effect: Effect, evaluation: Evaluation, found: Findings, dataset: str
         "metric_id": f"{LIBRARY}.{effect.name}",
         "metric_name": effect.name,
         "metric_unit": effect.unit,
-        # The schema knows better and worse alone; a signed effect is better the nearer to zero.
         "lower_is_better": True,
         "score_type": "continuous",
-        "min_score": -1.0,
+        "min_score": 0.0,
         "max_score": 1.0,
-        "additional_details": {"better": "nearer to 0", "component": effect.component},
+        "additional_details": {
+            "score": "distance of the effect from 0",
+            "component": effect.component,
+        },
     }
     uncertainty: dict[str, Any] = {"num_samples": effect.n_contexts}
     if math.isfinite(effect.low) and math.isfinite(effect.high):
         method = {"method": effect.interval_method} if effect.interval_method else {}
+        ends = abs(effect.low), abs(effect.high)
         uncertainty["confidence_interval"] = {
-            "lower": effect.low,
-            "upper": effect.high,
+            "lower": 0.0 if effect.low <= 0 <= effect.high else min(ends),
+            "upper": max(ends),
             "confidence_level": effect.level,
             **method,
         }
@@ -90,6 +103,8 @@ def _score(effect: Effect, evaluation: Evaluation, found: Findings, dataset: str
         "verdict_sentence": evaluation.sentence,
         "null" if math.isfinite(effect.pvalue) else "estimates": effect.null,
         "n_cases": str(effect.n_contexts),
+        "signed_effect": repr(effect.estimate),
+        "signed_interval": f"[{effect.low!r}, {effect.high!r}]",
     }
     if math.isfinite(effect.pvalue):
         details["pvalue"] = repr(effect.pvalue)
@@ -100,7 +115,7 @@ def _score(effect: Effect, evaluation: Evaluation, found: Findings, dataset: str
         "source_data": source,
         "metric_config": metric,
         "score_details": {
-            "score": effect.estimate,
+            "score": abs(effect.estimate),
             "uncertainty": uncertainty,
             "details": details,
         },

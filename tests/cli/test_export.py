@@ -58,9 +58,11 @@ def test_every_eval_ever_has_the_fields_that_its_schema_requires(folder, report,
         assert each["source_data"].keys() >= {"dataset_name", "source_type"}
         config, details = each["metric_config"], each["score_details"]["details"]
         assert (config["score_type"], config["min_score"], config["max_score"]) == (
-            *("continuous", -1, 1),
+            *("continuous", 0, 1),
         )
         assert all(type(text) is str for text in details.values())
+    assert "sufficiency.slope" not in scores  # more of it is no worse
+    assert all(each["score_details"]["score"] >= 0 for each in scores.values())
     score = scores["sufficiency"]["score_details"]
     interval = score["uncertainty"]["confidence_interval"]
     assert (score["score"], interval["lower"], interval["upper"]) == (
