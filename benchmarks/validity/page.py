@@ -48,6 +48,7 @@ PROGRAMS = (
     Program("scores", "--tables 200", ("scores",), "tables", 3),
     Program("movement", "--tables 150", ("movement",), "n_tables", 5),
     Program("episodes", "--tables 200", ("episodes",), "n_tables", 5),
+    Program("agents", "--tables 200", ("agents",), "n_tables", 4),
     Program("groups", "--tables 400", ("groups",), "n_tables", 120),
     Program("persons", "--tables 100", ("persons",), "n_tables", 10),
     Program("margins", "--tables 100", ("margins",), "n_tables", 5),
@@ -864,6 +865,7 @@ def movement() -> str:
         at = (part[part["n_episodes"] == n] for n in (100, 300))
         rejected = (span(each["rejected"]) for each in at)
         rows.append((name, *rejected, span(part["rejected_exact"]), span(part["covered"])))
+    acting = read("agents").pivot(index="agent", columns="test", values="rejected").map(share)
     turns = read("episodes").replace({"agent": {"leaky": "leaky, which acts on more"}})
     agents = [
         (agent, span(part["rejected"]), span(part["rejected_movement"]))
@@ -881,6 +883,8 @@ def movement() -> str:
         + "\n\nFindings revealed in turn, 60 episodes, with the exact posterior; five reports of "
         "noisy agents:\n\n"
         + grid(["agent", "`sufficiency` rejects", "`belief_movement` rejects"], agents)
+        + "\n\nTurns of imported agents:\n\n"
+        + grid(["agent", *acting.columns], acting.itertuples())
     )
 
 
@@ -1038,7 +1042,7 @@ def means() -> str:
     table = read("pooling")
     null = table[table["mean"] == 0]
     return (
-        f"Random-effects means of 4, 8 and 24 tasks: intervals held {span(table['covered'])}, and "
+        f"Means of 4, 8 and 24 tasks: intervals held {span(table['covered'])}, and "
         f"{span(null['rejected'])} of true nulls were rejected. Tasks weigh by contexts; weights "
         "by standard errors cover less where gaps are skewed."
     )
@@ -1125,8 +1129,8 @@ def page() -> str:
             "<!-- Made by benchmarks/validity/page.py: change that, and run it. -->",
             "",
             "Look up a check, then what breaks it. In a null the rounded belief is acted on: a "
-            "test should reject at most .05, an interval hold the truth in .95. In brackets the "
-            "cell that has the figure.",
+            "test should reject at most .05, an interval hold the truth in .95. In brackets its "
+            "cell.",
             "",
             overview(),
             "",
