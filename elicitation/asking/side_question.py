@@ -11,6 +11,7 @@ from copy import deepcopy
 from coherence.decoding.decode import BELIEF_LABELS
 from coherence.errors import InputError, MissingExtraError
 from coherence.importing.inspect_log import FINISH_REASONS
+from coherence.importing.tool_calls import SOURCE
 from coherence.inputs import whole_number
 from elicitation.answers.reading import decode_answer
 from elicitation.models.base import Answer
@@ -26,8 +27,6 @@ try:
 except ImportError as error:
     raise MissingExtraError("servers", "A side question to an agent of Inspect") from error
 
-SOURCE = "coherence.side_question"
-"""Source of the events, by which a log's reader finds them."""
 _TURN = f"{SOURCE}.turn"
 _FORM = (
     "{question}\n\nThis is a question aside: answer it alone, and do nothing. Reply with one "
