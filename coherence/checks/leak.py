@@ -91,6 +91,12 @@ AT_ANY_TIME = (
     "difference in the action that rises most with the posterior, between the states at equal "
     "posterior; its interval holds at all looks from 40 cases on, for large numbers of cases"
 )
+ONE_DRAW = (
+    "each of {n} groups has one state, as an episode has one outcome, and evidence leak takes "
+    "states that were drawn for each context: it was not run. Test one context of each group; of "
+    "episodes one turn, such as --where 'turn == 1' --ignore group."
+)
+BY_CHANCE = 0.001  # probability below which groups do not have one state each by chance
 SURE = 1e-9  # posteriors this near 0 or 1 leave the state no chance
 DEGREE = 3
 
@@ -470,7 +476,26 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
         yield not_run("no p_true: evidence leak was not run.", "evidence_leak")
         return
     used = data.subset(rows)
+    if _one_draw_a_group(used):
+        yield not_run(ONE_DRAW.format(n=len(used.groups)), "evidence_leak")
+        return
     yield Call(partial(_evidence_leak, used), used.n_dropped, twins=NEVER)
+
+
+def _one_draw_a_group(data: EvaluationData) -> bool:
+    """Tell whether contexts of a group share one state: all do, and independent ones would not."""
+    if data.group is None or len(data.states) > 2:
+        return False
+    n_groups, n = len(data.groups), data.n_contexts
+    state = np.zeros(n)
+    state[data.context] = data.truth
+    of_one = np.bincount(data.group, state, n_groups)
+    sizes = np.bincount(data.group, minlength=n_groups)
+    if np.any((of_one > 0) & (of_one < sizes)):
+        return False
+    posterior = np.clip(exact_of_contexts(data), SURE, 1 - SURE)
+    logs = (np.bincount(data.group, np.log(each), n_groups) for each in (posterior, 1 - posterior))
+    return float(np.logaddexp(*logs).sum()) < math.log(BY_CHANCE)
 
 
 CHECK = Check(

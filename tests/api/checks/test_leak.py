@@ -231,3 +231,21 @@ def test_evidence_of_a_leak_wants_states_that_the_posterior_allows():
     result = test_of(rows.assign(p_true=(1.0 - rows["theta"])), evidence=20)
     assert math.isnan(result.pvalue)
     assert "rules out" in result.reason
+
+
+def test_states_that_a_group_shares_are_not_taken_for_draws_of_their_own():
+    """Breaks if turns of an episode are tested as cases: .14 of coherent agents were rejected."""
+    runs = simulate("rational", n_contexts=60, n_reps=1, rng=1).dropna(subset=["action"])
+    place = runs["context"].factorize()[0]
+    runs = runs.assign(group=[f"g{at // 3}" for at in place], p_true=0.5)
+    own = np.random.default_rng(1).integers(0, 2, 60)[place]
+    shared = runs.assign(theta=runs.assign(own=own).groupby("group")["own"].transform("first"))
+
+    def said(table):
+        evaluation = analyze(table, checks=["evidence_leak"], rng=1).evaluations[0]
+        return len(evaluation.results), " ".join(note.text for note in evaluation.notes)
+
+    n_results, notes = said(shared)
+    assert n_results == 0
+    assert "--where 'turn == 1' --ignore group" in notes
+    assert said(runs.assign(theta=own))[0] == 1
