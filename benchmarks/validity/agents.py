@@ -8,8 +8,9 @@ error that an episode's turns share and one of each turn, states what it believe
 with a taste of the episode. "trend": it also acts more as turns go on. "hidden": it acts on the
 posterior too. The tests: every turn with the exact posterior as the state and the episode as the
 group, what ``coherence analyze`` does with an imported log; the same without the group; one turn
-of each episode with what happened. Table t of line l draws from the seed [seed, l, t]. One core
-needs about five minutes.
+of each episode with what happened; last, every turn by `evidence_leak` (999 draws), which
+``coherence analyze`` does not run on such tables. Table t of line l draws from the seed
+[seed, l, t]. One core needs about five minutes.
 """
 
 import argparse
@@ -20,7 +21,7 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from coherence import sufficiency_test
+from coherence import evidence_leak_test, sufficiency_test
 
 RESULTS = Path(__file__).parent / "agents.csv"
 RIGHT, N_TURNS = 0.7, 6
@@ -32,6 +33,7 @@ AGENTS = {
     "taste, shared error, hidden": (1.5, 0.7, 0.7, 0.0, 0.5),
 }
 TESTS = ("turns, grouped", "turns, not grouped", "last turn")
+LEAK = "leak, turns as cases"
 SIZES = (60,)
 
 
@@ -64,7 +66,10 @@ def draw(agent: str, n: int, rng: np.random.Generator) -> pd.DataFrame:
 
 def pvalue(table: pd.DataFrame, test: str, rng: np.random.Generator) -> float:
     """Return the p-value of a test."""
-    if test == "last turn":
+    if test == LEAK:
+        columns = ("p", "action", "theta", "p_true")
+        found = evidence_leak_test(*columns, context="context", data=table, n_draws=999, rng=rng)
+    elif test == "last turn":
         last = table[table["turn"] == N_TURNS - 1]
         found = sufficiency_test("p", "action", "theta", context="context", data=last, rng=rng)
     else:
@@ -93,6 +98,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     lines = [(agent, n, test) for agent in AGENTS for n in SIZES for test in TESTS]
+    lines += [(agent, n, LEAK) for agent in AGENTS for n in SIZES]
     rows = Parallel(n_jobs=options.jobs)(
         delayed(study)(*line, options.tables, [options.seed, number])
         for number, line in enumerate(lines)
