@@ -5,7 +5,7 @@
 ``mixing_intervals.csv`` has a line per agent, number of draws per condition and
 quantity: the total, an experiment, or the loss of a measure, all corrected.
 ``mixing_tests.csv`` counts rejections at .05. Session number s of a cell draws from
-the seed [seed, cell, s]. ``--page docs/mixing.md`` renders a short form of both between the
+the seed [seed, cell, s]. ``--page docs/batteries.md`` renders a short form of both between the
 page's markers. One core needs about six minutes.
 """
 
@@ -202,59 +202,28 @@ def write(path: Path, rows: list[dict[str, object]]) -> None:
 
 
 def page() -> str:
-    """Render both tables in short."""
+    """Return what the page of the batteries says of both tables."""
     table, rejected = pd.read_csv(INTERVALS), pd.read_csv(TESTS)
-    sessions = int(table["sessions"].iloc[0])
-    kind = np.where(
-        table["quantity"] == "total",
-        "total",
-        np.where(table["quantity"].str[0].str.isdigit(), "experiments", "measures"),
+    table = table.assign(held=table["covered"] / table["sessions"])
+    kinds = {
+        "totals": table["quantity"] == "total",
+        "experiments": table["quantity"].str[0].str.isdigit(),
+    }
+    kinds["single measures"] = ~(kinds["totals"] | kinds["experiments"])
+    held = ", ".join(f"{kind} {table.loc[rows, 'held'].min():.3f}" for kind, rows in kinds.items())
+    biases = ", ".join(
+        f"{cell['bias'].min():+.1f} to {cell['bias'].max():+.1f} points with {draws}"
+        for draws, cell in table[kinds["totals"]].groupby("draws")
     )
-    table = table.assign(kind=kind, coverage=table["covered"] / table["sessions"])
-    lines = [
-        f"{table['agent'].nunique()} agents with {sessions} sessions each; lowest coverage of 95% "
-        "intervals, bias of the corrected total in points, its largest standard deviation.",
-        "",
-        "| answers per condition | totals | experiments | losses of measures | bias | sd |",
-        "|---|---|---|---|---|---|",
-    ]
-    for draws, cell in table.groupby("draws"):
-        total = cell[cell["kind"] == "total"]
-        lowest = cell.loc[cell.groupby("kind")["coverage"].idxmin()].set_index("kind")
-        cells = (
-            f"{lowest.loc[name, 'coverage']:.3f} ({lowest.loc[name, 'agent']})"
-            for name in ("total", "experiments", "measures")
-        )
-        lines.append(
-            f"| {draws} | {' | '.join(cells)} "
-            f"| {total['bias'].min():+.1f} ({total.loc[total['bias'].idxmin(), 'agent']}) to "
-            f"{total['bias'].max():+.1f} ({total.loc[total['bias'].idxmax(), 'agent']}) "
-            f"| {total['sd'].max():.1f} |"
-        )
-    # The two tests, of the second flip and of the draw before, share a cell.
-    shares = (rejected["rejected"] / rejected["sessions"]).map("{:.3f}".format)
-    share = rejected.assign(share=shares).pivot_table(
-        "share", "draws", "correlation", aggfunc=" / ".join
+    power = rejected[rejected["correlation"] == -0.05]
+    power = (power["rejected"] / power["sessions"]).groupby(power["draws"]).min()
+    found = ", ".join(f"{share:.2f} with {draws}" for draws, share in power.items())
+    return (
+        f"In {table['sessions'].max()} simulated sessions of each of {table['agent'].nunique()} "
+        f"agents 95% intervals hold the true score at least so often: {held}. By answers a "
+        f"condition, the corrected total is off by {biases}, and a correlation of -.05 between "
+        f"flips is found in {found}."
     )
-    share = share[sorted(share, reverse=True)]
-    tests = " / ".join(rejected["test"].unique())
-    lines += [
-        "",
-        f"Share of sessions with p of at most .05, {tests}; 21 conditions at rates of .1, .5 and "
-        ".9:",
-        "",
-        f"| answers per condition | {' | '.join(map(_named, share))} |",
-    ]
-    lines += ["|---" * (1 + share.shape[1]) + "|"]
-    lines += [
-        f"| {draws} | " + " | ".join(row) + " |"
-        for draws, row in zip(share.index, share.to_numpy(), strict=True)
-    ]
-    return "\n".join(lines)
-
-
-def _named(correlation: float) -> str:
-    return f"correlation {correlation:g}" if correlation else "independent"
 
 
 def main() -> None:
@@ -271,9 +240,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.page:
         text = options.page.read_text(encoding="utf-8")
-        head, tail = text.split("<!-- table -->")[0], text.split("<!-- end of table -->")[1]
+        head, tail = text.split("<!-- figures -->")[0], text.split("<!-- end of figures -->")[1]
         options.page.write_text(
-            f"{head}<!-- table -->\n\n{page()}\n\n<!-- end of table -->{tail}", encoding="utf-8"
+            f"{head}<!-- figures -->\n\n{page()}\n\n<!-- end of figures -->{tail}", encoding="utf-8"
         )
         return
     rows, counted = [], []

@@ -428,7 +428,7 @@ def overview() -> str:
 
     rows.append(
         (
-            "[mixing](mixing.md)",
+            "[mixing](batteries.md#mixing)",
             f"independent flips, {cells(flips, 'sessions')}",
             extreme(flips, "size", lambda row: f"{row['test']}, {row['draws']} draws"),
             extreme(scored, "held", mixed, high=False),

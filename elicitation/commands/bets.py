@@ -55,8 +55,8 @@ class BetsOptions(TermOptions, BatteryOptions):
 
     answers: str | None = option(
         None,
-        "answers of one or several models instead: .csv or .parquet, see docs/bets.md, or a log of "
-        "our task in Inspect (.eval)",
+        "answers of one or several models instead: .csv or .parquet, see docs/batteries.md, or a "
+        "log of our task in Inspect (.eval)",
         metavar="FILE",
     )
     questions: str | None = option(

@@ -44,7 +44,7 @@ class MixOptions(BatteryOptions):
     answers: tuple[str, ...] | None = option(
         None,
         "answers that are there instead, in one or several files: .csv or .parquet, see "
-        "docs/mixing.md, or logs of our task in Inspect (.eval)",
+        "docs/batteries.md, or logs of our task in Inspect (.eval)",
         metavar="FILE",
         nargs="+",
     )

@@ -8,9 +8,9 @@ import page
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def test_the_page_of_mixing_has_the_tables_of_its_results():
-    text = (DOCS / "mixing.md").read_text(encoding="utf-8")
-    assert mixing.page() in text, "run its program again with --page docs/mixing.md"
+def test_the_page_of_the_batteries_has_the_figures_of_mixing():
+    text = (DOCS / "batteries.md").read_text(encoding="utf-8")
+    assert mixing.page() in text, "run its program again with --page docs/batteries.md"
 
 
 def test_every_table_of_a_simulation_is_on_the_page():

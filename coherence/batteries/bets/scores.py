@@ -226,8 +226,12 @@ def score_bets(
 
     Parameters
     ----------
-    questions, answers : DataFrame
-        See `join_answers`.
+    questions : DataFrame
+        As of `elicitation.bet_questions`, `value_questions` and `ladder_questions`.
+    answers : DataFrame
+        One row for each question: `question` and `answer` (a letter, a set such as "a+c", or the
+        words of an option), or `score_a` to `score_c`, a score in [0, 1] of each option by itself.
+        Optional: `prob_a` to `prob_c`, and `model`.
     split : str
         The questions to score; thresholds are tuned on those of split "dev".
     rule : {"side", "outcome"}
@@ -246,6 +250,20 @@ def score_bets(
         A table breaks a rule; all of them are listed.
     InputError
         No answer is to a question of `split`.
+
+    Notes
+    -----
+    What counts as right, by `truth`, and how often a guess is:
+
+    - correct: the choice of largest gain (of values: the thing worth more); 1/3.
+    - belief-conditioned: the choice of largest gain if the model's own answer on the values were
+      true, and no bet after "the same"; 1/3.
+    - normal, weak normal, weak (of values): the thing worth more; or with "the same"; or anything
+      but a contradiction; .125, .25, .625.
+    - strict, positive gain, non-negative gain: a set of choices with the largest gain; a gain above
+      0 (only bets that have one); of at least 0; .125, .25, .25.
+
+    From "normal" on sets are judged: every option whose score exceeds the threshold.
 
     Examples
     --------

@@ -325,8 +325,15 @@ def score_mixing(
     Parameters
     ----------
     answers : DataFrame
-        See `coherence.batteries.mixing.answers.COLUMNS`; one or several models, all or some
-        of the experiments.
+        A row for each answer, or for `count` equal ones, of one or several models to all or some
+        of the experiments. `experiment` is flip, two_flips, three_outcomes, reads, pennies,
+        positioning or words; `p` the probability of 1 (flips), of 0 (three outcomes), of A
+        (reads), or in a game the payoff of heads or luxury, where the other pays 1 - p; `answer`
+        0 or 1, "0 1", 0 to 2, A or B, heads or tails, luxury or affordable, or the word, empty if
+        unparsed. Words have `item` ("cat/dog") and `order` (forward, or reverse where dog was
+        listed first). Optional: `model`, `draw` (number of the draw), `status`, `count`, and
+        `probability`, the exact rate of the outcome in place of single answers. At most 10,000
+        answers to a condition.
     n_resamples : int
         Resamples for the intervals, at least 100.
     rng : Generator, int or None
@@ -354,7 +361,7 @@ def score_mixing(
     either side of the corrected score, before the points of single measures are capped; it reaches
     further down by what corrected distances fall short of the true ones, and to both sides for
     directions, by the size of their correction: rates that differ by less than their noise cannot
-    be put in order. How often it covers: ``benchmarks/validity/mixing.py`` and ``docs/mixing.md``.
+    be put in order. ``benchmarks/validity/mixing.py`` counts how often it covers.
 
     Examples
     --------
