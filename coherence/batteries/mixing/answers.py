@@ -220,7 +220,7 @@ def check_answers(answers: pd.DataFrame) -> pd.DataFrame:
             table["status"].isin(PARSED) & (table["outcome"] < 0),
             "a parsed 'answer' must be one of the outcomes of its experiment",
             "answer",
-            "Give it the status that says why it is none; docs/batteries.md#mixing has the outcomes.",
+            "Give it the status that says why it is none; outcomes: docs/batteries.md#mixing.",
         )
     if not checked.errors:
         _check_conditions(checked)
