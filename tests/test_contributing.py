@@ -16,8 +16,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+# A section without a block, as that on releasing, has no example.
 SECTIONS = {
-    part.partition("\n")[0]: part for part in re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]
+    part.partition("\n")[0]: part
+    for part in re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]
+    if "```" in part
 }
 # A file is named in backticks at the end of what stands before its block.
 BLOCK = re.compile(r"([^\n]*)\n\n?```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -108,7 +111,7 @@ def test_the_example_can_be_added_as_written(title, tree):
 
 @pytest.mark.slow
 def test_the_examples_follow_the_rules_of_the_house(tree):
-    """All six together: types, style and the order of the house hold."""
+    """All together: types, style and the order of the house hold."""
     for section in SECTIONS.values():
         for name, text in files_of(section).items():
             (tree / name).write_text(text, encoding="utf-8")
