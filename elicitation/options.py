@@ -208,8 +208,8 @@ class AskOptions(ModelOptions):
     model: str | None = option(
         None,
         "causal or multiple-choice model: a folder as written by save_pretrained, a .gguf file, or "
-        "OWNER/NAME of the hub; see docs/models.md; or PROVIDER/NAME of a hosted model; with "
-        "--server its name there",
+        "OWNER/NAME of the hub; see docs/eliciting.md#models; or PROVIDER/NAME of a hosted model; "
+        "with --server its name there",
         group=MODEL,
         metavar="MODEL",
     )
@@ -227,7 +227,8 @@ class AskOptions(ModelOptions):
     )
     questions: str | None = option(
         None,
-        "questions of your own instead of a network: .csv or .jsonl, see docs/eliciting.md",
+        "questions of your own instead of a network: .csv or .jsonl, see "
+        "docs/eliciting.md#your-own-questions",
         group=SUBJECT,
         metavar="FILE",
     )

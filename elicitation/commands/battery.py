@@ -39,8 +39,8 @@ class BatteryOptions(ModelOptions):
     model: tuple[str, ...] | None = option(
         None,
         "a model: a folder as written by save_pretrained, a .gguf file, or OWNER/NAME of the hub; "
-        "see docs/models.md; or PROVIDER/NAME of a hosted model; with --server its name there; "
-        "repeat it to ask several, one after the other",
+        "see docs/eliciting.md#models; or PROVIDER/NAME of a hosted model; with --server its name "
+        "there; repeat it to ask several, one after the other",
         group=MODEL,
         metavar="MODEL",
     )

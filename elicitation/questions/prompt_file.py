@@ -39,7 +39,14 @@ def load_prompts(
     Parameters
     ----------
     path : path-like
-        A TOML file.
+        A TOML file with a table for each variant of the belief question, such as
+        ``[belief.number]``: ``text``, and ``form``, "lines" (``No: 0.30`` and ``Yes: 0.70``, the
+        default) or "number" (the probability of Yes alone). Of a network ``{description}`` and
+        ``{question}`` are needed, of questions of one's own ``{question}``; ``{subject}``,
+        ``{labels}``, ``{example}`` and ``{n_lines}`` may help. ``[decision]``, ``[yes_no]``,
+        ``[auxiliary]`` and ``[conditional]`` replace the other questions; ``[matching]`` and
+        ``[stakes]`` have ``{options}`` in their text, and keys ``event``, ``complement`` and
+        ``lottery`` (with ``{chance}``), or ``act`` (with ``{gain}`` and ``{loss}``) and ``pass``.
     base : PromptSet
         Built-in templates of the same kind of session; they say which placeholders there are.
 

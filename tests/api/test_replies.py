@@ -334,11 +334,12 @@ def _read(row):
     return coherence.decode_belief(row["text"], form=form, **ended)
 
 
-@pytest.mark.parametrize("name", ["corpus", "held_out", "everyday", "fresh", "unseen", "nasty"])
-def test_the_page_says_how_many_replies_are_read(name):
+@pytest.mark.parametrize("names", ["corpus held_out everyday fresh unseen", "nasty"])
+def test_the_page_says_how_many_replies_are_read(names):
     """A measure and no target: the page's row is what the rules read today."""
     counts = Counter()
-    for row in _coded(name):
+    replies = [row for name in names.split() for row in _coded(name)]
+    for row in replies:
         value, coded = _read(row).value, row["value"]
         coded = tuple(coded) if isinstance(coded, list) else coded
         close = value == coded or (
@@ -349,9 +350,10 @@ def test_the_page_says_how_many_replies_are_read(name):
         counts["codable"] += coded is not None
         counts["read"] += value is not None and close
         counts["taken back"] += value is not None and not close
-    row = re.search(rf"\| `{name}` \|(.*)\|", DOCS.read_text(encoding="utf-8"))[1]
+    listed = ", ".join(f"`{name}`" for name in names.split())
+    row = re.search(rf"\| {listed}[^|]*\|(.*)\|", DOCS.read_text(encoding="utf-8"))[1]
     assert [int(cell) for cell in row.split("|")] == [
-        len(_coded(name)),
+        len(replies),
         counts["codable"],
         counts["read"],
         counts["taken back"],
