@@ -33,7 +33,7 @@ TITLES = {
     WAYS: "how it is asked",
     STORE: "the store of answers",
     LOOK: "looking without asking",
-    STOP: "stopping when it is known, see docs/sequential.md",
+    STOP: "stopping when it is known, see docs/planning.md#looking-as-you-go",
     GRID: "grid: 852 settings without any of these",
 }
 Options = TypeVar("Options")

@@ -536,7 +536,7 @@ def what_breaks() -> str:
         (
             "one looks again as cases come in",
             f"five looks at a fixed test: {share(looks.loc['steps of .05', 'every 20'].max())} "
-            "stop ([plan the looks](sequential.md))",
+            "stop ([plan the looks](planning.md#looking-as-you-go))",
         ),
         (
             "state and choice drift with the order of cases",
