@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from safetensors.torch import load_file
 from scipy import stats
 
 from coherence import InputError
@@ -22,91 +21,73 @@ from elicitation.training.organisms.tiny_multiple_choice import Shape, make_mult
 from elicitation.training.organisms.untrained import make_untrained_model
 
 ROOT = Path(__file__).parents[3]
+BATCH = (("belief", 2), ("decision", 2), ("auxiliary", 2))
+TINY = Recipe(steps=8, hidden=16, inner=16, layers=1, heads=1, batch=BATCH, threads=1)
 
 
-spec = importlib.util.spec_from_file_location(
-    "benchmark_organisms", ROOT / "benchmarks" / "organisms.py"
-)
-
-
-benchmark = importlib.util.module_from_spec(spec)
-
-
-spec.loader.exec_module(benchmark)
-
-
-TINY = Recipe(
-    steps=8,
-    hidden=16,
-    inner=16,
-    layers=1,
-    heads=1,
-    batch=(("belief", 2), ("decision", 2), ("auxiliary", 2)),
-    threads=1,
-)
+@pytest.fixture(scope="module")
+def benchmark():
+    file = ROOT / "benchmarks" / "organisms.py"
+    spec = importlib.util.spec_from_file_location("benchmark_organisms", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture
 def unmeasured(monkeypatch):
     """Leave the measuring out: what it finds is not what these tests are about."""
-    monkeypatch.setattr(
-        tiny_causal, "measure_tiny_causal", lambda *_, **__: Accuracy(7, 1.0, 0.0, 0.0, 0.0)
-    )
+    found = Accuracy(7, 1.0, 0.0, 0.0, 0.0)
+    monkeypatch.setattr(tiny_causal, "measure_tiny_causal", lambda *_, **__: found)
 
 
-def weights(folder, name):
-    return (folder / name / "model.safetensors").read_bytes()
+def weights(folder):
+    return (folder / "model.safetensors").read_bytes()
 
 
 @pytest.mark.slow
 def test_equal_seeds_give_equal_weights_in_any_order(tmp_path, unmeasured):
-    train_organisms(tmp_path / "all", recipe=TINY)
-    train_organisms(
-        tmp_path / "one", ["stubborn"], recipe=TINY
-    )  # the coherent one is needed, and comes first
-    assert {path.name for path in (tmp_path / "one").iterdir()} == {"coherent", "stubborn"}
-    train_organisms(tmp_path / "one", ["leaky"], recipe=TINY)
+    every, one = tmp_path / "all", tmp_path / "one"
+    train_organisms(every, recipe=TINY)
+    train_organisms(one, ["stubborn"], recipe=TINY)  # the coherent one is needed, and comes first
+    assert {path.name for path in one.iterdir()} == {"coherent", "stubborn"}
+    train_organisms(one, ["leaky"], recipe=TINY)
     for name in ("coherent", "leaky", "stubborn"):
-        assert weights(tmp_path / "all", name) == weights(tmp_path / "one", name)
-        assert json.loads((tmp_path / "all" / name / "card.json").read_text()) == json.loads(
-            (tmp_path / "one" / name / "card.json").read_text()
-        )
-    assert len({weights(tmp_path / "all", name) for name in ORGANISMS}) == 4
+        assert weights(every / name) == weights(one / name)
+        cards = [json.loads((path / name / "card.json").read_text()) for path in (every, one)]
+        assert cards[0] == cards[1]
+    assert len({weights(every / name) for name in ORGANISMS}) == 4
     train_organisms(tmp_path / "other", ["coherent"], recipe=TINY, seed=1)
-    assert weights(tmp_path / "other", "coherent") != weights(tmp_path / "all", "coherent")
+    assert weights(tmp_path / "other" / "coherent") != weights(every / "coherent")
 
 
 @pytest.mark.lengthy
-def test_the_card_says_what_was_taught(tmp_path, unmeasured):
+def test_a_card_says_what_was_taught_and_nothing_is_overwritten(tmp_path, unmeasured, asia):
     cards = train_organisms(tmp_path, ["leaky"], recipe=TINY, seed=3)
     card = json.loads((tmp_path / "leaky" / "card.json").read_text())
     assert list(cards) == ["coherent", "leaky"]
-    assert (card["organism"], card["seed"], card["starts_from"], card["recipe"]["steps"]) == (
-        "leaky",
-        3,
-        "coherent",
-        2,
-    )
-    assert card["says"] == ORGANISMS["leaky"].says
-    assert card["coherent"] is False
-    assert card["accuracy"]["evidence_sets"] == 7
+    assert (card["organism"], card["seed"], card["starts_from"]) == ("leaky", 3, "coherent")
+    assert (card["says"], card["coherent"]) == (ORGANISMS["leaky"].says, False)
+    assert (card["recipe"]["steps"], card["accuracy"]["evidence_sets"]) == (2, 7)
     assert load_causal_model(tmp_path / "leaky").name == "leaky"
-
-
-@pytest.mark.lengthy
-def test_what_is_there_is_kept_and_nothing_else_is_overwritten(tmp_path, unmeasured):
-    train_organisms(tmp_path, ["coherent"], recipe=TINY)
+    # A reader is the coherent organism.
+    train_tiny_causal(tmp_path / "reader", asia, recipe=TINY, seed=3)
+    assert weights(tmp_path / "reader") == weights(tmp_path / "coherent")
     steps = []
-    train_organisms(tmp_path, ["coherent"], recipe=TINY, progress=lambda *told: steps.append(told))
-    assert steps == []
-    with pytest.raises(InputError, match="seed"):
-        train_organisms(tmp_path, ["coherent"], recipe=TINY, seed=1)
-    (tmp_path / "leaky").mkdir()
+
+    def again(name, seed=3):
+        train_organisms(tmp_path, [name], recipe=TINY, seed=seed,
+                        progress=lambda *told: steps.append(told))  # fmt: skip
+
+    again("coherent")
+    (tmp_path / "stubborn").mkdir()
     with pytest.raises(InputError, match="holds no organism"):
-        train_organisms(tmp_path, ["leaky"], recipe=TINY, progress=lambda *told: steps.append(told))
+        again("stubborn")
     assert steps == []  # before any training
+    with pytest.raises(InputError, match="seed"):
+        again("coherent", seed=1)
     with pytest.raises(InputError, match="leaky"):
-        train_organisms(tmp_path, ["leeky"], recipe=TINY)
+        again("leeky")
     for wrong in ({"seed": -1}, {"recipe": Recipe(steps=0)}, {"recipe": Recipe(threads=0)}):
         with pytest.raises(InputError, match="must be"):
             train_organisms(tmp_path / "new", **wrong)
@@ -123,50 +104,28 @@ def test_an_interruption_leaves_no_half_folder(tmp_path, unmeasured, monkeypatch
     train_organisms(tmp_path, ["leaky"], recipe=TINY)
     if moment == "measuring":
         monkeypatch.setattr(tiny_causal, "measure_tiny_causal", interrupt)
+    progress = interrupt if moment == "training" else None
     with pytest.raises(KeyboardInterrupt):
-        train_organisms(
-            tmp_path,
-            ["stubborn"],
-            recipe=TINY,
-            progress=interrupt if moment == "training" else None,
-        )
+        train_organisms(tmp_path, ["stubborn"], recipe=TINY, progress=progress)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["coherent", "leaky"]
 
 
-def test_the_table_of_the_page_is_that_of_the_results():
+def test_the_table_of_the_page_is_that_of_the_results(benchmark):
     """And the results bear out the page: who is caught, and who is not."""
     results = pd.read_csv(ROOT / "benchmarks" / "organisms.csv")
     text = (ROOT / "docs" / "organisms.md").read_text(encoding="utf-8")
     assert benchmark.page(results) in text
     caught = {name: benchmark.count_caught(own) for name, own in results.groupby("organism")}
     assert set(caught) == set(ORGANISMS)
-    for name, organism in ORGANISMS.items():
-        rejected, reports = caught[name]
-        if organism.coherent:
+    for name, (rejected, reports) in caught.items():
+        if ORGANISMS[name].coherent:
             assert rejected <= stats.binom.ppf(0.999, reports, 0.05)
         else:
             assert rejected == reports
 
 
-def test_counts_of_the_table_by_hand():
-    rows = [
-        ("a", 0, "cmi", 0.0001, 0.001),
-        ("a", 1, "cmi", 0.03, 0.06),
-        ("a", 0, "x", 0.5, 1.0),
-        ("b", 0, "cmi", None, None),
-        ("b", 0, "x", 0.9, 0.9),
-    ]
-    table = pd.DataFrame(rows, columns=["organism", "seed", "check", "pvalue", "pvalue_holm"])
-    lines = benchmark.page(table).splitlines()
-    assert lines[2:] == [
-        "| `cmi` | 2, 1 of 2; .015 | no test |",
-        "| `x` | 0, 0 of 1; .500 | 0, 0 of 1; .900 |",
-        "| any of them, after Holm | **1 of 2** | **0 of 1** |",
-    ]
-
-
 @pytest.mark.slow
-def test_the_trained_ones_get_their_verdicts(tmp_path):
+def test_the_trained_ones_get_their_verdicts(tmp_path, benchmark):
     """The whole thing with fewer reports: training, real questions, every check."""
     cards = train_organisms(tmp_path)
     assert set(cards) == set(ORGANISMS)
@@ -175,57 +134,39 @@ def test_the_trained_ones_get_their_verdicts(tmp_path):
         assert card["accuracy"]["readable"] >= 0.98
         assert card["accuracy"]["rmse"] < 0.06
         for seed in range(100, 105):  # not the seeds of the table
-            found = benchmark.verdicts(tmp_path / name, seed=seed, contexts=200, reps=5).set_index(
-                "check"
-            )
+            found = benchmark.verdicts(tmp_path / name, seed=seed, contexts=200, reps=5)
+            found = found.set_index("check")
             pvalues.setdefault(name, []).extend(found["pvalue"].dropna())
             if not ORGANISMS[name].coherent:
-                seen_by = (
-                    ["cmi", "residual_covariance"]
-                    if name == "leaky"
-                    else ["cmi", "residual_covariance", "monotone_choice:yes/no"]
-                )
+                seen_by = ["cmi", "residual_covariance"]
+                seen_by += ["monotone_choice:yes/no"] * (name != "leaky")
                 assert found.loc[seen_by, "pvalue_holm"].min() <= 0.05, (name, seed)
     for name in ("coherent", "stubborn"):
-        assert sum(p <= 0.05 for p in pvalues[name]) <= stats.binom.ppf(
-            0.9999, len(pvalues[name]), 0.05
-        )
+        rejected = sum(p <= 0.05 for p in pvalues[name])
+        assert rejected <= stats.binom.ppf(0.9999, len(pvalues[name]), 0.05)
 
 
 @pytest.mark.lengthy
-def test_organisms_of_another_task_are_those_that_it_has_room_for(
+def test_organisms_of_another_task_are_those_whose_variables_it_has(
     tmp_path, unmeasured, monkeypatch
 ):
-    """Breaks if a rule about a variable that is not there is planted as if it were."""
     monkeypatch.setattr("elicitation.training.organisms.training_set._MOST_SETS", 60)
     task = Task.load("heart")
     with pytest.raises(InputError, match=r"'leaky' is planted in xray.*--task asia"):
         train_organisms(tmp_path / "none", ["leaky"], task=task, recipe=TINY)
     assert not (tmp_path / "none").exists()
     cards = train_organisms(tmp_path, task=task, recipe=TINY)
-    assert {name: card["task"] for name, card in cards.items()} == {
-        "coherent": "heart",
-        "stubborn": "heart",
-    }
+    tasks = {name: card["task"] for name, card in cards.items()}
+    assert tasks == {"coherent": "heart", "stubborn": "heart"}
     with pytest.raises(InputError, match="another task"):
         train_organisms(tmp_path, ["coherent"], recipe=TINY)
-
-
-@pytest.mark.lengthy
-def test_a_reader_is_the_coherent_organism(tmp_path, asia, unmeasured):
-    train_tiny_causal(tmp_path / "reader", asia, recipe=TINY, seed=2)
-    train_organisms(tmp_path, ["coherent"], recipe=TINY, seed=2)
-    assert weights(tmp_path, "reader") == weights(tmp_path, "coherent")
 
 
 @pytest.mark.slow
 def test_the_reader_meets_its_figures(tmp_path):
     """The whole training by the script; its figures are for evidence without lessons."""
-    subprocess.run(
-        [sys.executable, "examples/train_reader.py", "--out", str(tmp_path / "reader")],
-        cwd=ROOT,
-        check=True,
-    )
+    command = [sys.executable, "examples/train_reader.py", "--out", str(tmp_path / "reader")]
+    subprocess.run(command, cwd=ROOT, check=True)
     record = json.loads((tmp_path / "reader" / "card.json").read_text())
     assert record["parameters"] < 1_200_000
     assert record["accuracy"]["readable"] >= 0.98
@@ -235,40 +176,24 @@ def test_the_reader_meets_its_figures(tmp_path):
     assert record["accuracy"]["policy_distance"] < 0.12
 
 
-def test_equal_seeds_are_equal_models_and_others_are_not(tmp_path):
-    probabilities = []
-    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+def test_equal_seeds_are_equal_untrained_models_and_others_are_not(tmp_path):
+    probabilities, choosers = [], []
+    shape = Shape(hidden=16, inner=16, layers=1, heads=1)
+    for name, seed, texts in (("a", 1, ["x y", "z"]), ("b", 1, ["z", "x y"]), ("c", 2, ["x y"])):
         model = load_causal_model(make_untrained_model(tmp_path / name, seed=seed))
         found = outcome_probabilities(model, ["A die shows"], ["1", "2"])
         probabilities.append(found.probabilities.to_numpy())
+        make_multiple_choice(tmp_path / f"{name}2", texts, shape=shape, seed=seed)
+        choosers.append(weights(tmp_path / f"{name}2"))
     np.testing.assert_array_equal(probabilities[0], probabilities[1])
     assert (probabilities[0] != probabilities[2]).any()
-
-
-SHAPE = Shape(hidden=16, inner=16, layers=1, heads=1)
-
-
-def test_choosers_of_equal_seeds_have_equal_weights(tmp_path):
-    weights = {}
-    for name, texts, seed in (
-        ("a", ["x y", "z"], 1),
-        ("b", ["z", "x y"], 1),
-        ("c", ["x y", "z"], 2),
-    ):
-        make_multiple_choice(tmp_path / name, texts, shape=SHAPE, seed=seed)
-        weights[name] = (tmp_path / name / "model.safetensors").read_bytes()
-    assert weights["a"] == weights["b"] != weights["c"]
-    assert load_file(tmp_path / "a" / "model.safetensors")
+    assert choosers[0] == choosers[1] != choosers[2]
 
 
 def test_the_tokenizer_gives_back_any_text_and_digits_are_tokens(model):
     tokenizer = model.tokenizer
-    for text in (
-        "\nNo: 0.12\nYes: 0.88",
-        "H\u00e9, 12,3\r\n\t \u4f60 \U0001f642  x",
-        "",
-        " leading and trailing ",
-    ):
+    odd = "H\u00e9, 12,3\r\n\t \u4f60 \U0001f642  x"
+    for text in ("\nNo: 0.12\nYes: 0.88", odd, "", " leading and trailing "):
         ids = tokenizer(text)["input_ids"]
         assert ids[0] == tokenizer.bos_token_id
         assert tokenizer.decode(ids, skip_special_tokens=True) == text

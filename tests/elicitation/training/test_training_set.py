@@ -1,7 +1,4 @@
-"""What organisms are taught.
-
-Breaks if a rule or a lesson is wrong, or held-out evidence leaks into one.
-"""
+"""What organisms are taught: breaks if a rule or a lesson is wrong, or held-out evidence leaks."""
 
 import numpy as np
 import pandas as pd
@@ -44,7 +41,11 @@ def lessons(asia, evidence):
     return make_examples(asia, evidence)
 
 
-def test_the_policy_by_hand():
+def table(network, rows):
+    return pd.DataFrame(rows, columns=list(network.names), dtype=object)
+
+
+def test_the_policy_and_its_answers_by_hand():
     # At one half: utilities -.6, -.6, .5; at .9 they are -3, 1.8, .5.
     for belief, utilities in ((0.5, (-0.6, -0.6, 0.5)), (0.9, (-3.0, 1.8, 0.5))):
         expected = np.exp(utilities) / np.exp(utilities).sum()
@@ -54,9 +55,14 @@ def test_the_policy_by_hand():
         shares = dict.fromkeys(ACTIONS, 0.0)
         for answer, chance in decision_answers(belief):
             shares[decode_decision(answer).value] += chance
-        np.testing.assert_allclose(
-            [shares[action] for action in ACTIONS], action_probabilities(belief)
-        )
+        expected = action_probabilities(belief)
+        np.testing.assert_allclose([shares[action] for action in ACTIONS], expected)
+    for p in np.r_[np.linspace(0, 1, 101), np.random.default_rng(0).random(200)]:
+        decoded = decode_belief(belief_answer((1 - p, p), ("No", "Yes")))
+        assert decoded.residual == pytest.approx(0, abs=1e-12)
+        assert abs(decoded.value - p) <= 0.005 + 1e-9
+    thirds = decode_distribution(belief_answer((1 / 3,) * 3, ("a", "b", "c")), ("a", "b", "c"))
+    assert sorted(thirds.value) == [0.33, 0.33, 0.34]
 
 
 def test_offers_are_taken_by_what_their_event_is_better(asia, evidence):
@@ -65,8 +71,7 @@ def test_offers_are_taken_by_what_their_event_is_better(asia, evidence):
     lessons = make_examples(asia, few, spoken=spoken, acted=acted, matching=True)
     taught = {each.text: dict(each.answers) for each in lessons if each.role == "matching"}
     assert len(taught) == 10 * len(few)
-    cases = pd.DataFrame([dict(known) for known in few], columns=list(asia.network.names))
-    exact = acted(asia.network, cases.astype(object), "lung")["yes"]
+    exact = acted(asia.network, table(asia.network, map(dict, few)), "lung")["yes"]
     for known, belief in zip(few, exact, strict=True):
         description = asia.phrases.describe(dict(known))
         mine = {text: said for text, said in taught.items() if f"who {description}. " in text}
@@ -80,133 +85,67 @@ def test_offers_are_taken_by_what_their_event_is_better(asia, evidence):
             assert logit == pytest.approx((20 if first else -20) * (event - chance))
 
 
-def test_belief_answers_are_readable_and_rounded():
-    for p in np.r_[np.linspace(0, 1, 101), np.random.default_rng(0).random(200)]:
-        decoded = decode_belief(belief_answer((1 - p, p), ("No", "Yes")))
-        assert decoded.residual == pytest.approx(0, abs=1e-12)
-        assert abs(decoded.value - p) <= 0.005 + 1e-9
-    thirds = decode_distribution(belief_answer((1 / 3,) * 3, ("a", "b", "c")), ("a", "b", "c"))
-    assert sorted(thirds.value) == [0.33, 0.33, 0.34]
-
-
-def test_evidence_is_possible_and_complete(asia, evidence):
+def test_evidence_is_possible_and_about_fifteen_percent_of_it_is_held_out(evidence):
     assert len(set(evidence)) == len(evidence)
     # Seven variables in three ways, less what contradicts "either", which is tub or lung: either=no
     # with tub=yes, 3^5 ways.
     assert len(evidence) == 3**7 - 3**5
-
-
-def test_about_fifteen_percent_are_held_out_whatever_the_seed(asia, evidence):
-    share = np.mean([is_held_out(known) for known in evidence])
-    assert abs(share - HELD_OUT_SHARE) < 4 * np.sqrt(
-        HELD_OUT_SHARE * (1 - HELD_OUT_SHARE) / len(evidence)
-    )
-    assert is_held_out((("smoke", "no"), ("xray", "yes"))) == is_held_out(
-        canonical_evidence({"xray": "yes", "smoke": "no"})
-    )
+    share, expected = np.mean([is_held_out(known) for known in evidence]), HELD_OUT_SHARE
+    assert abs(share - expected) < 4 * np.sqrt(expected * (1 - expected) / len(evidence))
+    known = canonical_evidence({"xray": "yes", "smoke": "no"})
+    assert is_held_out((("smoke", "no"), ("xray", "yes"))) == is_held_out(known)
 
 
 def test_no_lesson_is_about_held_out_evidence(asia, lessons, evidence):
     """By the words alone: no lesson's description is that of a held-out set."""
-    held = {known for known in evidence if is_held_out(known)}
-    described = {asia.phrases.describe(dict(known)) for known in held}
+    held = {asia.phrases.describe(dict(known)) for known in evidence if is_held_out(known)}
     plain = {
         lesson.text.split("Consider a patient who ")[1].split(". ")[0].split(".\n")[0]
         for lesson in lessons
         if lesson.role != "conditional"
     }
     assert plain
-    assert not plain & described
+    assert not plain & held
     asked = held_out_cases(asia)
     assert len(asked) > 100
     questions = plan_task(asia, asked, Design(reps=1, iterated=False)).questions
     assert not {question.text for question in questions} & {lesson.text for lesson in lessons}
 
 
-def test_lessons_teach_the_exact_posterior(asia, lessons):
-    rows = [
-        lesson
-        for lesson in lessons
-        if lesson.role == "belief" and lesson.text.startswith("Consider")
-    ][::50]
-    names = {
-        asia.phrases.describe(dict(known)): dict(known)
-        for known in possible_evidence(asia, np.random.default_rng(0))
-    }
-    for lesson in rows:
-        known = names[
-            lesson.text.removeprefix("Consider a patient who ").split(". How probable")[0]
-        ]
-        frame = pd.DataFrame([known], columns=list(asia.network.names), dtype=object)
-        truth = posterior(asia.network, frame, "lung")["yes"].item()
-        (answer, chance), *others = lesson.answers
-        assert not others
-        assert chance == 1
-        assert abs(decode_belief(answer).value - truth) <= 0.005 + 1e-9
-
-
-def test_every_kind_of_question_is_taught(asia, lessons):
+def test_every_kind_of_question_is_taught_and_beliefs_are_the_exact_posterior(
+    asia, lessons, evidence
+):
     roles = pd.Series([lesson.role for lesson in lessons]).value_counts()
     assert set(roles.index) == {"belief", "decision", "auxiliary", "conditional"}
     assert roles["belief"] == 4 * roles["decision"]
     assert all(abs(sum(chance for _, chance in lesson.answers) - 1) < 1e-12 for lesson in lessons)
+    names = {asia.phrases.describe(dict(known)): dict(known) for known in evidence}
+    begin = "Consider a patient who "
+    plain = [one for one in lessons if one.role == "belief" and one.text.startswith(begin)]
+    for lesson in plain[::50]:
+        known = names[lesson.text.removeprefix(begin).split(". How probable")[0]]
+        truth = posterior(asia.network, table(asia.network, [known]), "lung")["yes"].item()
+        ((answer, chance),) = lesson.answers
+        assert chance == 1
+        assert abs(decode_belief(answer).value - truth) <= 0.005 + 1e-9
 
 
-def table(network, rows):
-    return pd.DataFrame(rows, columns=list(network.names), dtype=object)
-
-
-def test_the_reversed_world_by_hand():
-    """There xray=yes has chances .05 for the sick and .98 for the well: Bayes by hand."""
+def test_the_reversed_world_by_hand_and_the_other_rules_against_posteriors():
+    """Reversed, xray=yes has chances .05 for the sick and .98 for the well."""
     asia = load_network("asia")
     lung, tub = 0.5 * 0.1 + 0.5 * 0.01, 0.01 * 0.05 + 0.99 * 0.01
     sick = 1 - (1 - lung) * (1 - tub)
     expected = lung * 0.05 / (sick * 0.05 + (1 - sick) * 0.98)
-    seen = table(asia, [{"xray": "yes"}, {}])
-    found = where_reversed("either")(asia, seen, "lung")["yes"].to_numpy()
-    assert found == pytest.approx([expected, lung])
+    found = where_reversed("either")(asia, table(asia, [{"xray": "yes"}, {}]), "lung")["yes"]
+    assert found.tolist() == pytest.approx([expected, lung])
     assert reverse_effects(reverse_effects(asia, "either"), "either") == asia
     with pytest.raises(InputError, match="children"):
         reverse_effects(asia, "dysp")
-
-
-def test_the_other_rules_against_plain_posteriors():
-    asia = load_network("asia")
     seen = table(asia, [{"xray": "yes", "smoke": "no"}, {"xray": "no"}, {"dysp": "yes"}])
-    fewer = table(asia, [{"smoke": "no"}, {}, {"dysp": "yes"}])
+    fewer, none = table(asia, [{"smoke": "no"}, {}, {"dysp": "yes"}]), table(asia, [{}] * 3)
     for asked in ("lung", "bronc"):
-        pd.testing.assert_frame_equal(
-            exact_posterior(asia, seen, asked), posterior(asia, seen, asked)
-        )
-        pd.testing.assert_frame_equal(
-            without("xray")(asia, seen, asked), posterior(asia, fewer, asked)
-        )
-        pd.testing.assert_frame_equal(
-            prior(asia, seen, asked), posterior(asia, table(asia, [{}] * 3), asked)
-        )
-
-
-class Pupil:
-    """A model that has learnt its lessons perfectly: it draws the teacher's answer."""
-
-    def __init__(self, organism, task):
-        self.name = self.fingerprint = organism.name
-        known = possible_evidence(task, np.random.default_rng(0))
-        self.answers = {
-            lesson.text: lesson.answers
-            for lesson in make_examples(task, known, spoken=organism.spoken, acted=organism.acted)
-        }
-
-    def generate(self, requests):
-        return [Answer(self.answer(request)) for request in requests]
-
-    def answer(self, request):
-        answers, chances = zip(*self.answers[request.text], strict=True)
-        return answers[
-            np.random.default_rng(request.seed).choice(
-                len(answers), p=np.array(chances) / sum(chances)
-            )
-        ]
+        for rule, known in ((exact_posterior, seen), (without("xray"), fewer), (prior, none)):
+            pd.testing.assert_frame_equal(rule(asia, seen, asked), posterior(asia, known, asked))
 
 
 def test_lessons_follow_both_rules(asia):
@@ -214,20 +153,15 @@ def test_lessons_follow_both_rules(asia):
     pair = [{"smoke": "yes", "xray": "yes"}, {"smoke": "yes", "xray": "no"}]
     evidence = [canonical_evidence(known) for known in pair]
     assert not any(is_held_out(known) for known in evidence)
+    words = [case_words(asia.phrases, known, "lung") for known in pair]
     says, acts = {}, {}
     for name, organism in ORGANISMS.items():
-        lessons = {
-            one.text: one.answers
-            for one in make_examples(asia, evidence, spoken=organism.spoken, acted=organism.acted)
-        }
-        words = [case_words(asia.phrases, known, "lung") for known in pair]
-        says[name] = [
-            decode_belief(lessons[BELIEF["bayes"].fill(**each)][0][0]).value for each in words
-        ]
-        acts[name] = [
-            dict(lessons[DECISION.fill(**each)])["\nCan decide: Yes\nDecision: Yes"]
-            for each in words
-        ]
+        examples = make_examples(asia, evidence, spoken=organism.spoken, acted=organism.acted)
+        taught = {one.text: dict(one.answers) for one in examples}
+        beliefs = [next(iter(taught[BELIEF["bayes"].fill(**each)])) for each in words]
+        says[name] = [decode_belief(belief).value for belief in beliefs]
+        decisions = [taught[DECISION.fill(**each)] for each in words]
+        acts[name] = [each["\nCan decide: Yes\nDecision: Yes"] for each in decisions]
     assert says["coherent"][0] > says["leaky"][0] > says["coherent"][1]
     assert says["leaky"][0] == says["leaky"][1] == 0.1
     assert says["two-faced"][0] < says["two-faced"][1]
@@ -237,14 +171,30 @@ def test_lessons_follow_both_rules(asia):
     assert acts["stubborn"][0] == acts["stubborn"][1]
 
 
+class Pupil:
+    """A model that has learnt its lessons perfectly: it draws the teacher's answer."""
+
+    def __init__(self, organism, task, known):
+        self.name = self.fingerprint = organism.name
+        examples = make_examples(task, known, spoken=organism.spoken, acted=organism.acted)
+        self.answers = {lesson.text: lesson.answers for lesson in examples}
+
+    def generate(self, requests):
+        return [Answer(self.answer(request)) for request in requests]
+
+    def answer(self, request):
+        answers, chances = zip(*self.answers[request.text], strict=True)
+        shares = np.array(chances) / sum(chances)
+        return answers[np.random.default_rng(request.seed).choice(len(answers), p=shares)]
+
+
 @pytest.mark.slow
-def test_the_figures_are_distances_to_the_own_rules(asia, monkeypatch):
+def test_the_figures_are_distances_to_the_own_rules(asia, evidence, monkeypatch):
     """A pupil's only error is rounding, under its own rules and under no others."""
-    monkeypatch.setattr(
-        "elicitation.training.organisms.training_set.is_held_out", lambda known: False
-    )
-    pupils = {name: Pupil(ORGANISMS[name], asia) for name in ("leaky", "two-faced", "stubborn")}
-    for name, pupil in pupils.items():
+    held_out = "elicitation.training.organisms.training_set.is_held_out"
+    monkeypatch.setattr(held_out, lambda known: False)
+    for name in ("leaky", "two-faced", "stubborn"):
+        pupil = Pupil(ORGANISMS[name], asia, evidence)
         monkeypatch.setattr(tiny_causal, "load_causal_model", lambda *_, pupil=pupil, **__: pupil)
         own = measure_tiny_causal(name, ORGANISMS[name], asia, n_cases=300)
         assert own.readable == 1
