@@ -244,7 +244,7 @@ class AskOptions(ModelOptions):
     reveal_in_turn: bool = option(
         False,
         "reveal the findings of a case one after another and ask at every turn; --contexts are "
-        "then episodes of up to six turns, see docs/checks/belief_movement.md",
+        "then episodes of up to six turns, see docs/checks/iterated_expectation.md",
         group=SUBJECT,
     )
     phrases: str | None = option(

@@ -148,8 +148,13 @@ def test_ci_installs_what_the_pages_say_and_nothing_else():
 CHECKS = {check.name: check for check in declarations()}
 # Whose function or page has another name; a part of a check that is for comparison has neither.
 FUNCTIONS = {"scores": "calibration_test", "calibration": "calibration_estimates"}
-ON_THE_PAGE_OF = {"monotone_direction": "monotone_choice"}
+ON_THE_PAGE_OF = {
+    "monotone_direction": "monotone_choice",
+    "scores": "calibration",
+    "belief_movement": "iterated_expectation",
+}
 NAMED_PARTS = ("Formula", "Estimand", "Null", "Known as", "Assumptions", "References")
+BY_NAME = NAMED_PARTS[:-1]  # where a page has two checks, each part names the second
 
 
 def page_of_check(check):
@@ -164,6 +169,10 @@ def test_every_check_has_its_page(check):
     assert f"`{check}" in text or f"coherence.{check}" in text or check == page.stem
     for part in (*(f"\n**{name}.** " for name in NAMED_PARTS), "\n## What misleads it\n"):
         assert part in text, f"{name_of(page)} lacks {part.strip()}"
+    if check in ON_THE_PAGE_OF:
+        for name in BY_NAME:
+            part = re.split(r"\n\n(?=\*\*|#)", text.partition(f"\n**{name}.** ")[2])[0]
+            assert f"`{check}`" in part, f"{name_of(page)}: {name} does not say that of {check}"
     assert f"(../pictures/checks/{page.stem}.svg)" in text
     tests = any(sentences.rejected for sentences in CHECKS[check].sentences.values())
     assert ("\n**Null.** None " in text) is not tests or check != page.stem
@@ -188,11 +197,13 @@ def test_page_and_reference_say_null_and_estimand_alike(check):
 @pytest.mark.parametrize("page", sorted((DOCS / "checks").glob("*.md")), ids=name_of)
 def test_the_page_of_a_check_shows_what_its_example_prints(page, tmp_path, monkeypatch, capsys):
     text = page.read_text(encoding="utf-8")
-    example, shown = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.S).groups()
+    examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.S)
+    assert examples
     monkeypatch.chdir(tmp_path)
-    Path("example.py").write_text(example, encoding="utf-8")
-    runpy.run_path("example.py")
-    assert capsys.readouterr().out.rstrip() == shown.rstrip()
+    for example, shown in examples:
+        Path("example.py").write_text(example, encoding="utf-8")
+        runpy.run_path("example.py")
+        assert capsys.readouterr().out.rstrip() == shown.rstrip()
 
 
 def test_no_page_is_about_a_check_that_is_not_there():

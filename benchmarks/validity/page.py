@@ -285,7 +285,7 @@ def overview() -> str:
     )
     rows.append(
         (
-            "[`scores`](checks/scores.md)",
+            "[`scores`](checks/calibration.md)",
             f"calibrated forecasts, {cells(scores[scores['power'] == 1], 'tables')}",
             extreme(scores[scores["power"] == 1], "rejected", forecast),
             extreme(long, "held", forecast, high=False),

@@ -220,7 +220,7 @@ def calibration_estimates(
 ) -> list[CheckResult]:
     """Estimate accuracy of beliefs with intervals over contexts.
 
-    Null: none is tested.
+    Null: none is tested of a distance.
 
     Estimand: the distance of beliefs to the exact posterior and to what happened (a probability; of
     the Brier score a squared error); cases count alike, and in bins rows do.

@@ -22,7 +22,6 @@ from PIL import Image
 
 import coherence
 from coherence.plots import (
-    plot_calibration,
     plot_evidence,
     plot_forest,
     plot_pairwise_choice,
@@ -293,15 +292,6 @@ def iterated_expectation() -> None:
 
 
 def calibration() -> None:
-    """Beliefs against the exact posterior."""
-    panels: list[Panel] = []
-    for title, agent in (("calibrated", "rational"), ("overconfident", "miscalibrated")):
-        rows = answers(agent, n_contexts=120, n_reps=1)
-        panels.append((title, partial(_drawn, plot_calibration, rows)))
-    write("calibration", *panels)
-
-
-def scores() -> None:
     """Outcomes against forecasts, by isotonic regression."""
     panels: list[Panel] = []
     for title, agent in (("calibrated", "rational"), ("overconfident", "miscalibrated")):
@@ -310,7 +300,7 @@ def scores() -> None:
         result = coherence.calibration_test(rows["p"], rows["theta"], **options)
         plot = partial(plot_reliability, forecasts=rows["p"])
         panels.append((f"{title}: {p_value(result)}", partial(_drawn, plot, result)))
-    write("scores", *panels)
+    write("calibration", *panels)
 
 
 def rational_agent() -> None:
@@ -510,7 +500,6 @@ PICTURES = (
     prompt_consistency,
     iterated_expectation,
     calibration,
-    scores,
     rational_agent,
     evidence_leak,
     action_information,
