@@ -122,10 +122,7 @@ def test_models_are_compared_over_groups(runs):
     other = doubled(simulate("rational", n_contexts=30, n_reps=2, rng=3))
     effects = ["calibration:brier", "iterated_expectation"]
     grouped = compare({"noisy": runs, "rational": other}, effects=effects, rng=1)
-    plain = {
-        "noisy": runs.drop(columns="group"),
-        "rational": other.drop(columns="group"),
-    }
+    plain = {"noisy": runs.drop(columns="group"), "rational": other.drop(columns="group")}
     single = compare(plain, effects=effects, rng=1)
     assert grouped.differences["difference"].tolist() == pytest.approx(
         single.differences["difference"].tolist()

@@ -66,10 +66,7 @@ def test_choices_of_a_context_are_as_alike_as_in_the_data(policies):
         return
     same = [
         (codes[:, :1] == codes[:, 1:]).mean()
-        for codes in (
-            study.action.reshape(-1, 5),
-            runs["action"].to_numpy().reshape(-1, 5),
-        )
+        for codes in (study.action.reshape(-1, 5), runs["action"].to_numpy().reshape(-1, 5))
     ]
     assert same[0] == pytest.approx(same[1], abs=0.03)
 

@@ -57,10 +57,7 @@ def test_what_next_fits_small_tables_and_what_was_given():
     assert "Ask about more cases: tests need 10" in said
     assert "margin" not in said
     caught = simulate("leaky", n_contexts=120, n_reps=2, rng=1)
-    for table, asks in (
-        (caught, True),
-        (caught.assign(group=caught["context"].str[-2:]), False),
-    ):
+    for table, asks in ((caught, True), (caught.assign(group=caught["context"].str[-2:]), False)):
         said = " ".join(str(analyze(table, checks=["residual_covariance"], rng=1)).split())
         assert "See figures and answers" in said
         assert ("(column group)" in said) == asks

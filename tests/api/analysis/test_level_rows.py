@@ -7,12 +7,7 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence.plots import (
-    plot_acted_on,
-    plot_case_beliefs,
-    plot_stated_chances,
-    plot_thresholds,
-)
+from coherence.plots import plot_acted_on, plot_case_beliefs, plot_stated_chances, plot_thresholds
 from coherence.report.figures import evaluation_figures
 from coherence.report.verdicts import Verdict
 

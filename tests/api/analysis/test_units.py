@@ -93,10 +93,7 @@ def test_each_task_has_its_word():
     assert "task 'darts': theta is 'hit' or 'miss'" in str(error.value)
     assert "task 'rain': theta is 'ja' or 'nein'" in str(error.value)
     report = analyze(both, checks=["calibration"], positive=["ja", "hit"], rng=1)
-    assert [unit.state_names for unit in report.evaluations] == [
-        ("miss", "hit"),
-        ("nein", "ja"),
-    ]
+    assert [unit.state_names for unit in report.evaluations] == [("miss", "hit"), ("nein", "ja")]
     assert report.settings["positive"] == ["ja", "hit"]
 
 

@@ -4,28 +4,30 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError
+import coherence
 from coherence.plots import plot_beliefs
+from coherence.plots.choices import choices_of
+from coherence.statistics.figure_tables import figure_tables
+
+
+def labels(ax):
+    return [text.get_text() for text in ax.texts]
 
 
 def test_each_action_has_its_own_histogram_on_the_common_scale(choices, ax, drawn):
     table = choices()
     plot_beliefs(table, ax=ax)
     edges = np.arange(-0.5, 21) / 20
-    counts = {
-        action: np.histogram(table.loc[table["action"] == action, "belief"], edges)[0]
-        for action in ("defer", "no", "yes")
-    }
-    heights = []
-    for number in range(len(counts)):
+    heights, expected = [], []
+    for number, action in enumerate(("defer", "no", "yes")):
+        expected.append(np.histogram(table.loc[table["action"] == action, "belief"], edges)[0])
         (stairs,) = drawn(ax, f"action-{number}")
         values, drawn_edges, baseline = stairs.get_data()
         np.testing.assert_allclose(drawn_edges, edges)
         heights.append(values - baseline)
-    expected = np.array([*counts.values()])
-    np.testing.assert_allclose(heights / np.max(heights), expected / expected.max())
-    texts = [text.get_text() for text in ax.texts]
-    assert texts == [f"{action} (n = {count.sum()})" for action, count in counts.items()]
+    np.testing.assert_allclose(heights / np.max(heights), np.array(expected) / np.max(expected))
+    counts = zip(("defer", "no", "yes"), expected, strict=True)
+    assert labels(ax) == [f"{action} (n = {count.sum()})" for action, count in counts]
 
 
 def test_mathematics_in_a_label_stays_text(choices, ax):
@@ -35,20 +37,11 @@ def test_mathematics_in_a_label_stays_text(choices, ax):
 
 def test_probabilities_of_actions_are_weights():
     policies = pd.DataFrame({"wait": [0.75, 0.0], "treat": [0.25, 1.0]})
-    ax = plot_beliefs([0.1, 0.9], policies)
-    assert [text.get_text() for text in ax.texts] == ["treat (n = 1.2)", "wait (n = 0.8)"]
-
-
-def test_other_columns_beside_chosen_actions_are_no_probabilities():
+    assert labels(plot_beliefs([0.1, 0.9], policies)) == ["treat (n = 1.2)", "wait (n = 0.8)"]
+    # Other columns beside chosen actions are no probabilities.
     rows = pd.DataFrame({"belief": [0.1, 0.2, 0.9], "action": ["wait", "wait", "treat"]})
     noted = rows.assign(action_seconds=[1.0, 0.5, 0.25])
-    ax = plot_beliefs(noted)
-    assert [text.get_text() for text in ax.texts] == ["treat (n = 1)", "wait (n = 2)"]
-
-
-def test_nothing_to_draw_is_said():
-    with pytest.raises(InputError, match="at least one parsed belief"):
-        plot_beliefs(pd.DataFrame({"p": [None]}))
+    assert labels(plot_beliefs(noted)) == ["treat (n = 1)", "wait (n = 2)"]
 
 
 def test_beliefs_close_together_have_finer_bars_that_hold_all_of_them(ax, drawn):
@@ -65,6 +58,16 @@ def test_beliefs_close_together_have_finer_bars_that_hold_all_of_them(ax, drawn)
 def test_rare_actions_are_gathered_and_the_order_of_a_categorical_is_kept(ax):
     actions = pd.Categorical([*"zzzyyyxxx", *"wwvvuutsr"], categories=list("zyxwvutsr"))
     plot_beliefs(pd.DataFrame({"belief": 0.5, "action": actions}), ax=ax)
-    texts = [text.get_text().split(" (")[0] for text in ax.texts]
-    assert texts == ["z", "y", "x", "w", "v", "4 other actions"]
-    assert ax.texts[-1].get_text().endswith("(n = 5)")
+    assert [text.split(" (")[0] for text in labels(ax)] == [*"zyxwv", "4 other actions"]
+    assert labels(ax)[-1].endswith("(n = 5)")
+
+
+@pytest.mark.parametrize("agent", ["leaky", "wordbound"])
+def test_a_runs_table_gives_the_rows_of_its_report(agent):
+    runs = coherence.simulate(agent, n_contexts=40, n_reps=3, rng=1)
+    runs.loc[runs.index[3], ["p", "status"]] = [None, "refused"]
+    report = coherence.analyze(runs, checks=["calibration"], rng=1)
+    of_report, of_runs = report.evaluations[0].figures, figure_tables(choices_of(runs))
+    assert set(of_report.tables) == set(of_runs.tables)
+    for name, table in of_report.tables.items():
+        pd.testing.assert_frame_equal(table, of_runs.tables[name])

@@ -1,17 +1,18 @@
-"""The picture of a sequential test. Breaks if path, bound or stop are others than the result's."""
+"""Sequential tests and power. Breaks if a path, a bound or a line has the numbers of another."""
 
 import math
 
 import numpy as np
 import pytest
 
-from coherence import InputError, sequential_test, sufficiency_test
-from coherence.plots import plot_evidence
+from coherence import sequential_test
+from coherence.plots import plot_evidence, plot_power
+from tests.api.tables import make_power
 
 RNG = np.random.default_rng(1)
 TRUTH = RNG.integers(0, 2, 150)
-TABLE = {"belief": np.full(150, 0.5), "action": np.where(RNG.random(150) < 0.8, TRUTH, 1 - TRUTH)}
-TABLE["truth"] = TRUTH
+ACTION = np.where(RNG.random(150) < 0.8, TRUTH, 1 - TRUTH)
+TABLE = {"belief": np.full(150, 0.5), "action": ACTION, "truth": TRUTH}
 
 
 def drawn_of(ax):
@@ -39,8 +40,20 @@ def test_looks_with_the_levels_of_those_to_come(ax):
     assert low > 1 > result.details["level"].min() > high
 
 
-def test_no_path_no_picture():
-    with pytest.raises(InputError, match="sequential_test"):
-        plot_evidence(sufficiency_test(**TABLE, rng=1))
-    with pytest.raises(InputError, match="has a path"):
-        plot_evidence(sequential_test(RNG.random(50), TRUTH[:50], TRUTH[:50], evidence=20))
+def test_power_has_a_line_for_each_signal_through_its_numbers(ax):
+    rows = make_power()
+    plot_power(rows, alpha=0.01, target=0.9, ax=ax)
+    drawn = [container.lines[0] for container in ax.containers]
+    for line, (_, wanted) in zip(drawn, rows.groupby("signal"), strict=True):
+        np.testing.assert_array_equal(line.get_xdata(), wanted["n_contexts"])
+        np.testing.assert_array_equal(line.get_ydata(), wanted["power"])
+    bars = ax.containers[1].lines[2][0].get_segments()
+    wanted = rows[rows["signal"] == 0.1]
+    np.testing.assert_allclose([bar[:, 1] for bar in bars], wanted[["low", "high"]])
+    heights = {line.get_ydata()[0] for line in ax.get_lines() if len(line.get_ydata()) == 2}
+    assert heights == {0.01, 0.9}
+
+
+def test_power_of_estimates_shows_their_widths(ax):
+    plot_power(make_power(quantity="precision"), alpha=0.05, ax=ax)
+    np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), [1 / 25, 1 / 50, 1 / 100])

@@ -1,4 +1,4 @@
-"""The forest of effects. Breaks if a point, its end or its colour belongs to another unit."""
+"""Effects and ranks. Breaks if a point, an end, a colour or a rank is another evaluation's."""
 
 import math
 
@@ -7,27 +7,31 @@ import pandas as pd
 import pytest
 
 from coherence import CheckResult, InputError, Interval
-from coherence.plots import plot_forest
+from coherence.plots import plot_forest, plot_ranks
 
 
-def row(model, effect, interval, pvalue, *, unit="belief", check="cmi"):
-    result = CheckResult(check, "", effect, unit, interval, pvalue, 90, 30, pvalue_holm=pvalue)
+def row(model, effect, interval, pvalue, *, check="cmi"):
+    result = CheckResult(check, "", effect, "belief", interval, pvalue, 90, 30, pvalue_holm=pvalue)
     return {"task": "", "model": model, **result.to_row()}
 
 
-@pytest.fixture
-def results():
-    return pd.DataFrame(
-        [
-            row("first", 0.4, Interval(0.2, 0.6), 0.001),
-            row("$second$", -0.1, None, 0.3),
-            row("third", math.nan, None, math.nan),
-        ]
-    )
+RESULTS = pd.DataFrame(
+    [
+        row("first", 0.4, Interval(0.2, 0.6), 0.001),
+        row("$second$", -0.1, None, 0.3),
+        row("third", math.nan, None, math.nan),
+    ]
+)
+RANKS = {"rank_low": [1, 1, None], "rank_high": [1, 2, None]}
+ESTIMATES = pd.DataFrame(
+    {"task": "asia", "effect": "rmse", "model": ["a", "$b$", "c"], "estimate": [0.1, 0.3, np.nan]}
+    | {"low": [0.05, np.nan, np.nan], "high": [0.2, np.nan, np.nan], "letters": ["a", "ab", ""]}
+    | {name: pd.array(values, dtype="Int64") for name, values in RANKS.items()}
+)
 
 
-def test_effects_stand_below_each_other_in_the_order_given(results, ax, drawn):
-    plot_forest(results, ax=ax)
+def test_effects_stand_below_each_other_in_the_order_given(ax, drawn):
+    plot_forest(RESULTS, ax=ax)
     (points,) = drawn(ax, "effects")
     np.testing.assert_allclose(points.get_offsets().filled(np.nan)[:2], [(0.4, 0), (-0.1, 1)])
     filled, hollow = points.get_facecolor()[:2]
@@ -40,24 +44,37 @@ def test_effects_stand_below_each_other_in_the_order_given(results, ax, drawn):
     assert ax.get_xlabel() == "effect (belief)"
 
 
-def test_one_check_is_drawn_at_a_time(results):
-    both = pd.concat([results, pd.DataFrame([row("first", 2.0, None, 0.5, check="other")])])
+def test_no_effect_is_in_sight_and_one_check_is_drawn_at_a_time(ax, drawn):
+    plot_forest(RESULTS[:1], ax=ax)
+    assert len(drawn(ax, "null")) == 1
+    assert ax.get_xlim()[0] < 0 < 0.6 < ax.get_xlim()[1]
+    both = pd.concat([RESULTS, pd.DataFrame([row("first", 2.0, None, 0.5, check="other")])])
     assert plot_forest(both, check="other").get_title(loc="left") == "other over evaluations"
     with pytest.raises(InputError, match="check must name one check of results; received None"):
         plot_forest(both)
-
-
-def test_effects_in_different_units_share_no_axis(results):
     with pytest.raises(InputError, match="one unit of measurement; received belief and nats"):
-        plot_forest(results.assign(unit=["belief", "belief", "nats"]))
+        plot_forest(RESULTS.assign(unit=["belief", "belief", "nats"]))
 
 
-def test_another_table_is_refused():
-    with pytest.raises(InputError, match="lacking: check, estimate"):
-        plot_forest(pd.DataFrame({"p": [0.1]}))
+def test_points_ends_and_ranks_stand_in_the_line_of_their_model(ax):
+    plot_ranks(ESTIMATES, ax=ax)
+    dots = next(line for line in ax.lines if line.get_marker() == "o")
+    assert dots.get_xydata().tolist() == [[0.1, 0.0], [0.3, 1.0]]
+    (line,) = ax.collections[0].get_segments()
+    assert line[:, 0].tolist() == [0.05, 0.2]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "$b$", "c"]
+    assert [note.get_text() for note in ax.texts] == ["not estimated"]
+    right = next(child for child in ax.child_axes if not child.collections)
+    assert [label.get_text() for label in right.get_yticklabels()] == ["1  a", "1–2  ab", ""]
 
 
-def test_no_effect_is_in_sight_and_no_interval_is_cut_off(results, ax, drawn):
-    plot_forest(results[:1], ax=ax)
-    assert len(drawn(ax, "null")) == 1
-    assert ax.get_xlim()[0] < 0 < 0.6 < ax.get_xlim()[1]
+@pytest.mark.parametrize("signed", [True, False])
+def test_only_what_may_be_negative_has_a_line_at_nothing(ax, signed):
+    both = pd.concat([ESTIMATES, ESTIMATES.assign(effect="unreadable")])
+    plot_ranks(both, effect="unreadable", signed=signed, ax=ax)
+    assert ax.get_title(loc="left") == "unreadable"
+    assert any(line.is_dashed() for line in ax.lines) == signed
+    with pytest.raises(InputError, match="effect must name one effect of estimates; received None"):
+        plot_ranks(both)
+    with pytest.raises(InputError, match="estimates must be of one task; received 2"):
+        plot_ranks(pd.concat([ESTIMATES, ESTIMATES.assign(task="other")]))

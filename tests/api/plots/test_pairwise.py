@@ -1,41 +1,35 @@
 """The figure of monotone choice. Breaks if a reversal, a bar or a label is another bin's."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from coherence import CheckResult, InputError
+from coherence import CheckResult
 from coherence.plots import plot_pairwise_choice
 
-
-def result(details, pair=("yes", "no"), check="monotone_choice:yes/no"):
-    settings = {"pair": list(pair)}
-    return CheckResult(check, "", 0.1, "", None, 0.5, 9, 9, settings=settings, details=details)
+SETTINGS = {"pair": ["yes", "no"]}
 
 
-def test_bars_are_the_intervals_of_the_table_and_no_other(pairs, ax):
-    bars = {"low_j": 0.02, "high_j": 0.97, "low_k": 0.02, "high_k": 0.97}
-    plot_pairwise_choice(result(pairs().assign(**bars)), ax=ax)
-    lines = [line for drawn in ax.collections for line in drawn.get_paths() if len(line) == 2]
-    assert {tuple(line.vertices[:, 1]) for line in lines} == {(0.02, 0.97)}
+def result(details):
+    fields = ("monotone_choice:yes/no", "", 0.1, "", None, 0.5, 9, 9)
+    return CheckResult(*fields, settings=SETTINGS, details=details)
 
 
 def test_pairwise_choice_marks_exactly_the_significant_reversals(pairs, ax, drawn, ends):
-    plot_pairwise_choice(result(pairs()), ax=ax)
+    bars = {"low_j": 0.02, "high_j": 0.97, "low_k": 0.02, "high_k": 0.97}
+    plot_pairwise_choice(result(pairs().assign(**bars)), ax=ax)
     (points,) = drawn(ax, "bins")
-    np.testing.assert_allclose(
-        points.get_offsets(), [(0.08, 0.10), (0.29, 0.35), (0.52, 0.80), (0.71, 0.45), (0.93, 0.90)]
-    )
+    shown = [(0.08, 0.10), (0.29, 0.35), (0.52, 0.80), (0.71, 0.45), (0.93, 0.90)]
+    np.testing.assert_allclose(points.get_offsets(), shown)
     assert points.get_sizes()[2] / points.get_sizes()[4] == pytest.approx(200 / 120)
     (reversal,) = drawn(ax, "reversal")
-    assert ends(reversal) == [(0.52, 0.80), (0.71, 0.45)]
+    assert ends(reversal) == shown[2:4]
     assert reversal.is_dashed()
-    assert [ends(line) for line in drawn(ax, "step")] == [
-        [(0.08, 0.10), (0.29, 0.35)],
-        [(0.29, 0.35), (0.52, 0.80)],
-        [(0.71, 0.45), (0.93, 0.90)],
-    ]
-    assert not any(line.is_dashed() for line in drawn(ax, "step"))
+    steps = drawn(ax, "step")
+    assert [ends(line) for line in steps] == [shown[:2], shown[1:3], shown[3:]]
+    assert not any(line.is_dashed() for line in steps)
+    # Bars are the intervals of the table and no other.
+    lines = [line for drawn in ax.collections for line in drawn.get_paths() if len(line) == 2]
+    assert {tuple(line.vertices[:, 1]) for line in lines} == {(0.02, 0.97)}
 
 
 def test_a_reversal_that_chance_explains_is_not_marked(pairs, ax, drawn):
@@ -51,19 +45,6 @@ def test_a_significant_reversal_over_several_bins_is_drawn_more_lightly(pairs, a
     far, near = drawn(ax, "reversal")
     assert ends(far) == [(0.08, 0.6), (0.93, 0.2)]
     assert far.get_linewidth() < near.get_linewidth()
-
-
-@pytest.mark.parametrize(
-    ("other", "said"),
-    [
-        (result(pd.DataFrame()), "result must have bins to draw"),
-        (CheckResult("cmi", "", 0.1, "", None, 0.5, 9, 9), "received cmi"),
-        (0.3, "received float"),
-    ],
-)
-def test_what_is_no_result_of_the_test_is_refused(other, said):
-    with pytest.raises(InputError, match=said):
-        plot_pairwise_choice(other)
 
 
 def test_small_shares_fill_their_axis_and_no_interval_is_cut_off(pairs, ax):

@@ -1,12 +1,16 @@
 """The figure of the main test. Breaks if a share, a band or a link stands at another state."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 
 import coherence
-from coherence import InputError
 from coherence.plots import plot_state_shares
-from coherence.statistics.figure_tables import shares_by_state
+from coherence.plots.style import action_colours
+from coherence.plots.variation import draw_variation
+from coherence.statistics.figure_tables import figure_tables, shares_by_state
 
 
 @pytest.fixture
@@ -19,6 +23,8 @@ def of_yes(found):
 
 
 def test_states_are_drawn_apart_with_their_bands(found, ax, drawn):
+    found.table["outside"] = False
+    found.table.loc[found.table["action"] == "yes", "outside"] = np.arange(len(of_yes(found))) == 3
     assert plot_state_shares(found, ax=ax) is ax
     table = of_yes(found)
     for state in (0, 1):
@@ -28,18 +34,10 @@ def test_states_are_drawn_apart_with_their_bands(found, ax, drawn):
         bars = sorted(drawn(ax, f"band-{state}"), key=lambda bar: bar.get_x())
         ends = [(bar.get_y(), bar.get_y() + bar.get_height()) for bar in bars]
         np.testing.assert_allclose(ends, rows[["band_low", "band_high"]])
+    (ring,) = drawn(ax, "outside")
+    assert ring.get_offsets()[:, 1].tolist() == [table.loc[3, "share"]]
     assert ax.get_ylabel() == "share of yes"
     assert ax.get_title(loc="left") == "Share of yes, by realised state"
-
-
-def test_what_lies_outside_is_ringed_and_nothing_else(found, ax, drawn):
-    found.table["outside"] = False
-    found.table.loc[found.table["action"] == "yes", "outside"] = (
-        [False] * 3 + [True] + [False] * (len(of_yes(found)) - 4)
-    )
-    plot_state_shares(found, ax=ax)
-    (ring,) = drawn(ax, "outside")
-    assert ring.get_offsets()[:, 1].tolist() == [of_yes(found).loc[3, "share"]]
 
 
 def test_a_label_is_no_mathematics(choices, ax):
@@ -60,38 +58,51 @@ def test_a_runs_table_and_its_arrays_give_the_same_points(ax, drawn):
         np.testing.assert_array_equal(of_runs.get_offsets(), of_arrays.get_offsets())
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"shown": "maybe"}, "shown must be an action; received 'maybe'"),
-        ({"truth": None}, "no state is known"),
-        ({"action": None}, "no parsed actions"),
-        ({"context": np.zeros(120)}, "truth must be constant within a context"),
-        ({"data": np.full(120, 85.0)}, "Divide percentages by 100"),
-        ({"truth": np.repeat(["rain", "dry"], 60)}, "nothing says which of the two"),
-        ({"ax": 3}, "ax must be matplotlib Axes"),
-    ],
-)
-def test_what_cannot_be_drawn_is_said(change, said):
-    rng = np.random.default_rng(1)
-    belief = rng.uniform(size=120)
-    arrays = {"data": belief, "action": rng.integers(2, size=120), "truth": belief > 0.5}
-    arrays["truth"] = (rng.uniform(size=120) < belief).astype(int)
-    with pytest.raises(InputError, match=said):
-        plot_state_shares(**(arrays | change))
-
-
 def test_small_shares_fill_their_axis_and_no_band_is_cut_off(found, ax, drawn):
     names = ["share", "low", "high", "expected", "band_low", "band_high"]
     found.table[names] *= 0.02
     found.table["belief"] = 0.3 + 0.02 * found.table["belief"]
     plot_state_shares(found, ax=ax)
-    values = of_yes(found)[names]
-    assert (
-        ax.get_ylim()[0] < values.min(axis=None) < values.max(axis=None) < ax.get_ylim()[1] < 0.03
-    )
-    first, last = ax.get_xlim()
-    bars = [*drawn(ax, "band-0"), *drawn(ax, "band-1")]
-    for bar in bars:
+    shown = of_yes(found)[names]
+    (low, high), (first, last) = ax.get_ylim(), ax.get_xlim()
+    assert low < shown.min(axis=None) < shown.max(axis=None) < high < 0.03
+    for bar in [*drawn(ax, "band-0"), *drawn(ax, "band-1")]:
         assert first < bar.get_x() < bar.get_x() + bar.get_width() < last
         assert bar.get_width() < 0.05 * (last - first)
+
+
+# What varies: a point a context, and the share of every action
+
+BELIEF = [0.45, 0.46, 0.44, 0.47]
+ACTIONS = {"defer": 0.9, "yes": 0.06, "$no$": 0.04}
+
+
+def varying(truth, of="p_true"):
+    figure = Figure(layout="constrained")
+    rows = pd.DataFrame({"belief": BELIEF, of: truth, "context": list("abcd")})
+    tables = figure_tables(rows).tables
+    contexts, bars = tables["contexts"], tables["context_bars"]
+    states, ax = ("not ill", "$ill$"), figure.add_subplot()
+    ax = draw_variation(contexts, bars, ACTIONS, states=states, ax=ax)
+    (cloud,) = [each for each in ax.collections if each.get_gid() == "contexts"]
+    return figure, ax, np.asarray(cloud.get_offsets())
+
+
+def test_a_point_a_context_on_axes_that_do_not_hide_how_little_beliefs_move():
+    truth = [0.0, 0.3, 0.6, 0.9]
+    figure, ax, points = varying(truth)
+    assert np.allclose(points, np.column_stack([truth, BELIEF]))
+    assert ax.get_ylim()[1] - ax.get_ylim()[0] > 1
+    (beside,) = [ax for ax in figure.axes if ax.texts]
+    assert [text.get_text() for text in beside.texts] == ["defer 90.0%", "yes 6.0%", "$no$ 4.0%"]
+    bars = [bar for bar in beside.patches if str(bar.get_gid()).startswith("action-")]
+    assert [bar.get_width() for bar in bars] == list(ACTIONS.values())
+    colours = [action_colours(ACTIONS)[name].lower() for name in ACTIONS]
+    assert [to_hex(bar.get_facecolor()) for bar in bars] == colours
+
+
+def test_realised_states_stand_apart_and_their_contexts_do_not_hide_each_other():
+    _, ax, points = varying([0, 1, 1, 0], "truth")
+    assert (np.rint(points[:, 0]) == [0, 1, 1, 0]).all()
+    assert len(np.unique(points[:, 0])) == 4
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["not ill", "$ill$"]

@@ -1,42 +1,84 @@
-"""What figures share: scales with room at the ends, settings that end with the block, files."""
+"""What figures share. Breaks if an axis cuts off what it shows or loses the null, or if settings
+or bytes of a file depend on what was drawn before."""
+
+import math
 
 import matplotlib
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from coherence.plots.style import (
-    figure_style,
-    save_plot,
-    set_title,
-)
+from coherence.plots.scales import fit_effects, fit_probabilities, shared_spans
+from coherence.plots.style import figure_style, save_plot, set_title
 
 
-def test_settings_end_with_the_block():
-    before = matplotlib.rcParams["font.size"], matplotlib.rcParams["svg.hashsalt"]
+def limits(ax, axis):
+    return ax.get_xlim() if axis == "x" else ax.get_ylim()
+
+
+def labels(ax, axis):
+    ticks = ax.get_xticklabels() if axis == "x" else ax.get_yticklabels()
+    return [label.get_text() for label in ticks]
+
+
+WIDTHS = st.one_of(st.just(0.0), st.floats(1e-4, 0.499))
+
+
+@pytest.mark.lengthy
+@given(st.floats(0, 1), WIDTHS, st.sampled_from(["x", "y"]))
+def test_fewer_fill_their_axis_and_none_is_cut_off(low, width, axis):
+    high = min(low + width, 1.0)
+    ax = Figure().add_subplot()
+    fit_probabilities(ax, axis, (low, high))
+    first, last = limits(ax, axis)
+    assert first < low <= high < last
+    assert high - low < 1e-6 or (high - low) / (last - first) > 0.8
+    ticks = [float(text) for text in labels(ax, axis)]
+    assert len(set(ticks)) == len(ticks) > 0
+    assert all(0 <= tick <= 1 for tick in ticks)
+
+
+@pytest.mark.parametrize("span", [(0.4, 0.5), (-0.02, -0.01), (-1e-4, 2e-4), (math.nan, math.nan)])
+@pytest.mark.parametrize("axis", ["x", "y"])
+def test_an_axis_of_effects_holds_the_null_and_what_is_shown(axis, span, ax):
+    fit_effects(ax, axis, span)
+    first, last = limits(ax, axis)
+    assert first < np.nanmin([0, *span]) <= np.nanmax([0, *span]) < last
+    ticks = [float(text.replace("−", "-")) for text in labels(ax, axis)]
+    assert 0 in ticks
+    assert len(set(ticks)) == len(ticks) > 2
+    assert not any("e" in text for text in labels(ax, axis))
+    (null,) = [line for line in ax.lines if line.get_gid() == "null"]
+    assert null.is_dashed()
+
+
+def test_panels_share_a_scale_but_for_those_that_would_be_specks_on_it():
+    assert shared_spans([(0.1, 0.3), (0.2, 0.4)]) == [(0.1, 0.4)] * 2
+    wide, speck = shared_spans([(0.1, 0.9), (0.01, 0.02)])
+    assert (wide, speck) == ((0.01, 0.9), (0.01, 0.02))
+    # A quarter of the scale that is drawn, which is all of [0, 1] from half of it on.
+    assert shared_spans([(0.3, 0.85), (0.3, 0.5)])[1] == (0.3, 0.5)
+    assert shared_spans([(0.3, 0.85), (0.3, 0.56)])[1] == (0.3, 0.85)
+
+
+def test_settings_end_with_the_block_and_equal_plots_are_equal_files(tmp_path):
+    before = dict(matplotlib.rcParams)
     with figure_style({"font.size": 3.0}):
         assert matplotlib.rcParams["font.size"] == 3.0
-        assert matplotlib.rcParams["svg.hashsalt"] == "coherence"
-    assert (matplotlib.rcParams["font.size"], matplotlib.rcParams["svg.hashsalt"]) == before
 
-
-def test_equal_plots_are_equal_files_and_the_salt_makes_others(tmp_path):
     def draw(ax):
         ax.plot([0, 1], [0, 1], clip_on=True)
+        set_title(ax, "$x$ " + "word " * 20, "What is shown")
+        assert "\n" in ax.get_title(loc="left")
+        assert ax._left_title.get_parse_math() is False
         return ax
 
     paths = [tmp_path / name for name in ("a.svg", "b.svg", "c.svg")]
     for path, salt in zip(paths, ("x", "x", "y"), strict=True):
-        save_plot(draw, path, size=(2.0, 2.0), salt=salt)
+        save_plot(draw, path, size=(4.0, 3.0), salt=salt)
     first, second, salted = (path.read_text(encoding="utf-8") for path in paths)
     assert first == second != salted
     assert "<dc:date>" not in first
-
-
-def test_titles_are_wrapped_and_no_mathematics_and_may_be_left_out():
-    ax = Figure().add_subplot()
-    set_title(ax, None, "What is shown")
-    assert ax.get_title(loc="left") == "What is shown"
-    set_title(ax, "$x$ " + "word " * 20, "What is shown")
-    assert "\n" in ax.get_title(loc="left")
-    assert ax._left_title.get_parse_math() is False
-    set_title(ax, "", "What is shown")
-    assert ax.get_title(loc="left").startswith("$x$")
+    assert dict(matplotlib.rcParams) == before

@@ -1,4 +1,8 @@
-"""Figures of a report. Breaks if one shows or links what its caption does not say."""
+"""Figures of a report. Breaks if one shows or links what its caption does not say, or if what a
+label holds becomes markup."""
+
+import xml.etree.ElementTree as ElementTree
+from functools import partial
 
 import numpy as np
 import pytest
@@ -6,47 +10,35 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure as MatplotlibFigure
 
 from coherence import CheckResult, Interval
+from coherence.plots import plot_beliefs, plot_calibration, plot_pairwise_choice
+from coherence.report.figure_svg import render_svg
 from coherence.report.figures import WIDTH, evaluation_figures, forest_figures
 from coherence.report.ranking import rank
 from coherence.report.variation import Variation
 from coherence.statistics.report_noise import ReportNoise
 
 LEAD = "Choices by belief and realised state"
-FIRST = ["What varies", LEAD]
+NO_RESULTS = {"results": (), "verdicts": ()}
 
 
-def titles(unit):
-    return [figure.title for figure in evaluation_figures(unit, "k")[0]]
+def titles(figures):
+    return [figure.title for figure in figures]
 
 
-def pairwise(unit):
-    return next(
-        f for f in evaluation_figures(unit, "k")[0] if f.title.startswith("Share of yes among")
-    )
-
-
-def test_a_unit_with_everything_misses_no_figure_and_what_moves_comes_first(unit):
+def test_what_can_be_drawn_is_drawn_in_order_and_what_is_missing_says_why(unit, choices):
     figures, missing = evaluation_figures(unit(), "k")
-    assert [figure.title for figure in figures] == [
-        *FIRST,
-        "Share of yes among yes and no",
-        "Beliefs by action",
-        "Belief and exact posterior",
-    ]
+    common = ["What varies", LEAD]
+    own = ["Share of yes among yes and no", "Beliefs by action", "Belief and exact posterior"]
+    assert titles(figures) == common + own
     assert missing == []
     assert all(figure.svg.startswith("<svg") for figure in figures)
-
-
-def test_beliefs_without_actions_are_one_histogram_and_truth_gives_calibration(unit, choices):
+    assert {figure.width for figure in figures} == {WIDTH}
     beliefs = choices(p_true=False)
-    assert titles(unit(results=(), verdicts=(), beliefs=beliefs)) == [
-        *FIRST,
-        "Beliefs by action",
-        "Calibration",
-    ]
-    alone = unit(results=(), verdicts=(), beliefs=beliefs[["belief", "context"]])
-    figures, missing = evaluation_figures(alone, "k")
-    assert [figure.title for figure in figures] == ["Stated beliefs"]
+    plain, _ = evaluation_figures(unit(beliefs=beliefs, **NO_RESULTS), "k")
+    assert titles(plain) == [*common, "Beliefs by action", "Calibration"]
+    bare = unit(beliefs=beliefs[["belief", "context"]], **NO_RESULTS)
+    alone, missing = evaluation_figures(bare, "k")
+    assert titles(alone) == ["Stated beliefs"]
     assert missing == [
         "No plot of choices by state: no state is known that is 0 or 1.",
         "No plot of pairwise choice: there are no parsed actions.",
@@ -57,24 +49,19 @@ def test_beliefs_without_actions_are_one_histogram_and_truth_gives_calibration(u
 def test_an_action_has_one_colour_and_a_state_another_in_every_figure(unit, choices):
     beliefs = choices(actions=("yes", "no", "defer"))
     shares = {"yes": 0.5, "defer": 0.3, "no": 0.2}
-    figures, _ = evaluation_figures(
-        unit(results=(), verdicts=(), beliefs=beliefs, variation=Variation(actions=shares)), "k"
-    )
-    colours: dict[str, set[str]] = {}
-    for figure in figures:
-        drawn = MatplotlibFigure()
+    of = unit(beliefs=beliefs, variation=Variation(actions=shares), **NO_RESULTS)
+    colours = {}
+    for figure in evaluation_figures(of, "k")[0]:
+        drawn, varies = MatplotlibFigure(), figure.title == "What varies"
         figure.draw(ax=drawn.add_subplot())
         for artist in (each for ax in drawn.axes for each in ax.get_children()):
             gid = str(artist.get_gid())
             if gid.startswith(("action-", "state-")):
-                face = np.atleast_2d(
-                    artist.get_facecolor()
-                    if "state" in gid or figure.title == "What varies"
-                    else artist.get_edgecolor()
-                )
-                names = list(shares) if figure.title == "What varies" else ["defer", "no", "yes"]
+                filled = "state" in gid or varies
+                face = artist.get_facecolor() if filled else artist.get_edgecolor()
+                names = list(shares) if varies else ["defer", "no", "yes"]
                 what = names[int(gid[-1])] if gid.startswith("action") else gid
-                colours.setdefault(what, set()).add(to_hex(face[0]))
+                colours.setdefault(what, set()).add(to_hex(np.atleast_2d(face)[0]))
     assert set(colours) == {"yes", "no", "defer", "state-0", "state-1"}
     assert all(len(each) == 1 for each in colours.values())
     assert len(set.union(*colours.values())) == 5
@@ -82,81 +69,36 @@ def test_an_action_has_one_colour_and_a_state_another_in_every_figure(unit, choi
 
 def test_states_bear_the_labels_of_the_table_in_every_figure(unit, choices):
     names = ("not ill", "ill")
-    figures, _ = evaluation_figures(
-        unit(beliefs=choices(p_true=False), state_names=names, results=(), verdicts=()), "k"
-    )
-    varies, states, _, calibration = (figure.svg for figure in figures)
+    of = unit(beliefs=choices(p_true=False), state_names=names, **NO_RESULTS)
+    varies, states, _, calibration = (figure.svg for figure in evaluation_figures(of, "k")[0])
     for svg in (varies, states):
         assert all(f">{name}<" in svg for name in names)
     assert "share of cases with ill" in calibration
-    assert not any("state 1" in figure.svg for figure in figures)
+    assert not any("state 1" in svg for svg in (varies, states, calibration))
 
 
-def test_letters_are_of_one_size_however_many_panels_there_are(unit, choices):
-    sizes = set()
-    for actions in (("yes", "no"), ("a", "b", "c"), ("a", "b", "c", "d", "e")):
-        figures, _ = evaluation_figures(unit(beliefs=choices(actions=actions)), "k")
-        sizes |= {figure.width for figure in figures}
-    assert sizes == {WIDTH}
-
-
-# Choices by belief and realised state
-
-
-def planned(unit, **changes):
-    """Plan the figure of choices by state, and what is said of it where it cannot be drawn."""
-    figures, missing = evaluation_figures(unit(**changes), "k")
-    return (
-        [figure for figure in figures if figure.title == LEAD],
-        [sentence for sentence in missing if "by state" in sentence],
-    )
-
-
-def panels(figure):
-    """Draw a figure; the titles of its panels and what its one legend says."""
-    drawn = MatplotlibFigure()
-    figure.draw(ax=drawn.add_subplot())
-    (legend,) = drawn.legends
-    assert not any(ax.get_legend() for ax in drawn.axes)
-    return [ax.get_title() for ax in drawn.axes], [t.get_text() for t in legend.get_texts()]
-
-
-@pytest.mark.parametrize(
-    ("lacking", "why"),
-    [
-        (["belief"], "no row has a parsed belief that is one number"),
-        (["truth"], "no state is known that is 0 or 1"),
-        (["action"], "there are no parsed actions"),
-    ],
-)
-def test_what_is_lacking_is_said(unit, choices, lacking, why):
-    figures, missing = planned(
-        unit, beliefs=choices().drop(columns=lacking), results=(), verdicts=()
-    )
-    assert figures == []
-    assert missing == [f"No plot of choices by state: {why}."]
+def choices_by_state(unit, **changes):
+    (figure,) = [f for f in evaluation_figures(unit(**changes), "k")[0] if f.title == LEAD]
+    return figure
 
 
 def test_probabilities_of_actions_are_drawn(unit, choices):
     rows = choices()
-    policies = rows.drop(columns="action").assign(
-        action_yes=rows["belief"], action_no=1 - rows["belief"]
-    )
-    (figure,), _ = planned(unit, beliefs=policies)
-    assert panels(figure)[0] == ["yes"]
+    belief = rows["belief"]
+    policies = rows.drop(columns="action").assign(action_yes=belief, action_no=1 - belief)
+    figure, drawn = choices_by_state(unit, beliefs=policies), MatplotlibFigure()
+    figure.draw(ax=drawn.add_subplot())
+    assert [ax.get_title() for ax in drawn.axes] == ["yes"]
     assert "No point lies outside" in figure.caption
 
 
 @pytest.mark.parametrize(("sd", "misled"), [(0.12, True), (0.01, False), (None, False)])
 def test_the_caption_says_what_the_bars_assume_of_noise(unit, choices, sd, misled):
     scatter = None if sd is None else ReportNoise(sd, 40, bias=10 * sd)
-    (figure,), _ = planned(unit, beliefs=choices(actions=("yes", "no")), scatter=scatter)
+    figure = choices_by_state(unit, beliefs=choices(actions=("yes", "no")), scatter=scatter)
     assert "The bars take each report for the belief itself" in figure.caption
     assert ("these reports have noise" in figure.caption) == misled
     assert ("SD 0.12" in figure.caption) == misled
-
-
-ALL_THE_SAME = "residual_covariance rejects all the same: it adds up over all beliefs"
 
 
 @pytest.mark.parametrize(
@@ -173,11 +115,19 @@ def test_a_test_that_rejects_where_no_point_stands_out_is_named(
 ):
     """A reader took the figure for the answer, against the verdict beside it."""
     result = CheckResult(check, "null", 0.05, "belief", None, pvalue, 300, 60, pvalue_holm=adjusted)
-    (figure,), _ = planned(
-        unit, beliefs=choices(actions=("no", "yes")), results=(result,), verdicts=("V.",)
-    )
+    beliefs = choices(actions=("no", "yes"))
+    figure = choices_by_state(unit, beliefs=beliefs, results=(result,), verdicts=("V.",))
     assert "No point lies outside its bar." in figure.caption
-    assert (ALL_THE_SAME in figure.caption) == said
+    assert ("residual_covariance rejects all the same: it adds up" in figure.caption) == said
+
+
+def test_of_many_pairs_those_with_the_strongest_evidence_are_drawn(unit, pairs):
+    checks = [(f"monotone_choice:a{n}/b", "n", 0.1, "share", None, 1 / (n + 1)) for n in range(10)]
+    results = tuple(CheckResult(*check, 10, 5, details=pairs()) for check in checks)
+    figures, missing = evaluation_figures(unit(results=results, verdicts=("V.",) * 10), "k")
+    shown = [figure.title[9:11] for figure in figures if figure.title.startswith("Share of a")]
+    assert sorted(shown) == ["a4", "a5", "a6", "a7", "a8", "a9"]
+    assert any(sentence.startswith("Of 10 pairs of actions") for sentence in missing)
 
 
 # Over units
@@ -194,32 +144,11 @@ def forests(unit, effects):
 
 def test_measures_have_a_figure_each_and_a_single_unit_has_none(unit, ax, drawn):
     figures = forests(unit, [("belief", 1.0), ("belief", 3.0), ("belief", 2.0), ("share", 1.0)])
-    assert [figure.title for figure in figures] == ["a over evaluations"]
+    assert titles(figures) == ["a over evaluations"]
     assert "1 effects have no interval" in figures[0].caption
     figures[0].draw(ax=ax)
     (points,) = drawn(ax, "effects")
     assert points.get_offsets()[:, 0].tolist() == [3.0, 2.0, 1.0]
-
-
-def test_of_many_pairs_those_with_the_strongest_evidence_are_drawn(unit, pairs):
-    results = tuple(
-        CheckResult(
-            f"monotone_choice:a{number}/b",
-            "n",
-            0.1,
-            "share",
-            None,
-            1 / (number + 1),
-            10,
-            5,
-            details=pairs(),
-        )
-        for number in range(10)
-    )
-    figures, missing = evaluation_figures(unit(results=results, verdicts=("V.",) * 10), "k")
-    shown = [figure.title[9:11] for figure in figures if figure.title.startswith("Share of a")]
-    assert sorted(shown) == ["a4", "a5", "a6", "a7", "a8", "a9"]
-    assert any(sentence.startswith("Of 10 pairs of actions") for sentence in missing)
 
 
 @pytest.mark.lengthy
@@ -229,3 +158,40 @@ def test_of_very_many_units_both_ends_are_drawn(unit, ax, drawn):
     (points,) = drawn(ax, "effects")
     assert sorted(points.get_offsets()[:, 0]) == [*range(30), *range(50, 80)]
     assert "Of 80 evaluations" in figure.caption
+
+
+# The pictures themselves
+
+
+def test_svg_is_deterministic_scalable_and_free_of_outside_references(pairs):
+    settings = {"pair": ["<script>alert('x')</script>", 'a & b" id="z']}
+    fields = ("monotone_choice", "", 0.1, "", None, 0.5, 9, 9)
+    draw = partial(plot_pairwise_choice, CheckResult(*fields, settings=settings, details=pairs()))
+    first = render_svg(draw, key="one", title="Shares <b> & more")
+    assert first == render_svg(draw, key="one", title="Shares <b> & more")
+    assert "http" not in first
+    root = ElementTree.fromstring(first)
+    tags = {element.tag for element in root.iter()}
+    assert not tags & {"script", "style", "metadata", "image", "a", "foreignObject"}
+    assert {"viewBox", "role", "aria-labelledby"} <= set(root.attrib)
+    assert "width" not in root.attrib
+    assert root.find("title").text == "Shares <b> & more"
+    assert any("<script>" in (element.text or "") for element in root.iter("text")), "as text"
+    ids = [element.get("id") for element in root.iter() if element.get("id")]
+    assert len(ids) == len(set(ids))
+    assert all(name.startswith("one-") for name in ids)
+    assert not any(name.startswith("on") for element in root.iter() for name in element.attrib)
+
+
+def test_every_reference_inside_a_figure_has_its_target(choices):
+    svg = render_svg(partial(plot_calibration, choices()), key="k", title="t")
+    root = ElementTree.fromstring(svg)
+    ids = {element.get("id") for element in root.iter()}
+    uses = [element.get("href") for element in root.iter("use")]
+    assert uses
+    assert {use[1:] for use in uses} <= ids
+
+
+def test_scripts_without_glyphs_here_are_drawn_without_a_warning(choices):
+    draw = partial(plot_beliefs, choices(actions=("決める", "待つ")))
+    assert "決める (n = " in render_svg(draw, key="k", title="t")

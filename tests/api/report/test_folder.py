@@ -8,41 +8,26 @@ import re
 import pandas as pd
 import pytest
 
-import coherence
 from coherence import CheckResult, analyze, simulate
 from coherence.report.figures import all_figures
-from coherence.report.folder import (
-    ENDINGS,
-    FIGURES,
-    OURS,
-    report_files,
-    table_files,
-    write_figures,
-)
+from coherence.report.folder import ENDINGS, FIGURES, OURS, report_files, table_files, write_figures
 from coherence.report.ranking import FEW
 from tests.api.tables import read_exactly
 
-
-@pytest.fixture(scope="module")
-def reports():
-    tables = [
-        simulate("rational", n_contexts=30, n_reps=2, rng=seed).assign(model=f"../m{seed}")
-        for seed in range(FEW + 1)
-    ]
-    checks = ["residual_covariance", "monotone_choice", "calibration"]
-    many = analyze(pd.concat(tables, ignore_index=True), checks=checks, rng=0)
-    return {"one": analyze(tables[0], checks=checks, rng=0), "many": many}
-
-
-def files_of(report, answers=1000):
-    return list(report_files(report.evaluations, report.settings, most_answers=answers))
+CHECKS = ["residual_covariance", "monotone_choice", "calibration"]
 
 
 @pytest.mark.lengthy
-@pytest.mark.parametrize("which", ["one", "many"])
-def test_every_link_of_every_page_leads_to_a_page_and_place_that_exist(reports, which):
-    files = dict(files_of(reports[which]))
-    assert len(files) == len(files_of(reports[which]))
+@pytest.mark.parametrize("n_models", [1, FEW + 1])
+def test_every_link_of_every_page_leads_to_a_page_and_place_that_exist(n_models):
+    tables = [
+        simulate("rational", n_contexts=30, n_reps=2, rng=seed).assign(model=f"../m{seed}")
+        for seed in range(n_models)
+    ]
+    report = analyze(pd.concat(tables), checks=CHECKS, rng=0)
+    listed = list(report_files(report.evaluations, report.settings, most_answers=1000))
+    files = dict(listed)
+    assert len(files) == len(listed)
     ids = {name: set(re.findall(r'\bid="([^"]+)"', text)) for name, text in files.items()}
     checked = 0
     for name, text in files.items():
@@ -55,38 +40,21 @@ def test_every_link_of_every_page_leads_to_a_page_and_place_that_exist(reports, 
             assert not anchor or anchor in ids[path], (name, href)
             checked += 1
     assert checked > 100
+    # Without answers no page is written, and nothing links to one.
+    bare = dict(report_files(report.evaluations, report.settings, most_answers=0))
+    assert not [name for name in bare if name.startswith("answers/")]
+    assert "answers/" not in bare["report.html"]
 
 
 @pytest.mark.lengthy
-def test_without_answers_no_page_is_written_and_nothing_links_to_one(reports):
-    files = dict(files_of(reports["one"], answers=0))
-    assert list(files) == ["report.html"]
-    assert "answers/" not in files["report.html"]
-    assert files["report.html"] == reports["one"].to_html()
-
-
-@pytest.mark.lengthy
-def test_equal_reports_give_equal_files(reports):
-    assert files_of(reports["many"]) == files_of(reports["many"])
-
-
-# Figures
-
-
-@pytest.fixture
-def units(unit, choices):
+def test_each_figure_is_written_in_every_format_and_listed(unit, choices, tmp_path):
     beliefs = choices(actions=("yes", "no"), n_contexts=40, n_reps=1)
-    return [unit(task="=1+1", model="../m<b>", results=(), verdicts=(), beliefs=beliefs)]
-
-
-@pytest.mark.lengthy
-def test_each_figure_is_written_in_every_format_and_listed(units, tmp_path):
+    units = [unit(task="=1+1", model="../m<b>", results=(), verdicts=(), beliefs=beliefs)]
     written = write_figures(units, tmp_path)
     assert sorted(written) == sorted(path.name for path in tmp_path.iterdir())
     with (tmp_path / FIGURES).open(newline="") as file:
         listed = list(csv.DictReader(file))
-    titles = [figure.title for _, figure in all_figures(units)]
-    assert [row["title"] for row in listed] == titles
+    assert [row["title"] for row in listed] == [figure.title for _, figure in all_figures(units)]
     assert {(row["task"], row["model"]) for row in listed} == {("'=1+1", "../m<b>")}  # no formula
     starts = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
     for row in listed:
@@ -96,46 +64,21 @@ def test_each_figure_is_written_in_every_format_and_listed(units, tmp_path):
             assert re.fullmatch(OURS[FIGURES], name)
 
 
-@pytest.mark.lengthy
-def test_equal_reports_give_equal_figures(units, tmp_path):
-    folders = [tmp_path / "a", tmp_path / "b"]
-    for folder in folders:
-        folder.mkdir()
-        write_figures(units, folder)
-    first, second = ({p.name: p.read_bytes() for p in folder.iterdir()} for folder in folders)
-    assert first == second
-
-
-# Tables
-
-
-@pytest.fixture(scope="module")
-def report():
-    agents = ("leaky", "noisy")
-    runs = [coherence.simulate(name, n_contexts=40, n_reps=2, rng=1) for name in agents]
+def test_files_hold_the_results_unrounded():
+    runs = [simulate(name, n_contexts=40, n_reps=2, rng=1) for name in ("leaky", "noisy")]
     checks = ["residual_covariance", "calibration", "rational_agent"]
-    return coherence.analyze(pd.concat(runs), checks=checks, rng=1)
-
-
-def test_files_hold_the_results_unrounded(report):
+    report = analyze(pd.concat(runs), checks=checks, rng=1)
     files = table_files(report.evaluations)
+    names = {"effect": "estimate", "effect.low": "low", "effect.high": "high", "p": "pvalue"}
+    names |= {"p_holm": "pvalue_holm", "contexts": "n_contexts", "rows": "n_rows"}
+    names |= {"check": "check", "effect.unit": "unit"}
     for number, unit in enumerate(report.evaluations, start=1):
-        table = read_exactly(io.StringIO(files[f"results-{number}.csv"]))
+        table = read_exactly(io.StringIO(files[f"results-{number}.csv"])).rename(columns=names)
         results = report.results[report.results["model"] == unit.model].reset_index(drop=True)
-        assert table["check"].tolist() == results["check"].tolist()
-        for name, column in (
-            ("effect", "estimate"),
-            ("effect.low", "low"),
-            ("effect.high", "high"),
-            ("p", "pvalue"),
-            ("p_holm", "pvalue_holm"),
-            ("contexts", "n_contexts"),
-            ("rows", "n_rows"),
-        ):
-            pd.testing.assert_series_equal(
-                table[name], results[column], check_exact=True, check_names=False, check_dtype=False
-            )
-        assert table["effect.unit"].tolist() == results["unit"].tolist()
+        columns = list(names.values())
+        pd.testing.assert_frame_equal(
+            table[columns], results[columns], check_exact=True, check_dtype=False
+        )
 
 
 def test_names_are_no_markup_and_what_is_lacking_says_why(unit):

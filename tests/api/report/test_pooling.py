@@ -1,10 +1,16 @@
-"""Effects over tasks: breaks if other effects are averaged, or a task that has none is counted."""
+"""Over evaluations: breaks if other effects are averaged, a task that has none is counted, or the
+largest effect does not come first."""
+
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 
 import coherence
-from coherence import simulate
+from coherence import CheckResult, simulate
+from coherence.report.html import render_html
+from coherence.report.ranking import by_measure, rank
+from coherence.report.terminal import render_report
 from coherence.statistics.random_effects import random_effects
 
 CHECKS = ["residual_covariance", "iterated_expectation"]
@@ -19,48 +25,29 @@ def runs():
     return pd.concat([*parts, parts[0].assign(model="other")], ignore_index=True)
 
 
-@pytest.fixture(scope="module")
-def report(runs):
-    return coherence.analyze(runs, checks=CHECKS, rng=0)
-
-
 @pytest.mark.lengthy
-def test_every_action_and_the_signed_gap_are_pooled_over_tasks(report):
+def test_every_action_and_the_signed_gap_are_pooled_over_tasks(runs):
+    report = coherence.analyze(runs, checks=CHECKS, rng=0)
     table = report.pooled
     assert set(table["n"]) == {4}
     # One task alone is no sample of tasks.
     assert "other" not in set(table["model"])
-    details = [
-        result.details.set_index("component")
-        for unit in report.evaluations
-        for result in unit.results
-        if result.check == "residual_covariance" and unit.model != "other"
-    ]
+    leaky = [unit for unit in report.evaluations if unit.model == "leaky"]
+    results = [result for unit in leaky for result in unit.results]
+    covariance, gaps = ([each for each in results if each.check == name] for name in CHECKS)
+    details = [each.details.set_index("component") for each in covariance]
     components = [name for name in details[0].index if name != "hidden shift of belief"]
     assert [*table.loc[table["check"] == "residual_covariance", "component"]] == components
     row = table.set_index("component").loc[components[0]]
-    over = random_effects(
-        [each.loc[components[0], "estimate"] for each in details],
-        [each.loc[components[0], "standard_error"] for each in details],
-        [40] * 4,
-    )
+    columns = ("estimate", "standard_error")
+    values = ([each.loc[components[0], name] for each in details] for name in columns)
+    over = random_effects(*values, [40] * 4)
     assert (row["mean"], row["low"], row["sd"]) == (over.mean, over.low, over.sd)
     (gap,) = table.loc[table["check"] == "iterated_expectation", "mean"]
-    signed = [
-        result.statistic
-        for unit in report.evaluations
-        for result in unit.results
-        if result.check == "iterated_expectation"
-    ]
+    signed = [each.statistic for each in gaps]
     assert min(signed) <= gap <= max(signed)
-
-
-@pytest.mark.lengthy
-def test_text_page_and_json_say_it(report):
-    model = report.pooled["model"][0]
-    assert f"{model} over its tasks" in str(report)
     assert "over 4 tasks (p " in " ".join(str(report).split())
-    assert f"<h3>{model} over its tasks</h3>" in report.to_html()
+    assert "<h3>leaky over its tasks</h3>" in report.to_html()
     assert '"pvalue_equal"' in report.to_json()
 
 
@@ -70,3 +57,52 @@ def test_two_tasks_are_too_few(runs):
     report = coherence.analyze(two, checks=CHECKS, rng=0)
     assert report.pooled.empty
     assert "over its tasks" not in str(report)
+
+
+def result(check, statistic, unit="belief", pvalue=0.5):
+    return CheckResult(check, "n", statistic, unit, None, pvalue, 10, 5)
+
+
+@pytest.fixture
+def units(unit):
+    def made(*of_units):
+        return [
+            unit(model=f"m{at}", results=results, verdicts=("V.",) * len(results))
+            for at, results in enumerate(of_units)
+        ]
+
+    return made
+
+
+def test_the_largest_effect_comes_first_whatever_its_sign_and_measures_stay_apart(units):
+    undefined = result("a", float("nan"), pvalue=float("nan"))
+    other = result("a", 5.0, "probability")
+    effects = (result("a", 0.1), result("a", -0.4), other, undefined, result("a", 0.2))
+    check, ranked = rank(units(*((each,) for each in effects)))
+    assert check == "a"
+    assert [row.evaluation.model for row in ranked] == ["m1", "m4", "m0", "m2", "m3"]
+    assert [row.key for row in ranked][:2] == ["evaluation-2", "evaluation-5"]
+    assert [
+        (name, [row.evaluation.model for row in rows]) for name, rows in by_measure(ranked)
+    ] == [
+        ("effects in belief", ["m1", "m4", "m0"]),
+        ("effects in probability", ["m2"]),
+        ("no effect", ["m3"]),
+    ]
+    # One unit of measurement needs no heading.
+    assert [name for name, _ in by_measure(ranked[:3])] == [""]
+
+
+@pytest.mark.lengthy
+def test_an_overview_shows_calibration_and_says_where_p_concerns_more(units):
+    settings = {"component": "P(yes)", "tested": "all 3 actions together"}
+    several = replace(result("a", 0.1), settings=settings)
+    error = result("calibration:calibration_error", 0.0625, pvalue=None)
+    plain = units(*[(result("a", 0.2),)] * 4)
+    shown = units((several, error), *[(several,)] * 3)
+    for evaluations, says in ((plain, False), (shown, True)):
+        screen, page = render_report(evaluations, width=120), render_html(evaluations, {})
+        for text in (screen, page):
+            assert ("p is that of all differences together" in text) is says
+        assert ("0.062" in screen) is says
+        assert ('<th scope="col" class="right">calibration error</th>' in page) is says

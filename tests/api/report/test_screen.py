@@ -1,40 +1,61 @@
-"""The short report: of every evaluation its verdict, and one table."""
+"""The text of a report: of every evaluation its verdict and one table, or results as asked for."""
 
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from coherence import CheckResult, Interval, analyze, read_runs, simulate
+from coherence.rational.sensitivity import Sensitivity
 from coherence.report.evaluation import Source
+from coherence.report.html import render_html
+from coherence.report.ranking import FEW
 from coherence.report.terminal import render_report
 from coherence.report.variation import Variation
 from coherence.report.verdicts import Verdict
-from coherence.result import Estimate, Family
+from coherence.report.view import view
+from coherence.result import Estimate, Family, Twins
 from coherence.table.audit import ElicitationSummary, FormProbability
-from coherence.table.notes import Code, warning
+from coherence.table.notes import Code, Level, Note, warning
+from tests.api.report.conftest import BOUND_COLUMNS
 
 WIDTH = 80
+HOSTILE = ("<script>alert(1)</script>", "[/]", "[red]m[/red] [link=http://x]:smile:")
+HOSTILE += ("\x1b[2J\x1b]0;owned\x07m\n\n", "x" * 10_000, "yes\u202e\u200f")
 
 
-def result(check, statistic, low, high, family=Family.ESTIMATE, pvalue=None, **changes):
+def estimate(check, statistic, low, high, family=Family.ESTIMATE, pvalue=None, **changes):
     fields = {"interval": Interval(low, high), "n_rows": 400, "n_contexts": 80}
     fields |= {"pvalue": pvalue, "family": family, "settings": {"state": "exact"}}
     return CheckResult(check, "n", statistic, "probability", **fields | changes)
 
 
-def primary(statistic=0.32, low=0.14, high=0.5, share=(0.38, 0.29, 0.47), slope=(0.9, 0.7, 1.0)):
-    also = {
-        "hidden_share": Estimate(*share, "share", "of what choices know"),
-        "slope": Estimate(*slope, "probability", "from 0 to 1"),
-    }
-    return result(*("sufficiency", statistic, low, high, Family.PRIMARY), pvalue=0.001, also=also)
+def primary(statistic=0.32, low=0.14, high=0.5):
+    share = Estimate(0.38, 0.29, 0.47, "share", "of what choices know")
+    also = {"hidden_share": share, "slope": Estimate(0.9, 0.7, 1.0, "probability", "from 0 to 1")}
+    return estimate("sufficiency", statistic, low, high, Family.PRIMARY, pvalue=0.001, also=also)
 
 
-def shown(*units, **options):
-    return render_report(units, width=WIDTH, **options)
+def result(check, pvalue=0.5, statistic=0.1, holm=None, interval=None, **fields):
+    fields = {"unit": "nats", "n_dropped": 2, "n_tests": 9} | fields
+    holm = pvalue if holm is None else holm
+    of_data = {"interval": interval, "pvalue": pvalue, "n_rows": 90, "n_contexts": 30}
+    return CheckResult(check, "n", statistic, **of_data, **fields, pvalue_holm=holm)
+
+
+@pytest.fixture
+def of(unit):
+    return lambda *results, **changes: unit(
+        results=results, verdicts=("V.",) * len(results), **changes
+    )
+
+
+def shown(*units, width=WIDTH, **options):
+    return render_report(units, width=width, **options)
 
 
 def row_of(text, name):
@@ -45,73 +66,29 @@ def words(text):
     return " ".join(text.split())
 
 
+def uncoloured(text):
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
 @pytest.fixture(scope="module")
 def example():
     checks = ["sufficiency", "calibration", "prompt_consistency", "iterated_expectation"]
     return analyze(read_runs("examples/runs.parquet"), checks=checks, rng=0)
 
 
-def test_two_models_are_said_on_one_screen_the_verdict_first(example):
-    text = render_report(example.evaluations, width=WIDTH)
-    lines = text.splitlines()
-    assert len(lines) <= 25
-    assert max(map(len, lines)) <= WIDTH
-    assert lines[0].startswith("asia · planted-leaky")
-    assert lines[0].endswith("80 cases, 2400 answers, all parsed; exact posteriors")
-    assert lines[1].startswith("  ✗ Acts on more than it says")
-    assert "  ? Cannot tell: it hardly moves. It states 44 to 47%" in text
-    assert "defer is 98.7% of its choices" in words(text)
-    assert text.count("✗") == 3, "verdict, row of the primary test, legend"
-
-
-def test_ascii_is_no_wider_than_the_terminal(example):
-    """Breaks if the two columns of "<=" are forgotten."""
-    for width in (60, 79, 80, 81, 120):
-        for color in (False, True):
-            text = render_report(example.evaluations, width=width, color=color, ascii_only=True)
-            plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
-            assert max(map(len, plain.splitlines())) <= width
-            assert "p <= .05" in words(plain)
-
-
-def test_rows_that_break_stay_below_their_heading(example):
-    lines = render_report(example.evaluations, width=60).splitlines()
-    first = next(at for at, line in enumerate(lines) if "choice at equal" in line)
-    assert lines[first].startswith("  choice")
-    assert lines[first + 1].startswith("  ")
-
-
-def test_a_leak_is_not_named_twice_and_an_empty_table_is_left_out(unit):
-    leak = result("evidence_leak", 0.2, 0.1, 0.3, Family.SECOND, pvalue=1e-9)
-    said = {"results": (primary(), leak), "verdicts": ("V.",) * 2}
-    assert "Further tests" not in shown(unit(**said, verdict=Verdict.KNOWS_TRUTH))
-    assert "(evidence_leak)" in shown(unit(**said, verdict=Verdict.ACTS_ON_MORE))
-    nothing = result("sufficiency", float("nan"), 0.0, 1.0, Family.PRIMARY, pvalue=float("nan"))
-    text = shown(unit(results=(nothing,), verdicts=("V.",), verdict=Verdict.TOO_FEW_CASES))
-    assert "95% intervals" not in text
-
-
 def test_the_readme_shows_it(example):
     readme = Path("README.md").read_text(encoding="utf-8")
-    shown = re.search(r"```text\n(.*?)```", readme, re.DOTALL)
+    printed = re.search(r"```text\n(.*?)```", readme, re.DOTALL)
     # The line on further tests takes them all, which the command runs and this fixture does not.
-    lines = [line for line in shown[1].splitlines() if "Further tests: " not in line]
+    lines = [line for line in printed[1].splitlines() if "Further tests: " not in line]
     source = Source("coherence analyze examples/runs.parquet", "")  # as the command line says
     evaluations = [replace(evaluation, source=source) for evaluation in example.evaluations]
-    assert lines == render_report(evaluations, width=WIDTH).splitlines()
+    assert lines == shown(*evaluations).splitlines()
     assert len(lines) < 26
 
 
-def test_further_tests_that_reject_are_named_under_the_verdict(unit):
-    gap = result("iterated_expectation", 0.2, 0.1, 0.3, Family.SECOND, pvalue=1e-4)
-    other = result("cmi", 0.2, 0.1, 0.3, Family.SECOND, pvalue=0.4)
-    text = shown(unit(results=(primary(), gap, other), verdicts=("V.",) * 3))
-    assert "Further tests: 1 of 2 rejects (iterated_expectation)." in text
-    assert "Further tests" not in shown(unit(results=(primary(), other), verdicts=("V.",) * 2))
-
-
 def test_the_numbers_are_those_of_the_verdicts(example):
-    text = render_report(example.evaluations, width=WIDTH)
+    text = shown(*example.evaluations)
     row = example.verdicts.iloc[0]
     points = [f"{100 * row[name]:.0f}" for name in ("estimate", "low", "high")]
     assert f"{points[0]} [{points[1]}, {points[2]}] ✗" in row_of(text, "choice at equal belief")
@@ -121,9 +98,33 @@ def test_the_numbers_are_those_of_the_verdicts(example):
     assert cells.endswith("–"), "of an evaluation that cannot tell"
 
 
-def test_only_the_primary_test_has_a_mark_and_undefined_rows_are_left_out(unit):
-    gap = result("iterated_expectation", 0.2, 0.1, 0.3, Family.SECOND, pvalue=1e-4)
-    text = shown(unit(results=(primary(), gap), verdicts=("V.",) * 2, verdict=Verdict.ACTS_ON_MORE))
+def test_no_line_is_wider_than_asked_in_ascii_or_in_colour(example, report):
+    """Breaks if the two columns of "<=" are forgotten."""
+    for width in (60, 79, 81, 120):
+        options = {"width": width, "color": width == 79, "ascii_only": True}
+        text = uncoloured(shown(*example.evaluations, **options))
+        assert max(map(len, text.splitlines())) <= width
+        assert "p <= .05" in words(text)
+        full = shown(*report.evaluations, width=width, full=True)
+        assert max(map(len, full.splitlines())) <= width
+        assert "[0.0110, 0.0523]" in full
+
+
+def test_a_leak_is_not_named_twice_and_an_empty_table_is_left_out(of):
+    leak = estimate("evidence_leak", 0.2, 0.1, 0.3, Family.SECOND, pvalue=1e-9)
+    said = (primary(), leak)
+    assert "Further tests" not in shown(of(*said, verdict=Verdict.KNOWS_TRUTH))
+    assert "(evidence_leak)" in shown(of(*said, verdict=Verdict.ACTS_ON_MORE))
+    nothing = estimate("sufficiency", math.nan, 0.0, 1.0, Family.PRIMARY, pvalue=math.nan)
+    assert "95% intervals" not in shown(of(nothing, verdict=Verdict.TOO_FEW_CASES))
+
+
+def test_further_tests_that_reject_are_named_and_the_primary_one_alone_has_a_mark(of):
+    gap = estimate("iterated_expectation", 0.2, 0.1, 0.3, Family.SECOND, pvalue=1e-4)
+    other = estimate("cmi", 0.2, 0.1, 0.3, Family.SECOND, pvalue=0.4)
+    text = shown(of(primary(), gap, other, verdict=Verdict.ACTS_ON_MORE))
+    assert "Further tests: 1 of 2 rejects (iterated_expectation)." in text
+    assert "Further tests" not in shown(of(primary(), other))
     assert row_of(text, "choice at equal belief").endswith("32 [14, 50] ✗")
     assert row_of(text, "gap after evidence").endswith("20 [10, 30]")
     assert "prompt variants" not in text
@@ -143,75 +144,183 @@ def test_only_the_primary_test_has_a_mark_and_undefined_rows_are_left_out(unit):
         (Verdict.FORECASTS, " ", "32 [14, 50]"),
     ],
 )
-def test_a_verdict_has_its_mark(unit, verdict, mark, cell):
-    text = shown(
-        unit(
-            results=(primary(),), verdicts=("V.",), verdict=verdict, conclusion=("Said.", "Beside")
-        )
-    )
+def test_a_verdict_has_its_mark(of, verdict, mark, cell):
+    text = shown(of(primary(), verdict=verdict, conclusion=("Said.", "Beside")))
     assert f"  {mark} Said.\n" in text
     assert "Beside" not in text
     assert (".05, or evidence_leak." in text) == (verdict is Verdict.KNOWS_TRUTH)
     assert row_of(text, "choice at equal belief").endswith(cell)
 
 
-def test_small_intervals_have_a_decimal_and_wide_ones_none(unit):
+def test_small_intervals_have_a_decimal_and_wide_ones_none(of):
     for ends, cell in (
         ((0.022, 0.021, 0.0234), "2.2 [2.1, 2.3]"),
         ((0.31, 0.02, 0.6), "31 [2, 60]"),
         ((-0.0001, -0.0004, 0.0002), "0.0 [0.0, 0.0]"),
         ((1.06, 0.4, 1.3), "100 [40, 100]"),  # an estimate may lie beyond what can be
     ):
-        text = shown(unit(results=(primary(*ends),), verdicts=("V.",)))
+        text = shown(of(primary(*ends)))
         assert row_of(text, "choice at equal belief").rstrip(" ✗").endswith(cell)
 
 
-def test_what_would_seldom_be_said_is_beside_the_verdict_with_its_share(unit):
-    answering = ElicitationSummary({}, masses=(FormProbability("action", 80, 1.8e-6, 0.0),))
-    text = words(shown(unit(results=(primary(),), verdicts=("V.",), answering=answering)))
-    assert "2e-06 of its probability lies on the form asked for" in text
-
-
-def test_a_warning_about_one_of_two_names_it_and_many_are_counted(unit):
+def test_warnings_name_their_model_are_counted_and_say_the_share_of_the_form(of):
     notes = tuple(warning(Code.SPELLING, f"number {at}.") for at in range(5))
-    units = [unit(results=(primary(),), verdicts=("V.",), model=m) for m in "ab"]
-    units.append(unit(results=(primary(),), verdicts=("V.",), model="c", notes=notes))
+    units = [of(primary(), model="a"), of(primary(), model="c", notes=notes)]
     text = words(shown(*units))
     assert "asia · c: warning: number 0." in text
     assert "number 3" not in text
     assert "2 further warnings." in text
+    answering = ElicitationSummary({}, masses=(FormProbability("action", 80, 1.8e-6, 0.0),))
+    text = words(shown(of(primary(), answering=answering)))
+    assert "2e-06 of its probability lies on the form asked for" in text
 
 
-def test_names_reach_no_terminal_as_code(unit):
-    for name in ("[/]", "\x1b[2J\x1b]0;owned\x07m\n\n", "x" * 10_000, "yes\u202e\u200f"):
-        moves = Variation(0.44, 0.47, 0.008, "", actions={name: 1.0})
-        hostile = unit(
-            *(name, name),
-            results=(primary(),),
-            verdicts=(name,),
-            conclusion=(name,),
-            notes=(warning(Code.SPELLING, name),),
-            variation=moves,
+@pytest.mark.parametrize(
+    ("first", "n", "full"),
+    [(primary(), 1, False), (None, 1, True), (None, FEW + 1, False)],
+)
+def test_what_names_hold_is_text_and_no_code_reaches_the_terminal(of, first, n, full):
+    for name in HOSTILE:
+        checks = (result(name, unit=name), result(f"monotone_choice:{name}/b", 0.001))
+        hostile = of(
+            *((first,) if first else checks),
+            **{"task": name, "model": name, "conclusion": (name,)},
+            notes=(Note(Code.UNREAD, name), warning(Code.SPELLING, name)),
+            variation=Variation(0.44, 0.47, 0.008, "", actions={name: 1.0}),
         )
         for color in (False, True):
-            text = shown(hostile, color=color)
-            plain = re.sub(r"\x1b\[[0-9;]*m", "", text) if color else text
+            text = render_report([hostile] * n, full=full, width=100, color=color)
+            plain = uncoloured(text) if color else text
             assert all(mark.isprintable() or mark == "\n" for mark in plain)
-            assert max(map(len, plain.splitlines())) <= WIDTH
+            assert max(map(len, plain.splitlines())) <= 100
+            if name.isprintable() and len(name) < 40:
+                assert name in plain
     assert shown(hostile, ascii_only=True).isascii()
-
-
-def test_without_the_primary_test_results_are_listed_as_asked_for():
-    runs = simulate("rational", n_contexts=30, n_reps=2, rng=1)
-    text = str(analyze(runs, checks=["cmi"], rng=1))
-    assert "What moves" in text
-    assert "(cmi)" in text
 
 
 def test_a_model_without_the_primary_test_has_no_mark_and_says_why():
     runs = simulate("rational", n_contexts=30, n_reps=2, rng=1)
-    silent = runs.assign(model="silent", p=float("nan"), action=None, status="refused")
+    silent = runs.assign(model="silent", p=math.nan, action=None, status="refused")
     table = pd.concat([runs.assign(model="talks"), silent])
     report = analyze(table, checks=["sufficiency", "calibration"], rng=1)
-    said = render_report(report.evaluations, width=WIDTH)
-    assert "\n    No verdict (no row has a parsed belief, action and state: sufficiency" in said
+    text = shown(*report.evaluations)
+    assert "\n    No verdict (no row has a parsed belief, action and state: sufficiency" in text
+
+
+# Where the primary test was not asked for
+
+
+def test_a_unit_opens_with_what_moves_and_with_what_that_means(of):
+    actions = {"defer": 0.987, "[/]": 0.013}
+    moves = Variation(0.44, 0.47, 0.008, "exact posterior", 0.0, 0.92, 0.27, actions, 0.03)
+    said = words(render_report([of(result("cmi"), variation=moves)]))
+    assert "What moves beliefs 0.44 to 0.47 (SD 0.00800)" in said
+    assert "runs from 0.00 to 0.92 (rank correlation 0.27)" in said
+    assert "actions defer 98.7%, [/] 1.3%" in said
+    assert "Beliefs (SD 0.00800) and choices (defer 98.7%) hardly vary" in said
+    wide = replace(moves, sd=0.3, actions={"yes": 0.5, "no": 0.5})
+    assert "hardly vary" not in render_report([of(result("cmi"), variation=wide)])
+
+
+def test_results_stand_under_their_question_with_the_name_of_the_check_behind(of):
+    cmi = result("cmi", 0.001, holm=0.01, interval=Interval(0.05, 0.2))
+    results = [cmi, result("predictive_gain", 0.03, holm=0.3), result("calibration:rmse", None)]
+    unit = of(*results, result("calibration:ece", None), result("my_own", 0.7))
+    text = shown(unit, width=120)
+    parts = ("belief acted on?", "belief (cmi)", "right?", "(calibration:")
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    row = "0.100 nats  [0.050, 0.200]  0.001 (0.010)  rejects"
+    assert row_of(text, "belief (cmi)").endswith(row)
+    assert row_of(text, "predict (predictive_gain)").endswith("nominal")
+    assert "my_own" in text
+    assert "calibration:ece" not in text
+    assert "and 1 further result" in text
+    assert "calibration:ece" in render_report([unit], full=True)
+
+
+def test_everything_is_said_in_the_full_report(report, unit):
+    text = words(render_report(report.evaluations, full=True, width=60))
+    for each in report.evaluations:
+        for sentence in (*each.verdicts, *map(str, each.notes)):
+            assert sentence in text
+    assert text.count("no row has z") == 2  # beside the dash, and as the sentence
+    assert "800 rows in 198 contexts, 3 left out for missing values: monotone_choice:yes/no" in text
+    assert "belief and action 1,000 997 3 0.3%" in text
+    bounds = pd.DataFrame([["rate", "yes\x1b[31m", 10, 7, 1 / 3, 0.1, 0.8]], columns=BOUND_COLUMNS)
+    full = words(render_report([unit(bounds=bounds)], full=True))
+    assert "rate: yes 7 0.333 [0.100, 0.800]" in full
+
+
+def test_colour_and_ascii_come_only_on_request(report, monkeypatch):
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "CLICOLOR_FORCE"):
+        monkeypatch.setenv(name, "1")
+    text = shown(*report.evaluations, width=100)
+    assert "\x1b" not in text
+    coloured = shown(*report.evaluations, width=100, color=True)
+    assert uncoloured(coloured).split() == text.split()
+    assert re.search(r"\x1b\[1m[^\n]*\(cmi\)", coloured), "cmi rejects"
+    assert not re.search(r"\x1b\[1m[^\n]*predictive_gain", coloured)
+    assert shown(*report.evaluations, width=100, ascii_only=True).isascii()
+
+
+def test_reports_without_units_or_results_say_so(of):
+    assert "no rows" in render_report([])
+    assert "No check could be run." in render_report([of()])
+
+
+def test_of_prompts_the_largest_leads_and_gaps_that_cancel_stand_with_their_mean(of):
+    sizes = {"apple": 0.0, "pear": math.nan, "zebra": 0.58, "yam": 0.2}
+    results = [result(f"prompt_consistency:{name}", None, size) for name, size in sizes.items()]
+    results.append(result("iterated_expectation"))
+    for low, is_shown in ((0.01, True), (0.0, False)):
+        gaps = result("iterated_expectation:noise_removed", None, interval=Interval(low, 0.1))
+        text = words(shown(of(*results, gaps), width=120))
+        assert "consistency:zebra" in text
+        assert "consistency:yam" not in text
+        assert ("noise_removed" in text) is is_shown
+
+
+def test_an_alert_stands_above_the_results_and_not_below(unit):
+    alert = "no context column: nothing says which rows repeat."
+    notes = (Note(Code.LEFT_OUT, "a note"), Note(Code.NO_CONTEXT, alert, Level.ALERT))
+    text = shown(unit(notes=notes), width=120)
+    assert text.index(f"Warning: {alert}") < text.index("  effect  ")
+    assert text.count(alert) == 1
+    units = [unit(model=str(at)) for at in range(5)]
+    of_one = render_report([*units, unit(model="other", notes=notes[1:])])
+    assert f"Warning: {alert} In asia · other." in words(of_one)
+
+
+def test_rows_of_no_context_enter_nothing():
+    """Breaks if a result that could not be computed is counted as what entered an estimate."""
+    p = np.linspace(0.1, 0.9, 30)
+    table = pd.DataFrame({"context": range(30), "p": p, "theta": [0, 1] * 15})
+    versions = [table.assign(prompt=name) for name in ("classic", "deluxe")]
+    checks = ["calibration", "prompt_consistency"]
+    text = str(analyze(pd.concat(versions, ignore_index=True), checks=checks, rng=1))
+    assert "30 rows in 30 contexts enter an estimate" in words(text)
+
+
+def test_a_row_for_each_result_with_twins(report):
+    band = Twins(200, 0.0312, 0.0156, 0.001, 0.03, 0.0249, 0.5)
+    bands = [band, replace(band, noise_share=1.3, pvalue=0.7), replace(band, noise_share=math.nan)]
+    of, curve = report.evaluations[0], {"shared_noise": [0.0, 0.1], "hidden_shift": [0.3, 0.1]}
+    curve = pd.DataFrame(curve | {"low": [0.2, -0.1], "high": 0.4})
+    twinned = [replace(r, twins=each) for r, each in zip(of.results[:3], bands, strict=True)]
+    results, sensitivity = (*twinned, *of.results[3:]), Sensitivity(curve, 0.08, 0.15)
+    of = replace(of, results=results, sensitivity=sensitivity)
+    twins = view(of).twins
+    texts = [[cell.text for cell in row] for row in twins.rows]
+    assert texts[0] == ["cmi", "0.0312", "0.0156 [0.0010, 0.0300]", "0.025", "50%"]
+    assert [row[-1] for row in texts] == ["50%", "all", "–"]
+    # It stands near the p-value of the check, which is another.
+    assert twins.columns[3].title == "p of twins"
+    assert "It is not the p-value of the check" in twins.caption
+    page = render_html([of], {"twins": 200})
+    for text in (page, words(render_report([of], width=120, full=True))):
+        for said in ("Beside 200 rational twins", "[0.0010, 0.0300]"):
+            assert said in text
+        assert "standard deviation of 0.080 to leave no sign" in text
+    assert page.count("<figcaption><strong>Beside rational twins.") == 1
+    assert page.count("<figcaption><strong>Noise that would explain it.") == 1
