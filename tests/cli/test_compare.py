@@ -2,7 +2,6 @@ import base64
 import hashlib
 import json
 import re
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -61,43 +60,6 @@ def test_runs_whose_cases_differ_end_with_one_line(files, tmp_path, run):
     assert "1 of 40 contexts were left out" in out
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--seed", "-1"], "--seed must be at least 0"),
-        (["--effects", "brier"], "effects must be among"),
-        (["--ignore", "nothing"], "--ignore must be a column of a file"),
-    ],
-)
-def test_wrong_options_end_with_one_line(files, options, message, run):
-    paths = [str(files / f"{name}.parquet") for name in ("rational", "noisy")]
-    status, _, err = run("compare", *paths, *options)
-    assert status == 2
-    assert message in err
-
-
-@pytest.mark.lengthy
-def test_columns_of_files_by_other_names_are_found(files, tmp_path, run):
-    paths = [str(files / f"{name}.parquet") for name in ("rational", "noisy")]
-    renamed = []
-    for path in paths:
-        table = coherence.read_runs(path).rename(columns={"p": "confidence", "context": "case"})
-        renamed.append(str(tmp_path / f"{Path(path).stem}.csv"))
-        table.assign(confidence=100 * table["confidence"]).to_csv(renamed[-1], sep=";", index=False)
-    status, expected, _ = run("compare", *paths, *FAST)
-    assert status == 0
-    words = ["--belief", "confidence", "--context", "case", "--percent"]
-    status, out, _ = run("compare", *renamed, *FAST, *words)
-    assert status == 0
-    assert out == expected
-
-
-def test_a_file_named_twice_ends_with_one_line(files, run):
-    status, _, err = run("compare", str(files / "noisy.parquet"), str(files / "noisy.parquet"))
-    assert status == 2
-    assert "noisy.parquet is there twice" in err
-
-
 @pytest.mark.lengthy
 def test_a_leaderboard_is_one_page_that_sorts_by_numbers_and_trusts_no_name(files, tmp_path, run):
     for name, model in (("rational", "<b>1</b>"), ("noisy", "plain")):
@@ -120,18 +82,3 @@ def test_a_leaderboard_is_one_page_that_sorts_by_numbers_and_trusts_no_name(file
     digest = base64.b64encode(hashlib.sha256(own.encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}'" in text
     assert "http" not in text.replace("http-equiv", "")
-
-
-@pytest.mark.parametrize(
-    ("options", "remedy"),
-    [
-        (["--mixing", "."], "Add --leaderboard FILE.html"),
-        (["--leaderboard", "board.pdf"], "ends in .html"),
-        (["--leaderboard", "board.html", "--mixing", "nowhere"], "coherence mix --out DIR"),
-    ],
-)
-def test_a_leaderboard_that_cannot_be_ends_before_anything_is_read(run, options, remedy):
-    status, _, error = run("compare", "absent.parquet", *options)
-    assert status == 2
-    assert remedy in error
-    assert error.count("\n") == 1

@@ -1,4 +1,5 @@
 import json
+import shlex
 from pathlib import Path
 
 import pandas as pd
@@ -6,7 +7,7 @@ import pytest
 
 from coherence import analyze, read_runs
 from coherence.checks import CHECKS
-from tests.api.importing.conftest import RUN
+from tests.api.importing.conftest import RUN, _sample
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 BELIEF, ACTION = str(GOLDEN / "inspect_belief.eval"), str(GOLDEN / "inspect_action.eval")
@@ -14,16 +15,8 @@ TEXT, YES, CHOICE = (
     str(next(GOLDEN.glob(f"samples_rain_{name}_*.jsonl"))) for name in ("text", "yes", "choice")
 )
 FOLKTEXTS = str(GOLDEN / "folktexts_predictions.csv")
-BOTH = [
-    BELIEF,
-    ACTION,
-    "--belief-task",
-    "rain_belief",
-    "--action-task",
-    "rain_action",
-    "--actions",
-    "take,leave",
-]
+BOTH = [BELIEF, ACTION, "--belief-task", "rain_belief", "--action-task", "rain_action"]
+BOTH += ["--actions", "take,leave"]
 
 
 @pytest.mark.lengthy
@@ -36,7 +29,6 @@ BOTH = [
         [FOLKTEXTS],
         [BELIEF],
     ],
-    ids=["inspect", "likelihoods", "wordings", "folktexts", "beliefs only"],
 )
 @pytest.mark.filterwarnings("ignore::UserWarning")  # 18 contexts are few, and the checks say so
 def test_every_log_becomes_a_table_and_the_summary_is_right_about_the_checks(
@@ -48,26 +40,14 @@ def test_every_log_becomes_a_table_and_the_summary_is_right_about_the_checks(
     runs = read_runs(out)
     assert f"{out}: {len(runs)} rows, {runs['context'].nunique()} contexts" in printed
     assert "\n  status: ok " in printed
-    missing = {
-        name
-        for line in printed.splitlines()
-        if "cannot be run" in line
-        for name in CHECKS
-        if name in line
-    }
-    allowed = (
-        next(line for line in printed.splitlines() if "the table allows" in line)
-        .removeprefix("  the table allows ")
-        .split(", ")
-    )
+    lines = printed.splitlines()
+    impossible = " ".join(line for line in lines if "cannot be run" in line)
+    missing = {name for name in CHECKS if name in impossible}
+    (allowed,) = (line for line in lines if "the table allows" in line)
     named = set(CHECKS) - {"matching", "stakes"}  # which take questions that no log has
-    assert set(allowed) == named - missing
-    ran = {
-        name.split(":")[0]
-        for name in analyze(runs, checks=named - {"predictive_gain"}, rng=1).results.get(
-            "check", []
-        )
-    }
+    assert set(allowed.removeprefix("  the table allows ").split(", ")) == named - missing
+    results = analyze(runs, checks=named - {"predictive_gain"}, rng=1).results
+    ran = {name.split(":")[0] for name in results.get("check", [])}
     assert ran | {"predictive_gain"} - missing == named - missing
 
 
@@ -76,21 +56,11 @@ def test_beliefs_alone_are_imported_and_analysed(tmp_path, run):
     status, printed, _ = run("import", FOLKTEXTS, "--out", str(out))
     assert status == 0
     assert "\n  the table allows calibration, scores\n" in printed
-    assert (
-        "\n  no action: residual_covariance, cmi, predictive_gain, monotone_choice, "
-        "rational_agent, action_information, sufficiency cannot be run\n" in printed
-    )
     assert "\n  no action and no p_true: evidence_leak cannot be run\n" in printed
-    assert list(read_runs(out).columns) == ["context", "rep", "p", "theta", "truth_kind", "status"]
     status, out, _ = run("analyze", str(out), "--full")
     assert status == 0
-    printed = " ".join(out.split())
-    assert "1 forecaster, 18 cases" in printed
-    assert "Brier" in printed
-    assert (
-        "no action column (--action NAME, if it has another name): "
-        "residual covariance, cmi, predictive" in printed
-    )
+    assert "1 forecaster, 18 cases" in " ".join(out.split())
+    assert "no action column (--action NAME, if it has another name): " in " ".join(out.split())
 
 
 def test_beliefs_that_allow_nothing_are_imported_and_refused_by_themselves(tmp_path, run):
@@ -116,14 +86,7 @@ def test_beliefs_that_allow_nothing_are_imported_and_refused_by_themselves(tmp_p
 
 def texts(tmp_path, *completions):
     samples = [
-        {
-            "id": number,
-            "epoch": 1,
-            "input": "Rain?",
-            "target": "Yes",
-            "output": {"choices": [{"message": {"role": "assistant", "content": text}}]},
-            "metadata": {"choice": "go"},
-        }
+        json.loads(_sample(number, text)) | {"metadata": {"choice": "go"}}
         for number, text in enumerate(completions)
     ]
     path = tmp_path / "log.json"
@@ -135,11 +98,7 @@ def test_most_beliefs_unread_is_exit_1_with_examples(tmp_path, run):
     log = texts(tmp_path, "It depends. Overall I would say 70.", "Hard to tell, 0.5 perhaps", "0.2")
     status, printed, _ = run("import", log, "--out", str(tmp_path / "runs.csv"))
     assert status == 1
-    assert (
-        "most beliefs are missing or could not be read, such as 'It depends. Overall I would say"
-        in printed
-    )
-    assert "'Hard to tell, 0.5 perhaps'; map the field of a scorer" in printed
+    assert "most beliefs are missing or could not be read, such as 'It depends. Overall" in printed
     assert len(read_runs(tmp_path / "runs.csv")) == 3
     half = texts(tmp_path, "0.5", "0.25", "perhaps", "maybe")
     assert run("import", half, "--out", str(tmp_path / "half.csv"))[0] == 0
@@ -149,12 +108,9 @@ def test_untrusted_text_stays_text(tmp_path, run):
     log, out = texts(tmp_path, "=HYPERLINK(1)\x1b[2J", "0.5"), tmp_path / "runs.jsonl"
     evil = Path(log).read_text().replace('"task": "t"', '"task": "t\\u001b[31m\\nstatus: ok 99"')
     Path(log).write_text(evil)
-    status, printed, _ = run(
-        "import", log, "--map", "action=metadata.choice", "--actions", "go", "--out", str(out)
-    )
-    assert status == 0
-    assert "\x1b" not in printed
-    assert "\nstatus: ok 99" not in printed
+    choice = ["--map", "action=metadata.choice", "--actions", "go"]
+    status, printed, _ = run("import", log, *choice, "--out", str(out))
+    assert (status, "\x1b" in printed, "\nstatus: ok 99" in printed) == (0, False, False)
     assert read_runs(out)["raw_belief"].tolist()[0] == "=HYPERLINK(1)\x1b[2J"
 
 
@@ -176,48 +132,11 @@ def test_no_input_is_replaced_and_no_output_without_force(tmp_path, run):
     assert len(pd.read_csv(table)) == 2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([BELIEF, ACTION, "--out", "x.csv"], "name the tasks of beliefs (--belief-task NAME)"),
-        ([BELIEF, "--out", "x.xlsx"], "--out must end in .parquet, .csv or .jsonl"),
-        ([BELIEF, "--out", "nowhere/x.csv"], "does not exist"),
-        ([BELIEF, "--out", "x.csv", "--map", "p"], "--map needs COLUMN=FIELD"),
-        (
-            [BELIEF, "--out", "x.csv", "--map", "p=output", "--map", "p=target"],
-            "--map names column 'p' twice",
-        ),
-        ([BELIEF, "--out", "x.csv", "--max-bytes", "100"], "raise --max-bytes"),
-        ([BELIEF, "--out", "x.csv", "--max-bytes", "0"], "max_bytes must be positive"),
-        ([BELIEF, FOLKTEXTS, "--out", "x.csv"], "Import files of different formats one by one"),
-        (["missing.eval", "--out", "x.csv"], "missing.eval: no such file"),
-        ([FOLKTEXTS, "--format", "inspect", "--out", "x.csv"], "this is no Inspect log"),
-        (
-            [TEXT, "--format", "table", "--out", "x.csv"],
-            "nothing says which field holds the belief",
-        ),
-    ],
-)
-def test_errors_are_one_line_exit_2_and_no_file(arguments, message, tmp_path, monkeypatch, run):
-    monkeypatch.chdir(tmp_path)
-    status, _, err = run("import", *arguments)
-    assert status == 2
-    assert message in err
-    assert err.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_table_of_policies_with_raw_answers_is_summarised(tmp_path, run):
-    table = pd.DataFrame(
-        {
-            "context": ["a", "b", "c"],
-            "p": [0.2, 0.4, 0.6],
-            "theta": [0, 1, 1],
-            "action_yes": [0.1, None, None],
-            "action_no": [0.9, None, None],
-            "raw_action": ["no", "hm", "well"],
-        }
-    )
+    rows = [("a", 0.2, 0, 0.1, 0.9, "no"), ("b", 0.4, 1, None, None, "hm")]
+    rows += [("c", 0.6, 1, None, None, "well")]
+    names = ["context", "p", "theta", "action_yes", "action_no", "raw_action"]
+    table = pd.DataFrame(rows, columns=names)
     table.to_parquet(tmp_path / "policies.parquet")
     out = tmp_path / "runs.parquet"
     status, said, _ = run("import", str(tmp_path / "policies.parquet"), "--out", str(out))
@@ -259,21 +178,12 @@ def test_answers_on_a_scale_are_mapped(tmp_path, run):
     runs = read_runs(tmp_path / "runs.csv")
     assert (status, runs["p"][:3].tolist()) == (0, [0, 0.5, 1])
     assert runs["status"].tolist() == ["ok", "ok", "ok", "out_of_range", "unparsed"]
-    status, _, err = run(*command, "--scale", "1..7", "--percent", "--force")
-    assert (status, "Leave percent (--percent) out" in err) == (2, True)
 
 
 def test_outcomes_in_a_column_each_are_one_truth(tmp_path, run):
-    rows = pd.DataFrame(
-        {
-            "game": range(12),
-            **{name: [0.5, 0.3, 0.2][at] for at, name in enumerate("abc")},
-            **{
-                f"{name}_won": [int(n % 3 == at) for n in range(12)]
-                for at, name in enumerate("abc")
-            },
-        }
-    )
+    rows = pd.DataFrame({"game": range(12), "a": 0.5, "b": 0.3, "c": 0.2})
+    for at, name in enumerate("abc"):
+        rows[f"{name}_won"] = (rows["game"] % 3 == at).astype(int)
     rows.to_csv(tmp_path / "log.csv", index=False)
     command = ["import", tmp_path / "log.csv", "--map", "context=game"]
     command += ["--out", tmp_path / "runs.csv", "--outcomes", "a_won,b_won,c_won"]
@@ -284,3 +194,21 @@ def test_outcomes_in_a_column_each_are_one_truth(tmp_path, run):
     assert runs[["p_a", "p_b", "p_c"]].iloc[0].tolist() == [0.5, 0.3, 0.2]
     status, _, err = run(*command, "--force")
     assert (status, "such as --map p=P,Q,R --outcomes A,B,C" in err) == (2, True)
+
+
+def test_what_list_proposes_of_tool_calls_makes_a_table_of_episodes(tmp_path, run):
+    agent = str(GOLDEN / "inspect_agent.eval")
+    status, printed, _ = run("import", agent, "--list")
+    assert status == 0
+    for line in (
+        "    treat: 8 calls\n      dose: 5 (4), 10 (3)\n",
+        "    side_question: in 17 turns, read in 16, such as '0.6'\n",
+        "    tool:report_confidence.probability: in 17 turns, read in 17 as percentages, such as",
+    ):
+        assert line in printed
+    command = shlex.split(printed.rpartition("next: coherence ")[2])
+    out = tmp_path / "runs.parquet"
+    status, printed, _ = run(*command[:-1], str(out))
+    assert status == 0
+    assert "belief_movement" in next(line for line in printed.splitlines() if "allows" in line)
+    assert set(read_runs(out)["action"].dropna()) == {"test", "treat", "test + treat"}

@@ -1,10 +1,12 @@
 import importlib
+import json
 import statistics
 import subprocess
 import sys
 import time
 import types
 
+import jsonschema
 import pytest
 
 from coherence import InputError
@@ -15,9 +17,12 @@ COMMAND = [sys.executable, "-W", "error", "-m", "coherence"]
 
 @pytest.fixture
 def fake_command(monkeypatch):
-    """Replace the module of 'simulate' by one that runs a function of the test's choice."""
+    """Replace the module of 'simulate' by one that fails."""
 
-    def install(run):
+    def install(error):
+        def run(options):
+            raise error
+
         module = types.SimpleNamespace(add_arguments=lambda parser: None, run=run)
         monkeypatch.setattr(importlib, "import_module", lambda name: module)
 
@@ -47,36 +52,28 @@ def test_help_of_no_command_loads_anything_heavy():
         assert option in done.stdout
 
 
-def test_unknown_command_suggests_the_closest(capsys):
-    assert entry.main(["analyse", "runs.csv"]) == 2
-    assert (
-        capsys.readouterr().err
-        == "coherence: there is no command 'analyse'. Did you mean 'analyze'?\n"
-    )
-    assert entry.main(["qqqq"]) == 2
-    assert "The commands are analyze" in capsys.readouterr().err
+def test_the_schema_is_printed_as_json_and_nothing_else(run):
+    status, out, err = run("schema")
+    assert (status, err) == (0, "")
+    jsonschema.Draft202012Validator.check_schema(json.loads(out))
+    assert "evaluations" in json.loads(out)["properties"]
 
 
-def test_wrong_usage_ends_with_2_and_abbreviations_are_refused(capsys):
-    assert entry.main(["analyze"]) == 2
-    assert "RUNS" in capsys.readouterr().err
-    assert entry.main(["analyze", "runs.csv", "--publ"]) == 2
-    said = "there is no option --publ. Did you mean --published? 'coherence analyze --help' lists"
-    assert said in capsys.readouterr().err
-    assert entry.main(["--nonsense"]) == 2
-    assert "coherence: there is no option --nonsense. 'coherence --help'" in capsys.readouterr().err
-    assert entry.main(["analyze", "runs.csv", "--belif=p"]) == 2
-    assert "no option --belif. Did you mean --belief?" in capsys.readouterr().err
-    assert entry.main(["analyze", "runs.csv", "--qqqq", "p"]) == 2
-    assert "no option --qqqq. 'coherence analyze --help'" in capsys.readouterr().err
-    assert entry.main(["analyze", "runs.csv", "more\x1b[31m.csv"]) == 2
-    err = capsys.readouterr().err
-    assert "received 2 files" in err
-    assert "\x1b" not in err
-    assert entry.main(["schema", "more\x1b[31m.csv"]) == 2
-    err = capsys.readouterr().err
-    assert "is one argument too many" in err
-    assert "\x1b" not in err
+def test_wrong_usage_ends_with_2_and_abbreviations_are_refused(run):
+    for words, said in (
+        (["analyze"], "RUNS"),
+        (["analyze", "runs.csv", "--publ"], "there is no option --publ. Did you mean --published?"),
+        (["--nonsense"], "coherence: there is no option --nonsense. 'coherence --help'"),
+        (["analyze", "runs.csv", "--belif=p"], "no option --belif. Did you mean --belief?"),
+        (["analyze", "runs.csv", "--qqqq", "p"], "no option --qqqq. 'coherence analyze --help'"),
+        (["analyze", "runs.csv", "more\x1b[31m.csv"], "received 2 files"),
+        (["schema", "more\x1b[31m.csv"], "is one argument too many"),
+        (["analyse", "runs.csv"], "there is no command 'analyse'. Did you mean 'analyze'?"),
+        (["qqqq"], "The commands are analyze"),
+        (["simulate", "analyze"], "coherence simulate: there is no agent 'analyze'"),
+    ):
+        status, _, err = run(*words)
+        assert (status, said in err, "\x1b" in err) == (2, True, False), words
 
 
 def test_several_faults_stand_on_a_line_each(tmp_path, capsys):
@@ -90,59 +87,20 @@ def test_several_faults_stand_on_a_line_each(tmp_path, capsys):
     assert "Leave the cell empty where there is no number" in faults[1]
 
 
-def test_no_command_prints_the_help(capsys):
-    assert entry.main([]) == 0
-    assert "COMMAND" in capsys.readouterr().out
-
-
-def test_version(capsys):
-    assert entry.main(["--version"]) == 0
-    assert capsys.readouterr().out.startswith("coherence")
-
-
-def test_the_first_word_is_the_command_even_if_a_later_one_is_a_command_name(capsys):
-    assert entry.main(["simulate", "analyze"]) == 2
-    assert capsys.readouterr().err.startswith("coherence simulate: there is no agent 'analyze'")
-
-
-def test_known_error_is_one_clean_line(fake_command, capsys):
-    def run(options):
-        raise InputError("value is '\x1b[31m'\nsecond line")
-
-    fake_command(run)
-    assert entry.main(["simulate"]) == 2
-    assert capsys.readouterr().err == "coherence simulate: value is '' second line\n"
-
-
-def test_failure_of_the_system_is_one_line(fake_command, capsys):
-    def run(options):
-        raise OSError(28, "No space left on device", "out.json")
-
-    fake_command(run)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            entry, "discard_output", lambda: None
-        )  # pytest's own descriptor must stay open
-        assert entry.main(["simulate"]) == 2
-    assert capsys.readouterr().err == "coherence simulate: No space left on device: out.json\n"
-
-
-def test_a_bug_is_not_hidden(fake_command):
-    def run(options):
-        raise ZeroDivisionError
-
-    fake_command(run)
+def test_what_fails_is_one_clean_line_and_a_bug_is_not_hidden(fake_command, capsys, monkeypatch):
+    monkeypatch.setattr(entry, "discard_output", lambda: None)  # pytest's descriptor stays open
+    full = OSError(28, "No space left on device", "out.json")
+    for error, status, said in (
+        (InputError("value is '\x1b[31m'\nsecond line"), 2, "value is '' second line\n"),
+        (full, 2, "No space left on device: out.json\n"),
+        (KeyboardInterrupt(), 130, "interrupted\n"),
+    ):
+        fake_command(error)
+        assert entry.main(["simulate"]) == status
+        assert capsys.readouterr().err.lstrip("\n") == f"coherence simulate: {said}"
+    fake_command(ZeroDivisionError())
     with pytest.raises(ZeroDivisionError):
         entry.main(["simulate"])
-
-
-def test_interrupt_is_quiet(fake_command, capsys):
-    def run(options):
-        raise KeyboardInterrupt
-
-    fake_command(run)
-    assert entry.main(["simulate"]) == 130
-    assert capsys.readouterr().err == "\ncoherence simulate: interrupted\n"
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["simulate", "--list"]])

@@ -1,4 +1,5 @@
 import json
+import re
 import shlex
 
 import numpy as np
@@ -28,25 +29,15 @@ def test_a_very_large_table_is_read_by_evaluation_and_this_is_said(path, monkeyp
     assert run("analyze", path.with_suffix(".csv"), *checks) == whole
 
 
-def test_reading_by_evaluation_is_refused_where_it_cannot_be(path, tmp_path, run):
-    status, _, err = run("analyze", path, "--by-evaluation", "--paper", tmp_path / "x")
-    assert (status, "--paper takes all evaluations together" in err) == (2, True)
-    status, _, err = run("analyze", path.with_suffix(".csv"), "--by-evaluation")
-    assert (status, "Write the table as parquet first" in err) == (2, True)
-
-
-def test_the_older_name_of_reading_by_evaluation_works(path, run):
-    checks = ["--checks", "calibration"]
-    status, out, err = run("analyze", path, "--by-unit", *checks)
-    assert (status, out) == run("analyze", path, "--by-evaluation", *checks)[:2]
-    assert "--by-unit is now --by-evaluation" in err
-
-
-def test_files_of_a_report_by_evaluation(path, tmp_path, run):
+def test_a_report_by_evaluation_has_no_pages_of_answers(path, tmp_path, run):
     command = ["analyze", path, "--checks", "calibration", "--by-evaluation"]
-    assert run(*command, "--out", tmp_path / "out")[0] == 0
+    status, printed, _ = run(*command, "--out", tmp_path / "out")
     files = {file.name for file in (tmp_path / "out").rglob("*") if file.is_file()}
     assert files == {"files.sha256", "report.html", "results.json", "results.parquet"}
+    # The older name.
+    status, out, err = run(*command[:-1], "--by-unit")
+    assert (status, out) == (0, printed)
+    assert "--by-unit is now --by-evaluation" in err
 
 
 @pytest.fixture
@@ -61,11 +52,10 @@ def rows(tmp_path):
 COLUMNS = ("--belief", "belief", "--truth", "is", "--context", "id")
 
 
-@pytest.mark.parametrize("spelling", [["--scale", "-1..1"], ["--scale=-1..1"]])
-@pytest.mark.parametrize("missing", [["--missing", "-99,-1"], ["--missing=-99,-1"]])
-def test_values_that_begin_with_a_minus_need_no_equals_sign(rows, run, spelling, missing):
+def test_values_that_begin_with_a_minus_need_no_equals_sign(rows, run):
     """Breaks if argparse takes -1..1 for an option."""
-    status, out, _ = run("analyze", rows, *COLUMNS, *spelling, *missing, "--full")
+    typed = ["--scale", "-1..1", "--missing", "-99,-1"]
+    status, out, _ = run("analyze", rows, *COLUMNS, *typed, "--full")
     said = " ".join(out.split())
     assert (status, "Brier" in said) == (0, True)
     assert "was read on the scale -1..1: -1 as 0, 0 as 0.5, 1 as 1" in said
@@ -83,8 +73,6 @@ def test_rows_constants_and_stacked_fields_on_the_command_line(rows, tmp_path, r
     # What was said of the file is written down, so that the reading can be repeated.
     assert "--set-column=model=m" in results["settings"]["reading"]
     assert '--where=kind == "b" and not id > 30' in results["settings"]["reading"]
-    status, _, err = run(*command, "--set-column", "model")
-    assert (status, "--set-column needs COLUMN=VALUE" in err) == (2, True)
     stacked = ["--stack", "p=belief,is", "--context", "id", "--scale", "-1..1"]
     status, out, _ = run("analyze", rows, *stacked)
     assert (status, "stack made 80 rows of 40: the prompts are 'belief', 'is'" in out) == (0, True)
@@ -101,37 +89,43 @@ def test_a_label_beside_yes_and_no_names_the_condition_that_leaves_it_out(rows, 
     assert (status, "where kept 36 of 40 rows" in out) == (0, True)
 
 
-SCALES = {
-    "one to five": ([1, 2, 3, 4, 5], "3 as 0.5"),
-    "one to seven": ([1, 2, 4, 7], "1 as 0, 2 as 0.167"),
-    "minus three to three": ([-3, -1, 0, 3], "0 as 0.5"),
-    "minus one to one": ([-0.7, 0.2, 0.5, 0.9], "-1 as 0, 0 as 0.5, 1 as 1"),
-    "a slider to ten": ([0, 2.5, 7.5, 10], "5 as 0.5"),
-    "percent": ([5, 20, 50, 100], ""),
-    "one to five, -99 for none": ([1, 2, 4, 5, -99], "3 as 0.5"),
-    "probabilities, -99 for none": ([0.1, 0.4, 0.8, -99], ""),
-}
-
-
-@pytest.mark.parametrize("name", SCALES)
-def test_answers_on_a_scale_name_the_option_that_works_when_typed(name, tmp_path, run):
-    values, mapping = SCALES[name]
+@pytest.mark.parametrize(
+    ("values", "mapping"),
+    [
+        ([1, 2, 3, 4, 5], "3 as 0.5"),
+        ([-3, -1, 0, 3], "0 as 0.5"),
+        ([-0.7, 0.2, 0.5, 0.9], "-1 as 0, 0 as 0.5, 1 as 1"),
+        ([0, 2.5, 7.5, 10], "5 as 0.5"),
+        ([5, 20, 50, 100], ""),
+        ([1, 2, 4, 5, -99], "3 as 0.5"),  # -99 stands for none
+        ([0.1, 0.4, 0.8, -99], ""),
+    ],
+)
+def test_answers_on_a_scale_name_the_option_that_works_when_typed(values, mapping, tmp_path, run):
     table = pd.DataFrame({"rating": values * 12, "came_true": [0, 1, 1, 0] * (3 * len(values))})
     table["id"] = range(len(table))
     table.to_csv(tmp_path / "survey.csv", index=False)
-    command = ["analyze", tmp_path / "survey.csv", "--belief", "rating", "--truth", "came_true"]
-    command += ["--context", "id"]
+    names = "--belief rating --truth came_true --context id"
+    command = ["analyze", tmp_path / "survey.csv", *names.split()]
     status, _, err = run(*command)
     assert status == 2
-    words = [word.strip("().,;") for word in err.split()]
-    typed = []
-    for at, word in enumerate(words):
-        if word.startswith(("--scale", "--missing", "--percent")):
-            typed += [word] if "=" in word or word == "--percent" else [word, words[at + 1]]
+    typed = re.findall(r"--percent|--(?:scale|missing)[= ][^ ().,;]+(?:\.+\d+)?", err)
     assert typed, err
-    status, out, err = run(*command, *typed)
+    status, out, err = run(*command, *(word for each in typed for word in each.split()))
     assert (status, mapping in " ".join(out.split())) == (0, True), err
     assert "Brier" in out
+
+
+def test_analyze_reads_a_table_from_a_german_spreadsheet(tmp_path, run):
+    lines = [f"{10 * case + 5},5 %;{case % 2}" for case in range(9)]
+    table = tmp_path / "mine.csv"
+    table.write_bytes("\n".join(["Überzeugung;theta", *lines]).encode("latin-1"))
+    options = ["analyze", str(table), "--belief", "Überzeugung", "--checks", "calibration"]
+    for wanted, value in (("encoding", "latin-1"), ("decimal", ",")):
+        status, _, err = run(*options)
+        assert (status, f"--{wanted}" in err) == (2, True)
+        options += [f"--{wanted}", value]
+    assert run(*options)[0] == 0
 
 
 def test_the_truth_of_questions_that_were_not_forecast_is_left_out_as_the_error_says(tmp_path, run):
@@ -168,10 +162,3 @@ def test_the_truth_of_questions_that_were_not_forecast_is_left_out_as_the_error_
     assert (status, condition) == (2, 'outcome != "annulled"')
     status, out, _ = run(*command, *first, option, condition)
     assert (status, "where kept 34 of 120 rows" in out) == (0, True)
-
-
-def test_an_interrupted_elicitation_is_named(tmp_path, run):
-    (tmp_path / "runs.parquet.answers.sqlite").touch()
-    status, _, err = run("analyze", tmp_path / "runs.parquet")
-    assert status == 2
-    assert "runs.parquet.answers.sqlite holds answers of an interrupted 'coherence elicit'" in err

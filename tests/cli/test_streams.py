@@ -1,4 +1,3 @@
-import io
 import json
 import os
 import shlex
@@ -10,17 +9,7 @@ import pytest
 
 from coherence import InputError
 from coherence.cli.main import main
-from coherence.cli.streams import (
-    open_streams,
-    shows_ascii_only,
-    shows_styles,
-    standard_input,
-)
-
-
-def test_standard_input_is_read_as_bytes(monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"p\xff\n")))
-    assert standard_input().read() == b"p\xff\n"
+from coherence.cli.streams import shows_styles, standard_input
 
 
 def test_a_process_without_standard_input_says_so(monkeypatch):
@@ -60,14 +49,11 @@ def table(tmp_path_factory):
 
 
 @pytest.mark.lengthy
-@pytest.mark.parametrize(
-    ("redirection", "status"),
-    [(">&-", 0), ("2>&-", 0), (">&- 2>&-", 0), (">&- 2>&- <&-", 0), ("| head -1", 0)],
-)
-def test_closed_streams_are_no_fault(table, tmp_path, redirection, status):
+@pytest.mark.parametrize("redirection", ["2>&-", ">&- 2>&- <&-", "| head -1"])
+def test_closed_streams_are_no_fault(table, tmp_path, redirection):
     words = ["analyze", table, "--checks", "calibration", "--out", str(tmp_path / "out")]
     done = run_shell(words, redirection)
-    assert done.returncode == status
+    assert done.returncode == 0
     assert b"Traceback" not in done.stderr
     # A closed stream leaves its number to the next file, and what is printed would land in that.
     check = ["sha256sum", "--check", "--status", "files.sha256"]
@@ -93,80 +79,33 @@ def test_a_terminal_without_rules_gets_plain_ones(table, words):
     assert b" - " in done.stdout
 
 
-def test_what_has_no_plain_sign_is_shown_by_its_code(capsys):
-    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(sys, "stdout", stream)
-        open_streams()
-        print("a – b \u4e00")
-        stream.flush()
-    assert stream.buffer.getvalue() == b"a - b \\u4e00\n"
-
-
-@pytest.fixture
-def environment(monkeypatch):
-    """Return a function that sets what programs say of terminals, and nothing else of the kind."""
-
-    def settings(**values):
-        for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "COLORTERM", "TERM"):
-            monkeypatch.delenv(name, raising=False)
-        for name, value in values.items():
-            monkeypatch.setenv(name, value)
-
-    return settings
-
-
-@pytest.fixture
-def terminal():
-    """Return a stream to a terminal of the system's."""
-    pty = pytest.importorskip("pty", reason="terminals of this kind are for Unix")
-    outer, inner = pty.openpty()
-    with open(inner, "w", encoding="utf-8") as stream:
-        yield stream
-    os.close(outer)
-
-
-@pytest.fixture
-def pipe():
-    reading, writing = os.pipe()
-    with open(writing, "w", encoding="utf-8") as stream:
-        yield stream
-    os.close(reading)
-
-
 @pytest.mark.parametrize(
     ("settings", "on_terminal", "on_pipe"),
     [
-        ({}, True, False),
-        ({"TERM": "xterm-256color"}, True, False),
-        ({"TERM": "dumb"}, False, False),
-        ({"TERM": "Unknown"}, False, False),
-        ({"NO_COLOR": "1"}, False, False),
-        ({"NO_COLOR": "0"}, False, False),
-        ({"NO_COLOR": ""}, True, False),
-        ({"FORCE_COLOR": "1"}, True, True),
-        ({"FORCE_COLOR": "0"}, True, True),
-        ({"FORCE_COLOR": ""}, False, False),
-        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False, False),
-        ({"FORCE_COLOR": "1", "TERM": "dumb"}, False, False),
-        ({"TTY_COMPATIBLE": "1"}, True, True),
-        ({"TTY_COMPATIBLE": "0"}, False, False),
-        ({"TTY_COMPATIBLE": "0", "FORCE_COLOR": "1"}, False, False),
-        ({"TTY_COMPATIBLE": "1", "FORCE_COLOR": ""}, True, True),
-        ({"TTY_COMPATIBLE": "yes"}, True, False),
-        ({"COLORTERM": "truecolor"}, True, False),
+        ("", True, False),
+        ("TERM=dumb", False, False),
+        ("NO_COLOR=1", False, False),
+        ("NO_COLOR=", True, False),
+        ("FORCE_COLOR=1", True, True),
+        ("FORCE_COLOR=", False, False),
+        ("FORCE_COLOR=1 NO_COLOR=1", False, False),
+        ("FORCE_COLOR=1 TERM=dumb", False, False),
+        ("TTY_COMPATIBLE=1", True, True),
+        ("TTY_COMPATIBLE=0 FORCE_COLOR=1", False, False),
+        ("TTY_COMPATIBLE=1 FORCE_COLOR=", True, True),
+        ("TTY_COMPATIBLE=yes", True, False),
     ],
 )
 def test_styles_are_for_terminals_and_for_those_who_ask(
-    settings, on_terminal, on_pipe, environment, terminal, pipe
+    settings, on_terminal, on_pipe, monkeypatch
 ):
-    environment(**settings)
-    assert (shows_styles(terminal), shows_styles(pipe)) == (on_terminal, on_pipe)
-
-
-@pytest.mark.parametrize(
-    ("encoding", "plain"),
-    [("utf-8", False), ("UTF-16", False), ("ascii", True), ("latin-1", True), ("cp1252", True)],
-)
-def test_rules_are_plain_where_the_encoding_may_lack_them(encoding, plain):
-    assert shows_ascii_only(io.TextIOWrapper(io.BytesIO(), encoding=encoding)) is plain
+    for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "COLORTERM", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for word in settings.split():
+        monkeypatch.setenv(*word.split("="))
+    outer, inner = pytest.importorskip("pty").openpty()
+    reading, writing = os.pipe()
+    with open(inner, "w", encoding="utf-8") as terminal, open(writing, "w") as pipe:
+        assert (shows_styles(terminal), shows_styles(pipe)) == (on_terminal, on_pipe)
+    os.close(outer)
+    os.close(reading)

@@ -88,10 +88,7 @@ CALLS = {
         ),
         "knows the questions of its cases alone; received 'Well",
     ),
-    "labels of an agent": (
-        lambda folder: agent_of_labels("A", "B"),
-        "labels must be No and Yes",
-    ),
+    "labels of an agent": (lambda folder: agent_of_labels("A", "B"), "labels must be No and Yes"),
     "options alike": (
         lambda folder: elicitation.plan_own_questions(
             pd.DataFrame([{"context": "a", "belief_question": "?", "action_question": "?"}]).assign(

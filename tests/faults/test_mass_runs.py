@@ -30,11 +30,7 @@ def without_faults(run):
 
 
 @pytest.mark.parametrize(
-    ("drawn", "n"),
-    [
-        pytest.param(tables, 60, marks=pytest.mark.lengthy),
-        (calls, 120),
-    ],
+    ("drawn", "n"), [pytest.param(tables, 60, marks=pytest.mark.lengthy), (calls, 120)]
 )
 def test_what_hypothesis_draws_is_answered(drawn, n):
     without_faults(lambda report: attempts.draw(drawn, n, 1, report))

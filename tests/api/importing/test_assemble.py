@@ -39,10 +39,7 @@ def test_several_belief_tasks_are_wordings_and_the_action_stands_on_the_first(im
             {"belief": ["rain_belief"], "mapping": {"p": "metadata.p_ture"}},
             "no log has the field 'metadata.p_ture'.* Closest name found: 'metadata.p_true'",
         ),
-        (
-            {"belief": ["rain_belief"], "mapping": {"acton": "output"}},
-            "'acton'.* 'action'",
-        ),
+        ({"belief": ["rain_belief"], "mapping": {"acton": "output"}}, "'acton'.* 'action'"),
         (
             {
                 "belief": ["rain_belief"],

@@ -6,9 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coherence import SchemaError
-from coherence.importing.cells import (
-    belief_cell,
-)
+from coherence.importing.cells import belief_cell
 from coherence.table.schema import PARSED
 
 

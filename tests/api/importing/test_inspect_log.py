@@ -140,7 +140,7 @@ def multiple_choice(packed, path, *answers):
                             "message": {"role": "assistant", "content": completion},
                             "stop_reason": reason,
                         }
-                    ],
+                    ]
                 },
                 "scores": {} if scored is None else {"choice": {"value": "C", "answer": scored}},
                 "metadata": {"p": 0.5},

@@ -7,14 +7,7 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence import (
-    SchemaError,
-    analyze,
-    read_runs,
-    simulate,
-    validate_runs,
-    write_runs,
-)
+from coherence import SchemaError, analyze, read_runs, simulate, validate_runs, write_runs
 from coherence.inputs import as_belief
 from coherence.table.runs import Runs
 from coherence.table.schema import PROBABILITY_TOLERANCE

@@ -4,12 +4,7 @@ import pandas as pd
 import pytest
 
 from coherence import analyze, read_runs, simulate
-from coherence.table.typos import (
-    MOST_LABELS,
-    column_meant,
-    is_typo,
-    spelling_notes,
-)
+from coherence.table.typos import MOST_LABELS, column_meant, is_typo, spelling_notes
 
 
 @pytest.mark.parametrize(

@@ -94,10 +94,7 @@ def test_words_that_two_options_share_are_no_answer():
             "column 'question'.*Closest name found: 'coin-test-001'",
         ),
         (lambda t: pd.concat([t, t]), r"\(model, question\) must be unique; 6 rows"),
-        (
-            lambda t: t.drop(columns="answer"),
-            "a column 'answer' with letters, or columns score_a",
-        ),
+        (lambda t: t.drop(columns="answer"), "a column 'answer' with letters, or columns score_a"),
         (lambda t: t.drop(columns="question"), "column 'question' is missing"),
         (lambda t: t.head(0), "it has no rows"),
         (
@@ -118,10 +115,7 @@ def test_faulty_answers_are_refused(questions, change, message):
     [
         (lambda t: t.drop(columns="stake"), "column 'stake' is missing"),
         (lambda t: pd.concat([t, t]), r"\(question\) must be unique"),
-        (
-            lambda t: t.assign(kind="wager"),
-            "'kind' must be one of value, bet, ladder; .* 'wager'",
-        ),
+        (lambda t: t.assign(kind="wager"), "'kind' must be one of value, bet, ladder; .* 'wager'"),
         (lambda t: t.assign(role_a="none"), "role_a to role_c must be"),
         (lambda t: t.assign(chance=50), "'chance' must hold probabilities.*Divide percentages by"),
         (lambda t: t.assign(low_value=-1), "'low_value' must hold numbers of at least 0.* -1 "),

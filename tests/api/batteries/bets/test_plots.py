@@ -6,11 +6,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from coherence.batteries.bets.figures import (
-    plot_accuracies,
-    plot_ladder,
-    plot_transfer,
-)
+from coherence.batteries.bets.figures import plot_accuracies, plot_ladder, plot_transfer
 
 
 def accuracies(pvalues):

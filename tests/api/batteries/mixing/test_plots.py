@@ -7,10 +7,7 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from coherence import expected_answers, score_mixing, simulate_mixing
-from coherence.batteries.mixing.figures import (
-    plot_rates,
-    plot_words,
-)
+from coherence.batteries.mixing.figures import plot_rates, plot_words
 
 
 def test_refusals_have_a_share_and_a_band_in_tables_and_figures():

@@ -1,13 +1,19 @@
-"""Command lines of elicit, reveal, mix, bets and study that cannot mean anything.
-
-Breaks if one ends in a traceback, does not name what is wrong, asks a model, or leaves a file.
-"""
+"""Command lines that cannot mean anything: breaks if one ends in a traceback, does not name what is
+wrong, asks a model, or leaves a file."""
 
 import shlex
+from pathlib import Path
 
 import pytest
 
+GOLDEN = Path(__file__).parents[1] / "golden"
+BELIEF, ACTION, AGENT = (GOLDEN / f"inspect_{kind}.eval" for kind in ("belief", "action", "agent"))
+FOLKTEXTS = GOLDEN / "folktexts_predictions.csv"
+TEXT = next(GOLDEN.glob("samples_rain_text_*.jsonl"))
 FILES = {
+    "own.csv": "conf,choice,y,case\n.2,no,0,a\n.8,yes,1,b\n.6,yes,1,c\n",
+    "a.csv": "p,action,theta,context\n.2,no,0,a\n.8,yes,1,b\n",
+    "b.csv": "p,action,theta,context\n.3,no,0,a\n.9,yes,1,b\n",
     "taken": "",
     "flips.csv": "experiment,p,answer,probability\nflip,.2,1,.2\nflip,.8,1,.8\n",
     "percent.csv": "experiment,p,answer\nflip,20,1\nflip,80,0\n",
@@ -16,7 +22,99 @@ FILES = {
 }
 HOSTED = "elicit --model m --server http://a --task asia --out x.csv"
 ASIA = "elicit --agent leaky --task asia --out x.csv"
+OWN = "analyze own.csv --belief conf --action choice --truth y --context case"
+IMPORT, CALLS = (
+    f"import {BELIEF} --out x.csv",
+    f"import {AGENT} --action-from tool_calls --out x.csv",
+)
 LINES = {
+    # Tables of answers.
+    f"{OWN} --seed -1": "--seed must be at least 0; received -1.",
+    f"{OWN} --checks ' , '": "at least one check",
+    f"{OWN} --checks cmi,monotone": "Closest name found: 'monotone_choice'",
+    f"{OWN} --n-jobs 0": "n_jobs",
+    f"{OWN} --belief confid": "Closest name found: 'conf'",
+    f"{OWN} --out own.csv": "--out must be a folder; ",
+    f"{OWN} --out own.csv/below": "--out must be a folder that can be made",
+    f"{OWN} --json no/r.json": "--json must be a file in a folder",
+    f"{OWN} --json .": "--json must be a file in a folder",
+    f"{OWN} --answers -1": "--answers must be at least 0; received -1.",
+    f"{OWN} --set-column model": "--set-column needs COLUMN=VALUE",
+    f"{OWN} --by-evaluation": "Write the table as parquet first",
+    f"{OWN} --by-evaluation --paper x": "--paper takes all evaluations together",
+    "analyze no.csv --fail-on 'p<.05'": "names the quantity 'p', which is none",
+    "compare a.csv b.csv --seed -1": "--seed must be at least 0",
+    "compare a.csv b.csv --effects brier": "effects must be among",
+    "compare a.csv b.csv --ignore nothing": "--ignore must be a column of a file",
+    "compare a.csv a.csv": "a.csv is there twice",
+    "compare no.csv --mixing .": "Add --leaderboard FILE.html",
+    "compare no.csv --leaderboard board.pdf": "ends in .html",
+    "compare no.csv --leaderboard board.html --mixing no": "coherence mix --out DIR",
+    "export own.csv --format eval-results --out e": "--dataset OWNER/NAME",
+    "export own.csv --format every-eval-ever --out e": "--organization NAME",
+    "export own.csv --format dataset-card --source x --out e": "--source belongs to --format eval",
+    "export own.csv --format dataset-card --out e": "coherence import own.csv --map p=COLUMN",
+    # Agents and plans.
+    "simulate": "the name of an agent is missing. The agents are rational",
+    "simulate leeky --out x.csv": "Closest name found: 'leaky'",
+    "simulate leaky": "--out FILE is missing",
+    "simulate leaky --out runs.xlsx": "must be .parquet, .csv or .jsonl",
+    "simulate leaky --out no/runs.csv": "does not exist",
+    "simulate leaky --out own.csv --contexts 6": "move it away",
+    "simulate leaky --out x.csv --set hidden=1": "Its parameters are slope=20",
+    "simulate leaky --out x.csv --set name=1": "has no parameter 'name'",
+    "simulate leaky --out x.csv --set slope": "--set needs NAME=VALUE; received 'slope'.",
+    "simulate leaky --out x.csv --set slope=steep": "--set slope must be a number",
+    "simulate leaky --out x.csv --set slope=nan": "--set slope must be a finite number",
+    "simulate leaky --out x.csv --set peak=2": "peak must be at most 1",
+    "simulate leaky --out x.csv --contexts 0": "n_contexts",
+    "simulate leaky --out x.csv --seed -1": "--seed must be at least 0",
+    "power leeky": "agent must be the name of an agent",
+    "power --contexts ten": "--contexts must be whole numbers with commas between them",
+    "power --signal big": "--signal must be numbers with commas between them; received 'big'",
+    "power --contexts 5": "n_contexts must be a whole number of at least 10; received 5",
+    "power --limit 50": "--limit belongs to --target",
+    "power --group-taste 2": "--group-taste belongs to --group-size N",
+    "power --group-size 20 --contexts 50": "n_contexts must make at least 10 groups of 20",
+    "power --seed -1": "--seed must be at least 0; received -1",
+    "power --context 50": "--context belongs to --like RUNS",
+    "power --like own.csv --belief con": "conf",
+    "power --task azia": "task must be the name of a network or of a data set; received 'azia'",
+    "power --task randhie": "--task must be a network, whose exact posteriors draw the states",
+    "power --task asia --variable lungs": "'lungs'",
+    "power --task asia --positive no": "--positive goes with a network of your own",
+    "power --task asia --refits 0": "--refits belongs to --like RUNS",
+    "power --variable lung": "--variable belongs to --task NAME",
+    "power --positive yes": "--positive belongs to --like RUNS or --task NAME",
+    "power --like a.csv --variable lung": "--variable belongs to a network as --task",
+    "power clairvoyant --state exact": "state cannot be 'exact' where hidden_signal is",
+    "power --planted unstated": "Plant 'weight', and set unstated of the agent",
+    "power rational --like a.csv": "--like takes the agent from a table; received",
+    "power --like no.csv": "no.csv: no such file or folder",
+    "power --set tast=1": "has no parameter 'tast'",
+    "power --price-in 1": "price_in needs tokens_in; received none",
+    "power --checks cni": "check must be among",
+    # Logs of other programs.
+    f"import {BELIEF} {ACTION} --out x.csv": "name the tasks of beliefs (--belief-task NAME)",
+    f"import {BELIEF} --out x.xlsx": "--out must end in .parquet, .csv or .jsonl",
+    f"import {BELIEF} --out no/x.csv": "does not exist",
+    f"{IMPORT} --map p": "--map needs COLUMN=FIELD",
+    f"{IMPORT} --map p=output --map p=target": "--map names column 'p' twice",
+    f"{IMPORT} --max-bytes 100": "raise --max-bytes",
+    f"{IMPORT} --max-bytes 0": "max_bytes must be positive",
+    f"import {BELIEF} {FOLKTEXTS} --out x.csv": "Import files of different formats one by one",
+    "import no.eval --out x.csv": "no.eval: no such file",
+    f"import {FOLKTEXTS} --format inspect --out x.csv": "this is no Inspect log",
+    f"import {TEXT} --format table --out x.csv": "nothing says which field holds the belief",
+    "import own.csv --map p=conf --scale 1..7 --percent --out x.csv": "Leave percent (--percent)",
+    f"{CALLS} --tool-action tst": "never called. Closest name found: 'test'",
+    f"{CALLS} --action-argument treat:dos": "Closest name found: 'dose'",
+    f"{CALLS} --action-argument treat": "--action-argument needs TOOL:ARGUMENT",
+    f"{CALLS} --belief-from words": "received 'words'",
+    f"{CALLS} --belief-from tool:treat.p": "no call of 'treat' has the argument 'p'",
+    f"import {AGENT} --belief-from text --out x.csv": "Add --action-from tool_calls",
+    f"{IMPORT} --action-from tool_calls": "no message of 36 episodes calls a tool",
+    f"import {FOLKTEXTS} --action-from tool_calls --out x.csv": "only logs of Inspect have tool",
     # Who is asked, about what, and where the answers go.
     "elicit --task asia --out x.csv": "needed: --model",
     "elicit --model no/folder --task asia --out x.csv": "no/folder is not a folder",
@@ -128,7 +226,7 @@ LINES = {
 }
 
 
-@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("line", LINES, ids=lambda line: line.replace(f"{GOLDEN}/", ""))
 def test_what_is_wrong_is_named_in_one_line_and_nothing_is_left(line, tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
