@@ -95,6 +95,11 @@ def grid(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
+def fold(summary: str, table: str) -> str:
+    """Fold a table: it is opened by who looks for its figures."""
+    return f'<details markdown="1"><summary>{summary}</summary>\n\n{table}\n\n</details>'
+
+
 def extreme(table: pd.DataFrame, column: str, label: Callable, high: bool = True) -> str:
     """Write the highest or lowest share of a table, and the cell that has it."""
     table = table.dropna(subset=column)
@@ -188,7 +193,7 @@ def family(name: str) -> tuple[str, str, str]:
 
 
 def overview() -> str:
-    """Lay out the first table: a line a check."""
+    """Lay out the first tables: a line a check, and a line a procedure."""
     rows: list[tuple[str, ...]] = []
     known = read("sufficiency")
     null = known[known["weight"] == 0]
@@ -200,7 +205,7 @@ def overview() -> str:
     rows.append(
         (
             "[`sufficiency`](#sufficiency)",
-            f"coherent agents, {cells(null, 'tables')}",
+            cells(null, "tables"),
             extreme(null, "together", studied),
             extreme(known, "points_held", studied, high=False),
             "one noisy report a case",
@@ -212,28 +217,26 @@ def overview() -> str:
         "predictive_gain": "reports that vary; weak against small effects",
         "monotone_choice": "groups not named",
         "monotone_direction": "groups not named; very conservative",
-        "iterated_expectation": "[few contexts, skewed gaps](#gaps-that-are-not-symmetric)",
-        "evidence_leak": "recorded states know more than a network",
+        "iterated_expectation": "[few cases, skewed gaps](#gaps-that-are-not-symmetric)",
+        "evidence_leak": "recorded truths; turns of an episode",
         "prompt_consistency": "ten groups: its interval covers less",
         "calibration": "beliefs far off; unequal numbers of answers",
     }
-    simulated = {"prompt_consistency": "two prompts", "calibration": "biases of .03 and .1"}
     for name, limit in limits.items():
         n, size, coverage = family(name)
-        drawn = f"{simulated.get(name, 'coherent agents')}, {n}"
         about = name.replace("monotone_direction", "monotone_choice")  # on its page
-        rows.append((f"[`{name}`](checks/{about}.md)", drawn, size, coverage, limit))
+        rows.append((f"[`{name}`](checks/{about}.md)", n, size, coverage, limit))
         if name == "predictive_gain":
             folds = read("fold_assignments")
             folds = folds[folds["assignments"] == folds["assignments"].max()]
 
             def judged(row: pd.Series) -> str:
-                return f"{row['agent']}, {row['target']}, {row['n_contexts']} contexts"
+                return f"{row['agent']}, {row['target']}, {row['n_contexts']} cases"
 
             rows.append(
                 (
                     "[`action_information`](#does-a-p-value-move)",
-                    f"a leaky agent, {cells(folds, 'tables')}",
+                    cells(folds, "tables"),
                     "no test",
                     extreme(folds, "held", judged, high=False),
                     "few cases and the realised state",
@@ -245,12 +248,12 @@ def overview() -> str:
             exact["held"] = exact["held 0"] / exact["intervals"].where(exact["intervals"] > 0)
 
             def sized(row: pd.Series) -> str:
-                return f"{row['null']}, {row['contexts']} contexts"
+                return f"{row['null']}, {row['contexts']} cases"
 
             rows.append(
                 (
                     "[with the exact posterior](#the-exact-posterior)",
-                    f"coherent agents, {cells(exact, 'tables')}",
+                    cells(exact, "tables"),
                     extreme(exact, "size", sized),
                     extreme(exact, "held", sized, high=False),
                     "computed policies whose calibration turns",
@@ -262,14 +265,12 @@ def overview() -> str:
     fits = fits[~fits["design"].str.endswith(BENT)]
 
     def fitted(row: pd.Series) -> str:
-        return (
-            f"noise {row['design'].removeprefix('reports scatter: ')}, {row['contexts']} contexts"
-        )
+        return f"noise {row['design'].removeprefix('reports scatter: ')}, {row['contexts']} cases"
 
     rows.append(
         (
             "[`rational_agent`](#the-rational-agent)",
-            f"reports that vary, {cells(fits, 'datasets')}",
+            cells(fits, "datasets"),
             extreme(fits, "size", fitted),
             extreme(fits, "holds", fitted, high=False),
             "calibration that jumps; three bent reports",
@@ -286,7 +287,7 @@ def overview() -> str:
     rows.append(
         (
             "[`scores`](checks/calibration.md)",
-            f"calibrated forecasts, {cells(scores[scores['power'] == 1], 'tables')}",
+            cells(scores[scores["power"] == 1], "tables"),
             extreme(scores[scores["power"] == 1], "rejected", forecast),
             extreme(long, "held", forecast, high=False),
             "not rejecting is not calibration",
@@ -303,7 +304,7 @@ def overview() -> str:
     rows.append(
         (
             "[`belief_movement`](#belief-movement)",
-            f"Bayesian, {cells(fit[fit['true'] == 0], 'n_tables')}",
+            cells(fit[fit["true"] == 0], "n_tables"),
             extreme(fit[fit["true"] == 0], "rejected", moved),
             extreme(fit, "covered", moved, high=False),
             "one noisy report a turn; rounding without noise",
@@ -319,7 +320,7 @@ def overview() -> str:
     rows.append(
         (
             "[`matching`](#matching-probabilities)",
-            f"acts on what it says, {cells(null, 'n_tables')}",
+            cells(null, "n_tables"),
             extreme(null, "share_excludes_0", matched),
             extreme(match, "share_covered", matched, high=False),
             "chances that are distorted; one report",
@@ -340,10 +341,50 @@ def overview() -> str:
     rows.append(
         (
             "[`stakes`](#stated-stakes)",
-            f"acts where it pays, {cells(pays, 'n_tables')}",
+            cells(pays, "n_tables"),
             extreme(pays, "slope_excludes_1", staked),
             extreme(held, "held", staked, high=False),
             "reports cut off at 0 and 1; one report",
+        )
+    )
+    checks = len(rows)
+    rows += [
+        (
+            f"{name} of [`sufficiency`](#sufficiency)",
+            cells(known, "tables"),
+            "no test",
+            extreme(known, f"{column}_held", studied, high=False),
+            limit,
+        )
+        for name, column, limit in (
+            ("hidden share", "hidden_share", "one noisy report a case"),
+            ("plain average", "plain_average", "rare states"),
+        )
+    ]
+    judgements = read("verdicts")
+    judgements = judgements[judgements["coherent"]]
+
+    def accused(row: pd.Series) -> str:
+        return f"{row['agent']}, {row['state']} state, {row['cases']} cases"
+
+    rows.append(
+        (
+            "[verdict](#verdicts) `acts_on_more`",
+            cells(judgements, "tables"),
+            extreme(judgements, "accused", accused),
+            "as `sufficiency`",
+            "tables that reject, where power is low: intervals cover less",
+        )
+    )
+    claims = read("margins")
+    claims = claims[claims["difference"] > 0]
+    rows.append(
+        (
+            "[`--margin .1`](#margins), true difference .1",
+            cells(claims, "n_tables"),
+            f"claimed {extreme(claims, 'claimed', lambda row: row['design'])}",
+            "as `sufficiency`",
+            "effects of opposite signs average to one within it",
         )
     )
     looks = read("sequential")
@@ -354,11 +395,33 @@ def overview() -> str:
 
     rows.append(
         (
-            "[looks](#looking-as-you-go)",
-            f"coherent agents, {cells(null, 'tables')}",
+            "[looking as you go](#looking-as-you-go)",
+            cells(null, "tables"),
             f"{extreme(null, 'looks', looked)}; evidence {extreme(null, 'evidence', looked)}",
             extreme(looks, "looks_held", looked, high=False),
             "cases in an order; one noisy report",
+        )
+    )
+    early = read("stopped")
+    rows.append(
+        (
+            "tables that looks stopped",
+            cells(early, "tables"),
+            f"on average {share(early[early['null']]['looks'].mean())}",
+            f"on average {share(early['held'].mean())}",
+            "",
+        )
+    )
+    watched, wide = read("leak_evidence"), read("leak_intervals")
+    watched = watched[watched["leak"] == 0]
+    wide = wide.assign(held=1 - wide["missed"])
+    rows.append(
+        (
+            "[evidence of a leak](#evidence-of-a-leak-and-many-models), looked at as cases come in",
+            cells(watched, "tables"),
+            extreme(watched, "evidence", lambda row: row["agent"]),
+            extreme(wide, "held", lambda row: row["agent"], high=False),
+            f"the fixed test, looked at so: {share(watched['every 20'].max())} rejected",
         )
     )
     panels = read("persons")
@@ -370,7 +433,7 @@ def overview() -> str:
     rows.append(
         (
             "[persons](#persons-who-judge-the-same-cases)",
-            f"three panels, {cells(panels[panels['population'] != 'knows'], 'n_tables')}",
+            cells(panels[panels["population"] != "knows"], "n_tables"),
             extreme(panels[panels["population"] != "knows"], "rejected", judged),
             extreme(panels, "covered", judged, high=False),
             "below twenty cases nothing is tested",
@@ -384,7 +447,7 @@ def overview() -> str:
     rows.append(
         (
             "[means over tasks](#means-over-tasks)",
-            f"tasks of 30 to 100 contexts, {cells(tasks[tasks['mean'] == 0], 'n_studies')}",
+            cells(tasks[tasks["mean"] == 0], "n_studies"),
             extreme(tasks[tasks["mean"] == 0], "rejected", pooled),
             extreme(tasks, "covered", pooled, high=False),
             "",
@@ -400,7 +463,7 @@ def overview() -> str:
     rows.append(
         (
             "[comparisons](#comparing-models)",
-            f"six models, {cells(chosen, 'n_studies')}",
+            cells(chosen, "n_studies"),
             f"false discoveries {extreme(chosen, 'false_share', ranked)}",
             f"ranks {extreme(effects, 'held', ranked, high=False)}",
             "",
@@ -411,7 +474,7 @@ def overview() -> str:
     rows.append(
         (
             "[probed beliefs](beliefs.md)",
-            f"hidden states without the posterior, {cells(hidden, 'n_tables')}",
+            cells(hidden, "n_tables"),
             f"a false gain {extreme(hidden, 'gains', lambda row: row['hidden_states'])}",
             "no interval",
             "what is read need not be used",
@@ -429,15 +492,19 @@ def overview() -> str:
     rows.append(
         (
             "[mixing](batteries.md#mixing)",
-            f"independent flips, {cells(flips, 'sessions')}",
+            cells(flips, "sessions"),
             extreme(flips, "size", lambda row: f"{row['test']}, {row['draws']} draws"),
             extreme(scored, "held", mixed, high=False),
             "answers that depend on each other",
         )
     )
-    header = ["what", "true nulls: cells x tables", "worst rejection at .05"]
-    header += ["worst 95% interval", "where it does not hold"]
-    return grid(header, rows)
+    header = ["cells x tables", "worst rejection at .05", "worst 95% interval"]
+    header += ["where it does not hold"]
+    return (
+        grid(["check", *header], rows[:checks])
+        + "\n\nParts of them, and what is made of them:\n\n"
+        + grid(["procedure", *header], rows[checks:])
+    )
 
 
 def above() -> str:
@@ -481,21 +548,20 @@ def what_breaks() -> str:
     rows = [
         (
             "one report a case, and it varies around the belief acted on",
-            f"the primary test rejects {share(noisy.loc[60])} (60 cases) and "
+            f"`sufficiency` rejects {share(noisy.loc[60])} (60 cases) and "
             f"{share(noisy.loc[200])} (200) of tables with the exact posterior, and the verdict "
             "says so (`acts_on_more_or_noisy`); looks stop in "
             f"{share(looks.loc[('one report, noise .1', 'at random'), 'looks'])}; "
             f"`belief_movement` rejects {span(once['rejected'])}",
         ),
         (
-            "several reports that vary",
-            "tests that use the state, other than `sufficiency` and `rational_agent`, reject: "
-            "[ask again, or use twins](checks/rational_agent.md)",
+            "several reports that vary, also between prompt variants",
+            "other tests that use the state reject, but for `rational_agent` "
+            "([twins](checks/rational_agent.md)); points lie outside the bars of the main figure",
         ),
-        ("rows share evidence, and no `context` says so", "p-values are too small"),
         (
-            "contexts share a template, and no `group` says so",
-            f"rejected in up to {share(unnamed['rejected'].max())}, named "
+            "rows share evidence, or cases a template, that no `context` or `group` names",
+            f"up to {share(unnamed['rejected'].max())} rejected, named "
             f"{share(named['rejected'].max())} ([below](#shared-templates))",
         ),
         (
@@ -507,14 +573,18 @@ def what_breaks() -> str:
             f"{of_results('cmi', refused['0.3'])}",
         ),
         (
-            "calibration jumps where choices do, reports vary",
+            "reports vary, and calibration jumps where choices do",
             f"`rational_agent` rejects {span(jumps['size'])}",
         ),
         (
-            "calibration bends, three reports",
+            "reports vary, and calibration bends, three reports or fewer",
             f"`rational_agent` declines {bent['datasets'] - bent['tests']} of "
-            f"{bent['datasets']} tables, and rejects {share(bent['size'])} of the others; with "
-            "two reports, or reports that err in their log odds near 0 and 1, it does too",
+            f"{bent['datasets']} tables, and rejects {share(bent['size'])} of the others",
+        ),
+        (
+            "a computed policy follows a calibration that rises and falls; groups differ in the "
+            "slopes of choice and calibration; cases of equal belief and posterior share a taste",
+            "`residual_covariance` against the exact posterior rejects",
         ),
         (
             "state and choice jump at one value of a feature of `condition_on`",
@@ -525,45 +595,29 @@ def what_breaks() -> str:
             "looks like knowledge that is not stated; name the domain in `condition_on` of `cmi`",
         ),
         (
-            "few contexts, skewed gaps",
-            f"`iterated_expectation` rejects {span(skewed['test_0'])} of 6 to 20 contexts, "
+            "6 to 20 cases, skewed gaps",
+            f"`iterated_expectation` rejects {span(skewed['test_0'])}, "
             f"{span(large['test_0'])} where a tenth has all large gaps",
         ),
         (
-            "half of the beliefs in steps of .05, half of .1",
-            "the gap beyond rounding keeps some of it; steps wider than .1 have no interval",
+            "reports in steps",
+            "of mixed steps the gap beyond rounding keeps some; without noise "
+            "`prompt_consistency` and `belief_movement` take rounding for movement",
         ),
         (
             "one looks again as cases come in",
             f"five looks at a fixed test: {share(looks.loc['steps of .05', 'every 20'].max())} "
-            "stop ([plan the looks](planning.md#looking-as-you-go))",
+            "stop ([plan the looks](#looking-as-you-go))",
         ),
         (
             "state and choice drift with the order of cases",
             f"looks stop in {span(drift)}; name stretches of the order as `group`",
         ),
         (
-            "contexts have 1, 2 or 20 answers",
+            "cases have 1, 2 or 20 answers",
             "the calibration error is that of this mix of answers, and covers less for new cases",
         ),
-        (
-            "reports in steps without noise",
-            "the RMSE of `prompt_consistency` keeps their rounding; `belief_movement` takes it "
-            "for movement",
-        ),
-        (
-            "revealed beliefs vary between wordings",
-            "`residual_covariance` and `cmi` reject; with three wordings of skewed effects "
-            "intervals cover less than .95",
-        ),
-        (
-            "bets on crossed pairs",
-            "pairs share things: `cmi` rejects more; disjoint pairs do not",
-        ),
-        (
-            "bars of the report's main figure, reports that vary",
-            "points lie outside more often: bars take reports as exact",
-        ),
+        ("bets on crossed pairs", "pairs share things: `cmi` rejects more; disjoint pairs do not"),
     ]
     return grid(["where", "what happens to coherent agents"], rows)
 
@@ -589,10 +643,9 @@ def power() -> str:
     )
     table = grid(["hidden shift of", ".1", ".2", ".4"], rows)
     return (
-        f"{table}\n\n`evidence_leak` finds leaks of .1, .2 and .4 to actions in "
-        f"{', '.join(leaks)} of tables of 200, 100 and 50 contexts x 5. Doubled log odds are "
-        f"found by `scores` in {share(odd.loc[60])} of 60 and {share(odd.loc[300])} of 300 "
-        "forecasts."
+        f"Share of tables, 200 cases x 5:\n\n{table}\n\n`evidence_leak` finds leaks of .1, .2 "
+        f"and .4 to actions in {', '.join(leaks)} (200, 100 and 50 cases x 5), `scores` doubled "
+        f"log odds in {share(odd.loc[60])} of 60 and {share(odd.loc[300])} of 300 forecasts."
     )
 
 
@@ -617,18 +670,9 @@ def sufficiency() -> str:
                     share(row["hidden_share_half"]),
                 )
             )
-    held = read("sufficiency")
-    null = held[held["weight"] == 0]
     header = ["choices also follow what the posterior adds", "direction", "turn", "together"]
     header += ["hidden share", "held by", "half width"]
-    return (
-        f"The turn alone rejects {span(null['turn'])} of true nulls, the direction "
-        f"{span(null['direction'])}. Over all cells intervals of points held "
-        f"{span(held['points_held'].dropna())}, of the hidden share "
-        f"{span(held['hidden_share_held'].dropna())}, of the plain average "
-        f"{span(held['plain_average_held'].dropna())}. Where a state is rare they cover "
-        "less.\n\n" + grid(header, rows)
-    )
+    return fold("Power, and the hidden share", grid(header, rows))
 
 
 def exact_posterior() -> str:
@@ -637,36 +681,28 @@ def exact_posterior() -> str:
     table = table[table["weight"] > 0]
     rows = [
         (
-            f"{study}, weight {weight:g}, {n} contexts",
+            f"{study}, weight {weight:g}, {n} cases",
             *(share(part.set_index("state")["share"].get(s)) for s in ("exact", "theta")),
         )
         for (study, weight, n), part in table.groupby(["study", "weight", "contexts"], sort=False)
         if n in (50, 100, 200) and weight > 0.2 and part["state"].nunique() == 2
     ]
-    return (
-        "Power of `residual_covariance` against p*, and against what happened:\n\n"
-        + grid(["study", "p*", "theta"], rows)
-        + "\n\nIt rejects coherent agents where a computed policy without noise follows a "
-        "calibration that rises and falls, where groups differ in the slopes of choice and "
-        "calibration (name groups that only shift), and where many cases of equal belief and "
-        "posterior share a taste."
-    )
+    return fold("Power of `residual_covariance`", grid(["study", "exact posterior", "truth"], rows))
 
 
 def verdicts() -> str:
     """Lay out how often verdicts accuse, and whether their sentences are true."""
     table = read("verdicts")
-    coherent = table[table["coherent"]]
-    accused = (coherent["accused"] * coherent["tables"]).sum()
     rows = []
-    for agent, part in table.groupby("agent", sort=False):
-        by = part.set_index(["state", "cases"])["accused"]
+    n_coherent = table[table["coherent"]]["agent"].nunique()
+    names = table["agent"].where(~table["coherent"], f"{n_coherent} coherent agents")
+    for agent, part in table.groupby(names, sort=False):
+        by = part.groupby(["state", "cases"])["accused"]
         figures = (
-            f"{share(by[(state, 60)])}, {share(by[(state, 200)])}"
+            ", ".join(span(by.get_group((state, n))) for n in (60, 200))
             for state in ("exact", "realised")
         )
-        name = agent if part["coherent"].all() else f"{agent} (not coherent)"
-        rows.append((name, *figures))
+        rows.append((agent, *figures))
     claims = read("sentences")
     acting = claims[~claims["coherent"]].groupby("claim", sort=False)[["printed", "true"]].sum()
     every = claims.groupby("claim", sort=False)[["printed", "true"]].sum()
@@ -681,15 +717,14 @@ def verdicts() -> str:
         )
         for claim in every.index
     ]
-    return (
-        "Agents analysed as a user would; accused is `acts_on_more`, turning or not. Of "
-        f"{coherent['tables'].sum():,} tables of coherent agents {accused:.0f} were, at most "
-        f"{share(coherent['accused'].max())} of a cell. At 60, 200 cases:\n\n"
-        + grid(["agent", "exact posterior", "theta"], rows)
-        + "\n\nWhat the sentences claim:\n\n"
-        + grid(["claim", "printed", "true", "true of agents that are not coherent"], rates)
-        + "\n\nAmong tables that reject, intervals hold the truth less often where power is low. "
-        "Advice to ask again is true where that many reports bring a verdict."
+    return "\n\n".join(
+        (
+            fold("Accused, at 60, 200 cases", grid(["agent", "exact posterior", "truth"], rows)),
+            fold(
+                "Sentences that are true",
+                grid(["claim", "printed", "true", "true of agents that are not coherent"], rates),
+            ),
+        )
     )
 
 
@@ -706,12 +741,10 @@ def shared_templates() -> str:
         )
         rows.append((f"`{check}`" if "," not in check else check, *figures))
     return (
-        "Name the template (`group=`, the column `group`, `--group`), and groups are the clusters; "
-        "below ten there are no intervals, and only tests that permute states. 10, 20 and 40 "
-        "groups:\n\n"
-        + grid(
-            ["", "rejected, not named", "named", "interval holds, not named", "named"],
-            rows,
+        "Below ten groups there are no intervals, and only tests that permute states.\n\n"
+        + fold(
+            "10, 20 and 40 groups, named or not",
+            grid(["", "rejected, not named", "named", "interval holds, not named", "named"], rows),
         )
     )
 
@@ -742,10 +775,15 @@ def rational() -> str:
         for kind, part in found.groupby("kind", sort=False)
     ]
     return (
-        "Bent calibration, rare states and few reports; it declines tables that it cannot fit:\n\n"
-        + grid(["noise of reports", "tested", "rejected, 200 x 5", "50 x 5", "holds 0"], rows)
-        + "\n\nEstimates:\n\n"
-        + grid(["estimate", "agents", "largest error of the mean", "interval holds"], fits)
+        fold(
+            "Error rates, where it declines some tables",
+            grid(["noise of reports", "tested", "rejected, 200 x 5", "50 x 5", "holds 0"], rows),
+        )
+        + "\n\n"
+        + fold(
+            "Recovery of the agent",
+            grid(["estimate", "agents", "largest error of the mean", "interval holds"], fits),
+        )
     )
 
 
@@ -770,29 +808,21 @@ def persons() -> str:
                 span(power["rejected"]),
             )
         )
-    return (
-        "Persons differ in calibration, taste and slope; cases have tastes. "
-        "[`person=`](checks/sufficiency.md#persons) resamples both:\n\n"
-        + grid(["read as", "true nulls rejected", "interval holds", "power"], rows)
-        + "\n\nBelow 20 cases it tests nothing. Noisy reports add to its rejections."
+    return fold(
+        "Persons named, and not",
+        grid(["read as", "true nulls rejected", "interval holds", "power"], rows),
     )
 
 
 def margins() -> str:
     """Lay out how many contexts a margin takes."""
     table = read("margins")
-    claimed = table[table["difference"] > 0]["claimed"].max()
     rows = [
         (design, *(share(value) for value in part.sort_values("n_contexts")["claimed"]))
         for design, part in table[table["difference"] == 0].groupby("design", sort=False)
     ]
     sizes = sorted(set(table["n_contexts"]))
-    return (
-        "[`--margin .1`](report.md#the-verdict) may be claimed in 2.5% of tables where the true "
-        f"difference is .1, and was in at most {share(claimed)}. It is about the average over "
-        "cases: effects of opposite signs are within it, and the turn of the primary test finds "
-        "them. Claimed at a true difference of 0:\n\n" + grid(["contexts", *map(str, sizes)], rows)
-    )
+    return fold("Claimed at a true difference of 0", grid(["cases", *map(str, sizes)], rows))
 
 
 def looking() -> str:
@@ -808,19 +838,7 @@ def looking() -> str:
         )
         for _, row in table[~table["null"]].iterrows()
     ]
-    null = table[table["null"]]
-    early = read("stopped")
-    calm = early[early["null"]]
-    return (
-        "300 cases; five looks, or evidence of 20. True nulls stop in "
-        f"{span(null['looks'])} and {span(null['evidence'])}. Evidence is refused where beliefs "
-        "never tie or reports differ. Tables stopped early, as `analyze` prints them, 20 a cell: "
-        f"nulls reject in {share(calm['looks'].mean())} by looks and "
-        f"{share(calm['evidence'].mean())} by evidence; intervals held the truth in "
-        f"{share(early['held'].mean())}, those of the plain average in "
-        f"{share(early['plain_held'].mean())}. The others:\n\n"
-        + grid(["agent", "looks", "evidence"], rows)
-    )
+    return fold("Five looks, or evidence of 20", grid(["300 cases", "looks", "evidence"], rows))
 
 
 def leaks() -> str:
@@ -830,20 +848,15 @@ def leaks() -> str:
         (f"{row['agent']}, leak {row['leak']:g}", share(row["evidence"]), share(row["fixed"]))
         for _, row in table[table["leak"] > 0].iterrows()
     ]
-    calm, wide = table[table["leak"] == 0], read("leak_intervals")
     models = [
         (f"{row['there']} of {row['models']}, {row['method']}", row["found"], row["false"])
         for _, row in read("discoveries").iterrows()
     ]
-    return (
-        f"Evidence reaches 20 in {span(calm['evidence'])} where nothing leaks; the fixed test, "
-        f"looked at every 20 cases, rejects {share(calm['every 20'].max())}:\n\n"
-        + grid(["agent", "evidence", "the fixed test at the end"], rows)
-        + "\n\nThe interval by now, looked at every 20 cases, ever misses the difference in "
-        f"{span(wide['missed'])} of tables, the fixed one in {span(wide['fixed missed'])}; it is "
-        f"{span(wide['width'] / wide['fixed width'])} times as wide."
-        + "\n\nMany models on the same 200 cases, some act on more:\n\n"
-        + grid(["models that do, method", "found", "false"], models)
+    return "\n\n".join(
+        (
+            fold("Power", grid(["agent", "evidence", "the fixed test at the end"], rows)),
+            fold("Many models", grid(["act on more, method", "found", "false"], models)),
+        )
     )
 
 
@@ -872,25 +885,33 @@ def movement() -> str:
         for agent, part in turns.groupby("agent", sort=False)
     ]
     return (
-        "Six signals of .7; without noise, or two or three reports a turn:\n\n"
-        + grid(
-            [
-                *("agent", "rejected, 100 episodes", "300"),
-                *("with the exact posterior", "interval holds"),
-            ],
-            rows,
+        fold(
+            "Six signals of .7, two or three reports a turn",
+            grid(
+                [
+                    *("agent", "rejected, 100 episodes", "300"),
+                    *("with the exact posterior", "interval holds"),
+                ],
+                rows,
+            ),
         )
-        + "\n\nFindings revealed in turn, 60 episodes, with the exact posterior; five reports of "
-        "noisy agents:\n\n"
-        + grid(["agent", "`sufficiency` rejects", "`belief_movement` rejects"], agents)
-        + "\n\nTurns of imported agents:\n\n"
-        + grid(["agent", *acting.columns], acting.itertuples())
+        + "\n\n"
+        + fold(
+            "Findings revealed in turn, 60 episodes",
+            grid(["agent", "`sufficiency` rejects", "`belief_movement` rejects"], agents),
+        )
+        + "\n\n"
+        + fold(
+            "Turns of imported agents: `sufficiency` and `evidence_leak`",
+            grid(["agent", *acting.columns], acting.itertuples()),
+        )
     )
 
 
 def matching() -> str:
     """Lay out matching probabilities."""
     table = read("matching")
+    answering = table[table.groupby("acted_on")["passed"].transform("max") > 0]
     rows = [
         (
             agent,
@@ -901,14 +922,12 @@ def matching() -> str:
                 for column in ("share_covered", "difference_covered")
             ),
         )
-        for agent, part in table.groupby("acted_on", sort=False)
+        for agent, part in answering.groupby("acted_on", sort=False)
     ]
-    distorted = table[table["acted_on"] == "a distorted chance"]["difference"]
-    return (
-        "Soft choice, position bias, lapses, aversion, noise:\n\n"
-        + grid(["acts on", "gate passed", "share given", "share held", "difference held"], rows)
-        + f"\n\nWho distorts the stated chance seems to act on {share(-distorted.min())} less."
-    )
+    never = ", ".join(dict.fromkeys(table[table["passed"] == 0]["acted_on"]))
+    rows.append((never, 0, 0, "-", "-"))
+    header = ["acts on", "gate passed", "share given", "share held", "difference held"]
+    return fold("What passes, and what intervals hold", grid(header, rows))
 
 
 def stakes() -> str:
@@ -932,10 +951,9 @@ def stakes() -> str:
             ["agent", table["flaw"].str.startswith("clipped")], sort=False
         )
     ]
-    return (
-        "Intervals hold the slope, intercept, regret and `nias`; with one noisy report there is "
-        "no line:\n\n"
-        + grid(["agent", "slope", "intercept", "regret", "`nias`", "slope not 1"], rows)
+    return fold(
+        "What intervals hold",
+        grid(["agent", "slope", "intercept", "regret", "`nias`", "slope not 1"], rows),
     )
 
 
@@ -945,7 +963,7 @@ def asymmetric() -> str:
     table = table[~table["grouped"]]
     rows = [
         (
-            f"{gaps}, {part['units'].min()} to {part['units'].max()} contexts",
+            gaps,
             span(part["test_0"]),
             span(part["flips_0"]),
             span(part["t_0"]),
@@ -953,11 +971,9 @@ def asymmetric() -> str:
         )
         for gaps, part in table.groupby("gaps", sort=False)
     ]
-    return (
-        "True nulls of `iterated_expectation` rejected, beside sign flips and Student's t. Where "
-        "the skew is strong and contexts few, the rare large gaps are often not in the table, and "
-        "every test rejects too often:\n\n"
-        + grid(["gaps", "the test", "sign flips", "t", "power, far side"], rows)
+    return fold(
+        f"True nulls rejected, {table['units'].min()} to {table['units'].max()} cases",
+        grid(["gaps", "the test", "sign flips", "t", "power, far side"], rows),
     )
 
 
@@ -976,8 +992,8 @@ def others() -> str:
         (f"{design}, shift {signal:g}", *(share(table.loc[(design, signal), t]) for t in tests))
         for design, signal in dict.fromkeys(chosen)
     ]
-    return "Where a state is rare, logits reject half of true nulls:\n\n" + grid(
-        ["contexts x repetitions", *tests], rows
+    return "Where a state is rare, logits reject half of true nulls.\n\n" + fold(
+        "Rejections by five tests", grid(["cases x repetitions", *tests], rows)
     )
 
 
@@ -996,23 +1012,14 @@ def folds_moved() -> str:
                     for column, digits in (
                         ("sd_estimate", 2),
                         ("sd_low", 2),
-                        ("half_width", 1),
                     )
                 ),
                 *(", ".join(map(share, by[column])) for column in ("disagree", "held")),
-                ", ".join(f"{value:.2f}" for value in by["seconds"]),
             )
         )
-    header = [
-        f"`action_information`, {few} and {many} fold assignments: agent, target, contexts",
-        "other folds move it by (SD, percent)",
-        "its lower end",
-        "half width",
-        "move 0 in or out",
-        "interval holds",
-        "seconds",
-    ]
-    return grid(header, rows)
+    header = ["agent, target, cases", "SD of the estimate, percent", "of its lower end"]
+    header += ["0 moves in or out", "interval holds"]
+    return fold(f"`action_information`, {few} and {many} assignments of folds", grid(header, rows))
 
 
 def moves() -> str:
@@ -1027,24 +1034,14 @@ def moves() -> str:
         for test, row in found.iterrows()
     ]
     return (
-        "Where p is below .2, seeds move it by a standard deviation of "
-        f"{share(table['largest_sd_below_.2'].max())} at most; other folds move that of the gain "
-        "more. One context left out moves it so many times as a plain test of the same "
-        "tables:\n\n"
-        + grid(["test", "true null", "effect"], rows)
-        + "\n\nDo not lean on a p-value that one context could carry over the "
-        "level.\n\n" + folds_moved()
-    )
-
-
-def means() -> str:
-    """Say how means over tasks are weighted, and why."""
-    table = read("pooling")
-    null = table[table["mean"] == 0]
-    return (
-        f"Means of 4, 8 and 24 tasks: intervals held {span(table['covered'])}, and "
-        f"{span(null['rejected'])} of true nulls were rejected. Tasks weigh by contexts; weights "
-        "by standard errors cover less where gaps are skewed."
+        f"By seeds, SD {share(table['largest_sd_below_.2'].max())} at most where p is below .2. Do "
+        "not lean on a p-value that one case could carry over the level.\n\n"
+        + fold(
+            "One case left out, in units of a plain test",
+            grid(["test", "true null", "effect"], rows),
+        )
+        + "\n\n"
+        + folds_moved()
     )
 
 
@@ -1063,10 +1060,11 @@ def comparing() -> str:
         )
     seen = read("comparison").set_index(["design", "effect"])["seen"]
     little = share(seen[("three pairs", "residual_covariance")])
-    header = ["six agents", "ranks held", "false discoveries (BH)", "any false (Holm)"]
+    header = ["design", "ranks held", "false discoveries (BH)", "any false (Holm)"]
     return (
-        grid(header, rows)
-        + f"\n\n100 cases x 3 find few true differences of `residual_covariance` ({little})."
+        '<a id="means-over-tasks"></a>Means over tasks weigh tasks by cases. 100 cases x 3 find '
+        f"few true differences of `residual_covariance` ({little}).\n\n"
+        + fold("Six agents compared", grid(header, rows))
     )
 
 
@@ -1094,7 +1092,10 @@ def programs() -> str:
                 else f"{minutes:.0f} min",
             )
         )
-    return grid(["program", "every cell", "seed", "tables a cell", "processor time"], rows)
+    return fold(
+        f"{len(PROGRAMS)} commands",
+        grid(["program", "every cell", "seed", "tables a cell", "processor time"], rows),
+    )
 
 
 SECTIONS: tuple[tuple[str, Callable[[], str]], ...] = (
@@ -1114,7 +1115,6 @@ SECTIONS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("Stated stakes", stakes),
     ("Gaps that are not symmetric", asymmetric),
     ("Comparing models", comparing),
-    ("Means over tasks", means),
     ("Alongside other tests", others),
     ("Does a p-value move?", moves),
 )
@@ -1128,22 +1128,16 @@ def page() -> str:
             "",
             "<!-- Made by benchmarks/validity/page.py: change that, and run it. -->",
             "",
-            "Look up a check, then what breaks it. In a null the rounded belief is acted on: a "
-            "test should reject at most .05, an interval hold the truth in .95. In brackets its "
-            "cell.",
+            "Find the row of your check: in the worst of the designs that were simulated (in "
+            "brackets), how often it rejects a true null, which should be .05 at most, and how "
+            "often its 95% interval holds the truth. Then read what breaks it.",
             "",
             overview(),
             "",
-            f"Above the exact binomial bound (99.5%): {above()}. Designs: continuous, rounded, "
-            "heaped and saturated beliefs, 1 to 9 repetitions, tastes, greedy choices, rare "
-            "actions and states, miscalibration, policies, lost answers "
-            f"([all]({LINK}/designs.py)).",
-            "",
-            "Coverage counts data sets with an interval; the truth is exact, or the estimate in "
-            "100,000 contexts, or, of the gain, the mean over data sets.",
-            "",
-            "Older than the checks: `predictive_gain` of groups and of "
-            "policies, and `iterated_expectation` before Sheppard's correction.",
+            f"Above the exact binomial bound (99.5%): {above()}. Agents act on the rounded belief "
+            f"that they state ([designs]({LINK}/designs.py)). Coverage counts tables with an "
+            "interval. Older than the checks: `predictive_gain` of groups and policies, "
+            "`iterated_expectation` before Sheppard's correction.",
             *(line for title, section in SECTIONS for line in ("", f"## {title}", "", section())),
             "",
             "## The programs",
