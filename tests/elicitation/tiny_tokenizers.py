@@ -1,9 +1,7 @@
 """Tokenizers of a few tokens each, byte-level and SentencePiece, whose texts can be enumerated."""
 
 from tokenizers import Tokenizer, decoders, models
-from transformers import (
-    PreTrainedTokenizerFast,
-)
+from transformers import PreTrainedTokenizerFast
 
 # Token -> its bytes; None ends the text. Byte-level: Ġ is a blank, Ã© the two bytes of é.
 BYTE_LEVEL = {

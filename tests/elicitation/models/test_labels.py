@@ -12,7 +12,7 @@ from .hosted.fake_server import Fake, answer, connected, listing
 @pytest.fixture(scope="module")
 def bounds_of():
     """Return what a server's list of likely tokens says of labels."""
-    listed = {}
+    listed = {"Yes": 0.5}
     fake = Fake(lambda body, n: listing(listed) if body.get("logprobs") else answer("Yes"))
 
     def bounds(likely, labels=("No", "Yes")):
@@ -21,51 +21,43 @@ def bounds_of():
         ((_, bounded),) = model.distributions([("Does it?", AnswerForm("labels", labels))])
         return bounded
 
-    listed["Yes"] = 0.5
     with connected(fake) as model:
         yield bounds
 
 
-def test_nothing_listed_is_nothing_known(bounds_of):
-    bounds = bounds_of({"The": 0.5, "A": 0.2}, ("No", "Yes"))
-    assert bounds.status == "unseen"
-    assert bounds.share("Yes") == (0.0, 1.0)
-    assert bounds.upper == pytest.approx((0.3, 0.3))
+# Spelt in ways of tokenizers, with what ends it, with what goes on to another word or to a label.
+SPELT = {"\u0120Yes": 0.1, "\u2581Yes": 0.1, "Yes.": 0.1, "YES": 0.1, "Yesterday": 0.2}
+NO_YES = ("No", "Yes")
+
+
+@pytest.mark.parametrize(
+    ("likely", "labels", "lower", "upper"),
+    [
+        ({"The": 0.5, "A": 0.2}, NO_YES, (0, 0), (0.3, 0.3)),  # nothing listed, nothing known
+        # "Y" may become Yes, "" either, and .1 was not listed.
+        ({**SPELT, "Y": 0.2, "": 0.1}, NO_YES, (0, 0.4), (0.1 + 0.1, 0.4 + 0.3 + 0.1)),
+        ({"\ufffd": 0.4}, ("да", "нет"), (0, 0), (1, 1)),
+        # Rounding beyond one does not reach the bounds.
+        ({"Yes": 0.81, "No": 0.2}, NO_YES, (0.2 / 1.01, 0.81 / 1.01), (0.2 / 1.01, 0.81 / 1.01)),
+    ],
+)  # fmt: skip
+def test_bounds_of_a_list_by_hand(likely, labels, lower, upper, bounds_of):
+    bounds = bounds_of(likely, labels)
+    np.testing.assert_allclose(bounds.lower, lower)
+    np.testing.assert_allclose(bounds.upper, upper)
+
+
+def test_shares_of_one_label_by_hand(bounds_of):
+    unseen = bounds_of({"The": 0.5, "A": 0.2})
+    assert (unseen.status, unseen.share("Yes")) == ("unseen", (0.0, 1.0))
     # What is left over can go to one other label, not to each of them.
     assert bounds_of({"Yes": 0.5}, ("No", "Yes", "Maybe")).share("Yes") == pytest.approx((0.5, 1.0))
+    assert bounds_of({**SPELT, "Y": 0.2, "": 0.1}).other == pytest.approx(0.2)
     with pytest.raises(InputError, match="label must be one of No, Yes"):
-        bounds.share("Maybe")
-
-
-def test_spellings_count_and_longer_words_do_not(bounds_of):
-    bounds = bounds_of(
-        {
-            "\u0120Yes": 0.1,
-            "\u2581Yes": 0.1,
-            "Yes.": 0.1,
-            "Yesterday": 0.2,
-            "Y": 0.2,
-            "": 0.1,
-            "YES": 0.1,
-        },
-        ("No", "Yes"),
-    )
-    np.testing.assert_allclose(bounds.lower, (0.0, 0.4))
-    np.testing.assert_allclose(
-        bounds.upper, (0.1 + 0.1, 0.4 + 0.3 + 0.1)
-    )  # "Y" may become Yes, "" either, and .1 was not listed
-    assert bounds.other == pytest.approx(0.2)
-    assert bounds_of({"\ufffd": 0.4}, ("да", "нет")).upper == pytest.approx((1.0, 1.0))
-    for labels in (
-        ("Yes",),
-        ("", "No"),
-        ("No ", "Yes"),
-        ("No", "Not sure"),
-        ("No", "No"),
-        ("A", "a"),
-    ):
+        unseen.share("Maybe")
+    for labels in (("Yes",), ("", "No"), ("No ", "Yes"), ("No", "Not sure"), ("No", "No"), "Aa"):
         with pytest.raises(InputError, match="labels must"):
-            bounds_of({"The": 0.5}, labels)
+            bounds_of({"The": 0.5}, tuple(labels))
 
 
 def test_the_true_share_lies_within_its_bounds_however_short_the_list(bounds_of):
@@ -77,14 +69,7 @@ def test_the_true_share_lies_within_its_bounds_however_short_the_list(bounds_of)
         goes_on = rng.random(2)
         yes, no = p[0] + p[1] + goes_on[0] * p[4], p[2] + goes_on[1] * p[7]
         order = np.argsort(-p)[: rng.integers(1, len(tokens) + 1)]
-        bounds = bounds_of({tokens[i]: float(p[i]) for i in order}, ("No", "Yes"))
+        bounds = bounds_of({tokens[i]: float(p[i]) for i in order})
         low, high = bounds.share("Yes")
         assert low - 1e-9 <= yes / (yes + no) <= high + 1e-9
         assert bounds.lower[1] - 1e-9 <= yes <= bounds.upper[1] + 1e-9
-
-
-def test_rounding_beyond_one_does_not_reach_the_bounds(bounds_of):
-    bounds = bounds_of({"Yes": 0.81, "No": 0.2}, ("No", "Yes"))
-    assert bounds.lower == bounds.upper == pytest.approx((0.2 / 1.01, 0.81 / 1.01))
-    assert sum(bounds.lower) <= 1 + 1e-12
-    assert bounds.seen == 1.0

@@ -1,6 +1,8 @@
 """A server in a thread of the test that behaves as it is told, or misbehaves."""
 
+import hashlib
 import json
+import re
 import threading
 import time
 from contextlib import contextmanager
@@ -8,7 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 
-from elicitation import Request, connect
+from elicitation import Request, connect, mixing_questions
+
+MIXING = {question.text: question.answers for question in mixing_questions()}
 
 
 class Fake:
@@ -30,6 +34,43 @@ def answer(text, **choice):
         ],
         "usage": {"prompt_tokens": 5, "completion_tokens": 3, "total_tokens": 8},
     }
+
+
+def in_form(text, seed):
+    """An answer in the form asked for and why it ended, the same for equal questions.
+
+    A few cannot be read, and a few are cut.
+    """
+    drawn = int(hashlib.sha256(f"{text}{seed}".encode()).hexdigest(), 16)
+    if drawn % 17 == 0:
+        return "I cannot say.", "stop"
+    word = ("Yes", "No")[drawn % 2]
+    labels = re.search(r"in this order: \[(.*), (.*)\]", text)
+    if text in MIXING:
+        return MIXING[text][drawn % len(MIXING[text])], "stop"
+    if "Decision: " in text:
+        return f"Can decide: {('Yes', 'No')[drawn % 3 == 0]}\nDecision: {word}", "stop"
+    if labels or ("No: " in text and "Yes: " in text):
+        first, second = labels.groups() if labels else ("No", "Yes")
+        share = drawn % 101 / 100
+        return f"{first}: {1 - share:.2f}\n{second}: {share:.2f}", "stop"
+    if "Yes or No" not in text:
+        word = ("A", "B")[drawn % 2]
+    return word, "length" if drawn % 13 == 0 else "stop"
+
+
+def reply_in_form(body, _):
+    """Reply so, keep to a schema, or list likely tokens."""
+    text = body["messages"][-1]["content"] if "messages" in body else body["prompt"]
+    said, reason = in_form(text, body.get("seed", 0))
+    if body.get("logprobs"):
+        share = int(hashlib.sha256(text.encode()).hexdigest(), 16) % 90 / 100
+        return listing({"Yes": share + 0.01, "No": 0.95 - share, "The": 0.04})
+    if "response_format" in body:
+        fields = body["response_format"]["json_schema"]["schema"]["properties"]
+        drawn = {name: may["enum"][len(said) % len(may["enum"])] for name, may in fields.items()}
+        said, reason = json.dumps(drawn), "stop"
+    return answer(said, finish_reason=reason)
 
 
 def raw(status, body=b"", headers=None, cut=None):

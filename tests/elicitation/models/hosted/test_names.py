@@ -11,11 +11,8 @@ def test_the_providers_are_those_of_inspect_that_ask_over_a_network():
 
     get_model("none/none", memoize=False)  # so that all are registered
     infos = (entry.__registry_info__ for entry in registry_find(lambda i: i.type == "modelapi"))
-    known = {
-        info.name.removeprefix("inspect_ai/")
-        for info in infos
-        if info.name.startswith("inspect_ai/")
-    }
+    names = [info.name for info in infos if info.name.startswith("inspect_ai/")]
+    known = {name.removeprefix("inspect_ai/") for name in names}
     loading_here = {"hf", "transformer_lens", "nnterp", "none", "hf-inference-providers"}
     assert known - loading_here - {"goodfire"} == set(PROVIDERS) - loading_here
 

@@ -10,9 +10,8 @@ from coherence import decode_belief, decode_choice, decode_decision, decode_dist
 from elicitation.models.hosted.schemas import schema_of, written
 from elicitation.spelling.forms import AnswerForm
 
-BELIEF = AnswerForm("lines", ("No", "Yes"))
-SPREAD = AnswerForm("lines", ("low", "so-so", "high (all)"))
-NUMBER, DECISION = AnswerForm("number"), AnswerForm("decision")
+BELIEF, NUMBER = AnswerForm("lines", ("No", "Yes")), AnswerForm("number")
+SPREAD, DECISION = AnswerForm("lines", ("low", "so-so", "high (all)")), AnswerForm("decision")
 CHOICE = AnswerForm("choice", ("wait. See", 'say "no"'))
 
 
@@ -23,12 +22,10 @@ def alternatives(form):
     return [written(form, json.dumps(one)) for one in said]
 
 
-FORMS = (BELIEF, SPREAD, NUMBER, DECISION, CHOICE)
-
-
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", [BELIEF, SPREAD, NUMBER, DECISION, CHOICE])
 def test_every_answer_that_a_mask_lets_through_has_the_form(form):
     listed = alternatives(form)
+    assert listed
     for text in listed:
         assert re.fullmatch(form.pattern, text)
 
@@ -53,39 +50,30 @@ def test_several_lines_always_sum_to_1(n_lines, n_answers):
     assert len({tuple(sorted(one.value[i] for one in decoded)) for i in range(n_lines)}) == 1
 
 
-@pytest.mark.parametrize(
-    "around",
-    [
-        "```json\n{}\n```",
-        "```\n{}```\n",
-        "~~~json\n{}\n~~~",
-        " {}<|im_end|>\n",
-        "{}</s>",
-        "<think>{{}}</think>\n{}",
-        "```json\n{}\n```<|eot_id|><|start_header_id|>user<|end_header_id|> {{}}",
-    ],
-)
-def test_what_a_server_leaves_around_an_answer_is_taken_off(around):
-    said = json.dumps({"No": "0.07"})
-    text = around.replace("{{}}", "{ }").replace("{}", said)
-    assert written(BELIEF, text) == "No: 0.07\nYes: 0.93"
+READ, SAID = "No: 0.07\nYes: 0.93", '{"No": "0.07"}'
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "read"),
     [
-        'The answer: {"No": "0.07"}',
-        '{"No": "0.07"} {"No": "0.30"}',
-        '```json\n{"No": "0.07"}',
-        '```json\n{"No": "0.07"}\n```\nNo, rather: 0.3',
-        '<think>{"No": "0.07"}',
-        *("{}", "7", "No: 0.3", '{"No": "perhaps"}'),
+        (f"```json\n{SAID}\n```", READ),
+        (f"```\n{SAID}```\n", READ),
+        (f"~~~json\n{SAID}\n~~~", READ),
+        (f" {SAID}<|im_end|>\n", READ),
+        (f"{SAID}</s>", READ),
+        (f"<think>{{ }}</think>\n{SAID}", READ),
+        (f"```json\n{SAID}\n```<|eot_id|><|start_header_id|>user<|end_header_id|> {{ }}", READ),
+        # What is more than an answer is none.
+        (f"The answer: {SAID}", None),
+        (f'{SAID} {{"No": "0.30"}}', None),
+        (f"```json\n{SAID}", None),
+        (f"```json\n{SAID}\n```\nNo, rather: 0.3", None),
+        (f"<think>{SAID}", None),
+        *((text, None) for text in ("{}", "7", "No: 0.3", '{"No": "perhaps"}')),
     ],
 )
-def test_what_is_more_than_an_answer_is_none(text):
-    assert written(BELIEF, text) is None
-
-
-def test_a_label_that_looks_like_a_mark_stays():
+def test_what_a_server_leaves_around_an_answer_is_taken_off(text, read):
+    assert written(BELIEF, text) == read
+    # A label that looks like a mark stays.
     form = AnswerForm("choice", ("</s>", "<think>"))
     assert written(form, '{"answer": "</s>"}') == "</s>"

@@ -13,16 +13,14 @@ def requests():
     Their continuations share beginnings, repeat, or are empty.
     """
     rng = np.random.default_rng(0)
-    start = rng.integers(3, SIZE, 20).tolist()
-    texts = [rng.integers(3, SIZE, n).tolist() for n in (1, 9, 30, 4)] + [
-        [*start, 7],
-        [*start, 8, 9],
-    ]
-    stems = [rng.integers(3, SIZE, n).tolist() for n in (1, 2, 3)]
-    continuations = [
-        [stem + rng.integers(3, SIZE, n).tolist() for stem in stems for n in (0, 1, 3)]
-        + [stems[2], [], [5]]
-        for _ in texts
-    ]
+
+    def drawn(n):
+        return rng.integers(3, SIZE, n).tolist()
+
+    start = drawn(20)
+    texts = [*map(drawn, (1, 9, 30, 4)), [*start, 7], [*start, 8, 9]]
+    stems = [drawn(n) for n in (1, 2, 3)]
+    more = [stems[2], [], [5]]
+    continuations = [[stem + drawn(n) for stem in stems for n in (0, 1, 3)] + more for _ in texts]
     continuations[3] = [[4]]
     return texts, continuations

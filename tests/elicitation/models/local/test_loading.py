@@ -18,28 +18,16 @@ from coherence import CoherenceError, InputError
 from elicitation import Request, load_causal_model
 from elicitation.models.local.loading import choose_device
 from elicitation.models.local.multiple_choice import is_multiple_choice
-from elicitation.models.local.sources import (
-    ModelSource,
-    find_source,
-    name_of,
-)
+from elicitation.models.local.sources import ModelSource, find_source, name_of
 
 PINNED = "996dda1c0b23f92f5bb4e1c149e4718ed75dac58fd0c80838bc32ff0b0d3d622"
+COMMIT, NO_SPEC = "1" * 40, "2" * 40
+FIND_SPEC = "elicitation.models.local.loading.find_spec"
 
 
-def test_the_fingerprint_follows_weights_and_tokenizer_but_not_the_log(model_folder, tmp_path):
-    before = load_causal_model(model_folder).fingerprint
-    folder = tmp_path / "copy"
-    shutil.copytree(model_folder, folder)
-    assert load_causal_model(folder).fingerprint == before
-    (folder / "training.json").write_text("{}")
-    assert load_causal_model(folder).fingerprint == before
-    with (folder / "model.safetensors").open("r+b") as stream:
-        stream.seek(-1, 2)
-        last = stream.read(1)
-        stream.seek(-1, 2)
-        stream.write(bytes([last[0] ^ 1]))
-    assert load_causal_model(folder).fingerprint != before
+@pytest.fixture
+def copied(model_folder, tmp_path):
+    return shutil.copytree(model_folder, tmp_path / "copy")
 
 
 def rewrite(name, content):
@@ -68,15 +56,29 @@ def lose_a_weight(folder):
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
 
 
+def pickle(folder):
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+
+
+def add_code(folder):
+    """Code that would leave a file where it is run."""
+    proof = folder / "ran"
+    (folder / "evil.py").write_text(
+        f"open({str(proof)!r}, 'w').write('x')\nclass Evil: pass\nclass EvilConfig: pass\n"
+    )
+    auto = {"AutoConfig": "evil.EvilConfig", "AutoModelForCausalLM": "evil.Evil"}
+    change_config(model_type="evil", auto_map=auto)(folder)
+    return proof
+
+
 NOT_LOADED = "could not be loaded as a causal language model"
-
-
+SIZES = "weights have other sizes than its config.json"
 FOLDERS = {
     "no JSON": (rewrite("config.json", "{not json"), NOT_LOADED),
     "no such type": (rewrite("config.json", '{"model_type": "no-such-type"}'), NOT_LOADED),
     "no weights": (rewrite("model.safetensors", "garbage"), NOT_LOADED),
-    "narrower": (change_config(hidden_size=2), "weights have other sizes than its config.json"),
-    "fewer words": (change_config(vocab_size=7), "weights have other sizes than its config.json"),
+    "narrower": (change_config(hidden_size=2), SIZES),
+    "fewer words": (change_config(vocab_size=7), SIZES),
     "beyond memory": (change_config(hidden_size=2**40), NOT_LOADED),
     "a text as size": (change_config(hidden_size="16"), NOT_LOADED),
     "heads that do not divide": (change_config(num_attention_heads=3), NOT_LOADED),
@@ -85,37 +87,37 @@ FOLDERS = {
     "fewer layers": (change_config(num_hidden_layers=0), r"layers that its config.json does not"),
     "a byte less": (cut(-1), NOT_LOADED),
     "the head alone": (cut(100), NOT_LOADED),
-    "empty": (cut(0), NOT_LOADED),
     "a weight less": (lose_a_weight, r"lacks weights for model\.norm\.weight"),
-    "pickled": (
-        lambda folder: (folder / "model.safetensors").rename(folder / "pytorch_model.bin"),
-        r"lacks \*\.safetensors",
-    ),
+    "pickled": (pickle, r"lacks \*\.safetensors"),
+    "code": (add_code, "could not be loaded"),
 }
 
 
 @pytest.mark.parametrize("damage", FOLDERS)
-def test_a_folder_with_a_fault_is_named_with_it(damage, model_folder, tmp_path):
-    folder = tmp_path / "copy"
-    shutil.copytree(model_folder, folder)
+def test_a_folder_with_a_fault_is_named_with_it_and_its_code_is_not_run(damage, copied):
     damaged, message = FOLDERS[damage]
-    damaged(folder)
+    damaged(copied)
     with pytest.raises(InputError, match=message):
-        load_causal_model(folder)
+        load_causal_model(copied)
+    assert not (copied / "ran").exists()
 
 
-def test_code_in_a_folder_is_not_run(model_folder, tmp_path):
-    folder = tmp_path / "code"
-    shutil.copytree(model_folder, folder)
-    proof = tmp_path / "ran"
-    (folder / "modeling_evil.py").write_text(
-        f"open({str(proof)!r}, 'w').write('x')\nclass Evil: pass\nclass EvilConfig: pass\n"
-    )
-    auto = {"AutoConfig": "modeling_evil.EvilConfig", "AutoModelForCausalLM": "modeling_evil.Evil"}
-    change_config(model_type="evil", auto_map=auto)(folder)
-    with pytest.raises(InputError, match="could not be loaded"):
-        load_causal_model(folder)
-    assert not proof.exists()
+def test_the_fingerprint_follows_weights_and_tokenizer_but_not_the_log(
+    copied, model_folder, tmp_path
+):
+    before = load_causal_model(model_folder).fingerprint
+    (copied / "training.json").write_text("{}")
+    assert load_causal_model(copied).fingerprint == before
+    weights = bytearray((copied / "model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (copied / "model.safetensors").write_bytes(weights)
+    assert load_causal_model(copied).fingerprint != before
+    # Pinned: stores that were filled before there were other sources are still found.
+    folder = tmp_path / "pinned"
+    folder.mkdir()
+    for name in ("config.json", "model.safetensors", "tokenizer.json", "notes.txt"):
+        (folder / name).write_bytes(name.encode())
+    assert ModelSource("folder", folder).fingerprint("dtype=float32;chat=False") == PINNED
 
 
 @pytest.mark.parametrize(
@@ -140,68 +142,40 @@ class TakenError(Exception):
     """Raised in place of loading, with the options that transformers got."""
 
 
-@pytest.fixture
-def options_for(model_folder, monkeypatch):
-    def options(**placement):
-        def take(location, **received):
-            raise TakenError(received)
-
-        monkeypatch.setattr(AutoModelForCausalLM, "from_pretrained", take)
-        with pytest.raises(TakenError) as caught:
-            load_causal_model(model_folder, **placement)
-        return caught.value.args[0]
-
-    return options
+EXACT = {"model.embed_tokens": 0, "model.layers": "cpu"}
+SINGLE, HALF = {"dtype": torch.float32}, {"dtype": torch.bfloat16}
 
 
-@pytest.fixture
-def all_installed(monkeypatch):
-    import transformers
+@pytest.mark.parametrize(
+    ("placement", "received", "bits"),
+    [
+        ({"device": "cpu", "dtype": "bfloat16"}, HALF, None),
+        ({"dtype": "float32", "device_map": "auto"}, {**SINGLE, "device_map": "auto"}, None),
+        ({"dtype": "float32", "device_map": EXACT}, {**SINGLE, "device_map": EXACT}, None),
+        # Where quantised weights are made they stay.
+        ({"device": "cpu", "dtype": "float32", "quantization": "8bit"},
+         {**SINGLE, "device_map": {"": "cpu"}}, "8bit"),
+        ({"dtype": "bfloat16", "quantization": "4bit", "device_map": "auto"},
+         {**HALF, "device_map": "auto"}, "4bit"),
+    ],
+)  # fmt: skip
+def test_options_reach_transformers_unchanged(placement, received, bits, model_folder, monkeypatch):
+    def take(location, **options):
+        raise TakenError(options)
 
-    monkeypatch.setattr("elicitation.models.local.loading.find_spec", lambda name: True)
-    monkeypatch.setattr(transformers, "BitsAndBytesConfig", dict)
-
-
-def test_options_reach_transformers_unchanged(options_for, all_installed):
-    always = {
-        "local_files_only": True,
-        "trust_remote_code": False,
-        "use_safetensors": True,
-        "output_loading_info": True,
-    }
-    assert options_for(device="cpu", dtype="bfloat16") == {**always, "dtype": torch.bfloat16}
-    exact = {"model.embed_tokens": 0, "model.layers": "cpu"}
-    for device_map in ("auto", "balanced_low_0", exact):
-        received = options_for(dtype="float32", device_map=device_map)
-        assert received == {**always, "dtype": torch.float32, "device_map": device_map}
-    received = options_for(device="cpu", dtype="float16", quantization="8bit")
-    assert received["quantization_config"] == {"load_in_8bit": True}
-    # Where quantised weights are made they stay.
-    assert received["device_map"] == {"": "cpu"}
-    received = options_for(dtype="bfloat16", quantization="4bit", device_map="auto")
-    assert received["quantization_config"] == {
-        "load_in_4bit": True,
-        "bnb_4bit_compute_dtype": torch.bfloat16,
-    }
-    assert received["device_map"] == "auto"
-
-
-def test_the_real_settings_of_bitsandbytes_take_what_they_get(options_for, monkeypatch):
-    monkeypatch.setattr("elicitation.models.local.loading.find_spec", lambda name: True)
-    for bits in ("8bit", "4bit"):
-        config = options_for(device="cpu", dtype="float32", quantization=bits)[
-            "quantization_config"
-        ]
-        assert getattr(config, f"load_in_{bits}") is True
-
-
-def test_a_folder_loaded_as_ever_has_the_fingerprint_it_ever_had(tmp_path):
-    """Pinned: stores that were filled before there were other sources are still found."""
-    folder = tmp_path / "pinned"
-    folder.mkdir()
-    for name in ("config.json", "model.safetensors", "tokenizer.json", "notes.txt"):
-        (folder / name).write_bytes(name.encode())
-    assert ModelSource("folder", folder).fingerprint("dtype=float32;chat=False") == PINNED
+    monkeypatch.setattr(FIND_SPEC, lambda name: True)
+    monkeypatch.setattr(AutoModelForCausalLM, "from_pretrained", take)
+    with pytest.raises(TakenError) as caught:
+        load_causal_model(model_folder, **placement)
+    (options,) = caught.value.args
+    settings = options.pop("quantization_config", None)
+    always = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
+    assert options == {**always, "output_loading_info": True, **received}
+    if bits is None:
+        assert settings is None
+    else:
+        assert getattr(settings, f"load_in_{bits}") is True
+        assert bits == "8bit" or settings.bnb_4bit_compute_dtype == torch.bfloat16
 
 
 @pytest.mark.parametrize(
@@ -215,33 +189,19 @@ def test_a_folder_loaded_as_ever_has_the_fingerprint_it_ever_had(tmp_path):
 def test_a_missing_library_is_named_with_its_extra(
     absent, placement, extra, model_folder, monkeypatch
 ):
-    monkeypatch.setattr(
-        "elicitation.models.local.loading.find_spec", lambda name: None if name == absent else True
-    )
+    monkeypatch.setattr(FIND_SPEC, lambda name: None if name == absent else True)
     with pytest.raises(CoherenceError, match=rf"pip install 'belief-coherence\[{extra}\]'"):
         load_causal_model(model_folder, **placement)
-
-
-def test_a_quantised_file_is_not_quantised_again(tmp_path):
-    file = tmp_path / "a.gguf"
-    file.write_bytes(b"GGUF")
-    with pytest.raises(InputError, match=r"a\.gguf are quantised already"):
-        load_causal_model(file, quantization="8bit")
 
 
 def test_a_device_map_answers_as_a_device(model_folder):
     pytest.importorskip("accelerate")
     requests = [Request("Decision:", seed, 6) for seed in range(3)]
-    models = [
-        load_causal_model(model_folder, dtype="float32", **placement)
-        for placement in ({"device": "cpu"}, {"device_map": "cpu"}, {"device_map": {"": "cpu"}})
-    ]
+    placements = ({"device": "cpu"}, {"device_map": "cpu"}, {"device_map": {"": "cpu"}})
+    models = [load_causal_model(model_folder, dtype="float32", **each) for each in placements]
     answers = [model.generate(requests) for model in models]
     assert answers[0] == answers[1] == answers[2]
     assert len({model.fingerprint for model in models}) == 1
-
-
-COMMIT, NO_SPEC = "1" * 40, "2" * 40
 
 
 @pytest.fixture
@@ -258,14 +218,13 @@ def hub(model_folder, tmp_path, monkeypatch):
 
     cache = tmp_path / "home" / "hub"
     repository = cache / "models--someone--small"
-    for commit in (COMMIT, NO_SPEC):
+    (repository / "refs").mkdir(parents=True)
+    for commit, name in ((COMMIT, "main"), (NO_SPEC, "v2")):
         shutil.copytree(model_folder, repository / "snapshots" / commit)
-    (repository / "refs").mkdir()
-    (repository / "refs" / "main").write_text(COMMIT)
-    (repository / "refs" / "v2").write_text(NO_SPEC)
+        (repository / "refs" / name).write_text(commit)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    return cache
+    return repository / "snapshots"
 
 
 def test_a_path_is_never_looked_for_on_the_hub(tmp_path, monkeypatch):
@@ -273,19 +232,10 @@ def test_a_path_is_never_looked_for_on_the_hub(tmp_path, monkeypatch):
     (tmp_path / "models").mkdir()
     asked = []
     there = ModelSource("hub", tmp_path / "config.json", "someone/small", COMMIT)
-    monkeypatch.setattr(
-        "elicitation.models.local.sources._found_on_hub",
-        lambda *words: asked.append(words) or there,
-    )
-    for name in (
-        "models/smollm2",
-        "./someone/small",
-        "/a/b",
-        "a/b/c",
-        "small",
-        "a/",
-        "a/b.gguf",
-    ):
+    look = "elicitation.models.local.sources._found_on_hub"
+    monkeypatch.setattr(look, lambda *words: asked.append(words) or there)
+    paths = ("models/smollm2", "./someone/small", "/a/b", "a/b/c", "small", "a/", "a/b.gguf")
+    for name in paths:
         with pytest.raises(InputError, match=r"must be a folder .*, a \.gguf file, or OWNER/NAME"):
             find_source(name)
     assert asked == []
@@ -297,17 +247,6 @@ def test_a_path_is_never_looked_for_on_the_hub(tmp_path, monkeypatch):
         find_source("someone/small")
 
 
-def test_the_name_is_that_of_the_model(model_folder, gguf_file, hub, tmp_path):
-    (tmp_path / "link").symlink_to(model_folder)
-    for model, name in (
-        (model_folder, "tiny"),
-        (tmp_path / "link", "tiny"),
-        (gguf_file, "Small.Q4_1"),
-        ("someone/small", "small"),
-    ):
-        assert find_source(model).name == name_of(model) == name
-
-
 def test_a_file_is_told_by_its_content(gguf_file, tmp_path, monkeypatch):
     settings = "dtype=float32;chat=True"
     first = find_source(gguf_file).fingerprint(settings)
@@ -317,6 +256,8 @@ def test_a_file_is_told_by_its_content(gguf_file, tmp_path, monkeypatch):
     assert find_source(copy).fingerprint("dtype=float32;chat=False") != first
     copy.write_bytes(b"GGUF and the rest, changed")
     assert find_source(copy).fingerprint(settings) != first
+    with pytest.raises(InputError, match=r"Small\.Q4_1\.gguf are quantised already"):
+        load_causal_model(gguf_file, quantization="8bit")
     (tmp_path / "notes.txt").write_text("x")
     with pytest.raises(InputError, match=r"notes\.txt is another file"):
         find_source(tmp_path / "notes.txt")
@@ -325,51 +266,40 @@ def test_a_file_is_told_by_its_content(gguf_file, tmp_path, monkeypatch):
         find_source(gguf_file)
 
 
-def test_a_model_of_the_hub_is_loaded_from_its_cache_at_a_commit(hub, model_folder):
-    from elicitation import Request
-
-    model = load_causal_model("someone/small", device="cpu", dtype="float32")
-    assert model.name == "small"
-    assert model.fingerprint == f"hub someone/small@{COMMIT};dtype=float32;chat=False"
-    later = load_causal_model("someone/small", revision="v2", device="cpu", dtype="float32")
-    assert later.fingerprint == f"hub someone/small@{NO_SPEC};dtype=float32;chat=False"
-    requests = [Request("Decision:", 3, 8)]
+def test_a_model_of_the_hub_is_loaded_from_its_cache_at_a_commit(
+    hub, model_folder, gguf_file, tmp_path
+):
     here = load_causal_model(model_folder, device="cpu", dtype="float32")
-    assert model.generate(requests) == here.generate(requests)
+    requests = [Request("Decision:", 3, 8)]
+    for revision, commit in ((None, COMMIT), ("v2", NO_SPEC)):
+        told = {} if revision is None else {"revision": revision}
+        model = load_causal_model("someone/small", device="cpu", dtype="float32", **told)
+        assert model.fingerprint == f"hub someone/small@{commit};dtype=float32;chat=False"
+        assert model.generate(requests) == here.generate(requests)
     assert not is_multiple_choice("someone/small")
-    config = hub / "models--someone--small" / "snapshots" / COMMIT / "config.json"
-    config.write_text(json.dumps({"architectures": ["BertForMultipleChoice"]}))
+    change_config(architectures=["BertForMultipleChoice"])(hub / COMMIT)
     assert is_multiple_choice("someone/small")
     assert not is_multiple_choice("someone/small", revision="v2")
+    (tmp_path / "link").symlink_to(model_folder)
+    for source, name in (
+        *((model_folder, "tiny"), (tmp_path / "link", "tiny")),
+        *((gguf_file, "Small.Q4_1"), ("someone/small", "small")),
+    ):
+        assert find_source(source).name == name_of(source) == name
 
 
-def test_pickled_weights_and_code_of_the_hub_are_not_used(hub, tmp_path):
-    snapshot = hub / "models--someone--small" / "snapshots" / COMMIT
-    (snapshot / "model.safetensors").rename(snapshot / "pytorch_model.bin")
+def test_pickles_and_code_of_the_hub_are_not_used_and_what_is_not_cached_is_one_line(hub):
+    pickle(hub / COMMIT)
     with pytest.raises(InputError, match="someone/small at 111111111111 could not be loaded"):
         load_causal_model("someone/small")
-    snapshot = snapshot.with_name(NO_SPEC)
-    proof = tmp_path / "ran"
-    (snapshot / "evil.py").write_text(
-        f"open({str(proof)!r}, 'w').write('x')\nclass Evil: pass\nclass EvilConfig: pass\n"
-    )
-    config = json.loads((snapshot / "config.json").read_text()) | {
-        "model_type": "evil",
-        "auto_map": {"AutoConfig": "evil.EvilConfig", "AutoModelForCausalLM": "evil.Evil"},
-    }
-    (snapshot / "config.json").write_text(json.dumps(config))
-    with pytest.raises(InputError, match="could not be loaded as a causal language model"):
+    proof = add_code(hub / NO_SPEC)
+    with pytest.raises(InputError, match=NOT_LOADED):
         load_causal_model("someone/small", revision="v2")
     assert not proof.exists()
-
-
-def test_what_is_not_cached_is_one_clear_line(hub):
     with pytest.raises(InputError) as caught:
         find_source("someone/other", revision="v1")
     message = str(caught.value)
-    assert (
-        "someone/other is not a folder here, and someone/other at revision v1 is neither" in message
-    )
+    assert "someone/other is not a folder here, and someone/other at revision v1 is" in message
     assert "(the environment says HF_HUB_OFFLINE)" in message
     assert "\n" not in message
 
@@ -379,11 +309,11 @@ def test_an_unreachable_hub_is_one_clear_line(hub, monkeypatch, caplog):
     from huggingface_hub import constants
 
     # Nothing listens there; the discard port of this machine.
+    address = "http://127.0.0.1:9"
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
-    monkeypatch.setattr(
-        constants, "HUGGINGFACE_CO_URL_TEMPLATE", "http://127.0.0.1:9/{repo_id}/{filename}"
-    )
+    monkeypatch.setattr(constants, "ENDPOINT", address)
+    template = f"{address}/{{repo_id}}/{{filename}}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
     with pytest.raises(InputError, match="neither in the hub's cache nor to be had from the hub"):
         find_source("someone/other")
     assert caplog.records == []  # nothing of the tries before
@@ -399,10 +329,8 @@ def test_loading_a_folder_opens_no_connection(model_folder):
         "from elicitation import load_causal_model\n"
         f"print(load_causal_model({str(model_folder)!r}, device='cpu').name)\n"
     )
-    environment = {k: v for k, v in os.environ.items() if k != "HF_HUB_OFFLINE"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment
-    )
+    online = {k: v for k, v in os.environ.items() if k != "HF_HUB_OFFLINE"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=online)
     assert done.stdout.strip() == "tiny", done.stderr
 
 

@@ -9,13 +9,10 @@ from elicitation import Request
 
 from .tiny_networks import Watched, model_of, network_of
 
-OUT_OF_MEMORY = [
-    torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),
-    RuntimeError(
-        "[enforce fail at alloc_cpu.cpp:121] err == 0. DefaultCPUAllocator: "
-        "can't allocate memory: you tried to allocate 9 bytes."
-    ),
-]
+OUT_OF_MEMORY = {
+    "accelerator": torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),
+    "processor": RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate"),
+}
 
 
 def limited(network, tokenizer, *, limit, error=None):
@@ -26,39 +23,36 @@ def limited(network, tokenizer, *, limit, error=None):
     return model
 
 
-@pytest.mark.parametrize("error", OUT_OF_MEMORY, ids=["accelerator", "processor"])
+@pytest.mark.parametrize("error", OUT_OF_MEMORY.values(), ids=OUT_OF_MEMORY)
 def test_batches_are_halved_where_memory_does_not_suffice(requests, error, model):
     texts, continuations = requests
     network = network_of("llama")
     expected = model_of(network, None).log_probabilities(texts, continuations)
     tight = limited(network, None, limit=70, error=error)
-    watched = tight.network
     for mine, other in zip(tight.log_probabilities(texts, continuations), expected, strict=True):
         np.testing.assert_allclose(mine, other, atol=1e-4)
-    assert 0 < watched.failures < 6
-    failures = watched.failures
+    failures = tight.network.failures
+    assert 0 < failures < 6
     tight.log_probabilities(texts, continuations)
-    assert watched.failures == failures  # what was learnt is kept
+    assert tight.network.failures == failures  # what was learnt is kept
     # Answers too are the same, whatever the batch.
-    asked = [
-        Request(text, seed, 6)
-        for seed, text in enumerate(["Does a patient cough?", "Why?", "Consider a patient."] * 4)
-    ]
+    said = ["Does a patient cough?", "Why?", "Consider a patient."] * 4
+    asked = [Request(text, seed, 6) for seed, text in enumerate(said)]
     small = limited(model.network, model.tokenizer, limit=30, error=error)
-    assert [answer.text for answer in small.generate(asked)] == [
-        answer.text for answer in model.generate(asked)
+    assert [each.text for each in small.generate(asked)] == [
+        each.text for each in model.generate(asked)
     ]
     assert small.network.failures > 0
 
 
-def test_a_text_that_fits_in_no_way_is_named():
-    model = limited(network_of("llama"), None, limit=8)
-    with pytest.raises(CoherenceError, match="does not suffice for a single text of"):
-        model.log_probabilities([list(range(48))], [[[1, 2]]])
-
-
-def test_other_errors_are_not_taken_for_a_lack_of_memory():
-    other = RuntimeError("shapes do not match")
-    model = limited(network_of("llama"), None, limit=8, error=other)
-    with pytest.raises(RuntimeError, match="shapes do not match"):
+@pytest.mark.parametrize(
+    ("error", "raised", "message"),
+    [
+        (None, CoherenceError, "does not suffice for a single text of"),
+        (RuntimeError("shapes do not match"), RuntimeError, "shapes do not match"),
+    ],
+)
+def test_a_text_that_fits_in_no_way_is_named_and_other_errors_pass(error, raised, message):
+    model = limited(network_of("llama"), None, limit=8, error=error)
+    with pytest.raises(raised, match=message):
         model.log_probabilities([list(range(48))], [[[1, 2]]])

@@ -44,18 +44,14 @@ def changed(blank, tmp_path):
         for token in special:
             at = 200 + len(known["added_tokens"])
             known["added_tokens"].append({**known["added_tokens"][0], "id": at, "content": token})
-            known["model"]["vocab"] = {
-                text: i for text, i in known["model"]["vocab"].items() if i != at
-            } | {token: at}
+            words = {text: i for text, i in known["model"]["vocab"].items() if i != at}
+            known["model"]["vocab"] = words | {token: at}
         for token in behind:
             item = {"SpecialToken": {"id": token, "type_id": 0}}
             known["post_processor"]["single"].append(item)
             i = next(each["id"] for each in known["added_tokens"] if each["content"] == token)
-            known["post_processor"]["special_tokens"][token] = {
-                "id": token,
-                "ids": [i],
-                "tokens": [token],
-            }
+            mark = {"id": token, "ids": [i], "tokens": [token]}
+            known["post_processor"]["special_tokens"][token] = mark
         file.write_text(json.dumps(known), encoding="utf-8")
         return folder
 
@@ -66,16 +62,25 @@ def shares(model):
     return outcome_probabilities(model, ["Rain?"], ["Yes", "No"]).probabilities.to_numpy()
 
 
+def changed_settings(model, folder, chat):
+    """Return whether answers stored before are asked anew."""
+    return model.fingerprint != find_source(folder).fingerprint(f"dtype=float32;chat={chat}")
+
+
 @pytest.mark.parametrize("behind", [ENDS, ["<end>", "<pad>"]])
 def test_nothing_that_the_tokenizer_adds_stands_between_text_and_answer(blank, changed, behind):
-    plain = load_causal_model(blank, chat=False)
-    model = load_causal_model(changed("ends", behind=behind))
+    settings = {"chat": False, "device": "cpu", "dtype": "float32"}
+    plain, folder = load_causal_model(blank, **settings), changed("ends", behind=behind)
+    model = load_causal_model(folder, **settings)
     assert model.tokenizer.decode(model.tokenizer("Rain?")["input_ids"]).endswith(behind[-1])
     assert model.encode(["Rain?"]) == plain.encode(["Rain?"])
     assert model.encode(["Rain?"], answer="No") == plain.encode(["Rain?"], answer="No")
     request = Request("Rain?", 3, 8)
     assert model.generate([request]) == plain.generate([request])
     np.testing.assert_array_equal(shares(model), shares(plain))
+    # Stored answers are found again where nothing changed, and asked anew where something did.
+    assert changed_settings(model, folder, chat=False)
+    assert not changed_settings(plain, blank, chat=False)
 
 
 @pytest.mark.parametrize("behind", ["[END]", "[END] <end>", "<end> [END]", "[END] [END]"])
@@ -84,9 +89,9 @@ def test_an_end_token_that_is_not_registered_as_special_is_cut_too(behind):
     vocabulary = {word: i for i, word in enumerate(["<start>", "<end>", "[END]", "Rain", "?", "x"])}
     words = Tokenizer(models.WordLevel(vocabulary, unk_token="x"))
     words.pre_tokenizer = pre_tokenizers.Whitespace()
+    marks = [(word, vocabulary[word]) for word in ("<start>", "<end>", "[END]")]
     words.post_processor = processors.TemplateProcessing(
-        single=f"<start> $A {behind}",
-        special_tokens=[(word, vocabulary[word]) for word in ("<start>", "<end>", "[END]")],
+        single=f"<start> $A {behind}", special_tokens=marks
     )
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, eos_token="<end>", unk_token="x")
     prompting = Prompting(tokenizer, name="words", chat=False)
@@ -103,134 +108,105 @@ def test_a_mark_that_the_template_writes_last_stays(changed):
     assert plain.tokenizer.decode(plain.encode(["Rain?"])[0]) == "<start>Rain?<end>"
 
 
-def test_what_was_asked_behind_an_end_token_is_not_found_again(blank, changed):
-    """Answers stored before are kept where nothing changed, and asked anew where something did."""
-    model = load_causal_model(blank, device="cpu", dtype="float32")
-    before = "dtype=float32;chat=False"
-    assert model.fingerprint == find_source(blank).fingerprint(before)
-    folder = changed("ends", behind=ENDS)
-    model = load_causal_model(folder, device="cpu", dtype="float32")
-    assert model.fingerprint != find_source(folder).fingerprint(before)
-    assert load_causal_model(folder, chat=False).fingerprint == model.fingerprint
-
-
-def test_probabilities_inside_a_thinking_are_refused_and_the_remedy_works(changed):
+def test_probabilities_inside_a_thinking_are_refused_and_the_remedy_works(changed, store):
     folder = changed("thinks", THINKS)
     model = load_causal_model(folder)
     with pytest.raises(InputError, match=r'<think>.*--set "prefill=</think>"'):
         shares(model)
     with pytest.raises(InputError, match="opens its thinking"):
         model.log_probabilities(model.encode(["Rain?"]), [[[5]]])
-    ended = load_causal_model(folder, prefill="</think>")
-    assert shares(ended).sum() > 0
+    with pytest.raises(InputError, match="prefill"):
+        ask(model, [Question.of_form("Rain?", AnswerForm("number"))], store)
+    assert len(store) == 0
+    assert shares(load_causal_model(folder, prefill="</think>")).sum() > 0
+    plain = load_causal_model(folder, chat=False)
     with pytest.raises(InputError, match="--only-revealed"):
-        in_chat(load_causal_model(folder, chat=False))
-    assert shares(load_causal_model(folder, chat=False)).sum() > 0
+        in_chat(plain)
+    assert shares(plain).sum() > 0
 
 
 @pytest.mark.parametrize(
-    ("template", "options"),
+    ("reply", "options", "opens"),
     [
-        (CHAT.replace("Reply:", "<think></think>"), {}),
-        (CHAT, {"system": "Think between <think> tags."}),
-        (CHAT.replace("Reply:", "Reply:</think>"), {}),
+        ("<think></think>", {}, None),
+        ("Reply:", {"system": "Think between <think> tags."}, None),  # only spoken of
+        ("Reply:</think>", {}, None),
+        *((f"Reply:{opens}", {"prefill": closes}, opens) for opens, closes in (
+            ("<longcat_think>", "</longcat_think>"),
+            ("<|START_THINKING|>", "<|END_THINKING|>"),
+            ("<|begin_of_thought|>", "<|end_of_thought|>"),
+            ("<|channel>thought", "<channel|>"),
+            ("<|inner_prefix|>", "<|inner_suffix|>"),
+            ("[THINK]", "[/THINK]"),
+        )),
+    ],
+)  # fmt: skip
+def test_a_thinking_is_known_by_the_tags_of_its_maker_and_may_be_closed(
+    changed, reply, options, opens
+):
+    folder = changed("thinks", CHAT.replace("Reply:", reply))
+    if opens:
+        facts = load_causal_model(folder).facts
+        assert facts.thinking == opens
+        assert f'prefill={options["prefill"]}"' in facts.remedy
+    assert not load_causal_model(folder, **options).facts.thinking
+
+
+LEAVES_OUT = "leaves out or changes the text.*chat=False"
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        (CHAT.replace("{{ m.content }}", ""), LEAVES_OUT),
+        (CHAT.replace("m.content", "m.content[:9]"), LEAVES_OUT),
+        ("{% for m in messages %}{% for c in m.content %}{{ c.text }}{% endfor %}{% endfor %}",
+         LEAVES_OUT),
+        ("{{ 1 + 'a' }}" + CHAT, "the chat template of odd refuses the text"),
+    ],
+)  # fmt: skip
+def test_a_template_without_the_question_or_that_fails_is_refused(changed, template, message):
+    folder = changed("odd", template)
+    with pytest.raises(InputError, match=message):
+        load_causal_model(folder)
+    assert load_causal_model(folder, chat=False).generate([Request("A?", 0, 2)])
+
+
+SAID = "No: 0.70\nYes: 0.30\n"
+TAGGED = "[THINK]Yes: 0.30[/THINK]No: 0.40\nYes: 0.60\n"
+
+
+@pytest.mark.parametrize(
+    ("template", "drawn", "text", "status", "p"),
+    [
+        # A number that the model wrote to itself is not its answer.
+        (THINKS, SAID, f"<think>{SAID}", "truncated", None),
+        (THINKS, f"{SAID}</think>No: 0.40\nYes: 0.60\n", None, "ok", 0.6),
+        # Tags that are special tokens come with the answer, or what was thought would be read.
+        (CHAT, f"{TAGGED}<pad>", TAGGED, "ok", 0.6),
     ],
 )
-def test_a_thinking_that_is_closed_or_only_spoken_of_is_none(changed, template, options):
-    model = load_causal_model(changed("closed", template), **options)
-    assert not model.facts.thinking
-    assert shares(model).sum() > 0
+def test_what_is_thought_is_not_read(template, drawn, text, status, p, changed, monkeypatch):
+    model = load_causal_model(changed("thinks", template, special=("[THINK]", "[/THINK]")))
+    ids = model.tokenizer(drawn, add_special_tokens=False)["input_ids"]
+    script = iter(ids)
+    draw = "elicitation.models.local.generation.draw_tokens"
+    monkeypatch.setattr(draw, lambda logits, rows: ([next(script)], [0.0]))
+    (answer,) = model.generate([Request("Rain?", 1, len(ids))])
+    assert answer.text == (f"<think>{drawn}" if text is None else text)
+    decoded = decode_answer(QuestionSpec("belief", "standard", ("No", "Yes")), answer)
+    assert (decoded.status, decoded.value) == (status, p)
 
 
-@pytest.mark.parametrize(
-    ("opens", "closes"),
-    [
-        ("<longcat_think>", "</longcat_think>"),
-        ("<|START_THINKING|>", "<|END_THINKING|>"),
-        ("<|begin_of_thought|>", "<|end_of_thought|>"),
-        ("<|channel>thought", "<channel|>"),
-        ("<|inner_prefix|>", "<|inner_suffix|>"),
-        ("[THINK]", "[/THINK]"),
-    ],
-)
-def test_a_thinking_is_known_by_the_tags_of_its_maker(changed, opens, closes):
-    template = CHAT.replace("Reply:", f"Reply:{opens}")
-    facts = load_causal_model(changed("thinks", template)).facts
-    assert facts.thinking == opens
-    assert f'prefill={closes}"' in facts.remedy
-    assert not load_causal_model(changed("closed", template), prefill=closes).facts.thinking
-
-
-@pytest.mark.parametrize(
-    "content", ["", "{% for c in m.content %}{{ c.text }}{% endfor %}", "{{ m.content[:9] }}"]
-)
-def test_a_template_without_the_question_is_refused(changed, content):
-    template = CHAT.replace("{{ m.content }}", content)
-    with pytest.raises(InputError, match="leaves out or changes the text.*chat=False"):
-        load_causal_model(changed("empty", template))
-    assert load_causal_model(changed("plain", template), chat=False).generate([Request("A?", 0, 2)])
-
-
-def test_a_template_that_fails_in_a_way_of_its_own_is_one_line(changed):
-    with pytest.raises(InputError, match="the chat template of fails refuses the text"):
-        load_causal_model(changed("fails", "{{ 1 + 'a' }}" + CHAT))
-
-
-def read(answer):
-    spec = QuestionSpec("belief", "standard", ("No", "Yes"))
-    return decode_answer(spec, answer)
-
-
-def test_a_thought_that_is_cut_is_not_read(changed, monkeypatch):
-    """Breaks if a number that the model wrote to itself passes for its answer."""
-    model = load_causal_model(changed("thinks", THINKS))
-    said = "No: 0.70\nYes: 0.30\n"
-    for more, status in (("", "truncated"), ("</think>No: 0.40\nYes: 0.60\n", "ok")):
-        drawn = model.tokenizer(said + more, add_special_tokens=False)["input_ids"]
-        script = iter(drawn)
-        monkeypatch.setattr(
-            "elicitation.models.local.generation.draw_tokens",
-            lambda logits, rows, script=script: ([next(script)], [0.0]),
-        )
-        (answer,) = model.generate([Request("Rain?", 1, len(drawn))])
-        assert answer.text == "<think>" + said + more
-        decoded = read(answer)
-        assert (decoded.status, decoded.value) == (status, None if not more else 0.6)
-
-
-def test_tags_of_thinking_that_are_special_tokens_come_with_the_answer(changed, monkeypatch):
-    """Breaks if decoding leaves them out, so that what was thought is read."""
-    model = load_causal_model(changed("tags", CHAT, special=("[THINK]", "[/THINK]")))
-    said = "[THINK]Yes: 0.30[/THINK]No: 0.40\nYes: 0.60\n<pad>"
-    script = iter(model.tokenizer(said, add_special_tokens=False)["input_ids"])
-    monkeypatch.setattr(
-        "elicitation.models.local.generation.draw_tokens",
-        lambda logits, rows: ([next(script)], [0.0]),
-    )
-    (answer,) = model.generate([Request("Rain?", 1, len(said) - 18)])
-    assert answer.text == "[THINK]Yes: 0.30[/THINK]No: 0.40\nYes: 0.60\n"
-    assert read(answer).value == 0.6
-
-
-def test_a_template_that_writes_the_date_writes_the_same_every_day(changed, monkeypatch, caplog):
-    folder = changed("dated", DATED)
-    model = load_causal_model(folder)
+def test_a_template_that_writes_the_date_writes_the_same_every_day(changed, caplog):
+    settings = {"device": "cpu", "dtype": "float32"}
+    folder, usual = changed("dated", DATED), changed("usual", CHAT)
+    model = load_causal_model(folder, **settings)
     assert model.render("Rain?") == "26 Jul 2024 [user] Rain?Reply:"
-    assert f"{datetime.now():%d %b %Y}" in model.tokenizer.apply_chat_template(
-        [{"role": "user", "content": "Rain?"}], tokenize=False
-    )
+    said = [{"role": "user", "content": "Rain?"}]
+    today = model.tokenizer.apply_chat_template(said, tokenize=False)
+    assert f"{datetime.now():%d %b %Y}" in today
     assert "as on 26 Jul 2024" in caplog.text
     # Answers that were stored under the date of their day are not taken for these.
-    model = load_causal_model(folder, device="cpu", dtype="float32")
-    assert model.fingerprint != find_source(folder).fingerprint("dtype=float32;chat=True")
-    usual = changed("usual", CHAT)
-    model = load_causal_model(usual, device="cpu", dtype="float32")
-    assert model.fingerprint == find_source(usual).fingerprint("dtype=float32;chat=True")
-
-
-def test_an_answer_of_a_form_is_not_asked_inside_a_thinking(changed, store):
-    model = load_causal_model(changed("thinks", THINKS))
-    question = Question.of_form("Rain?", AnswerForm("number"))
-    with pytest.raises(InputError, match="prefill"):
-        ask(model, [question], store)
-    assert len(store) == 0
+    assert changed_settings(model, folder, chat=True)
+    assert not changed_settings(load_causal_model(usual, **settings), usual, chat=True)

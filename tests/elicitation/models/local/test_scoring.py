@@ -11,7 +11,7 @@ from elicitation.models.local.forward import ALONE
 from elicitation.spelling.spellings import Spelling
 
 from ...tiny_tokenizers import BYTE_LEVEL, tokenizer_of
-from .tiny_networks import Watched, model_of, network_of, one_by_one
+from .tiny_networks import SIZE, HeedsNoMask, Watched, model_of, network_of, one_by_one
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2", "mistral", "bloom"])
@@ -19,24 +19,16 @@ from .tiny_networks import Watched, model_of, network_of, one_by_one
 def test_scores_equal_one_forward_pass_per_continuation(kind, batch_size, requests):
     texts, continuations = requests
     network = network_of(kind)
-    scores = model_of(network, None, batch_size=batch_size).log_probabilities(texts, continuations)
-    for scored, expected in zip(scores, one_by_one(network, texts, continuations), strict=True):
-        np.testing.assert_allclose(scored, expected, atol=1e-4)
+    model = model_of(network, None, batch_size=batch_size)
+    expected = one_by_one(network, texts, continuations)
+    for scored, own in zip(model.log_probabilities(texts, continuations), expected, strict=True):
+        np.testing.assert_allclose(scored, own, atol=1e-4)
     order = np.random.default_rng(5).permutation(len(texts))
-    shuffled = model_of(network, None, batch_size=batch_size).log_probabilities(
+    shuffled = model.log_probabilities(
         [texts[i] for i in order], [continuations[i][::-1] for i in order]
     )
     for position, i in enumerate(order):
-        np.testing.assert_allclose(shuffled[position][::-1], scores[i], atol=1e-4)
-
-
-class HeedsNoMask(Watched):
-    """A network whose attention drops the mask that it is given, as some kernels do."""
-
-    def forward(self, input_ids, attention_mask=None, **options):
-        if attention_mask is not None and attention_mask.dim() == 4:
-            attention_mask = None
-        return super().forward(input_ids, attention_mask=attention_mask, **options)
+        np.testing.assert_allclose(shuffled[position][::-1], expected[i], atol=1e-4)
 
 
 class TakesNoMask(Watched):
@@ -65,25 +57,21 @@ def test_masks_are_tried_and_not_believed(broken):
     np.testing.assert_allclose(scores, expected[0], atol=1e-4)
 
 
-def test_what_is_shared_is_read_once(requests):
-    text = list(range(3, 23))
-    network = Watched(network_of("llama"))
-    model = model_of(network, None)
-    model.log_probabilities([text], [[[5]]])  # the kind of tree is found out here
-    network.tokens, network.shapes = 0, []
-    model.log_probabilities([text], [[[5], [6], [7]]])
-    assert network.shapes == [(1, 20)]  # single tokens cost the text alone
-    network.tokens, network.shapes = 0, []
-    model.log_probabilities([text], [[[5, 6, 7], [5, 6, 8], [5, 9], [4]]])
-    assert network.shapes == [(1, 20), (1, 2)]  # 5 and 5 6: the last tokens are never read
-
-
-def test_tokens_that_will_follow_are_read_in_the_same_pass():
+def test_what_is_shared_or_will_follow_is_read_once():
     """Breaks if a chain takes a pass for each token, or counts what was read before its parent."""
     network = Watched(network_of("llama"))
     tokenizer = tokenizer_of(BYTE_LEVEL, decoders.ByteLevel())
     model, alone = (model_of(network, tokenizer, **options) for options in ({}, {"reading": ALONE}))
     model.check()
+    text = list(range(3, 13))
+    for endings, shapes in (
+        ([[5], [6], [7]], [(1, 10)]),  # single tokens cost the text alone
+        # 5 and 5 6: the last tokens are never read.
+        ([[5, 6, 7], [5, 6, 8], [5, 9], [4]], [(1, 10), (1, 2)]),
+    ):
+        network.shapes = []
+        model.log_probabilities([text], [endings])
+        assert network.shapes == shapes
     texts = model.encode(["a", "12"])
     spellings = [Spelling("chain", b"0a1a2"), Spelling("short", b"0a2")]
     network.shapes = []
@@ -94,27 +82,30 @@ def test_tokens_that_will_follow_are_read_in_the_same_pass():
     assert (read.masses > 0).all()
 
 
-def test_scores_that_cannot_be_had(requests):
+@pytest.mark.parametrize(
+    ("texts", "endings", "message"),
+    [
+        ([[1], [2]], [[[1]]], "one entry per text; received 1 for 2 texts"),
+        ([[1] * 127], [[[1, 2]]], "of 127 tokens with a continuation of 2 .*context of 128"),
+        # Breaks if -1 is read as the last token of the vocabulary.
+        ([[5, -1]], [[[4]]], f"from 0 to {SIZE - 1}.*received -1"),
+        ([[5]], [[[4, SIZE]]], f"from 0 to {SIZE - 1}.*received {SIZE}"),
+    ],
+)
+def test_scores_that_cannot_be_had(texts, endings, message):
     model = model_of(network_of("llama"), None)
-    with pytest.raises(InputError, match="one entry per text; received 1 for 2 texts"):
-        model.log_probabilities([[1], [2]], [[[1]]])
-    with pytest.raises(
-        InputError,
-        match="a text of 127 tokens with a continuation of 2 exceeds the model's context of 128",
-    ):
-        model.log_probabilities([[1] * 127], [[[1, 2]]])
+    with pytest.raises(InputError, match=message):
+        model.log_probabilities(texts, endings)
     assert model.log_probabilities([], []) == []
     assert [scores.tolist() for scores in model.log_probabilities([[1]], [[]])] == [[]]
 
 
 def test_half_precision_is_near_single_precision(model_folder):
-    texts, outcomes = ["Does a patient cough?", "Why?"], ["0", "1", "Yes", "No"]
-    single = outcome_probabilities(
-        load_causal_model(model_folder, dtype="float32"), texts, outcomes
+    asked = ["Does a patient cough?", "Why?"], ["0", "1", "Yes", "No"]
+    single, half = (
+        load_causal_model(model_folder, dtype=dtype) for dtype in ("float32", "bfloat16")
     )
-    half = load_causal_model(model_folder, dtype="bfloat16")
     assert half.network.dtype == torch.bfloat16
-    np.testing.assert_allclose(
-        outcome_probabilities(half, texts, outcomes).probabilities, single.probabilities, atol=0.05
-    )
+    read = [outcome_probabilities(model, *asked).probabilities for model in (single, half)]
+    np.testing.assert_allclose(read[1], read[0], atol=0.05)
     assert len(half.generate([Request("Why?", 0, 5)])) == 1
