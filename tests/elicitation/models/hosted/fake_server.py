@@ -42,7 +42,7 @@ def in_form(text, seed):
     A few cannot be read, and a few are cut.
     """
     drawn = int(hashlib.sha256(f"{text}{seed}".encode()).hexdigest(), 16)
-    if drawn % 17 == 0:
+    if drawn % 11 == 0:
         return "I cannot say.", "stop"
     word = ("Yes", "No")[drawn % 2]
     labels = re.search(r"in this order: \[(.*), (.*)\]", text)
@@ -54,6 +54,10 @@ def in_form(text, seed):
         first, second = labels.groups() if labels else ("No", "Yes")
         share = drawn % 101 / 100
         return f"{first}: {1 - share:.2f}\n{second}: {share:.2f}", "stop"
+    if "A number from 0 to 1" in text:
+        return str(drawn % 101 / 100), "stop"
+    if "stay" in text:
+        return ("stay", "go")[drawn % 2], "stop"
     if "Yes or No" not in text:
         word = ("A", "B")[drawn % 2]
     return word, "length" if drawn % 13 == 0 else "stop"

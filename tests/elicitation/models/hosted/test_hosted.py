@@ -248,8 +248,8 @@ PARTS = [
         (fault(400, "too long", code="context_length_exceeded"), "", "length", None),
         # An end that nobody knows is a cut; one that is empty or shouted is none.
         (answer("No: 0.30", finish_reason="preempted"), "No: 0.30", "length", None),
-        (answer("No: 0.30", finish_reason=""), "No: 0.30", "stop", None),
-        (answer("No: 0.30", finish_reason="STOP"), "No: 0.30", "stop", None),
+        (answer("No: 0.30", finish_reason=""), "No: 0.30", None, None),
+        (answer("No: 0.30", finish_reason="STOP"), "No: 0.30", None, None),
         (answer("half \ud83d of a pair"), "half \ufffd of a pair", "stop", None),
     ],
 )  # fmt: skip
