@@ -6,6 +6,7 @@ A new table needs a line of `PROGRAMS`, a line of `overview`, and a section wher
 say. Sentences stand here, figures are filled in.
 """
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,6 +98,7 @@ def grid(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 
 def fold(summary: str, table: str) -> str:
     """Fold a table: it is opened by who looks for its figures."""
+    summary = re.sub("`([^`]+)`", r"<code>\1</code>", summary)  # Markdown is not read there
     return f'<details markdown="1"><summary>{summary}</summary>\n\n{table}\n\n</details>'
 
 
