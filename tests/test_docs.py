@@ -29,7 +29,7 @@ READ_IN_THE_REPOSITORY = [
 ]
 FENCE = re.compile(r"^( *)```.*?^\1```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
-MOST_WORDS = 900  # about four minutes, without tables and code
+MOST_WORDS = 750  # three minutes, without tables and code
 MOST_BYTES = 1_500_000
 
 
@@ -97,7 +97,7 @@ def test_links_lead_somewhere(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_a_page_takes_four_minutes_and_loads_nothing(page):
+def test_a_page_takes_three_minutes_and_loads_nothing(page):
     text = prose(page)
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("|")]
     words = " ".join(lines).split()
