@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from coherence.statistics.adjustment import differences, explained_by, left_over
+from coherence.statistics.adjustment import differences, explained_by
 
 
 def sample(seed=0, n=80):
@@ -12,14 +12,6 @@ def sample(seed=0, n=80):
     belief = rng.random(n)
     state = (rng.random(n) < belief).astype(float)
     return belief, state, belief + 0.2 * state + rng.normal(size=n) * (0.1 + belief)
-
-
-def test_a_smooth_curve_is_explained_and_so_is_a_jump_at_common_beliefs():
-    belief = np.linspace(0, 1, 200)
-    left = left_over(np.stack([belief**3, np.ones(200)], axis=1), explained_by(belief))
-    assert np.abs(left).max() < 1e-9
-    heaped = np.repeat(np.arange(11) / 10, 8)
-    assert not left_over((heaped * 7919 % 1)[:, None], explained_by(heaped)).any()
 
 
 def test_difference_and_error_are_those_of_least_squares_with_hc3():
