@@ -120,3 +120,13 @@ def test_a_weighted_threshold_is_the_belief_of_that_weight():
     belief, weight = crossing(model, parameters, 0, 1)
     assert weight == pytest.approx(0.3)
     assert prelec_weight(np.array([belief]), 0.6)[0] == pytest.approx(0.3)
+
+
+def test_pairs_of_choices_that_agree():
+    labels = np.eye(2)[[0, 1, 1, 1, 0, 1]]
+    choices = choices_of(labels, np.array([0, 0, 0, 0, 1, 1]), np.array([0.0, 1.0]))
+    assert choices.sums.tolist() == [[1, 3], [1, 1]]
+    assert choices.agreeing.tolist() == [3, 0]
+    policies = np.array([[0.8, 0.2], [0.5, 0.5]])
+    both = choices_of(policies, np.array([0, 0]), np.array([0.0]))
+    assert both.agreeing == pytest.approx([0.5])

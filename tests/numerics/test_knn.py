@@ -8,12 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import digamma
+from sklearn.isotonic import IsotonicRegression
 
 from coherence.statistics.knn import (
     RESOLUTION,
     as_levels,
+    calibrated,
     general_information,
     policy_information,
+    scaled_policies,
     sorted_information,
 )
 
@@ -117,3 +120,24 @@ def test_many_cells_are_told_apart(n_actions, n_states):
     truth, zeros = rng.integers(0, n_states, 700), np.zeros(700, dtype=int)
     expected = brute_force(belief[:, None], zeros, action, truth, 1)
     assert sorted_information(belief, action, truth, 1) == pytest.approx(expected, abs=1e-10)
+
+
+def test_finds_the_information_of_a_copied_state():
+    """The action is the state, the belief 1/2 all around: the entropy of a fair coin."""
+    rng = np.random.default_rng(6)
+    belief, truth = rng.uniform(0.49, 0.51, 4000), rng.integers(0, 2, 4000)
+    assert sorted_information(belief, truth, truth, 3) == pytest.approx(np.log(2), abs=0.02)
+
+
+def test_calibration_equals_scikit_learn():
+    rng = np.random.default_rng(5)
+    belief = np.round(rng.random(300), 2)
+    truth = (rng.random(300) < belief**2).astype(int)
+    fitted = IsotonicRegression(out_of_bounds="clip").fit(belief, truth).predict(belief)
+    assert calibrated(belief, truth) == pytest.approx(fitted, abs=1e-12)
+
+
+def test_scaled_policies_have_a_spread_of_a_quarter_and_constants_none():
+    share = np.column_stack([np.linspace(0, 0.5, 9), np.full(9, 0.5), np.linspace(0.5, 0, 9)])
+    scaled = scaled_policies(share)
+    assert scaled.std(axis=0) == pytest.approx([0.25, 0, 0.25])

@@ -3,12 +3,14 @@
 import math
 
 import numpy as np
+import pandas as pd
 
 from coherence.statistics import learners
 from coherence.statistics.evaluation import as_choices
 from coherence.statistics.learners import (
     LearnerInputs,
     Logistic,
+    as_features,
     cross_fitted_losses,
     designs,
     expected_losses,
@@ -133,3 +135,13 @@ def test_columns_are_standardised_by_what_was_seen():
     np.testing.assert_allclose(encode(other), [[4, 2, 0, 0, 0, 0]])
     unseen = design([0, 0], numbers=[np.nan, np.nan])
     np.testing.assert_array_equal(learners._encoder(unseen)(unseen), [[0, 1], [0, 1]])
+
+
+def test_features_are_numbers_or_words_in_the_order_of_their_names():
+    columns = {"n": [1, 2, 3], "gap": [1.5, None, 2.5]}
+    frame = pd.DataFrame(columns | {"flag": [True, False, True], "w": ["a", None, "b"]})
+    numbers, words = as_features(frame, 3)
+    np.testing.assert_array_equal(numbers, [[1.5, 1], [np.nan, 2], [2.5, 3]])
+    assert words.tolist() == [["True", "a"], ["False", "(not shown)"], ["True", "b"]]
+    numbers, words = as_features(np.array([[1, "a"], [2, "b"]], dtype=object), 2)
+    assert (numbers.tolist(), words.tolist()) == ([[1], [2]], [["a"], ["b"]])

@@ -11,6 +11,7 @@ from coherence.batteries.mixing.losses import (
     DirectionLoss,
     DistanceLoss,
     corrected_distance,
+    corrected_step_likeness,
     expected_distance,
     shortfall,
     step_likeness,
@@ -190,3 +191,23 @@ def test_the_expected_distance_of_many_draws_is_that_of_a_normal_variable():
     # 20,000 fair coins; the mean deviation has a series in 1/n whose first term is 1 - 1 / (4 n).
     normal = np.sqrt(2 / np.pi) * 0.5 / np.sqrt(20_000)
     assert distance == pytest.approx(normal * (1 - 1 / 80_000), rel=1e-8)
+
+
+def test_known_rates_and_drawn_ones_may_stand_side_by_side():
+    # Half of a rate known to be .6 and half of a coin that is flipped twice: .3, .55 or .8.
+    spread = [(0.5, np.array([0.4, 0.6]), math.inf), (0.5, np.array([0.5, 0.5]), 2.0)]
+    expected = 0.25 * 0.2 + 0.5 * 0.05 + 0.25 * 0.3
+    assert expected_distance(spread, 0.5) == pytest.approx(expected)
+    assert expected_distance(spread, 0.5, 0.1) == pytest.approx(0.25 * 0.1 + 0.25 * 0.2)
+    assert expected_distance([], 0.5) == 0.5
+
+
+@pytest.mark.parametrize("ends", [(0.0, 1.0), (0.1, 0.9), (0.2, 0.4), (0.5, 0.8)])
+def test_a_step_has_a_corrected_likeness_of_one_over_any_range(ends):
+    # So fine a grid that the trapezoidal rule misses the jump at one half by little.
+    p = np.linspace(*ends, 401)
+    loss = corrected_step_likeness(p, ONE, p)
+    exact = np.full(p.size, np.inf)
+    step = binary_rates(*np.where(np.isclose(p, 0.5), 0.5, p > 0.5))
+    assert loss.value(step, exact) == pytest.approx(1, abs=6e-3)
+    assert loss.value(binary_rates(*p), exact) == pytest.approx(0, abs=1e-12)

@@ -111,3 +111,20 @@ def test_a_pvalue_near_the_level_is_drawn_longer():
 
     assert tested(0.05)["n_permutations"] == 4_990
     assert tested(0.3)["n_permutations"] == 499
+
+
+def test_several_columns_are_joined_with_their_nearest_neighbours():
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    points = np.repeat(corners, 5, axis=0) + np.tile(np.arange(5)[:, None] / 100, (3, 2))
+    (blocks, *_), _ = permutation_blocks(points)
+    assert [len(set(blocks[start : start + 5])) for start in (0, 5, 10)] == [1, 1, 1]
+    assert len(set(blocks)) == 3
+
+
+def test_cuts_differ_in_their_borders_and_equal_ones_count_once():
+    cuts, _ = permutation_blocks(np.arange(43) / 100)
+    below, above = ([int((blocks == blocks[end]).sum()) for blocks in cuts] for end in (0, -1))
+    assert below[0::2] == above[1::2] == [4, 5]  # where the first block ends, from either end
+    assert all(np.bincount(blocks).min() >= 4 for blocks in cuts)
+    cuts, _ = permutation_blocks(np.repeat([0.2, 0.4, 0.6], 8))
+    assert len(cuts) == 1

@@ -119,3 +119,9 @@ def test_rounding_is_told_from_how_often_round_numbers_occur(shares):
 def test_values_that_occur_often_are_as_wide_as_they_lie_apart(points, mean_square):
     said = np.random.default_rng(1).choice(points, 200)
     assert rounding_bound(said, 200) == pytest.approx(1.5 * mean_square / 12, rel=0.1)
+
+
+def test_few_cases_a_value_are_no_words_of_a_scale():
+    said = np.random.default_rng(1).permutation(np.tile(np.linspace(0.013, 0.913, 10), 3))
+    assert rounding_bound(said, 30) > 0
+    assert rounding_bound(said[:29], 29) == 0

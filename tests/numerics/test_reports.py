@@ -120,3 +120,14 @@ def test_answers_scatter_as_they_did_and_still_add_up_to_one(sd):
     else:  # what never differs may stand for all that rounds to it, and never differs again
         assert 0.001 < np.abs(held[:, 0] - said[::5]).mean() < 0.005
         assert (np.ptp(drawn[:, 0].reshape(400, 5), axis=1) == 0).all()
+
+
+def test_reports_that_never_differ_have_no_noise_but_rounding():
+    reports, group, _ = asked(2, 0.0)
+    question = fit_question(reports, group, 300)
+    assert not question.held.noisy
+    rng = np.random.default_rng(1)
+    held = question.beliefs(rng)
+    assert question.reports(held, rng) == pytest.approx(reports[::5])
+    assert (held - reports[::5]).std() == pytest.approx(0.05 / np.sqrt(12), rel=0.1)
+    assert ((held >= 0) & (held <= 1)).all()

@@ -1,6 +1,7 @@
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binom
 
@@ -77,3 +78,16 @@ def test_what_cannot_be_compared_has_a_reason_and_no_table(truth, reason):
     found = state_shares(belief, np.arange(40) % 2, truth)
     assert found.reason.startswith(reason)
     assert found.table.empty
+
+
+def test_probabilities_of_actions_and_heaped_beliefs_are_taken():
+    rng = np.random.default_rng(6)
+    belief = rng.choice([0.1, 0.3, 0.5, 0.7, 0.9], size=200)
+    truth = (rng.uniform(size=200) < belief).astype(int)
+    coherent = pd.DataFrame({"no": 1 - belief, "yes": belief})
+    table = state_shares(belief, coherent, truth).table
+    assert not table["outside"].any()
+    np.testing.assert_allclose(table["share"], table["expected"], atol=1e-9)
+    moved = belief + 0.05 * (truth - belief)  # acts as if it knew a twentieth of the state
+    leaky = pd.DataFrame({"no": 1 - moved, "yes": moved})
+    assert state_shares(belief, leaky, truth).table["outside"].any()

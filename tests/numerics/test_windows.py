@@ -1,11 +1,12 @@
 """Information in windows against scikit-learn's of the contexts that a window holds."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import rel_entr
 from sklearn.metrics import mutual_info_score
 
-from coherence.statistics.windows import chosen, local_information, moved
+from coherence.statistics.windows import chosen, local_information, moved, ranked
 
 
 @pytest.mark.parametrize("n_columns", [1, 2])
@@ -35,3 +36,27 @@ def test_what_is_left_of_shares_is_counted_for_and_against_each_action():
     expected = rel_entr(counts, apart).sum()
     found = local_information(np.zeros(20), moved(left), 2)(states)
     assert found == pytest.approx(np.full((1, 2), expected), abs=1e-12)
+
+
+def test_repetitions_share_the_weight_of_their_context():
+    """Every row twice, or a context three times as often: the same information."""
+    rng = np.random.default_rng(3)
+    summary, states = np.sort(rng.random(40)), rng.integers(0, 2, (3, 40))
+    policy, context = rng.dirichlet([1, 1, 1], 40), np.arange(40)
+    once = local_information(summary, ranked(policy, context), 2)(states)
+    times = rng.integers(1, 4, 40)
+    often = ranked(np.repeat(policy, times, axis=0), np.repeat(context, times))
+    assert local_information(summary, often, 2)(states) == pytest.approx(once, abs=1e-12)
+
+
+def test_policies_are_told_apart_by_the_quarters_of_their_window():
+    rng = np.random.default_rng(4)
+    policy = rng.dirichlet([1, 1, 1], 40)
+    states = rng.integers(0, 2, (3, 40))
+    quarters = pd.DataFrame(policy).apply(lambda share: pd.qcut(share, 4, labels=False))
+    expected = [
+        np.mean([mutual_info_score(state, quarters[action]) for action in quarters])
+        for state in states
+    ]
+    one_belief = local_information(np.zeros(40), ranked(policy, np.arange(40)), 2)(states)
+    assert one_belief == pytest.approx(np.array([expected, expected]).T, abs=1e-12)

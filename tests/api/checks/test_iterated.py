@@ -287,3 +287,30 @@ def test_the_test_draws_nothing_and_takes_groups_as_units():
     once = iterated_expectation_test(with_gaps(gaps[::4]), rng=2)
     assert named.pvalue == pytest.approx(once.pvalue)
     assert alone.pvalue < named.pvalue / 2
+
+
+def test_intervals_end_where_gaps_do():
+    """Ten contexts, of which one is as wrong as can be: a mean gap is at most 1."""
+    runs = hand_made(n_contexts=10)
+    runs.loc[runs["z_state"].isna(), "p"] = np.where(np.arange(10) < 9, 1.0, 0.0)
+    runs.loc[runs["z_state"].notna(), "p"] = np.repeat(np.where(np.arange(10) < 9, 0.0, 1.0), 2)
+    table = iterated_expectation_test(runs, rng=0).details.set_index("measure")
+    assert table.loc["mean signed gap", "high"] <= 1
+    assert -1 <= table.loc["mean signed gap", "low"] < 0.8
+
+
+@pytest.mark.parametrize(("n_repeated", "known"), [(10, True), (9, False)])
+def test_noise_is_removed_from_ten_contexts_with_two_repetitions(n_repeated, known):
+    runs = hand_made(gap=0.1, n_contexts=14, n_reps=2)
+    runs["p"] += np.random.default_rng(1).normal(0, 0.02, len(runs))
+    runs = runs[(runs["context"] < n_repeated) | (runs["rep"] == 0)]
+    result = iterated_expectation_test(runs, rng=0)
+    assert math.isfinite(value(result, REMOVED)) == known
+
+
+def test_scatter_wider_than_a_step_averages_rounding_out():
+    """The noise estimate holds it already: taken off twice, it would make gaps too small."""
+    runs = rounded_agent(0.05, gap=0.05, scatter=0.05, n_reps=5)
+    result = iterated_expectation_test(runs, rng=0)
+    assert value(result, FLOOR) < 0.003
+    assert value(result, BEYOND) == pytest.approx(value(result, REMOVED), abs=0.0005)

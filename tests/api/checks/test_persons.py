@@ -179,3 +179,15 @@ def test_choices_that_follow_belief_without_noise_leave_nothing():
 def test_degenerate_panels_have_a_result_or_a_reason(change):
     result = judged(panel(30, 4, np.random.default_rng(14)).assign(**change))
     assert 0 <= result.pvalue <= 1 or result.reason
+
+
+def test_three_actions_are_tested_together():
+    rng = np.random.default_rng(13)
+    rows = panel(60, 8, rng, weight=0.4)
+    other = rng.random(len(rows)) < 0.2
+    result = judged(rows.assign(action=rows["action"].astype(str).mask(other, "defer")))
+    assert len(result.details.dropna(subset="low")) >= 3
+    assert result.pvalue < 0.05
+    # What one action gains the others lose.
+    of_actions = result.details["estimate"].head(3)
+    assert of_actions.sum() == pytest.approx(0, abs=1e-6)

@@ -228,3 +228,13 @@ def test_hidden_signals_are_found(test, options, power):
     """Fails once in ten thousand runs at the promised power."""
     found = sum(result_of(test, *world(500 + s, **options)).pvalue <= 0.05 for s in range(25))
     assert found >= stats.binom.ppf(0.0001, 25, power)
+
+
+@pytest.mark.parametrize("test", ["residual_covariance", "monotone", "direction"])
+def test_nearly_certain_probabilities_nearly_give_the_numbers_of_labels(test):
+    """No check jumps where a probability of 1 becomes one of 1 - 1e-7."""
+    belief, policy, truth, context = world(n=300)
+    action = drawn(policy, np.random.default_rng(5))
+    nearly = pd.get_dummies(pd.Series(action)).astype(float) * (1 - 3e-7) + 1e-7
+    labels, other = (result_of(test, belief, each, truth, context) for each in (action, nearly))
+    assert other.statistic == pytest.approx(labels.statistic, abs=0.02)

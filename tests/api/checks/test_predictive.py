@@ -311,3 +311,29 @@ def test_columns_of_evidence_may_come_in_any_order_and_words_hold_half_a_charact
         for features in (evidence, evidence[["c", "a", "b"]], evidence.replace("\ud800", "z"))
     )
     assert one == other == plain
+
+
+def test_one_belief_throughout_compares_with_the_plain_shares():
+    """Without anything to learn from, the first model predicts the shares of the actions: its loss
+    is near their entropy."""
+    truth = np.tile([0, 1], 100)
+    action = np.where(np.arange(200) % 10 < 8, truth, 1 - truth)
+    result = predictive_gain_test(np.full(200, 0.3), action, truth, rng=0)
+    losses = result.details.set_index("model")["log_loss"]
+    assert losses["without truth"] == pytest.approx(math.log(2), abs=0.01)
+    entropy = -0.8 * math.log(0.8) - 0.2 * math.log(0.2)
+    assert losses["with truth"] == pytest.approx(entropy, abs=0.05)
+    assert result.pvalue < 0.001
+
+
+@pytest.mark.lengthy
+@pytest.mark.parametrize("agent", ["clairvoyant", "rational"])
+def test_folds_are_repeated_until_they_hardly_move_the_gain(agent):
+    """The Monte Carlo error is below a fifth of the standard error, or 20 repetitions were made."""
+    runs, arrays = columns(agent, 60, 3)
+    result = predictive_gain_test(*arrays, context=runs["context"])
+    n_seeds = result.settings["n_seeds"]
+    assert 5 <= n_seeds <= 20
+    gain, error = result.details[["log_loss", "monte_carlo_error"]].iloc[2]
+    # The standard error behind the p-value, which holds the error of the folds too.
+    assert n_seeds == 20 or error < 0.2 * gain / stats.t.isf(result.pvalue, 59)

@@ -126,3 +126,10 @@ def test_what_cannot_be_probed_is_refused(cases, change, named):
         options["exact"] = cases["exact"][np.arange(N) // 3]
     with np.errstate(invalid="ignore"), pytest.raises(InputError, match=named):
         probed(cases, **options)
+
+
+def test_realised_states_are_read_where_the_posterior_is_not_known(cases):
+    happened = (np.random.default_rng(2).random(N) < cases["exact"]).astype(int)
+    found = probed(cases, cases["hidden"], exact=None, truth=happened)
+    assert found.target == "realised state"
+    assert 0.1 < found.beliefs["r2"][0] < 0.9

@@ -214,3 +214,13 @@ def test_beliefs_that_foretell_every_state_leave_nothing_to_test():
     assert math.isnan(result.statistic)
     assert "foretell" in result.reason
     assert "foretell" in str(analyze(runs, checks=["rational_agent"], rng=1))
+
+
+def test_the_pairing_of_answers_asked_apart_matters_little():
+    """It is arbitrary there; a choice made on the report of its row takes it to be the row's."""
+    runs = drawn(5, n=200, reps=5)
+    result = checked(runs, describe=False)
+    paired = runs.assign(p=runs["p"].to_numpy().reshape(-1, 5)[:, ::-1].ravel())
+    again = checked(paired, describe=False)
+    error = (result.interval.high - result.interval.low) / 4
+    assert again.statistic == pytest.approx(result.statistic, abs=error / 2)

@@ -254,3 +254,28 @@ def test_what_breaks_a_rule_is_named(change, message):
     exact = {"exact": None, "truth": "theta"} if "theta" in rows else {}
     with pytest.raises(InputError, match=message):
         found(rows, **exact)
+
+
+def test_a_case_with_one_report_among_others_is_left_out_of_what_needs_two():
+    rng = np.random.default_rng(4)
+    rows = table(soft(lambda t: t), reports=(0.0, 0.0, 0.0))
+    told = rows["level"].isna()
+    rows.loc[told, "p"] = (rows.loc[told, "p"] + rng.normal(0, 0.05, told.sum())).clip(0, 1)
+    once = (rows["context"] < 5) & told & rows.duplicated(["context", "level"])
+    twice = rows["context"].between(5, 20) & told & ~rows.duplicated(["context"])
+    fewer = rows[~once & ~twice]
+    results = found(fewer, computed=False)
+    assert results["regret_stated"].n_contexts == N - 5
+    assert results["regret_exact"].n_contexts == N
+    without = found(fewer[fewer["context"] >= 5], computed=False)
+    for name in ("regret_stated", "slope", "intercept"):
+        assert results[name].statistic == pytest.approx(without[name].statistic, abs=2e-3)
+
+
+def test_order_and_names_of_rows_do_not_matter():
+    rows = labelled(table(soft(lambda t: t)), np.random.default_rng(7))
+    other = rows.sample(frac=1, random_state=1)
+    first, second = found(rows), found(other.assign(context="case " + other["context"].map(str)))
+    for name in NAMES:
+        assert second[name].statistic == pytest.approx(first[name].statistic, abs=1e-9)
+        assert second[name].low == pytest.approx(first[name].low, abs=1e-6)

@@ -99,3 +99,10 @@ def test_what_no_noise_is_seen_to_explain_has_a_bound(drawn):
     assert 0.075 <= found.explains_interval <= found.explains_all < 0.4
     assert f"more than {found.explains_all:.3f} to explain all" in str(found)
     assert "no hidden shift can be told" in str(found)
+
+
+@pytest.mark.lengthy
+def test_a_shift_that_may_be_nothing_needs_no_noise(drawn):
+    data = drawn(3, n=100)
+    agent = fit_rational_agent(*data.arrays, context=data.context)
+    assert noise_sensitivity(agent, shared_noise=[0.0]).explains_interval == 0
