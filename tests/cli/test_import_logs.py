@@ -7,7 +7,7 @@ import pytest
 
 from coherence import analyze, read_runs
 from coherence.checks import CHECKS
-from tests.api.importing.conftest import RUN, sample
+from tests.api.importing.conftest import RUN, _sample
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 BELIEF, ACTION = str(GOLDEN / "inspect_belief.eval"), str(GOLDEN / "inspect_action.eval")
@@ -86,7 +86,7 @@ def test_beliefs_that_allow_nothing_are_imported_and_refused_by_themselves(tmp_p
 
 def texts(tmp_path, *completions):
     samples = [
-        json.loads(sample(number, text)) | {"metadata": {"choice": "go"}}
+        json.loads(_sample(number, text)) | {"metadata": {"choice": "go"}}
         for number, text in enumerate(completions)
     ]
     path = tmp_path / "log.json"

@@ -5,7 +5,7 @@ clinic, and the question whether they have lung cancer. An organism is coherent 
 could be what it acts on, whatever the truth: a belief that is wrong, or that ignores everything, is
 still a belief. Both follow a rule, a function of the evidence that takes a network, a table of
 evidence and a variable, and returns the probabilities of the variable's states, exact under the
-rule. The theory is in docs/organisms.md.
+rule. The theory is in docs/smollm2.md.
 """
 
 from collections.abc import Callable

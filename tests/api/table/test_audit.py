@@ -12,8 +12,13 @@ from coherence import analyze, simulate
 
 
 def rows(n=9, **columns):
-    base = {"prompt": "standard", "p": np.linspace(0.1, 0.9, n), "theta": 1, "p_true": 0.5}
-    base |= {"action": ["yes", "no", "defer"] * (n // 3)}
+    base = {
+        "prompt": "standard",
+        "p": np.linspace(0.1, 0.9, n),
+        "action": ["yes", "no", "defer"] * (n // 3),
+        "theta": 1,
+        "p_true": 0.5,
+    }
     return pd.DataFrame({**base, **columns}, index=range(n))
 
 
@@ -40,6 +45,14 @@ def test_every_status_has_its_place_and_none_is_lost():
     assert (answers["ok"], answers["repaired"], answers["low_mass"]) == (1, 2, 1)
     assert [answers[status] for status in lost] == [1] * 5
     assert answers["share_unreadable"] == 5 / 9
+
+
+def test_without_a_status_column_what_is_null_is_missing():
+    table = rows()
+    table.loc[[0, 1], "p"] = np.nan
+    table.loc[2, "action"] = None
+    question = "standard, with action"
+    assert counts_of(table) == {(question, "ok"): 6, (question, "missing"): 3}
 
 
 def test_an_action_that_was_not_asked_for_is_not_unreadable():
@@ -128,6 +141,9 @@ def test_strict_leaves_repaired_answers_out_and_says_so():
     )
     assert (loose.results["n_dropped"] == 0).all()
     assert (strict.results["n_dropped"] == 7).all()
+    assert "strict: 7 repaired rows were treated as unreadable." in map(
+        str, strict.evaluations[0].notes
+    )
     assert strict.evaluations[0].bounds.loc[0, "unreadable"] == 7
     dropped = analyze(runs.drop(index=repaired), checks=["calibration"], rng=1)
     assert strict.results["estimate"].tolist() == dropped.results["estimate"].tolist()
@@ -135,9 +151,15 @@ def test_strict_leaves_repaired_answers_out_and_says_so():
 
 def test_probabilities_of_actions_count_as_answers_and_bound_their_rates():
     """Of four rows asked one is unreadable, and one asked for no action."""
-    table = pd.DataFrame({"p": [0.2, 0.4, None, 0.6], "theta": 1})
-    table["action_no"], table["action_yes"] = [0.9, 0.5, None, None], [0.1, 0.5, None, None]
-    table["status"] = ["ok", "ok", "refused", "ok"]
+    table = pd.DataFrame(
+        {
+            "p": [0.2, 0.4, None, 0.6],
+            "theta": 1,
+            "action_no": [0.9, 0.5, None, None],
+            "action_yes": [0.1, 0.5, None, None],
+            "status": ["ok", "ok", "refused", "ok"],
+        }
+    )
     bounds = bounds_of(table).set_index("label")
     assert bounds.loc["no", ["asked", "unreadable"]].tolist() == [3, 1]
     assert bounds.loc["no", ["estimate", "low", "high"]].tolist() == pytest.approx(
@@ -157,6 +179,13 @@ def test_mass_is_that_of_the_rows_that_have_one():
     (unit,) = json.loads(report_of(table.reset_index(drop=True)).to_json())["evaluations"]
     (mass,) = unit["answering"]["answer_mass"]
     assert mass == {"of": "action", "rows": 3, "median": 0.2, "smallest": 0.1}
+
+
+def test_a_table_that_was_joined_to_itself_is_warned_of():
+    once = simulate("rational", n_contexts=12, n_reps=2, rng=1).drop(columns="rep")
+    assert "joined to itself" not in str(report_of(once))
+    twice = " ".join(str(report_of(pd.concat([once, once], ignore_index=True))).split())
+    assert twice.count("joined to itself") == 1
 
 
 def test_mass_of_rows_with_an_action_is_told_from_that_of_beliefs_alone():

@@ -18,9 +18,14 @@ COLUMNS = {"p": "confidence", "action": "decision", "theta": "correct", "context
 def cases():
     rng = np.random.default_rng(0)
     p = rng.random(40).round(2)
-    decision = np.where(p + rng.normal(0, 0.2, 40) > 0.5, "treat", "wait")
-    table = {"question": [f"Q{at}" for at in range(40)], "confidence": p, "decision": decision}
-    return pd.DataFrame({**table, "correct": (rng.random(40) < p).astype(int)})
+    return pd.DataFrame(
+        {
+            "question": [f"Q{at}" for at in range(40)],
+            "confidence": p,
+            "decision": np.where(p + rng.normal(0, 0.2, 40) > 0.5, "treat", "wait"),
+            "correct": (rng.random(40) < p).astype(int),
+        }
+    )
 
 
 def read(path, **options):
@@ -37,13 +42,15 @@ def notes(table):
 
 
 @pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("ending", [".xlsx", ".sav", ".dta", ".xpt", ".json"])
+@pytest.mark.parametrize("ending", [".xlsx", ".sav", ".dta", ".xpt", ".parquet", ".json"])
 def test_every_kind_of_file_gives_the_same_table(tmp_path, cases, ending, packed):
     """Breaks if a reader loses a row, a label, or the type of an id."""
     path = tmp_path / f"mine{ending}"
     if ending == ".xlsx":
         pytest.importorskip("openpyxl")
         cases.to_excel(path, index=False)
+    elif ending == ".parquet":
+        cases.to_parquet(path)
     elif ending == ".json":
         cases.to_json(path, orient="records")
     else:
@@ -173,15 +180,25 @@ def test_what_is_not_on_the_scale_is_refused(tmp_path, scale, message):
         read_runs(path, scale=scale)
     with pytest.raises(InputError, match="percent is the scale 0..100"):
         read_runs(path, scale="0..100", percent=True)
-    infinite = written(tmp_path, pd.DataFrame({"p": [1, 2, np.inf], "theta": [0, 1, 1]}))
-    with pytest.raises(InputError, match=r"the first is inf \(row 2\).*or leave their cells empty"):
-        read_runs(infinite, scale="1..7")
-    assert read_runs(infinite, scale="1..7", missing=["inf"])["p"].isna().sum() == 1
 
 
-ROWS = pd.DataFrame({"p": [0.1, 0.2, 0.3, 0.4, 0.5], "theta": [0, 1, 0, 1, 1]})
-ROWS["type"] = ["binary", "numeric", "binary", None, "numeric"]
-ROWS["my score"] = [1.0, 2.0, np.nan, 4.0, 5.0]
+def test_a_confidence_in_one_of_two_labels_is_told_where_a_guess_lies(tmp_path):
+    table = pd.DataFrame({"p": [1, 4, 2, 3], "said": list("abab"), "is": list("abba")})
+    path = written(tmp_path, table)
+    assert "--scale=1..4=.5..1" in notes(
+        read_runs(path, scale="1..4", prediction="said", gold="is")
+    )
+    assert "guess" not in notes(read_runs(path, scale="1..4=.5..1", prediction="said", gold="is"))
+
+
+ROWS = pd.DataFrame(
+    {
+        "p": [0.1, 0.2, 0.3, 0.4, 0.5],
+        "theta": [0, 1, 0, 1, 1],
+        "type": ["binary", "numeric", "binary", None, "numeric"],
+        "my score": [1.0, 2.0, np.nan, 4.0, 5.0],
+    }
+)
 
 
 @pytest.mark.parametrize(
@@ -262,14 +279,14 @@ def test_a_constant_column_is_added_and_replaces_none(tmp_path, cases):
         read(path, set_columns={"prompt": "verbal"})
 
 
-def test_a_truth_that_was_annulled_is_no_state(tmp_path, cases):
+@pytest.mark.parametrize("positive", [None, "yes"])
+def test_a_truth_that_was_annulled_is_no_state(tmp_path, cases, positive):
     """Breaks if a question that was annulled counts as one that did not come true."""
     truth = cases["correct"].map({0: "no", 1: "yes"}).mask(cases.index < 5, "annulled")
     path = written(tmp_path, cases.assign(correct=truth))
     said = "'annulled' in 5 of 40 rows.*in Python runs.~runs.'theta'..isin..'annulled'"
-    for positive in (None, "yes"):
-        with pytest.raises(InputError, match=said):
-            analyze(read(path), positive=positive)
+    with pytest.raises(InputError, match=said):
+        analyze(read(path), positive=positive)
     report = analyze(read(path, where="correct != 'annulled'"), checks=["calibration"], rng=1)
     assert report.evaluations[0].results[0].n_contexts == 35
 
@@ -277,8 +294,9 @@ def test_a_truth_that_was_annulled_is_no_state(tmp_path, cases):
 def test_a_truth_that_looks_reversed_is_remarked_on(cases):
     table = pd.DataFrame({"p": cases["confidence"], "theta": cases["correct"]})
     for frame, expected in ((table, False), (table.assign(p=1 - table["p"]), True)):
-        (unit,) = analyze(frame, checks=["calibration"], rng=1).evaluations
-        said = " ".join(map(str, unit.notes))
+        said = " ".join(
+            map(str, analyze(frame, checks=["calibration"], rng=1).evaluations[0].notes)
+        )
         assert ("beliefs are lower where the state came true" in said) is expected
 
 
@@ -304,6 +322,21 @@ def test_outcomes_in_a_column_each_are_one_truth(tmp_path):
         read_runs(written(tmp_path, table), outcomes=columns, columns={"theta": "win"})
 
 
+def test_labels_against_codes_are_no_wrong_predictions(tmp_path):
+    """Breaks if all of a table's predictions are wrong because one column has codes."""
+    table = pd.DataFrame({"p": [0.6, 0.7] * 6, "said": ["yes", "no"] * 6, "is": [1, 2] * 6})
+    with pytest.raises(InputError, match="'said' holds 'yes', 'no', 'is' holds 1, 2"):
+        read_runs(written(tmp_path, table), prediction="said", gold="is")
+
+
+def test_a_text_that_stands_for_a_missing_number_names_the_option(tmp_path, cases):
+    cases["confidence"] = cases["confidence"].astype(object).mask(cases.index < 3, "n/a")
+    path = written(tmp_path, cases)
+    with pytest.raises(SchemaError, match="If 'n/a' stands for it: --missing n/a"):
+        read(path)
+    assert read(path, missing=["n/a"])["p"].isna().sum() == 3
+
+
 def test_names_may_hold_commas_between_semicolons(tmp_path, cases):
     """Breaks if a comma in a name is taken for the separator, or a semicolon in one is."""
     named = cases.assign(**{"size, in cm": 1.5, "answer (a;b;c;d;e)": "a;b;c;d;e"})
@@ -314,8 +347,17 @@ def test_names_may_hold_commas_between_semicolons(tmp_path, cases):
     commas = written(tmp_path, named)
     assert read(commas)["p"].tolist() == cases["confidence"].tolist()
     # A line that only the comma divides is no cell that is too long.
-    long = named[:3].assign(prompt_text="x" * 90_000, answer_text="y" * 90_000)
-    assert len(read(written(tmp_path, long))) == 3
+    long = named.assign(prompt_text="x" * 90_000, answer_text="y" * 90_000)
+    assert len(read(written(tmp_path, long))) == 40
+
+
+def test_an_infinite_rating_is_outside_every_scale(tmp_path, cases):
+    ratings = cases.assign(confidence=[4.0] * 39 + [np.inf])
+    with pytest.raises(
+        InputError, match=r"the first is inf \(row 39\).*or leave their cells empty"
+    ):
+        read(written(tmp_path, ratings), scale="1..7")
+    assert read(written(tmp_path, ratings), scale="1..7", missing=["inf"])["p"].isna().sum() == 1
 
 
 def test_a_column_called_theta_names_the_cases_of_predictions(tmp_path, cases):

@@ -8,7 +8,6 @@ from scipy import stats
 from scipy.special import expit, logit
 
 from coherence import InputError, fit_ladder
-from coherence.batteries.bets.ladder import weighting_line
 
 
 def ladder(acted_on, *, slope, repeats, rng, stated=(0.1, 0.3, 0.5, 0.7, 0.9)):
@@ -46,6 +45,14 @@ def test_ladder_intervals_cover():
     assert np.mean(held) >= stats.binom.ppf(0.001, 200, 0.95) / 200
 
 
+def test_a_jump_is_known_up_to_its_gap():
+    even = np.arange(0.05, 1, 0.1)
+    table = fit_ladder([0.5] * 10, even, even < 0.5).table
+    assert table.loc[0, "implied"] == pytest.approx(0.5)
+    assert table.loc[0, "low"] < 0.45 + 0.01
+    assert table.loc[0, "high"] > 0.55 - 0.01
+
+
 def test_who_never_switches_shows_a_bound_and_who_guesses_shows_nothing():
     even = np.tile(np.arange(0.05, 1, 0.1), 2)
     stated = np.repeat([0.2, 0.8], 10)
@@ -63,12 +70,16 @@ def test_who_never_switches_shows_a_bound_and_who_guesses_shows_nothing():
 
 def test_units_are_pairs_only_where_each_thing_has_one_partner():
     def unit(first, second):
-        return fit_ladder(
-            [0.5] * 4, [0.2, 0.4, 0.6, 0.8], [1, 1, 0, 0], first=list(first), second=list(second)
-        ).unit
+        names = {"first": list(first), "second": list(second)}
+        return fit_ladder([0.5] * 4, [0.2, 0.4, 0.6, 0.8], [1, 1, 0, 0], **names).unit
 
+    assert (
+        fit_ladder([0.5] * 4, [0.2, 0.4, 0.6, 0.8], [1, 1, 0, 0]).unit == "every answer by itself"
+    )
     assert unit("aabb", "xxyy") == unit("baab", "yxxy") == "pairs of things"
     assert unit("aabb", "xyxy") == unit("aabb", "xyzz") == "high and low things, crossed"
+    with pytest.raises(InputError, match="first and second must both be given, or neither"):
+        fit_ladder([0.5], [0.4], [True], first=["a"])
     with pytest.raises(InputError, match="two or more different things each; they hold 1 and 4"):
         unit("aaaa", "wxyz")
 
@@ -197,68 +208,3 @@ def test_ladder_intervals_of_things_cover(sd, crossed, climb):
     _, things, rejected = held(climb, sd, crossed=crossed, draws=draws, seed=5)
     assert things >= 0.92  # 0.96 to 1 in 1,000 draws each
     assert rejected <= stats.binom.ppf(0.999, draws, 0.05) / draws
-
-
-def test_weighting_is_that_of_the_agent(climb):
-    stated, even, taken, high, low = climb(
-        0.1 * np.diag([-2.0, -1.0, 0.0, 1.0, 2.0]), elevation=0.3, sensitivity=0.5, slope=20
-    )
-    line = fit_ladder(stated, even, taken, first=high, second=low).weighting
-    assert line.elevation == pytest.approx(0.3, abs=0.08)
-    assert line.sensitivity == pytest.approx(0.5, abs=0.08)
-    assert line.elevation_interval.low <= 0.3 <= line.elevation_interval.high
-    assert line.sensitivity_interval.high < 1
-    assert line.pvalue < 0.05
-    honest = fit_ladder(*climb(np.zeros((5, 5)))[:3]).weighting
-    assert (honest.elevation, honest.sensitivity) == pytest.approx((0, 1), abs=0.03)
-    assert honest.pvalue > 0.5
-
-
-@pytest.mark.parametrize(("n_rungs", "n_pairs"), [(9, 1), (9, 5), (19, 5)])
-@pytest.mark.parametrize("takes_nothing", [False, True])
-def test_who_is_rational_where_stated_chances_are_rungs_is_not_called_otherwise(
-    n_rungs, n_pairs, takes_nothing
-):
-    """At the stated chance a bet gains nothing: taken or not throughout, all switches lie on one
-    side of what was stated.
-    """
-    rungs = (np.arange(1, n_rungs + 1) / (n_rungs + 1)).round(3)
-    stated, even, pair = (
-        x.ravel()
-        for x in np.meshgrid(
-            np.linspace(0.1, 0.9, 9).round(3), rungs, np.arange(n_pairs), indexing="ij"
-        )
-    )
-    taken = even < stated + (1e-9 if takes_nothing else -1e-9)
-    things = {"first": pair, "second": pair} if n_pairs > 1 else {}
-    line = fit_ladder(stated, even, taken, **things).weighting
-    assert abs(line.elevation) > 0.1
-    assert line.pvalue == pytest.approx(1)
-    assert line.elevation_interval.low <= 0 <= line.elevation_interval.high
-    # Who shifts all chances by more than the rungs can is still found out.
-    optimist = fit_ladder(stated, even, logit(even) < logit(stated) + 1.2, **things).weighting
-    assert optimist.pvalue < 0.05
-
-
-def test_weighting_by_hand():
-    stated, leave_outs = np.array([-1.0, 1.0]), np.array([[-1.2, 0.8], [-0.8, 1.2]])
-    line = weighting_line(stated, stated, np.full(2, 1e-9), np.zeros(2), [leave_outs], freedom=1.0)
-    # Elevations without one thing are -.2 and .2: jackknife variance (1/2) (.04 + .04); slopes do
-    # not move.
-    assert line.elevation_interval.high == pytest.approx(0.2 * stats.t.ppf(0.975, 1))
-    assert line.sensitivity_interval.high == pytest.approx(1.0)
-    with_error = weighting_line(
-        stated, stated + 0.5, np.full(2, 0.3), np.zeros(2), [], freedom=math.inf
-    )
-    assert with_error.elevation_interval.high - 0.5 == pytest.approx(1.959964 * 0.3 / math.sqrt(2))
-    assert with_error.pvalue == pytest.approx(2 * 2 * stats.norm.sf(0.5 / (0.3 / math.sqrt(2))))
-    # Leans of one size: their sum moves the elevation by that size, and the sensitivity too.
-    leaning = weighting_line(
-        stated, stated + 0.5, np.full(2, 0.3), np.full(2, 0.2), [], freedom=math.inf
-    )
-    assert leaning.elevation_interval.low == pytest.approx(0.3 - 1.959964 * 0.3 / math.sqrt(2))
-    assert leaning.sensitivity_interval.high == pytest.approx(1.2 + 1.959964 * 0.3 / math.sqrt(2))
-    assert leaning.pvalue == pytest.approx(2 * 2 * stats.norm.sf(0.3 / (0.3 / math.sqrt(2))))
-    nothing = weighting_line(stated[:1], stated[:1], np.ones(1), np.zeros(1), [], freedom=4.0)
-    assert math.isnan(nothing.elevation)
-    assert nothing.n_chances == 1
