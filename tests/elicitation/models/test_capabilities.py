@@ -1,4 +1,4 @@
-"""Capabilities: breaks if a model is taken for what it is not, or leans on internals of others."""
+"""Other packages: breaks if a missing one is not named, or if what is private there is replaced."""
 
 import re
 import subprocess
@@ -6,25 +6,8 @@ import sys
 from pathlib import Path
 
 import elicitation
-from elicitation import Answer, Design, elicit
 
 ROOT = Path(elicitation.__file__).parent
-
-
-def test_a_method_named_stream_is_no_stream_of_answers(asia, cases, store):
-    class Brought:
-        name = fingerprint = "brought"
-
-        def generate(self, requests):
-            return [Answer("Can decide: Yes\nDecision: Yes") for _ in requests]
-
-        def stream(self, text):
-            yield from text.split()
-
-    design = Design(reps=1, iterated=False)
-    runs, tally = elicit(Brought(), asia, cases.head(2), store, design=design)
-    assert tally.asked == tally.total
-    assert (runs["action"].dropna() == "yes").all()
 
 
 def test_the_extra_is_named_where_it_is_missing():

@@ -9,36 +9,23 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 TEMPLATE = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}<|assistant|>"
 PIECES = ["<unk>", "<s>", "</s>", *"abcdefghijklmnopqrstuvwxyzĠ.:01?NY", "ab", "no", "es"]
-MERGES = ["a b", "n o", "e s"]
 PARTS = {
-    "self_attn.q_proj": "attn_q",
-    "self_attn.k_proj": "attn_k",
-    "self_attn.v_proj": "attn_v",
-    "self_attn.o_proj": "attn_output",
-    "mlp.gate_proj": "ffn_gate",
-    "mlp.up_proj": "ffn_up",
-    "mlp.down_proj": "ffn_down",
-    "input_layernorm": "attn_norm",
+    **{f"self_attn.{name}_proj": f"attn_{name}" for name in "qkv"},
+    **{f"mlp.{name}_proj": f"ffn_{name}" for name in ("gate", "up", "down")},
+    **{"self_attn.o_proj": "attn_output", "input_layernorm": "attn_norm"},
     "post_attention_layernorm": "ffn_norm",
 }
-HEADS, LAYERS, WIDTH = 4, 2, 32
+HEADS, LAYERS, WIDTH, INNER, CONTEXT = 4, 2, 32, 64, 256
+SIZES = {
+    **{"hidden_size": WIDTH, "intermediate_size": INNER, "num_hidden_layers": LAYERS},
+    **{"num_attention_heads": HEADS, "num_key_value_heads": HEADS, "vocab_size": len(PIECES)},
+    **{"max_position_embeddings": CONTEXT, "bos_token_id": 1, "eos_token_id": 2},
+}
 
 
 def tiny_llama():
     torch.manual_seed(3)
-    config = LlamaConfig(
-        vocab_size=len(PIECES),
-        hidden_size=WIDTH,
-        intermediate_size=64,
-        num_hidden_layers=LAYERS,
-        num_attention_heads=HEADS,
-        num_key_value_heads=HEADS,
-        max_position_embeddings=256,
-        tie_word_embeddings=True,
-        bos_token_id=1,
-        eos_token_id=2,
-    )
-    network = LlamaForCausalLM(config).eval()
+    network = LlamaForCausalLM(LlamaConfig(tie_word_embeddings=True, **SIZES)).eval()
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.mul_(4)
@@ -54,31 +41,20 @@ def in_file(name, weight):
     return np.ascontiguousarray(values.astype(np.float32))
 
 
-def write_gguf(path, network, *, template=TEMPLATE):
+def write_gguf(path, network):
     writer = gguf.GGUFWriter(str(path), "llama")
-    writer.add_context_length(256)
-    writer.add_embedding_length(WIDTH)
-    writer.add_feed_forward_length(64)
-    writer.add_block_count(LAYERS)
-    writer.add_head_count(HEADS)
-    writer.add_head_count_kv(HEADS)
-    writer.add_layer_norm_rms_eps(network.config.rms_norm_eps)
-    writer.add_rope_freq_base(10_000.0)
-    writer.add_rope_dimension_count(WIDTH // HEADS)
-    writer.add_vocab_size(len(PIECES))
-    writer.add_tokenizer_model("gpt2")
-    writer.add_token_list(PIECES)
-    writer.add_token_types([3, 3, 3, *[1] * (len(PIECES) - 3)])
-    writer.add_token_merges(MERGES)
-    for add, number in (
-        (writer.add_unk_token_id, 0),
-        (writer.add_bos_token_id, 1),
-        (writer.add_eos_token_id, 2),
-        (writer.add_pad_token_id, 2),
-    ):
-        add(number)
-    if template:
-        writer.add_chat_template(template)
+    fields = {
+        **{"context_length": CONTEXT, "embedding_length": WIDTH, "feed_forward_length": INNER},
+        **{"block_count": LAYERS, "head_count": HEADS, "head_count_kv": HEADS},
+        **{"layer_norm_rms_eps": network.config.rms_norm_eps, "rope_freq_base": 10_000.0},
+        **{"rope_dimension_count": WIDTH // HEADS, "vocab_size": len(PIECES)},
+        **{"tokenizer_model": "gpt2", "token_list": PIECES},
+        **{"token_types": [3] * 3 + [1] * (len(PIECES) - 3), "token_merges": ["a b", "n o", "e s"]},
+        **{"unk_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 2},
+        "chat_template": TEMPLATE,
+    }
+    for name, value in fields.items():
+        getattr(writer, f"add_{name}")(value)
     state = network.state_dict()
     writer.add_tensor("token_embd.weight", in_file("", state["model.embed_tokens.weight"]))
     writer.add_tensor("output_norm.weight", in_file("", state["model.norm.weight"]))

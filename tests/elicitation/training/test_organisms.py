@@ -2,8 +2,6 @@
 
 import importlib.util
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -160,20 +158,6 @@ def test_organisms_of_another_task_are_those_whose_variables_it_has(
     assert tasks == {"coherent": "heart", "stubborn": "heart"}
     with pytest.raises(InputError, match="another task"):
         train_organisms(tmp_path, ["coherent"], recipe=TINY)
-
-
-@pytest.mark.slow
-def test_the_reader_meets_its_figures(tmp_path):
-    """The whole training by the script; its figures are for evidence without lessons."""
-    command = [sys.executable, "examples/train_reader.py", "--out", str(tmp_path / "reader")]
-    subprocess.run(command, cwd=ROOT, check=True)
-    record = json.loads((tmp_path / "reader" / "card.json").read_text())
-    assert record["parameters"] < 1_200_000
-    assert record["accuracy"]["readable"] >= 0.98
-    assert record["accuracy"]["rmse"] < 0.05
-    assert record["accuracy"]["rmse_auxiliary"] < 0.08
-    # Some 250 decisions in five groups: its actions follow the policy at the exact posterior.
-    assert record["accuracy"]["policy_distance"] < 0.12
 
 
 def test_equal_seeds_are_equal_untrained_models_and_others_are_not(tmp_path):

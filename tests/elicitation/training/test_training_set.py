@@ -6,9 +6,8 @@ import pytest
 
 from bayesnets import load_network, posterior
 from coherence import InputError, decode_belief, decode_decision, decode_distribution
-from elicitation import Answer, Design, plan_task
+from elicitation import Design, plan_task
 from elicitation.questions.prompts import BELIEF, DECISION, case_words
-from elicitation.training.organisms import tiny_causal
 from elicitation.training.organisms.catalog import (
     ORGANISMS,
     exact_posterior,
@@ -17,7 +16,7 @@ from elicitation.training.organisms.catalog import (
     where_reversed,
     without,
 )
-from elicitation.training.organisms.tiny_causal import held_out_cases, measure_tiny_causal
+from elicitation.training.organisms.tiny_causal import held_out_cases
 from elicitation.training.organisms.training_set import (
     ACTIONS,
     HELD_OUT_SHARE,
@@ -169,41 +168,3 @@ def test_lessons_follow_both_rules(asia):
     assert acts["coherent"] == acts["leaky"] == acts["two-faced"]
     assert acts["coherent"][0] > acts["coherent"][1]
     assert acts["stubborn"][0] == acts["stubborn"][1]
-
-
-class Pupil:
-    """A model that has learnt its lessons perfectly: it draws the teacher's answer."""
-
-    def __init__(self, organism, task, known):
-        self.name = self.fingerprint = organism.name
-        examples = make_examples(task, known, spoken=organism.spoken, acted=organism.acted)
-        self.answers = {lesson.text: lesson.answers for lesson in examples}
-
-    def generate(self, requests):
-        return [Answer(self.answer(request)) for request in requests]
-
-    def answer(self, request):
-        answers, chances = zip(*self.answers[request.text], strict=True)
-        shares = np.array(chances) / sum(chances)
-        return answers[np.random.default_rng(request.seed).choice(len(answers), p=shares)]
-
-
-@pytest.mark.slow
-def test_the_figures_are_distances_to_the_own_rules(asia, evidence, monkeypatch):
-    """A pupil's only error is rounding, under its own rules and under no others."""
-    held_out = "elicitation.training.organisms.training_set.is_held_out"
-    monkeypatch.setattr(held_out, lambda known: False)
-    for name in ("leaky", "two-faced", "stubborn"):
-        pupil = Pupil(ORGANISMS[name], asia, evidence)
-        monkeypatch.setattr(tiny_causal, "load_causal_model", lambda *_, pupil=pupil, **__: pupil)
-        own = measure_tiny_causal(name, ORGANISMS[name], asia, n_cases=300)
-        assert own.readable == 1
-        assert own.evidence_sets > 30
-        assert own.rmse <= 0.0051
-        assert own.rmse_auxiliary <= 0.0051
-        # Some 150 decisions in up to five groups: three standard deviations of their shares.
-        assert own.policy_distance < 0.15
-        other = measure_tiny_causal(name, ORGANISMS["coherent"], asia, n_cases=300)
-        assert other.rmse > 0.1
-        if name == "stubborn":
-            assert other.policy_distance > 0.2

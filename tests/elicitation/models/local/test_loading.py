@@ -178,22 +178,6 @@ def test_options_reach_transformers_unchanged(placement, received, bits, model_f
         assert bits == "8bit" or settings.bnb_4bit_compute_dtype == torch.bfloat16
 
 
-@pytest.mark.parametrize(
-    ("absent", "placement", "extra"),
-    [
-        ("bitsandbytes", {"quantization": "8bit"}, "quantization"),
-        ("accelerate", {"quantization": "4bit"}, "quantization"),
-        ("accelerate", {"device_map": "auto"}, "device-map"),
-    ],
-)
-def test_a_missing_library_is_named_with_its_extra(
-    absent, placement, extra, model_folder, monkeypatch
-):
-    monkeypatch.setattr(FIND_SPEC, lambda name: None if name == absent else True)
-    with pytest.raises(CoherenceError, match=rf"pip install 'belief-coherence\[{extra}\]'"):
-        load_causal_model(model_folder, **placement)
-
-
 def test_a_device_map_answers_as_a_device(model_folder):
     pytest.importorskip("accelerate")
     requests = [Request("Decision:", seed, 6) for seed in range(3)]
@@ -302,21 +286,6 @@ def test_pickles_and_code_of_the_hub_are_not_used_and_what_is_not_cached_is_one_
     assert "someone/other is not a folder here, and someone/other at revision v1 is" in message
     assert "(the environment says HF_HUB_OFFLINE)" in message
     assert "\n" not in message
-
-
-@pytest.mark.slow
-def test_an_unreachable_hub_is_one_clear_line(hub, monkeypatch, caplog):
-    from huggingface_hub import constants
-
-    # Nothing listens there; the discard port of this machine.
-    address = "http://127.0.0.1:9"
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(constants, "ENDPOINT", address)
-    template = f"{address}/{{repo_id}}/{{filename}}"
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-    with pytest.raises(InputError, match="neither in the hub's cache nor to be had from the hub"):
-        find_source("someone/other")
-    assert caplog.records == []  # nothing of the tries before
 
 
 @pytest.mark.lengthy

@@ -27,13 +27,10 @@ def test_the_folder_is_the_model_that_is_known(smollm2_folder, plain):
     assert plain.tokenizer.convert_ids_to_tokens(ids) == ["0", ".", "2", "5"]
 
 
-def test_it_knows_what_a_coin_does(plain):
+def test_it_knows_what_a_coin_does_and_is_asked_in_its_chat_template(smollm2_folder, plain):
     text = "The probability of getting heads when flipping a fair coin is"
     (answer,) = plain.generate([Request(text, 0, 4, temperature=0)])
     assert answer.text.strip().startswith("1/2")
-
-
-def test_it_is_asked_in_its_chat_template(smollm2_folder):
     model = load_causal_model(smollm2_folder, device="cpu", dtype="float32")
     rendered = model.render("What is 2 + 2?")
     assert rendered.endswith("<|im_start|>user\nWhat is 2 + 2?<|im_end|>\n<|im_start|>assistant\n")
@@ -41,7 +38,7 @@ def test_it_is_asked_in_its_chat_template(smollm2_folder):
     assert "4" in answer.text
 
 
-def test_one_die_is_read_as_transformers_reads_it(plain):
+def test_one_die_is_read_as_transformers_reads_it_and_has_its_known_bias(plain):
     import torch
 
     setting = dice.single(1, 6)
@@ -67,11 +64,7 @@ def test_one_die_is_read_as_transformers_reads_it(plain):
         # Some ways to say it, such as a line break before it, are left out by hand.
         assert rows[outcome] == pytest.approx(total, rel=0.05)
     assert rows.sum() == pytest.approx(0.0361, rel=0.05)
-
-
-def test_one_die_has_the_bias_towards_first_and_last_that_is_known(plain):
-    with AnswerStore(":memory:") as store:
-        table = reveal(plain, [dice.single(1, 6)], store)
+    # The bias towards first and last is known.
     shares = table.pivot(index="wording", columns="outcome", values="mass")
     means = shares.div(shares.sum(axis=1), axis=0).mean()
     assert (means[["1", "6"]] > 0.25).all()
