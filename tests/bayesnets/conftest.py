@@ -1,7 +1,5 @@
 """Small networks and evidence from a seed, and the joint distribution by brute force."""
 
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,43 +7,27 @@ import pytest
 from bayesnets import Network, Node
 
 
-def _random_network(
-    seed: int,
-    n_nodes: int | None = None,
-    max_states: int = 4,
-    max_parents: int = 3,
-    zeros: bool = False,
-) -> Network:
+def _random_network(seed, n_nodes=None, max_states=4, max_parents=3, zeros=False):
     rng = np.random.default_rng(seed)
     n_nodes = int(rng.integers(2, 8)) if n_nodes is None else n_nodes
     numbers = rng.integers(2, max_states + 1, size=n_nodes)
     nodes = []
     for position in range(n_nodes):
-        parents = np.sort(
-            rng.choice(
-                position, size=min(position, int(rng.integers(0, max_parents + 1))), replace=False
-            )
-        )
+        n_parents = min(position, int(rng.integers(0, max_parents + 1)))
+        parents = np.sort(rng.choice(position, size=n_parents, replace=False))
         table = rng.dirichlet(np.ones(numbers[position]), size=tuple(numbers[parents]))
         if zeros:
             table = np.where(table < 0.25, 0.0, table)
             total = table.sum(axis=-1, keepdims=True)
-            table = np.where(
-                total > 0, table / np.where(total > 0, total, 1), 1 / numbers[position]
-            )
+            even = 1 / numbers[position]
+            table = np.where(total > 0, table / np.where(total > 0, total, 1), even)
         states = tuple(f"s{state}" for state in range(numbers[position]))
-        nodes.append(
-            Node(
-                f"v{position}",
-                states,
-                tuple(f"v{parent}" for parent in parents),
-                np.moveaxis(table, -1, 0),
-            )
-        )
+        names = tuple(f"v{parent}" for parent in parents)
+        nodes.append(Node(f"v{position}", states, names, np.moveaxis(table, -1, 0)))
     return Network(f"random-{seed}", "random", "seeded", True, tuple(nodes))
 
 
-def _random_evidence(network: Network, n: int, seed: int) -> pd.DataFrame:
+def _random_evidence(network, n, seed):
     rng = np.random.default_rng(seed)
     columns = {}
     for node in network.nodes:
@@ -55,18 +37,15 @@ def _random_evidence(network: Network, n: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _full_joint(network: Network) -> list[tuple[dict[str, str], float]]:
-    records = []
-    for states in itertools.product(*(node.states for node in network.nodes)):
-        record = dict(zip(network.names, states, strict=True))
-        probability = 1.0
-        for node in network.nodes:
-            indices = (
-                network.states(name).index(record[name]) for name in (node.name, *node.parents)
-            )
-            probability *= float(node.table[tuple(indices)])
-        records.append((record, probability))
-    return records
+def _full_joint(network):
+    """Of all joint states: the number of every variable's state, and the probability."""
+    shape = [len(node.states) for node in network.nodes]
+    codes = np.indices(shape, dtype=np.int8).reshape(len(shape), -1)
+    probability = np.ones(codes.shape[1])
+    for node in network.nodes:
+        at = (network.names.index(name) for name in (node.name, *node.parents))
+        probability = probability * node.table[tuple(codes[position] for position in at)]
+    return codes, probability
 
 
 @pytest.fixture(scope="session")

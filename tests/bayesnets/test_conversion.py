@@ -61,16 +61,19 @@ def by_pgmpy(pgmpy, model, target, evidence):
     return dict(zip(factor.state_names[target], factor.values.tolist(), strict=True))
 
 
+def saved(model, file):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        model.save(str(file))
+
+
 @pytest.mark.parametrize(
     ("target", "evidence"),
     [
-        ("rain", {"wet": 2}),
         ("rain", {"wet": np.int64(1), 3: "brown"}),
         ("rain", {}),
-        ("wet", {"rain": True}),
         ("wet", {"rain": np.bool_(False), 3: "green"}),
         (3, {"rain": True, "wet": 0}),
-        (3, {"rain": False}),
     ],
 )
 def test_a_dict_of_own_states_gives_what_pgmpy_gives(pgmpy, lawn, target, evidence):
@@ -101,9 +104,8 @@ def test_lists_of_dicts_and_tables_are_the_same_evidence(lawn):
         ({"wet": 3}, "column 'wet' of evidence must hold states of network 'lawn'.* is 3 at 0"),
         ({"wet": True}, "the first is True at 0"),
         ({"wat": 1}, "'wat' are not. Did you mean 'wet'"),
-        ("wet", "must be a DataFrame with one column per variable, a dict .*not str"),
         ([("wet", 1)], "must be a DataFrame .* not list"),
-        (None, "must be a DataFrame .* not NoneType"),
+        (None, "must be a DataFrame with one column per variable, a dict .*not NoneType"),
     ],
 )
 def test_evidence_that_cannot_be_meant_is_refused(lawn, evidence, message):
@@ -170,27 +172,16 @@ def test_a_variable_added_to_a_model_of_ours_comes_last(pgmpy):
 def test_what_pgmpy_saves_is_asked_about_like_the_model(lawn, tmp_path, ending):
     lawn.remove_node(3)  # its writers want names that are text
     file = tmp_path / f"saved.{ending}"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        lawn.save(str(file))
-    saved = load_task(file, target="rain")
-    model = load_task(lawn, target="rain")
-    assert saved.name == model.name == "lawn:rain"
-    assert saved.phrases == model.phrases
-    pd.testing.assert_frame_equal(saved.cases(3, seed=3), model.cases(3, seed=3))
-
-
-@pytest.mark.parametrize("ending", ["bif", "xmlbif"])
-def test_a_file_of_a_model_without_a_name_has_that_of_the_file(lawn, tmp_path, ending):
+    saved(lawn, file)
+    of_file, model = load_task(file, target="rain"), load_task(lawn, target="rain")
+    assert of_file.name == model.name == "lawn:rain"
+    assert of_file.phrases == model.phrases
+    pd.testing.assert_frame_equal(of_file.cases(3, seed=3), model.cases(3, seed=3))
+    # A model without a name has that of the file.
     lawn.name = ""
-    lawn.remove_node(3)
-    file = tmp_path / f"garden.{ending}"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        lawn.save(str(file))
-    assert "unknown" in file.read_text() or "UNTITLED" in file.read_text()
-    assert bn.read_network(file).name == "garden"
-    # A network of ours may be called so.
+    saved(lawn, tmp_path / f"garden.{ending}")
+    assert bn.read_network(tmp_path / f"garden.{ending}").name == "garden"
+    # A network of ours may be called as pgmpy calls one without a name.
     bn.write_network(bn.from_pgmpy(lawn, name="unknown"), tmp_path / f"other.{ending}")
     assert bn.read_network(tmp_path / f"other.{ending}").name == "unknown"
 
@@ -215,14 +206,10 @@ def test_the_example_asks_about_its_model_and_writes_it(tmp_path, monkeypatch, c
     script = Path(__file__).parents[2] / "examples" / "pgmpy_network.py"
     monkeypatch.setattr(sys, "argv", [script.name, "--out", str(tmp_path)])
     runpy.run_path(str(script), run_name="__main__")
-    out = capsys.readouterr().out
-    assert "have rain = True" in out
     # P(rain, 2 puddles) = .2 * .3 against .8 * .02 without rain, the sprinkler off.
-    assert f"{0.06 / 0.076:.6f}" in out
+    assert f"{0.06 / 0.076:.6f}" in capsys.readouterr().out
     network = bn.read_network(tmp_path / "garden.bif")
-    assert network.states("puddles") == ("0", "1", "2")
     cases = pd.read_csv(tmp_path / "cases.csv", dtype=str)
     seen = cases.filter(like="x_").rename(columns=lambda name: name.removeprefix("x_"))
-    np.testing.assert_allclose(
-        bn.posterior(network, seen, "rain")["True"], cases["p_true"].astype(float), rtol=1e-12
-    )
+    exact = bn.posterior(network, seen, "rain")["True"]
+    np.testing.assert_allclose(exact, cases["p_true"].astype(float), rtol=1e-12)

@@ -20,7 +20,7 @@ from bayesnets import (
 )
 from coherence import InputError
 
-SUFFIXES = ("bif", "xml", "xmlbif", "bifxml", "json", "bif.gz", "bifxml.gz", "json.gz")
+SUFFIXES = ("bif", "xmlbif", "bif.gz", "json.gz")
 
 
 RAIN = """network "My garden" {
@@ -89,28 +89,19 @@ def test_the_same_network_in_each_format(written, suffix):
 def test_the_two_formats_order_a_whole_table_differently(written):
     # BIF: own states change slowest. XML: they change fastest. Three states against two, so that a
     # mix-up cannot hide.
-    head = (
-        "network { }\nvariable a { type discrete [ 2 ] { x, y }; }\n"
-        "variable b { type discrete [ 3 ] { u, v, w }; }\n"
-    )
-    bif = (
-        head
-        + "probability ( a ) { table .5 .5; }\nprobability ( b a ) { table .1 .2  .3 .3  .6 .5; }"
-    )
-    xml = (
-        "<BIF><NETWORK>"
-        "<VARIABLE><NAME>a</NAME><OUTCOME>x</OUTCOME><OUTCOME>y</OUTCOME></VARIABLE>"
-        "<VARIABLE><NAME>b</NAME><OUTCOME>u</OUTCOME><OUTCOME>v</OUTCOME><OUTCOME>w</OUTCOME>"
-        "</VARIABLE><DEFINITION><FOR>a</FOR><TABLE>.5 .5</TABLE></DEFINITION>"
-        "<PROBABILITY><FOR>b</FOR><GIVEN>a</GIVEN><TABLE>.1 .3 .6  .2 .3 .5</TABLE></PROBABILITY>"
-        "</NETWORK></BIF>"
-    )
+    bif = """network { } variable a { type discrete [ 2 ] { x, y }; }
+variable b { type discrete [ 3 ] { u, v, w }; }
+probability ( a ) { table .5 .5; }
+probability ( b a ) { table .1 .2  .3 .3  .6 .5; }"""
+    xml = """<BIF><NETWORK>
+<VARIABLE><NAME>a</NAME><OUTCOME>x</OUTCOME><OUTCOME>y</OUTCOME></VARIABLE>
+<VARIABLE><NAME>b</NAME><OUTCOME>u</OUTCOME><OUTCOME>v</OUTCOME><OUTCOME>w</OUTCOME></VARIABLE>
+<DEFINITION><FOR>a</FOR><TABLE>.5 .5</TABLE></DEFINITION>
+<PROBABILITY><FOR>b</FOR><GIVEN>a</GIVEN><TABLE>.1 .3 .6  .2 .3 .5</TABLE></PROBABILITY>
+</NETWORK></BIF>"""
     for text, suffix in ((bif, "bif"), (xml, "xml")):
-        assert read_network(written(text, suffix)).node("b").table.tolist() == [
-            [0.1, 0.2],
-            [0.3, 0.3],
-            [0.6, 0.5],
-        ]
+        table = read_network(written(text, suffix)).node("b").table
+        assert table.tolist() == [[0.1, 0.2], [0.3, 0.3], [0.6, 0.5]]
 
 
 def test_default_rows_and_files_without_a_name(written):
@@ -135,75 +126,49 @@ def networks(draw):
     variables = draw(st.lists(names, min_size=1, max_size=4, unique=True))
     nodes = []
     for position, name in enumerate(variables):
-        earlier = (
-            draw(st.lists(st.sampled_from(variables[:position]), unique=True, max_size=2))
-            if position
-            else []
-        )
+        earlier = st.lists(st.sampled_from(variables[:position] or [""]), unique=True, max_size=2)
+        parents = tuple(draw(earlier)) if position else ()
         states = draw(st.lists(names, min_size=1, max_size=3, unique=True))
-        shape = (
-            *(
-                len(next(node for node in nodes if node.name == parent).states)
-                for parent in earlier
-            ),
-            len(states),
-        )
+        sizes = {node.name: len(node.states) for node in nodes}
         rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-        nodes.append(
-            Node(
-                name,
-                tuple(states),
-                tuple(earlier),
-                np.moveaxis(rng.dirichlet(np.ones(len(states)), size=shape[:-1]), -1, 0),
-            )
-        )
+        shape = tuple(sizes[parent] for parent in parents)
+        table = np.moveaxis(rng.dirichlet(np.ones(len(states)), size=shape), -1, 0)
+        nodes.append(Node(name, tuple(states), parents, table))
     illustrative = draw(st.booleans())
-    tables = draw(
-        st.sampled_from([None, "published", "fitted", *(["illustrative"] if illustrative else [])])
-    )
-    return Network(
-        draw(names),
-        draw(names),
-        draw(st.one_of(st.just(""), names)),
-        illustrative,
-        tuple(nodes),
-        draw(st.one_of(st.just(""), names)),
-        tables,
-    )
+    labels = [None, "published", "fitted", *(["illustrative"] if illustrative else [])]
+    maybe = st.one_of(st.just(""), names)
+    name, title, source = draw(names), draw(names), draw(maybe)
+    description, tables = draw(maybe), draw(st.sampled_from(labels))
+    return Network(name, title, source, illustrative, tuple(nodes), description, tables)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(network=networks())
 def test_what_is_written_is_read_back_whatever_the_names(suffix, tmp_path, network):
     path = tmp_path / f"any.{suffix}"
     texts = [text for node in network.nodes for text in (node.name, *node.states)]
-    if suffix.startswith("bif") and any('"' in text for text in texts):
+    refused = suffix.startswith("bif") and any('"' in text for text in texts)
+    if suffix == "xmlbif":
+        texts += [network.name, network.title, network.source, network.description]
+        refused = any(text != text.strip() for text in texts)
+    if refused:
         with pytest.raises(InputError, match="must be free of"):
             write_network(network, path)
         return
-    if suffix in ("xml", "xmlbif"):
-        texts += [network.name, network.title, network.source, network.description]
-        if any(text != text.strip() for text in texts):
-            with pytest.raises(InputError, match="must be free of"):
-                write_network(network, path)
-            return
     write_network(network, path)
     back = read_network(path)
     assert back == network
-    assert (back.description, back.tables) == (network.description, network.tables), (
-        "which the comparison leaves out"
-    )
+    # The comparison leaves these out.
+    assert (back.description, back.tables) == (network.description, network.tables)
 
 
 FAULTS = {
     "bif: no entry": ("(no) 1e-1, .9;", "(no) 1e-1, .9; rest", "wet grass"),
     "bif: table count": ("table 0.25, 0.75", "table 0.25", "'rain'"),
     "bif: negative": ("0.25, 0.75", "-0.25, 1.25", "'rain'"),
-    "xml: no network": ("NETWORK>", "NETZ>", "NETWORK"),
-    "xml: count": (" 1e-1 .9", " 1e-1", "wet grass"),
     "bif: no brace": ("variable rain {", "variable rain", "line 6"),
     "bif: no quote": ('variable "wet grass"', "variable wet grass", "line 7"),
     "bif: open quote": ('variable "wet grass"', 'variable "wet grass', "line 7"),
@@ -225,6 +190,18 @@ FAULTS = {
     "bif: cut": ("(no) 1e-1, .9;\n}\n", "(no) 1e-1", "line 9"),
     "bif: table and rows": ("(no) 1e-1, .9;", "table .1 .2 .9 .8;", "wet grass"),
     "bif: other words": ("network", "netwerk", "line 1"),
+    "bif: a block too many": (
+        "0.1;\n    (no) 1e-1, .9;\n}\n",
+        "0.1;\n (no) 1e-1, .9;\n}\n}\n",
+        "line 13",
+    ),
+    "bif: a cycle": (
+        "( rain ) { table",
+        '( rain | "wet grass" ) { default',
+        "must not form a cycle",
+    ),
+    "xml: no network": ("NETWORK>", "NETZ>", "NETWORK"),
+    "xml: count": (" 1e-1 .9", " 1e-1", "wet grass"),
     "xml: cut": ("</NETWORK></BIF>\n", "", "must hold XML"),
     "xml: tags": ("</VARIABLE>\n<DEF", "</VARIABEL>\n<DEF", "line 5"),
     "xml: decision": ('TYPE="nature"><NAME>wet', 'TYPE="decision"><NAME>wet', "wet grass"),
@@ -232,22 +209,17 @@ FAULTS = {
     "xml: same state": ("<OUTCOME>yes<", "<OUTCOME>no<", "wet grass"),
     "xml: no table": ("<TABLE>0.25 0.75</TABLE>", "", "rain"),
     "xml: given": ("<GIVEN>rain<", "<GIVEN>rian<", "Did you mean 'rain'"),
-    "xml: defined twice": (
-        "<FOR>wet grass</FOR><GIVEN>rain</GIVEN>\n<TABLE>0.9 0.1",
-        "<FOR>rain</FOR>\n<TABLE>",
-        "'rain'",
-    ),
+    "xml: defined twice": ("wet grass</FOR><GIVEN>rain</GIVEN>", "rain</FOR>", "'rain'"),
     "xml: sum": (" 1e-1 .9", " 0.1 0.8", "wet grass"),
     "xml: unknown entity": ("<OUTCOME>yes<", "<OUTCOME>&yes;<", "must hold XML"),
     "xml: encoding": ('version="1.0"', 'version="1.0" encoding="klingon"', "must hold XML"),
+    "xml: two networks": ("</NETWORK>", "</NETWORK><NETWORK/>", "found 2 inside BIF"),
+    "xml: a cycle": ("<FOR>rain</FOR>", "<FOR>rain</FOR><GIVEN>rain</GIVEN>", "rain"),
     "json: cut": ("]}]}", "", "must hold JSON"),
     "json: sum": ("[0.1, 0.9]]", "[0.1, 0.8]]", "wet grass"),
     "json: nan": ("0.25", "NaN", "'rain'"),
-    "json: huge": (
-        "0.25",
-        "1" + "0" * 400,
-        "'rain'",
-    ),
+    "json: huge": ("0.25", "1" + "0" * 400, "'rain'"),
+    "json: text": ("[0.25, 0.75]", '["0.25", "0.75"]', "table of node 'rain' must hold numbers"),
     "json: states": ('["yes", "no"]', "3", "must be a sequence"),
     "json: twice": ('"wet grass"', '"rain"', "'rain'"),
     "json: deep": ('"My garden"', "[" * 5000 + "]" * 5000, "must hold JSON"),
@@ -260,30 +232,27 @@ def test_a_fault_of_a_file_is_one_line_with_the_file_and_the_place(written, faul
     suffix = fault.partition(":")[0]
     assert old in TEXTS[suffix]
     path = written(TEXTS[suffix].replace(old, new), suffix)
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=re.escape(place)) as caught:
         read_network(path)
-    message = str(caught.value)
-    assert message.startswith(str(path))
-    assert place in message
-    assert "\n" not in message
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
 
 
 def test_files_that_cannot_be_read(tmp_path, written):
-    with pytest.raises(InputError, match="No such file"):
-        read_network(tmp_path / "nowhere.bif")
     (tmp_path / "folder.bif").mkdir()
-    with pytest.raises(InputError, match="it is a folder"):
-        read_network(tmp_path / "folder.bif")
-    with pytest.raises(
-        InputError, match="must end in .bif, .xml, .* or .json, each also with .gz .*; .* does not"
+    broken = nested("network x {\n}\n" + RAIN.partition("}\n")[2])[:-2]
+    for path, message in (
+        (tmp_path / "nowhere.bif", "No such file"),
+        (tmp_path / "folder.bif", "it is a folder"),
+        (tmp_path / "network.net", "must end in .bif, .xml, .* or .json, each also with .gz .*"),
+        (" \n", "is empty"),
+        ("network x { }", "it has none. Is it empty or cut off"),
+        (RAIN.replace("heavy", "schön").encode("latin-1"), "line 6: the file must be UTF-8 text"),
+        (broken, "Is the file cut off"),
+        (gzip.compress(RAIN.encode())[:-20], "damaged or cut short"),
     ):
-        read_network(tmp_path / "network.net")
-    with pytest.raises(InputError, match="is empty"):
-        read_network(written(" \n"))
-    with pytest.raises(InputError, match="it has none. Is it empty or cut off"):
-        read_network(written("network x { }"))
-    with pytest.raises(InputError, match="line 6: the file must be UTF-8 text; byte"):
-        read_network(written(RAIN.replace("heavy", "schön").encode("latin-1")))
+        with pytest.raises(InputError, match=message):
+            read_network(path if hasattr(path, "name") else written(path))
 
 
 def test_the_mark_of_a_windows_editor_and_its_line_ends_are_no_fault(written):
@@ -353,33 +322,15 @@ def test_the_forms_in_which_files_are_found(written, tmp_path, posteriors_of_pgm
         assert row == pytest.approx(theirs, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("suffix", "text", "message"),
-    [
-        ("bif", nested("network x {\n}\n" + RAIN.partition("}\n")[2])[:-2], "Is the file cut off"),
-        ("bif", RAIN + "}\n", "line 13: a block must begin and end here"),
-        ("bif", "network a { network b { } }", "line 1: a block must begin and end here"),
-        ("bif.gz", gzip.compress(RAIN.encode())[:-20], "damaged or cut short"),
-        ("xml", "<DATA><NETWORK/></DATA>", "found 1 inside DATA"),
-        ("xml", "<BIF><NETWORK/><NETWORK/></BIF>", "found 2 inside BIF"),
-    ],
-)
-def test_what_such_files_lack_is_named(written, suffix, text, message):
-    path = written(text, suffix)
-    with pytest.raises(InputError, match=re.escape(message)) as caught:
-        read_network(path)
-    assert str(path) in str(caught.value)
-
-
 def test_what_cannot_be_written(tmp_path):
-    network = load_network("asia")
-    with pytest.raises(InputError, match="must end in"):
-        write_network(network, tmp_path / "asia.net")
-    with pytest.raises(InputError, match="must lie in a folder that can be written to"):
-        write_network(network, tmp_path / "nowhere" / "asia.bif")
     (tmp_path / "folder.bif").mkdir()
-    with pytest.raises(InputError, match="is a folder. Name a file in it"):
-        write_network(network, tmp_path / "folder.bif")
+    for name, message in (
+        ("asia.net", "must end in"),
+        ("nowhere/asia.bif", "must lie in a folder that can be written to"),
+        ("folder.bif", "is a folder. Name a file in it"),
+    ):
+        with pytest.raises(InputError, match=message):
+            write_network(load_network("asia"), tmp_path / name)
     bell = Network("n", "t", "s", False, (Node("a\x07", ("x",), (), np.array([1.0])),))
     for suffix in ("bif", "xml"):
         with pytest.raises(InputError, match="must be free of"):
@@ -390,45 +341,19 @@ def test_what_cannot_be_written(tmp_path):
         write_network(Network("n", "t", "\ud800", False, bell.nodes), tmp_path / "bell.json")
 
 
-@pytest.mark.parametrize("table", ['["0.01", "0.99"]', "[true, false]"])
-def test_a_json_table_of_texts_or_truth_values_is_refused(tmp_path, table):
-    path = tmp_path / "x.json"
-    node = f'{{"name": "a", "states": ["x", "y"], "parents": [], "table": {table}}}'
-    path.write_text(f'{{"name": "x", "nodes": [{node}]}}')
-    with pytest.raises(InputError, match=r"x\.json: table of node 'a' must hold numbers; the"):
-        read_network(path)
-
-
-@pytest.mark.parametrize("suffix", ["bif", "xml", "json"])
-def test_a_cycle_is_refused(written, suffix):
-    cycle = {
-        "bif": RAIN.replace("( rain ) { table", '( rain | "wet grass" ) { default'),
-        "xml": RAIN_XML.replace(
-            "<FOR>rain</FOR><TABLE>", "<FOR>rain</FOR><GIVEN>wet grass</GIVEN><TABLE>.5 .5 "
-        ),
-        "json": RAIN_JSON.replace(
-            '"table": [0.25, 0.75]', '"parents": ["wet grass"], "table": [[0.25, 0.75], [1, 0]]'
-        ),
-    }
-    path = written(cycle[suffix], suffix)
-    with pytest.raises(InputError, match="must not form a cycle; one runs through") as caught:
-        read_network(path)
-    assert str(path) in str(caught.value)
+@pytest.mark.parametrize("suffix", ["xml", "bifxml", "bifxml.gz", "json"])
+def test_every_ending_can_be_written(suffix, tmp_path):
+    write_network(load_network("asia"), tmp_path / f"asia.{suffix}")
+    assert read_network(tmp_path / f"asia.{suffix}") == load_network("asia")
 
 
 def test_a_table_that_no_machine_can_hold_is_refused_before_it_is_made(written):
     parents = [f"v{number}" for number in range(60)]
-    text = "network { }\n" + "".join(
-        f"variable {name} {{ type discrete [ 2 ] {{ x, y }}; }}\n" for name in [*parents, "child"]
-    )
+    two = "variable {} {{ type discrete [ 2 ] {{ x, y }}; }}\n"
+    text = "network { }\n" + "".join(two.format(name) for name in [*parents, "child"])
     text += f"probability ( child | {', '.join(parents)} ) {{ default 0.5, 0.5; }}\n"
     text += "".join(f"probability ( {name} ) {{ table 0.5, 0.5; }}\n" for name in parents)
-    with pytest.raises(
-        InputError,
-        match=re.escape(
-            "line 63: the table of 'child' must have at most 67108864 entries; 60 parents make"
-        ),
-    ):
+    with pytest.raises(InputError, match="'child' must have at most 67108864 entries; 60 parents"):
         read_network(written(text))
 
 

@@ -1,6 +1,7 @@
 """Words of networks: breaks if a phrase changes, or a fault of a file is not named."""
 
 import inspect
+import math
 import re
 import textwrap
 from importlib.resources import files
@@ -12,40 +13,31 @@ from bayesnets import (
     Node,
     load_network,
     load_phrases,
-    network_names,
     plain_phrases,
     to_pgmpy,
 )
 from coherence import InputError
 
-WORDS = load_phrases("asia")
+WORDS, ASIA = load_phrases("asia"), load_network("asia")
+
+
+def one_variable(name, *states):
+    return Network("own", "own", "test", True, (Node(name, states, (), [0.5, 0.5]),))
+
+
+SPOTS = one_variable("red, spots", "many, large", "none")
 
 
 @pytest.mark.parametrize(
     ("evidence", "wording", "expected"),
     [
         ({}, 0, "comes to the clinic with no further information"),
-        (
-            {"smoke": None, "asia": float("nan")},
-            0,
-            "comes to the clinic with no further information",
-        ),
+        ({"smoke": None, "asia": math.nan}, 0, "comes to the clinic with no further information"),
         ({"smoke": "yes"}, 0, "is a smoker"),
-        (
-            {"xray": "no", "asia": "no"},
-            0,
-            "has not recently travelled to Asia and has a normal chest X-ray",
-        ),
         (
             {"xray": "yes", "smoke": "yes", "asia": "no"},
             0,
             "has not recently travelled to Asia, is a smoker, and has an abnormal chest X-ray",
-        ),
-        (
-            {"dysp": "yes", "bronc": "no", "either": "no"},
-            1,
-            "is short of breath, does not suffer from bronchitis, and suffers from neither "
-            "tuberculosis nor lung cancer",
         ),
         (
             {"smoke": "no", "tub": "yes"},
@@ -71,29 +63,14 @@ def test_questions_labels_and_names_to_the_byte():
     ("call", "message"),
     [
         (lambda: WORDS.describe({"smok": "yes"}), "'smok' has none. Did you mean 'smoke'?"),
-        (
-            lambda: WORDS.describe({"smoke": "Yes"}),
-            "state of 'smoke' must have words; 'Yes' has none. Did you mean 'yes'?",
-        ),
-        (
-            lambda: WORDS.describe({}, wording=3),
-            "wording must be a whole number from 0 to 2, not 3",
-        ),
+        (lambda: WORDS.describe({"smoke": "Yes"}), "'Yes' has none. Did you mean 'yes'?"),
+        (lambda: WORDS.describe({}, wording=3), "wording must be a whole number from 0 to 2"),
         (lambda: load_phrases("asai"), "not 'asai'. Did you mean 'asia'?"),
-        (lambda: load_phrases("asai"), "Without a file, plain_phrases makes plain words."),
         (lambda: load_phrases("nowhere.toml"), "must be readable UTF-8 text"),
+        (lambda: plain_phrases(ASIA, "lung", "TRUE"), "must be a state of 'lung', not 'TRUE'."),
+        (lambda: plain_phrases(ASIA, "lang", "yes"), "not 'lang'. Did you mean 'lung'?"),
         (
-            lambda: plain_phrases(load_network("asia"), "lung", "TRUE"),
-            "target_state must be a state of 'lung', not 'TRUE'.",
-        ),
-        (
-            lambda: plain_phrases(load_network("asia"), "lang", "yes"),
-            "not 'lang'. Did you mean 'lung'?",
-        ),
-        (
-            lambda: plain_phrases(
-                Network("n", "n", "t", True, (Node("a", ("x:y", "z"), (), [0.5, 0.5]),)), "a", "z"
-            ),
+            lambda: plain_phrases(one_variable("a", "x:y", "z"), "a", "z"),
             "a has a colon in label 'x:y'",
         ),
     ],
@@ -101,9 +78,6 @@ def test_questions_labels_and_names_to_the_byte():
 def test_wrong_names_are_refused(call, message):
     with pytest.raises(InputError, match=re.escape(message)):
         call()
-
-
-TEXT = (files("bayesnets") / "networks" / "asia.toml").read_text(encoding="utf-8")
 
 
 OWN = """
@@ -124,18 +98,19 @@ phrases = ["has no spots"]
 
 
 def test_all_missing_words_are_listed_at_once(tmp_path):
-    text = (
-        TEXT.replace('question = "are a smoker"\n', "")
-        .replace('name = "lung cancer status"\n', "")
-        .replace(', "smokes", "has a smoking habit"]', "]")
-    )
-    text = text.replace("[variables.xray.states.no]", "[variables.xray.states.clear]").replace(
-        "[variables.dysp", "[variables.breath"
-    )
+    text = (files("bayesnets") / "networks" / "asia.toml").read_text(encoding="utf-8")
+    for old, new in (
+        ('question = "are a smoker"\n', ""),
+        ('name = "lung cancer status"\n', ""),
+        (', "smokes", "has a smoking habit"]', "]"),
+        ("[variables.xray.states.no]", "[variables.xray.states.clear]"),
+        ("[variables.dysp", "[variables.breath"),
+    ):
+        text = text.replace(old, new)
     path = tmp_path / "words.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as caught:
-        load_phrases(path, load_network("asia"))
+        load_phrases(path, ASIA)
     for fault in (
         "smoke=yes has no question",
         "smoke=yes has 1 phrases for 3 wordings",
@@ -148,19 +123,13 @@ def test_all_missing_words_are_listed_at_once(tmp_path):
         assert fault in str(caught.value)
 
 
-def own_network():
-    return Network(
-        "own", "own", "test", True, (Node("red, spots", ("many, large", "none"), (), [0.5, 0.5]),)
-    )
-
-
 def test_own_words_for_an_own_network(tmp_path):
     path = tmp_path / "own.toml"
     path.write_text(OWN, encoding="utf-8")
     for words in (
         load_phrases(str(path)),
-        load_phrases(path, own_network()),
-        load_phrases(path, to_pgmpy(own_network())),
+        load_phrases(path, SPOTS),
+        load_phrases(path, to_pgmpy(SPOTS)),
     ):
         assert words.describe({"red, spots": "many, large"}) == "has spots"
         assert words.question("red, spots") == "have no spots"
@@ -172,90 +141,51 @@ def test_own_words_for_an_own_network(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
-        (
-            "default_target",
-            'subjekt = "a leaf"\ndefault_target',
-            "the file has an unknown entry 'subjekt'",
-        ),
+        ("default_target", 'subjekt = "x"\ndefault_target', "has an unknown entry 'subjekt'"),
         ("default_target", "subject = 3\ndefault_target", "the file has no subject"),
         ("default_target", "target", "'default_target' must be a variable, not None"),
         ('["is here"]', "[]", "'unobserved' must be a list of phrases, one per wording"),
-        (
-            '["is here"]',
-            '["is here."]',
-            "'unobserved' has a phrase that is not one line of text, without blanks around it or a "
-            "full stop at its end: 'is here.'",
-        ),
+        ('["is here"]', '["is here."]', "'unobserved' has a phrase that is not one line of text"),
         (
             'name = "spots"',
-            'named = "spots"',
-            "red, spots has an unknown entry 'named'; red, spots has no name",
+            'named = "s"',
+            "red, spots has an unknown entry 'named'; red, spots has",
         ),
-        (
-            '"have no spots"',
-            '"have no\\nspots"',
-            "red, spots=none has a question that is not one line",
-        ),
+        ('"have no spots"', '"have no\\nspots"', "none has a question that is not one line"),
         ('"have no spots"', '"have spots"', "red, spots has question 'have spots' twice"),
         ('["has no spots"]', '["has spots"]', "red, spots has phrase 'has spots' twice"),
-        (
-            '["has no spots"]',
-            '["has no spots "]',
-            "red, spots=none has a phrase that is not one line",
-        ),
+        ('["has no spots"]', '["has no spots "]', "none has a phrase that is not one line"),
         ('["has no spots"]', '"has no spots"', "red, spots=none has 0 phrases for 1 wordings"),
-        (
-            'label = "none"',
-            'label = "none"\nlabels = "none"',
-            "red, spots=none has an unknown entry 'labels'",
-        ),
+        ('label = "none"', 'label = "none"\nlabels = "x"', "none has an unknown entry 'labels'"),
         ('label = "none"', 'label = "many"', "red, spots has label 'many' twice"),
-        (
-            'label = "none"',
-            'label = "spots: none"',
-            "red, spots has a colon in label 'spots: none'",
-        ),
+        ('label = "none"', 'label = "spots: none"', "has a colon in label 'spots: none'"),
         ('positive = "none"', 'positive = "some"', "red, spots has no 'positive' state"),
+        ('unobserved = ["is here"]\n', "", "; 1 error: 'unobserved' must be a list"),
     ],
 )
 def test_a_fault_of_own_words_is_named(old, new, fault, tmp_path):
     path = tmp_path / "own.toml"
     path.write_text(OWN.replace(old, new, 1), encoding="utf-8")
-    for network in (None, own_network()):
+    for network in (None, SPOTS):
         with pytest.raises(InputError, match=re.escape(fault)):
             load_phrases(path, network)
 
 
-def test_a_fault_that_concerns_every_state_is_told_once(tmp_path):
-    path = tmp_path / "own.toml"
-    path.write_text(OWN.replace('unobserved = ["is here"]\n', ""), encoding="utf-8")
-    with pytest.raises(InputError, match="network; 1 error: 'unobserved' must be a list"):
-        load_phrases(path)
-
-
 def test_words_of_another_network_do_not_fit():
-    with pytest.raises(InputError) as caught:
-        load_phrases("cancer", load_network("survey"))
-    message = str(caught.value)
-    assert "[variables.Smoker] is no variable of network 'survey'" in message
-    assert all(
-        f"{name}={state} has no label" in message
-        for name in "ASEORT"
-        for state in load_network("survey").states(name)
-    )
+    survey = load_network("survey")
+    with pytest.raises(InputError, match="Smoker. is no variable of network 'survey'") as caught:
+        load_phrases("cancer", survey)
+    states = [f"{node.name}={state}" for node in survey.nodes for state in node.states]
+    assert all(f"{state} has no label" in str(caught.value) for state in states)
 
 
 def test_the_file_of_the_docstring_can_be_read(tmp_path):
     example = inspect.getdoc(load_phrases).partition("needs::\n")[2].partition("Parameters\n")[0]
     path = tmp_path / "rain.toml"
     path.write_text(textwrap.dedent(example), encoding="utf-8")
-    rain = Network("rain", "rain", "test", True, (Node("rain", ("yes", "no"), (), [0.5, 0.5]),))
-    words = load_phrases(path, rain)
-    assert (words.subject, words.describe({"rain": "no"}, wording=1), words.n_wordings) == (
-        "a town",
-        "is out of the rain",
-        2,
-    )
+    words = load_phrases(path, one_variable("rain", "yes", "no"))
+    assert (words.subject, words.n_wordings) == ("a town", 2)
+    assert words.describe({"rain": "no"}, wording=1) == "is out of the rain"
 
 
 @pytest.mark.parametrize(
@@ -275,7 +205,7 @@ def test_broken_files_are_refused(text, tmp_path):
         load_phrases(path)
 
 
-@pytest.mark.parametrize("name", network_names())
+@pytest.mark.parametrize("name", ["asia", "alarm", "heart"])
 def test_plain_words_of_the_catalogue_are_read_back(name, tmp_path, run):
     network, file = load_network(name), tmp_path / "words.toml"
     assert run("networks", "phrases", name, "--out", file)[0] == 0

@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from itertools import combinations
+from itertools import pairwise, permutations
 from xml.etree import ElementTree
 
 import numpy as np
@@ -34,22 +34,17 @@ def test_every_variable_and_state_is_in_the_picture(tmp_path):
     assert network.title in shown
 
 
-@pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
 @pytest.mark.lengthy
-def test_equal_networks_give_equal_bytes_in_other_processes(tmp_path, suffix):
+@pytest.mark.parametrize(("suffix", "begins"), [("svg", b"<?xml"), ("pdf", b"%PDF")])
+def test_equal_networks_give_equal_bytes_in_other_processes(tmp_path, suffix, begins):
     for number in ("1", "2"):
         path = str(tmp_path / f"{number}.{suffix}")
         code = f"import bayesnets; bayesnets.draw(bayesnets.load_network('asia'), {path!r})"
-        subprocess.run(
-            [sys.executable, "-c", code],
-            check=True,
-            env={"PYTHONHASHSEED": number, "PYTHONPATH": ":".join(sys.path)},
-        )
+        env = {"PYTHONHASHSEED": number, "PYTHONPATH": ":".join(sys.path)}
+        subprocess.run([sys.executable, "-c", code], check=True, env=env)
     first, second = ((tmp_path / f"{number}.{suffix}").read_bytes() for number in "12")
     assert first == second
-    assert {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}[suffix] == first[
-        : {"svg": 5}.get(suffix, 4)
-    ]
+    assert first.startswith(begins)
 
 
 def test_names_are_neither_mathematics_nor_markup(tmp_path):
@@ -63,8 +58,7 @@ def test_names_are_neither_mathematics_nor_markup(tmp_path):
 def test_what_cannot_be_drawn(tmp_path):
     network = load_network("asia")
     with pytest.raises(
-        InputError,
-        match="highlight must be variables of network 'asia'; 'lang' is not. Did you mean 'lung'",
+        InputError, match="highlight must be .*; 'lang' is not. Did you mean 'lung'"
     ):
         draw(network, highlight="lang")
     with pytest.raises(InputError, match=re.escape("path must end in .png, .svg, .pdf")):
@@ -99,50 +93,17 @@ def test_the_target_and_the_arrows_into_it_are_set_off():
 
 
 def test_many_states_and_long_names_stay_in_their_boxes():
-    nodes = (
-        Node(
-            "an_extraordinarily_long_name_of_a_variable" * 2,
-            tuple(f"state number {number}" for number in range(30)),
-            (),
-            np.full(30, 1 / 30),
-        ),
-        Node("b", ("x",), (), np.array([1.0])),
-    )
-    figure = draw(Network("n", "t", "", False, nodes))
+    states = tuple(f"state number {number}" for number in range(30))
+    long = Node("an_extraordinarily_long_name_of_a_variable" * 2, states, (), np.full(30, 1 / 30))
+    figure = draw(Network("n", "t", "", False, (long, Node("b", ("x",), (), np.array([1.0])))))
     figure.canvas.draw()
     boxes = [patch.get_window_extent() for patch in figure.axes[0].patches]
     texts = figure.axes[0].texts
     assert any("and 25 more" in text.get_text() for text in texts)
     for text in texts:
-        extent = text.get_window_extent()
-        assert any(
-            box.x0 <= extent.x0
-            and extent.x1 <= box.x1
-            and box.y0 <= extent.y0
-            and extent.y1 <= box.y1
-            for box in boxes
-        ), text.get_text()
-
-
-def graph(parents):
-    return layered(parents, dict.fromkeys(parents, 50.0), gap=10.0, waypoint=10.0)
-
-
-def crossings(layout, parents):
-    """Count by definition: pieces between the same layers whose ends are ordered differently."""
-    pieces = {
-        pair
-        for child in parents
-        for parent in parents[child]
-        for pair in zip(layout.route(parent, child), layout.route(parent, child)[1:], strict=False)
-    }
-    place = {point: position for row in layout.layers for position, point in enumerate(row)}
-    return sum(
-        place[a] < place[c] and place[b] > place[d]
-        for a, b in pieces
-        for c, d in pieces
-        if a.layer == c.layer
-    )
+        x0, y0, x1, y1 = text.get_window_extent().extents
+        within = [b.x0 <= x0 and x1 <= b.x1 and b.y0 <= y0 and y1 <= b.y1 for b in boxes]
+        assert any(within), text.get_text()
 
 
 @st.composite
@@ -160,12 +121,8 @@ def parent_lists(draw):
 @settings(max_examples=60, deadline=None)
 @given(parents=parent_lists(), seed=st.integers(0, 1000))
 def test_arrows_point_down_and_boxes_do_not_overlap(parents, seed):
-    widths = {
-        name: float(width)
-        for name, width in zip(
-            parents, np.random.default_rng(seed).integers(20, 90, len(parents)), strict=True
-        )
-    }
+    sizes = np.random.default_rng(seed).integers(20, 90, len(parents)).astype(float)
+    widths = dict(zip(parents, sizes.tolist(), strict=True))
     layout = layered(parents, widths, gap=10.0, waypoint=8.0)
     for child, its_parents in parents.items():
         for parent in its_parents:
@@ -180,22 +137,28 @@ def test_arrows_point_down_and_boxes_do_not_overlap(parents, seed):
 
 
 def test_a_graph_that_needs_no_crossing_has_none():
+    """Counted by definition: pieces between the same layers whose ends are ordered differently."""
     # Declared in an order that crosses: 1 -> b, 2 -> a, and so on.
-    parents = {
-        "1": [],
-        "2": [],
-        "3": [],
-        "c": ["1"],
-        "b": ["2"],
-        "a": ["3"],
-        "x": ["a"],
-        "y": ["c"],
-        "z": ["b", "1"],
-    }
-    assert crossings(graph(parents), parents) == 0
+    of = "1: 2: 3: c:1 b:2 a:3 x:a y:c z:b1"
+    parents = {name: list(above) for name, above in (one.split(":") for one in of.split())}
+    layout = layered(parents, dict.fromkeys(parents, 50.0), gap=10.0, waypoint=10.0)
+    routes = (layout.route(parent, child) for child in parents for parent in parents[child])
+    pieces = {pair for route in routes for pair in pairwise(route)}
+    place = {point: position for row in layout.layers for position, point in enumerate(row)}
+    for (a, b), (c, d) in permutations(pieces, 2):
+        assert a.layer != c.layer or place[a] >= place[c] or place[b] <= place[d]
 
 
-ON_WHITE = (*style.THREADS, style.INK, style.FAINT, style.ARROW, style.ACCENT)
+def test_colours_stand_out_on_white_and_differ():
+    """3 to 1 for lines and 4.5 to 1 for text: WCAG 2.1, criteria 1.4.11 and 1.4.3."""
+    for colour in (*style.THREADS, style.ARROW, style.ACCENT):
+        assert contrast(colour, "white") >= 3
+    for colour in (style.INK, style.FAINT):
+        assert min(contrast(colour, ground) for ground in ("white", style.ACCENT_FILL)) >= 4.5
+    colours = np.array([to_rgb(colour) for colour in (*style.THREADS, style.ACCENT)])
+    apart = abs(colours[:, None] - colours).max(axis=2) + np.eye(len(colours))
+    assert apart.shape == (9, 9)
+    assert apart.min() > 0.08
 
 
 def luminance(colour):
@@ -207,23 +170,3 @@ def luminance(colour):
 def contrast(colour, ground):
     light, dark = sorted((luminance(colour), luminance(ground)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
-
-
-@pytest.mark.parametrize("colour", ON_WHITE)
-def test_lines_stand_out_on_white(colour):
-    """3 to 1 is what WCAG 2.1 asks of graphics (criterion 1.4.11)."""
-    assert contrast(colour, "white") >= 3
-
-
-@pytest.mark.parametrize("ground", ["white", style.ACCENT_FILL])
-@pytest.mark.parametrize("colour", [style.INK, style.FAINT])
-def test_text_is_readable_on_every_ground(colour, ground):
-    """4.5 to 1 is what it asks of text (criterion 1.4.3)."""
-    assert contrast(colour, ground) >= 4.5
-
-
-def test_no_two_arrows_have_one_colour_and_none_has_that_of_what_is_marked():
-    colours = [to_rgb(colour) for colour in (*style.THREADS, style.ACCENT)]
-    assert len(colours) == 9
-    for first, second in combinations(colours, 2):
-        assert max(abs(a - b) for a, b in zip(first, second, strict=True)) > 0.08

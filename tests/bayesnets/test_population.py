@@ -5,14 +5,7 @@ import pandas as pd
 import pytest
 
 import coherence
-from bayesnets import (
-    Network,
-    NetworkPopulation,
-    Node,
-    load_network,
-    posterior,
-    sample_cases,
-)
+from bayesnets import Network, NetworkPopulation, Node, load_network, posterior, sample_cases
 from coherence import AGENTS, InputError
 
 ASIA = load_network("asia")
@@ -97,23 +90,18 @@ def test_one_state_alone_keeps_its_numbers(state):
     pd.testing.assert_frame_equal(alone, expected)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_what_a_network_has_no_answers_to_is_refused():
+    asia = NetworkPopulation(ASIA, "lung")
+    for options, message in (
         ({"n_contexts": 1183}, "n_contexts must not exceed the 1182 cases .*; received 1183"),
         ({"planted": "peak"}, "planted must be weight for agent rational on cases of asia"),
         ({"policies": True}, "policies must be left out for agent rational on cases of asia"),
         ({"check": "prompt_consistency"}, "does not give: other prompts"),
         ({"group": 5}, "group must be left out for cases of a network"),
         ({"state": "exakt"}, "state must be one of both, exact, realised; received 'exakt'"),
-    ],
-)
-def test_what_a_network_has_no_answers_to_is_refused(options, message):
-    with pytest.raises(InputError, match=message):
-        coherence.power(NetworkPopulation(ASIA, "lung"), **options)
-
-
-def test_an_unknown_agent_or_state_is_refused():
+    ):
+        with pytest.raises(InputError, match=message):
+            coherence.power(asia, **options)
     with pytest.raises(InputError, match="agent must be the name of an agent; received 'leeky'"):
         NetworkPopulation(ASIA, "lung", agent="leeky")
     with pytest.raises(InputError, match="target_state must be a state of 'lung', not 'ja'"):

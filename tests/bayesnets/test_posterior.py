@@ -1,7 +1,5 @@
 """Posteriors: breaks if one leaves enumeration, or rows, chunks or types of columns matter."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,12 +19,10 @@ def test_asia_by_hand():
     with_cancer = lung * 0.98 * 0.82
     without = (1 - lung) * (tub * 0.98 * 0.82 + (1 - tub) * 0.05 * 0.52)
     evidence = pd.DataFrame({"xray": ["yes"], "smoke": ["yes"], "dysp": ["yes"]})
-    assert posterior(ASIA, evidence, "lung").loc[0, "yes"] == pytest.approx(
-        with_cancer / (with_cancer + without), abs=1e-14
-    )
-    assert evidence_probability(ASIA, evidence)[0] == pytest.approx(
-        0.5 * (with_cancer + without), abs=1e-14
-    )
+    exact = with_cancer / (with_cancer + without)
+    assert posterior(ASIA, evidence, "lung").loc[0, "yes"] == pytest.approx(exact, abs=1e-14)
+    chance = 0.5 * (with_cancer + without)
+    assert evidence_probability(ASIA, evidence)[0] == pytest.approx(chance, abs=1e-14)
 
 
 def test_no_rows_give_no_rows():
@@ -43,37 +39,25 @@ def test_an_observed_target_is_a_point_mass_where_possible():
 
 
 def test_impossible_evidence_names_the_rows_or_gives_nan():
-    evidence = pd.DataFrame(
-        {"tub": ["yes", "yes", None], "either": ["no", "yes", "no"]}, index=["ann", "bo", "cy"]
-    )
-    with pytest.raises(
-        InputError,
-        match=r"1 of 3 rows have probability zero, at ann\. Correct them, or pass errors='nan'",
-    ):
+    columns = {"tub": ["yes", "yes", None], "either": ["no", "yes", "no"]}
+    evidence = pd.DataFrame(columns, index=["ann", "bo", "cy"])
+    with pytest.raises(InputError, match=r"1 of 3 rows have probability zero, at ann\. .*'nan'"):
         posterior(ASIA, evidence, "smoke")
     table = posterior(ASIA, evidence, "smoke", errors="nan")
     assert table.isna().all(axis=1).tolist() == [True, False, False]
     assert evidence_probability(ASIA, evidence)["ann"] == 0
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_chunks_splits_and_row_order_do_not_matter(seed, random_evidence, random_network):
     network = random_network(seed, n_nodes=7)
     evidence = random_evidence(network, 200, seed)
     target = network.names[-1]
     expected = posterior(network, evidence, target)
-    np.testing.assert_allclose(
-        posterior(network, evidence, target, max_bytes=2048), expected, atol=1e-13
-    )
-    shuffled = evidence.sample(frac=1, random_state=seed)
-    np.testing.assert_allclose(
-        posterior(network, shuffled, target).loc[expected.index], expected, atol=1e-13
-    )
-    np.testing.assert_allclose(
-        posterior(network, pd.concat([evidence, evidence]), target),
-        pd.concat([expected, expected]),
-        atol=1e-13,
-    )
+    chunks = posterior(network, evidence, target, max_bytes=2048)
+    np.testing.assert_allclose(chunks, expected, atol=1e-13)
+    shuffled = posterior(network, evidence.sample(frac=1, random_state=seed), target)
+    np.testing.assert_allclose(shuffled.loc[expected.index], expected, atol=1e-13)
 
 
 @pytest.mark.lengthy
@@ -82,54 +66,42 @@ def test_chunks_splits_and_row_order_do_not_matter(seed, random_evidence, random
 def test_iterated_expectation(seed, random_evidence, random_network):
     # P(t | x) is the mean of P(t | x, z) over P(z | x), whatever the network.
     network = random_network(seed, n_nodes=5)
-    target, auxiliary = network.names[0], network.names[-1]
-    evidence = random_evidence(network, 4, seed).drop(columns=[target, auxiliary])
-    weights = posterior(network, evidence, auxiliary)
-    mean = sum(
-        posterior(network, evidence.assign(**{auxiliary: state}), target).mul(
-            weights[state], axis=0
-        )
-        for state in weights
-    )
+    target, z = network.names[0], network.names[-1]
+    evidence = random_evidence(network, 4, seed).drop(columns=[target, z])
+    weights = posterior(network, evidence, z)
+    given_z = {
+        state: posterior(network, evidence.assign(**{z: state}), target) for state in weights
+    }
+    mean = sum(given_z[state].mul(weights[state], axis=0) for state in weights)
     np.testing.assert_allclose(mean, posterior(network, evidence, target), atol=1e-12)
 
 
 def test_the_joint_posterior_of_several_targets(full_joint, random_evidence, random_network):
     network = random_network(3, n_nodes=5, max_states=3)
-    names = [network.names[4], network.names[1], network.names[2]]
+    names = [network.names[position] for position in (4, 1, 2)]
     evidence = random_evidence(network, 15, 3).drop(columns=names)
     table = posterior(network, evidence, names)
     assert list(table.columns.names) == names
-    joint = full_joint(network)
+    codes, probability = full_joint(network)
+    joint = pd.DataFrame(
+        {n: np.array(network.states(n))[c] for n, c in zip(network.names, codes, strict=True)}
+    )
     for row, observed in enumerate(evidence.to_dict("records")):
-        agrees = [
-            (record, p)
-            for record, p in joint
-            if all(state is None or record[name] == state for name, state in observed.items())
-        ]
-        total = sum(p for _, p in agrees)
-        for states in table.columns:
-            expected = (
-                sum(p for record, p in agrees if tuple(record[name] for name in names) == states)
-                / total
-            )
-            assert table.iloc[row][states] == pytest.approx(expected, abs=1e-12)
+        seen = {name: state for name, state in observed.items() if state is not None}
+        agrees = (joint[list(seen)] == list(seen.values())).all(axis=1)
+        expected = (probability * agrees).groupby([joint[name] for name in names]).sum()
+        expected = (expected / expected.sum()).reindex(table.columns)
+        np.testing.assert_allclose(table.iloc[row], expected, atol=1e-12)
     # Summed over the others, it is the posterior of one; one target in a list keeps its level.
     alone = posterior(network, evidence, names[1])
-    np.testing.assert_allclose(
-        table.T.groupby(level=names[1]).sum().T[list(alone)], alone, atol=1e-12
-    )
+    summed = table.T.groupby(level=names[1]).sum().T[list(alone)]
+    np.testing.assert_allclose(summed, alone, atol=1e-12)
     np.testing.assert_allclose(posterior(network, evidence, names[1:2]), alone, atol=1e-15)
 
 
 def test_whole_numbers_stand_for_states_of_that_spelling():
-    network = Network(
-        "n",
-        "n",
-        "test",
-        True,
-        (Node("a", ("0", "1"), (), np.array([0.4, 0.6])), Node("b", ("0", "1"), ("a",), np.eye(2))),
-    )
+    a = Node("a", ("0", "1"), (), np.array([0.4, 0.6]))
+    network = Network("n", "n", "test", True, (a, Node("b", ("0", "1"), ("a",), np.eye(2))))
     evidence = pd.DataFrame({"b": [0, 1, None]})
     assert evidence["b"].dtype == float
     assert posterior(network, evidence, "a")["1"].tolist() == [0.0, 1.0, 0.6]
@@ -137,11 +109,28 @@ def test_whole_numbers_stand_for_states_of_that_spelling():
         posterior(network, pd.DataFrame({"b": [0, 0.5]}), "a")
 
 
-@pytest.mark.parametrize("cell", [["yes"], {}, ("yes", []), {"yes"}])
+@pytest.mark.parametrize("cell", [["yes"], {}, ("yes", [])])
 def test_lists_are_no_states(cell):
     evidence = pd.DataFrame({"smoke": pd.Series(["yes", cell], dtype=object)})
     with pytest.raises(InputError, match="'smoke' of evidence must hold states .* lists or the"):
         posterior(ASIA, evidence, "lung")
+
+
+def test_wrong_calls_are_refused():
+    def refused(message, evidence=None, target="lung", network=ASIA, **options):
+        with pytest.raises(InputError, match=message):
+            posterior(network, pd.DataFrame() if evidence is None else evidence, target, **options)
+
+    refused("'smok' are not. Did you mean 'smoke'", pd.DataFrame({"smok": ["yes"]}))
+    typo = pd.DataFrame({"smoke": ["no", "Yes"]}, index=[7, 8])
+    refused("1 of 2 values do not, the first is 'Yes' at 8. Did you mean 'yes'", typo)
+    refused("Did you mean 'lung'", pd.DataFrame({"smoke": ["no"]}), "lang")
+    twice = pd.DataFrame([["no", "no"]], columns=["smoke", "smoke"])
+    refused("columns of evidence must be unique; smoke are repeated", twice)
+    refused("must be a DataFrame with one column per variable, a dict of states", "smoke=no")
+    refused("errors must be 'raise' or 'nan', not 'ignore'", errors="ignore")
+    refused("network must be a Network or a pgmpy model, not str", network="asia")
+    refused("max_bytes must be positive", max_bytes=0)
 
 
 @pytest.mark.parametrize("dtype", ["object", "str", "category"])
@@ -150,89 +139,42 @@ def test_any_column_type_holds_states(dtype):
     assert posterior(ASIA, evidence, "lung")["yes"].tolist() == pytest.approx([0.1, 0.055, 0.01])
 
 
-@pytest.mark.parametrize(
-    ("evidence", "target", "message"),
-    [
-        (
-            pd.DataFrame({"smok": ["yes"]}),
-            "lung",
-            "columns of evidence must be variables of network 'asia'; 'smok' are not. "
-            "Did you mean 'smoke'?",
-        ),
-        (
-            pd.DataFrame({"smoke": ["no", "Yes"]}, index=[7, 8]),
-            "lung",
-            "1 of 2 values do not, the first is 'Yes' at 8. Did you mean 'yes'?",
-        ),
-        (pd.DataFrame({"smoke": ["no"]}), "lang", "Did you mean 'lung'?"),
-        (
-            pd.DataFrame([["no", "no"]], columns=["smoke", "smoke"]),
-            "lung",
-            "columns of evidence must be unique; smoke are repeated",
-        ),
-        ("smoke=no", "lung", "must be a DataFrame with one column per variable, a dict of states"),
-    ],
-)
-def test_wrong_evidence_is_refused(evidence, target, message):
-    with pytest.raises(InputError, match=re.escape(message)):
-        posterior(ASIA, evidence, target)
-
-
-def test_wrong_options_are_refused():
-    with pytest.raises(InputError, match="errors must be 'raise' or 'nan', not 'ignore'"):
-        posterior(ASIA, pd.DataFrame(), "lung", errors="ignore")
-    with pytest.raises(InputError, match="network must be a Network or a pgmpy model, not str"):
-        posterior("asia", pd.DataFrame(), "lung")
-    with pytest.raises(InputError, match="max_bytes must be positive"):
-        posterior(ASIA, pd.DataFrame(), "lung", max_bytes=0)
-
-
 @pytest.mark.lengthy
 def test_a_network_beyond_exact_inference_is_refused_before_it_costs_anything():
     # Eighty causes, each two of them with an observed common effect: no order of elimination is
     # feasible.
     rng = np.random.default_rng(0)
     causes = [Node(f"c{i}", ("a", "b"), (), np.array([0.5, 0.5])) for i in range(80)]
-    effects = [
-        Node(
-            f"e{i}_{j}",
-            ("a", "b"),
-            (f"c{i}", f"c{j}"),
-            np.moveaxis(rng.dirichlet([1, 1], size=(2, 2)), -1, 0),
-        )
+    tables = [
+        (i, j, np.moveaxis(rng.dirichlet([1, 1], size=(2, 2)), -1, 0))
         for i in range(80)
         for j in range(i)
     ]
+    effects = [Node(f"e{i}_{j}", ("a", "b"), (f"c{i}", f"c{j}"), table) for i, j, table in tables]
     network = Network("dense", "dense", "test", True, (*causes, *effects))
     evidence = pd.DataFrame({node.name: ["a", "b"] for node in effects})
-    with pytest.raises(
-        InputError,
-        match=r"max_bytes must hold the largest table that a row of evidence needs in network "
-        r"'dense'; it is 134217728, and",
-    ):
+    with pytest.raises(InputError, match=r"max_bytes must .* 'dense'; it is 134217728, and"):
         posterior(network, evidence, "c0")
     # Where the causes are observed too, hardly anything is left to sum.
-    table = posterior(
-        network, evidence.filter(regex="_0$").assign(**{f"c{i}": "a" for i in range(1, 80)}), "c0"
-    )
-    assert table.notna().all(axis=None)
+    evidence = evidence.filter(regex="_0$").assign(**{f"c{i}": "a" for i in range(1, 80)})
+    assert posterior(network, evidence, "c0").notna().all(axis=None)
 
 
 def causes_and_findings(likelihoods):
     """Causes, and findings with P(present | states of all causes)."""
-    n_causes = likelihoods.ndim - 1
+    first = [0.2 + 0.1 * number for number in range(likelihoods.ndim - 1)]
     causes = [
-        Node(
-            f"cause{number}", ("yes", "no"), (), np.array([0.2 + 0.1 * number, 0.8 - 0.1 * number])
-        )
-        for number in range(n_causes)
+        Node(f"cause{n}", ("yes", "no"), (), np.array([p, 1 - p])) for n, p in enumerate(first)
     ]
-    parents = tuple(cause.name for cause in causes)
+    parents, states = tuple(cause.name for cause in causes), ("present", "absent")
     findings = [
-        Node(f"f{number}", ("present", "absent"), parents, np.stack([p, 1 - p]))
-        for number, p in enumerate(likelihoods)
+        Node(f"f{n}", states, parents, np.stack([p, 1 - p])) for n, p in enumerate(likelihoods)
     ]
     return Network("findings", "findings", "test", True, (*causes, *findings))
+
+
+def present(*numbers):
+    return {f"f{number}": "present" for number in numbers}
 
 
 def in_logarithms(network, likelihoods):
@@ -245,10 +187,7 @@ def in_logarithms(network, likelihoods):
 
 
 @pytest.mark.parametrize("n_causes", [1, 2])
-@pytest.mark.parametrize(
-    ("n_findings", "size"),
-    [(300, 0.1), (316, 0.1), (320, 0.1), (323, 0.1), (324, 0.1), (500, 1e-4)],
-)
+@pytest.mark.parametrize(("n_findings", "size"), [(300, 0.1), (316, 0.1), (323, 0.1), (500, 1e-4)])
 def test_evidence_of_hundreds_of_findings_has_the_posterior_that_logarithms_give(
     n_findings, size, n_causes
 ):
@@ -256,13 +195,11 @@ def test_evidence_of_hundreds_of_findings_has_the_posterior_that_logarithms_give
     rng = np.random.default_rng(n_findings)
     likelihoods = size * rng.uniform(0.9, 1.1, size=(n_findings, *[2] * n_causes))
     network = causes_and_findings(likelihoods)
-    seen = {f"f{number}": "present" for number in range(n_findings)}
     logs = in_logarithms(network, likelihoods)
     total = np.logaddexp.reduce(logs, axis=None)
     assert total / np.log(10) == pytest.approx(n_findings * np.log10(size), rel=0.02)
-    evidence = pd.DataFrame([seen])
-    names = [f"cause{number}" for number in range(n_causes)]
-    table = posterior(network, evidence, names)
+    evidence = pd.DataFrame([present(*range(n_findings))])
+    table = posterior(network, evidence, [f"cause{number}" for number in range(n_causes)])
     np.testing.assert_allclose(table.iloc[0], np.exp(logs - total).ravel(), rtol=1e-10)
     expected = np.exp(logs - total).reshape(2, -1).sum(axis=1)
     np.testing.assert_allclose(posterior(network, evidence, "cause0").iloc[0], expected, rtol=1e-10)
@@ -273,15 +210,14 @@ def test_evidence_of_hundreds_of_findings_has_the_posterior_that_logarithms_give
 def test_rows_of_any_probability_stand_side_by_side():
     likelihoods = np.random.default_rng(5).uniform(0.09, 0.11, size=(330, 2, 2))
     network = causes_and_findings(likelihoods)
-    seen = {f"f{number}": "present" for number in range(330)}
+    seen, causes = present(*range(330)), ["cause0", "cause1"]
     evidence = pd.DataFrame([seen, {"f0": "present"}, {**seen, "cause0": "no"}])
-    table = posterior(network, evidence, ["cause0", "cause1"])
+    table = posterior(network, evidence, causes)
     logs = in_logarithms(network, likelihoods)
     expected = np.exp(logs - np.logaddexp.reduce(logs, axis=None))
     np.testing.assert_allclose(table.iloc[0], expected.ravel(), rtol=1e-10)
-    np.testing.assert_allclose(
-        table.iloc[1], posterior(network, evidence.iloc[[1]], ["cause0", "cause1"]).iloc[0]
-    )
+    alone = posterior(network, evidence.iloc[[1]], causes).iloc[0]
+    np.testing.assert_allclose(table.iloc[1], alone)
     assert table.loc[2, "yes"].tolist() == [0, 0]
     np.testing.assert_allclose(table.loc[2, "no"], expected[1] / expected[1].sum(), rtol=1e-10)
 
@@ -289,30 +225,24 @@ def test_rows_of_any_probability_stand_side_by_side():
 def test_findings_that_speak_first_for_one_state_and_then_for_the_other():
     # Scaled by its maximum, a row would lose the state "yes" before as much speaks for it.
     likelihoods = np.repeat([[0.001, 0.9], [0.9, 0.001]], 200, axis=0)
-    network = causes_and_findings(likelihoods)
-    seen = {f"f{number}": "present" for number in range(400)}
-    assert posterior(network, pd.DataFrame([seen]), "cause0").iloc[0].tolist() == pytest.approx(
-        [0.2, 0.8], rel=1e-10
-    )
-    # What excludes the other state leaves the one that 400 findings spoke against.
+    network, seen = causes_and_findings(likelihoods), present(*range(400))
+    row = posterior(network, seen, "cause0").iloc[0]
+    assert row.tolist() == pytest.approx([0.2, 0.8], rel=1e-10)
+    # What excludes the other state leaves the one that 400 findings spoke against; a target that is
+    # observed in a state of next to no probability is possible too.
     excluding = causes_and_findings(np.r_[likelihoods[:200], likelihoods[:200], [[0.5, 0.0]]])
-    table = posterior(excluding, pd.DataFrame([{**seen, "f400": "present"}]), "cause0")
-    assert table.iloc[0].tolist() == [1, 0]
-    # A target that is observed in a state of next to no probability is possible too.
-    table = posterior(excluding, pd.DataFrame([{**seen, "cause0": "yes"}]), "cause0")
-    assert table.iloc[0].tolist() == [1, 0]
+    evidence = pd.DataFrame([{**seen, "f400": "present"}, {**seen, "cause0": "yes"}])
+    assert posterior(excluding, evidence, "cause0").to_numpy().tolist() == [[1, 0], [1, 0]]
 
 
 def test_only_a_probability_of_exactly_zero_is_impossible():
     likelihoods = np.full((700, 2), 0.1)
     likelihoods[3] = 0.0
     network = causes_and_findings(likelihoods)
-    seen = {f"f{number}": "present" for number in range(700) if number != 3}
+    seen = present(*set(range(700)) - {3})
     evidence = pd.DataFrame([seen, {**seen, "f3": "present"}])
-    assert posterior(network, evidence, "cause0", errors="nan")["yes"].isna().tolist() == [
-        False,
-        True,
-    ]
+    table = posterior(network, evidence, "cause0", errors="nan")
+    assert table["yes"].isna().tolist() == [False, True]
     logs = evidence_probability(network, evidence, log=True)
     assert logs.tolist() == [pytest.approx(699 * np.log(0.1)), -np.inf]
     with pytest.warns(UserWarning, match=r"1 of 2 rows are possible, .* Pass log=True"):

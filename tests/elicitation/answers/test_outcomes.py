@@ -11,12 +11,7 @@ import numpy as np
 import pytest
 import torch
 from tokenizers import decoders
-from transformers import (
-    GPT2Config,
-    GPT2LMHeadModel,
-    LlamaConfig,
-    LlamaForCausalLM,
-)
+from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
 from coherence import InputError
 from elicitation import (

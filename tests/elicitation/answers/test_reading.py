@@ -72,8 +72,7 @@ class BoldEcho(Echo):
 
 @pytest.mark.parametrize("echo", [Echo, BoldEcho])
 @pytest.mark.parametrize(
-    ("said", "beliefs"),
-    [("No: 0.20\nYes: 0.80", [0.8]), ("No: 0.50\nYes: 0.50", [0.5]), ("", [])],
+    ("said", "beliefs"), [("No: 0.20\nYes: 0.80", [0.8]), ("No: 0.50\nYes: 0.50", [0.5]), ("", [])]
 )
 def test_a_repeated_question_is_no_answer(asia, cases, store, echo, said, beliefs):
     """Breaks if the example of a question that a model repeats is read as its answer."""

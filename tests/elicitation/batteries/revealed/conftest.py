@@ -3,10 +3,7 @@ import pytest
 
 from elicitation import AnswerStore
 from elicitation.batteries.revealed import simulated
-from elicitation.batteries.revealed.questions import (
-    LETTERS,
-    even_bet_questions,
-)
+from elicitation.batteries.revealed.questions import LETTERS, even_bet_questions
 from elicitation.batteries.revealed.scenarios.grid import decompositions, in_between
 from elicitation.models.exact import ReadsForms
 from elicitation.spelling.tokenizations import SpellingMasses

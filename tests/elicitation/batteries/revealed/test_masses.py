@@ -7,10 +7,7 @@ import pytest
 
 from coherence import score_beliefs
 from elicitation import reveal
-from elicitation.batteries.revealed.questions import (
-    LETTERS,
-    stated_questions,
-)
+from elicitation.batteries.revealed.questions import LETTERS, stated_questions
 from elicitation.batteries.revealed.reading import in_chat, read_masses
 from elicitation.batteries.revealed.scenarios import choice, dice, preference
 from elicitation.models.exact import ReadsForms

@@ -8,11 +8,7 @@ import pytest
 
 import coherence
 from coherence import score_beliefs
-from coherence.batteries.revealed.scores import (
-    order_preferences,
-    previous_influences,
-    score_stated,
-)
+from coherence.batteries.revealed.scores import order_preferences, previous_influences, score_stated
 from elicitation import Answer, AnswerStore, standard_grid
 from elicitation.batteries.revealed import simulated
 from elicitation.batteries.revealed.questions import (

@@ -36,12 +36,9 @@ def cells(line):
 def test_list_has_a_line_for_every_network(networks):
     out, err = networks("list")
     assert err == ""
-    lines = out.splitlines()
-    found = [cells(line) for line in lines[2:-2] if not line.startswith(" ")]
+    found = [cells(line) for line in out.splitlines()[2:-2] if not line.startswith(" ")]
     assert [row[0] for row in found] == list(network_names())
-    asia = next(row for row in found if row[0] == "asia")
-    assert asia == ["asia", "8", "8", "published", "lung"]
-    assert all(len(line) <= 80 for line in lines)
+    assert ["asia", "8", "8", "published", "lung"] in found
 
 
 def test_show_prints_parents_and_prior_probabilities(networks):
@@ -51,6 +48,10 @@ def test_show_prints_parents_and_prior_probabilities(networks):
     assert ["lung", "smoke", "yes 0.055, no 0.945"] in map(cells, out.splitlines())
     assert ["either", "tub, lung", "yes 0.06483, no 0.9352"] in map(cells, out.splitlines())
     assert "Lauritzen and Spiegelhalter (1988)" in out
+    out, _ = networks("show asia --variable dysp")
+    assert "prior: yes 0.436, no 0.564" in out
+    rows = ("yes yes 0.9 0.1", "yes no 0.8 0.2", "no yes 0.7 0.3", "no no 0.1 0.9")
+    assert [cells(line) for line in out.splitlines()[-4:]] == [row.split() for row in rows]
 
 
 def test_show_a_table(networks):
@@ -65,11 +66,9 @@ def test_show_a_table(networks):
 
 
 def test_a_table_wider_than_the_screen_is_turned_not_cut(tmp_path, networks):
-    causes = [
-        Node(f"a cause with a long name {n}", ("first", "second"), (), [0.5, 0.5]) for n in "abcd"
-    ]
+    names = tuple(f"a cause with a long name {n}" for n in "abcd")
+    causes = [Node(name, ("first", "second"), (), [0.5, 0.5]) for name in names]
     outcomes = tuple(f"outcome {number}" for number in range(9))
-    names = tuple(node.name for node in causes)
     child = Node("effect", outcomes, names, np.full((9, 2, 2, 2, 2), 1 / 9))
     write_network(Network("wide", "wide", "", False, (*causes, child)), tmp_path / "wide.bif")
     out, _ = networks(f"show {tmp_path}/wide.bif --variable effect")

@@ -28,7 +28,7 @@ def columns_with_support(fitted, true, support, least):
             yield found[:, position], flat[:, position], records[position]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_tables_are_recovered_within_monte_carlo_error(seed, random_network):
     network = random_network(seed, n_nodes=7)
     result = fit(network, sample(network, 20_000, rng=seed), empty="uniform")
@@ -43,8 +43,7 @@ def test_tables_are_recovered_within_monte_carlo_error(seed, random_network):
     assert 1e-4 < chi2.sf(statistic, degrees) < 1 - 1e-4
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("prior", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize(("seed", "prior"), [(0, 0.0), (1, 0.5), (2, 1.0)])
 def test_tables_equal_those_of_pgmpy(seed, prior, random_network):
     logging.getLogger("pgmpy").setLevel(logging.ERROR)
     from pgmpy.models import DiscreteBayesianNetwork
@@ -52,21 +51,15 @@ def test_tables_equal_those_of_pgmpy(seed, prior, random_network):
 
     network = random_network(seed, n_nodes=6, max_states=3, max_parents=2)
     records = sample(network, 3000, rng=seed)
-    peer = DiscreteBayesianNetwork(
-        [(parent, node.name) for node in network.nodes for parent in node.parents]
-    )
+    arrows = [(parent, node.name) for node in network.nodes for parent in node.parents]
+    peer = DiscreteBayesianNetwork(arrows)
     peer.add_nodes_from(network.names)
     states = {node.name: list(node.states) for node in network.nodes}
     sizes = {node.name: (len(node.states), node.table[0].size) for node in network.nodes}
     counts = {name: np.full(size, prior) for name, size in sizes.items()}
-    peer.fit(
-        records,
-        estimator=DiscreteBayesianEstimator(
-            prior_type="dirichlet", pseudo_counts=counts, state_names=states
-        )
-        if prior
-        else DiscreteMLE(state_names=states),
-    )
+    smoothed = {"prior_type": "dirichlet", "pseudo_counts": counts, "state_names": states}
+    mle = DiscreteMLE(state_names=states)
+    peer.fit(records, estimator=DiscreteBayesianEstimator(**smoothed) if prior else mle)
     ours = fit(network, records, prior=prior, empty="uniform").network
     for node in ours.nodes:
         factor = peer.get_cpds(node.name)
@@ -83,12 +76,8 @@ def test_counts_by_hand():
     smoothed = fit(ARROWS, lawn(6, 2, 8), states=STATES, prior=1).network
     np.testing.assert_allclose(smoothed.node("grass").table, [[0.1, 0.7], [0.9, 0.3]])
     assert (result.n_records, result.n_dropped) == (16, 0)
-    assert result.settings == {
-        "prior": 0.0,
-        "min_support": 100,
-        "missing": "error",
-        "empty": "error",
-    }
+    expected = {"prior": 0.0, "min_support": 100, "missing": "error", "empty": "error"}
+    assert result.settings == expected
     assert result.network.tables == "fitted"
     assert not result.network.illustrative
 
@@ -96,21 +85,19 @@ def test_counts_by_hand():
 def test_tables_and_row_order_of_what_is_given_do_not_matter():
     records = sample(ASIA, 2000, rng=3)
     reference = fit(ASIA, records, empty="marginal")
-    flat = [
+    flat = tuple(
         Node(node.name, node.states, node.parents, np.full(node.table.shape, 1 / len(node.states)))
         for node in ASIA.nodes
-    ]
-    other = Network("asia", ASIA.title, ASIA.source, True, tuple(flat))
+    )
+    other = Network("asia", ASIA.title, ASIA.source, True, flat)
     shuffled = records.sample(frac=1, random_state=1)[list(reversed(ASIA.names))].assign(age=41.5)
     assert fit(other, shuffled, empty="marginal").network == reference.network
     assert fit(ASIA, records.astype("category"), empty="marginal").network == reference.network
-    assert fit(ASIA, records.astype("string"), empty="marginal").network == reference.network
-    from_pgmpy = fit(to_pgmpy(ASIA), records, empty="marginal").network
+    from_pgmpy = fit(to_pgmpy(ASIA), records.astype("string"), empty="marginal").network
     evidence = pd.DataFrame({"xray": ["yes", "no"], "dysp": ["no", None]})
     expected = posterior(reference.network, evidence, "lung")
-    pd.testing.assert_frame_equal(
-        posterior(from_pgmpy, evidence, "lung")[expected.columns], expected
-    )
+    found = posterior(from_pgmpy, evidence, "lung")[expected.columns]
+    pd.testing.assert_frame_equal(found, expected)
 
 
 def test_support_counts_the_records_of_every_configuration():
@@ -142,14 +129,9 @@ def test_a_configuration_without_records_gets_only_what_was_chosen(options, colu
     result = fit(ARROWS, records, states=STATES, **options)
     np.testing.assert_allclose(result.network.node("grass").table[:, 0], column)
     empty = result.thin[result.thin["records"] == 0]
-    assert empty[["variable", "configuration", "table"]].values.tolist() == [
-        ["grass", "rain=no", table]
-    ]
-    message = (
-        r"parent configuration; among 8 records these occur in none: "
-        r"'grass' has 1 of 2 \(rain=no\).*empty='marginal'"
-    )
-    with pytest.raises(InputError, match=message):
+    row = empty[["variable", "configuration", "table"]].values.tolist()
+    assert row == [["grass", "rain=no", table]]
+    with pytest.raises(InputError, match=r"'grass' has 1 of 2 \(rain=no\).*empty='marginal'"):
         fit(ARROWS, records, states=STATES)
 
 
@@ -157,10 +139,7 @@ def test_records_with_missing_values_are_an_error_or_dropped_whole():
     records = lawn(6, 2, 8)
     records.loc[[0, 3], "grass"] = None
     records.loc[9, "rain"] = np.nan
-    message = (
-        r"3 rows of 16 have missing values, the first at index 0, 3, 9, "
-        r"in 'rain' \(1 row\), 'grass' \(2 rows\)"
-    )
+    message = r"3 rows of 16 .* at index 0, 3, 9, in 'rain' \(1 row\), 'grass' \(2 rows\)"
     with pytest.raises(InputError, match=message):
         fit(ARROWS, records, states=STATES)
     result = fit(ARROWS, records, states=STATES, missing="drop")
@@ -171,89 +150,56 @@ def test_records_with_missing_values_are_an_error_or_dropped_whole():
         fit(ARROWS, records.assign(rain=np.nan), states=STATES, missing="drop")
 
 
+THREE = lawn(3)
+
+
+MANY = [f"v{number}" for number in range(30)]
+
+
 @pytest.mark.parametrize(
     ("records", "options", "message"),
     [
-        (lawn(3).drop(columns="grass"), {}, "these are absent: 'grass'. Known: rain"),
-        (lawn(3).rename(columns={"grass": "gras"}), {}, "Did you mean 'gras'"),
+        (THREE.drop(columns="grass"), {}, "these are absent: 'grass'. Known: rain"),
+        (THREE.rename(columns={"grass": "gras"}), {}, "Did you mean 'gras'"),
+        (THREE.assign(grass=np.arange(6) + 0.5), {}, r"6 of its 6 .* 0.5 \(float\).*pandas.cut"),
+        (THREE.assign(grass=[0, 1] * 3), {}, r"the first is 0 \(int\)"),
+        (THREE.assign(grass=True), {}, r"the first is True \(bool\)"),
+        (THREE.assign(grass=[["wet"]] * 6), {}, "'grass' .* unhashable .* one label in every cell"),
         (
-            lawn(3).assign(grass=[0.5, 1.5, 2.5, 3.5, 4.5, 5.5]),
+            THREE.replace({"dry": "Dry", "yes": "maybe"}),
             {},
-            r"'grass' of records must hold labels .*6 of its 6 .* 0.5 \(float\).*pandas.cut",
-        ),
-        (lawn(3).assign(grass=[0, 1, 0, 1, 0, 1]), {}, r"the first is 0 \(int\)"),
-        (lawn(3).assign(grass=True), {}, r"the first is True \(bool\)"),
-        (
-            lawn(3).assign(grass=[["wet"]] * 6),
-            {},
-            "'grass' of records must hold labels .* unhashable .* one label in every cell",
-        ),
-        (
-            lawn(3).replace("dry", "Dry"),
-            {},
-            r"'Dry' in column 'grass' \(3 rows, the first at index 3; Did you mean 'dry'",
+            r"'maybe' in column 'rain' .*'Dry' in column 'grass' \(3 rows, the first at index 3; "
+            "Did you mean 'dry'",
         ),
         (lawn(0, 0, 0), {}, "at least one row; the table is empty"),
-        (lawn(3).to_dict(), {}, "must be a DataFrame .* not dict"),
-        (pd.concat([lawn(3), lawn(3)["rain"]], axis=1), {}, "'rain' occur more than once"),
-        (lawn(3), {"prior": -1}, "prior must be a pseudo-count per cell"),
-        (lawn(3), {"prior": float("nan")}, "prior must be"),
+        (THREE.to_dict(), {}, "must be a DataFrame .* not dict"),
+        (pd.concat([THREE, THREE["rain"]], axis=1), {}, "'rain' occur more than once"),
+        (THREE, {"prior": -1}, "prior must be a pseudo-count per cell"),
+        (THREE, {"prior": float("nan")}, "prior must be"),
+        (THREE, {"min_support": 2.5}, "min_support must be a whole number of at least 0"),
+        (THREE, {"empty": "zero"}, "empty must be 'error', 'marginal' or 'uniform'"),
+        (THREE, {"missing": "ignore"}, "missing must be 'error' or 'drop'"),
+        (THREE, {"states": None}, "states must be stated where structure is a mapping"),
+        (THREE, {"states": {"rain": ("no", "yes")}}, "same variables; 'grass' are in only one"),
+        (THREE, {"states": {**STATES, "rain": "no"}}, "states of 'rain' must be sequences"),
+        (THREE, {"states": {**STATES, "rain": ()}}, "states of node 'rain' must not be empty"),
+        (THREE, {"structure": {"rain": ("grass",), "grass": ("rain",)}}, "must not form a cycle"),
+        (THREE, {"structure": {"rain": (), "grass": ("sun",)}}, "must be nodes; 'sun' is not"),
+        (THREE, {"structure": ASIA}, "states must be left out"),
         (
-            lawn(3),
-            {"min_support": 2.5},
-            "min_support must be a whole number of at least 0",
-        ),
-        (lawn(3), {"empty": "zero"}, "empty must be 'error', 'marginal' or 'uniform'"),
-        (lawn(3), {"missing": "ignore"}, "missing must be 'error' or 'drop'"),
-        (lawn(3), {"states": None}, "states must be stated where structure is a mapping"),
-        (lawn(3), {"states": {"rain": ("no", "yes")}}, "same variables; 'grass' are in only one"),
-        (
-            lawn(3),
-            {"states": {"rain": "no", "grass": ("wet", "dry")}},
-            "parents and states of 'rain' must be sequences",
-        ),
-        (
-            lawn(3),
-            {"states": {"rain": (), "grass": ("wet", "dry")}},
-            "states of node 'rain' must not be empty",
+            THREE,
+            {
+                "structure": {name: MANY[:position] for position, name in enumerate(MANY)},
+                "states": dict.fromkeys(MANY, ("a", "b")),
+            },
+            "at most 20,000,000 entries together, .*; the 29 parents of 'v29' give",
         ),
     ],
 )
 def test_wrong_input_is_named(records, options, message):
+    options = {"structure": ARROWS, "states": STATES, **options}
     with pytest.raises(InputError, match=message):
-        fit(ARROWS, records, **{"states": STATES, **options})
-
-
-def test_every_column_with_an_unseen_state_is_named():
-    with pytest.raises(
-        InputError,
-        match=r"'maybe' in column 'rain' \(1 row, .*\); 'damp' in column 'grass' \(2 rows",
-    ):
-        fit(
-            ARROWS,
-            pd.DataFrame({"rain": ["maybe", "yes", "no"], "grass": ["damp", "damp", "wet"]}),
-            states=STATES,
-        )
-
-
-def test_wrong_structures_are_named():
-    with pytest.raises(InputError, match="must not form a cycle"):
-        fit({"rain": ("grass",), "grass": ("rain",)}, lawn(3), states=STATES)
-    with pytest.raises(InputError, match="parents of node 'grass' must be nodes; 'sun' is not"):
-        fit({"rain": (), "grass": ("sun",)}, lawn(3), states=STATES)
-    with pytest.raises(InputError, match="states must be left out"):
-        fit(ASIA, sample(ASIA, 10, rng=1), states=STATES)
-    names = [f"v{number}" for number in range(30)]
-    with pytest.raises(
-        InputError,
-        match=r"at most 20,000,000 entries together, not 2,147,483,646; the 29 parents of 'v29' "
-        r"give its table 1,073,741,824",
-    ):
-        fit(
-            {name: names[:position] for position, name in enumerate(names)},
-            lawn(1),
-            states=dict.fromkeys(names, ("a", "b")),
-        )
+        fit(options.pop("structure"), records, **options)
 
 
 def test_one_record_supports_what_it_is():
