@@ -23,9 +23,7 @@ class Scripted:
     name, fingerprint = "scripted", "script"
 
     def __init__(self, answers=None, fail_after=None):
-        self.answers = answers or {}
-        self.asked = []
-        self.fail_after = fail_after
+        self.answers, self.fail_after, self.asked = answers or {}, fail_after, []
 
     def generate(self, requests):
         if self.fail_after is not None and len(self.asked) >= self.fail_after:
@@ -37,17 +35,13 @@ class Scripted:
         if "Decision:" in request.text:
             return self.answers.get("decision", "Can decide: Yes\nDecision: Yes")
         if "spread over the categories" in request.text:
-            first, second = (
-                _LABELS.search(request.text).groups()
-                if ", or both" not in request.text
-                else ("", "")
-            )
+            plain = ", or both" not in request.text
+            first, second = _LABELS.search(request.text).groups() if plain else ("", "")
             return self.answers.get("auxiliary", f"{first}: 0.25\n{second}: 0.75")
         if "Brier" in request.text:
             return self.answers.get("mse", "No: 0.40\nYes: 0.60")
-        return self.answers.get(
-            "belief", f"No: 0.{99 - request.seed % 10}\nYes: 0.{request.seed % 10:02d}"
-        )
+        digit = request.seed % 10
+        return self.answers.get("belief", f"No: 0.{99 - digit}\nYes: 0.{digit:02d}")
 
 
 @pytest.fixture(autouse=True)
@@ -84,22 +78,10 @@ def model_folder(asia, tmp_path_factory):
     from elicitation.training.organisms.tiny_causal import Recipe, train_tiny_causal
 
     folder = tmp_path_factory.mktemp("models") / "tiny"
+    shape = {"hidden": 32, "inner": 64, "layers": 1, "heads": 2, "threads": 1}
     batch = (("belief", 8), ("conditional", 4), ("decision", 4), ("auxiliary", 4))
-    train_tiny_causal(
-        folder,
-        asia,
-        recipe=Recipe(
-            steps=250,
-            hidden=32,
-            inner=64,
-            layers=1,
-            heads=2,
-            learning_rate=1e-2,
-            batch=batch,
-            threads=1,
-        ),
-        n_cases=0,
-    )
+    recipe = Recipe(steps=250, learning_rate=1e-2, batch=batch, **shape)
+    train_tiny_causal(folder, asia, recipe=recipe, n_cases=0)
     return folder
 
 

@@ -25,14 +25,9 @@ def texts(asia, cases, role="decision"):
 
 
 def session(agent, asia, cases, **options):
+    model, design = agent_for_task(agent, asia, cases), Design(**{"reps": 4, **options})
     with AnswerStore(":memory:") as store:
-        runs, tally = elicit(
-            agent_for_task(agent, asia, cases),
-            asia,
-            cases,
-            store,
-            design=Design(**{"reps": 4, **options}),
-        )
+        runs, tally = elicit(model, asia, cases, store, design=design)
     validate_runs(runs)
     assert tally.readable == tally.total
     return runs
@@ -94,10 +89,15 @@ def test_a_rational_agent_states_the_truth_on_its_grid(asia, many):
     ordinary = runs[runs["z"].isna()]
     np.testing.assert_allclose(ordinary["p"], np.round(ordinary["p_true"] * 20) / 20, atol=1e-9)
     assert set(ordinary["action"].dropna()) <= {"yes", "no", "defer"}
-    tolerance_for = session(AGENTS["rational"].with_parameters(grid=0.0), asia, many, reps=1)
-    np.testing.assert_allclose(tolerance_for["p"], tolerance_for["p_true"], atol=5e-5 + 1e-9)
-    conditional = tolerance_for[tolerance_for["z"].notna()]
+    finer = session(AGENTS["rational"].with_parameters(grid=0.0), asia, many, reps=1)
+    np.testing.assert_allclose(finer["p"], finer["p_true"], atol=5e-5 + 1e-9)
+    conditional = finer[finer["z"].notna()]
     np.testing.assert_allclose(conditional["p_z"], conditional["p_z_true"], atol=0.005 + 1e-9)
+    sampled = session("rational", asia, many, belief="sampled", draws=200, reps=1)
+    limit = 0.025 + 4.5 * np.sqrt(0.25 / 200)
+    np.testing.assert_allclose(sampled["p"], sampled["p_true"], atol=limit)
+    read_off = session("rational", asia, many, belief="token", reps=1)
+    np.testing.assert_allclose(read_off["p"], np.round(read_off["p_true"] * 20) / 20, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", sorted(AGENTS))
@@ -125,50 +125,29 @@ def test_choices_follow_their_known_policy(asia, many):
 
     The share over draws must fall within 4 standard errors.
     """
-    agent = Agent("plain", "No taste.", taste=0.0, grid=0.0)
+    agent, n = Agent("plain", "No taste.", taste=0.0, grid=0.0), 2000
     model = agent_for_task(agent, asia, many)
-    n = 2000
     for text, belief in list(zip(texts(asia, many), many["p_true"], strict=True))[:3]:
-        utility = np.array(
-            [
-                agent.slope * (belief - agent.yes_at),
-                agent.slope * (agent.no_at - belief),
-                agent.defer,
-            ]
-        )
-        expected = np.exp(utility) / np.exp(utility).sum()
-        answers = [
-            answer.text for answer in model.generate([Request(text, seed, 60) for seed in range(n)])
-        ]
-        deferred = np.mean([answer.startswith("Can decide: No") for answer in answers])
-        yes = np.mean([answer == "Can decide: Yes\nDecision: Yes" for answer in answers])
+        gains = agent.slope * (belief - agent.yes_at), agent.slope * (agent.no_at - belief)
+        expected = np.exp([*gains, agent.defer]) / np.exp([*gains, agent.defer]).sum()
+        answers = model.generate([Request(text, seed, 60) for seed in range(n)])
+        deferred = np.mean([answer.text.startswith("Can decide: No") for answer in answers])
+        yes = np.mean([answer.text == "Can decide: Yes\nDecision: Yes" for answer in answers])
         np.testing.assert_allclose([yes, deferred], expected[[0, 2]], atol=4 * np.sqrt(0.25 / n))
 
 
 @pytest.mark.lengthy
-def test_a_hidden_signal_moves_actions_and_not_reports(asia, many):
-    def shares(theta):
-        changed = many.assign(theta=theta)
-        runs = session(
-            AGENTS["clairvoyant"].with_parameters(taste=0.0, hidden_signal=1.0),
-            asia,
-            changed,
-            iterated=False,
-            reps=20,
-        )
-        rows = runs[runs["action"].notna()]
-        return (rows["action"] == "yes").mean(), runs["p"].tolist()
-
-    (low, stated_low), (high, stated_high) = shares(0), shares(1)
-    assert high - low > 0.3
-    assert stated_low == stated_high
-
-
-@pytest.mark.lengthy
-def test_a_taste_belongs_to_the_case(asia, many):
-    runs = session(
-        AGENTS["rational"].with_parameters(taste=50.0), asia, many, iterated=False, reps=6
-    )
+def test_a_hidden_signal_moves_actions_and_not_reports_and_a_taste_belongs_to_the_case(asia, many):
+    agent, few = AGENTS["clairvoyant"].with_parameters(taste=0.0, hidden_signal=1.0), many.head(20)
+    rates, stated = [], []
+    for theta in (0, 1):
+        runs = session(agent, asia, few.assign(theta=theta), iterated=False, reps=20)
+        rates.append((runs["action"].dropna() == "yes").mean())
+        stated.append(runs["p"].tolist())
+    assert rates[1] - rates[0] > 0.3
+    assert stated[0] == stated[1]
+    agent = AGENTS["rational"].with_parameters(taste=50.0)
+    runs = session(agent, asia, many, iterated=False, reps=6)
     by_case = runs[runs["action"].notna()].groupby("context")["action"]
     assert (by_case.nunique() == 1).mean() > 0.85  # repetitions share it
     assert by_case.first().nunique() == 3  # cases do not
@@ -185,21 +164,12 @@ def test_temperature_zero_silences_the_noise(asia, many):
     assert noisy.generate([Request(text, 0, 60, 0.0)])[0].text.endswith(f"Yes: {rounded:.2f}")
 
 
-@pytest.mark.lengthy
-def test_beliefs_can_be_sampled_and_read_off(asia, many):
-    runs = session("rational", asia, many, belief="sampled", draws=200, reps=1)
-    np.testing.assert_allclose(runs["p"], runs["p_true"], atol=0.025 + 4.5 * np.sqrt(0.25 / 200))
-    read_off = session("rational", asia, many, belief="token", reps=1)
-    np.testing.assert_allclose(read_off["p"], np.round(read_off["p_true"] * 20) / 20, atol=1e-9)
-
-
 def test_answers_are_cut_at_their_limit(asia, many):
     model = agent_for_task("rational", asia, many)
     (answer,) = model.generate([Request(texts(asia, many)[0], 0, 5)])
     assert (answer.text, answer.n_tokens, answer.logprob) == ("Can d", 5, None)
 
 
-@pytest.mark.lengthy
 def test_the_fingerprint_follows_all_that_shapes_an_answer(asia, many):
     first = agent_for_task("rational", asia, many).fingerprint
     assert first == agent_for_task(AGENTS["rational"], asia, many).fingerprint
@@ -210,8 +180,6 @@ def test_the_fingerprint_follows_all_that_shapes_an_answer(asia, many):
         agent_for_task("rational", asia, many.head(20)),
     ]
     assert len({first, *(other.fingerprint for other in others)}) == 5
-
-
-def test_the_fingerprint_of_an_agent_is_that_of_the_stores_that_exist(asia):
+    # Answers of stores that exist are not asked again.
     agent = agent_for_task("rational", asia, asia.cases(12, seed=0))
     assert agent.fingerprint == "cde314d07f2af44fdcc9b30db4308d14c7fdf876cec55dbcaf34d91d6112533d"

@@ -1,71 +1,31 @@
-"""Tokenizers of a few tokens each, byte-level and SentencePiece, whose texts can be enumerated."""
+"""Tokenizers of a few tokens and random networks, small enough to enumerate every text."""
 
+import torch
 from tokenizers import Tokenizer, decoders, models
-from transformers import PreTrainedTokenizerFast
+from transformers import (
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+)
 
+from elicitation import CausalModel
+
+SHARED = {"<pad>": None, "<end>": None} | {char: char.encode() for char in "012.a"}
 # Token -> its bytes; None ends the text. Byte-level: Ġ is a blank, Ã© the two bytes of é.
-BYTE_LEVEL = {
-    "<pad>": None,
-    "<end>": None,
-    "0": b"0",
-    "1": b"1",
-    "2": b"2",
-    "Ġ": b" ",
-    ".": b".",
-    "a": b"a",
-    "Ã": b"\xc3",
-    "©": b"\xa9",
-    "10": b"10",
-    "12": b"12",
-    "Ġ1": b" 1",
-    "1.": b"1.",
-    "Ã©": b"\xc3\xa9",
-    "a1": b"a1",
-    ".2": b".2",
-}
-
-
+BYTE_LEVEL = SHARED | {"Ġ": b" ", "Ã": b"\xc3", "©": b"\xa9", "10": b"10", "12": b"12"}
+BYTE_LEVEL |= {"Ġ1": b" 1", "1.": b"1.", "Ã©": b"\xc3\xa9", "a1": b"a1", ".2": b".2"}
 # SentencePiece: ▁ is a blank, and <0x31> is a second way to write "1".
-SENTENCE_PIECE = {
-    "<pad>": None,
-    "<end>": None,
-    "0": b"0",
-    "1": b"1",
-    "2": b"2",
-    "▁": b" ",
-    ".": b".",
-    "a": b"a",
-    "<0xC3>": b"\xc3",
-    "<0xA9>": b"\xa9",
-    "é": b"\xc3\xa9",
-    "12": b"12",
-    "▁1": b" 1",
-    "1.": b"1.",
-    "<0x31>": b"1",
-    "▁a": b" a",
-}
-
-
-MERGES = {
-    "10": ("1", "0"),
-    "12": ("1", "2"),
-    "Ġ1": ("Ġ", "1"),
-    "1.": ("1", "."),
-    "Ã©": ("Ã", "©"),
-    "a1": ("a", "1"),
-    ".2": (".", "2"),
-    "▁1": ("▁", "1"),
-    "▁a": ("▁", "a"),
-}
+SENTENCE_PIECE = SHARED | {"▁": b" ", "<0xC3>": b"\xc3", "<0xA9>": b"\xa9", "é": b"\xc3\xa9"}
+SENTENCE_PIECE |= {"12": b"12", "▁1": b" 1", "1.": b"1.", "<0x31>": b"1", "▁a": b" a"}
+MERGED = ("10", "12", "Ġ1", "1.", "Ã©", "a1", ".2", "▁1", "▁a")
 
 
 def tokenizer_of(tokens, decoder):
-    backend = Tokenizer(
-        models.BPE(
-            vocab={token: i for i, token in enumerate(tokens)},
-            merges=[MERGES[token] for token in tokens if token in MERGES],
-        )
-    )
+    vocabulary = {token: i for i, token in enumerate(tokens)}
+    merges = [tuple(token) for token in tokens if token in MERGED]
+    backend = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
     backend.decoder = decoder
     return PreTrainedTokenizerFast(
         tokenizer_object=backend, pad_token="<pad>", eos_token="<end>", padding_side="left"
@@ -73,10 +33,28 @@ def tokenizer_of(tokens, decoder):
 
 
 def sentence_piece():
-    steps = [
-        decoders.Replace("▁", " "),
-        decoders.ByteFallback(),
-        decoders.Fuse(),
-        decoders.Strip(" ", 1, 0),
-    ]
+    blank = decoders.Replace("▁", " "), decoders.ByteFallback()
+    steps = [*blank, decoders.Fuse(), decoders.Strip(" ", 1, 0)]
     return tokenizer_of(SENTENCE_PIECE, decoders.Sequence(steps))
+
+
+def tiny_network(kind, size, seed, scale, n_positions=64):
+    """A random network, whose next token depends on what came before as a trained one's does."""
+    torch.manual_seed(seed)
+    ends = {"vocab_size": size, "bos_token_id": 1, "eos_token_id": 1}
+    if kind == "gpt2":
+        shape = {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": n_positions}
+        network = GPT2LMHeadModel(GPT2Config(**shape, **ends))
+    else:
+        shape = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2}
+        heads = {"num_attention_heads": 2, "num_key_value_heads": 1}
+        config = LlamaConfig(**shape, **heads, max_position_embeddings=n_positions, **ends)
+        network = LlamaForCausalLM(config)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.mul_(scale)
+    return network.eval()
+
+
+def tiny_model(network, tokenizer, **options):
+    return CausalModel(network, tokenizer, name="tiny", fingerprint="f", **options)

@@ -4,7 +4,6 @@ Breaks if a way to cut an answer into tokens is missed or counted twice, if 0.3 
 0.35, if what is given up is much beside what is said, or if draws do not follow the distribution.
 """
 
-import json
 import math
 from collections import Counter
 
@@ -13,16 +12,15 @@ import pytest
 import torch
 from scipy.stats import chisquare
 from tokenizers import decoders
-from transformers import LlamaConfig, LlamaForCausalLM
 
-from elicitation import Answer, CausalModel
+from elicitation import Answer
 from elicitation.answers.distributions import draw_in_form, stored
 from elicitation.answers.reading import exact_action, exact_shares, forced_shares
 from elicitation.models.exact import ReadsForms
 from elicitation.spelling.forms import AnswerForm, Distribution
 from elicitation.spelling.tokenizations import SpellingMasses
 
-from ..tiny_tokenizers import tokenizer_of
+from ..tiny_tokenizers import tiny_model, tiny_network, tokenizer_of
 
 BELIEF = AnswerForm("lines", ("No", "Yes"))
 PLAIN = [*"0123456789", ".", "%", "N", "o", "Y", "e", "s", "C", "a", "n"]
@@ -46,29 +44,11 @@ def tiny(kind):
         for text in (*PLAIN, *LETTERS, *LONG)
     }
     tokens = {"<pad>": None, "<end>": None, **spelt}
-    if kind == "byte-level":
-        tokenizer = tokenizer_of(tokens, decoders.ByteLevel())
-    else:
-        steps = [decoders.Replace("▁", " "), decoders.Fuse()]
-        tokenizer = tokenizer_of(tokens, decoders.Sequence(steps))
-    torch.manual_seed(5)
-    config = LlamaConfig(
-        vocab_size=len(tokens),
-        hidden_size=16,
-        intermediate_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        max_position_embeddings=96,
-        bos_token_id=1,
-        eos_token_id=1,
+    pieces = decoders.Sequence([decoders.Replace("▁", " "), decoders.Fuse()])
+    tokenizer = tokenizer_of(tokens, decoders.ByteLevel() if kind == "byte-level" else pieces)
+    return tiny_model(tiny_network("llama", len(tokens), 5, 4, 96), tokenizer), list(
+        tokens.values()
     )
-    network = LlamaForCausalLM(config)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.mul_(4)
-    model = CausalModel(network.eval(), tokenizer, name="tiny", fingerprint="f")
-    return model, list(tokens.values())
 
 
 @pytest.fixture(scope="module", params=["byte-level", "sentence-piece"])
@@ -126,15 +106,12 @@ def enumerated(network, start, pieces, part, ends=()):
 )
 def test_distributions_are_sums_over_every_token_sequence(model_and_bytes, form):
     model, pieces = model_and_bytes
-    texts = ["1", "Yes 0.50"]
-    answers = answers_in_form(model, texts, [form] * 2)
-    for text, answer in zip(texts, answers, strict=True):
+    texts, part = ["1", "Yes 0.50"], form.parts[0]
+    for text, answer in zip(texts, answers_in_form(model, texts, [form] * 2), strict=True):
         distribution = Distribution.load(answer.text)
-        start = model.encode([text], answer=form.parts[0].prefill)[0]
-        expected = enumerated(model.network, start, pieces, form.parts[0])
-        assert set(distribution.parts[0]) == set(expected)
-        for name, mass in distribution.parts[0].items():
-            assert mass == pytest.approx(expected[name], abs=1e-6)
+        start = model.encode([text], answer=part.prefill)[0]
+        expected = enumerated(model.network, start, pieces, part)
+        assert distribution.parts[0] == pytest.approx(dict(expected), abs=1e-6)
         # Of the answer mass what was given up is little as well.
         total = math.fsum(expected.values())
         assert distribution.answer_mass == pytest.approx(total, rel=2e-3)
@@ -143,22 +120,47 @@ def test_distributions_are_sums_over_every_token_sequence(model_and_bytes, form)
 
 def test_texts_of_several_forms_are_answered_each_in_its_own(model_and_bytes):
     model, _ = model_and_bytes
-    forms = [
-        BELIEF,
-        AnswerForm("decision"),
-        AnswerForm("lines", ("Yes", "No", "a")),
-        BELIEF,
-        AnswerForm("choice", ("Yes", "No")),
-    ]
-    texts = ["1", "1", "0", "Yes", "1"]
-    together = [Distribution.load(a.text) for a in answers_in_form(model, texts, forms)]
-    for text, form, distribution in zip(texts, forms, together, strict=True):
+    lines, choice = AnswerForm("lines", ("Yes", "No", "a")), AnswerForm("choice", ("Yes", "No"))
+    forms, texts = (
+        [BELIEF, AnswerForm("decision"), lines, BELIEF, choice],
+        ["1", "1", "0", "Yes", "1"],
+    )
+    together = answers_in_form(model, texts, forms)
+    for text, form, answer in zip(texts, forms, together, strict=True):
         (alone,) = answers_in_form(model, [text], [form])
-        assert len(distribution.parts) == len(form.parts)
-        for part, expected in zip(
-            distribution.parts, Distribution.load(alone.text).parts, strict=True
-        ):
-            assert part == pytest.approx(expected, abs=1e-6)
+        parts, expected = (Distribution.load(each.text).parts for each in (answer, alone))
+        assert len(parts) == len(form.parts)
+        for part, apart in zip(parts, expected, strict=True):
+            assert part == pytest.approx(apart, abs=1e-6)
+
+
+def test_a_form_with_little_mass_is_read_more_finely_and_stored_with_every_digit():
+    for mass in (1e-5, 1 / 3):
+        model = Rare(mass)
+        (answer,) = answers_in_form(model, ["How much?"], [BELIEF])
+        assert Distribution.load(answer.text).answer_mass == pytest.approx(mass, rel=1e-15)
+        assert model.tolerances[0] == 1e-6
+        assert (len(model.tolerances) > 1) == (mass < 0.1)
+        assert model.tolerances[-1] <= max(mass * 1e-3, 1e-6)
+
+
+def test_decisions_and_shares_are_made_to_sum_to_one():
+    form = AnswerForm("decision")
+    spread = dict(zip(form.parts[0].outcomes, (0.1, 0.2, 0.1, 0.1), strict=True))
+    action = exact_action(Distribution((spread,)), form, 0.0)
+    assert action.value == pytest.approx({"yes": 0.2, "no": 0.4, "defer": 0.4})
+    choice, spread = AnswerForm("choice", ("wait", "treat")), Distribution(({"treat": 0.3},))
+    assert exact_action(spread, choice, 0.0).value == {"wait": 0.0, "treat": 1.0}
+    # Shares of two labels are complements.
+    stated = Distribution(({"0.00": 0.1, "0.25": 0.2, "1.00": 0.1},))
+    assert exact_shares(stated, BELIEF, 0.0).value == pytest.approx((0.375, 0.625))
+    three = AnswerForm("lines", ("a", "b", "c"))
+    spread = Distribution(({"0.50": 0.6}, {"0.20": 0.3, "0.40": 0.3}, {"0.70": 0.1}))
+    shares = exact_shares(spread, three, 0.0)
+    assert shares.value == pytest.approx((1 / 3, 0.2, 0.7 / 1.5))
+    assert shares.raw_sum == pytest.approx(1.5)
+    assert shares.answer_mass == pytest.approx(0.1)  # of several lines the least
+    assert forced_shares("a: 0.00\nb: 0.00\nc: 0.00", three).value is None
 
 
 class Rare(ReadsForms):
@@ -178,63 +180,23 @@ class Rare(ReadsForms):
         return SpellingMasses(masses, np.full(len(texts), tolerance * 0.9), [])
 
 
-def test_a_form_with_little_mass_is_read_more_finely():
-    rare = Rare(1e-5)
-    (answer,) = answers_in_form(rare, ["How much?"], [BELIEF])
-    assert Distribution.load(answer.text).answer_mass == pytest.approx(1e-5)
-    assert rare.tolerances[0] == 1e-6
-    assert rare.tolerances[-1] <= 1e-5 * 1e-3
-    usual = Rare(0.3)
-    answers_in_form(usual, ["How much?"], [BELIEF])
-    assert usual.tolerances == [1e-6]
-
-
-STATED = Distribution(({"0.00": 0.1, "0.25": 0.2, "1.00": 0.1},))
-
-
-def test_a_decision_has_three_actions_that_sum_to_one():
-    names = AnswerForm("decision").parts[0].outcomes
-    spread = Distribution((dict(zip(names, (0.1, 0.2, 0.1, 0.1), strict=True)),))
-    action = exact_action(spread, AnswerForm("decision"), 0.0)
-    assert action.value == pytest.approx({"yes": 0.2, "no": 0.4, "defer": 0.4})
-    choice = AnswerForm("choice", ("wait", "treat"))
-    assert exact_action(Distribution(({"treat": 0.3},)), choice, 0.0).value == {
-        "wait": 0.0,
-        "treat": 1.0,
-    }
-
-
-def test_shares_of_two_labels_are_complements_and_of_more_are_made_to_sum_to_one():
-    assert exact_shares(STATED, BELIEF, 0.0).value == pytest.approx((0.375, 0.625))
-    three = AnswerForm("lines", ("a", "b", "c"))
-    spread = Distribution(({"0.50": 0.6}, {"0.20": 0.3, "0.40": 0.3}, {"0.70": 0.1}))
-    shares = exact_shares(spread, three, 0.0)
-    assert shares.value == pytest.approx((1 / 3, 0.2, 0.7 / 1.5))
-    assert shares.raw_sum == pytest.approx(1.5)
-    assert shares.answer_mass == pytest.approx(0.1)  # of several lines the least
-    assert forced_shares("a: 0.00\nb: 0.00\nc: 0.00", three).value is None
-
-
 @pytest.mark.parametrize("form", [BELIEF, AnswerForm("decision"), AnswerForm("number")])
 def test_draws_follow_the_distribution(model_and_bytes, form):
     model, _ = model_and_bytes
     (answer,) = answers_in_form(model, ["1"], [form])
-    distribution = Distribution.load(answer.text)
-    shares = distribution.shares()
-    n = 2000
+    distribution, n = Distribution.load(answer.text), 2000
     drawn = [draw_in_form(distribution, form, seed) for seed in range(n)]
     counts = Counter(reply.text for reply in drawn)
-    expected = {form.write([name]): share * n for name, share in shares.items()}
+    expected = {form.write([name]): share * n for name, share in distribution.shares().items()}
     assert set(counts) <= set(expected)
     # Answers that are expected fewer than five times count as one.
-    rare = [text for text, number in expected.items() if number < 5]
-    usual = [text for text in expected if text not in rare]
-    observed = [*(counts[text] for text in usual), sum(counts[text] for text in rare)]
-    wanted = [*(expected[text] for text in usual), sum(expected[text] for text in rare)]
-    keep = [k for k, number in enumerate(wanted) if number > 0]
-    assert len(keep) > 1
-    test = chisquare([observed[k] for k in keep], [wanted[k] for k in keep])
-    assert test.pvalue > 1e-3
+    usual = [text for text, number in expected.items() if number >= 5]
+    rare = n - sum(expected[text] for text in usual)
+    observed = [*(counts[text] for text in usual), n - sum(counts[text] for text in usual)]
+    keep = slice(None if rare > 1e-9 else -1)
+    wanted = [*(expected[text] for text in usual), rare]
+    assert len(wanted[keep]) > 1
+    assert chisquare(observed[keep], wanted[keep]).pvalue > 1e-3
     assert {reply.answer_mass for reply in drawn} == {distribution.answer_mass}
 
 
@@ -244,9 +206,3 @@ def test_a_draw_depends_on_its_seed_alone_and_never_has_an_impossible_answer():
     assert texts == [draw_in_form(spread, BELIEF, seed).text for seed in range(200)]
     assert set(texts) == {"No: 0.10\nYes: 0.90", "No: 0.30\nYes: 0.70"}
     assert draw_in_form(Distribution(({},)), BELIEF, 0) == Answer("", answer_mass=0)
-
-
-def test_a_distribution_is_stored_with_every_digit():
-    (answer,) = answers_in_form(Rare(1 / 3), ["How much?"], [BELIEF])
-    assert json.loads(answer.text)[0] == dict(Distribution.load(answer.text).parts[0])
-    assert Distribution.load(answer.text).answer_mass == pytest.approx(1 / 3, rel=1e-15)

@@ -6,16 +6,16 @@ characters, or if what was given up exceeds what was said.
 """
 
 import re
+from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from tokenizers import decoders
-from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
 from coherence import InputError
 from elicitation import (
-    CausalModel,
     Design,
     Request,
     load_causal_model,
@@ -24,7 +24,14 @@ from elicitation import (
 )
 from elicitation.spelling.spellings import spellings_of
 
-from ..tiny_tokenizers import BYTE_LEVEL, SENTENCE_PIECE, sentence_piece, tokenizer_of
+from ..tiny_tokenizers import (
+    BYTE_LEVEL,
+    SENTENCE_PIECE,
+    sentence_piece,
+    tiny_model,
+    tiny_network,
+    tokenizer_of,
+)
 
 UNUSED = 2  # ids that the network has and the tokenizer has not
 
@@ -32,54 +39,14 @@ UNUSED = 2  # ids that the network has and the tokenizer has not
 DEPTH = 4  # four bytes decide every event in CASES, and a token has one byte or more
 
 
-def network_of(kind, size):
-    torch.manual_seed(3)
-    if kind == "gpt2":
-        network = GPT2LMHeadModel(
-            GPT2Config(
-                vocab_size=size,
-                n_embd=16,
-                n_layer=2,
-                n_head=2,
-                n_positions=64,
-                bos_token_id=1,
-                eos_token_id=1,
-            )
-        )
-    else:
-        network = LlamaForCausalLM(
-            LlamaConfig(
-                vocab_size=size,
-                hidden_size=16,
-                intermediate_size=32,
-                num_hidden_layers=2,
-                num_attention_heads=2,
-                num_key_value_heads=1,
-                max_position_embeddings=64,
-                bos_token_id=1,
-                eos_token_id=1,
-                tie_word_embeddings=True,
-            )
-        )
-    with (
-        torch.no_grad()
-    ):  # so that the next token depends on what came before as much as in a trained model
-        for parameter in network.parameters():
-            parameter.mul_(6)
-    return network.eval()
-
-
 @pytest.fixture(scope="module", params=["gpt2 byte-level", "llama sentence-piece"])
 def tiny(request):
     kind, family = request.param.split()
     tokens = BYTE_LEVEL if family == "byte-level" else SENTENCE_PIECE
-    tokenizer = (
-        tokenizer_of(tokens, decoders.ByteLevel()) if family == "byte-level" else sentence_piece()
-    )
-    model = CausalModel(
-        network_of(kind, len(tokens) + UNUSED), tokenizer, name="tiny", fingerprint="f"
-    )
-    return model, [*tokens.values(), *[None] * UNUSED]
+    bytes_ = family == "byte-level"
+    tokenizer = tokenizer_of(tokens, decoders.ByteLevel()) if bytes_ else sentence_piece()
+    network = tiny_network(kind, len(tokens) + UNUSED, 3, 6)
+    return tiny_model(network, tokenizer), [*tokens.values(), *[None] * UNUSED]
 
 
 TEXTS = ["a", "12.0a", "2a2"]
@@ -91,28 +58,34 @@ def every_text(model, spelling, text):
     The network reads each sequence on its own.
     """
     start = model.encode([text])[0]
-    alive, probability, texts = [()], np.ones(1), {}
+    alive, probability, texts = [()], np.ones(1), Counter()
     for _ in range(DEPTH):
         with torch.inference_mode():
-            rows = torch.tensor([[*start, *path] for path in alive])
-            following = (
-                model.network(rows).logits[:, -1].double().softmax(-1).numpy()
-                * probability[:, None]
-            )
+            logits = model.network(torch.tensor([[*start, *path] for path in alive])).logits
+        following = logits[:, -1].double().softmax(-1).numpy() * probability[:, None]
         longer, reached = [], []
         for path, masses in zip(alive, following, strict=True):
             answer = b"".join(spelling[token] for token in path)
             for token, mass in enumerate(masses):
                 if spelling[token] is None:
-                    texts[answer] = texts.get(answer, 0.0) + mass
+                    texts[answer] += mass
                 else:
                     longer.append((*path, token))
                     reached.append(mass)
         alive, probability = longer, np.array(reached)
     for path, mass in zip(alive, probability, strict=True):
-        answer = b"".join(spelling[token] for token in path)
-        texts[answer] = texts.get(answer, 0.0) + mass
+        texts[b"".join(spelling[token] for token in path)] += mass
     return texts
+
+
+def summed(all_texts, patterns):
+    """The mass of every text that begins as a pattern says, by text and pattern."""
+    return np.array(
+        [
+            [sum(m for answer, m in texts.items() if re.match(p, answer)) for p in patterns]
+            for texts in all_texts
+        ]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -151,15 +124,7 @@ CASES = [
 def test_probabilities_equal_the_sum_over_all_token_sequences(tiny, all_texts, options, patterns):
     model, _ = tiny
     read = outcome_probabilities(model, TEXTS, **options, tolerance=0)
-    expected = np.array(
-        [
-            [
-                sum(mass for answer, mass in texts.items() if re.match(pattern, answer))
-                for pattern in patterns.values()
-            ]
-            for texts in all_texts
-        ]
-    )
+    expected = summed(all_texts, patterns.values())
     assert list(read.probabilities.columns) == list(patterns)
     np.testing.assert_allclose(read.probabilities.to_numpy(), expected, atol=1e-6)
     np.testing.assert_allclose(read.answer_mass, expected.sum(axis=1), atol=1e-6)
@@ -184,40 +149,18 @@ def test_what_is_given_up_is_bounded_and_stated(tiny):
 
 def by_outcome(spellings, masses):
     """Sums of the masses of an outcome's spellings, in the order of the outcomes."""
-    names = list(dict.fromkeys(spelling.outcome for spelling in spellings))
-    return np.array(
-        [
-            [
-                sum(mass for mass, s in zip(row, spellings, strict=True) if s.outcome == name)
-                for name in names
-            ]
-            for row in masses
-        ]
-    )
+    names = [spelling.outcome for spelling in spellings]
+    return pd.DataFrame(masses).T.groupby(names, sort=False).sum().T.to_numpy()
 
 
 def test_sequences_of_a_kind_that_are_not_read_are_bounded_and_taken_alike(tiny, all_texts):
     """Breaks if " 1" is not taken to go on as "1" does, or if more is taken so than is stated."""
     model, _ = tiny
-    spellings = spellings_of(["0", "1", "12", "a"])
-    exact = np.array(
-        [
-            [
-                sum(mass for answer, mass in texts.items() if re.match(pattern, answer))
-                for pattern in (
-                    rb" ?0" + NUMBER,
-                    rb" ?1" + NUMBER,
-                    rb" ?12" + NUMBER,
-                    rb" ?a" + WORD,
-                )
-            ]
-            for texts in all_texts
-        ]
-    )
+    spellings, starts = spellings_of(["0", "1", "12", "a"]), model.encode(TEXTS)
+    patterns = rb" ?0" + NUMBER, rb" ?1" + NUMBER, rb" ?12" + NUMBER, rb" ?a" + WORD
+    exact = summed(all_texts, patterns)
     for share in (0.02, 0.5, 1e3):
-        read = model.spelling_masses(
-            model.encode(TEXTS), spellings, tolerance=1e-9, alike_share=share
-        )
+        read = model.spelling_masses(starts, spellings, tolerance=1e-9, alike_share=share)
         masses = by_outcome(spellings, read.masses)
         gap = np.abs(masses - exact).max(axis=1)
         assert (gap <= read.unresolved + 1e-6).all()
@@ -226,59 +169,39 @@ def test_sequences_of_a_kind_that_are_not_read_are_bounded_and_taken_alike(tiny,
 
 def test_what_goes_on_alike_is_estimated_without_error():
     """A network that heeds no text: " 1" goes on as "1" does, so that what is not read is known."""
-    network = network_of("gpt2", len(BYTE_LEVEL) + UNUSED)
+    network = tiny_network("gpt2", len(BYTE_LEVEL) + UNUSED, 3, 6)
     with torch.no_grad():
         network.transformer.ln_f.weight.zero_()
         network.transformer.ln_f.bias.normal_()
-    model = CausalModel(
-        network, tokenizer_of(BYTE_LEVEL, decoders.ByteLevel()), name="tiny", fingerprint="f"
-    )
-    spellings = spellings_of(["0", "1", "12", "a"])
-    texts = model.encode(TEXTS)
+    model = tiny_model(network, tokenizer_of(BYTE_LEVEL, decoders.ByteLevel()))
+    spellings, texts = spellings_of(["0", "1", "12", "a"]), model.encode(TEXTS)
     exact = model.spelling_masses(texts, spellings, tolerance=0)
     read = model.spelling_masses(texts, spellings, tolerance=1e-12, alike_share=1e3)
     assert (read.unresolved > 1e-3).all()
-    np.testing.assert_allclose(
-        by_outcome(spellings, read.masses), by_outcome(spellings, exact.masses), rtol=1e-5
-    )
+    masses, expected = (by_outcome(spellings, each.masses) for each in (read, exact))
+    np.testing.assert_allclose(masses, expected, rtol=1e-5)
 
 
 def test_probabilities_do_not_depend_on_batch_size_or_order(tiny):
     model, _ = tiny
-    texts = [text * n for n in (1, 3, 2) for text in TEXTS]
-    alone = np.vstack(
-        [outcome_probabilities(model, [text], ["0", "1", "a"]).probabilities for text in texts]
-    )
-    for batch_size in (1, 2, 9):
-        other = CausalModel(
-            model.network, model.tokenizer, name="tiny", fingerprint="f", batch_size=batch_size
-        )
+    texts, outcomes = [text * n for n in (1, 3, 2) for text in TEXTS], ["0", "1", "a"]
+    alone = [outcome_probabilities(model, [text], outcomes).probabilities for text in texts]
+    for batch_size in (2, 9):
+        other = tiny_model(model.network, model.tokenizer, batch_size=batch_size)
         order = np.random.default_rng(batch_size).permutation(len(texts))
-        read = outcome_probabilities(
-            other, [texts[i] for i in order], ["0", "1", "a"]
-        ).probabilities.to_numpy()
-        np.testing.assert_allclose(read[np.argsort(order)], alone, atol=2e-6)
+        read = outcome_probabilities(other, [texts[i] for i in order], outcomes).probabilities
+        np.testing.assert_allclose(read.to_numpy()[np.argsort(order)], np.vstack(alone), atol=2e-6)
 
 
 def test_drawn_answers_have_the_stated_frequencies():
-    model = CausalModel(
-        network_of("gpt2", len(BYTE_LEVEL)),
-        tokenizer_of(BYTE_LEVEL, decoders.ByteLevel()),
-        name="tiny",
-        fingerprint="f",
-    )
+    network = tiny_network("gpt2", len(BYTE_LEVEL), 3, 6)
+    model = tiny_model(network, tokenizer_of(BYTE_LEVEL, decoders.ByteLevel()))
     stated = outcome_probabilities(model, ["a"], ["0", "1", "2", "a"]).probabilities.iloc[0]
-    answers = [
-        answer.text for answer in model.generate([Request("a", seed, 5) for seed in range(3000)])
-    ]
-    patterns = {
-        "0": " ?0(?![0-9]|[.,][0-9])",
-        "1": " ?1(?![0-9]|[.,][0-9])",
-        "2": " ?2(?![0-9]|[.,][0-9])",
-        "a": " ?a(?![a-z0-9\u00e9\ufffd])",
-    }
+    answers = model.generate([Request("a", seed, 5) for seed in range(3000)])
+    patterns = {digit: rf" ?{digit}(?![0-9]|[.,][0-9])" for digit in "012"}
+    patterns["a"] = " ?a(?![a-z0-9\u00e9\ufffd])"
     for outcome, pattern in patterns.items():
-        share = np.mean([re.match(pattern, answer) is not None for answer in answers])
+        share = np.mean([re.match(pattern, answer.text) is not None for answer in answers])
         assert abs(share - stated[outcome]) < 4 * np.sqrt(0.25 / len(answers))
 
 
@@ -319,9 +242,8 @@ OVERLAPS = "must exclude each other; '{}' written '{}' overlaps with '{}' writte
     ],
 )
 def test_outcomes_that_make_no_sense(tiny, outcomes, options, message):
-    model, _ = tiny
     with pytest.raises(InputError, match=re.escape(message)):
-        outcome_probabilities(model, **{"texts": TEXTS, "outcomes": outcomes, **options})
+        outcome_probabilities(tiny[0], **{"texts": TEXTS, "outcomes": outcomes, **options})
 
 
 def test_more_paths_than_memory_holds_are_refused_where_none_may_be_given_up(tiny, monkeypatch):
@@ -332,22 +254,21 @@ def test_more_paths_than_memory_holds_are_refused_where_none_may_be_given_up(tin
     assert outcome_probabilities(model, TEXTS, ["12"]).answer_mass.notna().all()
 
 
-CHANGING = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.Replace("a", "b")])
-
-
 @pytest.mark.parametrize(
     ("decoder", "message"),
     [
         (None, "decoder of this one is none"),
         (decoders.WordPiece(), "decoder of this one is WordPiece"),
-        (CHANGING, "Its decoder changes texts"),
+        (
+            decoders.Sequence([decoders.Replace("\u2581", " "), decoders.Replace("a", "b")]),
+            "Its decoder changes texts",
+        ),
     ],
 )
 def test_tokenizers_whose_texts_cannot_be_known_are_refused(decoder, message):
     tokenizer = tokenizer_of({"<pad>": None, "<end>": None, "1": b"1", "a": b"a"}, decoder)
-    model = CausalModel(network_of("gpt2", 4), tokenizer, name="tiny", fingerprint="f")
     with pytest.raises(InputError, match=message):
-        outcome_probabilities(model, ["1"], ["1"])
+        outcome_probabilities(tiny_model(tiny_network("gpt2", 4, 3, 6), tokenizer), ["1"], ["1"])
 
 
 def test_a_trained_reader_and_its_own_answers_agree(model_folder, asia, cases):
@@ -355,27 +276,14 @@ def test_a_trained_reader_and_its_own_answers_agree(model_folder, asia, cases):
 
     Through a real tokenizer with blocks of text as tokens.
     """
-    text = next(
-        question.text
-        for question in plan_task(asia, cases, Design(reps=1)).questions
-        if question.spec.role == "belief"
-    )
+    questions, n = plan_task(asia, cases, Design(reps=1)).questions, 1000
+    text = next(question.text for question in questions if question.spec.role == "belief")
     model = load_causal_model(model_folder, prefill="No: 0.")
-    read = outcome_probabilities(
-        model, [text], [f"{i}{j}" for i in range(10) for j in range(10)], leading_space=False
-    )
-    answers = [
-        answer.text
-        for answer in model.generate([Request(text, seed, 12, 1.0, 1) for seed in range(1000)])
-    ]
-    stated = [
-        match.group(1)
-        for answer in answers
-        if (match := re.match(r"No: 0\.([0-9]{2})(?![0-9]|[.,][0-9])", answer))
-    ]
-    assert abs(len(stated) / len(answers) - read.answer_mass[0]) < 0.07
-    top = read.probabilities.iloc[0].nlargest(3)
-    for value, probability in top.items():
-        assert abs(stated.count(value) / len(answers) - probability) < 4 * np.sqrt(
-            0.25 / len(answers)
-        )
+    hundredths = [f"{number:02d}" for number in range(100)]
+    read = outcome_probabilities(model, [text], hundredths, leading_space=False)
+    answers = model.generate([Request(text, seed, 12, 1.0, 1) for seed in range(n)])
+    form = re.compile(r"No: 0\.([0-9]{2})(?![0-9]|[.,][0-9])")
+    stated = [match[1] for answer in answers if (match := form.match(answer.text))]
+    assert abs(len(stated) / n - read.answer_mass[0]) < 0.07
+    for value, probability in read.probabilities.iloc[0].nlargest(3).items():
+        assert abs(stated.count(value) / n - probability) < 4 * np.sqrt(0.25 / n)

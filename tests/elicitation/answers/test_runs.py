@@ -16,10 +16,10 @@ from elicitation import (
 
 
 def test_the_table_is_valid_complete_and_true(asia, cases, store, scripted):
-    runs, tally = elicit(scripted(), asia, cases, store, design=Design(reps=3))
+    runs, tally = elicit(scripted(), asia, cases, store, design=Design(reps=2))
     validate_runs(runs)
-    assert len(runs) == 12 * 3 * (4 + 2)
-    assert (tally.asked, tally.reused, tally.total) == (12 * 3 * 8, 0, 12 * 3 * 8)
+    assert len(runs) == 12 * 2 * (4 + 2)
+    assert (tally.asked, tally.reused, tally.total) == (12 * 2 * 8, 0, 12 * 2 * 8)
     ordinary, conditional = runs[runs["z"].isna()], runs[runs["z"].notna()]
     # The action stands on the standard rows and nowhere else.
     for column in ("action", "raw_action"):
@@ -27,6 +27,9 @@ def test_the_table_is_valid_complete_and_true(asia, cases, store, scripted):
     assert conditional["action"].isna().all()
     assert (conditional["prompt"] == "standard").all()
     assert (ordinary.loc[ordinary["prompt"] == "mse", "p"] == 0.6).all()
+    # Every value is the one that its raw answer states.
+    stated = runs["raw_belief"].str.extract(r"Yes: ([0-9.]+)")[0].astype(float)
+    assert runs["p"].tolist() == stated.tolist()
     by_context = cases.set_index("context")
     for row in runs.itertuples():
         case = by_context.loc[row.context]
@@ -34,26 +37,16 @@ def test_the_table_is_valid_complete_and_true(asia, cases, store, scripted):
         evidence = {name.removeprefix("x_"): state for name, state in known.items()}
         assert row.theta == case["theta"]
         assert {name: getattr(row, f"x_{name}") for name in evidence} == evidence
-        if pd.notna(row.z):
-            assert row.z == case["z"]
-            truth = posterior(
-                asia.network, pd.DataFrame([{**evidence, row.z: row.z_state}]), "lung"
-            )["yes"].item()
-            share = posterior(asia.network, pd.DataFrame([evidence]), row.z)[row.z_state].item()
-            assert (row.p_true, row.p_z_true) == (pytest.approx(truth), pytest.approx(share))
-            if row.z != "either":  # its labels hold commas, which the script does not read
-                assert row.p_z == {"yes": 0.25, "no": 0.75}[row.z_state]
-        else:
+        if pd.isna(row.z):
             assert row.p_true == pytest.approx(case["p_true"])
             assert pd.isna(row.p_z)
-
-
-def test_every_value_is_the_one_that_its_raw_answer_states(asia, cases, store, scripted):
-    runs, _ = elicit(scripted(), asia, cases, store, design=Design(reps=2))
-    stated = runs["raw_belief"].str.extract(r"Yes: ([0-9.]+)")[0].astype(float)
-    pd.testing.assert_series_equal(
-        runs["p"], stated.astype("float64"), check_names=False, check_dtype=False
-    )
+            continue
+        assert row.z == case["z"]
+        truth = posterior(asia.network, {**evidence, row.z: row.z_state}, "lung")["yes"].item()
+        share = posterior(asia.network, evidence, row.z)[row.z_state].item()
+        assert (row.p_true, row.p_z_true) == (pytest.approx(truth), pytest.approx(share))
+        if row.z != "either":  # its labels hold commas, which the script does not read
+            assert row.p_z == {"yes": 0.25, "no": 0.75}[row.z_state]
 
 
 @pytest.mark.parametrize(
@@ -80,9 +73,8 @@ def test_a_row_has_its_gravest_status_and_keeps_what_could_be_read(
 
 
 def test_an_unreadable_distribution_of_z_leaves_the_belief(asia, cases, store, scripted):
-    runs, _ = elicit(
-        scripted({"auxiliary": "high: 0.2\nlow: 0.8"}), asia, cases, store, design=Design(reps=1)
-    )
+    model = scripted({"auxiliary": "high: 0.2\nlow: 0.8"})
+    runs, _ = elicit(model, asia, cases, store, design=Design(reps=1))
     conditional = runs[runs["z"].notna()]
     assert (conditional["status"] == "unparsed").all()
     assert conditional["p"].notna().all()
@@ -134,14 +126,9 @@ class Even:
 
 
 def test_an_action_is_a_distribution_over_what_was_offered(store):
-    table = pd.DataFrame(
-        {
-            "context": ["a", "b"],
-            "belief_question": ["Rain?", "Snow?"],
-            "action_question": ["What now?", "And now?"],
-            "options": [("wait", "treat"), ("wait", "refer")],
-        }
-    )
+    table = pd.DataFrame({"context": ["a", "b"], "belief_question": ["Rain?", "Snow?"]})
+    table["action_question"] = ["What now?", "And now?"]
+    table["options"] = [("wait", "treat"), ("wait", "refer")]
     design = Design(answers="exact", prompts=("standard", "mse"))
     runs, _ = elicit_questions(Even(), table, store, design=design)
     names = ["action_wait", "action_treat", "action_refer"]

@@ -62,13 +62,9 @@ class Chooser(Measured, MultipleChoiceModel):
 
 def read(model, store, n=22):
     """Read the masses of letters and of numbers after `n` texts, in batches of four."""
-    questions = [
-        Question.of_form(
-            f"text {i}",
-            AnswerForm("letters", ("A", "B")) if i < 13 else AnswerForm("outcomes", ("1", "2")),
-        )
-        for i in range(n)
-    ]
+    letters, numbers = AnswerForm("letters", ("A", "B")), AnswerForm("outcomes", ("1", "2"))
+    forms = [letters if i < 13 else numbers for i in range(n)]
+    questions = [Question.of_form(f"text {i}", form) for i, form in enumerate(forms)]
     return read_masses(model, questions, store, batch_size=BATCH)[0]
 
 
@@ -153,13 +149,8 @@ def test_what_streams_in_is_written_and_counted_at_once():
     """Breaks if a process that is killed while a stream runs loses what came before."""
     seen = []
     with AnswerStore(":memory:") as store:
-        run_plan(
-            Streaming(),
-            plan_of(20),
-            store,
-            progress=lambda done, _: seen.append((done, len(store))),
-            keep_going=True,
-        )
+        told = {"progress": lambda done, _: seen.append((done, len(store))), "keep_going": True}
+        run_plan(Streaming(), plan_of(20), store, **told)
     assert seen == [(n, n) for n in range(21)]
 
 
@@ -191,16 +182,11 @@ def test_a_store_that_fails_is_not_tried_again(monkeypatch, scripted):
     assert tries == [1]
 
 
-class Carried:
+class Carried(Streaming):
     """Streams what it was given, as a plain iterator without a close of its own."""
-
-    name = fingerprint = "carried"
 
     def __init__(self, positions):
         self.positions = positions
-
-    def generate(self, requests):
-        raise AssertionError("a streaming model is asked for its stream")
 
     def stream_answers(self, requests):
         return iter([(position, Answer(str(position))) for position in self.positions])

@@ -21,46 +21,30 @@ def examples():
     for status, cell, value in ROWS:
         for example in re.split(r", (?=`)", cell):
             if "`" in example:
-                yield (
-                    status,
-                    "\n".join(re.findall(r"`([^`]+)`", example)),
-                    None if value == "none" else 0.7,
-                )
+                text = "\n".join(re.findall(r"`([^`]+)`", example))
+                yield status, text, None if value == "none" else 0.7
 
 
-@pytest.mark.parametrize(("status", "text", "value"), list(examples()))
-def test_examples_are_read_as_the_page_says(status, text, value):
-    decoded = decode_belief(text)
-    assert (decoded.status, decoded.value) == (status, pytest.approx(value) if value else None)
-
-
-def test_statuses_without_an_example_are_those_that_a_text_alone_does_not_have():
+def test_every_status_is_explained_by_an_example_that_is_read_so():
+    assert [status for status, _, _ in ROWS] == list(STATUSES)
+    for status, text, value in examples():
+        decoded = decode_belief(text)
+        read = (decoded.status, decoded.value)
+        assert read == (status, pytest.approx(value) if value else None), text
+    # The others are those that a text alone does not have.
     shown = {status for status, _, _ in examples()}
     assert set(STATUSES) - shown == {"low_mass", "repaired:sentence", "truncated"}
 
 
-def test_every_status_is_explained():
-    assert [status for status, _, _ in ROWS] == list(STATUSES)
-
-
-def test_the_template_on_the_page_is_the_one_in_the_examples():
+def test_the_template_and_the_columns_on_the_page_are_those_in_the_examples():
     (block,) = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     example = ROOT / "examples" / "prompts.toml"
-    assert (
-        tomllib.loads(block)["belief"]["number"]
-        == tomllib.loads(example.read_text(encoding="utf-8"))["belief"]["number"]
-    )
+    theirs = tomllib.loads(example.read_text(encoding="utf-8"))
+    assert tomllib.loads(block)["belief"]["number"] == theirs["belief"]["number"]
     prompts, names = load_prompts(example, NETWORK_PROMPTS)
     assert names == ("number", "betting")
-    assert "No: 0.50" in prompts.belief["betting"].fill(
-        description="d", question="q", n_lines="2", labels="No, Yes", example="No: 0.50"
-    )
-
-
-def test_the_columns_on_the_page_are_those_of_a_file_of_questions():
-    for name in COLUMNS:
-        assert f"`{name}`" in PAGE
-    assert load_questions(ROOT / "examples" / "questions.csv")["options"].map(len).tolist() == [
-        2,
-        2,
-    ]
+    words = {"description": "d", "question": "q", "n_lines": "2", "labels": "No, Yes"}
+    assert "No: 0.50" in prompts.belief["betting"].fill(**words, example="No: 0.50")
+    assert all(f"`{name}`" in PAGE for name in COLUMNS)
+    questions = load_questions(ROOT / "examples" / "questions.csv")
+    assert questions["options"].map(len).tolist() == [2, 2]

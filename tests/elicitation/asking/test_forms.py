@@ -56,9 +56,8 @@ def test_an_exact_session_has_a_value_in_every_row_and_draws_nothing(asia, cases
     assert len(known.asked) == len(set(known.asked)) == tally.asked
     assert tally.readable == tally.total
     assert runs["p"].notna().all()
-    assert (runs["status"] == "ok").all()
-    assert (runs["belief_kind"] == "stated:exact").all()
-    assert (runs["seed"] == 0).all()
+    for column, value in (("status", "ok"), ("belief_kind", "stated:exact"), ("seed", 0)):
+        assert (runs[column] == value).all()
     np.testing.assert_allclose(runs["answer_mass"], 0.8)
     assert ((runs["p_q05"] <= runs["p"]) & (runs["p"] <= runs["p_q95"])).all()
     assert (runs["p_sd"] > 0).all()
@@ -80,18 +79,15 @@ def test_an_exact_session_has_a_value_in_every_row_and_draws_nothing(asia, cases
 
 
 def test_forced_answers_read_like_stated_ones_and_share_their_distribution(asia, cases, store):
-    known = Known(0.3)
-    design = Design(answers="forced", reps=4)
+    known, design = Known(0.3), Design(answers="forced", reps=4)
     runs, tally = elicit(known, asia, cases, store, design=design)
     assert len(known.asked) == len(set(known.asked))
     assert tally.readable == tally.total == len(plan_task(asia, cases, design).questions)
-    assert runs["p"].notna().all()
     assert (runs["status"] == "low_mass").all()
     assert (runs["belief_kind"] == "stated:forced").all()
     np.testing.assert_allclose(runs["answer_mass"], 0.3)
     assert runs["raw_belief"].str.fullmatch(r"No: [01]\.[0-9]{2}\nYes: [01]\.[0-9]{2}").all()
-    yes = runs["raw_belief"].str.extract(r"Yes: (.*)")[0].astype(float)
-    assert (runs["p"] == yes).all()
+    assert (runs["p"] == runs["raw_belief"].str.extract(r"Yes: (.*)")[0].astype(float)).all()
     acted = runs["prompt"].eq("standard") & runs["z"].isna()
     assert runs.loc[acted, "action"].isin(["yes", "no", "defer"]).all()
     assert not {"p_sd", *ACTIONS} & set(runs)
@@ -101,8 +97,15 @@ def test_forced_answers_read_like_stated_ones_and_share_their_distribution(asia,
     more, again = elicit(known, asia, cases, store, design=Design(answers="forced", reps=6))
     assert len(known.asked) == n_asked
     assert again.asked == again.total - tally.total
-    drawn_before = more.loc[more["rep"] < 4].reset_index(drop=True)
-    pd.testing.assert_frame_equal(drawn_before, runs)
+    pd.testing.assert_frame_equal(more.loc[more["rep"] < 4].reset_index(drop=True), runs)
+
+
+class Labelled(Known):
+    answer_kinds = (*Known.answer_kinds, "labels")
+
+    def spread(self, text, part):
+        labels = part.outcomes == ("No", "Yes")
+        return {"No": 0.1, "Yes": 0.3} if labels else super().spread(text, part)
 
 
 @pytest.mark.parametrize("answers", ["exact", "forced"])
@@ -117,14 +120,6 @@ def test_min_mass_leaves_unread_what_has_less(asia, cases, store, answers):
 
 
 def test_token_beliefs_stand_beside_exact_actions(asia, cases, store):
-    class Labelled(Known):
-        answer_kinds = (*Known.answer_kinds, "labels")
-
-        def spread(self, text, part):
-            if part.outcomes == ("No", "Yes"):
-                return {"No": 0.1, "Yes": 0.3}
-            return super().spread(text, part)
-
     design = Design(answers="exact", belief="token")
     runs, _ = elicit(Labelled(), asia, cases, store, design=design)
     assert (runs["belief_kind"] == "token").all()
@@ -157,44 +152,37 @@ def test_a_model_that_masks_is_named_as_such(asia, cases, store):
     assert (runs["p"] == 0.7).all()
     assert runs["answer_mass"].isna().all()
     assert tally.masses == ()
-    with pytest.raises(InputError, match="exact answers need a model"):
-        elicit(Masking(), asia, cases, store, design=Design(answers="exact"))
-
-
-def test_draws_from_a_distribution_are_at_temperature_one(asia, cases, store):
-    with pytest.raises(InputError, match="at temperature 1, at which their probabilities"):
-        elicit(Known(), asia, cases, store, design=Design(answers="forced", temperature=0.5))
-
-
-def test_dry_run_progress_summary_and_status_count_the_same_answers(
-    asia, cases, tmp_path, scripted
-):
-    for design in (
-        Design(answers="forced", reps=2),
-        Design(answers="exact"),
-        Design(temperature=0, reps=2),
+    for model, options, message in (
+        (Masking(), {"answers": "exact"}, "exact answers need a model"),
+        (Known(), {"answers": "forced", "temperature": 0.5}, "at temperature 1, at which their"),
     ):
-        path = tmp_path / f"{design.answers}.sqlite"
-        plan = plan_task(asia, cases, design)
-        steps = []
-        model = scripted() if design.answers == "drawn" else Known()
-        expected = preview(plan, model_name=model.name).n_left
-        with AnswerStore(path) as store:
-            _, tally = run_plan(
-                model, plan, store, progress=lambda *counts, steps=steps: steps.append(counts)
-            )
-        assert (tally.asked, tally.reused) == (expected, 0)
-        assert steps[-1] == (expected, expected)
-        assert [done for done, _ in steps] == sorted(done for done, _ in steps)
-        assert {total for _, total in steps} == {expected}
-        counts = summarise_store(path)
-        distributions = counts["question"].str.endswith(", distribution")
-        assert not (counts[["question", "status"]] == "unknown").any(axis=None)
-        kept = counts["answers"][distributions == (design.answers == "exact")].sum()
-        assert kept == expected
-        if design.answers == "forced":
-            n_texts = len({question.text for question in plan.questions})
-            assert counts["answers"][distributions].sum() == n_texts
+        with pytest.raises(InputError, match=message):
+            elicit(model, asia, cases, store, design=Design(**options))
+
+
+@pytest.mark.parametrize(
+    "design", [Design(answers="forced", reps=2), Design(answers="exact"), Design(temperature=0)]
+)
+def test_dry_run_progress_summary_and_status_count_the_same_answers(
+    asia, cases, tmp_path, scripted, design
+):
+    path, plan, steps = tmp_path / "s.sqlite", plan_task(asia, cases, design), []
+    model = scripted() if design.answers == "drawn" else Known()
+    expected = preview(plan, model_name=model.name).n_left
+    with AnswerStore(path) as store:
+        _, tally = run_plan(model, plan, store, progress=lambda *counts: steps.append(counts))
+    assert (tally.asked, tally.reused) == (expected, 0)
+    assert steps[-1] == (expected, expected)
+    assert steps == sorted(steps)
+    assert {total for _, total in steps} == {expected}
+    counts = summarise_store(path)
+    distributions = counts["question"].str.endswith(", distribution")
+    assert not (counts[["question", "status"]] == "unknown").any(axis=None)
+    kept = counts["answers"][distributions == (design.answers == "exact")].sum()
+    assert kept == expected
+    if design.answers == "forced":
+        n_texts = len({question.text for question in plan.questions})
+        assert counts["answers"][distributions].sum() == n_texts
 
 
 @pytest.mark.parametrize("answers", ["exact", "forced"])

@@ -34,30 +34,27 @@ class Mixed:
 
     def generate(self, requests):
         texts = ["No: 0.5\nYes: 0.5", "50%", "I can't say.", "70"]
-        return [
-            Answer("wait" if "options" in request.text else texts[request.seed % 4])
-            for request in requests
-        ]
+        choices = ("options" in request.text for request in requests)
+        drawn = [texts[request.seed % 4] for request in requests]
+        return [Answer("wait" if c else text) for c, text in zip(choices, drawn, strict=True)]
+
+
+BOTH = ("standard", "bayes")
 
 
 @pytest.fixture
 def table():
-    return pd.DataFrame(
-        {
-            "context": list("abcdef"),
-            "belief_question": [f"How probable is {c}?" for c in "abcdef"],
-            "action_question": [f"{c}: what now?" for c in "abcdef"],
-            "options": [("wait", "treat")] * 6,
-        }
-    )
+    names = pd.Series(list("abcdef"))
+    table = pd.DataFrame({"context": names, "belief_question": "How probable is " + names + "?"})
+    return table.assign(action_question=names + ": what now?", options=[("wait", "treat")] * 6)
 
 
 @pytest.fixture
 def plan(table):
-    return plan_own_questions(table, Design(reps=4, prompts=("standard", "bayes")))
+    return plan_own_questions(table, Design(reps=4, prompts=BOTH))
 
 
-def test_counts_are_those_of_the_answers(tmp_path, plan):
+def test_counts_are_those_of_the_answers(tmp_path, plan, run):
     path = tmp_path / "s.sqlite"
     with AnswerStore(path) as store:
         runs, tally = run_plan(Mixed(), plan, store)
@@ -69,86 +66,64 @@ def test_counts_are_those_of_the_answers(tmp_path, plan):
     by_status = counts.groupby("status")["answers"].sum()
     assert by_status["ok"] + by_status["repaired:single"] == tally.readable
     assert by_status["repaired:single"] == tally.repaired
-    for prompt in ("standard", "bayes"):
-        seen = (
-            counts[counts["question"] == f"belief: {prompt}"]
-            .set_index("status")["answers"]
-            .to_dict()
-        )
-        assert seen == runs[runs["prompt"] == prompt]["status"].value_counts().to_dict()
+    for prompt in BOTH:
+        seen = counts[counts["question"] == f"belief: {prompt}"].set_index("status")["answers"]
+        expected = runs[runs["prompt"] == prompt]["status"].value_counts()
+        assert seen.to_dict() == expected.to_dict()
     assert counts[counts["question"] == "choice"]["answers"].tolist() == [24]
-
-
-def test_models_of_one_name_are_told_apart(tmp_path, plan):
-    with AnswerStore(tmp_path / "s.sqlite") as store:
-        run_plan(Mixed(), plan, store)
+    printed = run(f"elicit --status {path}").out
+    assert "\x1b" not in printed
+    assert printed.splitlines()[-1] == "72 answers"
+    assert "repaired:single" in printed
+    # Models of one name are distinguished.
+    with AnswerStore(path) as store:
         run_plan(Mixed("other weights"), plan, store)
-    assert set(summarise_store(tmp_path / "s.sqlite")["model"]) == {
-        f"{Mixed.name} (f1)",
-        f"{Mixed.name} (other we)",
-    }
+    names = {f"{Mixed.name} (f1)", f"{Mixed.name} (other we)"}
+    assert set(summarise_store(path)["model"]) == names
 
 
 def test_a_preview_counts_what_is_left(tmp_path, plan, table):
     path = tmp_path / "s.sqlite"
-    assert preview(plan, model_name=Mixed.name, store=path).n_left == 72
+
+    def left(plan=plan, name=Mixed.name):
+        return preview(plan, model_name=name, store=path)
+
+    assert left().n_left == 72
     assert not path.exists()
     with AnswerStore(path) as store:
         run_plan(Mixed(), plan, store, batch_size=10)
-    done = preview(plan, model_name=Mixed.name, store=path)
-    assert (done.n_left, done.n_stored, done.n_answer_tokens) == (0, 72, 0)
-    more = preview(
-        plan_own_questions(table, Design(reps=5, prompts=("standard", "bayes"))),
-        model_name=Mixed.name,
-        store=path,
-    )
+    assert (left().n_left, left().n_stored, left().n_answer_tokens) == (0, 72, 0)
+    more = left(plan_own_questions(table, Design(reps=5, prompts=BOTH)))
     assert (more.n_questions, more.n_stored, more.n_left) == (90, 72, 18)
-    other = preview(plan, model_name="another", store=path)
-    assert other.n_stored == 0
-    greedy = preview(
-        plan_own_questions(table, Design(reps=4, temperature=0, prompts=("standard",))),
-        model_name="another",
-    )
+    assert left(name="another").n_stored == 0
+    greedy = left(plan_own_questions(table, Design(reps=4, temperature=0, prompts=BOTH[:1])), "x")
     assert (greedy.n_questions, greedy.n_distinct) == (48, 12)
 
 
 def test_draws_in_a_form_cost_the_reading_of_their_questions(tmp_path, table):
-    path = tmp_path / "s.sqlite"
-    design = Design(reps=4, prompts=("standard", "bayes"), answers="forced")
+    path, design = tmp_path / "s.sqlite", Design(reps=4, prompts=BOTH, answers="forced")
     plan = plan_own_questions(table, design)
     before = preview(plan, model_name="m", store=path, count=lambda question: 1)
     # Six contexts, two beliefs and an action: each is read once for its four draws.
     assert (before.n_left, before.n_text_tokens) == (72, 18)
-    read = plan_own_questions(table, Design(prompts=design.prompts, answers="exact")).questions[:12]
+    read = plan_own_questions(table, Design(prompts=BOTH, answers="exact")).questions[:12]
     with AnswerStore(path) as store:
         store.put(read, [Answer("{}") for _ in read], model="m", fingerprint="f")
     after = preview(plan, model_name="m", store=path, count=lambda question: 1)
     assert (after.n_left, after.n_text_tokens) == (72, 6)
 
 
-def stored(path, table, lengths):
-    """Answers of so many tokens to the table's questions, drawn ever anew."""
-    design = Design(reps=50, prompts=("standard",))
-    questions = plan_own_questions(table, design).questions[: len(lengths)]
-    answers = [Answer("50%", n_tokens=length) for length in lengths]
+def test_expected_tokens_are_at_most_those_that_there_is_room_for(tmp_path, table):
+    path, design = tmp_path / "s.sqlite", {"reps": 50, "prompts": ("standard",)}
+    questions = plan_own_questions(table, Design(**design)).questions[:20]
+    answers = [Answer("50%", n_tokens=length) for length in [10, 500] * 10]
     with AnswerStore(path) as store:
         store.put(questions, answers, model="m", fingerprint="f")
-
-
-def test_expected_tokens_are_at_most_those_that_there_is_room_for(tmp_path, table):
-    stored(tmp_path / "s.sqlite", table, lengths=[10, 500] * 10)
-    roomy, small = (
-        preview(
-            plan_own_questions(table, Design(reps=50, prompts=("standard",), max_new_tokens=room)),
-            model_name="m",
-            store=tmp_path / "s.sqlite",
-        )
-        for room in (1000, 20)
-    )
-    assert roomy.n_expected_tokens == pytest.approx(255 * roomy.n_left)
-    # Half of the answers would be cut.
-    assert small.n_expected_tokens == pytest.approx(15 * small.n_left)
-    assert small.n_expected_tokens < small.n_answer_tokens
+    for room, expected in ((1000, 255), (20, 15)):  # of 20, half of the answers would be cut
+        plan = plan_own_questions(table, Design(**design, max_new_tokens=room))
+        ahead = preview(plan, model_name="m", store=path)
+        assert ahead.n_expected_tokens == pytest.approx(expected * ahead.n_left)
+    assert ahead.n_expected_tokens < ahead.n_answer_tokens
 
 
 def test_other_files_are_refused(tmp_path):
@@ -177,26 +152,15 @@ def test_a_store_whose_maker_was_killed_has_no_answers_yet(tmp_path):
     AnswerStore(path).close()
 
 
-def test_the_command_prints_a_clean_table(tmp_path, plan, run):
-    path = tmp_path / "s.sqlite"
-    with AnswerStore(path) as store:
-        run_plan(Mixed(), plan, store)
-    printed = run(f"elicit --status {path}").out
-    assert "\x1b" not in printed
-    assert printed.splitlines()[-1] == "72 answers"
-    assert "repaired:single" in printed
-
-
 @pytest.mark.lengthy
 def test_looking_loads_no_torch(tmp_path, table):
-    questions = tmp_path / "q.jsonl"
+    questions, store, out = (tmp_path / name for name in ("q.jsonl", "s.sqlite", "o.csv"))
     table.to_json(questions, orient="records", lines=True)
-    with AnswerStore(tmp_path / "s.sqlite"):
-        pass
+    AnswerStore(store).close()
     code = (
         "import sys; from coherence.cli.main import main\n"
-        f"assert main(['elicit', '--status', {str(tmp_path / 's.sqlite')!r}]) == 0\n"
-        f"options = ['--questions', {str(questions)!r}, '--out', {str(tmp_path / 'o.csv')!r}]\n"
+        f"assert main(['elicit', '--status', {str(store)!r}]) == 0\n"
+        f"options = ['--questions', {str(questions)!r}, '--out', {str(out)!r}]\n"
         "assert main(['elicit', '--model', 'no/model', *options, '--dry-run']) == 0\n"
         "assert not {'torch', 'transformers'} & set(sys.modules), 'torch was loaded'"
     )

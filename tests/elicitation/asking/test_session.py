@@ -11,13 +11,29 @@ from coherence.table.schema import PARSED
 from elicitation import Answer, AnswerStore, Design, elicit, plan_task
 
 
-def test_a_second_session_asks_nothing_and_gives_the_same_table(asia, cases, store, scripted):
-    first, _ = elicit(scripted(), asia, cases, store, design=Design(reps=2))
+def test_an_interrupted_session_asks_only_the_rest_and_a_second_one_nothing(
+    asia, cases, store, scripted
+):
+    stopped, resumed, design = scripted(fail_after=50), scripted(), Design(reps=2)
+    with pytest.raises(KeyboardInterrupt):
+        elicit(stopped, asia, cases, store, design=design, batch_size=10)
+    assert len(store) == 58  # calls of 8, 10, 10, ...
+    runs, tally = elicit(resumed, asia, cases, store, design=design, batch_size=10)
+    assert tally.reused == 58
+    before, after = ({(of.text, of.seed) for of in each.asked} for each in (stopped, resumed))
+    assert not before & after
+    with AnswerStore(":memory:") as other:
+        whole, _ = elicit(scripted(), asia, cases, other, design=design, batch_size=64)
+    pd.testing.assert_frame_equal(runs.drop(columns="created"), whole.drop(columns="created"))
     model = scripted()
-    second, tally = elicit(model, asia, cases, store, design=Design(reps=2))
+    again, tally = elicit(model, asia, cases, store, design=design)
     assert model.asked == []
     assert (tally.asked, tally.reused) == (0, tally.total)
-    pd.testing.assert_frame_equal(first, second)
+    pd.testing.assert_frame_equal(again, runs)
+    # More repetitions keep the answers that are there.
+    more, tally = elicit(scripted(), asia, cases, store, design=Design(reps=3))
+    assert tally.reused == 12 * 2 * 8
+    pd.testing.assert_frame_equal(more[more["rep"] < 2].reset_index(drop=True), runs)
 
 
 def test_an_interrupted_session_asks_only_the_rest(asia, cases, store, scripted):
@@ -33,13 +49,6 @@ def test_an_interrupted_session_asks_only_the_rest(asia, cases, store, scripted)
     with AnswerStore(":memory:") as other:
         whole, _ = elicit(scripted(), asia, cases, other, design=Design(reps=2), batch_size=64)
     pd.testing.assert_frame_equal(runs.drop(columns="created"), whole.drop(columns="created"))
-
-
-def test_more_repetitions_keep_the_answers_that_are_there(asia, cases, store, scripted):
-    few, _ = elicit(scripted(), asia, cases, store, design=Design(reps=2))
-    more, tally = elicit(scripted(), asia, cases, store, design=Design(reps=3))
-    assert tally.reused == 12 * 2 * 8
-    pd.testing.assert_frame_equal(more[more["rep"] < 2].reset_index(drop=True), few)
 
 
 def test_another_model_seed_or_temperature_gets_answers_of_its_own(asia, cases, store, scripted):
@@ -65,6 +74,10 @@ def test_draws_have_seeds_of_their_own_and_none_without_a_temperature(asia, case
     assert not seeds & {question.request.seed for question in other}
     cold = plan_task(asia, cases, Design(reps=3, temperature=0)).questions
     assert len({question.key("f") for question in cold}) == len({each.text for each in cold})
+    # Contexts with the same words get draws of their own; at temperature 0 they are one question.
+    twins = pd.concat([cases.iloc[[0, 0]]]).assign(context=["a", "b"])
+    questions = plan_task(asia, twins, Design(reps=2)).questions
+    assert len({question.key("f") for question in questions}) == len(questions)
 
 
 def test_a_batch_of_nothing(asia, cases, store, scripted):
@@ -78,10 +91,8 @@ class Changing:
     name = fingerprint = "changing"
 
     def generate(self, requests):
-        return [
-            Answer("No: 0.4\nYes: 0.6", served_by=f"version {number % 2}")
-            for number, _ in enumerate(requests)
-        ]
+        versions = (f"version {number % 2}" for number, _ in enumerate(requests))
+        return [Answer("No: 0.4\nYes: 0.6", served_by=version) for version in versions]
 
 
 def test_the_tally_counts_rows_as_a_report_does_and_versions_of_the_model(asia, cases, store):

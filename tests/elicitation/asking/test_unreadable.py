@@ -40,10 +40,16 @@ class Stream(Babbler):
 
 @pytest.fixture
 def plan():
-    table = pd.DataFrame(
-        {"context": range(40), "belief_question": [f"Rain on day {day}?" for day in range(40)]}
-    )
-    return plan_own_questions(table, Design(reps=5, prompts=("standard",)))
+    return planned(days(40))
+
+
+def days(n, **columns):
+    columns.setdefault("belief_question", [f"Rain on day {day}?" for day in range(n)])
+    return pd.DataFrame({"context": range(n), **columns})
+
+
+def planned(table, **options):
+    return plan_own_questions(table, Design(**{"reps": 5, "prompts": ("standard",), **options}))
 
 
 @pytest.mark.parametrize(
@@ -62,6 +68,9 @@ def test_a_session_without_sense_stops_and_keeps_what_came(model, asked, plan):
         with pytest.raises(CoherenceError, match=f"none of the first {asked} answers"):
             run_plan(model, plan, store)
         assert model.n_asked == asked
+        # Other settings are asked afresh.
+        longer = planned(days(40), max_new_tokens=999)
+        assert run_plan(Stream(0), longer, store)[1].readable == 200
         runs, tally = run_plan(model, plan, store, keep_going=True)
         assert (tally.total, tally.reused, tally.readable) == (200, asked, 0)
         # All is asked: there is nothing to stop.
@@ -90,40 +99,21 @@ class Impatient(Babbler):
 
 @pytest.mark.parametrize("batch_size", [8, 64])
 def test_one_framing_without_sense_ends_no_session(batch_size):
-    days = {
-        "context": range(120),
-        "belief_question": [
-            f"Rain{' ' + 'or shine' * 130 * (n % 3 > 0)} on day {n}?" for n in range(120)
-        ],
-    }
-    plan = plan_own_questions(pd.DataFrame(days), Design(reps=1, prompts=("standard",)))
+    words = [f"Rain{' ' + 'or shine' * 130 * (n % 3 > 0)} on day {n}?" for n in range(120)]
+    plan = planned(days(120, belief_question=words), reps=1)
     with AnswerStore(":memory:") as store:
         tally = run_plan(Impatient(), plan, store, batch_size=batch_size)[1]
     assert tally.readable == 40
 
 
-def test_other_settings_are_asked_afresh(plan):
-    with AnswerStore(":memory:") as store:
-        with pytest.raises(CoherenceError):
-            run_plan(Stream(), plan, store)
-        longer = Design(reps=5, prompts=("standard",), max_new_tokens=999)
-        table = plan_own_questions(
-            pd.DataFrame(
-                {"context": range(40), "belief_question": [f"Rain on day {n}?" for n in range(40)]}
-            ),
-            longer,
-        )
-        assert run_plan(Stream(0), table, store)[1].readable == 200
-
-
 def test_the_command_ends_with_one_line_and_status_2(tmp_path, run):
-    table = tmp_path / "days.csv"
-    rows = "".join(f"{n},Rain on day {n}?\n" for n in range(40))
-    table.write_text(f"context,belief_question\n{rows}", encoding="utf-8")
+    table, out = tmp_path / "days.csv", tmp_path / "runs.csv"
+    days(40).to_csv(table, index=False)
     with serving(Fake(lambda body, n: answer("Hm?"))) as address:
-        words = f"elicit --questions {table} --model m --server {address} --out {tmp_path}/runs.csv"
-        errors = run(f"{words} --prompts standard --set max_connections=1", status=2).err
+        words = f"elicit --questions {table} --model m --server {address} --out {out}"
+        words += " --prompts standard"
+        errors = run(f"{words} --set max_connections=1", status=2).err
         assert sum("can be read" in line for line in errors.splitlines()) == 1
-        assert not (tmp_path / "runs.csv").exists()
-        run(f"{words} --prompts standard --keep-going")
-    assert (tmp_path / "runs.csv").exists()
+        assert not out.exists()
+        run(f"{words} --keep-going")
+    assert out.exists()

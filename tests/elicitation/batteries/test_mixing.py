@@ -8,19 +8,14 @@ from coherence import InputError, score_mixing
 from coherence.batteries.mixing.design import GAMES, PARTS
 from coherence.batteries.mixing.tables import mix_report
 from elicitation import Answer, AnswerStore, Distribution, elicit_mixing, mixing_questions
+from elicitation.spelling.openings import opening_spellings
 
 QUESTIONS = mixing_questions()
 
 
 def one(experiment, p=None, item="", order=""):
-    return next(
-        q
-        for q in QUESTIONS
-        if q.experiment == experiment
-        and (p is None or abs(q.p - p) < 1e-9)
-        and q.item == item
-        and q.order == order
-    )
+    near = [q for q in QUESTIONS if p is None or abs(q.p - p) < 1e-9]
+    return next(q for q in near if (q.experiment, q.item, q.order) == (experiment, item, order))
 
 
 class Saying:
@@ -39,7 +34,40 @@ def read(text, question, finish_reason=None):
     with AnswerStore(":memory:") as store:
         table = elicit_mixing(model, store, draws=1, questions=[question], keep_going=True)
     row = table.iloc[0]
-    return None if pd.isna(row["answer"]) else row["answer"], row["status"]
+    return None if pd.isna(row["answer"]) else row["answer"], row["status"].partition(":")[0]
+
+
+def test_the_conditions_are_those_that_are_scored_and_asked_in_the_form_that_is_read():
+    """Breaks if the scenario and the scoring drift apart: values of p, outcomes, payoffs."""
+    for name, part in PARTS.items():
+        own = [question for question in QUESTIONS if question.experiment == name]
+        if name == "words":
+            assert len(own) == 22
+            assert len({question.item for question in own}) == 11
+            continue
+        assert sorted({question.p for question in own}) == pytest.approx(sorted(part.probabilities))
+        assert all(set(question.outcomes) == set(part.outcomes) for question in own)
+    for name, game in GAMES.items():
+        unit = "points" if name == "pennies" else "thousand"
+        for p in (0.1, 0.3, 0.9):
+            payoffs = sorted(value for row in game.payoffs(p) for value in row if value)
+            first, second = (f"{round(100 * share)} {unit}" for share in (p, 1 - p))
+            text = one(name, p).text
+            assert text.index(first) < text.index(second)
+            assert payoffs == pytest.approx(sorted((100 * p, 100 * (1 - p))))
+    assert len({question.text for question in QUESTIONS}) == 98
+    loaded = "in your mind. It shows 1 with a probability of 30% and 0 with a probability of 70%."
+    assert one("flip", 0.3).text.startswith(f"Toss a loaded coin {loaded}")
+    assert one("three_outcomes", 0.2).text.count("40%") == 2
+    assert "man or woman" in one("words", item="man/woman", order="forward").text
+    assert "woman or man" in one("words", item="man/woman", order="reverse").text
+    for question in QUESTIONS:
+        assert question.text.endswith("Your answer:")
+        for answer, outcome in zip(question.answers, question.outcomes, strict=True):
+            assert read(answer, question) == (outcome, "ok")
+
+
+MAN, WOMAN, UNREAD = ("man", "repaired"), ("woman", "repaired"), (None, "unparsed")
 
 
 class Teller:
@@ -73,97 +101,52 @@ class Teller:
             yield position, Distribution((dict(zip(form.labels, masses, strict=True)),))
 
 
-def test_the_conditions_are_those_that_are_scored():
-    """Breaks if the scenario and the scoring drift apart: values of p, outcomes, payoffs."""
-    for name, part in PARTS.items():
-        own = [question for question in QUESTIONS if question.experiment == name]
-        if name == "words":
-            assert len(own) == 22
-            assert len({question.item for question in own}) == 11
-            continue
-        assert sorted({question.p for question in own}) == pytest.approx(sorted(part.probabilities))
-        assert all(set(question.outcomes) == set(part.outcomes) for question in own)
-    for name, game in GAMES.items():
-        for p in (0.1, 0.3, 0.9):
-            payoffs = sorted(value for row in game.payoffs(p) for value in row if value)
-            first, second = (
-                f"{round(100 * share)} {'points' if name == 'pennies' else 'thousand'}"
-                for share in (p, 1 - p)
-            )
-            text = one(name, p).text
-            assert text.index(first) < text.index(second) or p == 0.5
-            assert payoffs == pytest.approx(sorted((100 * p, 100 * (1 - p))))
-    assert len({question.text for question in QUESTIONS}) == 98
-
-
-def test_prompts_ask_for_the_form_that_is_read():
-    assert one("flip", 0.3).text.startswith(
-        "Toss a loaded coin in your mind. It shows 1 with a probability of 30% and 0 with a "
-        "probability of 70%."
-    )
-    assert one("three_outcomes", 0.2).text.count("40%") == 2
-    assert "man or woman" in one("words", item="man/woman", order="forward").text
-    assert "woman or man" in one("words", item="man/woman", order="reverse").text
-    for question in QUESTIONS:
-        assert question.text.endswith("Your answer:")
-        for answer, outcome in zip(question.answers, question.outcomes, strict=True):
-            assert read(answer, question) == (outcome, "ok")
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("woman", ("woman", "ok")),
         ("man", ("man", "ok")),
-        (" Woman\n", ("woman", "repaired:spelling")),
-        ('"man"', ("man", "repaired:markup")),
-        ("**woman**", ("woman", "repaired:markup")),
-        ("MAN.", ("man", "repaired:spelling")),
-        ("human", (None, "unparsed")),
-        ("womanly", (None, "unparsed")),
-        ("The man", (None, "unparsed")),
-        ("Answer: woman", ("woman", "repaired:words")),
-        ("The answer is **woman**.", ("woman", "repaired:words")),
-        ("man\n\nThe coin showed its first side.", ("man", "repaired:passage")),
+        (" Woman\n", WOMAN),
+        ('"man"', MAN),
+        ("**woman**", WOMAN),
+        ("MAN.", MAN),
+        ("human", UNREAD),
+        ("womanly", UNREAD),
+        ("The man", UNREAD),
+        ("Answer: woman", WOMAN),
+        ("The answer is **woman**.", WOMAN),
+        ("man\n\nThe coin showed its first side.", MAN),
         ("<think>man or woman?</think>\nwoman", ("woman", "ok")),
         ("<think>woman", (None, "truncated")),
-        ("man/woman", (None, "unparsed")),
-        ("man or woman", (None, "unparsed")),
-        ("man woman", (None, "unparsed")),
-        ("man: 50%, woman: 50%", (None, "unparsed")),
-        ("Man (50%) or woman (50%)", (None, "unparsed")),
-        ("man\nwoman", (None, "unparsed")),
-        ("man, by a hair", (None, "unparsed")),
-        ("man. The coin showed its first side.", (None, "unparsed")),
-        ("**man** or **woman**", (None, "unparsed")),
-        ("man.\n\nThe coin showed its first side.", ("man", "repaired:passage")),
-        ("man\n**Answer:** woman", (None, "unparsed")),
-        ("man\n\nFinal answer: woman", (None, "unparsed")),
-        ("man\n**Final answer:** man", ("man", "repaired:passage")),
-        ("", (None, "unparsed")),
+        ("man/woman", UNREAD),
+        ("man or woman", UNREAD),
+        ("man woman", UNREAD),
+        ("Man (50%) or woman (50%)", UNREAD),
+        ("man\nwoman", UNREAD),
+        ("man, by a hair", UNREAD),
+        ("man. The coin showed its first side.", UNREAD),
+        ("**man** or **woman**", UNREAD),
+        ("man\n**Answer:** woman", UNREAD),
+        ("man\n**Final answer:** man", MAN),
+        ("", UNREAD),
         ("I can\u2019t choose between them.", (None, "refused")),
         ("I will not say man", (None, "refused")),
     ],
 )
 def test_words_are_read_strictly(text, said):
-    outcome, status = read(text, one("words", item="man/woman", order="forward"))
-    assert outcome == said[0]
-    assert status == said[1] or (said[1].startswith("repaired") and status.startswith("repaired"))
+    assert read(text, one("words", item="man/woman", order="forward")) == said
 
 
 @pytest.mark.parametrize(
     ("text", "outcome"),
     [
-        ("Flip 1: 0\nFlip 2: 1", "0 1"),
         ("flip 1: 1\nflip 2: 0\n", "1 0"),
         ("Flip 1: 1\n\nFlip 2: 0\nThese are independent.", "1 0"),
-        ("Flip 1: 1  \nFlip 2: 0", "1 0"),
         ("Flip 1: 1 \r\nFlip 2: 0\r\n", "1 0"),
         ("Flip 1: 1\nFlip 2: 0\n\nFlip 1: 0\nFlip 2: 0", None),
         ("Flip 1: 0", None),
         ("Flip 2: 1\nFlip 1: 0", None),
         ("0 1", None),
-        ("Flip 1: 0\nFlip 2: 1 and so on", None),
         ("Flip 1: 0\nFlip 2: 10", None),
     ],
 )
@@ -177,15 +160,13 @@ def test_two_flips_need_both_lines(text, outcome):
         ("1", "stop", ("1", "ok")),
         ("1", "length", (None, "truncated")),
         ("1.", "length", (None, "truncated")),
-        ("1\n", "length", ("1", "repaired:passage")),
+        ("1\n", "length", ("1", "repaired")),
         ("Let me", "length", (None, "truncated")),
         ("1", "content_filter", (None, "refused")),
     ],
 )
 def test_an_answer_that_was_cut_where_it_may_go_on_is_none(text, ended, said):
-    outcome, status = read(text, one("flip", 0.3), ended)
-    assert outcome == said[0]
-    assert status == said[1] or (outcome is not None and status != "truncated")
+    assert read(text, one("flip", 0.3), ended) == said
 
 
 OTHERS = ["10", "0.3", "1 0", "-1", "one", "01", "1, 0, 0, 1", "1\n0\n0\n1", "0-1", "0%", "1 = 0.3"]
@@ -193,14 +174,11 @@ OTHERS += ["1: 30%, 0: 70%", "1st toss: 0", "1 (30%)", "1. The coin shows 0.", "
 OTHERS += ["1! No, 0!", "1\n\nFinal answer: 0", "1\n**Final answer: 0**"]
 
 
-def test_a_letter_that_begins_a_list_of_options_is_no_choice():
-    assert read("A) B", one("reads", 0.5)) == (None, "unparsed")
-    assert read("A)", one("reads", 0.5))[0] == "A"
-
-
 @pytest.mark.parametrize("text", OTHERS)
-def test_other_numbers_are_no_flip(text):
-    assert read(text, one("flip", 0.3)) == (None, "unparsed")
+def test_other_numbers_are_no_flip_and_a_letter_of_a_list_no_choice(text):
+    assert read(text, one("flip", 0.3)) == UNREAD
+    assert read("A) B", one("reads", 0.5)) == UNREAD
+    assert read("A)", one("reads", 0.5))[0] == "A"
 
 
 def test_draws_are_stored_and_a_stopped_session_resumes(tmp_path):
@@ -210,16 +188,9 @@ def test_draws_are_stored_and_a_stopped_session_resumes(tmp_path):
     with AnswerStore(path) as store:
         assert len(store) == 8 + 16 + 3 * 20  # calls grow up to a batch
         model, seen = Teller(), []
-        answers = elicit_mixing(
-            model,
-            store,
-            draws=3,
-            batch_size=50,
-            progress=lambda done, total: seen.append((done, total)),
-        )
-        assert model.calls == 3 * 98 - 84
-        assert seen[0] == (84, 294)
-        assert seen[-1] == (294, 294)
+        told = {"batch_size": 50, "progress": lambda *now: seen.append(now)}
+        answers = elicit_mixing(model, store, draws=3, **told)
+        assert (seen[0], seen[-1]) == ((84, 294), (294, 294))
         again = elicit_mixing(model, store, draws=3)
         assert model.calls == 3 * 98 - 84
     assert answers.equals(again)
@@ -234,18 +205,13 @@ def test_draws_are_stored_and_a_stopped_session_resumes(tmp_path):
 
 
 def test_exact_rates_are_the_models_and_what_is_left_is_unread():
-    answers = elicit_mixing(
-        Teller(),
-        AnswerStore(":memory:"),
-        exact=True,
-        questions=[one("flip", 0.0), one("flip", 1.0)],
-    )
+    questions = [one("flip", 0.0), one("flip", 1.0)]
+    with AnswerStore(":memory:") as store:
+        answers = elicit_mixing(Teller(), store, exact=True, questions=questions)
     rows = answers[answers["p"] == 1.0].set_index("answer", drop=False)
-    assert rows.loc["1", "probability"] == pytest.approx(0.6)
-    assert rows.loc["0", "probability"] == pytest.approx(0.3)
-    assert answers.loc[answers["status"] == "unparsed", "probability"].tolist() == pytest.approx(
-        [0.1, 0.1]
-    )
+    assert rows.loc[["1", "0"], "probability"].tolist() == pytest.approx([0.6, 0.3])
+    unread = answers.loc[answers["status"] == "unparsed", "probability"]
+    assert unread.tolist() == pytest.approx([0.1, 0.1])
     scores = score_mixing(answers, rng=0)
     # Among the readable answers two thirds are 1.
     assert scores.curves["rate"].tolist() == pytest.approx([2 / 3, 2 / 3])
@@ -258,50 +224,41 @@ def test_exact_rates_are_the_models_and_what_is_left_is_unread():
 
 def test_exact_rates_of_a_transformer_sum_over_its_tokens(model):
     """An answer of two lines takes many tokens; what its outcomes lack is unread."""
-    from elicitation.spelling.openings import opening_spellings
-
     question = one("two_flips", 0.5)
-    answers = elicit_mixing(model, AnswerStore(":memory:"), exact=True, questions=[question])
-    spellings = opening_spellings(question.answers)
-    (masses,) = model.spelling_masses(
-        model.encode([question.text]), spellings, tolerance=1e-9
-    ).masses
-    golden = [
-        sum(mass for one, mass in zip(spellings, masses, strict=True) if one.outcome == answer)
-        for answer in question.answers
-    ]
-    assert answers["probability"].to_numpy()[:4] == pytest.approx(golden, abs=1e-6)
+    with AnswerStore(":memory:") as store:
+        answers = elicit_mixing(model, store, exact=True, questions=[question])
+    spellings, text = opening_spellings(question.answers), model.encode([question.text])
+    (masses,) = model.spelling_masses(text, spellings, tolerance=1e-9).masses
+    by_answer = pd.Series(masses).groupby([spelling.outcome for spelling in spellings]).sum()
+    golden = by_answer[list(question.answers)].tolist()
+    assert answers["probability"].tolist()[:4] == pytest.approx(golden, abs=1e-6)
     assert answers["probability"].sum() == pytest.approx(1.0)
 
 
-def test_wrong_options():
-    for options, message in (
-        ({"draws": 0}, "draws must be at least 1"),
-        ({"batch_size": 0}, "batch_size"),
-        ({"seed": -1}, "seed must be at least 0"),
-        ({"max_new_tokens": 0}, "max_new_tokens must be at least 1"),
-    ):
-        with pytest.raises(InputError, match=message):
-            elicit_mixing(Teller(), AnswerStore(":memory:"), **options)
+class Mute:
+    name, fingerprint, generate = "mute", "1", None
 
-    class Mute:
-        name, fingerprint, generate = "mute", "1", None
 
-    with pytest.raises(
-        InputError,
-        match=(
-            "exact=True needs a model that gives the probabilities of whole answers; mute does not"
-        ),
-    ):
-        elicit_mixing(Mute(), AnswerStore(":memory:"), exact=True)
+class Listing(Mute):
+    """A server lists likely tokens; bounds that follow must not pass for rates."""
 
-    class Listing(Mute):
-        """A server lists likely tokens; bounds that follow must not pass for rates."""
+    answer_kinds = ("labels", "outcomes")
 
-        answer_kinds = ("labels", "outcomes")
+    def distributions(self, questions):
+        raise AssertionError("asked for bounds")
 
-        def distributions(self, questions):
-            raise AssertionError("asked for bounds")
 
-    with pytest.raises(InputError, match="whole answers"):
-        elicit_mixing(Listing(), AnswerStore(":memory:"), exact=True)
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        (Teller, {"draws": 0}, "draws must be at least 1"),
+        (Teller, {"batch_size": 0}, "batch_size"),
+        (Teller, {"seed": -1}, "seed must be at least 0"),
+        (Teller, {"max_new_tokens": 0}, "max_new_tokens must be at least 1"),
+        (Mute, {"exact": True}, "gives the probabilities of whole answers; mute does not"),
+        (Listing, {"exact": True}, "whole answers"),
+    ],
+)
+def test_wrong_options(model, options, message):
+    with pytest.raises(InputError, match=message):
+        elicit_mixing(model(), AnswerStore(":memory:"), **options)

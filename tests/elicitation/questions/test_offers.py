@@ -27,29 +27,21 @@ STAKES = {**MATCHING, "decision": "stakes"}
 def offered(asia, cases, **options):
     """The offers of a plan as a table, with the texts."""
     questions = plan_task(asia, cases, Design(**options)).questions
+    assert {each.spec.role for each in questions} == {"belief", options["decision"]}
+    columns = ("case", "rep", "level", "frame", "order", "text")
     rows = [
-        {
-            "case": each.case,
-            "rep": each.rep,
-            "level": spec.level,
-            "frame": spec.frame,
-            "order": spec.order,
-            "text": each.text,
-        }
+        (each.case, each.rep, spec.level, spec.frame, spec.order, each.text)
         for each in questions
         if (spec := each.spec).is_offer
     ]
-    assert {each.spec.role for each in questions} == {"belief", options["decision"]}
-    table = pd.DataFrame(rows)
+    table = pd.DataFrame(rows, columns=columns)
     # Against the event itself.
     event = table["level"].where(table["frame"] != "complement", 1 - table["level"])
     return table.assign(event=event.round(2))
 
 
 def session(agent, asia, cases, **options):
-    model = agent_for_task(
-        agent, asia, cases, decision=options["decision"], levels=options.get("levels")
-    )
+    model = agent_for_task(agent, asia, cases, decision=options["decision"])
     with AnswerStore(":memory:") as store:
         runs, tally = elicit(model, asia, cases, store, design=Design(**options))
         again, second = elicit(model, asia, cases, store, design=Design(**options))
@@ -127,12 +119,11 @@ def test_planted_weights_are_recovered_from_what_agents_answer(asia):
         ordinary, leveled = runs[runs["level"].isna()], runs[runs["level"].notna()]
         assert (len(ordinary), len(leveled)) == (60, 60 * 40)
         assert leveled["p"].isna().all()
-        assert ordinary[["action_event", "action_lottery"]].isna().all(axis=None)
+        actions = ["action_event", "action_lottery"]
+        assert ordinary[actions].isna().all(axis=None)
+        columns = {name: name for name in ("frame", "order", "context")} | {"exact": "p_true"}
         swing, share, _, order = coherence.matching_estimates(
-            *("p", ["action_event", "action_lottery"], "level"),
-            **{"data": runs, "exact": "p_true", "frame": "frame", "order": "order"},
-            context="context",
-            computed=True,
+            "p", actions, "level", data=runs, **columns, computed=True
         )
         assert share.statistic == pytest.approx(weight, abs=0.05)
         assert swing.interval.low > 0.2
@@ -158,10 +149,15 @@ class Scripted:
         self.said = said
 
     def generate(self, requests):
-        return [
-            self.said if "\nA: " in each.text else Answer("No: 0.40\nYes: 0.60")
-            for each in requests
-        ]
+        belief = Answer("No: 0.40\nYes: 0.60")
+        return [self.said if "\nA: " in each.text else belief for each in requests]
+
+
+WORDS = """
+[matching]
+text = "{question} Nehmen Sie: {options}"
+lottery = "Ein Los, das mit {chance} Prozent gewinnt."
+"""
 
 
 @pytest.mark.parametrize(
@@ -192,45 +188,29 @@ def test_a_letter_is_the_option_named_so(asia, cases, store, said, status, first
         assert asked["action"].isna().all()
 
 
-def test_questions_of_ones_own_are_prizes_on_the_answer_yes(tmp_path):
-    table = pd.DataFrame(
-        {
-            "context": ["a", "b"],
-            "belief_question": ["How probable is rain?", "How probable is snow?"],
-            "yes_no_question": ["Will it rain?", "Will it snow?"],
-            "action_question": ["What do you do?"] * 2,
-            "options": ["go|stay"] * 2,
-        }
-    )
-    with AnswerStore(":memory:") as store:
-        runs, _ = elicit_questions(
-            Scripted(Answer("A")), table, store, design=Design(reps=4, **MATCHING)
-        )
+def test_questions_of_ones_own_are_prizes_on_the_answer_yes(tmp_path, store):
+    table = pd.DataFrame({"context": ["a", "b"], "options": ["go|stay"] * 2})
+    table["belief_question"] = ["How probable is rain?", "How probable is snow?"]
+    table["yes_no_question"] = ["Will it rain?", "Will it snow?"]
+    table["action_question"] = "What do you do?"
+    design = Design(reps=4, **MATCHING)
+    runs, _ = elicit_questions(Scripted(Answer("A")), table, store, design=design)
     asked = runs[runs["level"].notna()]
-    texts = asked["asked_action"]
-    assert (
-        asked["context"].map({"a": "rain?", "b": "snow?"}) == texts.str.extract(r"(\w+\?)")[0]
-    ).all()
+    texts, named = asked["asked_action"], asked["context"].map({"a": "rain?", "b": "snow?"})
+    assert (named == texts.str.extract(r"(\w+\?)")[0]).all()
     assert (texts.str.contains("to be No") == (asked["frame"] == "complement")).all()
     assert not runs["asked_action"].str.contains("What do you do", na=False).any()
     with pytest.raises(InputError, match="needs the column 'yes_no_question'"):
         plan_own_questions(table.drop(columns="yes_no_question"), Design(**MATCHING))
     # Words of one's own, for the question and for what an option says.
-    words = """
-[matching]
-text = "{question} Nehmen Sie: {options}"
-lottery = "Ein Los, das mit {chance} Prozent gewinnt."
-"""
     file = tmp_path / "words.toml"
-    file.write_text(words, encoding="utf-8")
+    file.write_text(WORDS, encoding="utf-8")
     templates, _ = load_prompts(file, TABLE_PROMPTS)
-    design = Design(reps=1, templates=templates, **MATCHING)
-    last = plan_own_questions(table, design).questions[-1].text
+    plan = plan_own_questions(table, Design(reps=1, templates=templates, **MATCHING))
+    last = plan.questions[-1].text
     assert last.startswith("Will it snow? Nehmen Sie: A: ")
     assert "Ein Los, das mit " in last
     assert "You win the prize if" in last
     file.write_text('[matching]\ntext = "{options}"\nlottery = "a lot"\nlot = "x"', "utf-8")
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"\{question\}.*\{chance\}.*'lot'"):
         load_prompts(file, TABLE_PROMPTS)
-    for fault in ("lacks the placeholder {question}", "lacks the placeholder {chance}", "'lot'"):
-        assert fault in str(caught.value)

@@ -65,19 +65,18 @@ def table(tmp_path):
     return load_questions(tmp_path / "q.csv")
 
 
+def asked(model, table, store, **design):
+    return elicit_questions(model, table, store, design=Design(**{"reps": 1, **design}))
+
+
 def test_csv_and_jsonl_say_the_same(table, tmp_path):
-    records = [
-        {
-            **row,
-            "options": list(row["options"]),
-            "p_true": None if pd.isna(row["p_true"]) else row["p_true"],
-        }
-        for row in table.to_dict("records")
-    ]
+    records = table.assign(options=table["options"].map(list)).to_dict("records")
+    records[1]["p_true"] = None
     (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, records)) + "\n\n")
     pd.testing.assert_frame_equal(load_questions(tmp_path / "q.jsonl"), table, check_dtype=False)
     assert table["context"].tolist() == ["d1", "NA"]
     assert table["options"].tolist() == [("take it", "leave it"), ("take it", "leave it", "wait")]
+    assert np.isnan(table.loc[1, "p_true"])
 
 
 def test_questions_are_asked_as_they_stand_and_answers_land_on_their_rows(table, store):
@@ -88,41 +87,32 @@ def test_questions_are_asked_as_they_stand_and_answers_land_on_their_rows(table,
     assert any(text.startswith('How probable is rain? {sky} "grey"\n') for text in model.texts)
     assert any("nothing else:\ntake it\nleave it\nwait\n" in text for text in model.texts)
     assert (runs["p"] == 0.75).all()
-    asked = runs["prompt"] == "standard"
-    assert (runs.loc[asked, "action"] == "take it").all()
-    assert runs.loc[~asked, "action"].isna().all()
+    standard = runs["prompt"] == "standard"
+    assert (runs.loc[standard, "action"] == "take it").all()
+    assert runs.loc[~standard, "action"].isna().all()
     assert runs.groupby("context")["theta"].first().to_dict() == {"d1": 1, "NA": 0}
     assert set(runs["x_sky"]) == {"grey", "blue"}
     assert (runs["logprob_belief"] == -1.5).all()
     assert "z" not in runs.columns
-
-
-def test_what_is_not_known_is_no_column(table, store):
-    runs, _ = elicit_questions(
-        Own(), table[["context", "belief_question"]], store, design=Design(reps=1)
-    )
+    # What is not known is no column.
+    runs, _ = asked(Own(), table[["context", "belief_question"]], store)
     assert not {"theta", "p_true", "action", "raw_action"} & set(runs.columns)
     validate_runs(runs)
 
 
 def test_an_option_is_read_and_nothing_else(table, store):
-    for action, expected in (
-        ("Leave it.", "leave it"),
-        ("take it or leave it", None),
-        ("wait", None),
-    ):
-        runs, _ = elicit_questions(
-            Own(action=action), table.iloc[:1], store, design=Design(reps=1, seed=len(action))
-        )
+    said = {"Leave it.": "leave it", "take it or leave it": None, "wait": None}
+    for action, expected in said.items():
+        runs, _ = asked(Own(action=action), table.iloc[:1], store, seed=len(action))
         read = runs.loc[runs["prompt"] == "standard", "action"].iloc[0]
         assert (None if pd.isna(read) else read) == expected
+    # Half a surrogate pair is kept as its escape.
+    runs, _ = asked(Own(belief="\ud83d"), table, store, seed=99)
+    assert (runs["raw_belief"] == "\\ud83d").all()
 
 
 def test_sampled_beliefs_are_rates_over_draws(table, store):
-    model = Own()
-    runs, tally = elicit_questions(
-        model, table, store, design=Design(reps=3, belief="sampled", draws=10)
-    )
+    runs, tally = asked(Own(), table, store, reps=3, belief="sampled", draws=10)
     validate_runs(runs)
     assert tally.total == 2 * 3 * 11
     assert set(runs["prompt"]) == {"sampled"}
@@ -134,12 +124,39 @@ def test_sampled_beliefs_are_rates_over_draws(table, store):
     assert (runs["answer_mass"] == 1).all()
 
 
+class Refusing(Own):
+    """Answers yes or no by the rest of the seed."""
+
+    def __init__(self, *words):
+        super().__init__()
+        self.words = words
+
+    def answer(self, request):
+        one = self.words[request.seed % len(self.words)]
+        return one if "one word" in request.text else super().answer(request)
+
+
+def test_a_rate_counts_readable_draws_alone_and_of_few_is_none(table, store):
+    refusal, sampled = "I cannot say that.", {"belief": "sampled", "draws": 40}
+    runs, _ = asked(Refusing("Yes", "no", refusal), table, store, **sampled)
+    for row in runs.itertuples():
+        counts = json.loads(row.raw_belief)
+        read = counts["Yes"] + counts["no"]
+        assert read > 20
+        assert row.p == pytest.approx(counts["Yes"] / read)
+        assert row.answer_mass == pytest.approx(read / 40)
+    runs, _ = asked(Refusing("Yes", *[refusal] * 3), table, store, seed=1, **sampled)
+    assert runs["p"].isna().all()
+    assert set(runs["status"]) == {"refused"}
+    assert (runs["answer_mass"] < 0.5).all()
+
+
 @pytest.mark.parametrize(
     ("masses", "p", "status"),
     [
         ((0.2, 0.6), 0.75, "ok"),
         ((0.1, 0.3), 0.75, "low_mass"),
-        ((0.0, 0.0), None, "unparsed"),
+        ((0.0, 0.0), np.nan, "unparsed"),
         ((0.1 + 0.2, 1 / 3), (1 / 3) / (0.1 + 0.2 + 1 / 3), "ok"),
         ((0.5, 0.5 + 1e-9), 0.5, "ok"),  # rounding
     ],
@@ -147,16 +164,13 @@ def test_sampled_beliefs_are_rates_over_draws(table, store):
 def test_token_beliefs_are_shares_of_the_label_mass(table, store, masses, p, status):
     model = Labelled()
     model.masses = masses
-    runs, _ = elicit_questions(model, table, store, design=Design(reps=2, belief="token"))
+    runs, _ = asked(model, table, store, reps=2, belief="token")
     assert set(runs["prompt"]) == {"token"}
     assert set(runs["status"]) == {status}
     assert runs["answer_mass"].tolist() == pytest.approx([sum(masses)] * 4)
     # Every digit is kept.
     assert json.loads(runs["raw_belief"].iloc[0]) == dict(zip(("No", "Yes"), masses, strict=True))
-    if p is None:
-        assert runs["p"].isna().all()
-    else:
-        assert runs["p"].tolist() == pytest.approx([p] * 4)
+    assert runs["p"].astype(float).tolist() == pytest.approx([p] * 4, nan_ok=True)
     # Nothing is drawn: the repetitions share one answer.
     assert len(store) == 2 + 2 * 2
 
@@ -166,13 +180,15 @@ def test_masses_that_cannot_be_probabilities_are_an_error(table, store, masses):
     model = Labelled()
     model.masses = masses
     with pytest.raises(CoherenceError, match="which they cannot be"):
-        elicit_questions(model, table, store, design=Design(belief="token"))
+        asked(model, table, store, belief="token")
     assert len(store) == 0  # before any answer in words is paid for
 
 
-def test_a_model_without_probabilities_has_no_token_beliefs(table, store):
+def test_token_beliefs_need_probabilities_and_their_column(table, store):
     with pytest.raises(InputError, match="the probabilities of labels; own does not"):
-        elicit_questions(Own(), table, store, design=Design(belief="token"))
+        asked(Own(), table, store, belief="token")
+    with pytest.raises(InputError, match="needs the column 'yes_no_question'"):
+        asked(Labelled(), table.drop(columns="yes_no_question"), store, belief="token")
 
 
 @pytest.mark.parametrize(
@@ -181,8 +197,8 @@ def test_a_model_without_probabilities_has_no_token_beliefs(table, store):
         # What is not listed may be either label: the belief is the middle, if that is near enough.
         ({"Yes": 0.75, " No": 0.245}, 0.7525),
         ({"Yes": 0.5, "No": 0.481}, 0.5095),
-        ({"Yes": 0.5, "No": 0.479}, None),
-        ({"Yes": 0.7, "The": 0.1}, None),
+        ({"Yes": 0.5, "No": 0.479}, np.nan),
+        ({"Yes": 0.7, "The": 0.1}, np.nan),
     ],
 )
 def test_a_server_that_lists_likely_tokens_gives_a_belief_where_the_list_suffices(
@@ -190,41 +206,30 @@ def test_a_server_that_lists_likely_tokens_gives_a_belief_where_the_list_suffice
 ):
     fake = Fake(lambda body, n: listing(likely) if body.get("logprobs") else answer("take it"))
     with connected(fake) as model:
-        runs, _ = elicit_questions(model, table, store, design=Design(reps=1, belief="token"))
-    assert runs["answer_mass"].tolist() == pytest.approx(
-        [sum(likely.values()) - likely.get("The", 0)] * 2
-    )
-    assert runs["p"].isna().all() if p is None else runs["p"].tolist() == pytest.approx([p] * 2)
+        runs, _ = asked(model, table, store, belief="token")
+    mass = sum(likely.values()) - likely.get("The", 0)
+    assert runs["answer_mass"].tolist() == pytest.approx([mass] * 2)
+    assert runs["p"].astype(float).tolist() == pytest.approx([p] * 2, nan_ok=True)
 
 
-def test_a_rate_counts_readable_draws_alone(table, store):
-    class Refusing(Own):
-        def answer(self, request):
-            if "one word" not in request.text:
-                return super().answer(request)
-            return ("Yes", "no", "I cannot say that.")[request.seed % 3]
-
-    design = Design(reps=1, belief="sampled", draws=40)
-    runs, _ = elicit_questions(Refusing(), table, store, design=design)
-    for row in runs.itertuples():
-        counts = json.loads(row.raw_belief)
-        read = counts["Yes"] + counts["no"]
-        assert read > 20
-        assert row.p == pytest.approx(counts["Yes"] / read)
-        assert row.answer_mass == pytest.approx(read / 40)
+FAULTS = (
+    "7 errors",
+    "'truth' is unknown",
+    "'context' is empty; see row 2",
+    "'context' must be unique; see row 1",
+    "'belief_question' is empty; see row 1",
+    "must hold texts; see row 2",
+    "two or more different options",
+    "'p_true' must hold probabilities in [0, 1]; see rows 1, 2",
+)
 
 
-def test_a_rate_of_few_readable_draws_is_none(table, store):
-    class Refusing(Own):
-        def answer(self, request):
-            said = "I cannot say that." if request.seed % 4 else "Yes"
-            return said if "one word" in request.text else super().answer(request)
-
-    design = Design(reps=1, belief="sampled", draws=40)
-    runs, _ = elicit_questions(Refusing(), table, store, design=design)
-    assert runs["p"].isna().all()
-    assert set(runs["status"]) == {"refused"}
-    assert (runs["answer_mass"] < 0.5).all()
+HALVES = (
+    "'context' has half a surrogate pair",
+    "see row 0",
+    "'belief_question' has half a surrogate pair, which is no text; see row 1",
+    "'options' has half",
+)
 
 
 def test_both_ways_work_for_networks(asia, cases, store):
@@ -247,54 +252,17 @@ def test_a_model_that_loses_answers_is_an_error_and_stores_nothing(table, store)
     assert len(store) == 0
 
 
-def test_half_a_surrogate_pair_is_kept_as_its_escape(table, store):
-    runs, _ = elicit_questions(Own(belief="\ud83d"), table, store, design=Design(reps=1))
-    assert (runs["raw_belief"] == "\\ud83d").all()
-
-
 def test_every_fault_of_a_table_comes_at_once():
-    faulty = pd.DataFrame(
-        {
-            "context": ["a", "a", None],
-            "belief_question": ["ok", "", 3],
-            "action_question": ["x", "y", "z"],
-            "options": ["yes", "yes|Yes", ("a", "b\nc")],
-            "p_true": [0.5, 1.5, "high"],
-            "truth": [0, 1, 0],
-        }
-    )
-    with pytest.raises(InputError) as caught:
-        plan_own_questions(faulty, Design())
-    message = str(caught.value)
-    for part in (
-        "7 errors",
-        "'truth' is unknown",
-        "'context' is empty; see row 2",
-        "'context' must be unique; see row 1",
-        "'belief_question' is empty; see row 1",
-        "must hold texts; see row 2",
-        "two or more different options",
-        "'p_true' must hold probabilities in [0, 1]; see rows 1, 2",
-    ):
-        assert part in message, part
-
-
-def test_questions_that_no_model_can_be_sent_are_refused():
-    faulty = pd.DataFrame(
-        {
-            "context": ["a\ud800", "b"],
-            "belief_question": ["ok", "\udc00?"],
-            "action_question": ["x", "y"],
-            "options": [("c", "d"), ("c", "\ud800")],
-        },
-        dtype=object,
-    )
-    with pytest.raises(InputError, match="'context' has half a surrogate pair.*see row 0") as told:
-        plan_own_questions(faulty, Design())
-    assert "'belief_question' has half a surrogate pair, which is no text; see row 1" in str(
-        told.value
-    )
-    assert "'options' has half" in str(told.value)
+    faulty = pd.DataFrame({"context": ["a", "a", None], "belief_question": ["ok", "", 3]})
+    options = ["yes", "yes|Yes", ("a", "b\nc")]
+    faulty = faulty.assign(action_question=list("xyz"), options=options, truth=[0, 1, 0])
+    faulty["p_true"] = [0.5, 1.5, "high"]
+    half = {"context": ["a\ud800", "b"], "belief_question": ["ok", "\udc00?"]}
+    half |= {"action_question": ["x", "y"], "options": [("c", "d"), ("c", "\ud800")]}
+    for table, parts in ((faulty, FAULTS), (pd.DataFrame(half, dtype=object), HALVES)):
+        with pytest.raises(InputError) as caught:
+            plan_own_questions(table, Design())
+        assert [part for part in parts if part not in str(caught.value)] == []
 
 
 @pytest.mark.parametrize(
@@ -315,11 +283,3 @@ def test_files_that_are_no_questions(tmp_path, name, text, message):
         load_questions(tmp_path / name)
     with pytest.raises(InputError, match="cannot be read"):
         load_questions(tmp_path / "none.csv")
-
-
-def test_a_column_that_the_way_needs(table, store):
-    with pytest.raises(InputError, match="needs the column 'yes_no_question'"):
-        elicit_questions(
-            Labelled(), table.drop(columns="yes_no_question"), store, design=Design(belief="token")
-        )
-    assert np.isnan(table.loc[1, "p_true"])

@@ -8,18 +8,14 @@ from coherence import InputError
 from elicitation import AnswerStore, Design, Task, elicit, plan_task, run_plan
 
 
-def test_contexts_with_the_same_words_get_draws_of_their_own(asia, cases, scripted):
+def test_questions_with_the_same_words_are_asked_once_at_temperature_zero(asia, cases, scripted):
     twins = pd.concat([cases.iloc[[0, 0]]]).assign(context=["a", "b"])
-    questions = plan_task(asia, twins, Design(reps=2)).questions
-    assert len({question.key("f") for question in questions}) == len(questions)
-    # At temperature 0 they are one question, asked once.
-    model = scripted()
+    model, greedy = scripted(), plan_task(asia, twins, Design(reps=2, temperature=0.0))
     with AnswerStore(":memory:") as store:
-        greedy = plan_task(asia, twins, Design(reps=2, temperature=0.0))
         _, tally = run_plan(model, greedy, store)
-    assert tally.asked == len({question.text for question in questions}) == len(model.asked)
-    assert tally.total == tally.asked
-    assert len(greedy.questions) == len(questions)
+    n_texts = len({question.text for question in greedy.questions})
+    assert tally.total == tally.asked == n_texts == len(model.asked)
+    assert len(greedy.questions) == len(plan_task(asia, twins, Design(reps=2)).questions)
 
 
 def test_tasks_and_cases_come_from_their_seed(asia):

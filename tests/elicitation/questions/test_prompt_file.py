@@ -32,15 +32,18 @@ def test_templates_come_in_over_the_built_in_ones(tmp_path):
     prompts, names = _load(tmp_path, GOOD)
     assert names == ("plain", "standard")
     assert prompts.belief["plain"].form == "number"
-    assert (
-        prompts.belief["plain"].fill(description="smokes", question="cough {x}")
-        == "A patient smokes. P(cough {x})? {number}"
-    )
+    filled = prompts.belief["plain"].fill(description="smokes", question="cough {x}")
+    assert filled == "A patient smokes. P(cough {x})? {number}"
     assert prompts.belief["standard"].text.startswith("{description}|")
     assert prompts.belief["mse"] == NETWORK_PROMPTS.belief["mse"]
     assert prompts.decision.text.endswith("decide")
     assert prompts.yes_no == NETWORK_PROMPTS.yes_no
     assert "plain" not in NETWORK_PROMPTS.belief
+    # Tables of questions have no description.
+    prompts, _ = _load(tmp_path, '[decision]\ntext = "{question}: {options}"', TABLE_PROMPTS)
+    assert prompts.decision.fill(question="?", options="a") == "?: a"
+    with pytest.raises(InputError, match=r"placeholder \{description\}; there are question"):
+        _load(tmp_path, '[belief.a]\ntext = "{description} {question}"', TABLE_PROMPTS)
 
 
 def test_every_fault_comes_at_once(tmp_path):
@@ -94,38 +97,13 @@ def test_placeholders_are_names_and_nothing_else(tmp_path, field):
         ("decision = 'x'", "must be a table"),
         ("[belief.a", "is not TOML"),
         ("[decision]\nform = 'number'\ntext = '{description}{question}'", "unknown key 'form'"),
+        ("x = " + "[" * 5000 + "]" * 5000, "is not TOML"),
+        ("x = " + "9" * 5000, "is not TOML"),
+        ("#" * (1 << 21), "smaller than 1 MB"),
     ],
 )
 def test_single_faults(tmp_path, text, message):
     with pytest.raises(InputError, match=message):
         _load(tmp_path, text)
-
-
-def test_tables_of_questions_have_no_description(tmp_path):
-    with pytest.raises(
-        InputError, match=r"unknown placeholder \{description\}; there are question"
-    ):
-        _load(tmp_path, '[belief.a]\ntext = "{description} {question}"', TABLE_PROMPTS)
-    prompts, _ = _load(tmp_path, '[decision]\ntext = "{question}: {options}"', TABLE_PROMPTS)
-    assert prompts.decision.fill(question="?", options="a") == "?: a"
-
-
-def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
         load_prompts(tmp_path / "none.toml", NETWORK_PROMPTS)
-    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match="is not TOML"):
-        load_prompts(tmp_path / "bytes.toml", NETWORK_PROMPTS)
-    (tmp_path / "big.toml").write_text("#" * (1 << 21))
-    with pytest.raises(InputError, match="smaller than 1 MB"):
-        load_prompts(tmp_path / "big.toml", NETWORK_PROMPTS)
-
-
-def test_brackets_thousands_deep_are_one_line(tmp_path):
-    with pytest.raises(InputError, match="is not TOML"):
-        _load(tmp_path, "x = " + "[" * 5000 + "]" * 5000)
-
-
-def test_numbers_of_thousands_of_digits_are_one_line(tmp_path):
-    with pytest.raises(InputError, match="is not TOML"):
-        _load(tmp_path, "x = " + "9" * 5000)

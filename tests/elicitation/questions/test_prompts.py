@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from coherence import decode_distribution
-from elicitation import Design, Task, Template, plan_task
+from elicitation import Design, plan_task
 
 CASE = {"context": "a", "x_smoke": "yes", "x_xray": "no", "theta": 1, "p_true": 0.5}
 BELIEF_TEXT = """\
@@ -73,41 +73,22 @@ def texts(asia):
     return asked(asia, "bronc")
 
 
-@pytest.mark.parametrize("prompt", NOTES)
-def test_belief_prompts(texts, prompt):
-    assert texts["belief", prompt] == [NOTES[prompt] + BELIEF_TEXT]
-
-
-def test_prompts_of_decision_and_of_z(texts):
+def test_prompts_are_those_above(texts):
+    for prompt, note in NOTES.items():
+        assert texts["belief", prompt] == [note + BELIEF_TEXT]
     by_role = {}
     for (role, _), asked_texts in texts.items():
         by_role[role] = by_role.get(role, []) + asked_texts
+        # Belief and action are never asked for in one text.
+        for text in asked_texts:
+            assert ("Decision:" in text) == (role == "decision")
+            assert ("0.50" in text) == (role != "decision")
     assert by_role["decision"] == [DECISION_TEXT]
     assert by_role["auxiliary"] == [AUXILIARY_TEXT]
     # The conditional prompt is the standard one with z at the end.
     with_z = BELIEF_TEXT.replace("chest X-ray.", "chest X-ray and has bronchitis.")
     assert with_z in by_role["conditional"]
     assert len(by_role["conditional"]) == 2
-
-
-def test_belief_and_action_are_never_asked_for_in_one_text(texts):
-    for (role, _), asked_texts in texts.items():
-        for text in asked_texts:
-            assert ("Decision:" in text) == (role == "decision")
-            assert ("0.50" in text) == (role != "decision")
-
-
-def test_words_are_put_in_as_they_are():
-    # Words of a case are data: braces in them must not be taken for placeholders.
-    template = Template("t", "A patient who {description} {question}")
-    filled = template.fill(description="{question} {0}", question="x")
-    assert filled == "A patient who {question} {0} x"
-
-
-def test_a_description_is_about_the_subject_of_its_network():
-    task = Task.load("fever")
-    questions = plan_task(task, task.cases(1, seed=0), Design(reps=1)).questions
-    assert any(question.text.startswith("Consider a young child who ") for question in questions)
 
 
 def test_a_comma_within_a_label_does_not_make_two_of_it(asia):

@@ -20,25 +20,21 @@ def question(text="How much?", options=None, **design):
 
 
 def test_every_way_of_asking_has_a_key_of_its_own():
+    exact, choice = {"answers": "exact"}, {"answers": "exact", "options": ("x", "y")}
     asked = [
         question(),
         question("How many?"),
-        question(seed=1),
-        question(temperature=0.5),
-        question(max_new_tokens=999),
-        question(answers="forced"),
-        question(answers="exact"),
-        question("How many?", answers="exact"),
-        question(belief="token", prompts=("standard",)),
-        question(options=("x", "y"), answers="exact"),
-        question(options=("y", "x"), answers="exact"),
+        question("How many?", **exact),
+        question(**choice),
+        question(**{**choice, "options": ("y", "x")}),
     ]
+    settings = {"seed": 1, "temperature": 0.5, "max_new_tokens": 999, "belief": "token"}
+    asked += [question(**{name: value}) for name, value in settings.items()]
+    asked += [question(answers=way) for way in ("forced", "exact")]
     assert len({each.key("f") for each in asked} | {question().key("g")}) == len(asked) + 1
     # Nothing is drawn: neither seed nor repetitions can change it.
-    assert question(answers="exact", seed=7).key("f") == question(answers="exact").key("f")
-
-
-def test_draws_in_a_form_have_the_seeds_of_free_ones():
+    assert question(**exact, seed=7).key("f") == question(**exact).key("f")
+    # Draws in a form have the seeds of free ones.
     free, forced = question(max_new_tokens=64), question(answers="forced", max_new_tokens=64)
     assert forced.request.seed == free.request.seed
 

@@ -13,59 +13,49 @@ ITEMS = default_items()
 
 
 def test_counts_are_those_of_the_paper():
-    assert [(len(ITEMS.of("high", split)), len(ITEMS.of("low", split))) for split in SPLITS] == [
-        (14, 15),
-        (5, 5),
-        (5, 5),
-    ]
-    for counts, expected in (
+    counts = [(len(ITEMS.of("high", split)), len(ITEMS.of("low", split))) for split in SPLITS]
+    assert counts == [(14, 15), (5, 5), (5, 5)]
+    for questions, expected in (
         (value_questions(ITEMS), (210, 25, 25)),
         (bet_questions(ITEMS), (840, 100, 100)),
     ):
-        for _, part in counts.groupby("template"):
+        for _, part in questions.groupby("template"):
             assert tuple(part["split"].value_counts()[list(SPLITS)]) == expected
-    assert len(VALUE_TEMPLATES) == 4
-    assert len(MODALITIES) == 3
+    assert (len(VALUE_TEMPLATES), len(MODALITIES)) == (4, 3)
 
 
 def test_wordings_are_kept():
     bets = bet_questions(ITEMS, splits=["test"]).set_index("question")
-    assert bets.loc["coin-test-001", "text"] == (
-        "A coin is tossed. If it lands on heads, I win a car; if it lands on tails, I lose a pen. "
-        "What gives me the best expected gain?"
-    )
-    assert bets.loc["dice-test-002", "text"] == (
-        "A die is rolled. If the number is even, I lose a pen; if the number is odd, I win a car. "
-        "What gives me the best expected gain?"
-    )
-    assert bets.loc["card-test-003", "text"] == (
-        "A card is drawn from a deck. If it is red, I win a pen; if it is black, I lose a car. "
-        "What gives me the best expected gain?"
-    )
-    assert bets.loc["card-test-003", ["option_a", "option_b", "option_c"]].tolist() == [
-        "I bet on red.",
-        "I bet on black.",
-        "I do not bet.",
-    ]
-    assert bets.loc["dice-test-002", ["role_a", "role_b", "role_c"]].tolist() == [
-        "lose",
-        "win",
-        "none",
-    ]
+    for question, text in (
+        (
+            "coin-test-001",
+            "A coin is tossed. If it lands on heads, I win a car; if it lands on tails, I lose a "
+            "pen.",
+        ),
+        (
+            "dice-test-002",
+            "A die is rolled. If the number is even, I lose a pen; if the number is odd, I win a "
+            "car.",
+        ),
+        (
+            "card-test-003",
+            "A card is drawn from a deck. If it is red, I win a pen; if it is black, I lose a car.",
+        ),
+    ):
+        assert bets.loc[question, "text"] == f"{text} What gives me the best expected gain?"
+    options, roles = ([f"{kind}_{letter}" for letter in "abc"] for kind in ("option", "role"))
+    expected = ["I bet on red.", "I bet on black.", "I do not bet."]
+    assert bets.loc["card-test-003", options].tolist() == expected
+    assert bets.loc["dice-test-002", roles].tolist() == ["lose", "win", "none"]
     values = value_questions(ITEMS, splits=["test"]).set_index("question")
-    options = values.loc["boolean-valuable-test-001", ["option_a", "option_b", "option_c"]]
-    assert options.tolist() == [
+    assert values.loc["boolean-valuable-test-001", options].tolist() == [
         "A car is worth more than a pen.",
         "A pen is worth more than a car.",
         "A car and a pen are worth the same.",
     ]
-    assert (
-        values.loc["choice-expensive-test-001", "text"]
-        == "Which of the two costs more, a car or a pen?"
-    )
-
-
-def test_another_chance_is_stated_for_the_side_that_is_named():
+    costs = values.loc["choice-expensive-test-001", "text"]
+    assert costs == "Which of the two costs more, a car or a pen?"
+    # Another chance is stated for the side that is named.
     bets = bet_questions(ITEMS, splits=["test"], modalities=["dice"], chances=(0.3,))
     first = bets.set_index("first")["text"]
     assert "The number is even in 30% of all rolls." in first["win"].iloc[0]
@@ -79,26 +69,17 @@ def test_ladder_stakes_break_even_where_they_say():
     gain = steps["break_even"] * steps["high_value"] - (1 - steps["break_even"]) * steps["stake"]
     np.testing.assert_allclose(gain, 0, atol=1e-9)
     np.testing.assert_allclose(sorted(steps["break_even"].unique()), [0.25, 0.6], atol=1e-4)
-    evens = (
-        0.05,
-        0.1,
-        0.3,
-        0.45,
-    )  # with a payout the other side may gain as much before nobody does
+    # With a payout the other side may gain as much before nobody does.
+    evens = (0.05, 0.1, 0.3, 0.45)
     paid = ladder_questions(ITEMS, break_evens=evens, payout=0.5)
     np.testing.assert_allclose(sorted(paid["break_even"].unique()), evens, atol=1e-3)
     # No two pairs share a thing.
-    assert (
-        steps.groupby("high")["low"].nunique().tolist()
-        == steps.groupby("low")["high"].nunique().tolist()
-        == [1] * 5
-    )
-    row = steps.iloc[0]
-    assert row["text"] == (
+    for thing, other in (("high", "low"), ("low", "high")):
+        assert steps.groupby(thing)[other].nunique().tolist() == [1] * 5
+    assert steps.iloc[0]["text"] == (
         "A coin is tossed. It lands on heads in 20% of all tosses. If it lands on heads, I win a "
-        "car worth 100 dollars; if it lands on tails, "
-        "I lose a pen worth 1 dollar. A bet costs a stake of 33.33 dollars; it comes back if I bet "
-        "on the right side. "
+        "car worth 100 dollars; if it lands on tails, I lose a pen worth 1 dollar. A bet costs a "
+        "stake of 33.33 dollars; it comes back if I bet on the right side. "
         "What gives me the best expected gain?"
     )
 
@@ -106,21 +87,18 @@ def test_ladder_stakes_break_even_where_they_say():
 def asked_with(items, **terms):
     bets = {name: value for name, value in terms.items() if name != "break_evens"}
     rungs = {name: value for name, value in terms.items() if name in ("payout", "break_evens")}
-    return pd.concat(
-        [value_questions(items), bet_questions(items, **bets), ladder_questions(items, **rungs)],
-        ignore_index=True,
-    )
+    tables = value_questions(items), bet_questions(items, **bets), ladder_questions(items, **rungs)
+    return pd.concat(tables, ignore_index=True).set_index("question")
 
 
 def test_plain_questions_have_plain_ids():
     plain = asked_with(ITEMS)
-    assert plain["question"].str.fullmatch(r"(ladder-)?[a-z-]+-(train|dev|test)-\d{3}").all()
+    assert plain.index.str.fullmatch(r"(ladder-)?[a-z-]+-(train|dev|test)-\d{3}").all()
     # Whatever else is asked beside them.
     some = bet_questions(ITEMS, splits=["test"], modalities=["dice"], chances=(0.5, 0.3))
-    assert set(some["question"].head(100)) == {
-        f"dice-test-{number:03d}" for number in range(1, 101)
-    }
-    assert some["question"].tail(100).str.fullmatch(r"dice-test-\d{3}-[0-9a-f]{6}").all()
+    ids = some["question"]
+    assert set(ids.head(100)) == {f"dice-test-{number:03d}" for number in range(1, 101)}
+    assert ids.tail(100).str.fullmatch(r"dice-test-\d{3}-[0-9a-f]{6}").all()
 
 
 @pytest.mark.lengthy
@@ -128,42 +106,30 @@ def test_plain_questions_have_plain_ids():
     "terms",
     [
         {"chances": (0.3,)},
-        {"stake": 30.0},
         {"payout": 0.5, "amounts": True, "break_evens": (0.2, 0.4)},
-        {"amounts": True},
         {"stake": 30.0, "amounts": True},
     ],
 )
 def test_ids_are_equal_only_where_questions_are(terms):
-    plain, other = (
-        asked_with(ITEMS).set_index("question"),
-        asked_with(ITEMS, **terms).set_index("question"),
-    )
+    plain, other = asked_with(ITEMS), asked_with(ITEMS, **terms)
     assert other.index.is_unique
     shared = plain.index.intersection(other.index)
     pd.testing.assert_frame_equal(plain.loc[shared], other.loc[shared])
     assert (other.loc[shared, "kind"] != "bet").all()
-    again = asked_with(ITEMS, **terms)
-    assert again["question"].tolist() == other.index.tolist()
+    assert asked_with(ITEMS, **terms).index.equals(other.index)
 
 
 def test_ids_depend_on_the_things_and_on_their_order():
     first = ITEMS.of("high", "test")[0]
-    own = Items(
-        tuple(
-            Item("a yacht", "high", "test", item.price) if item == first else item
-            for item in ITEMS.items
-        )
-    )
-    plain, other = asked_with(ITEMS).set_index("question"), asked_with(own).set_index("question")
+    yacht = Item("a yacht", "high", "test", first.price)
+    own = Items(tuple(yacht if item == first else item for item in ITEMS.items))
+    plain, other = asked_with(ITEMS), asked_with(own)
     shared = plain.index.intersection(other.index)
     pd.testing.assert_frame_equal(plain.loc[shared], other.loc[shared])
     assert (other.index.isin(shared) == ((other["high"] != "a yacht").to_numpy())).all()
     turned = value_questions(ITEMS, splits=["test"], both_orders=True).set_index("question")
-    shared = plain.index.intersection(turned.index)
-    pd.testing.assert_frame_equal(
-        plain.loc[shared, ["text", "role_a"]], turned.loc[shared, ["text", "role_a"]]
-    )
+    shared, columns = plain.index.intersection(turned.index), ["text", "role_a"]
+    pd.testing.assert_frame_equal(plain.loc[shared, columns], turned.loc[shared, columns])
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,8 @@ class Told(ReadsForms):
     name, fingerprint = "told", "told"
 
     def __init__(self, beliefs, *, unresolved=0.0):
-        self.texts, self.beliefs, self.unresolved, self.calls = (
-            list(beliefs),
-            beliefs,
-            unresolved,
-            0,
-        )
+        self.texts, self.beliefs = list(beliefs), beliefs
+        self.unresolved, self.calls = unresolved, 0
 
     def encode(self, texts, *, answer=""):
         return [[self.texts.index(text)] for text in texts]
@@ -53,26 +49,21 @@ def store():
 def coherent(teller):
     def coherent(settings, *, act=lambda p: float(p > 0.5), believe=simulated.exact):
         """Tell a model every text about settings: beliefs, and bets that follow from them."""
-        continuations = {}
-        for setting in [*settings, *in_between(settings)]:
+        continuations, every = {}, [*settings, *in_between(settings)]
+        for setting in every:
             belief = believe(setting)
-            continuations |= {
-                text: {f" {outcome}": mass for outcome, mass in belief.items()}
-                for text in setting.texts.values()
-            }
+            spread = {f" {outcome}": mass for outcome, mass in belief.items()}
+            continuations |= dict.fromkeys(setting.texts.values(), spread)
             if setting.event:
                 share = act(sum(belief[outcome] for outcome in setting.event.outcomes))
                 for question in even_bet_questions(setting):
                     yes = question.options.index("Yes")
-                    continuations[question.text] = {
-                        f" {LETTERS[yes]}": share,
-                        f" {LETTERS[1 - yes]}": 1 - share,
-                    }
-        for part in decompositions([*settings, *in_between(settings)]):
+                    letters = {f" {LETTERS[yes]}": share, f" {LETTERS[1 - yes]}": 1 - share}
+                    continuations[question.text] = letters
+        for part in decompositions(every):
             for inner in (part.part, *part.given.values()):
-                continuations[inner.texts["standard"]] = {
-                    f" {outcome}": float(mass) for outcome, mass in inner.truth.items()
-                }
+                spread = {f" {outcome}": float(mass) for outcome, mass in inner.truth.items()}
+                continuations[inner.texts["standard"]] = spread
         return teller(continuations)
 
     return coherent

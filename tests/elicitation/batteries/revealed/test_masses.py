@@ -7,7 +7,7 @@ import pytest
 
 from coherence import score_beliefs
 from elicitation import reveal
-from elicitation.batteries.revealed.questions import LETTERS, stated_questions
+from elicitation.batteries.revealed.questions import LETTERS
 from elicitation.batteries.revealed.reading import in_chat, read_masses
 from elicitation.batteries.revealed.scenarios import choice, dice, preference
 from elicitation.models.exact import ReadsForms
@@ -18,45 +18,34 @@ from elicitation.spelling.tokenizations import spelling_graph
 from elicitation.spelling.vocabulary import Vocabulary
 
 
-def asking(text, kind, labels):
-    return Question.of_form(text, AnswerForm(kind, labels))
+def asking(*texts, kind="outcomes", labels=("1", "2")):
+    return [Question.of_form(text, AnswerForm(kind, labels)) for text in texts]
+
+
+NONE = ("A fair die has six faces", "A die", "Because", "Definitely A", "A1", "a", "1/6")
 
 
 def test_reading_resumes_and_asks_equal_texts_once(store, teller):
     model = teller({"a": {" 1": 0.5, " 2": 0.25}, "b": {" 1": 0.25, " 2": 0.5}})
-    questions = [
-        asking("a", "outcomes", ("1", "2")),
-        asking("b", "outcomes", ("1", "2")),
-        asking("a", "outcomes", ("1", "2")),
-    ]
-    seen = []
-    masses, asked = read_masses(
-        model, questions, store, progress=lambda done, total: seen.append((done, total))
-    )
-    assert asked == 2
-    assert model.calls == 1  # equal outcomes are read together
+    questions, seen = asking("a", "b", "a"), []
+    masses, asked = read_masses(model, questions, store, progress=lambda *now: seen.append(now))
+    assert (asked, model.calls) == (2, 1)  # equal outcomes are read together
     assert [row["1"] for row in masses] == [0.5, 0.25, 0.5]
     assert masses[0][f"1{Mark.BEGINNING}"] == 0.5
-    assert seen[0] == (0, 2)
-    assert seen[-1] == (2, 2)
+    assert (seen[0], seen[-1]) == ((0, 2), (2, 2))
     again, asked = read_masses(model, questions, store)
     assert (again, asked, model.calls) == (masses, 0, 1)
     other = teller({"a": {" 1": 0.1}})
     other.fingerprint = "other"
-    assert (
-        read_masses(other, questions[:1], store)[0][0]["1"] == 0.1
-    )  # never the first model's answer
+    # Never the first model's answer.
+    assert read_masses(other, questions[:1], store)[0][0]["1"] == 0.1
 
 
 def test_what_was_given_up_counts_as_unread(store, teller):
-    # More was given up than was found: nothing can be said of this belief.
-    model = teller({"a": {" 1": 1e-9}}, unresolved=1e-6)
-    masses, _ = read_masses(model, [asking("a", "outcomes", ("1", "2"))], store)
-    assert masses[0]["1"] == 0
-    masses, _ = read_masses(
-        teller({"x": {" 1": 1e-3}}, unresolved=1e-6), [asking("x", "outcomes", ("1", "2"))], store
-    )
-    assert masses[0]["1"] == 1e-3
+    # Where more was given up than was found, nothing can be said of this belief.
+    for text, mass, read in (("a", 1e-9, 0), ("x", 1e-3, 1e-3)):
+        model = teller({text: {" 1": mass}}, unresolved=1e-6)
+        assert read_masses(model, asking(text), store)[0][0]["1"] == read
 
 
 class Pruning(ReadsForms):
@@ -82,107 +71,58 @@ class Pruning(ReadsForms):
 
 def test_an_outcome_is_never_given_up_where_all_answers_are_improbable(store, teller):
     """Breaks with an absolute tolerance: "2" would be impossible, its divergence infinite."""
-    beliefs = {
-        "a": {" 1": 1e-9, " 2": 1e-14, " 3": 1e-25},
-        "b": {" 1": 0.5, " 2": 0.25, " 3": 0.125},
-    }
-    model = Pruning(teller(beliefs))
-    questions = [asking(text, "outcomes", ("1", "2", "3")) for text in beliefs]
-    (weak, strong), _ = read_masses(model, questions, store)
-    assert [weak[name] for name in ("1", "2", "3")] == [1e-9, 1e-14, 1e-25]
-    assert [strong[name] for name in ("1", "2", "3")] == [0.5, 0.25, 0.125]
+    numbers = ("1", "2", "3")
+    expected = {"a": [1e-9, 1e-14, 1e-25], "b": [0.5, 0.25, 0.125]}
+    spaced = [f" {n}" for n in numbers]
+    model = Pruning(teller({k: dict(zip(spaced, v, strict=True)) for k, v in expected.items()}))
+    masses, _ = read_masses(model, asking(*expected, labels=numbers), store)
+    assert [[row[name] for name in numbers] for row in masses] == list(expected.values())
     assert model.tolerances[0] == 1e-12
     assert min(model.tolerances) > 1e-40
+    # What is impossible is not looked for again.
+    model = Pruning(teller({"c": {" 1": 0.5}}))
+    (masses,), _ = read_masses(model, asking("c"), store)
+    assert (masses["1"], masses["2"]) == (0.5, 0)
+    assert model.tolerances == [1e-12]
 
 
 def test_openings_are_read_finer_where_they_have_little_mass_and_no_further(store, teller):
     """Breaks if the share of an outcome is off by more than .002, or forms are followed forever."""
+    form = {"kind": "openings", "labels": ("0", "1")}
     beliefs = {"weak": {"1": 1e-3, "0": 5e-6}, "strong": {"1": 0.5, "0": 5e-6}}
     model = Pruning(teller(beliefs))
-    questions = [asking(text, "openings", ("0", "1")) for text in beliefs]
-    (weak, strong), _ = read_masses(model, questions, store)
+    (weak, strong), _ = read_masses(model, asking(*beliefs, **form), store)
     assert (weak["0"], weak["1"]) == (5e-6, 1e-3)
     assert (strong["0"], strong["1"]) == (0, 0.5)
     assert model.tolerances == [1e-5, pytest.approx(2e-6)]
     for mass, read, tolerances in ((1e-8, 0, [1e-5]), (5e-6, 5e-6, [1e-5, 1e-6])):
         little = Pruning(teller({"little": {"1": mass}}))
         little.fingerprint = f"little {mass}"
-        question = asking("little", "openings", ("0", "1"))
-        (masses,), _ = read_masses(little, [question], store)
+        (masses,), _ = read_masses(little, asking("little", **form), store)
         assert masses == {"0": 0, "1": read}
         assert little.tolerances == tolerances
 
 
-def test_what_is_impossible_is_not_looked_for_again(store, teller):
-    model = Pruning(teller({"a": {" 1": 0.5}}))
-    (masses,), _ = read_masses(model, [asking("a", "outcomes", ("1", "2"))], store)
-    assert (masses["1"], masses["2"]) == (0.5, 0)
-    assert model.tolerances == [1e-12]
+CHOSEN = ("A", " B", "C) 1/6", "(D)", "**A**", "\n\nB.", "B. 1/6", "Answer: C", "**Answer:** (C)")
 
 
-@pytest.mark.parametrize(
-    ("answer", "chosen"),
-    [
-        ("A", "A"),
-        (" B", "B"),
-        ("C) 1/6", "C"),
-        ("(D)", "D"),
-        ("**A**", "A"),
-        ("\n\nB.", "B"),
-        ("B. 1/6", "B"),
-        ("Answer: C", "C"),
-        ("**Answer:** (C)", "C"),
-        ("The answer is **D**.", "D"),
-        ("The correct answer is A", "A"),
-        ("Option B", "B"),
-        ("A fair die has six faces", None),  # the article chooses nothing
-        ("A die", None),
-        ("Because", None),
-        ("Definitely A", None),
-        ("A1", None),
-        ("a", None),
-        ("1/6", None),
-    ],
-)
-def test_the_ways_in_which_a_chat_model_names_a_letter(answer, chosen):
+CHOSEN += ("The answer is **D**.", "The correct answer is A", "Option B")
+
+
+def test_the_ways_in_which_a_chat_model_names_a_letter():
     """By the definition of a spelling: the answer begins with it, and nothing forbidden follows."""
+    named = ["".join(letters_of(answer)) for answer in (*CHOSEN, *NONE)]
+    assert named == [*"ABCDABBCCDAB", *[""] * len(NONE)]  # never counted twice
+
+
+def letters_of(answer):
     text = answer.encode()
-    chosen_letters = [
+    return [
         spelling.outcome
         for spelling in letter_spellings(LETTERS)
         if text.startswith(spelling.text)
         and not any(text[len(spelling.text) :].startswith(tail) for tail in spelling.forbidden)
     ]
-    assert chosen_letters == ([] if chosen is None else [chosen])  # never counted twice
-
-
-@pytest.mark.lengthy
-def test_letters_are_read_in_all_their_forms(model, model_folder, store):
-    """Forms that begin otherwise add their mass to a letter, and sentences lose theirs."""
-    from elicitation import outcome_probabilities
-
-    question = stated_questions(dice.single(1, 6))[0]
-    (masses,), _ = read_masses(model, [asking(question.text, "letters", LETTERS)], store)
-    forms = {
-        letter: sorted(
-            {
-                spelling.text.decode()
-                for spelling in letter_spellings(LETTERS)
-                if spelling.outcome == letter
-            }
-        )
-        for letter in LETTERS
-    }
-    # The mass of each form apart, without the rule on sentences, bounds what was read from above.
-    apart = outcome_probabilities(
-        model, [question.text], forms, boundary="word", leading_space=False, tolerance=1e-9
-    ).probabilities.iloc[0]
-    for letter in LETTERS:
-        assert 0 <= masses[letter] <= apart[letter] + 1e-7
-    # The same text read without forms is another answer in the store.
-    (bare,), asked = read_masses(model, [asking(question.text, "outcomes", LETTERS)], store)
-    assert asked == 1
-    assert set(bare) == set(masses) == set(LETTERS)
 
 
 def test_questions_go_through_the_chat_template_with_the_same_weights(model_folder):
@@ -218,9 +158,8 @@ def test_a_drawn_answer_is_read_as_its_probability_counts_it(outcomes):
 
 def test_the_tokens_that_decide_are_those_of_the_text_that_they_spell():
     """All answers of up to four tokens: breaks if one counts exactly and not where it is drawn."""
-    vocabulary = Vocabulary(
-        [b"0", b"1", b".", b".\n", b"\n0", b" ", b"  \n", b"**", b"*", b'"', b") It", b"1)\n", None]
-    )
+    tokens = [b"0", b"1", b".", b".\n", b"\n0", b" ", b"  \n", b"**", b"*", b'"', b") It", b"1)\n"]
+    vocabulary = Vocabulary([*tokens, None])
     outcomes, end = ("0", "1"), vocabulary.size - 1
     spellings = opening_spellings(outcomes)
     graph = spelling_graph(spellings, vocabulary)
@@ -229,9 +168,8 @@ def test_the_tokens_that_decide_are_those_of_the_text_that_they_spell():
     for tokens in product(range(end), repeat=4):
         state, counted = 0, []
         for token in (*tokens, end):
-            decided = [
-                k for k, start, stop in graph.deciding[state] if start <= place[token] < stop
-            ]
+            deciding = graph.deciding[state]
+            decided = [k for k, start, stop in deciding if start <= place[token] < stop]
             counted += [spellings[k].outcome for k in decided]
             onward = dict(graph.steps[state])
             if token not in onward:

@@ -12,6 +12,7 @@ from scipy import stats
 
 from coherence import InputError
 from elicitation import standard_grid
+from elicitation.batteries.revealed.questions import even_bet_questions
 from elicitation.batteries.revealed.scenarios import choice, coins, counts, dice, preference
 from elicitation.batteries.revealed.scenarios.grid import (
     decompositions,
@@ -27,9 +28,8 @@ def enumerate_dice(n, faces, keep=lambda total: True, shift=0):
     """Count every roll of distinguishable dice."""
     totals = [sum(roll) for roll in product(range(1, faces + 1), repeat=n)]
     kept = Counter(total for total in totals if keep(total))
-    return {
-        str(total + shift): Fraction(kept[total], kept.total()) for total in range(n, n * faces + 1)
-    }
+    possible = range(n, n * faces + 1)
+    return {str(total + shift): Fraction(kept[total], kept.total()) for total in possible}
 
 
 def enumerate_coins(n, bias, shift=0):
@@ -58,12 +58,8 @@ def shift_of(parameters, variant):
 def of_dice(parameters, variant):
     n, faces = int(parameters["n"]), int(parameters["faces"])
     observed = [says(fact, n, faces) for fact in parameters["observation"].split(", ") if fact]
-    return enumerate_dice(
-        n,
-        faces,
-        lambda total: all(holds(total) for holds in observed),
-        shift_of(parameters, variant),
-    )
+    keep, shift = lambda total: all(of(total) for of in observed), shift_of(parameters, variant)
+    return enumerate_dice(n, faces, keep, shift)
 
 
 def of_coins(parameters, variant):
@@ -91,154 +87,97 @@ def of_preference(parameters, variant):
     return {label: Fraction(slips[label], slips.total()) for label in order}
 
 
-COUNTED = {
-    "dice": of_dice,
-    "coins": of_coins,
-    "choice": of_choice,
-    "counts": of_counts,
-    "preference": of_preference,
-}
-
-
-"""Scenario -> every case of it counted, apart from the formulas of the package."""
-
-
 def brute_force(setting):
-    return COUNTED[setting.scenario](setting.parameters, setting.variant)
+    """Every case counted, apart from the formulas of the package."""
+    return globals()[f"of_{setting.scenario}"](setting.parameters, setting.variant)
 
 
 def test_every_truth_equals_enumeration():
     many = [dice.observed(n, 6, ["larger", "odd", "not middle"]) for n in (1, 2, 3)]
     assert {setting.variant for setting in many} == {"more observations"}
-    for setting in [
-        *GRID,
-        *extra_settings(),
-        *many,
-        *standard_grid(faces=[5, 7, 9, 11], n_coins=[4], n_options=[3], label_biases=[4]),
-    ]:
+    own = standard_grid(faces=[5, 7, 9, 11], n_coins=[4], n_options=[3], label_biases=[4])
+    for setting in [*GRID, *extra_settings(), *many, *own]:
         expected = brute_force(setting)
         assert setting.truth == expected, setting.name
-        assert list(setting.truth) == list(expected), (
-            setting.name
-        )  # the order in which the text lists them
+        # The order in which the text lists them.
+        assert list(setting.truth) == list(expected), setting.name
 
 
-def test_events_have_the_probability_of_what_their_claim_says():
+def test_events_are_uncertain_and_have_the_probability_of_what_their_claim_says():
     for setting in [*GRID, *extra_settings()]:
-        event = setting.event
+        event, expected = setting.event, brute_force(setting)
         if event is None:
+            assert len(setting.support) == 1
+            assert even_bet_questions(setting) == []
             continue
-        expected = brute_force(setting)
         if setting.numeric:
             bound = int(re.fullmatch(r".* is more than (\d+)", event.claim)[1])
-            assert setting.probability(event) == sum(
-                share for total, share in expected.items() if int(total) > bound
-            )
+            chance = sum(share for total, share in expected.items() if int(total) > bound)
         else:
-            assert setting.probability(event) == expected[event.claim.rpartition(" is ")[2]]
+            chance = expected[event.claim.rpartition(" is ")[2]]
+        assert 0 < setting.probability(event) == chance < 1
+        first, second = even_bet_questions(setting)
+        assert first.options == ("Yes", "No") == second.options[::-1]
+        assert event.claim in first.text
+        assert first.text.endswith("\nA. Yes\nB. No\nAnswer with one letter.\nAnswer:")
 
 
-def test_texts_are_unfinished_and_complete():
-    for setting in [*GRID, *extra_settings()]:
-        for text in setting.texts.values():
-            assert text[-1].isalpha() or text[-1] == ":"
-            assert "{" not in text
-            assert text == text.strip()
-
-
-def test_the_grid_is_that_of_the_paper():
+def test_the_grid_is_that_of_the_paper_and_texts_are_unfinished_and_complete():
     # The paper speaks of more than 500 settings; all parameters of its tables with every earlier
     # result make 852.
-    assert Counter(setting.scenario for setting in GRID) == {
-        "dice": 705,
-        "coins": 96,
-        "choice": 15,
-        "preference": 36,
-    }
-    assert len({setting.name for setting in GRID + extra_settings()}) == 852 + len(extra_settings())
+    counts = Counter(setting.scenario for setting in GRID)
+    assert counts == {"dice": 705, "coins": 96, "choice": 15, "preference": 36}
+    every = GRID + extra_settings()
+    assert len({setting.name for setting in every}) == 852 + len(extra_settings())
     assert len(dice.PAIRS) == 10
-    assert all(
-        len(setting.texts) == 3 and len(set(setting.texts.values())) == 3 for setting in GRID
-    )
-    # No two settings share a text.
-    assert len(
-        {text for setting in GRID + extra_settings() for text in setting.texts.values()}
-    ) == 3 * len(GRID + extra_settings())
+    texts = [text for setting in every for text in setting.texts.values()]
+    assert len(texts) == len(set(texts)) == 3 * len(every)  # no two settings share a text
+    for text in texts:
+        assert text[-1].isalpha() or text[-1] == ":"
+        assert "{" not in text
+        assert text == text.strip()
 
 
 def test_truths_given_the_first_die_or_coin_equal_enumeration():
     parts = decompositions([*GRID, *in_between(GRID), coins.single(3, "tails", 7)])
     for part in parts:
-        parameters = part.whole.parameters
-        n = int(parameters["n"])
+        parameters, whole = part.whole.parameters, part.whole
         side, bias = parameters.get("side", ""), int(parameters.get("bias", "1"))
-        faces = (
-            [str(face) for face in range(1, int(parameters["faces"]) + 1)]
-            if not side
-            else ["heads", "tails"]
-        )
+        faces = ["heads", "tails"] if side else map(str, range(1, int(parameters["faces"]) + 1))
         joint = Counter()
-        for roll in product(faces, repeat=n):
+        for roll in product(faces, repeat=int(parameters["n"])):
             total = roll.count(side) if side else sum(map(int, roll))
             joint[roll[0], str(total)] += prod(bias if face == side else 1 for face in roll)
         for state, inner in part.given.items():
             alone = sum(count for (face, _), count in joint.items() if face == state)
             assert part.part.truth[state] == Fraction(alone, joint.total())
-            assert inner.truth == {
-                outcome: Fraction(joint[state, outcome], alone) for outcome in part.whole.outcomes
-            }
+            expected = {o: Fraction(joint[state, o], alone) for o in whole.outcomes}
+            assert inner.truth == expected
     assert len(parts) == 2 * 9 + 2 * 5 + 1
 
 
 def test_the_iterated_expectation_has_contexts_enough_and_counts_none_twice():
     # Heads and tails of the same coins are one experiment: with both, the test would reject true
     # nulls three times as often as it says.
-    coin_parts = [
-        part.whole.parameters
-        for part in decompositions([*GRID, *in_between(GRID)])
-        if part.whole.scenario == "coins"
-    ]
-    assert {parameters["side"] for parameters in coin_parts} == {"heads"}
-    assert (
-        len({(parameters["n"], parameters["bias"]) for parameters in coin_parts})
-        == len(coin_parts)
-        == 10
-    )
-    assert [
-        part.whole.parameters["side"] for part in decompositions([coins.single(2, "tails", 1)])
-    ] == ["tails"]
-    assert (
-        in_between([dice.single(2, 6), dice.single(1, 4), dice.single(1, 6), choice.single(2)])
-        == []
-    )
+    wholes = [part.whole for part in decompositions([*GRID, *in_between(GRID)])]
+    of_coins = [whole.parameters for whole in wholes if whole.scenario == "coins"]
+    assert {parameters["side"] for parameters in of_coins} == {"heads"}
+    assert len({(parameters["n"], parameters["bias"]) for parameters in of_coins}) == 10
+    assert len(of_coins) == 10
+    (tails,) = decompositions([coins.single(2, "tails", 1)])
+    assert tails.whole.parameters["side"] == "tails"
+    alone = [dice.single(2, 6), dice.single(1, 4), dice.single(1, 6), choice.single(2)]
+    assert in_between(alone) == []
     wide = in_between([dice.single(2, 4), dice.single(2, 84)])
-    assert [setting.parameters["faces"] for setting in wide] == [
-        "14",
-        "24",
-        "34",
-        "44",
-        "54",
-        "64",
-        "74",
-    ]
+    assert [int(setting.parameters["faces"]) for setting in wide] == list(range(14, 84, 10))
     assert in_between([*GRID, *in_between(GRID)]) == []
 
 
-def test_a_total_goes_on_from_earlier_rolls():
-    assert dice.repeated(1, 6, [2, 6], dependent=True).outcomes == (
-        "9",
-        "10",
-        "11",
-        "12",
-        "13",
-        "14",
-    )
-
-
-def test_histories_have_two_different_results_or_one_three_times():
-    histories = [
-        setting.parameters["previous"] for setting in dice.several_previous(1, 6, dependent=False)
-    ]
+def test_a_total_goes_on_from_earlier_rolls_and_histories_differ():
+    on = dice.repeated(1, 6, [2, 6], dependent=True)
+    assert on.outcomes == ("9", "10", "11", "12", "13", "14")
+    settings = dice.several_previous(1, 6, dependent=False)
+    histories = [setting.parameters["previous"] for setting in settings]
     assert histories == ["1, 3", "1, 6", "3, 6", "1, 1, 1", "3, 3, 3", "6, 6, 6"]
 
 
@@ -249,11 +188,8 @@ def test_few_faces_leave_out_observations_that_cannot_be_or_say_the_same(faces):
     # A word-for-word repetition would count one answer twice.
     texts = [setting.texts["standard"] for setting in settings]
     assert len(set(texts)) == len(texts)
-    facts = {
-        setting.parameters["observation"]
-        for setting in settings
-        if setting.parameters["n"] == "1" and "observation" in setting.parameters
-    }
+    one = [setting.parameters for setting in settings if setting.parameters["n"] == "1"]
+    facts = {parameters["observation"] for parameters in one if "observation" in parameters}
     assert ("larger, even" in facts) == (faces != 3)  # of three, only 3 is above the middle
     assert ("not middle" in facts) == (faces > 2)
     assert {"smaller", "larger", "even", "odd", "not first"} <= facts
@@ -264,41 +200,28 @@ def test_texts_say_what_the_truth_supposes():
     assert all("more than 7 and not 7" in story for story in text.values())
     assert all("not 1" in story for story in dice.observed(1, 4, ["not first"]).texts.values())
     assert "2 and 6" in dice.repeated(1, 6, [2, 6], dependent=False).texts["record"]
-
-
-def test_texts_say_which_face_a_bias_favours():
     assert "heads as on tails" in coins.single(2, "heads", 3).texts["standard"]
     assert "tails as on heads" in coins.single(2, "tails", 3).texts["story"]
-
-
-def test_an_earlier_draw_changes_the_text_and_not_the_truth():
+    swapped = preference.single("Left", "Right", bias=2, favoured_first=False)
+    for text in swapped.texts.values():
+        assert text.index("Right") < text.index("Left")
+        assert "Left is 2 times as likely" in text
+    # An earlier draw changes the text and not the truth.
     alone, after = choice.single(3), choice.repeated(3, "B")
-    assert alone.truth == after.truth
-    assert after.baseline == alone.name
+    assert (alone.truth, alone.name) == (after.truth, after.baseline)
     assert all("B" in text for text in after.texts.values())
     assert not set(alone.texts.values()) & set(after.texts.values())
 
 
-def test_texts_name_the_first_label_first_and_the_favoured_one_as_favoured():
-    swapped = preference.single("Left", "Right", bias=2, favoured_first=False)
-    assert all(
-        text.index("Right") < text.index("Left") and "Left is 2 times as likely" in text
-        for text in swapped.texts.values()
-    )
-
-
 def test_poisson_counts_are_those_of_scipy_below_the_bound():
     for rate, at_most in ((1, 9), (6, 20)):
-        exact = np.array(
-            [float(probability) for probability in counts.poisson_counts(rate, at_most).values()]
+        exact = np.array([float(p) for p in counts.poisson_counts(rate, at_most).values()])
+        expected = stats.poisson.pmf(np.arange(at_most + 1), rate) / stats.poisson.cdf(
+            at_most, rate
         )
-        assert exact == pytest.approx(
-            stats.poisson.pmf(np.arange(at_most + 1), rate) / stats.poisson.cdf(at_most, rate),
-            rel=1e-12,
-        )
-    assert (
-        stats.poisson.sf(int(counts.single(6).parameters["at_most"]), 6) < 1e-4
-    )  # the default bound hardly matters
+        assert exact == pytest.approx(expected, rel=1e-12)
+    # The default bound hardly matters.
+    assert stats.poisson.sf(int(counts.single(6).parameters["at_most"]), 6) < 1e-4
 
 
 @pytest.mark.parametrize(
