@@ -69,6 +69,24 @@ def tree(tmp_path):
     return tmp_path
 
 
+def added(section, tree):
+    """Write the files of a section, and apply its diffs."""
+    for name, text in files_of(section).items():
+        assert not (tree / name).exists(), f"{name} is there already"
+        (tree / name).write_text(text, encoding="utf-8")
+    for block in BLOCK.finditer(section):
+        if block[2] == "diff":
+            applied(block[3], tree)
+
+
+def python(words, tree):
+    # Workers of a few tests take longer than the tests.
+    own = {"PYTHONPATH": str(tree), "HF_HUB_OFFLINE": "1", "PYTEST_ADDOPTS": "-n 0"}
+    command, caught = [sys.executable, *words], {"capture_output": True, "text": True}
+    done = subprocess.run(command, cwd=tree, env={**os.environ, **own}, timeout=300, **caught)
+    assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+
+
 @pytest.mark.parametrize(
     "title",
     [
@@ -79,54 +97,20 @@ def tree(tmp_path):
 def test_the_example_can_be_added_as_written(title, tree):
     section = SECTIONS[title]
     assert sum(bool(line.strip()) for line in section.splitlines()) < MOST_LINES
-    for name, text in files_of(section).items():
-        path = tree / name
-        assert not path.exists(), f"{name} is there already"
-        path.write_text(text, encoding="utf-8")
-    for block in BLOCK.finditer(section):
-        if block[2] == "diff":
-            applied(block[3], tree)
-    environment = {**os.environ, "PYTHONPATH": str(tree), "HF_HUB_OFFLINE": "1"}
-    environment["PYTEST_ADDOPTS"] = "-n 0"  # workers of a few tests take longer than the tests
-    commands = [
-        line
-        for block in BLOCK.finditer(section)
-        if block[2] == "bash"
-        for line in block[3].splitlines()
-    ]
+    added(section, tree)
+    blocks = [block[3] for block in BLOCK.finditer(section) if block[2] == "bash"]
+    commands = "".join(blocks).splitlines()
     assert any("pytest" in command for command in commands)
     for command in commands:
-        words = shlex.split(command)
-        program = words[1:] if words[0] == "python" else ["-m", "coherence", *words[1:]]
-        done = subprocess.run(
-            [sys.executable, *program],
-            cwd=tree,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+        program, *words = shlex.split(command)
+        python(words if program == "python" else ["-m", "coherence", *words], tree)
 
 
 @pytest.mark.slow
 def test_the_examples_follow_the_rules_of_the_house(tree):
     """All together: types, style and the order of the house hold."""
     for section in SECTIONS.values():
+        added(section, tree)
         for name, text in files_of(section).items():
-            (tree / name).write_text(text, encoding="utf-8")
-            assert max(map(len, text.splitlines())) <= 100 or name.endswith((".json", ".toml")), (
-                name
-            )
-        for block in BLOCK.finditer(section):
-            if block[2] == "diff":
-                applied(block[3], tree)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "tests/test_architecture.py"],
-        cwd=tree,
-        env={**os.environ, "PYTHONPATH": str(tree)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout
+            assert not name.endswith(".py") or max(map(len, text.splitlines())) <= 100, name
+    python(["-m", "pytest", "-q", "tests/test_architecture.py"], tree)

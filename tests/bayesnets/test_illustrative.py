@@ -1,9 +1,6 @@
 """The four medical networks: structure, tables from rules, effects, reach of the posterior."""
 
 import json
-import os
-import subprocess
-import sys
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
@@ -154,37 +151,17 @@ def test_a_raised_effect_alone_raises_the_child(name):
 @pytest.mark.parametrize(
     ("name", "variable", "low", "high", "sign"),
     [
-        ("heart", "Age", "<50", ">=70", 1),
-        ("heart", "Location", "Outpatient", "Inpatient", 1),
         ("heart", "QRS_Prolonged", "no", "yes", 1),
-        ("heart", "Aortic_Stenosis", "no", "yes", 1),
         ("diabetes", "GenHlth", "excellent", "poor", 1),
-        ("diabetes", "BMI", "normal", "obese", 1),
-        ("diabetes", "HighBP", "no", "yes", 1),
         ("diabetes", "PhysActivity", "no", "yes", -1),
-        ("diabetes", "Income", "low", "high", -1),
         ("fever", "hot_skin", "no", "yes", 1),
-        ("fever", "recent_vaccine", "no", "yes", 1),
-        ("fever", "lethargy", "no", "yes", 1),
-        ("crying", "long_crying", "no", "yes", 1),
         ("crying", "age", "over 12 weeks", "under 6 weeks", 1),
-        ("crying", "feeding_difficulties", "no", "yes", -1),
     ],
 )
 def test_evidence_moves_the_posterior_of_the_target(name, variable, low, high, sign):
     evidence = pd.DataFrame({variable: [low, high]})
     before, after = posterior(load_network(name), evidence, TARGETS[name])["yes"]
     assert sign * (after - before) > 0.02
-
-
-def test_jaundice_points_to_an_infection_less_in_newborns():
-    """A sign with a second explanation says less: jaundice is common in newborns."""
-    evidence = [
-        {"age": age, "jaundice": state} for age in ("newborn", "toddler") for state in ("no", "yes")
-    ]
-    infection = posterior(load_network("fever"), evidence, "bacterial_infection")["yes"]
-    assert infection[1] > infection[0]
-    assert infection[1] / infection[0] < infection[3] / infection[2]
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -200,17 +177,10 @@ def test_prevalences_hold_in_the_whole_network(name):
 
 
 @pytest.mark.lengthy
-@pytest.mark.parametrize("name", ["heart", "fever", "crying"])
+@pytest.mark.parametrize("name", ["fever", "crying"])
 def test_cases_cover_the_posterior(name):
     cover = coverage(sample_cases(load_network(name), TARGETS[name], 200, rng=1))
     assert (cover["n"] >= 9).sum() >= 20
-
-
-@pytest.mark.slow
-def test_cases_of_diabetes_cover_all_bins_but_rare_ones_at_the_top():
-    cover = coverage(sample_cases(load_network("diabetes"), "Diabetes_binary", 200, rng=1))
-    assert (cover["n"] > 0).sum() >= 19
-    assert (cover["n"] >= 9).sum() >= 18
 
 
 def test_effects_that_are_stated_are_log_odds_ratios_at_every_cut():
@@ -234,14 +204,3 @@ def test_noisy_or_by_hand():
     kept = (1 - 0.6 / 0.99) / 0.45
     expected = 0.99 * (1 - kept * np.array([[0.1, 0.5], [0.2, 1.0]]))
     assert table[..., 0] == pytest.approx(expected, abs=ROUNDING)
-
-
-@pytest.mark.lengthy
-def test_the_command_writes_the_files_whatever_the_hash_seed(tmp_path):
-    command = [sys.executable, "-m", "benchmarks.illustrative_networks", str(tmp_path)]
-    subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": "1"})
-    written = sorted(path.name for path in tmp_path.iterdir())
-    assert written == [f"{name}.json" for name in rule_names()]
-    for name in ("crying", "fever"):
-        expected = document_text(tabulate(load_rules(name)))
-        assert (tmp_path / f"{name}.json").read_text(encoding="utf-8") == expected

@@ -65,17 +65,6 @@ def test_show_a_table(networks):
     ]
 
 
-def test_a_table_wider_than_the_screen_is_turned_not_cut(tmp_path, networks):
-    names = tuple(f"a cause with a long name {n}" for n in "abcd")
-    causes = [Node(name, ("first", "second"), (), [0.5, 0.5]) for name in names]
-    outcomes = tuple(f"outcome {number}" for number in range(9))
-    child = Node("effect", outcomes, names, np.full((9, 2, 2, 2, 2), 1 / 9))
-    write_network(Network("wide", "wide", "", False, (*causes, child)), tmp_path / "wide.bif")
-    out, _ = networks(f"show {tmp_path}/wide.bif --variable effect")
-    assert all(len(line) <= 80 for line in out.splitlines())
-    assert out.count("0.1111") == 9 * (16 + 1)
-
-
 def test_names_that_hold_commands_are_harmless(tmp_path, networks):
     nodes = (
         Node("rain", ("heavy rain", "no"), (), np.array([0.2, 0.8])),

@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from matplotlib.colors import to_rgb
 
 from bayesnets import Network, Node, draw, load_network, to_pgmpy
-from bayesnets.pictures import style
 from bayesnets.pictures.layout import layered
 from coherence import InputError
 
@@ -35,16 +33,15 @@ def test_every_variable_and_state_is_in_the_picture(tmp_path):
 
 
 @pytest.mark.lengthy
-@pytest.mark.parametrize(("suffix", "begins"), [("svg", b"<?xml"), ("pdf", b"%PDF")])
-def test_equal_networks_give_equal_bytes_in_other_processes(tmp_path, suffix, begins):
+def test_equal_networks_give_equal_bytes_in_other_processes(tmp_path):
     for number in ("1", "2"):
-        path = str(tmp_path / f"{number}.{suffix}")
+        path = str(tmp_path / f"{number}.svg")
         code = f"import bayesnets; bayesnets.draw(bayesnets.load_network('asia'), {path!r})"
         env = {"PYTHONHASHSEED": number, "PYTHONPATH": ":".join(sys.path)}
         subprocess.run([sys.executable, "-c", code], check=True, env=env)
-    first, second = ((tmp_path / f"{number}.{suffix}").read_bytes() for number in "12")
+    first, second = ((tmp_path / f"{number}.svg").read_bytes() for number in "12")
     assert first == second
-    assert first.startswith(begins)
+    assert first.startswith(b"<?xml")
 
 
 def test_names_are_neither_mathematics_nor_markup(tmp_path):
@@ -77,19 +74,6 @@ def test_drawing_leaves_nothing_behind():
     assert (
         "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
     )
-
-
-def test_the_target_and_the_arrows_into_it_are_set_off():
-    def orange(highlight):
-        return sum(
-            patch.get_edgecolor()[:3] == pytest.approx((0xB3 / 255, 0x47 / 255, 0), abs=1e-6)
-            for patch in draw(network, highlight=highlight).axes[0].patches
-        )
-
-    network = load_network("asia")
-    assert orange(None) == 0
-    assert orange("lung") == 2, "the box and one arrow"
-    assert orange(["lung", "either"]) == 5, "two boxes and three arrows"
 
 
 def test_many_states_and_long_names_stay_in_their_boxes():
@@ -147,26 +131,3 @@ def test_a_graph_that_needs_no_crossing_has_none():
     place = {point: position for row in layout.layers for position, point in enumerate(row)}
     for (a, b), (c, d) in permutations(pieces, 2):
         assert a.layer != c.layer or place[a] >= place[c] or place[b] <= place[d]
-
-
-def test_colours_stand_out_on_white_and_differ():
-    """3 to 1 for lines and 4.5 to 1 for text: WCAG 2.1, criteria 1.4.11 and 1.4.3."""
-    for colour in (*style.THREADS, style.ARROW, style.ACCENT):
-        assert contrast(colour, "white") >= 3
-    for colour in (style.INK, style.FAINT):
-        assert min(contrast(colour, ground) for ground in ("white", style.ACCENT_FILL)) >= 4.5
-    colours = np.array([to_rgb(colour) for colour in (*style.THREADS, style.ACCENT)])
-    apart = abs(colours[:, None] - colours).max(axis=2) + np.eye(len(colours))
-    assert apart.shape == (9, 9)
-    assert apart.min() > 0.08
-
-
-def luminance(colour):
-    """Relative luminance of a colour by WCAG 2.1."""
-    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
-    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-
-def contrast(colour, ground):
-    light, dark = sorted((luminance(colour), luminance(ground)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)

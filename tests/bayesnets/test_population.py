@@ -67,27 +67,16 @@ def test_the_exact_state_sees_what_theta_does_not():
 
 
 @pytest.mark.lengthy
-def test_a_search_ends_with_the_evidence_that_there_is_and_names_both_states():
-    asked = NetworkPopulation(load_network("cancer"), "Cancer", "True")
-    result = coherence.power(asked, signal=0.02, target=0.8, n_reps=1, n_simulations=10, rng=1)
-    assert result.table["n_contexts"].max() == asked.most_contexts == 64
-    assert not result.needed["reached"].any()
-    assert "with the exact posterior over 64 contexts, with theta over 64." in " ".join(
-        str(result).split()
-    )
-    assert any("all findings of a case but one" in note for note in result.notes)
-
-
-@pytest.mark.lengthy
-@pytest.mark.parametrize("state", ["exact", "realised"])
-def test_one_state_alone_keeps_its_numbers(state):
+def test_one_state_alone_keeps_its_numbers():
     asked = NetworkPopulation(ASIA, "lung")
     few = {"n_contexts": 30, "signal": 0.4, **QUICK, "n_simulations": 10}
-    both, alone = (coherence.power(asked, **few, state=of).table for of in ("both", state))
-    (name,) = alone["check"].unique()
-    assert name.endswith("with theta") == (state == "realised")
-    expected = both[both["check"] == name].reset_index(drop=True)
-    pd.testing.assert_frame_equal(alone, expected)
+    states = ("both", "exact", "realised")
+    both, *each = (coherence.power(asked, **few, state=of).table for of in states)
+    for alone, of_theta in zip(each, (False, True), strict=True):
+        (name,) = alone["check"].unique()
+        assert name.endswith("with theta") == of_theta
+        expected = both[both["check"] == name].reset_index(drop=True)
+        pd.testing.assert_frame_equal(alone, expected)
 
 
 def test_what_a_network_has_no_answers_to_is_refused():

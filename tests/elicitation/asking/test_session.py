@@ -6,7 +6,6 @@ Breaks if an answer lands on the wrong row, is asked twice, or is given a value 
 import pandas as pd
 import pytest
 
-from coherence import InputError
 from coherence.table.schema import PARSED
 from elicitation import Answer, AnswerStore, Design, elicit, plan_task
 
@@ -51,20 +50,6 @@ def test_an_interrupted_session_asks_only_the_rest(asia, cases, store, scripted)
     pd.testing.assert_frame_equal(runs.drop(columns="created"), whole.drop(columns="created"))
 
 
-def test_another_model_seed_or_temperature_gets_answers_of_its_own(asia, cases, store, scripted):
-    elicit(scripted(), asia, cases, store, design=Design(reps=1))
-    other = scripted()
-    other.fingerprint = "other weights"
-    for model, options in (
-        (other, {}),
-        (scripted(), {"seed": 1}),
-        (scripted(), {"temperature": 0.5}),
-        (scripted(), {"max_new_tokens": 21}),
-    ):
-        _, tally = elicit(model, asia, cases, store, design=Design(reps=1, **options))
-        assert tally.reused == 0
-
-
 def test_draws_have_seeds_of_their_own_and_none_without_a_temperature(asia, cases):
     questions = plan_task(asia, cases, Design(reps=3, seed=1)).questions
     seeds = {question.request.seed for question in questions}
@@ -78,11 +63,6 @@ def test_draws_have_seeds_of_their_own_and_none_without_a_temperature(asia, case
     twins = pd.concat([cases.iloc[[0, 0]]]).assign(context=["a", "b"])
     questions = plan_task(asia, twins, Design(reps=2)).questions
     assert len({question.key("f") for question in questions}) == len(questions)
-
-
-def test_a_batch_of_nothing(asia, cases, store, scripted):
-    with pytest.raises(InputError, match="batch_size"):
-        elicit(scripted(), asia, cases, store, batch_size=0)
 
 
 class Changing:

@@ -67,9 +67,6 @@ def test_the_conditions_are_those_that_are_scored_and_asked_in_the_form_that_is_
             assert read(answer, question) == (outcome, "ok")
 
 
-MAN, WOMAN, UNREAD = ("man", "repaired"), ("woman", "repaired"), (None, "unparsed")
-
-
 class Teller:
     """Answers every question with one of its answers, by the seed; refuses words."""
 
@@ -101,57 +98,37 @@ class Teller:
             yield position, Distribution((dict(zip(form.labels, masses, strict=True)),))
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("woman", ("woman", "ok")),
-        ("man", ("man", "ok")),
-        (" Woman\n", WOMAN),
-        ('"man"', MAN),
-        ("**woman**", WOMAN),
-        ("MAN.", MAN),
-        ("human", UNREAD),
-        ("womanly", UNREAD),
-        ("The man", UNREAD),
-        ("Answer: woman", WOMAN),
-        ("The answer is **woman**.", WOMAN),
-        ("man\n\nThe coin showed its first side.", MAN),
-        ("<think>man or woman?</think>\nwoman", ("woman", "ok")),
-        ("<think>woman", (None, "truncated")),
-        ("man/woman", UNREAD),
-        ("man or woman", UNREAD),
-        ("man woman", UNREAD),
-        ("Man (50%) or woman (50%)", UNREAD),
-        ("man\nwoman", UNREAD),
-        ("man, by a hair", UNREAD),
-        ("man. The coin showed its first side.", UNREAD),
-        ("**man** or **woman**", UNREAD),
-        ("man\n**Answer:** woman", UNREAD),
-        ("man\n**Final answer:** man", MAN),
-        ("", UNREAD),
-        ("I can\u2019t choose between them.", (None, "refused")),
-        ("I will not say man", (None, "refused")),
-    ],
-)
-def test_words_are_read_strictly(text, said):
-    assert read(text, one("words", item="man/woman", order="forward")) == said
+UNREAD = (None, "unparsed")
+READ = {
+    ("man", "ok"): ["man"],
+    ("woman", "ok"): ["woman", "<think>man or woman?</think>\nwoman"],
+    ("woman", "repaired"): [" Woman\n", "**woman**", "Answer: woman", "The answer is **woman**."],
+    ("man", "repaired"): ['"man"', "MAN.", "man\n\nIt showed.", "man\n**Final answer:** man"],
+    (None, "truncated"): ["<think>woman"],
+    (None, "refused"): ["I can\u2019t choose between them.", "I will not say man"],
+    UNREAD: ["", "human", "womanly", "The man", "man/woman", "man or woman", "man woman"],
+}
+READ[UNREAD] += ["**man** or **woman**", "man\n**Answer:** woman"]
+READ[UNREAD] += ["Man (50%) or woman (50%)", "man\nwoman", "man, by a hair", "man. It showed."]
 
 
-@pytest.mark.parametrize(
-    ("text", "outcome"),
-    [
-        ("flip 1: 1\nflip 2: 0\n", "1 0"),
-        ("Flip 1: 1\n\nFlip 2: 0\nThese are independent.", "1 0"),
-        ("Flip 1: 1 \r\nFlip 2: 0\r\n", "1 0"),
-        ("Flip 1: 1\nFlip 2: 0\n\nFlip 1: 0\nFlip 2: 0", None),
-        ("Flip 1: 0", None),
-        ("Flip 2: 1\nFlip 1: 0", None),
-        ("0 1", None),
-        ("Flip 1: 0\nFlip 2: 10", None),
-    ],
-)
-def test_two_flips_need_both_lines(text, outcome):
-    assert read(text, one("two_flips", 0.5))[0] == outcome
+def reading(text):
+    return read(text, one("words", item="man/woman", order="forward"))
+
+
+@pytest.mark.parametrize("said", READ)
+def test_words_are_read_strictly(said):
+    assert [text for text in READ[said] if reading(text) != said] == []
+
+
+def test_two_flips_need_both_lines():
+    question = one("two_flips", 0.5)
+    for text in ("flip 1: 1\nflip 2: 0\n", "Flip 1: 1\n\nFlip 2: 0\nThese are independent."):
+        assert read(text, question)[0] == "1 0"
+    assert read("Flip 1: 1 \r\nFlip 2: 0\r\n", question)[0] == "1 0"
+    twice = "Flip 1: 1\nFlip 2: 0\n\nFlip 1: 0\nFlip 2: 0"
+    for text in (twice, "Flip 1: 0", "Flip 2: 1\nFlip 1: 0", "0 1", "Flip 1: 0\nFlip 2: 10"):
+        assert read(text, question)[0] is None
 
 
 @pytest.mark.parametrize(
@@ -174,9 +151,8 @@ OTHERS += ["1: 30%, 0: 70%", "1st toss: 0", "1 (30%)", "1. The coin shows 0.", "
 OTHERS += ["1! No, 0!", "1\n\nFinal answer: 0", "1\n**Final answer: 0**"]
 
 
-@pytest.mark.parametrize("text", OTHERS)
-def test_other_numbers_are_no_flip_and_a_letter_of_a_list_no_choice(text):
-    assert read(text, one("flip", 0.3)) == UNREAD
+def test_other_numbers_are_no_flip_and_a_letter_of_a_list_no_choice():
+    assert [text for text in OTHERS if read(text, one("flip", 0.3)) != UNREAD] == []
     assert read("A) B", one("reads", 0.5)) == UNREAD
     assert read("A)", one("reads", 0.5))[0] == "A"
 

@@ -26,33 +26,17 @@ def test_counts_are_those_of_the_paper():
 
 def test_wordings_are_kept():
     bets = bet_questions(ITEMS, splits=["test"]).set_index("question")
-    for question, text in (
-        (
-            "coin-test-001",
-            "A coin is tossed. If it lands on heads, I win a car; if it lands on tails, I lose a "
-            "pen.",
-        ),
-        (
-            "dice-test-002",
-            "A die is rolled. If the number is even, I lose a pen; if the number is odd, I win a "
-            "car.",
-        ),
-        (
-            "card-test-003",
-            "A card is drawn from a deck. If it is red, I win a pen; if it is black, I lose a car.",
-        ),
-    ):
-        assert bets.loc[question, "text"] == f"{text} What gives me the best expected gain?"
+    assert bets.loc["coin-test-001", "text"] == (
+        "A coin is tossed. If it lands on heads, I win a car; if it lands on tails, I lose a pen. "
+        "What gives me the best expected gain?"
+    )
     options, roles = ([f"{kind}_{letter}" for letter in "abc"] for kind in ("option", "role"))
     expected = ["I bet on red.", "I bet on black.", "I do not bet."]
     assert bets.loc["card-test-003", options].tolist() == expected
     assert bets.loc["dice-test-002", roles].tolist() == ["lose", "win", "none"]
     values = value_questions(ITEMS, splits=["test"]).set_index("question")
-    assert values.loc["boolean-valuable-test-001", options].tolist() == [
-        "A car is worth more than a pen.",
-        "A pen is worth more than a car.",
-        "A car and a pen are worth the same.",
-    ]
+    option = values.loc["boolean-valuable-test-001", "option_a"]
+    assert option == "A car is worth more than a pen."
     costs = values.loc["choice-expensive-test-001", "text"]
     assert costs == "Which of the two costs more, a car or a pen?"
     # Another chance is stated for the side that is named.
