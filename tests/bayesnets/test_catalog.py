@@ -87,22 +87,6 @@ def test_cancer_gives_the_beliefs_printed_in_the_book(evidence, beliefs):
     np.testing.assert_allclose(found, beliefs, rtol=0, atol=1.01e-3)
 
 
-@pytest.mark.lengthy
-@EVERY
-def test_facts_agree_with_the_network_and_its_words(name):
-    facts, network = describe(name), load_network(name)
-    assert facts.name == network.name == name
-    assert facts.tables in ("published", "illustrative", "fitted")
-    assert facts.source == network.source != ""
-    assert re.fullmatch(r"[A-Z0-9][^\n]+\.", facts.description)
-    assert facts.default_target == load_phrases(name).default_target
-    assert dict(facts.variables) == {node.name: node.states for node in network.nodes}
-    assert facts.n_parameters == sum(
-        (len(node.states) - 1) * int(np.prod(node.table.shape[1:])) for node in network.nodes
-    )
-    assert hash(network) == hash(load_network(name))
-
-
 def test_description_and_label_survive_json_and_do_not_count_in_comparisons():
     bare = Network.from_json(COIN + "}")
     told = Network.from_json(COIN + ', "description": "A fair coin.", "tables": "fitted"}')

@@ -171,14 +171,6 @@ def test_a_fault_of_own_words_is_named(old, new, fault, tmp_path):
             load_phrases(path, network)
 
 
-def test_words_of_another_network_do_not_fit():
-    survey = load_network("survey")
-    with pytest.raises(InputError, match="Smoker. is no variable of network 'survey'") as caught:
-        load_phrases("cancer", survey)
-    states = [f"{node.name}={state}" for node in survey.nodes for state in node.states]
-    assert all(f"{state} has no label" in str(caught.value) for state in states)
-
-
 def test_the_file_of_the_docstring_can_be_read(tmp_path):
     example = inspect.getdoc(load_phrases).partition("needs::\n")[2].partition("Parameters\n")[0]
     path = tmp_path / "rain.toml"

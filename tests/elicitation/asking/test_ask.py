@@ -99,14 +99,6 @@ def test_ctrl_c_loses_nothing_that_was_read(kind, asked_of):
         assert asked_of(kind(), other) == whole
 
 
-@WAYS
-def test_what_a_store_has_is_not_asked_again(kind, asked_of, store):
-    first, rest = kind(), kind()
-    kept = asked_of(first, store, n=2)
-    assert asked_of(rest, store)[:2] == kept
-    assert len(rest.asked) == 20
-
-
 def plan_of(n):
     table = pd.DataFrame({"context": range(n), "belief_question": [f"Day {i}?" for i in range(n)]})
     return plan_own_questions(table, Design(reps=1, prompts=("standard",)))

@@ -112,6 +112,7 @@ def test_what_cannot_be_asked_is_one_line(options, named):
     assert len(str(caught.value).splitlines()) == 1
 
 
+@pytest.mark.lengthy
 def test_planted_weights_are_recovered_from_what_agents_answer(asia):
     cases = asia.cases(60, seed=1)
     for name, weight in (("leaky", 1.0), ("shaded", 0.4)):
@@ -212,5 +213,5 @@ def test_questions_of_ones_own_are_prizes_on_the_answer_yes(tmp_path, store):
     assert "Ein Los, das mit " in last
     assert "You win the prize if" in last
     file.write_text('[matching]\ntext = "{options}"\nlottery = "a lot"\nlot = "x"', "utf-8")
-    with pytest.raises(InputError, match=r"\{question\}.*\{chance\}.*'lot'"):
+    with pytest.raises(InputError, match=r"'lot'.*\{question\}.*\{chance\}"):
         load_prompts(file, TABLE_PROMPTS)
