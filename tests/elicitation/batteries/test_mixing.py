@@ -137,7 +137,7 @@ def test_two_flips_need_both_lines():
         ("1", "stop", ("1", "ok")),
         ("1", "length", (None, "truncated")),
         ("1.", "length", (None, "truncated")),
-        ("1\n", "length", ("1", "repaired")),
+        ("1\n", "length", ("1", "ok")),
         ("Let me", "length", (None, "truncated")),
         ("1", "content_filter", (None, "refused")),
     ],
