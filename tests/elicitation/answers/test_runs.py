@@ -8,10 +8,8 @@ from coherence import validate_runs
 from elicitation import (
     Design,
     Distribution,
-    agent_for_task,
     elicit,
     elicit_questions,
-    plan_own_questions,
 )
 
 
@@ -80,32 +78,6 @@ def test_an_unreadable_distribution_of_z_leaves_the_belief(asia, cases, store, s
     assert conditional["p"].notna().all()
     assert conditional["p_z"].isna().all()
     assert (runs.loc[runs["z"].isna(), "status"] == "ok").all()
-
-
-class Copied:
-    """A note of a table that counts how often it is copied."""
-
-    def __init__(self):
-        self.n = 0
-
-    def __deepcopy__(self, memo):
-        self.n += 1
-        return self
-
-
-def test_notes_of_the_cases_are_not_copied_row_by_row(asia, store):
-    """A row or cell taken by position copies `attrs`: 16 times a case and repetition."""
-    copies = []
-    for n in (20, 60):
-        cases = asia.cases(60, seed=0).head(n)
-        cases.attrs["note"] = note = Copied()
-        elicit(agent_for_task("leaky", asia, cases), asia, cases, store, design=Design(reps=2))
-        table = pd.DataFrame({"context": [f"day {k}" for k in range(n)]})
-        table["belief_question"] = "Rain on " + table["context"] + "?"
-        table.attrs["note"] = note
-        plan_own_questions(table, Design())
-        copies.append(note.n)
-    assert copies[1] == copies[0]
 
 
 class Even:

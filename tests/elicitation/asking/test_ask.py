@@ -160,20 +160,6 @@ def test_ctrl_c_while_answers_are_written_writes_them_all_the_same(monkeypatch, 
         assert len(store) == 5
 
 
-def test_a_store_that_fails_is_not_tried_again(monkeypatch, scripted):
-    tries = []
-
-    def failing(*arguments, **options):
-        tries.append(1)
-        raise CoherenceError("answer store failed: disk full")
-
-    with AnswerStore(":memory:") as store:
-        monkeypatch.setattr(store, "put", failing)
-        with pytest.raises(CoherenceError, match="disk full"):
-            run_plan(scripted(), plan_of(5), store, batch_size=5)
-    assert tries == [1]
-
-
 class Carried(Streaming):
     """Streams what it was given, as a plain iterator without a close of its own."""
 
