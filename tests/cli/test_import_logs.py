@@ -7,7 +7,7 @@ import pytest
 
 from coherence import analyze, read_runs
 from coherence.checks import CHECKS
-from tests.api.importing.conftest import RUN, _sample
+from tests.api.importing.conftest import RUN, sample
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 BELIEF, ACTION = str(GOLDEN / "inspect_belief.eval"), str(GOLDEN / "inspect_action.eval")
@@ -22,13 +22,7 @@ BOTH += ["--actions", "take,leave"]
 @pytest.mark.lengthy
 @pytest.mark.parametrize(
     "arguments",
-    [
-        BOTH,
-        [YES, CHOICE, "--belief-task", "rain_yes"],
-        [TEXT, YES, CHOICE, "--action-task", "rain_choice", "--model", "m"],
-        [FOLKTEXTS],
-        [BELIEF],
-    ],
+    [BOTH, [TEXT, YES, CHOICE, "--action-task", "rain_choice", "--model", "m"], [BELIEF]],
 )
 @pytest.mark.filterwarnings("ignore::UserWarning")  # 18 contexts are few, and the checks say so
 def test_every_log_becomes_a_table_and_the_summary_is_right_about_the_checks(
@@ -86,7 +80,7 @@ def test_beliefs_that_allow_nothing_are_imported_and_refused_by_themselves(tmp_p
 
 def texts(tmp_path, *completions):
     samples = [
-        json.loads(_sample(number, text)) | {"metadata": {"choice": "go"}}
+        json.loads(sample(number, text)) | {"metadata": {"choice": "go"}}
         for number, text in enumerate(completions)
     ]
     path = tmp_path / "log.json"
@@ -132,40 +126,6 @@ def test_no_input_is_replaced_and_no_output_without_force(tmp_path, run):
     assert len(pd.read_csv(table)) == 2
 
 
-def test_a_table_of_policies_with_raw_answers_is_summarised(tmp_path, run):
-    rows = [("a", 0.2, 0, 0.1, 0.9, "no"), ("b", 0.4, 1, None, None, "hm")]
-    rows += [("c", 0.6, 1, None, None, "well")]
-    names = ["context", "p", "theta", "action_yes", "action_no", "raw_action"]
-    table = pd.DataFrame(rows, columns=names)
-    table.to_parquet(tmp_path / "policies.parquet")
-    out = tmp_path / "runs.parquet"
-    status, said, _ = run("import", str(tmp_path / "policies.parquet"), "--out", str(out))
-    assert status == 1
-    assert "most actions are missing or could not be read, such as 'no', 'hm', 'well'" in said
-    assert "no action: " in said
-    assert "policies.parquet: action_yes, action_no left out: probabilities of actions" in said
-
-
-@pytest.mark.parametrize("ending", ["json", "jsonl"])
-def test_rows_are_kept_fields_stacked_and_marks_emptied(tmp_path, run, ending):
-    rows = [
-        {"a": {"P": {"prob": at / 10}, "Q": {"prob": -99}}, "id": at, "kind": "xy"[at % 2]}
-        for at in range(8)
-    ]
-    lines = json.dumps(rows) if ending == "json" else "\n".join(map(json.dumps, rows))
-    (tmp_path / f"log.{ending}").write_text(lines)
-    out = tmp_path / "runs.csv"
-    shape = ["--stack", "p=a.P.prob,a.Q.prob", "--where", 'kind == "x"', "--missing", "-99"]
-    shape += ["--set-column", "model=m", "--map", "context=id"]
-    status, said, _ = run("import", tmp_path / f"log.{ending}", *shape, "--out", out)
-    assert "where kept 4 of 8 rows" in said
-    assert "stack made 8 rows of 4: the prompts are 'P', 'Q'" in said
-    runs = read_runs(out)
-    assert (status, set(runs["model"])) == (0, {"m"})
-    assert runs.loc[runs["prompt"] == "P", "p"].tolist() == [0, 0.2, 0.4, 0.6]
-    assert runs.loc[runs["prompt"] == "Q", "p"].isna().all()
-
-
 def test_answers_on_a_scale_are_mapped(tmp_path, run):
     rows = [
         {"id": at, "rating": rating, "is": at % 2} for at, rating in enumerate([1, 4, 7, 9, ""])
@@ -178,22 +138,6 @@ def test_answers_on_a_scale_are_mapped(tmp_path, run):
     runs = read_runs(tmp_path / "runs.csv")
     assert (status, runs["p"][:3].tolist()) == (0, [0, 0.5, 1])
     assert runs["status"].tolist() == ["ok", "ok", "ok", "out_of_range", "unparsed"]
-
-
-def test_outcomes_in_a_column_each_are_one_truth(tmp_path, run):
-    rows = pd.DataFrame({"game": range(12), "a": 0.5, "b": 0.3, "c": 0.2})
-    for at, name in enumerate("abc"):
-        rows[f"{name}_won"] = (rows["game"] % 3 == at).astype(int)
-    rows.to_csv(tmp_path / "log.csv", index=False)
-    command = ["import", tmp_path / "log.csv", "--map", "context=game"]
-    command += ["--out", tmp_path / "runs.csv", "--outcomes", "a_won,b_won,c_won"]
-    status, said, _ = run(*command, "--map", "p=a,b,c")
-    assert (status, "the table allows scores" in said) == (0, True)
-    runs = read_runs(tmp_path / "runs.csv")
-    assert runs["theta"].tolist() == ["a", "b", "c"] * 4
-    assert runs[["p_a", "p_b", "p_c"]].iloc[0].tolist() == [0.5, 0.3, 0.2]
-    status, _, err = run(*command, "--force")
-    assert (status, "such as --map p=P,Q,R --outcomes A,B,C" in err) == (2, True)
 
 
 def test_what_list_proposes_of_tool_calls_makes_a_table_of_episodes(tmp_path, run):

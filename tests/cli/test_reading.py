@@ -78,17 +78,6 @@ def test_rows_constants_and_stacked_fields_on_the_command_line(rows, tmp_path, r
     assert (status, "stack made 80 rows of 40: the prompts are 'belief', 'is'" in out) == (0, True)
 
 
-def test_a_label_beside_yes_and_no_names_the_condition_that_leaves_it_out(rows, run):
-    table = pd.read_csv(rows)
-    table["is"] = table["is"].map({0: "no", 1: "yes"}).mask(table["id"] < 4, "annulled")
-    table.rename(columns={"is": "the truth"}).to_csv(rows, index=False)
-    command = ["analyze", rows, "--belief", "belief", "--truth", "the truth", "--scale", "-1..1"]
-    status, _, err = run(*command)
-    assert (status, "--where '`the truth` != \"annulled\"'" in err) == (2, True)
-    status, out, _ = run(*command, "--where", '`the truth` != "annulled"')
-    assert (status, "where kept 36 of 40 rows" in out) == (0, True)
-
-
 @pytest.mark.parametrize(
     ("values", "mapping"),
     [

@@ -19,14 +19,6 @@ def test_table_is_that_of_the_python_function_and_valid(tmp_path, run):
     assert f"{path}: {len(expected)} rows, 6 contexts x 2 repetitions" in printed
 
 
-def test_list_describes_every_agent(run):
-    status, out, _ = run("simulate", "--list")
-    assert status == 0
-    for agent in AGENTS.values():
-        assert f"{agent.name}: {agent.description}" in out
-    assert "hidden_signal=0.4" in out
-
-
 def test_probabilities_of_actions_come_where_they_are_asked_for(tmp_path, run):
     path = tmp_path / "runs.csv"
     asked = ["simulate", "rational", "--contexts", "6", "--reps", "1", "--policies"]

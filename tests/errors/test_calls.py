@@ -47,70 +47,47 @@ def masked(values):
 
 CALLS = r"""
 holm(0.3)
-holm(["a"])
 holm([2.0])
-holm(None)
 benjamini_hochberg([[0.1, 0.2]])
 monotone_choice_test(B, A, n_bins=1.5, **PAIR)
-monotone_choice_test(B, A, n_bins="5", **PAIR)
-monotone_choice_test(B, A, pair=3, context=C)
 monotone_choice_test(B, A, pair="no", context=C)
 write_runs([1], "x.csv")
 write_runs(RUNS, None)
 read_runs(None)
-read_runs(3)
 read_runs("x.csv", columns=["p"])
 analyze(RUNS, checks=3)
-analyze(RUNS, checks=[3])
 analyze(RUNS, checks=ONE, n_jobs=99_999_999_999)
 analyze(RUNS, checks=ONE, n_jobs=0)
 analyze(RUNS, checks=ONE, reference=3)
 analyze(RUNS, checks=ONE, positive={})
 cmi_test(B, A, T, context=C, k=0)
-cmi_test(B, A, T, context=C, k="3")
 cmi_test(None, A, T)
-cmi_test({}, A, T)
-cmi_test("abc", A, T)
 cmi_test(np.zeros((3, 3, 3)), A, T)
 cmi_test(B + 0j, A, T, context=C)
 simulate(3, n_contexts=4, n_reps=2)
-simulate("leaky", n_contexts="a", n_reps=2)
 simulate("leaky", n_contexts=10**13, n_reps=2)
 power("leaky", n_contexts="a", n_reps=2)
 exact_test("a", [0.3])
-exact_test(0, np.array([0.5 + 0j]))
 expected_gains("a", 1, 2)
 mixed_equilibrium(1, 2)
-mixed_equilibrium(np.eye(2) + 0j, np.eye(2))
 belief_distance([0.5, 0.5], [0.1, 0.2, 0.7])
-belief_distance([1, 0], np.array([1j, 0]))
-crossed_interval(np.ones(4) + 0j, C[:4], C[:4])
-fit_ladder(B + 0j, B, B > 0.5)
 reliability_table(B, "x")
 calibration_estimates(B, None)
 prompt_consistency([1, 2])
 prompt_consistency(INDEXED)
 prompt_consistency(DATED)
-iterated_expectation_test(5)
-iterated_expectation_test(INDEXED)
-random_forest_baseline(INDEXED)
 decode_belief(None)
 decode_choice("a", None)
 validate_runs({})
 score_bets(1, 2)
 score_mixing(pd.DataFrame())
 score_beliefs(pd.DataFrame())
-score_beliefs({})
 summarise_scores(3)
 compare(RUNS, effects=np.array([]))
-compare(3)
 compare(RUNS)
 read_mixing_answers("")
 fit_rational_agent(B, A, T, context=3)
-rational_distance(3)
 noise_sensitivity(3)
-sample_twin(3)
-simulate_mixing(3)
 """.strip().splitlines()
 
 # What must be said of each: parameter | remedy.
@@ -123,8 +100,6 @@ plan_task(load_task("asia"), None, Design()) => cases must be
 coverage(None) => cases must
 to_pgmpy(None) => network must be
 value_questions(None) => items must be
-bet_questions("x") => items must be
-ladder_questions(3) => items must be
 decode_choice("A", [1, 2]) => options must be
 decode_distribution("a: 0.5", b"ab") => labels must be
 
@@ -134,7 +109,6 @@ cmi_test([], *THREE) => belief must have shape (n,) or (n, n_states)
 cmi_test([0.1, 85, 90], *THREE) => 2 of 3 values | 85 at position 1 | Divide percentages by 100
 cmi_test([-0.1, 0.5, 0.2], *THREE) => the first is -0.1 at position 0 | Check how the
 cmi_test([0.5, math.nan, 0.1], *THREE) => nan at position 1 | Drop missing answers
-cmi_test([True, False, True], *THREE) => received true and false
 cmi_test([[0.2], [0.8], [0.1]], *THREE) => Pass it as one dimension
 cmi_test([[0.5, 0.5], [0.5, 0.4], [0.2, 0.2]], *THREE) => must sum to 1 | 2 do not | position 1
 cmi_test([0.1, 0.9], ["a", "b", "a"], [0, 1]) => action must have one value per row of belief
@@ -142,12 +116,9 @@ cmi_test([0.1, 0.9], ["a", None], [0, 1]) => action must not be missing | positi
 cmi_test([0.1, 0.9], ["a", "\ud800"], [0, 1]) => action must hold text in Unicode
 cmi_test([0.1, 0.9], [[0.5, 0.4], [0.5, 0.5]], [0, 1]) => rows of action must sum to 1
 cmi_test([0.1, 0.9], [[1.1, -0.1], [0.5, 0.5]], [0, 1]) => action must hold probabilities in [0, 1]
-cmi_test([0.1, 0.9], [[math.nan, 1.0], [0.5, 0.5]], [0, 1]) => the first is nan at position 0
-cmi_test([0.1, 0.9], [["a", "b"], ["c", "d"]], [0, 1]) => action must hold numbers
 cmi_test([0.1, 0.9], [[0.5, 0.5]], [0, 1]) => action must have one row per row of belief
 cmi_test([0.1, 0.9], pd.DataFrame([[0.5] * 2] * 2, columns=["a"] * 2), [0, 1]) => different names
 cmi_test([0.1, 0.9], [["a"], ["a", "b"]], [0, 1]) => action must hold one label per row | a list
-cmi_test([0.1, 0.9], ["a", {"b": 1}], [0, 1]) => the first is a dict at position 1
 cmi_test([0.1, 0.9], NULLABLE, [0, 1]) => action must hold probabilities | 2 of 4 | is nan
 validate_runs(pd.DataFrame({"p": 0.5, "action": LISTS, "theta": 1})) => 'action' must hold single
 cmi_test(pd.Series(B), pd.Series(A)[::-1], T) => must have the same index | action.loc[belief.index]
@@ -158,23 +129,17 @@ residual_covariance_test(B, A, T, group=[1, 2, 3]) => group must have one value 
 residual_covariance_test(B, A, np.where(T == 1, "hit", "miss")) => positive='hit' or positive='miss'
 residual_covariance_test(masked(B), A, T) => is nan at
 residual_covariance_test(B, masked(A), T) => action must not be missing
-residual_covariance_test(B, A, masked(T)) => truth must not be missing
 cmi_test(B, A, T, context=masked(C)) => context must not be missing
 cmi_test(B, masked(np.column_stack([B, 1 - B])), T) => action must hold probabilities
 cmi_test(B, A, T, condition_on=masked(B)) => condition_on must hold finite numbers
 cmi_test(B[:2], ["a", np.ma.masked], T[:2]) => action must not be missing; 1 of 2
-calibration_estimates(B, p_true=masked(B)) => p_true must hold probabilities
 
 crossed_interval([1, 2, 0, 1], *THINGS) => right must hold 0 or 1 | 1 of 4 | 2 at position 1
-crossed_interval([1, math.nan, 0, 1], *THINGS) => right must hold 0 or 1 | nan at position 1
-crossed_interval(FOUR > 1, FOUR, FOUR, level=1) => level must be a number between 0 and 1
 crossed_interval(FOUR > 1, FOUR, FOUR, level=math.nan) => level must be a number between 0 and 1
-crossed_interval(FOUR > 1, FOUR, FOUR, level="0.95") => level must be a number between 0 and 1
 crossed_interval(FOUR > 1, FOUR, FOUR, level=True) => level must be a number between 0 and 1
 fit_ladder([0.5] * 2, [0.4, 0.6], [math.nan, 0]) => bets must hold 0 or 1
 fit_ladder([0.5, 0.5], [0.0, 0.5], [True, False]) => break_even must lie strictly between 0 and 1
 fit_ladder([0.5], [0.4], [True], first=["a"]) => first and second must both be given, or neither
-exact_test(3, [np.inf] * 4) => chances must be in
 exact_test(3, [0.5, 0.5]) => n_right must be at most 2; received 3
 expected_gains(**BETS | {"stake": -1}) => stake must hold finite numbers of at least 0
 expected_gains(**BETS, chance=50) => chance must hold probabilities | Divide percentages by 100
@@ -185,21 +150,17 @@ simulate_mixing("ideal", n_draws=0) => n_draws
 read_mixing_answers("nowhere.csv") => no such file
 mixed_equilibrium([[3, 0], [5, 1]], [[3, 5], [0, 1]]) => no equilibrium has both players mix
 belief_distance([0.5, 0.5], [0.5, 0.6]) => belief must sum to 1; it sums to 1.1
-belief_distance([0.5, 0.5], [1.5, -0.5]) => position 0 is 1.5
 
-calibration_estimates([0.1] * 30, [0, 1] * 15, n_bins=1.5) => n_bins must be a whole number
 calibration_estimates([0.1, 0.9]) => truth or p_true must be given
 calibration_estimates([0.1, 0.9], [0, 1], p_true=[0.1]) => p_true must have one value per belief
 calibration_estimates([0.1, 0.9], [0.2, 1.0]) => truth is 0.2 or 1.0, and nothing says
 calibration_estimates([0.1, 0.9, 0.5], ["a", "b", "c"]) => truth has the labels 'a', 'b', 'c'
 calibration_estimates([0.1, 0.9] * 9, ["a", "A"] * 9, positive=" a ") => write it as it stands there
 prompt_consistency(RUNS, reference="standart") => reference must be | name found: 'standard'
-prompt_consistency(RUNS.drop(columns="prompt")) => runs must have a column 'prompt'
 prompt_consistency(RUNS[RUNS["prompt"] == "standard"]) => besides 'standard'
 iterated_expectation_test(RUNS.drop(columns="p_z")) => runs must have a column 'p_z'
 iterated_expectation_test(RUNS.rename(columns={"p": "p_a"}).assign(p_b=0.1)) => one state at a time
 random_forest_baseline(RUNS.drop(columns="z_state")) => runs must have a column 'z_state'
-random_forest_baseline(RUNS, n_trees=0) => n_trees must be
 monotone_choice_test(B, A, direction="up", **PAIR) => direction must be one of increasing, decreas
 monotone_choice_test(B, A, pair=("yes", "yes")) => pair must hold two different actions
 monotone_choice_test(B, A, pair=("yse", "no")) => Closest name found: 'yes'
@@ -207,15 +168,12 @@ monotone_direction_test(B, A, n_draws=98) => n_draws must be a whole number of a
 monotone_direction_test(B, np.arange(len(B))) => at most 6 different labels
 monotone_direction_test(np.stack([B, 1 - B], axis=1), A) => one-dimensional beliefs
 predictive_gain_test(B, A, T, features=np.zeros((3, 2))) => features must have one row per belief
-predictive_gain_test(B, A, T, n_folds=1) => n_folds must be a whole number of at least 2
 predictive_gain_test(B, A, T, learner="logit") => learner must be one of | found: 'logistic'
 predictive_gain_test(B, A, T, learner="logistic", published=True) => a setting of 'boosted_trees'
 predictive_gain_test(B, A, T, features=np.where(B[3] == B, np.inf, B)) => the first is inf
 predictive_gain_test(B, A, T, features=np.where(B[3] == B, -1e300, B)) => -1e+300 | Mark them as
 cmi_test(B, POLICIES, T, isotonic=True) => isotonic=True takes chosen actions
-cmi_test(B, A, T, condition_on=np.zeros((len(B), 1, 1))) => condition_on must have shape (n,) or (n
 cmi_test(B, A, T, condition_on=np.zeros(0)) => condition_on must | Leave it out
-cmi_test(B, A, T, condition_on=pd.DataFrame(index=range(len(B)))) => condition_on must | Leave it
 cmi_test(B, A, T, condition_on=np.where(B[1] == B, np.nan, B)) => condition_on must | Fill or drop
 
 analyze(RUNS, checks=["cmy"]) => checks must be among | Closest name found: 'cmi'
@@ -227,13 +185,9 @@ analyze(LABELLED, positive=["ja", "nein"]) => positive must name one state of a 
 analyze(RUNS, twins=39) => twins must be a whole number of at least 40
 analyze(RUNS, twins=40, published=True) => twins must be left out with published=True
 analyze(RUNS, margin=1) => margin must be a number between 0 and 1
-analyze(RUNS, margin=math.nan) => margin must be a number between 0 and 1
-analyze(RUNS, margin="0.05") => margin must be a number between 0 and 1
 analyze(RUNS, margin=True) => margin must be a number between 0 and 1
 analyze(RUNS, rng=-1) => rng must be None, a whole number of at least 0 or a
-analyze(RUNS, rng=0.5) => rng must be None, a whole number of at least 0 or a
 analyze(RUNS, rng="seven") => rng must be None, a whole number of at least 0 or a
-analyze(RUNS, rng=True) => rng must be None, a whole number of at least 0 or a
 read_runs("x.csv", sep=";;") => sep must be one character
 read_runs("x.csv", sep=",", decimal=",") => neither the decimal mark
 read_runs("x.csv", decimal=";") => decimal must be '.' or ','; received ';'
@@ -241,7 +195,6 @@ read_runs("x.csv", encoding="latin-99") => encoding must be a name that Python
 read_runs("x.csv", columns={"beleif": "p"}) => 'beleif' | 'belief'
 simulate("leeky", n_contexts=1, n_reps=1) => agent must be | 'leaky'
 simulate("leaky", n_contexts=0, n_reps=1) => n_contexts must be a whole number of at least 1
-AGENTS["leaky"].with_parameters(taste=-1) => taste must be at least 0; received -1
 AGENTS["leaky"].with_parameters(hidden=0.1) => no parameter 'hidden' | found: 'hidden_signal'
 compare(TWO, effects=["calibration:brierr"]) => Closest name found: 'calibration:brier'
 compare(TWO, effects="unreadable") => received the text
@@ -254,7 +207,6 @@ Costs(price_out=3.0) => price_out needs tokens_out; received none
 Groups(20, taste=-1) => of groups must be a standard deviation of at least 0
 fit_rational_agent(B, A, T, context=C, weighting="prelek") => weighting must be | found: 'prelec'
 fit_rational_agent(B, A, T, context=C, noise=-0.1) => noise must be a standard deviation from 0 to 1
-fit_rational_agent(B, A, T, context=C, shared_noise=2) => shared_noise must be a standard deviation
 fit_rational_agent(B, A, np.arange(len(B)) % 3) => one of two states; received 3 states
 noise_sensitivity(AGENT, shared_noise=[0.1, 0.5]) => standard deviations from 0 to 0.4; received 0.5
 twin_results(AGENT, "cmi") => test must be a check of belief, action and truth

@@ -4,7 +4,6 @@ import ast
 import os
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
 import attempts
@@ -16,9 +15,6 @@ import numpy as np
 import pytest
 import session
 import tables
-from hypothesis import strategies as st
-
-from coherence import InputError
 
 
 def without_faults(run):
@@ -56,46 +52,6 @@ def test_all_mutated_tables_read_right_or_are_refused():
 @pytest.mark.parametrize(("drawn", "n"), [(tables, 5000), (calls, 5000)])
 def test_all_that_hypothesis_draws_is_answered(drawn, n):
     without_faults(lambda report: attempts.draw(drawn, n, 0, report))
-
-
-class ElicitationSummary:
-    """Stands for what is drawn: every attempt is the same."""
-
-    def __init__(self, call, folder=None):
-        self.call, self.folder = call, folder
-
-    def prepare(self):
-        pass
-
-    def attempts(self):
-        attempt = attempts.Attempt(self.call, {"n_bins"}, self.folder)
-        return st.integers().map(lambda _: attempt)
-
-
-def raising(error):
-    def call():
-        raise error
-
-    return call
-
-
-def test_a_fault_is_told_from_an_answer(tmp_path):
-    def kind(call, folder=None):
-        (found,) = +attempts.draw(ElicitationSummary(call, folder), 1, 0, lambda line: None)
-        return found
-
-    def leaves_a_file():
-        (tmp_path / "half").touch()
-        raise InputError("n_bins must be a whole number.")
-
-    assert kind(lambda: None) == "result"
-    assert kind(raising(InputError("n_bins must be a whole number."))) == "error"
-    assert kind(raising(InputError("that must be a whole number."))) == "fault"
-    assert kind(raising(InputError("n_bins"))) == "fault"
-    assert kind(raising(KeyError("n_bins"))) == "fault"
-    assert kind(raising(attempts.WrongAnswerError("a list in place of a table"))) == "fault"
-    assert kind(lambda: warnings.warn("n_bins is odd", RuntimeWarning, stacklevel=1)) == "fault"
-    assert kind(leaves_a_file, tmp_path) == "fault"
 
 
 needs_forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="every life is a fork")
@@ -180,6 +136,7 @@ assert len(first) == 500 and first == second
     in_a_process("-c", code, str(tmp_path))
 
 
+@pytest.mark.lengthy
 def test_a_full_disk_stops_the_session_and_costs_one_batch(tmp_path):
     code = """
 import resource, sys

@@ -1,4 +1,4 @@
-"""The golden study, and files made on the spot."""
+"""The golden study, and logs made on the spot."""
 
 import importlib.util
 import json
@@ -14,15 +14,16 @@ from coherence.importing.log_format import read_logs
 from coherence.importing.tool_calls import CallReading, read_calls
 from coherence.table.text_files import TextForm
 
+GOLDEN = Path(__file__).parents[2] / "golden"
+BELIEF, ACTION = GOLDEN / "inspect_belief.eval", GOLDEN / "inspect_action.eval"
+TEXT, YES, CHOICE = (
+    next(GOLDEN.glob(f"samples_rain_{name}_*.jsonl")) for name in ("text", "yes", "choice")
+)
+FOLKTEXTS = GOLDEN / "folktexts_predictions.csv"
 STUDY = Path(__file__).parents[3] / "benchmarks" / "logs" / "rain_study.py"
 # What Inspect says of a run before its samples.
-RUN = {
-    "created": "2026-01-05T12:00:00+00:00",
-    "task": "t",
-    "model": "m",
-    "dataset": {},
-    "config": {},
-}
+RUN = {"created": "2026-01-05T12:00:00+00:00", "task": "t", "model": "m"}
+RUN |= {"dataset": {}, "config": {}}
 HEADER = json.dumps({"status": "success", "eval": RUN})
 
 
@@ -36,75 +37,37 @@ def study():
     return module
 
 
-def _imported(
-    *paths,
-    format="auto",
-    belief=(),
-    action=(),
-    mapping=None,
-    model=None,
-    max_bytes=None,
-    sep=None,
-    decimal=".",
-    encoding=None,
-    calls=None,
-    **reading,
-):
-    text = TextForm(sep=sep, decimal=decimal, encoding=encoding)
-    limit = {} if max_bytes is None else {"max_bytes": max_bytes}
+def imported(*paths, format="auto", belief=(), action=(), mapping=None, model=None, **options):
+    form = {name: options.pop(name) for name in ("sep", "decimal", "encoding") if name in options}
+    reading = {name: options.pop(name) for name in ("max_bytes",) if name in options}
+    calls = options.pop("calls", None)
     if calls is not None:
-        limit["calls"] = partial(read_calls, reading=CallReading(**calls))
-    _, logs = read_logs(list(paths), format=format, text=text, **limit)
-    return assemble(
-        logs,
-        Reading(**reading),
-        belief_tasks=belief,
-        action_tasks=action,
-        mapping=mapping,
-        model=model,
-    )
+        reading["calls"] = partial(read_calls, reading=CallReading(**calls))
+    _, logs = read_logs(list(paths), format=format, text=TextForm(**form), **reading)
+    tasks = {"belief_tasks": belief, "action_tasks": action}
+    return assemble(logs, Reading(**options), **tasks, mapping=mapping, model=model)
 
 
-@pytest.fixture(scope="session")
-def imported():
-    return _imported
-
-
-def _write_table(path, text):
+def write_table(path, text):
     path.write_text(text, encoding="utf-8")
     return path
 
 
-@pytest.fixture(scope="session")
-def write_table():
-    return _write_table
+def write_lines(path, objects):
+    return write_table(path, "\n".join(map(json.dumps, objects)))
 
 
-def _packed(path, entries, method=zipfile.ZIP_DEFLATED):
-    with zipfile.ZipFile(path, "w", method) as archive:
-        for name, content in entries.items():
+def packed(path, *samples, header=HEADER, **entries):
+    """Write a log of Inspect: its header, its samples, and other entries by name."""
+    numbered = {f"samples/{number}.json": text for number, text in enumerate(samples, 1)}
+    opening = {"header.json": header} if header else {}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in (opening | numbered | entries).items():
             archive.writestr(name, content)
     return path
 
 
-@pytest.fixture(scope="session")
-def packed():
-    return _packed
-
-
-def _sample(number, completion="0.5", **more):
-    return json.dumps(
-        {
-            "id": number,
-            "epoch": 1,
-            "input": "Rain?",
-            "target": "Yes",
-            "output": {"choices": [{"message": {"role": "assistant", "content": completion}}]},
-            **more,
-        }
-    )
-
-
-@pytest.fixture(scope="session")
-def sample():
-    return _sample
+def sample(number, content="0.5", **more):
+    output = {"choices": [{"message": {"role": "assistant", "content": content}}]}
+    asked = {"id": number, "epoch": 1, "input": "Rain?", "target": "Yes", "output": output}
+    return json.dumps(asked | more)

@@ -35,31 +35,12 @@ def test_an_import_keeps_what_is_unreadable(table, tmp_path, run):
     np.testing.assert_allclose(unreadable(imported), direct)
 
 
-@pytest.mark.lengthy
-def test_a_status_of_the_source_says_that_no_action_was_asked_for(table, tmp_path, run):
-    told = pd.read_csv(table).assign(status="ok")
-    path, out = tmp_path / "told.csv", tmp_path / "runs.csv"
-    told.to_csv(path, index=False)
-    assert run("import", str(path), "--out", str(out))[0] == 0
-    assert set(read_runs(out)["status"]) == {"ok"}
-    assert [row[:2] for row in unreadable(read_runs(out))] == [[31, 0]] * len(
-        unreadable(read_runs(path))
-    )
-
-
 def test_rows_that_ask_for_no_action_keep_their_status(tmp_path, run):
-    told = pd.DataFrame(
-        {
-            "context": ["a", "b", "a", "a", "a"],
-            "model": ["a", "a", "a", "a", "b"],
-            "prompt": ["standard", "standard", "mse", "standard", "standard"],
-            "z": [None, None, None, "sky", None],
-            "z_state": [None, None, None, "low", None],
-            "p_z": [None, None, None, 0.3, None],
-            "p": 0.5,
-            "action": ["yes", None, None, None, None],
-        }
-    )
+    rows = [("a", "a", "standard", None, None, None, "yes"), ("b", "a", "standard", *[None] * 4)]
+    rows += [("a", "a", "mse", *[None] * 4), ("a", "a", "standard", "sky", "low", 0.3, None)]
+    rows += [("a", "b", "standard", *[None] * 4)]
+    names = ["context", "model", "prompt", "z", "z_state", "p_z", "action"]
+    told = pd.DataFrame(rows, columns=names).assign(p=0.5)
     path, out = tmp_path / "own.csv", tmp_path / "runs.csv"
     told.to_csv(path, index=False)
     assert run("import", str(path), "--out", str(out))[0] == 0

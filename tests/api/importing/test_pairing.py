@@ -1,89 +1,126 @@
-import json
-from pathlib import Path
+"""Answers of several logs in one table: breaks if one is joined to another case, or lost."""
 
 import pytest
 
-from coherence import InputError
+from coherence import InputError, SchemaError
+from tests.api.importing.conftest import (
+    ACTION,
+    BELIEF,
+    CHOICE,
+    TEXT,
+    YES,
+    imported,
+    write_lines,
+    write_table,
+)
 
-GOLDEN = Path(__file__).parents[2] / "golden"
-BELIEF = GOLDEN / "inspect_belief.eval"
+
+def test_several_belief_tasks_are_wordings_and_the_action_stands_on_the_first():
+    tasks = {"belief": ["rain_text", "rain_yes"], "action": ["rain_choice"]}
+    runs = imported(TEXT, YES, CHOICE, **tasks).runs
+    assert runs.groupby("prompt").size().to_dict() == {"rain_text": 36, "rain_yes": 18}
+    assert set(runs.loc[runs["action"].notna(), "prompt"]) == {"rain_text"}
+    assert runs["prompt"].iloc[0] == "rain_text"
 
 
-def test_actions_without_beliefs_keep_their_rows(tmp_path, imported, write_table):
-    beliefs = write_table(tmp_path / "beliefs.csv", "context,p,theta\na,0.2,0\nb,0.8,1\n")
-    actions = write_table(tmp_path / "actions.csv", "context,action\nb,go\nc,stay\n")
-    joined = imported(beliefs, actions, belief=["beliefs"], action=["actions"])
-    assert joined.runs["context"].tolist() == ["a", "b", "c"]
-    assert joined.runs["action"].fillna("").tolist() == ["", "go", "stay"]
-    assert joined.runs["status"].tolist() == ["ok", "ok", "unparsed"]
-    assert joined.unpaired == [
-        "beliefs without an action (1): a repetition 0",
-        "actions without a belief, each a row that is at best unparsed (1): c repetition 0",
+ONE = {"belief": ["rain_belief"]}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "nothing says what 'rain_belief', 'rain_action' asked for"),
+        ({"belief": ["rain_beleif"]}, "no log has the task 'rain_beleif'. .*found: 'rain_belief'"),
+        (ONE | {"action": ["rain_belief"]}, "named as belief_task and as action_task"),
+        (ONE, "does not say which actions were offered. .* 'take' "),
+        ({"action": ["rain_belief", "rain_action"]}, "there is no task of beliefs"),
+        (ONE | {"mapping": {"p": "metadata.p_ture"}}, "'metadata.p_ture'.* found: 'metadata.p_tr"),
+        (ONE | {"mapping": {"acton": "output"}}, "'acton'.* 'action'"),
+        (
+            ONE | {"mapping": {"theta": "metadata.x_humidity"}, "actions": ("take",)},
+            "theta has the labels 'low', 'middling', 'high'",
+        ),
+        (ONE | {"mapping": {"p_true": "target"}}, "field 'target' must hold numbers .*'No'"),
+        (ONE | {"sep": ";"}, "says itself how it is written. Leave out --sep"),
+    ],
+)
+def test_what_is_not_clear_is_asked_for(options, message):
+    with pytest.raises(InputError, match=message):
+        imported(BELIEF, ACTION, **options)
+
+
+def test_a_mapping_of_the_action_is_not_looked_for_in_the_beliefs():
+    columns = {"action": "scores.match.answer", "p": "scores.match.answer"}
+    runs = imported(BELIEF, ACTION, **ONE, mapping=columns, actions=("take", "leave")).runs
+    assert runs["p"].iloc[0] == 0.05
+    assert runs["action"].iloc[0] == "leave"
+    assert "theta" not in imported(BELIEF, mapping={"theta": "-"}).runs.columns
+
+
+@pytest.fixture
+def joined(tmp_path):
+    def join(beliefs, actions):
+        first = write_table(tmp_path / "beliefs.csv", beliefs)
+        second = write_table(tmp_path / "actions.csv", actions)
+        return imported(first, second, belief=["beliefs"])
+
+    return join
+
+
+def test_actions_without_beliefs_keep_their_rows(joined):
+    log = joined("context,p,theta\na,0.2,0\nb,0.8,1\n", "context,action\nb,go\nc,stay\n")
+    assert log.runs["context"].tolist() == ["a", "b", "c"]
+    assert log.runs["action"].fillna("").tolist() == ["", "go", "stay"]
+    assert log.runs["status"].tolist() == ["ok", "ok", "unparsed"]
+    assert [said.partition("(1): ")[2] for said in log.unpaired] == [
+        "a repetition 0",
+        "c repetition 0",
     ]
 
 
-def test_models_and_tasks_are_joined_each_to_its_own(tmp_path, imported, write_table):
-    beliefs = write_table(
-        tmp_path / "beliefs.csv",
-        "task,model,context,p,theta\nt,m,a,0.1,0\nt,n,a,0.2,0\nu,m,a,0.3,0\n",
-    )
-    actions = write_table(
-        tmp_path / "actions.csv", "task,model,context,action\nu,m,a,three\nt,n,a,two\nt,m,a,one\n"
-    )
-    joined = imported(beliefs, actions, belief=["beliefs"])
-    assert joined.runs["action"].tolist() == ["one", "two", "three"]
-    assert joined.unpaired == []
+def test_models_and_tasks_are_joined_each_to_its_own(joined):
+    beliefs = "task,model,context,p,theta\nt,m,a,0.1,0\nt,n,a,0.2,0\nu,m,a,0.3,0\n"
+    log = joined(beliefs, "task,model,context,action\nu,m,a,three\nt,n,a,two\nt,m,a,one\n")
+    assert log.runs["action"].tolist() == ["one", "two", "three"]
+    assert log.unpaired == []
 
 
-def test_actions_stand_on_the_reference_wording_and_not_on_rows_given_z(
-    tmp_path, imported, write_table
-):
-    header = "context,prompt,z,z_state,p_z,p,theta\n"
-    beliefs = write_table(
-        tmp_path / "beliefs.csv",
-        f"{header}a,other,,,,0.1,0\na,standard,season,dry,0.5,0.3,0\na,standard,,,,0.2,0\n",
-    )
-    actions = write_table(tmp_path / "actions.csv", "context,action\na,go\n")
-    assert imported(beliefs, actions, belief=["beliefs"]).runs["action"].fillna("").tolist() == [
-        "",
-        "",
-        "go",
-    ]
+def test_actions_stand_on_the_reference_wording_and_not_on_rows_given_z(joined):
+    rows = "a,other,,,,0.1,0\na,standard,season,dry,0.5,0.3,0\na,standard,,,,0.2,0\n"
+    log = joined(f"context,prompt,z,z_state,p_z,p,theta\n{rows}", "context,action\na,go\n")
+    assert log.runs["action"].fillna("").tolist() == ["", "", "go"]
 
 
-def test_logs_without_a_common_sample_are_refused(tmp_path, imported, write_table):
-    beliefs = write_table(tmp_path / "beliefs.csv", "context,p,theta\na,0.2,0\n")
-    actions = write_table(tmp_path / "actions.csv", "context,action\nb,go\n")
-    with pytest.raises(
-        InputError,
-        match=r"no answer of the action log .* \(1\): a repetition 0; .* \(1\): b repetition 0",
-    ):
-        imported(beliefs, actions, belief=["beliefs"])
+def test_actions_that_were_asked_in_vain_keep_their_column(joined):
+    """Without the column a report would say that nothing was asked."""
+    runs = joined("context,p,theta\na,0.2,0\nb,0.8,\n", "context,action\na,\nb,\n").runs
+    assert runs["action"].isna().all()
+    assert runs["status"].tolist() == ["unparsed", "unparsed"]
 
 
-def test_samples_gathered_into_contexts_are_counted(tmp_path, imported, write_table):
-    lines = [
-        {"id": number, "group": number // 2, "p": 0.5, "theta": 1, "action": "a"}
-        for number in range(6)
-    ]
-    table = write_table(tmp_path / "mine.jsonl", "\n".join(map(json.dumps, lines)))
-    runs = imported(table, mapping={"context": "group"}).runs
+def test_a_log_of_actions_gives_no_state(joined):
+    """Its target may be the right action."""
+    runs = joined("context,p\na,0.2\nb,0.8\n", "context,action,theta\na,go,1\nb,stay,0\n").runs
+    assert runs["action"].tolist() == ["go", "stay"]
+    assert "theta" not in runs
+
+
+def test_samples_gathered_into_contexts_are_counted(tmp_path):
+    lines = [{"id": at, "group": at // 2, "p": 0.5, "theta": 1, "action": "a"} for at in range(6)]
+    runs = imported(write_lines(tmp_path / "mine.jsonl", lines), mapping={"context": "group"}).runs
     assert runs["context"].tolist() == [0, 0, 1, 1, 2, 2]
     assert runs["rep"].tolist() == [0, 1, 0, 1, 0, 1]
 
 
-def test_the_same_answers_twice_are_refused(imported):
+def test_logs_that_do_not_fit_each_other_are_refused(joined, tmp_path):
     with pytest.raises(
-        InputError,
-        match="36 answers occur more than once, the first is context 'evening-00', repetition 0",
+        InputError, match=r"no answer of the action log .* \(1\): a .* \(1\): b rep"
+    ):
+        joined("context,p,theta\na,0.2,0\n", "context,action\nb,go\n")
+    with pytest.raises(
+        InputError, match="36 answers occur more than once, the first is context 'ev"
     ):
         imported(BELIEF, BELIEF)
-
-
-def test_a_log_of_actions_gives_no_state(tmp_path, imported, write_table):
-    """Its target may be the right action."""
-    beliefs = write_table(tmp_path / "beliefs.csv", "context,p\na,0.2\nb,0.8\n")
-    actions = write_table(tmp_path / "actions.csv", "context,action,theta\na,go,1\nb,stay,0\n")
-    runs = imported(beliefs, actions, belief=["beliefs"]).runs
-    assert runs["action"].tolist() == ["go", "stay"]
-    assert "theta" not in runs
+    table = write_table(tmp_path / "mine.csv", "context,p,action,theta\na,0.2,x,0\na,0.2,x,1\n")
+    with pytest.raises(SchemaError, match="theta must be the same in all rows of a context"):
+        imported(table)

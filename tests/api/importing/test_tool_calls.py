@@ -1,16 +1,13 @@
 """Turns of agents, from the log of benchmarks/logs/make_inspect_agent.py and from small ones."""
 
-import json
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
 from coherence import InputError, validate_runs
 from coherence.importing.scan import scan
-from tests.api.importing.conftest import HEADER
+from tests.api.importing.conftest import GOLDEN, imported, packed, sample
 
-AGENT = Path(__file__).parents[2] / "golden" / "inspect_agent.eval"
+AGENT = GOLDEN / "inspect_agent.eval"
 TOOLS = {"test": "test", "treat": "treat"}
 
 
@@ -18,7 +15,7 @@ def cells(runs, column):
     return [None if pd.isna(cell) else cell for cell in runs[column]]
 
 
-def test_a_turn_is_a_row_with_what_was_asked_aside_before_its_calls(imported):
+def test_a_turn_is_a_row_with_what_was_asked_aside_before_its_calls():
     log = imported(AGENT, calls={"tools": TOOLS, "arguments": [("treat", "dose")]})
     runs = log.runs.set_index(["group", "turn"])
     validate_runs(log.runs)
@@ -32,11 +29,8 @@ def test_a_turn_is_a_row_with_what_was_asked_aside_before_its_calls(imported):
     assert cells(runs.loc["patient-2"], "status") == ["ok", "repaired:percent", "refused"]
     assert runs.loc[("patient-2", 2), "raw_belief"] == "I cannot say."
     nameless = runs.loc[("patient-3", 1)]
-    assert (nameless["status"], nameless["p"], nameless["raw_action"]) == (
-        "unparsed",
-        0.2,
-        "treat()",
-    )
+    shown = nameless[["status", "p", "raw_action"]].tolist()
+    assert shown == ["unparsed", 0.2, "treat()"]
     assert pd.isna(nameless["action"])
     assert set(log.runs["theta"]) == {0, 1}
     notes = "\n".join(log.notes)
@@ -50,7 +44,7 @@ def test_a_turn_is_a_row_with_what_was_asked_aside_before_its_calls(imported):
         assert said in notes
 
 
-def test_a_report_alone_is_the_belief_of_the_turn_after_it(imported):
+def test_a_report_alone_is_the_belief_of_the_turn_after_it():
     log = imported(AGENT, calls={"belief_from": "tool:report_confidence.probability"}, percent=True)
     aside = imported(AGENT, calls={"tools": TOOLS})
     assert cells(log.runs, "action") == cells(aside.runs, "action")
@@ -60,12 +54,12 @@ def test_a_report_alone_is_the_belief_of_the_turn_after_it(imported):
     assert set(raw["status"]) == {"out_of_range"}  # 60 is no probability unless the user says so
 
 
-def test_words_before_the_call_are_read(imported):
+def test_words_before_the_call_are_read():
     runs = imported(AGENT, calls={"tools": TOOLS, "belief_from": "text"}).runs
     assert cells(runs[runs["group"] == "patient-1"], "p") == [None, 0.3, 0.1]
 
 
-def agent_sample(packed, path, asked, calls=(("go", {}),)):
+def agent_log(path, asked, calls=(("go", {}),)):
     """Write a log of one episode: data of side questions, then a message that calls tools."""
     made = [
         {"id": str(n), "function": name, "arguments": arguments}
@@ -77,23 +71,14 @@ def agent_sample(packed, path, asked, calls=(("go", {}),)):
         for data in asked
     ]
     events += [{"event": "tool", **call, **when} for call in (*made, {**made[0], "id": "other"})]
-    sample = {
-        "id": 1,
-        "epoch": 2,
-        "input": "Go?",
-        "target": "Yes",
-        "messages": [{"role": "assistant", "content": "", "tool_calls": made}],
-        "events": events,
-        "metadata": {"theta": 0, "p_true": []},
-    }
-    return packed(path, {"header.json": HEADER, "samples/1_epoch_2.json": json.dumps(sample)})
+    messages = [{"role": "assistant", "content": "", "tool_calls": made}]
+    facts = {"messages": messages, "events": events, "metadata": {"theta": 0, "p_true": []}}
+    return packed(path, **{"samples/1_epoch_2.json": sample(1, epoch=2, **facts)})
 
 
-def test_several_answers_to_one_question_are_repetitions_of_a_turn_that_acted_once(
-    tmp_path, imported, packed
-):
+def test_several_answers_to_one_question_are_repetitions_of_a_turn_that_acted_once(tmp_path):
     asked = [{"question": "P?", "reply": str(p), "p": p} for p in (0.4, 0.5)]
-    log = imported(agent_sample(packed, tmp_path / "a.eval", asked), calls={})
+    log = imported(agent_log(tmp_path / "a.eval", asked), calls={})
     assert log.runs[["context", "rep", "p"]].to_numpy().tolist() == [
         ["1 (epoch 2):0", 0, 0.4],
         ["1 (epoch 2):0", 1, 0.5],
@@ -106,29 +91,23 @@ def test_several_answers_to_one_question_are_repetitions_of_a_turn_that_acted_on
         assert said in notes
 
 
-def test_of_one_tool_that_acts_the_argument_that_tells_calls_apart_is_proposed(tmp_path, packed):
-    calls = [("act", {"kind": kind, "note": f"n{kind}", "why": "x"}) for kind in ("a", "b")]
-    asked = [{"question": "P?", "reply": "0.4", "p": 0.4}]
-    path = agent_sample(packed, tmp_path / "a.eval", asked, calls)
-    _, lines = scan(path, max_bytes=10**6)
-    assert "--action-argument act:kind" in lines[-1]
-
-
-def test_what_was_asked_at_a_turn_without_a_call_is_a_turn_of_its_own(tmp_path, imported, packed):
+def test_what_was_asked_at_a_turn_without_a_call_is_a_turn_of_its_own(tmp_path):
     asked = [{"turn": n, "question": "P?", "reply": f"0.{n}", "p": n / 10} for n in (4, 5)]
-    runs = imported(agent_sample(packed, tmp_path / "a.eval", asked), calls={}).runs
+    runs = imported(agent_log(tmp_path / "a.eval", asked), calls={}).runs
     assert runs[["turn", "rep", "p"]].to_numpy().tolist() == [[0, 0, 0.4], [1, 0, 0.5]]
     assert cells(runs, "action") == [None, "go"]
 
 
-def test_two_questions_at_a_turn_are_refused(tmp_path, imported, packed):
-    asked = [{"question": q, "reply": "0.5", "p": 0.5} for q in ("P(a)?", "P(b)?")]
-    log = agent_sample(packed, tmp_path / "a.eval", asked)
-    with pytest.raises(InputError, match=r"2 different questions .* turn 0 .* --belief-from"):
-        imported(log, calls={})
-
-
-def test_nothing_that_says_where_beliefs_stand_is_refused(tmp_path, imported, packed):
-    log = agent_sample(packed, tmp_path / "a.eval", [])
-    with pytest.raises(InputError, match=r"no belief was asked aside.*--belief-from.*--list"):
-        imported(log, calls={})
+def test_what_is_not_clear_of_calls_is_asked_for(tmp_path):
+    path, two = tmp_path / "a.eval", ("P(a)?", "P(b)?")
+    asked = [{"question": question, "reply": "0.5", "p": 0.5} for question in two]
+    for data, said in (
+        (asked, r"2 different questions .* turn 0 .* --belief-from"),
+        ([], r"no belief was asked aside.*--belief-from.*--list"),
+    ):
+        with pytest.raises(InputError, match=said):
+            imported(agent_log(path, data), calls={})
+    # Of one tool that acts the argument that tells calls apart is proposed.
+    calls = [("act", {"kind": kind, "note": f"n{kind}", "why": "x"}) for kind in ("a", "b")]
+    _, lines = scan(agent_log(path, asked[:1], calls), max_bytes=10**6)
+    assert "--action-argument act:kind" in lines[-1]

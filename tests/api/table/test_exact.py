@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, SchemaError, analyze, read_runs, simulate, validate_runs
+from coherence import InputError, analyze, read_runs, simulate, validate_runs
 from coherence.cli.main import main
 from coherence.table.exact import calibration_pvalue
 
@@ -92,8 +92,3 @@ def test_states_drawn_from_it_are_seldom_refused_and_distortions_always():
     ]
     assert max(flat + steep) < 0.001
     assert calibration_pvalue(np.array([0.0, 0.5]), np.array([True, True])) == 0
-
-
-def test_other_words_in_truth_kind_are_an_error():
-    with pytest.raises(SchemaError, match="'truth_kind' must be drawn or recorded.*--ignore"):
-        validate_runs(plain(truth_kind="human"))

@@ -8,18 +8,15 @@ from coherence import SchemaError, read_runs, validate_runs, write_runs
 
 def asked(**columns):
     """A case with its stated belief, and two questions with a level."""
-    table = {
-        "context": ["a", "a", "a"],
-        "p": [0.3, None, None],
-        "action": ["treat", "event", "lottery"],
-        "level": [None, 0.15, 0.85],
-        "frame": [None, "event", "complement"],
+    table = {"context": "a", "p": [0.3, None, None], "action": ["treat", "event", "lottery"]}
+    table |= {"level": [None, 0.15, 0.85], "frame": [None, "event", "complement"]}
+    table |= {
         "order": [None, "event", "lottery"],
-        "theta": [1, 1, 1],
-        "truth_kind": ["drawn"] * 3,
-        "status": ["ok"] * 3,
+        "theta": 1,
+        "truth_kind": "drawn",
+        "status": "ok",
     }
-    return pd.DataFrame({**table, **columns})
+    return pd.DataFrame({**table, **columns}, index=range(3))
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
@@ -72,10 +69,3 @@ def test_a_difficulty_stays_what_it_is_where_beliefs_are_percentages():
     table = asked(p=[30, 20, 40], action=["a", "b", "a"], status="ok", level=["1,5", "5%", "2"])
     table = table.drop(columns=["truth_kind", "frame", "order"])
     assert read_runs(table, percent=True)["unmapped_level"].tolist() == ["1,5", "5%", "2"]
-
-
-def test_somebodys_own_level_order_and_frame_are_left_alone():
-    """Breaks if a difficulty, or an order that is a list, is taken for ours."""
-    table = asked(p=[0.3, 0.2, 0.4], action=["a", "b", "a"], status="ok").drop(columns="truth_kind")
-    table = table.assign(level=[1, 2, 3], frame="gain", order=[["x"], ["y"], ["x"]])
-    assert not validate_runs(table).known("level").any()

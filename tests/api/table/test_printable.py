@@ -1,15 +1,13 @@
 """What is printed of names and numbers. Breaks if a name can command a terminal."""
 
 import pandas as pd
-import pytest
 
 from coherence.table.printable import clean, spreadsheet_safe
 from coherence.table.writing import write_table
 
 
-@pytest.mark.parametrize(
-    ("dirty", "expected"),
-    [
+def test_clean_removes_what_a_terminal_would_obey():
+    for dirty, expected in (
         ("a\x1b[31mred\x1b[0m", "ared"),
         ("\x1b]0;new title\x07name", "name"),
         ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
@@ -20,31 +18,17 @@ from coherence.table.writing import write_table
         ("half \ud800 pair", "half  pair"),
         ("nul\x00l\x7f\x08", "null"),
         ("日本 é ✓", "日本 é ✓"),
-    ],
-)
-def test_clean_removes_what_a_terminal_would_obey(dirty, expected):
-    assert clean(dirty) == expected
-
-
-def test_clean_cuts_to_the_limit_with_an_ellipsis():
+    ):
+        assert clean(dirty) == expected
     assert clean("x" * 30, limit=10) == "x" * 9 + "…"
 
 
-@pytest.mark.parametrize(
-    ("text", "written"),
-    [
-        ("=1+2", "'=1+2"),
-        (" @cmd", "' @cmd"),
-        ("-yes", "'-yes"),
-        ("-0.5", "-0.5"),
-        ("a\x1b[31m\rb", "a[31mb"),
-        ("yes", "yes"),
-        (-0.5, -0.5),
-        (None, None),
-    ],
-)
-def test_no_cell_is_a_formula_to_a_spreadsheet(text, written):
-    assert spreadsheet_safe(text) == written
+def test_no_cell_is_a_formula_to_a_spreadsheet():
+    for text, written in {
+        **{"=1+2": "'=1+2", " @cmd": "' @cmd", "-yes": "'-yes", "-0.5": "-0.5", "yes": "yes"},
+        **{"a\x1b[31m\rb": "a[31mb", -0.5: -0.5, None: None},
+    }.items():
+        assert spreadsheet_safe(text) == written
 
 
 def test_tables_that_people_open_are_guarded_and_others_keep_their_texts(tmp_path):

@@ -7,20 +7,10 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence import SchemaError, analyze, read_runs, simulate, validate_runs, write_runs
+from coherence import SchemaError, read_runs, simulate, write_runs
 from coherence.inputs import as_belief
 from coherence.table.runs import Runs
 from coherence.table.schema import PROBABILITY_TOLERANCE
-
-
-def test_a_table_is_analysed_alike_in_every_form(tmp_path):
-    frame = simulate("leaky", n_contexts=30, n_reps=2, rng=1)
-    write_runs(frame, tmp_path / "runs.parquet")
-    reports = [
-        analyze(runs, checks=["residual_covariance"], rng=1)
-        for runs in (frame, tmp_path / "runs.parquet", validate_runs(frame))
-    ]
-    assert reports[0].to_json() == reports[1].to_json() == reports[2].to_json()
 
 
 @pytest.mark.parametrize(
@@ -78,31 +68,14 @@ def test_a_hair_outside_counts_as_the_end_and_is_said():
     moved, notes = completed.table, [note.text for note in completed.notes]
     assert moved["p"].tolist()[:3] == [0.2, 1.0, 0.0]
     assert moved["p"].isna().tolist() == [False, False, False, True, False]
-    assert notes == [
-        "2 values of 'p' lie outside [0, 1] by at most 1e-07, a rounding error, "
-        "and count as 0 or 1."
-    ]
+    (note,) = notes
+    assert note.startswith("2 values of 'p' lie outside [0, 1] by at most 1e-07, a rounding error")
     assert completed.completed().notes == completed.notes
     assert table["p"].iloc[1] > 1, "the table of the caller stays as it was"
 
 
-@pytest.fixture
-def answers():
-    return coherence.simulate("rational", n_contexts=30, n_reps=2, rng=1)
-
-
-@pytest.mark.lengthy
-def test_a_report_says_it_and_is_that_of_the_ends(answers):
-    answers.loc[0, "p"] = 1.0
-    expected = coherence.analyze(answers, checks=["cmi", "calibration"], rng=1)
-    answers.loc[0, "p"] = 1.0000000002
-    report = coherence.analyze(answers, checks=["cmi", "calibration"], rng=1)
-    pd.testing.assert_frame_equal(report.results, expected.results)
-    (said,) = set(report.evaluations[0].notes) - set(expected.evaluations[0].notes)
-    assert "1 value of 'p' lies outside [0, 1] by at most 2e-10" in said.text
-
-
-def test_a_table_is_read_as_it_stands_and_what_is_farther_out_is_refused(answers, tmp_path):
+def test_a_table_is_read_as_it_stands_and_what_is_farther_out_is_refused(tmp_path):
+    answers = simulate("rational", n_contexts=30, n_reps=2, rng=1)
     answers.loc[0, "p"] = 1.0000000002
     coherence.write_runs(answers, tmp_path / "answers.csv")
     assert coherence.read_runs(tmp_path / "answers.csv")["p"].iloc[0] == 1.0000000002

@@ -1,8 +1,6 @@
 """Reading by unit. Breaks if a unit's rows, their order or their types are not the table's."""
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from coherence import InputError, SchemaError, read_runs, scan_runs, simulate
@@ -24,13 +22,7 @@ def runs():
 def written(runs, folder, layout):
     """Write a table in one of the ways in which tables come."""
     path = folder / "runs"
-    if layout == "one file":
-        path = folder / "runs.parquet"
-        runs.to_parquet(path)
-    elif layout == "small groups":
-        path = folder / "runs.parquet"
-        pq.write_table(pa.Table.from_pandas(runs), path, row_group_size=50)
-    elif layout == "mixed":
+    if layout == "mixed":
         path = folder / "runs.parquet"
         runs.sample(frac=1, random_state=1).to_parquet(path, row_group_size=40)
     elif layout == "partitioned":
@@ -43,10 +35,7 @@ def written(runs, folder, layout):
     return path
 
 
-LAYOUTS = ("one file", "small groups", "mixed", "partitioned", "several files")
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", ["mixed", "partitioned", "several files"])
 def test_units_are_those_of_the_table_read_at_once(runs, tmp_path, layout):
     path = written(runs, tmp_path, layout)
     scan = scan_runs(path)
@@ -68,12 +57,8 @@ def test_columns_by_other_names_are_found(runs, tmp_path):
     other = runs.rename(columns={"p": "conf", "task": "suite", "theta": "truth"})
     percent = {name: 100 * other[name] for name in ("conf", "p_z")}
     other.assign(**percent, note="x").to_parquet(path, row_group_size=60)
-    scan = scan_runs(
-        path,
-        columns={"p": "conf", "task": "suite", "theta": "truth"},
-        percent=True,
-        ignore=["note"],
-    )
+    columns = {"p": "conf", "task": "suite", "theta": "truth"}
+    scan = scan_runs(path, columns=columns, percent=True, ignore=["note"])
     found = scan.read("asia", "leaky")
     expected = runs[(runs["task"] == "asia") & (runs["model"] == "leaky")]
     assert found["p"].tolist() == pytest.approx(expected["p"].tolist())
@@ -103,17 +88,6 @@ def test_whether_there_are_percentages_is_judged_from_all_units(tmp_path, caplog
     assert "3 of 9 values of 'conf' (mapped to 'p') are below 1" in at_once[0]
 
 
-def test_percentages_stand_beside_an_exact_posterior_of_another_name(runs, tmp_path):
-    """Breaks if the kind of truth that naming the posterior adds is looked for in the file."""
-    path = tmp_path / "mine.parquet"
-    percent = {name: 100 * runs[name] for name in ("p", "p_z")}
-    other = runs.assign(**percent).drop(columns="truth_kind", errors="ignore")
-    other.rename(columns={"p_true": "posterior"}).to_parquet(path)
-    scan = scan_runs(path, columns={"exact": "posterior"}, percent=True)
-    expected = runs[(runs["task"] == "asia") & (runs["model"] == "leaky")]
-    assert scan.read("asia", "leaky")["p"].tolist() == pytest.approx(expected["p"].tolist())
-
-
 def test_states_in_columns_are_judged_together_over_files(tmp_path):
     """One file lacks a column that another has; the rare state is below 1% throughout."""
     first = pd.DataFrame({"model": "a", "p_wet": [0.5, 0.2], "p_dry": [99.5, 99.8]})
@@ -122,15 +96,6 @@ def test_states_in_columns_are_judged_together_over_files(tmp_path):
         rows.assign(theta=["wet", "dry"]).to_parquet(tmp_path / f"{name}.parquet")
     scan = scan_runs(tmp_path, percent=True)
     assert scan.read("", "a")["p_wet"].tolist() == [0.005, 0.002]
-
-
-def test_without_tasks_and_models_there_is_one_unit(tmp_path):
-    table = pd.DataFrame({"p": [0.1, 0.9], "theta": [0, 1]})
-    table.to_parquet(tmp_path / "t.parquet")
-    scan = scan_runs(tmp_path / "t.parquet")
-    assert scan.evaluations == [("", "")]
-    pd.testing.assert_frame_equal(scan.read("", ""), table)
-    assert repr(scan).endswith("2 rows in 1 evaluation>")
 
 
 def test_what_cannot_be_scanned_is_said(runs, tmp_path):
@@ -173,8 +138,7 @@ def test_columns_that_some_files_lack_are_there_and_empty(runs, tmp_path):
             read()
 
 
-@pytest.mark.parametrize("percent", [False, True])
-def test_damage_within_a_whole_frame_is_named(runs, tmp_path, percent):
+def test_damage_within_a_whole_frame_is_named(runs, tmp_path):
     """The end of the file, which is looked at first, is as it was."""
     path = tmp_path / "runs.parquet"
     runs.to_parquet(path)
@@ -182,4 +146,15 @@ def test_damage_within_a_whole_frame_is_named(runs, tmp_path, percent):
     end = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
     path.write_bytes(b"PAR1" + b"\xff" * (end - 4) + data[end:])
     with pytest.raises(InputError, match="runs.parquet: rows cannot be read .* is complete"):
-        scan_runs(path, percent=percent)
+        scan_runs(path)
+
+
+def test_percentages_stand_beside_an_exact_posterior_of_another_name(runs, tmp_path):
+    """Breaks if the kind of truth that naming the posterior adds is looked for in the file."""
+    path = tmp_path / "mine.parquet"
+    percent = {name: 100 * runs[name] for name in ("p", "p_z")}
+    other = runs.assign(**percent).drop(columns="truth_kind", errors="ignore")
+    other.rename(columns={"p_true": "posterior"}).to_parquet(path)
+    scan = scan_runs(path, columns={"exact": "posterior"}, percent=True)
+    expected = runs[(runs["task"] == "asia") & (runs["model"] == "leaky")]
+    assert scan.read("asia", "leaky")["p"].tolist() == pytest.approx(expected["p"].tolist())

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import sys
 
 import numpy as np
 import pandas as pd
@@ -18,14 +19,9 @@ COLUMNS = {"p": "confidence", "action": "decision", "theta": "correct", "context
 def cases():
     rng = np.random.default_rng(0)
     p = rng.random(40).round(2)
-    return pd.DataFrame(
-        {
-            "question": [f"Q{at}" for at in range(40)],
-            "confidence": p,
-            "decision": np.where(p + rng.normal(0, 0.2, 40) > 0.5, "treat", "wait"),
-            "correct": (rng.random(40) < p).astype(int),
-        }
-    )
+    decision = np.where(p + rng.normal(0, 0.2, 40) > 0.5, "treat", "wait")
+    table = {"question": [f"Q{at}" for at in range(40)], "confidence": p, "decision": decision}
+    return pd.DataFrame({**table, "correct": (rng.random(40) < p).astype(int)})
 
 
 def read(path, **options):
@@ -42,15 +38,13 @@ def notes(table):
 
 
 @pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("ending", [".xlsx", ".sav", ".dta", ".xpt", ".parquet", ".json"])
+@pytest.mark.parametrize("ending", [".xlsx", ".sav", ".dta", ".xpt", ".json"])
 def test_every_kind_of_file_gives_the_same_table(tmp_path, cases, ending, packed):
     """Breaks if a reader loses a row, a label, or the type of an id."""
     path = tmp_path / f"mine{ending}"
     if ending == ".xlsx":
         pytest.importorskip("openpyxl")
         cases.to_excel(path, index=False)
-    elif ending == ".parquet":
-        cases.to_parquet(path)
     elif ending == ".json":
         cases.to_json(path, orient="records")
     else:
@@ -87,17 +81,16 @@ def test_a_sheet_is_named_where_several_hold_cells(tmp_path, cases):
         read(written(tmp_path, cases), sheet="Data 1")
 
 
-@pytest.mark.parametrize(("ending", "extra"), [(".dta", "pyreadstat"), (".xlsx", "openpyxl")])
-def test_what_is_damaged_or_not_installed_is_one_line(tmp_path, monkeypatch, ending, extra):
-    path = tmp_path / f"mine{ending}"
-    path.write_bytes(b"nothing of this kind")
-    monkeypatch.setitem(__import__("sys").modules, extra, None)
-    with pytest.raises(MissingExtraError, match=rf"belief-coherence\[files\].*install {extra}"):
-        read(path)
-    monkeypatch.undo()
-    pytest.importorskip(extra)
-    with pytest.raises(InputError, match="cannot be read as .* Check that it is complete"):
-        read(path)
+def test_what_is_damaged_or_not_installed_is_one_line(tmp_path, monkeypatch):
+    for ending, extra in ((".dta", "pyreadstat"), (".xlsx", "openpyxl")):
+        pytest.importorskip(extra)
+        path = tmp_path / f"mine{ending}"
+        path.write_bytes(b"nothing of this kind")
+        with pytest.raises(InputError, match="cannot be read as .* Check that it is complete"):
+            read(path)
+        monkeypatch.setitem(sys.modules, extra, None)
+        with pytest.raises(MissingExtraError, match=rf"belief-coherence\[files\].*install {extra}"):
+            read(path)
 
 
 def test_na_among_numbers_is_missing_and_among_labels_is_not(tmp_path, cases):
@@ -180,25 +173,15 @@ def test_what_is_not_on_the_scale_is_refused(tmp_path, scale, message):
         read_runs(path, scale=scale)
     with pytest.raises(InputError, match="percent is the scale 0..100"):
         read_runs(path, scale="0..100", percent=True)
+    infinite = written(tmp_path, pd.DataFrame({"p": [1, 2, np.inf], "theta": [0, 1, 1]}))
+    with pytest.raises(InputError, match=r"the first is inf \(row 2\).*or leave their cells empty"):
+        read_runs(infinite, scale="1..7")
+    assert read_runs(infinite, scale="1..7", missing=["inf"])["p"].isna().sum() == 1
 
 
-def test_a_confidence_in_one_of_two_labels_is_told_where_a_guess_lies(tmp_path):
-    table = pd.DataFrame({"p": [1, 4, 2, 3], "said": list("abab"), "is": list("abba")})
-    path = written(tmp_path, table)
-    assert "--scale=1..4=.5..1" in notes(
-        read_runs(path, scale="1..4", prediction="said", gold="is")
-    )
-    assert "guess" not in notes(read_runs(path, scale="1..4=.5..1", prediction="said", gold="is"))
-
-
-ROWS = pd.DataFrame(
-    {
-        "p": [0.1, 0.2, 0.3, 0.4, 0.5],
-        "theta": [0, 1, 0, 1, 1],
-        "type": ["binary", "numeric", "binary", None, "numeric"],
-        "my score": [1.0, 2.0, np.nan, 4.0, 5.0],
-    }
-)
+ROWS = pd.DataFrame({"p": [0.1, 0.2, 0.3, 0.4, 0.5], "theta": [0, 1, 0, 1, 1]})
+ROWS["type"] = ["binary", "numeric", "binary", None, "numeric"]
+ROWS["my score"] = [1.0, 2.0, np.nan, 4.0, 5.0]
 
 
 @pytest.mark.parametrize(
@@ -210,9 +193,7 @@ ROWS = pd.DataFrame(
         ('type in ("numeric",) and `my score` > 2', [4]),
         ('not type == "binary" or p <= .1', [0, 1, 3, 4]),
         ("1 < `my score` <= 4", [1, 3]),
-        ("-1 < p", [0, 1, 2, 3, 4]),
         ('type not in ["binary", "numeric"]', [3]),
-        ("theta == True", [1, 3, 4]),
     ],
 )
 def test_rows_are_kept_by_a_condition(tmp_path, condition, kept):
@@ -226,20 +207,14 @@ def test_rows_are_kept_by_a_condition(tmp_path, condition, kept):
     [
         ("__import__('os').getcwd() == 'x'", "names no column"),
         ("open('x')", "there is a call"),
-        ("type.upper() == 'X'", "names no column"),
         ("p == len('x')", "is no literal"),
-        ("[p for p in theta] == 1", "names no column"),
         ("p + 1 > 2", "names no column"),
-        ("(p := 1) == 1", "names no column"),
         ("p > theta", "theta is no literal"),
-        ("f'{p}' == 'x'", "names no column"),
         ("type", "'type' alone is no comparison"),
         ("type = 'binary'", "Equal is written =="),
-        ("p > .1 && p < .3", "&& and || are written and, or"),
         ("(p > .1) & (p < .3)", "& and | are written and, or"),
         ("type == binary", 'a text is quoted: "binary"'),
         ("type > 3", "must hold numbers"),
-        ("type == 3", "holds texts .'binary', 'numeric'"),
         ("p == 'x'", "compare it without quotes"),
         ("typ == 'binary'", "Closest name found: 'type'"),
         ("type == 'Binary'", "keeps none of 5 rows"),
@@ -270,23 +245,14 @@ def test_fields_are_stacked_as_prompts(tmp_path):
         read_runs(path, columns=columns, stack={"p": ["line.P.prob"]})
 
 
-def test_a_constant_column_is_added_and_replaces_none(tmp_path, cases):
-    path = written(tmp_path, cases.assign(prompt="x"))
-    assert set(read(path, ignore=["prompt"], set_columns={"prompt": "verbal"})["prompt"]) == {
-        "verbal"
-    }
-    with pytest.raises(InputError, match="'prompt', and the file has one.*--ignore prompt"):
-        read(path, set_columns={"prompt": "verbal"})
-
-
-@pytest.mark.parametrize("positive", [None, "yes"])
-def test_a_truth_that_was_annulled_is_no_state(tmp_path, cases, positive):
+def test_a_truth_that_was_annulled_is_no_state(tmp_path, cases):
     """Breaks if a question that was annulled counts as one that did not come true."""
     truth = cases["correct"].map({0: "no", 1: "yes"}).mask(cases.index < 5, "annulled")
     path = written(tmp_path, cases.assign(correct=truth))
     said = "'annulled' in 5 of 40 rows.*in Python runs.~runs.'theta'..isin..'annulled'"
-    with pytest.raises(InputError, match=said):
-        analyze(read(path), positive=positive)
+    for positive in (None, "yes"):
+        with pytest.raises(InputError, match=said):
+            analyze(read(path), positive=positive)
     report = analyze(read(path, where="correct != 'annulled'"), checks=["calibration"], rng=1)
     assert report.evaluations[0].results[0].n_contexts == 35
 
@@ -294,9 +260,8 @@ def test_a_truth_that_was_annulled_is_no_state(tmp_path, cases, positive):
 def test_a_truth_that_looks_reversed_is_remarked_on(cases):
     table = pd.DataFrame({"p": cases["confidence"], "theta": cases["correct"]})
     for frame, expected in ((table, False), (table.assign(p=1 - table["p"]), True)):
-        said = " ".join(
-            map(str, analyze(frame, checks=["calibration"], rng=1).evaluations[0].notes)
-        )
+        (unit,) = analyze(frame, checks=["calibration"], rng=1).evaluations
+        said = " ".join(map(str, unit.notes))
         assert ("beliefs are lower where the state came true" in said) is expected
 
 
@@ -322,44 +287,6 @@ def test_outcomes_in_a_column_each_are_one_truth(tmp_path):
         read_runs(written(tmp_path, table), outcomes=columns, columns={"theta": "win"})
 
 
-def test_labels_against_codes_are_no_wrong_predictions(tmp_path):
-    """Breaks if all of a table's predictions are wrong because one column has codes."""
-    table = pd.DataFrame({"p": [0.6, 0.7] * 6, "said": ["yes", "no"] * 6, "is": [1, 2] * 6})
-    with pytest.raises(InputError, match="'said' holds 'yes', 'no', 'is' holds 1, 2"):
-        read_runs(written(tmp_path, table), prediction="said", gold="is")
-
-
-def test_a_text_that_stands_for_a_missing_number_names_the_option(tmp_path, cases):
-    cases["confidence"] = cases["confidence"].astype(object).mask(cases.index < 3, "n/a")
-    path = written(tmp_path, cases)
-    with pytest.raises(SchemaError, match="If 'n/a' stands for it: --missing n/a"):
-        read(path)
-    assert read(path, missing=["n/a"])["p"].isna().sum() == 3
-
-
-def test_names_may_hold_commas_between_semicolons(tmp_path, cases):
-    """Breaks if a comma in a name is taken for the separator, or a semicolon in one is."""
-    named = cases.assign(**{"size, in cm": 1.5, "answer (a;b;c;d;e)": "a;b;c;d;e"})
-    semicolons = written(tmp_path, named, sep=";")
-    assert read(semicolons)["p"].tolist() == cases["confidence"].tolist()
-    bars = written(tmp_path, named, sep="|")
-    assert list(read(bars)["size, in cm"]) == [1.5] * 40
-    commas = written(tmp_path, named)
-    assert read(commas)["p"].tolist() == cases["confidence"].tolist()
-    # A line that only the comma divides is no cell that is too long.
-    long = named.assign(prompt_text="x" * 90_000, answer_text="y" * 90_000)
-    assert len(read(written(tmp_path, long))) == 40
-
-
-def test_an_infinite_rating_is_outside_every_scale(tmp_path, cases):
-    ratings = cases.assign(confidence=[4.0] * 39 + [np.inf])
-    with pytest.raises(
-        InputError, match=r"the first is inf \(row 39\).*or leave their cells empty"
-    ):
-        read(written(tmp_path, ratings), scale="1..7")
-    assert read(written(tmp_path, ratings), scale="1..7", missing=["inf"])["p"].isna().sum() == 1
-
-
 def test_a_column_called_theta_names_the_cases_of_predictions(tmp_path, cases):
     """Breaks if the file's theta is lost that was mapped to something else."""
     table = cases.rename(columns={"question": "theta"}).assign(gold="treat")
@@ -367,3 +294,28 @@ def test_a_column_called_theta_names_the_cases_of_predictions(tmp_path, cases):
     runs = read(written(tmp_path, table), columns=columns)
     assert runs["context"].tolist() == cases["question"].tolist()
     assert runs["theta"].tolist() == (cases["decision"] == "treat").astype(int).tolist()
+
+
+def test_names_may_hold_commas_between_semicolons(tmp_path, cases):
+    """Breaks if a comma in a name is taken for the separator, or a semicolon in one is."""
+    named = cases.assign(**{"size, in cm": 1.5, "answer (a;b;c;d;e)": "a;b;c;d;e"})
+    for sep in ";|,":
+        runs = read(written(tmp_path, named, sep=sep))
+        assert runs["p"].tolist() == cases["confidence"].tolist()
+        assert list(runs["size, in cm"]) == [1.5] * 40
+
+
+def test_a_confidence_in_one_of_two_labels_is_told_where_a_guess_lies(tmp_path):
+    table = pd.DataFrame({"p": [1, 4, 2, 3], "said": list("abab"), "is": list("abba")})
+    path = written(tmp_path, table)
+    assert "--scale=1..4=.5..1" in notes(
+        read_runs(path, scale="1..4", prediction="said", gold="is")
+    )
+    assert "guess" not in notes(read_runs(path, scale="1..4=.5..1", prediction="said", gold="is"))
+
+
+def test_labels_against_codes_are_no_wrong_predictions(tmp_path):
+    """Breaks if all of a table's predictions are wrong because one column has codes."""
+    table = pd.DataFrame({"p": [0.6, 0.7] * 6, "said": ["yes", "no"] * 6, "is": [1, 2] * 6})
+    with pytest.raises(InputError, match="'said' holds 'yes', 'no', 'is' holds 1, 2"):
+        read_runs(written(tmp_path, table), prediction="said", gold="is")

@@ -9,31 +9,21 @@ from elicitation import bet_questions, ladder_questions, value_questions
 from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.questions import BREAK_EVENS
 
+ITEMS, SPLITS = default_items(), ["dev", "test"]
+VALUES = value_questions(ITEMS, splits=SPLITS, templates=["choice-valuable"])
+
 
 @pytest.fixture(scope="module")
 def questions():
-    items = default_items()
-    splits = ["dev", "test"]
-    tables = [
-        value_questions(items, splits=splits, templates=["choice-valuable"]),
-        bet_questions(items, splits=splits, modalities=["coin"]),
-    ]
-    return pd.concat([*tables, ladder_questions(items)], ignore_index=True)
+    tables = [VALUES, bet_questions(ITEMS, splits=SPLITS, modalities=["coin"])]
+    return pd.concat([*tables, ladder_questions(ITEMS)], ignore_index=True)
 
 
-def _by_truth(scores):
+def by_truth(scores):
     return scores.accuracy.set_index(["template", "truth"])
 
 
-@pytest.fixture
-def by_truth():
-    return _by_truth
-
-
-ITEMS = default_items()
-
-
-def _climb(shocks, *, crossed=False, elevation=0.0, sensitivity=1.0, slope=50.0, rng=0):
+def climb(shocks, *, crossed=False, elevation=0.0, sensitivity=1.0, slope=50.0, rng=0):
     """Answers to the default ladder about five pairs, or all 25, whose switching points are off by
     a shock each; both orders are answered alike.
     """
@@ -49,16 +39,6 @@ def _climb(shocks, *, crossed=False, elevation=0.0, sensitivity=1.0, slope=50.0,
     return stated, even, taken, high, low
 
 
-@pytest.fixture
-def climb():
-    return _climb
-
-
 @pytest.fixture(scope="module")
 def without_ladders():
-    splits = ["dev", "test"]
-    tables = [
-        value_questions(ITEMS, splits=splits, templates=["choice-valuable"]),
-        bet_questions(ITEMS, splits=splits),
-    ]
-    return pd.concat(tables, ignore_index=True)
+    return pd.concat([VALUES, bet_questions(ITEMS, splits=SPLITS)], ignore_index=True)

@@ -8,125 +8,70 @@ from coherence import SchemaError
 from coherence.batteries.bets.answers import join_answers, read_letters
 from coherence.batteries.bets.truths import BET_CHOICES, NO_CHOICE
 
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("b", "b"),
-        ("(A)", "a"),
-        ("a, c", "ac"),
-        ("a and b", "ab"),
-        ("abc", None),
-        ("a car", None),
-        ("", ""),
-        (None, ""),
-        (float("nan"), ""),
-        ("d", None),
-    ],
-)
-def test_letters(text, expected):
-    letters = read_letters(text, ["x", "y", "z"])
-    assert letters == (None if expected is None else frozenset(expected))
+SENTENCES = ["I bet on heads.", "I bet on tails.", "I do not bet."]
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("expected", "texts"),
     [
-        ("**b**", "b"),
-        ('"b"', "b"),
-        ("'b.'", "b"),
-        ("`b`", "b"),
-        ("“b”", "b"),
-        ("Option b", "b"),
-        ("option (b).", "b"),
-        ("b)", "b"),
-        ("(B)", "b"),
-        ("The answer is b.", "b"),
-        ("answer: b", "b"),
-        ("**Answer:** b", "b"),
-        ("The answer is: **(b)**", "b"),
-        ("The answer is option b", "b"),
-        ("b) I bet on tails.", "b"),
-        ("(b) I bet on tails", "b"),
-        ("b. 'I bet on tails.'", "b"),
-        ("b: I bet on tails", "b"),
-        ("Option b - I bet on tails.", "b"),
-        ('"I bet on tails."', "b"),
-        ("'I bet on tails'.", "b"),
-        ("The answer is: I bet on tails.", "b"),
-        ("**a** and **c**", "ac"),
-        ("b) I bet on heads.", None),
-        ("Option b: I do not bet.", None),
-        ("The answer is b: I bet on heads", None),
-        ("The answer is a or b", None),
-        ("The answer is a and b", None),
-        ("Option a or b", None),
-        ("b) a", "ab"),
-        ("b: a", None),
-        ("b I bet on tails", None),
-        ("option", None),
-        ("The answer is", None),
-        ("a. I bet on tails or b", None),
-        ("**", None),
-        ("The answer is a car", None),
-        ("b\n\nHeads has the worse odds.", "b"),
-        ("I bet on heads. I bet on tails.", None),
-        ("b) I bet on tails. I bet on heads.", None),
-        ("not b", None),
-        ("option bet", None),
+        ("b", ["b", "(B)", "**b**", '"b"', "“b”", "Option b", "option (b).", "b)", "answer: b"]),
+        ("b", ["The answer is: **(b)**", "The answer is option b", "b) I bet on tails."]),
+        ("b", ["b. 'I bet on tails.'", "b: I bet on tails", "Option b - I bet on tails."]),
+        ("b", ['"I bet on tails."', "'I bet on tails'.", "The answer is: I bet on tails."]),
+        ("b", ["b\n\nHeads has the worse odds."]),
+        ("ab", ["a and b", "b) a"]),
+        ("ac", ["a, c", "**a** and **c**"]),
+        ("", ["", None, float("nan")]),
+        (None, ["abc", "a car", "d", "b) I bet on heads.", "Option b: I do not bet.", "not b"]),
+        (None, ["The answer is b: I bet on heads", "The answer is a or b", "Option a or b"]),
+        (None, ["The answer is a and b", "b: a", "b I bet on tails", "option", "The answer is"]),
+        (None, ["a. I bet on tails or b", "**", "The answer is a car", "option bet"]),
+        (None, ["I bet on heads. I bet on tails.", "b) I bet on tails. I bet on heads."]),
     ],
 )
-def test_letters_in_a_sentence_and_words_in_quotes(text, expected):
-    letters = read_letters(text, ["I bet on heads.", "I bet on tails.", "I do not bet."])
-    assert letters == (None if expected is None else frozenset(expected))
-
-
-def test_words_that_two_options_share_are_no_answer():
+def test_letters_and_words_of_an_option_are_read_and_nothing_else(expected, texts):
+    for text in texts:
+        letters = read_letters(text, SENTENCES)
+        assert letters == (None if expected is None else frozenset(expected)), text
+    # Words that two options share are no answer.
     assert read_letters("A car", ["A car.", "'A car.'", "both cost the same."]) is None
-    assert read_letters("a", ["A car.", "A car.", ""]) == {"a"}
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            lambda t: t.assign(question="coin-tset-001"),
-            "column 'question'.*Closest name found: 'coin-test-001'",
-        ),
-        (lambda t: pd.concat([t, t]), r"\(model, question\) must be unique; 6 rows"),
-        (lambda t: t.drop(columns="answer"), "a column 'answer' with letters, or columns score_a"),
-        (lambda t: t.drop(columns="question"), "column 'question' is missing"),
-        (lambda t: t.head(0), "it has no rows"),
-        (
-            lambda t: t.assign(score_a=3.2, score_b=0.1, score_c=0.1),
-            "'score_a' must hold probabilities.*3.2 .*logistic transform",
-        ),
-        (lambda t: t.assign(prob_a=0.5, prob_b=0.1, prob_c=0.1), "prob_a to prob_c must sum to 1"),
+        ({"question": "coin-tset-001"}, "column 'question'.*Closest name found: 'coin-test-001'"),
+        (["answer"], "a column 'answer' with letters, or columns score_a"),
+        (["question"], "column 'question' is missing"),
+        ({"score_a": 3.2, "score_b": 0.1, "score_c": 0.1}, "'score_a' .*3.2 .*logistic transform"),
+        ({"prob_a": 0.5, "prob_b": 0.1, "prob_c": 0.1}, "prob_a to prob_c must sum to 1"),
     ],
 )
 def test_faulty_answers_are_refused(questions, change, message):
     table = pd.DataFrame({"question": questions["question"].head(3), "answer": "a"})
+    table = table.assign(**change) if isinstance(change, dict) else table.drop(columns=change)
     with pytest.raises(SchemaError, match=message):
-        join_answers(questions, change(table))
+        join_answers(questions, table)
+    doubled = pd.DataFrame({"question": questions["question"].head(1), "answer": ["a"]})
+    with pytest.raises(SchemaError, match=r"\(model, question\) must be unique; 2 rows"):
+        join_answers(questions, pd.concat([doubled, doubled]))
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t.drop(columns="stake"), "column 'stake' is missing"),
-        (lambda t: pd.concat([t, t]), r"\(question\) must be unique"),
-        (lambda t: t.assign(kind="wager"), "'kind' must be one of value, bet, ladder; .* 'wager'"),
-        (lambda t: t.assign(role_a="none"), "role_a to role_c must be"),
-        (lambda t: t.assign(chance=50), "'chance' must hold probabilities.*Divide percentages by"),
-        (lambda t: t.assign(low_value=-1), "'low_value' must hold numbers of at least 0.* -1 "),
-        (lambda t: t.assign(stake=0), "column 'stake' must be above 0 for ladders"),
+        ({"question": "coin-test-001"}, r"\(question\) must be unique"),
+        ({"kind": "wager"}, "'kind' must be one of value, bet, ladder; .* 'wager'"),
+        ({"role_a": "none"}, "role_a to role_c must be"),
+        ({"chance": 50}, "'chance' must hold probabilities.*Divide percentages by"),
+        ({"low_value": -1}, "'low_value' must hold numbers of at least 0.* -1 "),
+        ({"stake": 0}, "column 'stake' must be above 0 for ladders"),
     ],
 )
 def test_faulty_questions_are_refused(questions, change, message):
+    answers = pd.DataFrame({"question": ["coin-test-001"], "answer": "a"})
     with pytest.raises(SchemaError, match=message):
-        join_answers(
-            change(questions), pd.DataFrame({"question": ["coin-test-001"], "answer": "a"})
-        )
+        join_answers(questions.assign(**change), answers)
 
 
 @pytest.fixture

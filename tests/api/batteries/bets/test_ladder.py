@@ -8,6 +8,8 @@ from scipy import stats
 from scipy.special import expit, logit
 
 from coherence import InputError, fit_ladder
+from coherence.batteries.bets.ladder import weighting_line
+from tests.api.batteries.bets.conftest import climb
 
 
 def ladder(acted_on, *, slope, repeats, rng, stated=(0.1, 0.3, 0.5, 0.7, 0.9)):
@@ -45,14 +47,6 @@ def test_ladder_intervals_cover():
     assert np.mean(held) >= stats.binom.ppf(0.001, 200, 0.95) / 200
 
 
-def test_a_jump_is_known_up_to_its_gap():
-    even = np.arange(0.05, 1, 0.1)
-    table = fit_ladder([0.5] * 10, even, even < 0.5).table
-    assert table.loc[0, "implied"] == pytest.approx(0.5)
-    assert table.loc[0, "low"] < 0.45 + 0.01
-    assert table.loc[0, "high"] > 0.55 - 0.01
-
-
 def test_who_never_switches_shows_a_bound_and_who_guesses_shows_nothing():
     even = np.tile(np.arange(0.05, 1, 0.1), 2)
     stated = np.repeat([0.2, 0.8], 10)
@@ -70,16 +64,12 @@ def test_who_never_switches_shows_a_bound_and_who_guesses_shows_nothing():
 
 def test_units_are_pairs_only_where_each_thing_has_one_partner():
     def unit(first, second):
-        names = {"first": list(first), "second": list(second)}
-        return fit_ladder([0.5] * 4, [0.2, 0.4, 0.6, 0.8], [1, 1, 0, 0], **names).unit
+        return fit_ladder(
+            [0.5] * 4, [0.2, 0.4, 0.6, 0.8], [1, 1, 0, 0], first=list(first), second=list(second)
+        ).unit
 
-    assert (
-        fit_ladder([0.5] * 4, [0.2, 0.4, 0.6, 0.8], [1, 1, 0, 0]).unit == "every answer by itself"
-    )
     assert unit("aabb", "xxyy") == unit("baab", "yxxy") == "pairs of things"
     assert unit("aabb", "xyxy") == unit("aabb", "xyzz") == "high and low things, crossed"
-    with pytest.raises(InputError, match="first and second must both be given, or neither"):
-        fit_ladder([0.5], [0.4], [True], first=["a"])
     with pytest.raises(InputError, match="two or more different things each; they hold 1 and 4"):
         unit("aaaa", "wxyz")
 
@@ -90,7 +80,7 @@ def shocks_of(rng, sd, *, crossed):
     return sd * np.diag(rng.standard_normal(5))
 
 
-def held(climb, sd, *, crossed, draws, seed, **line):
+def held(sd, *, crossed, draws, seed, **line):
     """Shares of intervals that hold the truth, of independent answers and of things as the unit,
     and of rejections of implied = stated.
     """
@@ -108,17 +98,6 @@ def held(climb, sd, *, crossed, draws, seed, **line):
             counts[way] += ((table["low"] <= truth) & (truth <= table["high"])).mean()
         counts[2] += ours.weighting.pvalue < 0.05
     return counts / draws
-
-
-def test_who_follows_the_stakes_on_some_things_only_shows_no_probability(climb):
-    stated, even, taken, high, low = climb(np.zeros((5, 5)), slope=1e4)
-    one_thing = taken & (high == 2)
-    for answers, status in ((one_thing, "no response to stakes"), (taken, "fitted")):
-        table = fit_ladder(stated, even, answers, first=high, second=low).table
-        assert set(table["status"]) == {status}
-    against = fit_ladder(stated, even, ~taken, first=high, second=low)  # takes what loses
-    assert set(against.table["status"]) == {"no response to stakes"}
-    assert math.isnan(against.weighting.sensitivity)
 
 
 @pytest.mark.parametrize("responsive_side", ["first", "second"])
@@ -194,8 +173,8 @@ def test_intervals_with_things_reach_as_far_as_the_jackknife():
 
 
 @pytest.mark.lengthy
-def test_ladder_intervals_hold_with_few_things_where_those_of_independent_answers_do_not(climb):
-    alone, things, _ = held(climb, 1.0, crossed=False, draws=25, seed=4)
+def test_ladder_intervals_hold_with_few_things_where_those_of_independent_answers_do_not():
+    alone, things, _ = held(1.0, crossed=False, draws=25, seed=4)
     assert alone < 0.75
     assert things > 0.85
 
@@ -203,8 +182,84 @@ def test_ladder_intervals_hold_with_few_things_where_those_of_independent_answer
 @pytest.mark.slow
 @pytest.mark.parametrize("crossed", [False, True])
 @pytest.mark.parametrize("sd", [0.0, 0.5, 1.0])
-def test_ladder_intervals_of_things_cover(sd, crossed, climb):
+def test_ladder_intervals_of_things_cover(sd, crossed):
     draws = 150
-    _, things, rejected = held(climb, sd, crossed=crossed, draws=draws, seed=5)
+    _, things, rejected = held(sd, crossed=crossed, draws=draws, seed=5)
     assert things >= 0.92  # 0.96 to 1 in 1,000 draws each
     assert rejected <= stats.binom.ppf(0.999, draws, 0.05) / draws
+
+
+def test_weighting_is_that_of_the_agent():
+    stated, even, taken, high, low = climb(
+        0.1 * np.diag([-2.0, -1.0, 0.0, 1.0, 2.0]), elevation=0.3, sensitivity=0.5, slope=20
+    )
+    line = fit_ladder(stated, even, taken, first=high, second=low).weighting
+    assert line.elevation == pytest.approx(0.3, abs=0.08)
+    assert line.sensitivity == pytest.approx(0.5, abs=0.08)
+    assert line.elevation_interval.low <= 0.3 <= line.elevation_interval.high
+    assert line.sensitivity_interval.high < 1
+    assert line.pvalue < 0.05
+    honest = fit_ladder(*climb(np.zeros((5, 5)))[:3]).weighting
+    assert (honest.elevation, honest.sensitivity) == pytest.approx((0, 1), abs=0.03)
+    assert honest.pvalue > 0.5
+
+
+@pytest.mark.parametrize(("n_rungs", "n_pairs"), [(9, 1), (9, 5), (19, 5)])
+@pytest.mark.parametrize("takes_nothing", [False, True])
+def test_who_is_rational_where_stated_chances_are_rungs_is_not_called_otherwise(
+    n_rungs, n_pairs, takes_nothing
+):
+    """At the stated chance a bet gains nothing: taken or not throughout, all switches lie on one
+    side of what was stated.
+    """
+    rungs = (np.arange(1, n_rungs + 1) / (n_rungs + 1)).round(3)
+    stated, even, pair = (
+        x.ravel()
+        for x in np.meshgrid(
+            np.linspace(0.1, 0.9, 9).round(3), rungs, np.arange(n_pairs), indexing="ij"
+        )
+    )
+    taken = even < stated + (1e-9 if takes_nothing else -1e-9)
+    things = {"first": pair, "second": pair} if n_pairs > 1 else {}
+    line = fit_ladder(stated, even, taken, **things).weighting
+    assert abs(line.elevation) > 0.1
+    assert line.pvalue == pytest.approx(1)
+    assert line.elevation_interval.low <= 0 <= line.elevation_interval.high
+    # Who shifts all chances by more than the rungs can is still found out.
+    optimist = fit_ladder(stated, even, logit(even) < logit(stated) + 1.2, **things).weighting
+    assert optimist.pvalue < 0.05
+
+
+def test_weighting_by_hand():
+    stated, leave_outs = np.array([-1.0, 1.0]), np.array([[-1.2, 0.8], [-0.8, 1.2]])
+    line = weighting_line(stated, stated, np.full(2, 1e-9), np.zeros(2), [leave_outs], freedom=1.0)
+    # Elevations without one thing are -.2 and .2: jackknife variance (1/2) (.04 + .04); slopes do
+    # not move.
+    assert line.elevation_interval.high == pytest.approx(0.2 * stats.t.ppf(0.975, 1))
+    assert line.sensitivity_interval.high == pytest.approx(1.0)
+    with_error = weighting_line(
+        stated, stated + 0.5, np.full(2, 0.3), np.zeros(2), [], freedom=math.inf
+    )
+    assert with_error.elevation_interval.high - 0.5 == pytest.approx(1.959964 * 0.3 / math.sqrt(2))
+    assert with_error.pvalue == pytest.approx(2 * 2 * stats.norm.sf(0.5 / (0.3 / math.sqrt(2))))
+    # Leans of one size: their sum moves the elevation by that size, and the sensitivity too.
+    leaning = weighting_line(
+        stated, stated + 0.5, np.full(2, 0.3), np.full(2, 0.2), [], freedom=math.inf
+    )
+    assert leaning.elevation_interval.low == pytest.approx(0.3 - 1.959964 * 0.3 / math.sqrt(2))
+    assert leaning.sensitivity_interval.high == pytest.approx(1.2 + 1.959964 * 0.3 / math.sqrt(2))
+    assert leaning.pvalue == pytest.approx(2 * 2 * stats.norm.sf(0.3 / (0.3 / math.sqrt(2))))
+    nothing = weighting_line(stated[:1], stated[:1], np.ones(1), np.zeros(1), [], freedom=4.0)
+    assert math.isnan(nothing.elevation)
+    assert nothing.n_chances == 1
+
+
+def test_who_follows_the_stakes_on_some_things_only_shows_no_probability():
+    stated, even, taken, high, low = climb(np.zeros((5, 5)), slope=1e4)
+    one_thing = taken & (high == 2)
+    for answers, status in ((one_thing, "no response to stakes"), (taken, "fitted")):
+        table = fit_ladder(stated, even, answers, first=high, second=low).table
+        assert set(table["status"]) == {status}
+    against = fit_ladder(stated, even, ~taken, first=high, second=low)  # takes what loses
+    assert set(against.table["status"]) == {"no response to stakes"}
+    assert math.isnan(against.weighting.sensitivity)

@@ -27,28 +27,16 @@ def test_runs_of_value_beliefs_are_valid_and_mean_what_they_say(questions):
 def test_half_of_the_same_counts_as_belief(questions):
     values = questions[(questions["kind"] == "value") & (questions["split"] == "test")]
     bets = questions[(questions["kind"] == "bet") & (questions["split"] == "test")]
-    same = pd.DataFrame(
-        {
-            "question": values["question"],
-            "prob_a": 0.5,
-            "prob_b": 0.1,
-            "prob_c": 0.4,
-            "score_a": 0.5,
-            "score_b": 0.1,
-            "score_c": 0.4,
+
+    def stated(rows, *chances):
+        columns = {
+            f"{kind}_{a}": p
+            for kind in ("prob", "score")
+            for a, p in zip("abc", chances, strict=True)
         }
-    )
-    chosen = pd.DataFrame(
-        {
-            "question": bets["question"],
-            "prob_a": 0.2,
-            "prob_b": 0.2,
-            "prob_c": 0.6,
-            "score_a": 0.2,
-            "score_b": 0.2,
-            "score_c": 0.6,
-        }
-    )
+        return pd.DataFrame({"question": rows["question"]} | columns)
+
+    same, chosen = stated(values, 0.5, 0.1, 0.4), stated(bets, 0.2, 0.2, 0.6)
     runs = belief_runs(join_answers(questions, pd.concat([same, chosen])))
     assert sorted(runs["p"].round(9).unique()) == [0.3, 0.7]
     assert set(runs["action"]) == {"none"}
@@ -66,26 +54,14 @@ def test_runs_of_ladders_are_valid_and_can_be_analysed(questions):
     assert len(report.results)
 
 
-def test_runs_without_both_sides_are_empty(questions):
-    bets = questions[questions["kind"] == "bet"]
-    groups = join_answers(questions, simulate_answers("random", bets, rng=0))
-    assert belief_runs(groups).empty
-    assert ladder_runs(groups).empty
-
-
 def test_disjoint_contexts_share_no_thing(without_ladders):
     groups = join_answers(without_ladders, simulate_answers("maximiser", without_ladders, rng=0))
     runs = belief_runs(groups, disjoint=True)
     crossed = belief_runs(groups)
     coin = runs[runs["task"] == "bets:coin"]
     assert coin["context"].nunique() == 10  # five of dev, five of test
-    things = (
-        coin["context"]
-        .drop_duplicates()
-        .str.split(" | ", regex=False)
-        .map(lambda words: words[:2])
-        .sum()
-    )
+    contexts = coin["context"].drop_duplicates().str.split(" | ", regex=False)
+    things = contexts.map(lambda words: words[:2]).sum()
     assert len(things) == len(set(things)) == 20
     assert coin.groupby("context")["theta"].first().value_counts().to_dict() == {0: 5, 1: 5}
     assert crossed[crossed["task"] == "bets:coin"]["context"].nunique() == 100

@@ -1,8 +1,7 @@
-"""Tables of answers with known rates."""
+"""Tables of answers with known rates, and their scores."""
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from coherence import score_mixing
 
@@ -16,46 +15,30 @@ OUTCOMES = {
 }
 
 
-def _exact(experiment, p, shares, outcomes):
+def scored(answers):
+    return score_mixing(answers, n_resamples=100, rng=0)
+
+
+def exact(experiment, p, shares):
     """A table of exact rates; shares has one column per outcome."""
     rows = [
         (experiment, x, label, share)
         for x, chances in zip(p, shares, strict=True)
-        for label, share in zip(outcomes, chances, strict=True)
+        for label, share in zip(OUTCOMES[experiment], chances, strict=True)
     ]
     return pd.DataFrame(rows, columns=["experiment", "p", "answer", "probability"])
 
 
-@pytest.fixture
-def exact():
-    return _exact
-
-
-def _binary(experiment, p, rate):
+def binary(experiment, p, rate):
     rate = np.asarray(rate, dtype=float)
-    return _exact(experiment, p, np.stack([rate, 1 - rate], axis=1), OUTCOMES[experiment])
+    return exact(experiment, p, np.stack([rate, 1 - rate], axis=1))
 
 
-@pytest.fixture
-def binary():
-    return _binary
-
-
-def _measure(answers, name, column="published_loss"):
-    rows = score_mixing(answers, n_resamples=100, rng=0).measures
+def measure(answers, name, column="published_loss"):
+    rows = scored(answers).measures
     return float(rows.loc[rows["measure"] == name, column].iloc[0])
 
 
-@pytest.fixture
-def measure():
-    return _measure
-
-
-def _experiment(answers, number, column="published"):
-    rows = score_mixing(answers, n_resamples=100, rng=0).experiments
+def experiment(answers, number, column="published"):
+    rows = scored(answers).experiments
     return float(rows.loc[rows["experiment"] == number, column].iloc[0])
-
-
-@pytest.fixture
-def experiment():
-    return _experiment

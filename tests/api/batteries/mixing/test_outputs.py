@@ -1,0 +1,157 @@
+"""What is made of scores and answers: the table, the figures and the runs table."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from scipy import stats
+
+from coherence import expected_answers, monotone_choice_test, simulate_mixing, validate_runs
+from coherence.batteries.mixing.answers import mixing_runs
+from coherence.batteries.mixing.figures import plot_rates, plot_words
+from coherence.batteries.mixing.tables import mixing_table
+from coherence.report.files import render_csv
+from tests.api.batteries.mixing.conftest import scored
+from tests.api.tables import read_exactly
+
+
+def test_every_number_of_the_table_is_that_of_the_scores():
+    experiments = scored(simulate_mixing("literal", n_draws=8, rng=0)).experiments
+    table = read_exactly(io.StringIO(render_csv(mixing_table(experiments))))
+    for name in ("points", "published", "ceiling", "equilibrium", "corrected", "unread", "refused"):
+        np.testing.assert_array_equal(table[name], experiments[name])
+    np.testing.assert_array_equal(table["corrected.low"], experiments["low"])
+    np.testing.assert_array_equal(table["bounds.worst"], experiments["worst"])
+    assert table["experiment"].tolist() == experiments["experiment"].tolist()
+
+
+def drawn(plot, table):
+    ax = plot(table, Figure().add_subplot())
+    return ax, {artist.get_gid(): artist for artist in ax.get_children() if artist.get_gid()}
+
+
+def test_refusals_have_a_share_and_a_band():
+    """Of 10 answers at each p two are refused and one cannot be read; the band is what those three
+    may have been, drawn where there is any.
+    """
+    rows = [
+        ("flip", p, label, status, n)
+        for p in (0.25, 0.75)
+        for label, status, n in (
+            *(("1", "ok", 2), ("0", "ok", 5), (None, "refused", 2), (None, "unparsed", 1)),
+        )
+    ]
+    columns = ["experiment", "p", "answer", "status", "count"]
+    _, artists = drawn(plot_rates, scored(pd.DataFrame(rows, columns=columns)).curves)
+    heights = artists["band-1"].get_paths()[0].vertices[:, 1]
+    assert (heights.min(), heights.max()) == pytest.approx((0.2, 0.5))
+    assert list(artists["refused"].get_ydata()) == pytest.approx([0.2, 0.2])
+    # A condition with no parsed answer has no rate, and a band from 0 to 1.
+    answers = simulate_mixing("ideal", n_draws=4, rng=0)
+    lost = (answers["experiment"] == "words") & (answers["item"] == answers["item"].iloc[-1])
+    lost &= answers["order"] == "forward"
+    curves = scored(answers.assign(status=np.where(lost, "refused", "ok"))).curves
+    ax, artists = drawn(plot_words, curves[curves["part"] == "words"])
+    assert artists["band-forward"].get_segments()[0][:, 0].tolist() == [0, 1]
+    assert "5% refused" in ax.get_xlabel()
+    assert not {"band-1", "refused"} & set(drawn(plot_rates, curves[curves["part"] == "flip"])[1])
+
+
+def curves_of(agent, part):
+    curves = scored(expected_answers(agent)).curves
+    return curves[curves["part"] == part]
+
+
+def test_rates_are_drawn_beside_the_diagonal_a_step_and_the_equilibrium():
+    ax, artists = drawn(plot_rates, curves_of("steep", "flip").sample(frac=1, random_state=0))
+    np.testing.assert_array_equal(artists["target"].get_xydata(), [[0, 0], [1, 1]])
+    step = [[0, 0], [0.5, 0], [0.5, 1], [1, 1]]
+    np.testing.assert_array_equal(artists["step"].get_xydata(), step)
+    p = np.arange(21) / 20
+    expected = p**3 / (p**3 + (1 - p) ** 3)
+    np.testing.assert_allclose(artists["rate-1"].get_xydata(), np.stack([p, expected], axis=1))
+    # Rates that are exact have no intervals.
+    assert not [lines for lines in ax.collections if lines.get_gid() is None]
+    _, artists = drawn(plot_rates, curves_of("ideal", "pennies"))
+    np.testing.assert_array_equal(artists["target"].get_xydata(), [[0, 1], [1, 0]])
+    np.testing.assert_array_equal(artists["published"].get_xydata(), [[0, 0], [1, 1]])
+    p = np.arange(1, 10) / 10
+    np.testing.assert_allclose(artists["rate-heads"].get_xydata(), np.stack([p, 1 - p], axis=1))
+    assert "step" not in artists
+    ax, artists = drawn(plot_rates, curves_of("argmax", "three_outcomes"))
+    p = np.arange(7) / 10
+    targets = [line.get_ydata() for line in ax.lines if line.get_gid() == "target"]
+    np.testing.assert_allclose(targets, [p, np.full(7, 0.4), 0.6 - p], atol=1e-12)
+    # Outcome 1 is likeliest while the others are below .4, and tied where one of them has .4.
+    np.testing.assert_allclose(artists["rate-1"].get_ydata(), [0, 0, 0.5, 1, 0.5, 0, 0])
+
+
+def test_drawn_rates_have_wilson_intervals_but_not_the_mean_of_two_flips():
+    curves = scored(simulate_mixing("uniform", n_draws=16, rng=0)).curves
+    flips = curves[curves["part"] == "flip"].sort_values("p")
+    (intervals,) = drawn(plot_rates, flips)[0].collections
+    counts = np.rint(flips["rate"] * 16).astype(int)
+    expected = [stats.binomtest(k, 16).proportion_ci(0.95, method="wilson") for k in counts]
+    ends = np.array([segment[:, 1] for segment in intervals.get_segments()])
+    np.testing.assert_allclose(ends, expected, atol=1e-9)
+    two, artists = drawn(plot_rates, curves[curves["part"] == "two_flips"])
+    assert len(two.collections) == 2  # of the first and of the second flip
+    first, second, mean = (
+        artists[f"rate-{name}"].get_ydata() for name in ("first", "second", "mean")
+    )
+    np.testing.assert_allclose(mean, (first + second) / 2)
+
+
+def test_the_runs_table_carries_the_direction_and_no_empty_column():
+    answers = simulate_mixing("steep", n_draws=20, rng=0)
+    answers.loc[0, ["answer", "status"]] = [None, "refused"]
+    runs = mixing_runs(answers)
+    validate_runs(runs)
+    assert list(runs.columns) == ["task", "model", "context", "rep", "p", "action", "status"]
+    assert len(runs) == 20 * (21 + 27)
+    assert runs["action"].isna().sum() == 1
+    assert runs.loc[runs["context"] == "pennies p=0.1", "p"].unique().tolist() == [0.9]
+    flips = runs[(runs["task"] == "mixing:flip") & runs["action"].notna()]
+    order = {"pair": ("1", "0"), "context": flips["context"], "rng": 0}
+    assert monotone_choice_test(flips["p"], flips["action"], **order).pvalue > 0.2
+    # Exact rates are no draws; without one parsed answer there is nothing to check.
+    exact = expected_answers("ideal").assign(model="exact")
+    pd.testing.assert_frame_equal(
+        mixing_runs(pd.concat([answers, exact], ignore_index=True).assign(count=1)), runs
+    )
+    assert len(mixing_runs(answers.assign(answer=None, status="refused"))) == 0
+
+
+def test_rows_of_several_answers_are_as_many_draws():
+    keys = ["model", "experiment", "p", "item", "order", "answer"]
+    answers = simulate_mixing("steep", n_draws=6, rng=0)
+    counted = answers.groupby(keys, as_index=False).size().rename(columns={"size": "count"})
+    single, several = mixing_runs(answers), mixing_runs(counted)
+    columns = ["task", "context", "action"]
+    pd.testing.assert_series_equal(single.groupby(columns).size(), several.groupby(columns).size())
+    for runs in (single, several):
+        assert runs.index.tolist() == list(range(len(runs)))
+        reps = runs.groupby("context")["rep"].apply(list)
+        assert set(map(tuple, reps)) == {tuple(range(6))}
+    # The labels of rows do not matter.
+    shuffled = mixing_runs(answers.set_index(answers.index[::-1]))
+    pd.testing.assert_frame_equal(shuffled, single)
+
+
+def test_actions_are_spelt_as_their_outcomes_and_p_is_the_best_rate():
+    rows = [("flip", 0.3, "1.0", "ok"), ("flip", 0.1 + 0.2, " 0", "ok")]
+    rows += [("pennies", 0.3, "HEADS", "ok"), ("positioning", 0.4, "Affordable", "ok")]
+    rows += [("reads", 0.2, "a", "ok"), ("reads", 0.2, "a", "refused")]
+    rows += [("two_flips", 0.2, "0 1", "ok")]
+    table = pd.DataFrame(rows, columns=["experiment", "p", "answer", "status"])
+    runs = mixing_runs(table)
+    assert runs["action"].tolist()[:5] == ["1", "0", "heads", "affordable", "A"]
+    assert runs["action"].isna().tolist() == [False] * 5 + [True]
+    assert runs["p"].tolist() == pytest.approx([0.3, 0.3, 0.7, 0.6, 0.2, 0.2])
+    assert runs["context"].tolist()[:3] == ["flip p=0.3", "flip p=0.3", "pennies p=0.3"]
+    assert runs["rep"].tolist() == [0, 1, 0, 0, 0, 1]
+    assert runs["status"].tolist() == ["ok"] * 5 + ["refused"]
+    unsaid = mixing_runs(table.assign(answer=[None, *table["answer"][1:]]).drop(columns="status"))
+    assert unsaid["status"].tolist() == ["unparsed"] + ["ok"] * 5

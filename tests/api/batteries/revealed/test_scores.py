@@ -1,0 +1,265 @@
+"""Scores of beliefs, stated answers and bets, by hand, with their spread over wordings."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from coherence import InputError, score_beliefs, summarise_scores
+from coherence.batteries.revealed.scores import (
+    ALL,
+    compare_misses,
+    comparison_table,
+    order_preferences,
+    previous_influences,
+    score_stated,
+    score_wagers,
+)
+from tests.api.batteries.revealed.conftest import beliefs, stated
+
+EVEN = [0.5, 0.5]
+
+
+def test_scores_are_of_renormalised_beliefs():
+    table = beliefs("s", "w", [0.3, 0.1], EVEN, beginnings=[0.7, 0.1])
+    (row,) = score_beliefs(table.sample(frac=1, random_state=1)).to_dict("records")
+    assert row["answer_mass"] == pytest.approx(0.4)
+    assert row["chebyshev"] == pytest.approx(0.25)
+    assert row["first_excess"] == pytest.approx(0.25)
+    assert row["first_excess_beginning"] == pytest.approx(0.375)
+
+
+def test_summary_has_the_spread_over_wordings():
+    pieces = [
+        beliefs(setting, wording, [0.5 + x, 0.5 - x], EVEN)
+        for setting in "st"
+        for wording, x in (("a", 0.1), ("b", 0.2), ("c", 0.3))
+    ]
+    pieces.append(beliefs("unread", "a", [0, 0], EVEN))
+    summary = summarise_scores(score_beliefs(pd.concat(pieces))).set_index("metric")
+    row = summary.loc["chebyshev"]
+    assert (row["mean"], row["sd_wordings"]) == pytest.approx((0.2, 0.1))
+    # t with two degrees of freedom, 4.3027; a distance is not below 0, an excess may be.
+    reach = 4.3027 * 0.1 / math.sqrt(3)
+    assert (row["low"], row["high"]) == pytest.approx((0, 0.2 + reach), abs=1e-4)
+    assert summary.loc["first_excess", ["low", "high"]].tolist() == pytest.approx(
+        [0.2 - reach, 0.2 + reach], abs=1e-4
+    )
+    assert (row["n_settings"], row["n_wordings"]) == (2, 3)
+    assert summary.loc["answer_mass", "n_settings"] == 3
+
+
+def test_a_belief_that_was_not_read_is_no_answer_mass_of_zero():
+    read = beliefs("s", "a", [0.6, 0.2], EVEN)
+    for masses in ([math.nan, math.nan], [0.4, math.nan]):
+        both = score_beliefs(pd.concat([read, beliefs("t", "a", masses, EVEN)])).set_index(
+            "setting"
+        )
+        assert math.isnan(both.loc["t", "answer_mass"])
+        row = summarise_scores(both.reset_index()).set_index("metric").loc["answer_mass"]
+        assert (row["mean"], row["n_settings"]) == (pytest.approx(0.8), 1)
+    # Read, and nothing found, is 0.
+    assert score_beliefs(beliefs("s", "a", [0.0, 0.0], EVEN))["answer_mass"].item() == 0
+
+
+def test_intervals_of_a_summary_hold_nothing_impossible():
+    """Two wordings that differ, for which the t interval alone is more than ten standard errors to
+    either side.
+    """
+    pieces = [beliefs("s", "a", [0.9, 0.05], EVEN), beliefs("s", "b", [0.1, 0.1], EVEN)]
+    summary = summarise_scores(score_beliefs(pd.concat(pieces))).set_index("metric")
+    for metric, ends in (
+        *(
+            ("answer_mass", [0, 1]),
+            ("chebyshev", [0, 1]),
+            ("l1", [0, 2]),
+            ("first_excess", [-1, 1]),
+        ),
+    ):
+        assert summary.loc[metric, ["low", "high"]].tolist() == ends
+    assert summary.loc["l1_relative", "low"] == 0
+    assert summary.loc["l1_relative", "high"] > 1  # a belief may be further off than a point mass
+
+
+def test_sources_stand_side_by_side_with_the_stated_error():
+    base = beliefs("s", "w", [0.6, 0.4], EVEN, source="base")
+    both = pd.concat([base, beliefs("s", "w", [0.9, 0.1], EVEN, source="instruct")])
+    rows = stated("s", [0.1] * 4, source="instruct")
+    errors = score_stated(rows.assign(mass=rows["mass"] + 0.3 * rows["correct"]))
+    table = comparison_table(summarise_scores(score_beliefs(both)), errors).set_index("metric")
+    assert table.loc[
+        "chebyshev", ["base", "instruct", "instruct stated"]
+    ].tolist() == pytest.approx([0.1, 0.4, 3 / 7])
+    assert errors["answer_mass"].item() == pytest.approx(0.7)
+
+
+def test_means_are_over_settings_first_and_then_over_wordings():
+    """One wording was asked in three settings and the other in one: they weigh the same."""
+    pieces = [beliefs(setting, "a", [0.6, 0.4], EVEN) for setting in "stu"]
+    pieces.append(beliefs("s", "b", [0.9, 0.1], EVEN))
+    row = summarise_scores(score_beliefs(pd.concat(pieces))).set_index("metric").loc["l1"]
+    assert row["mean"] == pytest.approx((0.2 + 0.8) / 2)
+    assert row["sd_wordings"] == pytest.approx(0.6 / math.sqrt(2))
+    assert (row["n_settings"], row["n_wordings"]) == (3, 2)
+
+
+def test_a_letter_without_a_probability_is_named_with_its_setting():
+    rows = stated("s", [0.2] * 4)
+    message = "of 'm' to 's' lack the probability of letter 'C' in rotation 1 .1 are missing"
+    hole = (rows["rotation"] == 1) & (rows["letter"] == "C")
+    for faulty in (rows[~hole], rows.assign(mass=rows["mass"].mask(hole))):
+        with pytest.raises(InputError, match=message):
+            score_stated(faulty)
+
+
+def test_stated_errors_are_means_over_rotations():
+    rows = stated("s", [0.2] * 4)
+    # The right letter has .6, the others .2 each: right in half of what is said.
+    right = rows.assign(mass=rows["mass"] + 0.4 * rows["correct"])
+    (score,) = score_stated(right).to_dict("records")
+    assert (score["stated_error"], score["answer_mass"]) == pytest.approx((0.5, 1.2))
+
+
+def test_who_always_gives_one_letter_is_wrong_three_times_of_four():
+    rows = stated("s", [0.0] * 4)
+    always = score_stated(rows.assign(mass=(rows["letter"] == "A").astype(float)))
+    assert always["stated_error"].tolist() == pytest.approx([0.75])
+    # Without any letter nothing is known, however sure the other rotations are.
+    unread = score_stated(rows.assign(mass=rows["correct"] * (rows["rotation"] > 0).astype(float)))
+    assert unread["stated_error"].isna().all()
+
+
+def test_who_knows_the_truth_loses_nothing_and_who_does_the_opposite_all():
+    truth = np.linspace(0, 1, 11)
+    knowing = pd.DataFrame({"truth": truth, "share": (truth > 0.5).astype(float), "name": "x"})
+    scores = score_wagers(knowing)
+    np.testing.assert_allclose(scores["loss"], 0, atol=1e-12)
+    np.testing.assert_allclose(scores["gain"], np.maximum(2 * truth - 1, 0))
+    assert list(scores.columns) == ["truth", "share", "name", "gain", "loss"]
+    unread = score_wagers(knowing.assign(share=math.nan))
+    assert unread[["gain", "loss"]].isna().all(axis=None)
+    opposite = score_wagers(knowing.assign(share=1 - knowing["share"]))
+    np.testing.assert_allclose(opposite["loss"], np.abs(2 * truth - 1))
+
+
+def test_influence_is_measured_within_a_wording():
+    table = pd.concat(
+        [
+            beliefs("base", "a", EVEN, EVEN),
+            beliefs("base", "b", [0.9, 0.1], EVEN),
+            beliefs("later", "a", [0.2, 0.8], EVEN, previous="1", baseline="base"),
+            beliefs("later", "b", [0.9, 0.1], EVEN, previous="1", baseline="base"),
+            beliefs("alone", "a", [0.9, 0.1], EVEN, previous="1", baseline="not there"),
+        ]
+    )
+    influences = previous_influences(table).set_index("wording")
+    assert influences.loc[["a", "b"], "pull"].tolist() == pytest.approx([-0.3, 0])
+    assert len(influences) == 2
+
+
+def test_an_earlier_result_that_is_no_outcome_pulls_nowhere():
+    table = pd.concat(
+        [
+            beliefs("base", "a", [0.2, 0.2], EVEN),
+            beliefs("later", "a", [0.1, 0.3], EVEN, previous="7", baseline="base"),
+            beliefs("unread", "a", [0.0, 0.0], EVEN, previous="1", baseline="base"),
+        ]
+    )
+    (row,) = previous_influences(table).to_dict("records")
+    assert (row["setting"], row["previous"]) == ("later", "7")
+    assert row["distance"] == pytest.approx(0.25)
+    assert math.isnan(row["pull"])
+    # Outcomes are read in the order of the text, wherever their rows stand.
+    turned = table.assign(previous=table["previous"].replace("7", "2")).iloc[::-1]
+    (row,) = previous_influences(turned).to_dict("records")
+    assert (row["distance"], row["pull"]) == pytest.approx((0.25, 0.25))
+
+
+def test_preferences_name_the_first_option_of_the_alphabet():
+    """Settings in either order of the table, wordings apart, and one that was not read left out."""
+    named = {"x": ["yes", "no"], "y": ["no", "yes"]}
+    masses = {("x", "a"): [0.3, 0.1], ("y", "a"): [0.6, 0.2], ("x", "b"): EVEN}
+    masses |= {("y", "b"): [0.0, 0.0], ("x", "c"): [0.2, 0.8], ("y", "c"): [0.8, 0.2]}
+    truths = {"yes": 0.7, "no": 0.3}
+    table = pd.concat(
+        [
+            beliefs(
+                setting, wording, values, [truths[name] for name in named[setting]], pair="p"
+            ).assign(outcome=named[setting])
+            for (setting, wording), values in masses.items()
+        ]
+    )
+    for rows in (table, table.iloc[::-1]):
+        preferences = order_preferences(rows).set_index("wording")
+        assert sorted(preferences.index) == ["a", "c"]
+        assert set(preferences["option"]) == {"no"}
+        row = preferences.loc["a"]
+        assert (row["named_first"], row["named_second"]) == pytest.approx((0.75, 0.25))
+        assert row["truth"] == 0.3
+        assert (row["position"], row["label"]) == pytest.approx((0.25, 0.2))
+        assert preferences.loc["c", ["position", "label"]].tolist() == pytest.approx([0, 0.5])
+
+
+@pytest.fixture
+def table():
+    truth = [0.25, 0.75]
+    return pd.concat(
+        [
+            beliefs("s", "a", [0.2, 0.2], truth),  # .5 for the outcome "1": .25 off
+            beliefs("s", "b", [0.35, 0.65], truth),  # .1 off
+            beliefs("t", "a", [0.1, 0.3], truth),  # exact
+            beliefs("t", "b", [0.0, 1.0], truth),  # .25 off
+        ],
+        ignore_index=True,
+    )
+
+
+def test_distances_are_those_of_a_hand_calculation(table):
+    """Stated, s: half on the truth and half on 1/2, .125 off; t: all on 3/4, .5 off."""
+    both = pd.concat([stated("s", [0.1, 0.1, 0, 0]), stated("t", [0, 0, 0.02, 0])])
+    (row, total) = compare_misses(table, both).to_dict("records")
+    assert (row["group"], total["group"]) == ("g", ALL)
+    wordings = np.array([(0.25 + 0) / 2, (0.1 + 0.25) / 2])
+    reach = stats.t.ppf(0.975, 1) * wordings.std(ddof=1) / math.sqrt(2)
+    assert row["revealed_miss"] == pytest.approx(wordings.mean())
+    assert row["revealed_low"] == pytest.approx(max(wordings.mean() - reach, 0))
+    assert row["stated_miss"] == pytest.approx((0.125 + 0.5) / 2)
+    assert row["stated_least"] == row["stated_most"] == pytest.approx(row["stated_miss"])
+    gaps = wordings - (0.125 + 0.5) / 2
+    assert row["difference"] == pytest.approx(gaps.mean())
+    assert row["high"] == pytest.approx(gaps.mean() + reach)
+    assert row["revealed_uniform"] == pytest.approx(0.25)
+    assert row["stated_guess"] == pytest.approx((0 + 0.25 + 0.5 + 0.125) / 4)
+    assert (row["n_settings"], row["n_wordings"]) == (2, 2)
+    assert row["answer_mass"] == pytest.approx((0.2 + 0.02) / 2)
+
+
+def test_rotations_that_prefer_a_letter_show_as_a_range(table):
+    """All on the first letter: each rotation says another option."""
+    rows = stated("s", [0] * 4)
+    always = rows.assign(mass=rows["letter"].eq("A").astype(float))
+    (row, _) = compare_misses(table, always).to_dict("records")
+    assert (row["stated_least"], row["stated_most"]) == (0.0, 0.5)
+    assert row["stated_miss"] == pytest.approx(row["stated_guess"])
+
+
+def test_what_was_not_read_both_ways_is_left_out(table):
+    """A rotation unread takes its setting away: a letter that is liked would not average out."""
+    unread = stated("t", [1, 0, 0, 0])
+    unread.loc[unread["rotation"] == 2, "mass"] = 0.0
+    missing = stated("u", [1, 0, 0, 0])
+    both = pd.concat([stated("s", [1, 0, 0, 0]), unread, missing])
+    assert compare_misses(table, both)["n_settings"].tolist() == [1, 1]
+    gap = table.assign(
+        mass=table["mass"].mask((table["setting"] == "s") & (table["wording"] == "a"))
+    )
+    assert compare_misses(gap, both)["n_wordings"].tolist() == [1, 1]
+    other = stated("s", [1, 0, 0, 0], source="another")
+    assert compare_misses(table, other).empty
+
+
+def test_an_option_that_is_no_number_is_named(table):
+    with pytest.raises(InputError, match="option must be a probability .* received 'often'"):
+        compare_misses(table, stated("s", [1] * 4, options=("often", "1/2", "0.3", "1")))

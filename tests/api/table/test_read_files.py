@@ -1,0 +1,388 @@
+"""Tables in and out of files: breaks if a cell changes on the way, a file that was cut short reads
+as a whole one, or what cannot be read is not named with the way to read it."""
+
+import gzip
+import io
+import os
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coherence import InputError, SchemaError, read_runs, scan_runs, simulate, write_runs
+from coherence.table.reading import read_stream
+
+TABLE = "p,action,theta\n0.25,rest,1\n0.125,rest,0\n"
+
+
+@pytest.fixture
+def runs():
+    return simulate("noisy", n_contexts=6, n_reps=2, rng=0)
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Return a function that writes a file and reads it."""
+
+    def call(content, name="mine.csv", **options):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return read_runs(path, **options)
+
+    return call
+
+
+def packed(text):
+    return gzip.compress(text.encode(), mtime=0)
+
+
+@pytest.mark.parametrize("name", ["runs.parquet", "runs.csv", "runs.jsonl"])
+def test_round_trip(tmp_path, runs, name):
+    write_runs(runs, tmp_path / name)
+    back = read_runs(tmp_path / name)
+    for name in runs.columns:
+        assert back[name].isna().tolist() == runs[name].isna().tolist()
+        known = runs[name].notna()
+        texts = [table.loc[known, name].astype(str).tolist() for table in (back, runs)]
+        assert texts[0] == texts[1]
+
+
+AWKWARD = st.one_of(
+    st.sampled_from("\r\n\",;\t' \ufeff"), st.characters(codec="utf-8", exclude_characters="\0")
+)
+ANY = st.text(AWKWARD, min_size=1)
+ROW = st.tuples(st.floats(0, 1), ANY, st.none() | ANY | st.just("0.70"))
+
+
+@pytest.mark.lengthy
+@settings(deadline=None, max_examples=60)
+@given(st.lists(ROW, min_size=1, max_size=6))
+def test_csv_keeps_every_text_and_number(tmp_path_factory, rows):
+    """Breaks on a lone carriage return outside quotes, on raw answers read as numbers, and on
+    probabilities cut after some digits."""
+    path = tmp_path_factory.mktemp("csv") / "runs.csv"
+    runs = pd.DataFrame(rows, columns=["p", "action", "raw_belief"])
+    runs["action"] = "a" + runs["action"]
+    write_runs(runs, path)
+    back = read_runs(path, merge_labels=False)  # "ak" and "aK" are two actions here
+    assert back["p"].tolist() == runs["p"].tolist()
+    assert back["action"].tolist() == runs["action"].tolist()
+    raw = [None if pd.isna(text) else text for text in back["raw_belief"]]
+    assert raw == [text for *_, text in rows]
+
+
+@pytest.mark.parametrize("text", ["0.14160871658079453", "0.7237741577399263", "0.1", "5e-324"])
+def test_csv_numbers_are_read_to_their_last_digit(read, text):
+    """The first two are read one unit off in the last place by pandas' default."""
+    runs = read(f"p,x_dose,theta\n{text},{text},1\n")
+    assert runs.loc[0, ["p", "x_dose"]].tolist() == [float(text)] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv.gz", packed(TABLE)),
+        ("a.csv", packed(TABLE)),
+        ("a.csv", TABLE.encode("utf-16")),
+        ("a.csv", TABLE.encode("utf-8-sig")),
+        ("a.csv", TABLE.encode("utf-32")),
+        ("a.csv", TABLE.replace(",", ";")),
+        ("a.csv", TABLE.replace(",", "\t")),
+        ("a.tsv", TABLE.replace(",", ";").encode("utf-16")),
+        ("a.csv", TABLE.replace("\n", "\r\n")),
+        ("a.csv", '"p", "action", "theta"\n0.25, "rest", 1\n0.125, "rest", 0\n'),
+        ("a.csv", "p,action, theta,\n0.25, rest, 1,\n0.125, rest, 0,\n"),
+    ],
+)
+def test_what_a_file_says_of_itself_is_believed(read, name, content):
+    runs = read(content, name)
+    assert runs[["p", "action", "theta"]].to_numpy().tolist() == [
+        *([0.25, "rest", 1], [0.125, "rest", 0])
+    ]
+
+
+def test_files_of_spreadsheets_are_read_at_the_first_attempt(read, caplog):
+    text = "Fall;p;action;theta;x_dosis;p_true\n1;70,5 %;Krücke;1;2,5;0,5\n2;20;Gips;0;1,0;0,25\n"
+    form = {"decimal": ",", "encoding": "cp1252", "percent": True}
+    runs = read(text.encode("cp1252"), columns={"p_true": "p_true"}, **form)
+    assert runs["p"].tolist() == [0.705, 0.2]
+    assert runs["x_dosis"].tolist() == [2.5, 1.0]
+    assert runs["p_true"].tolist() == [0.5, 0.25]  # exact: no answer, and in percent only by a sign
+    assert runs["action"].tolist() == ["Krücke", "Gips"]
+    caplog.clear()
+    text = "\ufeffPatient ID,p,action,theta\r\n7,35%,TREAT,TRUE\r\n8,5%,WAIT,FALSE\r\n,,,\r\n"
+    runs = read(text, columns={"context": "Patient ID"})
+    assert runs["p"].tolist() == [0.35, 0.05]
+    assert runs["theta"].tolist() == [True, False]
+    assert len(caplog.messages) == 2
+
+
+def test_ids_labels_and_raw_answers_stay_texts(read):
+    runs = read("p,action,context\n.5,a,01\n.6,b,1\n.7,b,007\n")
+    assert runs["context"].tolist() == ["01", "1", "007"]
+    ids = ["123456789012345678901", "123456789012345678902"]
+    assert read(f"p,action,context\n.5,a,{ids[0]}\n.6,b,{ids[1]}\n")["context"].tolist() == ids
+    runs = read("p\ttheta\tsaid\n0.7\t1\t0.70\n0.5\t0\t\n", columns={"raw_belief": "said"})
+    assert runs["raw_belief"].tolist()[0] == "0.70"
+    columns = {"p": "confidence", "action": "choice", "theta": "y", "context": "id"}
+    runs = read("id,confidence,choice,y,p\na,0.2,NA,0,9\nb,0.7,None,1,9\n", columns=columns)
+    assert runs["p"].tolist() == [0.2, 0.7]
+    assert runs["action"].tolist() == ["NA", "None"]  # labels, not missing values
+    assert runs["unmapped_p"].tolist() == [9, 9]
+    # Labels of blanks alone count as empty.
+    runs = read("context,p,action,theta\na,0.7,yes,1\nb,0.2, ,0\nc,0.4,no,  \n")
+    assert runs["action"].isna().tolist() == [False, True, False]
+    assert runs["theta"].isna().tolist() == [False, False, True]
+
+
+def test_texts_with_odd_characters_come_back(read, tmp_path):
+    line = '{"p": 0.5, "action": "a\u2028b", "theta": 1}\r\n'
+    assert read(line, "a.jsonl")["action"].tolist() == ["a\u2028b"]
+    runs = pd.DataFrame({"p": [0.7], "action": ["yes"], "theta": [1], "raw_belief": ["a\0b"]})
+    write_runs(runs, tmp_path / "runs.csv")
+    assert read_runs(tmp_path / "runs.csv")["raw_belief"].tolist() == ["a\0b"]
+
+
+def test_an_array_of_records_is_a_table(tmp_path):
+    """Breaks if what pandas writes with orient="records" is refused for its form."""
+    table = pd.DataFrame({"p": [0.25, 0.5], "action": ["a", None], "theta": [0, 1]})
+    table.to_json(tmp_path / "runs.json", orient="records")
+    read = read_runs(tmp_path / "runs.json")
+    assert read["p"].tolist() == [0.25, 0.5]
+    assert read["action"].isna().tolist() == [False, True]
+
+
+def test_fields_of_nested_parquet_columns_are_named_with_dots(tmp_path):
+    row = {"id": "a", "said": {"p": 0.25, "bet": {"choice": "take"}}, "metrics": {"right": 1}}
+    table = pa.Table.from_pylist([{"id": "b", "said": None, "metrics": None}, row])
+    pq.write_table(table, tmp_path / "nested.parquet")
+    columns = {"p": "said.p", "action": "said.bet.choice", "theta": "metrics.right"}
+    runs = read_runs(tmp_path / "nested.parquet", columns=columns | {"context": "id"})
+    assert runs.loc[1, ["p", "action", "theta"]].tolist() == [0.25, "take", 1]
+
+
+def test_folder_of_parquet_files(tmp_path, runs):
+    write_runs(runs[runs["context"] < "c0003"], tmp_path / "a.parquet")
+    write_runs(runs[runs["context"] >= "c0003"], tmp_path / "b.parquet")
+    assert len(read_runs(tmp_path)) == len(runs)
+
+
+WHOLE = (
+    b"context,p,action,theta\r\ncase 1,0.25,rest,1\r\n"
+    b'case 2,0.4,"an answer, long",0\r\ncase 3,0.45,"rest, or not",1\r\n'
+)
+
+
+@pytest.mark.parametrize("cut", range(1, 27))
+def test_a_file_cut_within_its_last_row_is_refused_or_warned_of(read, cut, caplog):
+    said = ""
+    try:
+        read(WHOLE[:-cut])
+    except InputError as error:
+        said = str(error)
+    assert "line 4 has" in said or "cut short" in said + caplog.text, cut
+
+
+def test_lines_are_counted_as_an_editor_counts_them(read, caplog):
+    runs = read(b"\xef\xbb\xbf" + WHOLE + b",,,\r\n\r\n  \r\n")
+    assert len(runs) == 3
+    assert "3 blank lines were skipped." in caplog.text
+    for line in (b"case 4,0.3,rest\n", b"case 4,0.3,rest,1,2\n"):
+        with pytest.raises(InputError, match=r"line 6 has \d cells, the header 4"):
+            read(WHOLE.replace(b"case 2", b'"case\n2"') + line)
+
+
+@pytest.mark.lengthy
+def test_a_header_that_is_longer_than_a_usual_block(read):
+    names = ["p", "theta", *(f"x_{at}_{'long' * 250}" for at in range(1_500))]
+    rows = [",".join(names), ",".join(["1"] * len(names)), ",".join(["0"] * len(names))]
+    assert read("\n".join(rows) + "\n").shape == (2, 1_502)
+
+
+KRUECKE = TABLE.replace("rest", "Krücke").encode("latin-1")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.parquet", "not a parquet file", "cannot be read as parquet"),
+        ("a.csv", "", "the file is empty"),
+        ("a.csv", "p,action,theta\n", "the table has no rows"),
+        ("a.jsonl", '{"p": 0.1}\n{"p": \n', "line 2 is not JSON"),
+        ("a.jsonl", '{"p": 0.1}\n' + "[" * 10**5, "line 2 is nested too deeply"),
+        ("a.jsonl", "[1, 2]\n", "line 1 is a JSON list, not an object"),
+        ("a.json", '{"p": 0.5}', "it is one object"),
+        ("a.json", '[{"p": 0.5}, 2]', "1 of 2 entries are none, the first is a int"),
+        ("a.json", '[{"p": 0.5},', "is not JSON"),
+        ("a.json", "[]", "has no rows"),
+        ("a.ods", "x", "must be .parquet, .csv, .*, not '.ods'"),
+        ("a.csv", b"\xff\xfe\x00p\x00", "cannot be read as text .*or check that the file is"),
+        ("a.csv", b"PK\x03\x04\x14\x00\xff", "cannot be read as text .*It holds no text: save"),
+        ("a.csv.gz", packed(TABLE)[:-9], "gzip file is damaged or cut short"),
+        ("a.csv", KRUECKE, "--encoding latin-1"),
+        ("a.csv", TABLE.replace("0.25", "0,25"), "line 2 has 4 cells.*--decimal ','"),
+        ("a.csv", 'p,theta\n"0,25",1\n', r"'p' has decimal commas, such as '0,25'.*--decimal ,"),
+        ("a.csv", "p,theta\n0.5%,1\n7,0\n", "'p' has both percent signs.*'0.5%'.*--percent"),
+        ("a.csv", 'p,action\n0.5,a\n0.6,"b\n', "quotes"),
+        ("a.csv", "sep=;\np;action\n0.5;a\n", "its first line only names the separator to Excel"),
+        ("a.csv", "\np;action\n0.5;a\n", "the first line must name the columns"),
+        ("a.csv", "p,action,theta,theta\n0.7,yes,1,0\n", "column 'theta' occurs more than once"),
+    ],
+)
+def test_unusable_files_are_refused_with_their_name(read, tmp_path, name, content, message):
+    with pytest.raises(InputError, match=message) as caught:
+        read(content, name)
+    assert str(tmp_path / name) in str(caught.value)
+
+
+def test_a_packed_table_that_unpacks_a_thousandfold_is_refused(read, monkeypatch):
+    monkeypatch.setattr("coherence.table.text_files.MOST_BYTES", 100_000)
+    with pytest.raises(InputError, match=r"bomb\.csv\.gz: it unpacks to more than .*gunzip"):
+        read(packed("p,action\n" + "0.5,a\n" * 200_000), "bomb.csv.gz")
+    assert len(read(packed("p,action\n" + "0.5,a\n" * 2_000), "runs.csv.gz")) == 2_000
+
+
+def test_missing_files_name_the_closest_and_links_to_nothing_are_called_that(tmp_path, runs):
+    write_runs(runs, tmp_path / "runs.parquet")
+    with pytest.raises(InputError, match=r"no such file or folder. Closest .*: 'runs.parquet'"):
+        read_runs(tmp_path / "run.parquet")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=r"holds no \.parquet file"):
+        read_runs(tmp_path / "empty")
+    (tmp_path / "link.parquet").symlink_to("gone.parquet")
+    with pytest.raises(InputError, match=r"link.parquet: a link to gone.parquet, where") as caught:
+        read_runs(tmp_path / "link.parquet")
+    assert "Closest" not in str(caught.value)
+
+
+def test_mapped_column_must_exist(tmp_path, runs, read):
+    write_runs(runs, tmp_path / "runs.csv")
+    for columns, said in (
+        ({"action": "actoin"}, "no column 'actoin' to use as 'action'. Closest name found: 'act"),
+        ({"task": "asai"}, "A column is to be named, not a value; column 'task' holds"),
+        ({"p": "p_true", "p_true": "p_true"}, "uses one column of the file twice"),
+    ):
+        with pytest.raises(InputError, match=said):
+            read_runs(tmp_path / "runs.csv", columns=columns)
+    doubled = "p,action,theta,conf,conf\n0.7,yes,1,0,1\n"
+    assert "conf" in read(doubled)  # nothing reads it
+    with pytest.raises(InputError, match="column 'conf' occurs more than once"):
+        read(doubled, columns={"p": "conf"})
+    lists = '{"action": "a", "theta": 1, "samples": [{"p": 0.5}, {"p": 0.6}]}\n'
+    with pytest.raises(InputError, match="'samples' holds lists: make a row of each entry first"):
+        read(lists, "mine.jsonl", columns={"p": "samples.p"})
+
+
+def test_missing_columns_are_told_once_with_all_other_faults(read):
+    """They once had to be mended one by one before anything else was looked at."""
+    text = 'prob,actn,status\n20%,a,ok\n"1,7",A,okk\n3%,b,ok\n'
+    columns = {"p": "prob", "action": "act", "theta": "truth"}
+    with pytest.raises(
+        InputError, match="mine.csv has 6 errors: there is no column 'nots' to"
+    ) as e:
+        read(text, columns=columns, ignore=["nots"])
+    for fault in (
+        "there is no column 'act' to use as 'action'. Closest name found: 'actn'.",
+        "there is no column 'truth' to use as 'theta'.",
+        "column 'prob' (mapped to 'p') has decimal commas, such as '1,7'.",
+        "column 'prob' (mapped to 'p') has both percent signs, such as '20%', and",
+        "column 'status' must be one of",
+    ):
+        assert str(e.value).count(fault) == 1
+    # Not again as missing, nor as the reason why there is nothing to check.
+    with pytest.raises(InputError) as e:
+        read("p,conf,acton\n7,0.5,a\n", columns={"p": "cnf", "action": "choice"})
+    assert [fault.split("'")[1] for fault in str(e.value).split(" | ")] == ["cnf", "choice"]
+
+
+def test_a_header_below_other_lines_is_pointed_at(read, tmp_path):
+    """Breaks if a heading over several columns is taken for a header without a word."""
+    text = "prob,choice,came\n0.5,a,1\n0.4,b,0\n"
+    columns = {"p": "prob", "action": "choice", "theta": "came"}
+    with pytest.raises(InputError, match="are named in row 0, below the line.*header=1") as refused:
+        read(f"Answers,,Outcome\n{text}", columns=columns)
+    assert "Closest" not in str(refused.value)
+    below = read_runs(pd.read_csv(tmp_path / "mine.csv", header=1), columns=columns)
+    pd.testing.assert_frame_equal(read(text, columns=columns), below, check_dtype=False)
+
+
+def test_a_failed_write_keeps_the_old_file(tmp_path, runs, monkeypatch):
+    target = tmp_path / "runs.parquet"
+    write_runs(runs, target)
+    before = target.read_bytes()
+
+    def broken(self, path, **options):
+        with open(path, "wb") as partial:
+            partial.write(b"half")
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(pd.DataFrame, "to_parquet", broken)
+    with pytest.raises(OSError, match="no space left"):
+        write_runs(runs, target)
+    assert target.read_bytes() == before
+    assert os.listdir(tmp_path) == ["runs.parquet"]
+
+
+@pytest.mark.parametrize("name", ["runs.jsonl", "runs.parquet"])
+def test_a_second_column_of_a_name_is_not_lost(tmp_path, runs, name):
+    with pytest.raises(InputError, match="cannot hold this table .*[Ee]very column must have one"):
+        write_runs(pd.concat([runs, runs[["p"]]], axis=1), tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_pandas_does_not_read_of_a_parquet_file_names_the_file(tmp_path, runs):
+    path = tmp_path / "runs.parquet"
+    for values, kind in (
+        (["a"], pa.dictionary(pa.int8(), pa.string())),
+        ([[]], pa.list_(pa.null())),
+    ):
+        column = pd.Series(values * len(runs), dtype=pd.ArrowDtype(kind))
+        runs.reset_index(drop=True).assign(model=column).to_parquet(path)
+        with pytest.raises(InputError, match=r"runs.parquet.* must hold|runs.parquet.*be read"):
+            read_runs(path)
+    with pytest.raises(InputError, match="runs.parquet: rows cannot be read"):
+        scan_runs(path)
+    # Texts of a damaged page were read, and ended in a traceback where their letters were needed.
+    column = pa.array([b"no", b"\xff\xfe"], type=pa.binary())
+    broken = pa.Array.from_buffers(pa.string(), 2, column.buffers())
+    table = pa.table({"p": [0.1, 0.2], "action": broken, "theta": [0, 1]})
+    pq.write_table(table, path, use_dictionary=False)
+    with pytest.raises(InputError, match="cannot be read as parquet"):
+        read_runs(path)
+    with pytest.raises(InputError, match="rows cannot be read"):
+        scan_runs(path).read("", "")
+
+
+def test_an_integer_beyond_all_floats_is_no_probability(read):
+    big = f'{{"p": 1{"0" * 400}, "action": "b", "theta": 1}}\n'
+    with pytest.raises(SchemaError, match="'p' must hold probabilities"):
+        read('{"p": 0.1, "action": "a", "theta": 0}\n' + big, "runs.jsonl")
+
+
+def test_a_stream_is_the_table_that_a_file_of_it_is(runs, tmp_path):
+    for name in ("runs.csv", "runs.jsonl", "runs.parquet"):
+        write_runs(runs, tmp_path / name)
+        content = (tmp_path / name).read_bytes()
+        for bytes_ in (content, gzip.compress(content)) if name != "runs.parquet" else (content,):
+            table = read_stream(io.BytesIO(bytes_)).table
+            pd.testing.assert_frame_equal(table, read_runs(tmp_path / name))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", r"^standard input: nothing came \(0 bytes\)\. Pipe a table"),
+        (b"p,action\n", r"^standard input: the table has no rows"),
+        (b"[1, 2]\n", r"^standard input: the file must be a JSON array of objects"),
+        (b"PAR1 cut short", r"^standard input: the file cannot be read as parquet"),
+        (packed("p,action\n" * 99)[:30], r"^standard input: the gzip file is damaged"),
+        (b"p,action\n0.2,\xff\n", r"^standard input: the file cannot be read as text"),
+    ],
+)
+def test_errors_name_standard_input_and_no_file(content, message):
+    with pytest.raises(InputError, match=message) as error:
+        read_stream(io.BytesIO(content))
+    assert "coherence-" not in str(error.value)
