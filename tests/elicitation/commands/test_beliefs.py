@@ -1,7 +1,6 @@
 """``coherence beliefs``: one page, and a reason wherever a belief is not identified."""
 
 import json
-import shlex
 
 import pytest
 
@@ -20,12 +19,14 @@ def beliefs(run, tmp_path):
 
 
 def test_who_acts_on_more_than_it_says_is_nearer_to_the_truth_in_what_it_acts_on(beliefs, tmp_path):
+    done, told = beliefs("--agent leaky --contexts 30 --dry-run")
+    assert "answers" in done.out
+    assert not (tmp_path / "out").exists()
     done, told = beliefs("--agent leaky --contexts 30")
     assert told["said"]["distance_low"] > 10 > told["acted on"]["distance_high"]
     assert told["acted on"]["beyond"].startswith("9")  # percent of the exact posterior
     assert told["represented"]["distance"] is None
     assert "local models only" in told["represented"]["note"]
-    assert "represented" in done.out
     assert " 0 reused" in done.err
     again, _ = beliefs("--agent leaky --contexts 30")
     assert " 0 answers asked" in again.err
@@ -35,51 +36,45 @@ def test_who_acts_on_more_than_it_says_is_nearer_to_the_truth_in_what_it_acts_on
     assert runs["level"].isna().sum() == 30  # an ordinary row of belief and action for each case
 
 
-def test_who_does_not_answer_the_stated_chance_has_no_belief_acted_on(beliefs, model_folder):
-    _, told = beliefs(f"--model {shlex.quote(str(model_folder))} --contexts 30")
-    assert told["acted on"]["distance"] is None
-    assert "does not answer the stated chance" in told["acted on"]["note"]
-    assert told["represented"]["distance"] is None
-    assert "no better than the evidence" in told["represented"]["note"]
-
-
-def test_few_cases_leave_reasons_and_a_page(beliefs):
-    _, told = beliefs("--agent rational --contexts 3")
-    assert told["acted on"]["distance"] is None
-    assert "contexts" in told["acted on"]["note"]
-
-
-def test_a_look_ahead_asks_nothing_and_leaves_nothing(beliefs, tmp_path):
-    done, _ = beliefs("--agent rational --contexts 20 --dry-run")
-    assert "answers" in done.out
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("who", "notes"),
     [
-        ("beliefs --task asia --agent leaky", "--out DIR is missing"),
-        ("beliefs --agent leaky --out x", "needed: --task"),
-        ("beliefs --task asia --out x", "needed: --model"),
-        ("beliefs --task asia --agent leaky --out x --levels 1", "levels"),
+        (
+            "--model {} --contexts 30",
+            {
+                "acted on": "does not answer the stated chance",
+                "represented": "no better than the evidence",
+            },
+        ),
+        ("--agent rational --contexts 3", {"acted on": "contexts"}),
     ],
 )
-def test_what_lacks_is_named(run, words, said):
-    assert said in run(words, status=2).err
+def test_a_belief_that_is_not_identified_has_a_reason_and_no_number(
+    who, notes, beliefs, model_folder
+):
+    _, told = beliefs(who.format(model_folder))
+    for belief, note in notes.items():
+        assert told[belief]["distance"] is None
+        assert note in told[belief]["note"]
 
 
-def test_the_state_of_a_network_of_your_own_can_be_named(run, tmp_path):
-    tables = [f"({cause}) {odds};" for cause, odds in (("no", ".8, .1, .1"), ("yes", ".2, .3, .5"))]
+def test_what_lacks_is_named_and_the_state_of_an_own_network_can_be(run, tmp_path):
+    for words, said in (
+        ("--task asia --agent leaky", "--out DIR is missing"),
+        ("--agent leaky --out x", "needed: --task"),
+        ("--task asia --out x", "needed: --model"),
+        ("--task asia --agent leaky --out x --levels 1", "levels"),
+    ):
+        assert said in run(f"beliefs {words}", status=2).err
     (tmp_path / "own.bif").write_text(
         "network own { }\n"
         "variable rain { type discrete [ 2 ] { no, yes }; }\n"
         "variable wet { type discrete [ 3 ] { dry, damp, soaked }; }\n"
         "probability ( rain ) { table 0.7, 0.3; }\n"
-        f"probability ( wet | rain ) {{ {' '.join(tables)} }}\n",
+        "probability ( wet | rain ) { (no) .8, .1, .1; (yes) .2, .3, .5; }\n",
         encoding="utf-8",
     )
-    asked = f"beliefs --agent rational --task {tmp_path / 'own.bif'} --target wet --contexts 2"
-    done = run(f"{asked} --out {tmp_path / 'out'}", status=2)
-    assert "--positive" in done.err
-    run(f"{asked} --positive soaked --out {tmp_path / 'out'}")
+    asked = f"beliefs --agent rational --task {tmp_path}/own.bif --target wet --contexts 2"
+    assert "--positive" in run(f"{asked} --out {tmp_path}/out", status=2).err
+    run(f"{asked} --positive soaked --out {tmp_path}/out")
     assert read_runs(tmp_path / "out" / "runs.parquet")["context"].nunique() == 2

@@ -1,13 +1,10 @@
 """``coherence bets``.
 
-Breaks if a score differs from Python's, if a list of things, the odds or a rule are misread, if
-answers to other questions pass, or if a model is asked what it has answered.
+Breaks if a score differs from Python's, if a list of things, the odds or a rule are misread, or if
+answers to other questions pass.
 """
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +15,6 @@ from coherence import read_runs, score_bets
 from coherence.batteries.bets.agents import simulate_answers
 from elicitation import AnswerStore
 
-from ..models.hosted.fake_server import Fake, answer, serving
-
 ROOT = Path(__file__).parents[3]
 
 
@@ -29,6 +24,10 @@ def written(folder):
 
 def read_questions(path):
     return pd.read_csv(path, keep_default_na=False, na_values=[""])
+
+
+def of_tests(table, kind):
+    return table[(table["kind"] == kind) & (table["split"] == "test")]
 
 
 @pytest.fixture(scope="module")
@@ -56,72 +55,67 @@ def things(tmp_path, list_of_things):
     return path
 
 
-def test_answers_are_scored_as_in_python(table, tmp_path, score):
+def test_answers_are_scored_as_in_python_and_results_of_an_earlier_call_do_not_stay(
+    table, tmp_path, score, run
+):
     assert len(table) == 2 * 25 * 4 + 2 * 100 * 3 + 9 * 10 * 5 * 2
-    names = ("maximiser", "random")
-    answers = pd.concat([simulate_answers(name, table, rng=1) for name in names])
-    said, out = score(answers).out, tmp_path / "out"
-    accuracy = pd.read_csv(out / "accuracy.csv")
-    expected = score_bets(table, answers).accuracy
-    np.testing.assert_allclose(accuracy["accuracy"], expected["accuracy"])
-    np.testing.assert_allclose(accuracy["low"], expected["low"])
-    tables = {"accuracy.csv", "answers.csv", "ladder.csv", "models.csv", "files.sha256"}
-    figures = {"accuracy_1.svg", "accuracy_2.svg", "ladder_1.svg", "ladder_2.svg", "models.svg"}
-    assert written(out) == tables | figures | {"runs.parquet", "ladder_runs.parquet"}
-    contexts = read_runs(out / "runs.parquet").groupby(["task", "model"])["context"].nunique()
-    assert contexts.unique().tolist() == [10]
-    assert pd.read_csv(out / "models.csv")["model"].tolist() == [*names] * 3
-    read_runs(out / "ladder_runs.parquet")
-    row = expected.set_index(["model", "template", "truth"]).loc[("maximiser", "coin", "correct")]
-    assert f"{row['accuracy']:.1%}" in said
-
-
-@pytest.mark.lengthy
-def test_pairs_and_the_paper_on_request(table, tmp_path, score):
-    paper = tmp_path / "paper"
-    score(simulate_answers("maximiser", table, rng=1), f"--pairs crossed --paper {paper}")
-    contexts = read_runs(tmp_path / "out" / "runs.parquet").groupby("task")["context"].nunique()
-    assert contexts.unique().tolist() == [100]
-    assert not (tmp_path / "out" / "models.csv").exists()
-    scores = pd.read_csv(tmp_path / "out" / "accuracy.csv").set_index(["template", "truth"])
-    shown, sets = (pd.read_csv(paper / f"{name}.csv").iloc[0] for name in ("bets", "bets-sets"))
-    assert shown["coin.correct"] == scores.loc[("coin", "correct"), "accuracy"]
-    assert sets["dice.strict.threshold"] == scores.loc[("dice", "strict"), "threshold"]
-
-
-@pytest.mark.lengthy
-def test_results_of_an_earlier_call_do_not_stay(table, tmp_path, score, run):
     out = tmp_path / "out"
     out.mkdir()
     kept = {"accuracy_x.svg", "accuracy_1.svg.bak", "notes.csv", "answers.sqlite"}
     for name in kept:
         (out / name).write_text("mine", encoding="utf-8")
     names = ("maximiser", "random")
-    score(pd.concat([simulate_answers(name, table, rng=1) for name in names]))
-    assert (out / "ladder_2.svg").exists()
+    answers = pd.concat([simulate_answers(name, table, rng=1) for name in names])
+    said = score(answers).out
+    accuracy, expected = pd.read_csv(out / "accuracy.csv"), score_bets(table, answers).accuracy
+    for column in ("accuracy", "low"):
+        np.testing.assert_allclose(accuracy[column], expected[column])
+    first = {"accuracy.csv", "answers.csv", "accuracy_1.svg", "files.sha256"}
+    more = {"ladder.csv", "models.csv", "accuracy_2.svg", "ladder_1.svg", "ladder_2.svg"}
+    assert written(out) == kept | first | more | {
+        "models.svg",
+        "runs.parquet",
+        "ladder_runs.parquet",
+    }
+    contexts = read_runs(out / "runs.parquet").groupby(["task", "model"])["context"].nunique()
+    assert contexts.unique().tolist() == [10]
+    assert pd.read_csv(out / "models.csv")["model"].tolist() == [*names] * 3
+    read_runs(out / "ladder_runs.parquet")
+    row = expected.set_index(["model", "template", "truth"]).loc[("maximiser", "coin", "correct")]
+    assert f"{row['accuracy']:.1%}" in said
     partial = simulate_answers("random", table[table["kind"] == "value"], rng=1)
     score(partial)
-    new = {"answers.csv", "accuracy.csv", "accuracy_1.svg", "files.sha256"}
-    assert written(out) == kept | new
+    assert written(out) == kept | first
     partial.to_csv(out / "ladder.csv", index=False)
     run(f"bets --answers {out}/ladder.csv --out {out}")
     assert (out / "ladder.csv").exists()  # what was read is no result
 
 
-def test_unread_answers_and_odd_names_are_harmless(table, tmp_path, score):
-    test = table[(table["kind"] == "value") & (table["split"] == "test")]
+@pytest.mark.lengthy
+def test_pairs_and_the_paper_on_request(table, tmp_path, score):
+    paper, out = tmp_path / "paper", tmp_path / "out"
+    score(simulate_answers("maximiser", table, rng=1), f"--pairs crossed --paper {paper}")
+    contexts = read_runs(out / "runs.parquet").groupby("task")["context"].nunique()
+    assert contexts.unique().tolist() == [100]
+    assert not (out / "models.csv").exists()
+    scores = pd.read_csv(out / "accuracy.csv").set_index(["template", "truth"])
+    shown, sets = (pd.read_csv(paper / f"{name}.csv").iloc[0] for name in ("bets", "bets-sets"))
+    assert shown["coin.correct"] == scores.loc[("coin", "correct"), "accuracy"]
+    assert sets["dice.strict.threshold"] == scores.loc[("dice", "strict"), "threshold"]
+
+
+def test_unread_answers_and_odd_names_are_harmless_and_rules_change_what_is_right(
+    table, tmp_path, score
+):
+    test = of_tests(table, "value")
     replies = ["hm"] * 3 + ["a"] * (len(test) - 3)
     names = {"question": test["question"], "answer": replies, "model": "../evil\x1b[2J \U0001f9e8"}
     said = score(pd.DataFrame(names)).out
-    assert "3 of 100 answers on values and bets could not be read and count as wrong" in " ".join(
-        said.split()
-    )
+    unread = "3 of 100 answers on values and bets could not be read and count as wrong"
+    assert unread in " ".join(said.split())
     assert "\x1b" not in said
     assert not any("evil" in path.name for path in tmp_path.iterdir())
-
-
-def test_rule_changes_what_is_right(table, tmp_path, score):
-    bets = table[(table["kind"] == "bet") & (table["split"] == "test")]
+    bets = of_tests(table, "bet")
     roles = bets[["role_a", "role_b", "role_c"]].set_axis([*"abc"], axis=1)
     lose = pd.DataFrame({"question": bets["question"], "answer": (roles == "lose").idxmax(axis=1)})
     for rule, share in (("side", 0.0), ("outcome", 0.5)):
@@ -135,36 +129,38 @@ def test_bets_at_other_odds_from_questions_to_the_ladder(tmp_path, run, score):
     path, terms = tmp_path / "questions.csv", "--chance 0.3 --stake 50 --payout 0.5"
     assert "at 0.667 or more: 7 rungs" in run(f"bets questions --out {path} {terms}").err
     table = read_questions(path)
-    bet = table[(table["kind"] == "bet") & (table["split"] == "test")]["text"].iloc[0]
+    bet = of_tests(table, "bet")["text"].iloc[0]
     assert "30% of all tosses" in bet
     assert "a stake of 50 dollars; it comes back, with 25 dollars on top" in bet
     answers = simulate_answers("maximiser", table, sharpness=1e6, rng=1)
     assert "elevation 0.00" in score(answers, f"--questions {path}", out="told").out
     score(answers, terms, out="made")
-    told, made = (
-        [(tmp_path / out / name).read_bytes() for name in ("accuracy.csv", "ladder.csv")]
-        for out in ("told", "made")
-    )
-    assert told == made
+    for name in ("accuracy.csv", "ladder.csv"):
+        told, made = ((tmp_path / out / name).read_bytes() for out in ("told", "made"))
+        assert told == made
     rows = pd.read_csv(tmp_path / "told" / "accuracy.csv")
     assert (rows.loc[rows["truth"] == "correct", "accuracy"] == 1).all()
 
 
-def test_own_things_come_with_their_prices(tmp_path, run):
-    (tmp_path / "things.csv").write_text(
-        "item,value,split,price\na yacht,high,test,2000\na villa,high,test,\na nail,low,test,.5\n"
-    )
+PLAIN, PRICED = "item,value,split\n", "item,value,split,price\n"
+
+
+def test_own_things_come_with_their_prices_and_filled_in_answers_are_kept(tmp_path, run):
+    things = f"{PRICED}a yacht,high,test,2000\na villa,high,test,\na nail,low,test,.5\n"
+    (tmp_path / "things.csv").write_text(things)
     out = tmp_path / "q.csv"
-    run(f"bets questions --items {tmp_path}/things.csv --out {out} --stake 3")
+    words = f"bets questions --items {tmp_path}/things.csv --out {out} --stake 3"
+    run(words)
     table = read_questions(out)
     bets = table[table["kind"] == "bet"]
     assert len(bets) == 3 * 4 * 2
     assert "I win a yacht worth 2000 dollars" in bets["text"].iloc[0]
     assert "I lose a nail worth 0.50 dollars" in bets["text"].iloc[0]
     assert bets.groupby("high")["high_value"].first().to_dict() == {"a villa": 100, "a yacht": 2000}
-
-
-PLAIN, PRICED = "item,value,split\n", "item,value,split,price\n"
+    table.assign(answer="A").to_csv(out, index=False)
+    filled = out.read_bytes()
+    assert "must be a new file" in run(words, status=2).err
+    assert out.read_bytes() == filled
 
 
 @pytest.mark.parametrize(
@@ -175,10 +171,7 @@ PLAIN, PRICED = "item,value,split\n", "item,value,split,price\n"
         (f"{PLAIN}a car,high,test", "split 'test' must have things of both values"),
         (f"{PLAIN}a car,high,test\nA car,low,test", "'a car' occur more than once"),
         (f"{PRICED}a car,high,test,-5\na pen,low,test,1", "a positive number; received -5"),
-        (
-            f"{PRICED}a car,high,test,nan\na pen,low,test,1",
-            "the price of 'a car' must be a positive",
-        ),
+        (f"{PRICED}a car,high,test,nan\na pen,low,test,1", "price of 'a car' must be a positive"),
         (f"{PRICED}a car,high,test,1\na pen,low,test,2", "a high thing must be worth more than"),
         (f"{PRICED}a car,high,test,lots", "line 2: price must be a number, not 'lots'"),
         (f"{PLAIN}ein Schl\u00fcssel,high,test", "cannot be read .*in UTF-8"),
@@ -216,31 +209,13 @@ def test_answers_to_other_questions_are_refused_with_the_option_that_is_missing(
         ("things", "", "--items"),
         ("terms", "", odds),
         ("plain", terms, odds),
-        ("terms", "--chance 0.4", odds),
         ("terms", "--chance 0.3 --stake 21", odds),
         ("terms_bets", "", f"--items, {odds}"),
-        ("plain_bets", f"{items} {terms}", f"--items, {odds}"),
     ):
         assert f"Say {missing} as for" in score(answers[name], words, status=2).err, (name, words)
         assert not (tmp_path / "out").exists()
     score(answers["terms"], terms)
     score(answers["things"], f"--questions {tmp_path}/things_q.csv")
-
-
-@pytest.mark.lengthy
-def test_models_behind_servers_are_asked_in_words_and_once(things, tmp_path, run):
-    fake = Fake(lambda body, n: answer("The answer is **(a)**."), models=("m", "n"))
-    with serving(fake) as address:
-        words = f"bets --server {address} --model m --out {tmp_path}/out --items {things}"
-        run(words)
-        n_asked = len(fake.asked)
-        run(words)
-    answers = pd.read_csv(tmp_path / "out" / "answers.csv")
-    assert set(answers["answer"]) == {"The answer is **(a)**."}
-    # The second call asks what the server can do, and no question.
-    assert len(fake.asked) - n_asked < 6
-    assert n_asked >= answers["question"].nunique()
-    assert (tmp_path / "out" / "accuracy.csv").exists()
 
 
 @pytest.mark.slow
@@ -262,38 +237,13 @@ def test_training_asking_and_transfer(things, tmp_path, run):
     correct = alone[alone["truth"] == "correct"].set_index("template")["accuracy"]
     assert correct[shares["coin"].index].to_dict() == shares["coin"].to_dict()
     several = f"bets --model {tmp_path}/all/coin --model {tmp_path}/all/dice {asked}"
-    found = []
+    found, out = [], tmp_path / "both"
     for _ in range(2):  # what has been asked is not asked again
-        run(f"{several} --out {tmp_path}/both")
-        with AnswerStore(tmp_path / "both" / "answers.sqlite") as store:
-            found.append((len(store), (tmp_path / "both" / "answers.csv").read_bytes()))
+        run(f"{several} --out {out}")
+        with AnswerStore(out / "answers.sqlite") as store:
+            found.append((len(store), (out / "answers.csv").read_bytes()))
     assert found[0] == found[1]
-    assert found[0][0] == len(pd.read_csv(tmp_path / "both" / "answers.csv"))
-    assert set(pd.read_csv(tmp_path / "both" / "models.csv")["model"]) == {"coin", "dice"}
-    both = pd.read_csv(tmp_path / "both" / "accuracy.csv")
+    assert found[0][0] == len(pd.read_csv(out / "answers.csv"))
+    assert set(pd.read_csv(out / "models.csv")["model"]) == {"coin", "dice"}
+    both = pd.read_csv(out / "accuracy.csv")
     pd.testing.assert_frame_equal(both[both["model"] == "coin"].reset_index(drop=True), alone)
-
-
-@pytest.mark.lengthy
-def test_lesson_runs(tmp_path):
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "bets_lesson.py"), "--out", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert done.returncode == 0, done.stderr
-    line = next(line for line in done.stdout.splitlines() if "coin, correct" in line)
-    maximiser, chooser, guesser, chance = (float(word.rstrip("%")) for word in line.split()[2:])
-    assert maximiser > 90
-    assert chooser == 50
-    assert abs(guesser - chance) < 15
-
-
-def test_answers_that_were_filled_in_are_kept(tmp_path, run):
-    path = tmp_path / "questions.csv"
-    run(f"bets questions --out {path}")
-    read_questions(path).assign(answer="A").to_csv(path, index=False)
-    filled = path.read_bytes()
-    assert "must be a new file" in run(f"bets questions --out {path}", status=2).err
-    assert path.read_bytes() == filled

@@ -4,7 +4,6 @@ Breaks if what is said before is not what is asked, of the rest of a session too
 writes or needs a model, or if prices are of other tokens.
 """
 
-import os
 import re
 import sqlite3
 from contextlib import closing
@@ -82,10 +81,8 @@ def asked(monkeypatch):
 
 def in_short(cases, *ordinary):
     """Return cases, of which the ordinary run takes some."""
-    return [
-        case if case in ordinary else pytest.param(case, marks=pytest.mark.lengthy)
-        for case in cases
-    ]
+    lengthy = pytest.mark.lengthy
+    return [case if case in ordinary else pytest.param(case, marks=lengthy) for case in cases]
 
 
 @pytest.mark.parametrize("name", in_short(SESSIONS, "elicit", "mix"))
@@ -173,67 +170,52 @@ def test_beliefs_that_are_asked_where_a_server_lists_tokens(session):
 
 
 @pytest.mark.lengthy
-@pytest.mark.parametrize(
-    "other",
-    in_short(
-        [
-            "--reasoning-effort low",
-            "--set system=Brief.",
-            "--set extra_body='{\"top_k\":20}'",
-            "--set server_name=elsewhere",
-            "--no-chat",
-        ],
-        "--set system=Brief.",
-    ),
-)
-def test_answers_of_a_hosted_model_under_other_settings_are_not_counted(other, session):
-    fake = Fake(lambda body, n: answer("(a)"))
-    with serving(fake) as address:
+def test_answers_of_a_hosted_model_under_other_settings_are_not_counted(session):
+    others = ["--reasoning-effort low", "--set system=Brief.", "--set server_name=elsewhere"]
+    others += ["--set extra_body='{\"top_k\":20}'", "--no-chat"]
+    with serving(fake := Fake(lambda body, n: answer("(a)"))) as address:
         mine = session("mix", f"--model m --server {address}")
         n = mine.left()
         mine.run()
         fake.asked.clear()
         assert mine.left() == 0
-        assert mine.left(other) == n
+        assert [mine.left(other) for other in others] == [n] * 5
         assert fake.asked == []
-        mine.run(other)
+        mine.run(others[0])
         assert sum(not probing(body) for _, body in fake.asked) == n
-        assert mine.left(other) == mine.left() == 0
+        assert mine.left(others[0]) == mine.left() == 0
         assert "note" not in mine.look()
 
 
 @pytest.mark.lengthy
-@pytest.mark.parametrize(
-    "other",
-    in_short(
-        ["--set dtype=bfloat16", "--no-chat", "--set system=Brief.", "--set prefill=A"], "--no-chat"
-    ),
-)
 def test_answers_of_a_local_model_under_other_settings_are_not_counted(
-    other, session, blank_models, monkeypatch
+    session, blank_models, monkeypatch
 ):
+    others = ["--set dtype=bfloat16", "--no-chat", "--set system=Brief.", "--set prefill=A"]
     mine = session("mix, exact", f"--model {blank_models[1]}")
     n = mine.left()
     mine.run()
-    assert (mine.left(), mine.left(other)) == (0, n)
+    assert [mine.left(other) for other in ("", *others)] == [0, n, n, n, n]
     # Too many weights to read for it: counted by name, and said.
     monkeypatch.setattr("elicitation.commands.dry_run._QUICKLY_READ", 1)
     dry_run._fingerprint.cache_clear()
-    assert mine.left(other) == 0
-    assert "by the model's name" in mine.look(other)["note"]
+    assert mine.left(others[0]) == 0
+    assert "by the model's name" in mine.look(others[0])["note"]
     dry_run._fingerprint.cache_clear()
+    for more in ("--dry-run --no-resume", "--no-resume"):
+        said = mine.call(f"{mine.words} {more}", 2).err
+        assert f"--no-resume needs a new store; {mine.store} has {n} answers" in said
 
 
-def test_other_contexts_make_another_agent(run, tmp_path):
+def test_other_contexts_make_another_agent_and_without_a_key_names_are_counted(
+    run, session, tmp_path, monkeypatch
+):
     words = f"elicit --agent leaky --task asia --reps 1 --no-iterated --out {tmp_path}/r.csv"
     run(f"{words} --contexts 12")
     assert "to ask     0\n" in run(f"{words} --contexts 12 --dry-run").out
     more = run(f"{words} --contexts 14 --dry-run").out
     assert "in store   0\n" in more
     assert "note" not in more
-
-
-def test_what_is_not_known_without_a_key_is_counted_by_name(session, monkeypatch):
     mine = session("mix", "--model openai/gpt-4o")
     mine.out.mkdir()
     monkeypatch.setenv("OPENAI_API_KEY", "k")
@@ -246,42 +228,25 @@ def test_what_is_not_known_without_a_key_is_counted_by_name(session, monkeypatch
     assert "by the model's name" in mine.look()["note"]
 
 
-@pytest.mark.lengthy
-def test_looking_is_refused_where_the_run_is_for_its_store(session, blank_models):
-    mine = session("mix, exact", f"--model {blank_models[1]} --no-resume")
-    n = mine.left()
-    mine.run()
-    for more in ("--dry-run", ""):
-        said = mine.call(f"{mine.words} {more}", 2).err
-        assert f"--no-resume needs a new store; {mine.store} has {n} answers" in said
-
-
-def test_several_models_and_wrong_words(session, blank_models, tmp_path, run, answers):
+def test_several_models_and_wrong_words(blank_models, tmp_path, run, answers):
     base, instruct = blank_models
-    said = run(f"reveal --base {base} --instruct {instruct} {COINS} --out {tmp_path}/o --dry-run")
-    first, second = said.out.split("\n\n")
+    out = f"--out {tmp_path}/o"
+    said = run(f"reveal --base {base} --instruct {instruct} {COINS} {out} --dry-run").out
+    first, second = said.split("\n\n")
     assert first.startswith("model      base\n")
     assert second.startswith("model      instruct\n")
     # Of a base model no answers are stated.
     n_first, n_second = (int(re.search(r"to ask +(\d+)", part)[1]) for part in (first, second))
     assert n_first < n_second
-    assert not (tmp_path / "o").exists()
-    assert (
-        "--dry-run is for --model"
-        in run(f"mix --answers {answers} --out {tmp_path}/o --dry-run", 2).err
-    )
-    assert (
-        "price_in belongs to --dry-run"
-        in run(f"mix --model {base} --out {tmp_path}/o --set price_in=1", 2).err
-    )
-    for price in ("1e300", "-1", "inf", "nan"):
-        words = f"mix --model {base} --out {tmp_path}/o --dry-run --set price_out={price}"
-        assert "price_out must be at least 0 and at most 1,000,000,000" in run(words, 2).err
-    assert (
-        "--dry-run has no meaning" in run(f"reveal --questions {tmp_path}/q.csv --dry-run", 2).err
-    )
-    assert (
-        "--dry-run does not belong"
-        in run(f"bets --dry-run train --from-scratch --modality coin --out {tmp_path}/t", 2).err
-    )
-    assert not os.path.exists(tmp_path / "q.csv")
+    prices = ("1e300", "-1", "inf", "nan")
+    between = "price_out must be at least 0 and at most 1,000,000,000"
+    training = f"train --from-scratch --modality coin --out {tmp_path}/t"
+    for words, remedy in (
+        (f"mix --answers {answers} {out} --dry-run", "--dry-run is for --model"),
+        (f"mix --model {base} {out} --set price_in=1", "price_in belongs to --dry-run"),
+        *((f"mix --model {base} {out} --dry-run --set price_out={p}", between) for p in prices),
+        (f"reveal --questions {tmp_path}/q.csv --dry-run", "--dry-run has no meaning"),
+        (f"bets --dry-run {training}", "--dry-run does not belong"),
+    ):
+        assert remedy in run(words, 2).err
+    assert not {"o", "q.csv", "t"} & {path.name for path in tmp_path.iterdir()}

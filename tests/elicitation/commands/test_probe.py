@@ -38,6 +38,20 @@ def hidden_of(out):
     return out.with_name(f"{out.name}.hidden.safetensors")
 
 
+@pytest.fixture
+def refused(elicited, run):
+    """Return the one line that a table or a file of hidden states is refused with."""
+
+    out, _ = elicited
+
+    def refused(table=out, file=None):
+        words = f"probe {table} --hidden {file or hidden_of(out)}"
+        (said,) = run(words, status=2).err.splitlines()
+        return said
+
+    return refused
+
+
 def test_states_are_those_of_the_last_token_of_the_reference_question(elicited, model_folder):
     out, _ = elicited
     runs = read_runs(out)
@@ -50,14 +64,6 @@ def test_states_are_those_of_the_last_token_of_the_reference_question(elicited, 
     with torch.inference_mode():
         alone = network(torch.tensor(ids), output_hidden_states=True).hidden_states
     assert states[7, 0] == pytest.approx(alone[1][0, -1].numpy(), abs=5e-3)
-
-
-def test_lost_states_come_back_without_a_question(elicited, run):
-    out, words = elicited
-    kept = hidden_of(out).read_bytes()
-    hidden_of(out).unlink()
-    assert " 0 answers asked" in run(words).err
-    assert load_file(hidden_of(out))["hidden"] == pytest.approx(load(kept)["hidden"], abs=1e-3)
 
 
 def test_what_evidence_tells_as_well_is_no_belief(elicited, run, tmp_path):
@@ -107,32 +113,21 @@ def test_words_of_the_questions_stand_for_columns_of_evidence(elicited, run, tmp
     assert float(line.split()[2]) > 0.5
 
 
-def without_asked(runs):
-    return runs.drop(columns="asked")
-
-
-def two_models(runs):
-    return pd.concat([runs, runs.assign(model="other")])
-
-
 @pytest.mark.parametrize(
-    ("table", "named"),
+    ("change", "named"),
     [
         (lambda runs: runs.assign(asked=runs["asked"] + "!"), "of another table: 40 of 40 cases"),
         (lambda runs: runs.assign(model="other"), "no answers of"),
-        (without_asked, "no column 'asked'"),
-        (two_models, "one model on one task; it has 2"),
+        (lambda runs: runs.drop(columns="asked"), "no column 'asked'"),
+        (lambda runs: pd.concat([runs, runs.assign(model="o")]), "one model on one task; it has 2"),
         (lambda runs: runs[runs["context"].isin(runs["context"].unique()[:20])], "at least 30"),
         (lambda runs: runs.assign(p=np.nan, status="unparsed"), "no parsed beliefs"),
     ],
 )
-def test_another_table_is_refused(elicited, run, tmp_path, table, named):
-    out, _ = elicited
+def test_another_table_is_refused(elicited, refused, tmp_path, change, named):
     changed = tmp_path / "changed.parquet"
-    write_runs(table(read_runs(out)), changed)
-    said = run(f"probe {changed} --hidden {hidden_of(out)}", status=2).err
-    assert named in said
-    assert len(said.splitlines()) == 1
+    write_runs(change(read_runs(elicited[0])), changed)
+    assert named in refused(table=changed)
 
 
 @pytest.mark.parametrize(
@@ -149,22 +144,24 @@ def test_another_table_is_refused(elicited, run, tmp_path, table, named):
         ({"states": lambda states: states.astype(np.float64)}, "no finite float16"),
     ],
 )
-def test_a_file_that_contradicts_itself_is_refused(elicited, run, tmp_path, changes, named):
-    out, _ = elicited
-    rewritten(hidden_of(out), tmp_path / "file", **changes)
-    said = run(f"probe {out} --hidden {tmp_path / 'file'}", status=2).err
-    assert named in said
-    assert len(said.splitlines()) == 1
+def test_a_file_that_contradicts_itself_is_refused(elicited, refused, tmp_path, changes, named):
+    rewritten(hidden_of(elicited[0]), tmp_path / "file", **changes)
+    assert named in refused(file=tmp_path / "file")
 
 
-@pytest.mark.parametrize("size", [0, 5, 100, 2_000, -1])
-def test_a_cut_file_is_refused(elicited, run, tmp_path, size):
-    out, _ = elicited
-    (tmp_path / "file").write_bytes(hidden_of(out).read_bytes()[:size])
-    said = run(f"probe {out} --hidden {tmp_path / 'file'}", status=2).err
-    assert "is cut or no safetensors file" in said
-    assert "--keep-hidden" in said
-    assert len(said.splitlines()) == 1
+def test_a_cut_file_is_refused_and_lost_states_come_back_without_a_question(
+    elicited, refused, run, tmp_path
+):
+    out, words = elicited
+    kept = hidden_of(out).read_bytes()
+    for size in (0, 5, 100, 2_000, -1):
+        (tmp_path / "file").write_bytes(kept[:size])
+        said = refused(file=tmp_path / "file")
+        assert "is cut or no safetensors file" in said
+        assert "--keep-hidden" in said
+    hidden_of(out).unlink()
+    assert " 0 answers asked" in run(words).err
+    assert load_file(hidden_of(out))["hidden"] == pytest.approx(load(kept)["hidden"], abs=1e-3)
 
 
 def test_states_beyond_float16_keep_their_size(tmp_path, model_folder, asia, monkeypatch):
@@ -173,9 +170,12 @@ def test_states_beyond_float16_keep_their_size(tmp_path, model_folder, asia, mon
 
     model = load_causal_model(model_folder)
     inner = model.hidden_states
-    monkeypatch.setattr(
-        model, "hidden_states", lambda *given: (inner(*given)[0], 1e6 * inner(*given)[1])
-    )
+
+    def large(*given):
+        layers, values = inner(*given)
+        return layers, 1e6 * values
+
+    monkeypatch.setattr(model, "hidden_states", large)
     plan = plan_task(asia, asia.cases(3, seed=0), Design(prompts=("standard",), iterated=False))
     states = read_states(model, plan)
     write_states(states, tmp_path / "file")

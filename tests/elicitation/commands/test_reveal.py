@@ -1,13 +1,11 @@
 """``coherence reveal``.
 
-Breaks if a kind of answer is not scored, if a model is asked what it cannot answer or twice, or if
-a file of an earlier call stays or another is lost.
+Breaks if a kind of answer is not scored, if a model is asked what it cannot answer, or if a file of
+an earlier call stays or another is lost.
 """
 
-import html
 import json
 import math
-import os
 import re
 import subprocess
 import sys
@@ -80,11 +78,8 @@ def test_base_and_instruct_side_by_side(blank_models, tmp_path, run):
     assert set(pd.read_csv(tmp_path / "orders.csv")["option"]) == {"In"}
     assert {"previous.png", "orders.png"} <= written(tmp_path)
     # Asked by itself, a model says the same: neither one's answers reach the other.
-    run(
-        words.replace(f"--base {base} --instruct", "--model").replace(
-            str(tmp_path), f"{tmp_path}/x"
-        )
-    )
+    alone = words.replace(f"--base {base} --instruct", "--model")
+    run(alone.replace(str(tmp_path), f"{tmp_path}/x"))
     alone = pd.read_csv(tmp_path / "x" / "table.csv")
     assert alone["instruct"].tolist() == pytest.approx(table["instruct"].tolist())
 
@@ -146,35 +141,13 @@ def test_who_bets_on_beliefs_is_told_from_who_bets_against_them(who, fill_in, tm
     # The gaps of somebody who is exact are rounding errors, whose signs mean nothing.
     assert abs(results.pop("iterated_expectation")["estimate"]) < 1e-9
     tested = {name: result["pvalue"] for name, result in results.items() if result["pvalue"]}
-    assert {"residual_covariance", "cmi", "predictive_gain", "monotone_choice:yes/no"} <= set(
-        tested
-    )
+    four = {"residual_covariance", "cmi", "predictive_gain", "monotone_choice:yes/no"}
+    assert four <= set(tested)
     rejected = {name for name, pvalue in tested.items() if pvalue < 0.05}
     assert rejected == (set() if who == "coherent" else {"monotone_choice:yes/no"})
     # What is asked for alone is all that is looked at.
     run(f"reveal --answers {filled} --out {tmp_path}/first --only-revealed {WHERE}")
     assert not {"stated.csv", "bets.csv", "runs.parquet"} & written(tmp_path / "first")
-
-
-def test_all_errors_of_answers_at_once(fill_in, tmp_path, run):
-    where = "--where scenario=choice"
-    other = {"choice/single/2 options | standard": "mine"}
-    filled = fill_in(where, lambda t: t.assign(probability=30, question=t.question.replace(other)))
-    error = run(f"reveal --answers {filled} --out {tmp_path}/o {where}", status=2).err
-    assert "has 2 errors" in error
-    assert "Divide percentages by 100" in error
-    assert "(row 0, 1, " in error
-    assert not (tmp_path / "o").exists()
-
-
-def test_stated_answers_alone_are_scored(fill_in, tmp_path, run):
-    where = "--where scenario=choice --where n=2"
-    filled = fill_in(where, lambda table: table[table.kind == "stated"].assign(probability=0.1))
-    said = run(f"reveal --answers {filled} --out {tmp_path} {where}").out
-    errors = pd.read_csv(tmp_path / "stated_errors.csv")["stated_error"]
-    assert errors.tolist() == pytest.approx([0.75] * 3)
-    assert "0.4 on average" in " ".join(said.split())  # the probability of a letter at all
-    assert not (tmp_path / "scores.csv").exists()
 
 
 @pytest.mark.lengthy
@@ -204,6 +177,10 @@ def test_only_files_of_an_earlier_call_are_replaced(fill_in, tmp_path, run):
     where, out = "--where scenario=choice --where n=2", tmp_path / "out"
     out.mkdir()
     filled = fill_in(where, lambda table: table.assign(probability=0.1), out / "bets.csv")
+    before = filled.read_bytes()
+    refused = run(f"reveal --questions {filled} {where}", status=2).err
+    assert "--questions must be a new file" in refused
+    assert filled.read_bytes() == before
     words = f"reveal --answers {filled} --out {out} {where}"
     run(words)
     assert {"scores.csv", "table.csv", "outcomes.png"} <= written(out)
@@ -212,35 +189,13 @@ def test_only_files_of_an_earlier_call_are_replaced(fill_in, tmp_path, run):
         (out / name).write_text("mine", encoding="utf-8")
     table = pd.read_csv(filled)
     table[table.kind == "stated"].to_csv(filled, index=False)
-    assert "in place of those of an earlier call" in run(words).err
-    new = {"bets.csv", "stated.csv", "stated_errors.csv", "files.sha256"}
-    assert written(out) == kept | new
-
-
-@pytest.mark.lengthy
-def test_warnings_and_the_kind_of_belief_are_part_of_every_file(fill_in, tmp_path, run):
-    where = "--faces 4 --where scenario=dice --where n=1"
-
-    def faint(table):
-        """Little of the probability falls on outcomes, and one wording loves the first."""
-        table = table[table.kind != "stated"]
-        loved = (table.wording == "standard") & (table.outcome == "1")
-        numbers = (1e-6 * (1 + 2 * loved)).where(table.kind != "bet", 0.4)
-        return table.assign(probability=numbers)
-
-    said = run(f"reveal --answers {fill_in(where, faint)} --out {tmp_path} {where}").out
-    (unit,) = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["evaluations"]
-    page = html.unescape((tmp_path / "report.html").read_text(encoding="utf-8"))
-    printed = " ".join(said.replace("·", " ").split())
-    assert unit["belief"] == "revealed belief"
-    assert unit["scatter"]["across"] == "wordings"
-    assert unit["scatter"]["sd"] > 0.03
-    (caution,) = unit["cautions"]
-    (little,) = (each for each in unit["answering"]["notes"] if each["level"] == "warning")
-    for note in (caution, little):
-        assert note["text"][1:] in page
-        assert note["text"] in printed
-    assert "stated belief" not in page + printed
+    said = run(words)
+    assert "in place of those of an earlier call" in said.err
+    assert written(out) == kept | {"bets.csv", "stated.csv", "stated_errors.csv", "files.sha256"}
+    # Stated answers alone are scored.
+    errors = pd.read_csv(out / "stated_errors.csv")["stated_error"]
+    assert errors.tolist() == pytest.approx([0.75] * 3)
+    assert "0.4 on average" in " ".join(said.out.split())  # the probability of a letter at all
 
 
 @pytest.mark.lengthy
@@ -275,74 +230,38 @@ def replying(*, completes, refusal=404):
     return Fake(reply)
 
 
-def test_stated_answers_and_bets_need_words_alone(tmp_path, run):
+WORDED = "--where scenario=preference --where variant=single --labels Heads/Tails"
+
+
+@pytest.mark.parametrize("status", [400, 404, 405, 501, 401, 403, 500, 503])
+def test_a_server_of_chats_alone_is_asked_the_rest_and_one_that_fails_is_an_error(
+    status, tmp_path, run
+):
+    """It may continue texts at another time, and beliefs would be left out in silence."""
+    lacks, out = status in (400, 404, 405, 501), tmp_path / "out"
+    with serving(fake := replying(completes=False, refusal=status)) as address:
+        words = f"reveal --server {address} --model m --out {out} {WORDED} --reps 1"
+        said = run(words, status=0 if lacks else 2).err
+        assert f"HTTP {status}" in said or status == 404  # of which Inspect tells
+        asked = len(fake.asked) if lacks else 0
+        if lacks:
+            assert "completions, which the server does not offer (" in said
+            assert "nothing to ask" in run(f"{words} --only-revealed", status=2).err
+        assert all(probing(body) for _, body in fake.asked[asked:])
+    assert ("stated.csv" in written(out)) if lacks else not out.exists()
+    assert not (out / "beliefs.csv").exists()
+
+
+def test_stated_answers_and_bets_need_words_alone_and_beliefs_log_probabilities(tmp_path, run):
+    words = f"reveal --model m --out {tmp_path}/out {COINS} --where n=2 --reps 2"
     with serving(replying(completes=False)) as address:
-        words = f"reveal --server {address} --model m --out {tmp_path}/out {COINS} --where n=2"
-        assert "need the model's files" in run(f"{words} --reps 2").err
-        assert "nothing to ask" in run(f"{words} --only-revealed", status=2).err
+        assert "need the model's files" in run(f"{words} --server {address}").err
     assert set(pd.read_csv(tmp_path / "out" / "bets.csv")["share"]) == {1.0}
     stated = pd.read_csv(tmp_path / "out" / "stated.csv")
     assert set(stated.loc[stated["letter"] == "A", "mass"]) == {1.0}
     assert not (tmp_path / "out" / "runs.parquet").exists()
-
-
-WORDED = "--where scenario=preference --where variant=single --labels Heads/Tails"
-
-
-@pytest.mark.parametrize("status", [400, 404, 405, 501])
-def test_a_server_of_chats_alone_is_asked_the_rest(status, tmp_path, run):
-    with serving(fake := replying(completes=False, refusal=status)) as address:
-        words = f"reveal --server {address} --model m --out {tmp_path}/out {WORDED} --reps 1"
-        said = run(words).err
-        assert "completions, which the server does not offer (" in said
-        assert f"HTTP {status}: no such route" in said or status == 404  # of which Inspect tells
-        asked = len(fake.asked)
-        assert "nothing to ask" in run(f"{words} --only-revealed", status=2).err
-        assert all(probing(body) for _, body in fake.asked[asked:])
-    assert "stated.csv" in written(tmp_path / "out")
-    assert "beliefs.csv" not in written(tmp_path / "out")
-
-
-@pytest.mark.parametrize("status", [401, 403, 500, 503])
-def test_a_server_that_refuses_or_fails_is_an_error(status, tmp_path, run):
-    """It may continue texts at another time, and beliefs would be left out in silence."""
-    with serving(fake := replying(completes=False, refusal=status)) as address:
-        words = f"reveal --server {address} --model m --out {tmp_path}/out {WORDED} --reps 1"
-        assert f"HTTP {status}" in run(words, status=2).err
-    assert all(probing(body) for _, body in fake.asked)
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.lengthy
-def test_beliefs_about_words_are_read_where_there_are_log_probabilities(tmp_path, run):
-    where = "--where scenario=preference --where variant=single --labels Heads/Tails"
     with serving(replying(completes=True)) as address:
-        run(f"reveal --server {address} --model m --out {tmp_path} {where} --only-revealed")
+        run(f"reveal --server {address} --model m --out {tmp_path} {WORDED} --only-revealed")
     beliefs = pd.read_csv(tmp_path / "beliefs.csv")
     heads = beliefs[beliefs["outcome"] == "Heads"]
     assert heads["mass"].tolist() == pytest.approx([0.7] * len(heads))
-
-
-@pytest.mark.lengthy
-def test_the_lesson_says_what_is_known(tmp_path):
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "revealed_lesson.py"), "--out", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "outcomes.png").exists()
-    table = pd.read_csv(tmp_path / "lesson.csv").set_index("believer")
-    assert table.loc["exact", "l1"] == pytest.approx(0)
-    assert table.loc["point mass", "l1_relative"] == pytest.approx(1)
-    assert table["pull"].idxmin() == "gambler"
-    assert table["position"].idxmax() == "first-outcome lover"
-
-
-def test_answers_that_were_filled_in_are_kept(tmp_path, run, fill_in):
-    path = fill_in(f"{COINS} --where n=2", lambda table: table.assign(probability=0.5))
-    filled = path.read_bytes()
-    refused = run(f"reveal --questions {path} {COINS} --where n=2", status=2).err
-    assert "--questions must be a new file" in refused
-    assert path.read_bytes() == filled

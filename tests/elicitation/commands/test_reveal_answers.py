@@ -41,26 +41,22 @@ def exact(table):
     return table.assign(probability=numbers)
 
 
-@pytest.mark.parametrize("kind", ["belief", "stated", "bet"])
+KINDS = {"belief": ("scores", "l1", 0), "stated": ("stated_errors", "stated_error", 0),
+         "bet": ("bets", "share", 1)}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_any_kind_is_scored_and_may_be_left_out(kind, questions, score):
     table = exact(questions)
     table["probability"] = table["probability"].where(table["kind"] == kind)
-    found = score(table)
-    assert ("scores" in found, "stated_errors" in found, "bets" in found) == (
-        kind == "belief",
-        kind == "stated",
-        kind == "bet",
-    )
+    found, (name, column, value) = score(table), KINDS[kind]
+    assert [each for each, _, _ in KINDS.values() if each in found] == [name]
+    assert found[name][column].to_numpy() == pytest.approx(value)
     if kind == "belief":
-        assert found["scores"]["l1"].to_numpy() == pytest.approx(0)
         assert set(found["scores"]["wording"]) == {"standard", "story", "record"}
-    if kind == "stated":
-        assert found["stated_errors"]["stated_error"].tolist() == [0]
-    if kind == "bet":
-        assert found["bets"]["share"].tolist() == [1]
 
 
-def test_layouts_of_one_table_give_one_score(questions, score):
+def test_layouts_of_one_table_give_one_score_and_sources_are_told_apart(questions, score):
     """As CSV and as Parquet, with and without kind and wording; masses may sum to less than 1."""
     rows = exact(questions)[questions["kind"] == "belief"].assign(probability=0.2)
     expected = score(rows)["beliefs"]
@@ -72,16 +68,10 @@ def test_layouts_of_one_table_give_one_score(questions, score):
     found = score(standard)["scores"]
     assert set(found["wording"]) == {"standard"}
     assert found["answer_mass"].tolist() == pytest.approx([0.8])
-
-
-def test_several_sources_are_told_apart(questions, score):
-    rows = exact(questions)[questions["kind"] == "belief"]
     certain = rows.assign(source="b", probability=(rows["outcome"] == "1").astype(float))
     scores = score(pd.concat([rows.assign(source="a"), certain]))["scores"]
     assert scores.groupby("source")["l1"].max().to_dict() == pytest.approx({"a": 0, "b": 1.5})
-
-
-def test_sums_above_one_from_rounding_are_divided_out(score):
+    # Sums above one from rounding are divided out.
     six = pd.DataFrame({"setting": NAME.replace("4", "6"), "outcome": list("123456")})
     found = score(six.assign(probability=0.17), where=DIE.replace("4", "6"))
     assert found["beliefs"]["mass"].tolist() == pytest.approx([1 / 6] * 6)
@@ -89,21 +79,20 @@ def test_sums_above_one_from_rounding_are_divided_out(score):
 
 def drawn(table, answers):
     """Replace the rows of questions by drawn answers."""
-    rows = [
-        {"question": f"{NAME} | {name}", "rep": rep, "answer": text}
-        for name, texts in answers.items()
-        for rep, text in enumerate(texts)
-    ]
-    asked = {row["question"] for row in rows}
-    return pd.concat([table[~table["question"].isin(asked)], pd.DataFrame(rows)])
+    answers = {f"{NAME} | {name}": texts for name, texts in answers.items()}
+    rows = [(name, *drawn) for name, texts in answers.items() for drawn in enumerate(texts)]
+    rows = pd.DataFrame(rows, columns=["question", "rep", "answer"])
+    return pd.concat([table[~table["question"].isin(answers)], rows])
 
 
-def test_drawn_bets_become_the_actions(questions, score, tmp_path):
-    answers = {
+def test_drawn_bets_become_the_actions_and_drawn_stated_answers_shares(questions, score, tmp_path):
+    bets = {
         "bet 1": ["A", "(B)", "B. No"],
         "bet 2": ["Answer: B", "yes", "A fair die has no memory"],
     }
-    (bet,) = score(drawn(exact(questions), answers))["bets"].to_dict("records")
+    stated = {f"stated {k}": ["ABCD"[k - 1], "D", "?", "**B**"] for k in range(1, 5)}
+    found = score(drawn(exact(questions), bets | stated))
+    (bet,) = found["bets"].to_dict("records")
     # Yes is A first and B then; the last answer begins with an article, and chooses nothing.
     assert bet["share"] == pytest.approx((1 / 3 + 1) / 2)
     assert bet["answer_mass"] == pytest.approx((1 + 2 / 3) / 2)
@@ -111,19 +100,14 @@ def test_drawn_bets_become_the_actions(questions, score, tmp_path):
     acted = runs[runs["prompt"] == "standard"].sort_values("rep")
     assert acted["action"].fillna("").tolist() == ["yes", "no", "no", "yes", "yes", ""]
     assert acted["status"].tolist() == [*["ok"] * 5, "unparsed"]
-
-
-def test_drawn_stated_answers_are_shares(questions, score):
-    answers = {f"stated {k}": ["ABCD"[k - 1], "D", "?", "**B**"] for k in range(1, 5)}
-    stated = score(drawn(exact(questions), answers))["stated"]
-    first = stated[stated["rotation"] == 0].set_index("letter")["mass"]
+    first = found["stated"][found["stated"]["rotation"] == 0].set_index("letter")["mass"]
     assert first.to_dict() == {"A": 0.25, "B": 0.25, "C": 0, "D": 0.25}
 
 
+UNEQUAL = drawn(ASKED, {"bet 1": ["A", "B"], "bet 2": ["A"]})
+TWICE = drawn(ASKED, {"bet 1": "AB", "bet 2": "AB"}).assign(rep=0)
 FAULTS = {
     "column 'outcome' is missing": FOUR.drop(columns="outcome"),
-    "column 'question' is missing": FOUR.drop(columns="setting"),
-    "column 'probability' is missing": FOUR.drop(columns="probability"),
     "has no rows": FOUR.iloc[:0],
     "nothing is filled in": FOUR.assign(probability=None),
     "'much' (row 1)": FOUR.assign(probability=[0.1, "much", 0.2, 0.3]),
@@ -136,11 +120,8 @@ FAULTS = {
     "'probability' and 'answer' must not both": FOUR.assign(answer=["", "", "x", ""]),
     "beliefs need 'probability', not 'answer'": FOUR.assign(probability="", answer="1"),
     "needs all 2 orders of its options": drawn(ASKED, {"bet 1": ["A"]}),
-    "in each order of the options; received 2 and 1": drawn(
-        ASKED, {"bet 1": ["A", "B"], "bet 2": ["A"]}
-    ),
-    "needs all 4 orders": drawn(ASKED, {"stated 2": ["A"]}),
-    "rep) must be unique; 4 rows": drawn(ASKED, {"bet 1": "AB", "bet 2": "AB"}).assign(rep=0),
+    "in each order of the options; received 2 and 1": UNEQUAL,
+    "rep) must be unique; 4 rows": TWICE,
     "has 4 errors": pd.concat(
         [
             FOUR.assign(probability=[0.1, 2, "x", 0]),

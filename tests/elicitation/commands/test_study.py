@@ -4,23 +4,18 @@ Breaks if an answer is asked twice, if an outdated table passes for finished or 
 made again, if one model's error costs another's answers, or if a report hides what is missing.
 """
 
-import inspect
 import json
 import re
 import shutil
-import sqlite3
-import subprocess
-import sys
-import time
-from contextlib import closing
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from bayesnets import load_network, write_network
-from coherence import analyze, compare, read_runs
+from coherence import analyze, compare
 from elicitation import AnswerStore
+from elicitation.commands.study.study_file import load_study
 
 from ..models.hosted.fake_server import Fake, answer, probing, serving
 
@@ -148,34 +143,55 @@ def test_what_is_finished_is_not_asked_again(asked):
     # A lost table comes from the store.
     assert "0 finished now, 4 finished before" in asked.run().err
     assert asked.finished() == [True] * 4
-    third = SMALL.replace("[[tasks]]", '[[models]]\nagent = "noisy"\n[[tasks]]', 1)
-    assert "2 finished now, 4 finished before" in asked.run(third).err
-    assert asked.n_stored() == n_stored * 3 / 2
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "finished"),
-    [
+    # Only what a change touches is made again.
+    for old, new, finished in (
         ("contexts = 10", "contexts = 11", [True, False, True, False]),
         ("price_in = 1.0", "price_in = 2.0", [True] * 4),
         ("residual_covariance", "calibration", [True] * 4),
         ("reps = 2", "reps = 3", [False] * 4),
+    ):
+        assert asked.finished(SMALL.replace(old, new)) == finished
+    third = SMALL.replace("[[tasks]]", '[[models]]\nagent = "noisy"\n[[tasks]]', 1)
+    assert "2 finished now, 4 finished before" in asked.run(third).err
+    assert asked.n_stored() == n_stored * 3 / 2
+    # Tables bear the names of the file and no times, and all models have the same cases.
+    runs = pd.read_parquet(asked.table("steady", "cancer__few"))
+    assert (set(runs["model"]), set(runs["task"])) == ({"steady"}, {"cancer, few"})
+    assert runs["context"].nunique() == 10
+    assert "created" not in runs
+    first, second = (pd.read_parquet(asked.table(model, "asia")) for model in ("leaky", "steady"))
+    assert first["context"].tolist() == second["context"].tolist()
+
+
+def other_cases(column):
+    """States and evidence change beside texts that stay."""
+
+    def change(path):
+        table = pd.read_parquet(path)
+        other = {0: 1, 1: 0, "yes": "no", "no": "yes"}
+        changed = table["context"] == table.loc[table[column].notna(), "context"].iloc[0]
+        changed_to = 1 - table[column] if column == "p_true" else table[column].map(other)
+        table[column] = table[column].where(~changed, changed_to)
+        table.to_parquet(path)
+
+    return change
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-2])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(other_cases(column) for column in ("theta", "p_true", "x_smoke")),
+        cut,
+        lambda path: cut(path.with_suffix(".json")),
     ],
+    ids=["theta", "p_true", "evidence", "cut", "cut record"],
 )
-def test_only_what_a_change_touches_is_made_again(asked, old, new, finished):
-    assert asked.finished(SMALL.replace(old, new)) == finished
-
-
-@pytest.mark.parametrize("column", ["theta", "p_true", "x_smoke"])
-def test_a_table_of_other_cases_is_not_finished(asked, column):
-    """Breaks if only questions count: states and evidence may change beside texts that stay."""
-    path = asked.table("leaky", "asia")
-    table = pd.read_parquet(path)
-    other = {0: 1, 1: 0, "yes": "no", "no": "yes"}
-    changed = table["context"] == table.loc[table[column].notna(), "context"].iloc[0]
-    changed_to = 1 - table[column] if column == "p_true" else table[column].map(other)
-    table[column] = table[column].where(~changed, changed_to)
-    table.to_parquet(path)
+def test_a_table_that_was_changed_or_cut_is_not_finished(asked, change):
+    change(asked.table("leaky", "asia"))
     assert asked.finished() == [False, True, True, True]
 
 
@@ -193,23 +209,6 @@ def test_a_table_that_a_kill_left_without_its_record_is_made_again(asked, monkey
     assert there == [False]
     monkeypatch.undo()
     assert asked.finished() == [False, True, True, True]
-
-
-@pytest.mark.parametrize("suffix", ["parquet", "json"])
-def test_a_file_that_was_cut_is_seen(asked, suffix):
-    path = asked.table("leaky", "asia").with_suffix(f".{suffix}")
-    path.write_bytes(path.read_bytes()[:-2])
-    assert asked.finished() == [False, True, True, True]
-
-
-def test_tables_bear_the_names_of_the_file_and_no_times(asked):
-    runs = pd.read_parquet(asked.table("steady", "cancer__few"))
-    assert (set(runs["model"]), set(runs["task"])) == ({"steady"}, {"cancer, few"})
-    assert runs["context"].nunique() == 10
-    assert "created" not in runs
-    # All models are asked about the same cases, which are drawn once.
-    first, second = (pd.read_parquet(asked.table(model, "asia")) for model in ("leaky", "steady"))
-    assert first["context"].tolist() == second["context"].tolist()
 
 
 def test_names_follow_from_what_is_asked_and_paths_start_from_the_file(study, monkeypatch):
@@ -233,47 +232,18 @@ def test_names_follow_from_what_is_asked_and_paths_start_from_the_file(study, mo
     assert [int(rows[model, "own"]["to ask"]) for model, task in rows if task == "own"] == [1, 5, 5]
 
 
-def test_a_task_may_ask_for_matching_probabilities(study):
-    text = f'{TINY}[[models]]\nagent = "leaky"\n[[tasks]]\ntask = "asia"\n'
-    text += 'decision = "matching"\nlevels = 4\n'
-    assert study.look(text)[0]["leaky", "asia"]["to ask"] == "40"
-    study.run(text)
-    table = pd.read_parquet(study.table("leaky", "asia"))
-    assert (table.groupby("context")["level"].count() == 4).all()
-    assert study.states(text) == {("leaky", "asia"): "finished"}
-
-
 @pytest.mark.parametrize("name", ["../../etc", "a/b", ".hidden", "..", "-x"])
 def test_tables_stay_in_their_folder_whatever_a_model_is_called(study, name):
-    study.run(f'{TINY}[[models]]\nagent = "leaky"\nname = "{name}"\n[[tasks]]\ntask = "asia"\n')
+    agent = f'agent = "leaky"\nname = "{name}"'
+    text = f'{TINY}[[models]]\n{agent}\n[[tasks]]\ntask = "asia"\n'
+    text += 'decision = "matching"\nlevels = 4\n'
+    assert study.look(text)[0][name, "asia"]["to ask"] == "40"
+    study.run(text)
     assert {path.name for path in study.path.parent.iterdir()} == {"study.toml", "study"}
     (table,) = (study.folder / "runs").glob("*.parquet")
     assert not table.name.startswith(".")
-
-
-def test_every_option_of_the_analysis_may_be_said(study):
-    known = set(inspect.signature(analyze).parameters) - {"runs", "rng", "n_jobs", "progress"}
-    values = {
-        "checks": ["cmi"],
-        "published": True,
-        "positive": "yes",
-        "reference": "standard",
-        "strict": True,
-        "merge_labels": True,
-        "twins": 50,
-    }
-    assert set(values) <= known
-    lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
-    study.look(SMALL[: SMALL.index("[analysis]")] + f"[analysis]\n{lines}seed = 3\n")
-
-
-def test_a_model_that_cannot_be_loaded_stops_only_itself(study):
-    models = '[[models]]\nmodel="nowhere"\n[[models]]\nagent="leaky"\n'
-    said = study.run(
-        f'{TINY}{models}[[tasks]]\ntask="asia"\n[[tasks]]\ntask="cancer"\n', status=1
-    ).err
-    assert "not finished: nowhere on asia; nowhere on cancer: model must be a folder" in said
-    assert "2 finished now" in said
+    assert (pd.read_parquet(table).groupby("context")["level"].count() == 4).all()
+    assert study.states(text) == {(name, "asia"): "finished"}
 
 
 def served(address, more=""):
@@ -304,38 +274,16 @@ def test_a_served_model_is_asked_once_and_its_tokens_are_paid_for(study):
     assert study.report(text).count(">4.00</td>") == 2
 
 
-@pytest.mark.lengthy
-def test_a_server_that_is_gone_is_not_waited_for_again(study):
+def test_a_model_that_cannot_be_loaded_or_is_gone_stops_only_itself(study):
     fake = Fake(lambda body, n: answer("fine") if n < 3 else (_ for _ in ()).throw(OSError))
     with serving(fake) as address:
-        said = study.run(served(address, "max_retries=0"), status=1).err
-    assert "not finished: m on asia; m on cancer" in said
-
-
-@pytest.mark.lengthy
-def test_a_second_run_is_refused_until_the_first_is_gone(study):
-    """Two would ask, and pay for, the same questions; a killed one does not keep the folder."""
-
-    def slow(body, number):
-        time.sleep(0.3)
-        return answer("No: 0.6\nYes: 0.4")
-
-    with serving(fake := Fake(slow)) as address:
-        study.path.write_text(served(address, "max_connections=1"), encoding="utf-8")
-        words = [sys.executable, "-m", "coherence", "study", "run", str(study.path)]
-        first = subprocess.Popen(words, cwd=ROOT, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 60
-        while len(fake.asked) < 8:
-            assert first.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        try:
-            said = study.run(served(address, "max_connections=1"), status=2).err
-            assert "another run of the study" in said
-        finally:
-            first.kill()
-            first.wait()
-        study.run(served(address))
+        text = served(address, "max_retries=0")
+        text += '[[models]]\nmodel="nowhere"\n[[models]]\nagent="leaky"\n'
+        said = study.run(text, status=1).err
+    for model in ("m", "nowhere"):
+        assert f"not finished: {model} on asia; {model} on cancer" in said
+    assert "nowhere on cancer: model must be a folder" in said
+    assert "2 finished now" in said
 
 
 def test_a_question_that_was_changed_has_no_table(study):
@@ -449,10 +397,8 @@ def test_batteries_are_in_the_sums_of_what_is_to_ask(study, list_of_things):
         assert f"{sum(n_left.values()):,} answers to ask" in below
         tokens = [[int(each.replace(",", "")) for each in row["rest"][:2]] for row in rows.values()]
         price = sum(text * 2e-3 + reply * 5e-3 for text, reply in tokens)
-        said = float(
-            re.search(r"price for what is to ask, at most: ([\d.,]+)", below)[1].replace(",", "")
-        )
-        assert said == pytest.approx(price, abs=0.02)
+        said = re.search(r"price for what is to ask, at most: ([\d.,]+)", below)[1]
+        assert float(said.replace(",", "")) == pytest.approx(price, abs=0.02)
         study.run(text)
         # Beliefs about words need lists of tokens, which this server does not give; that was known
         # to nobody before.
@@ -466,25 +412,7 @@ def test_batteries_are_in_the_sums_of_what_is_to_ask(study, list_of_things):
         assert "5 of 5 finished; 0 answers to ask" in below
         taken = len(bodies) * (100 * 2e-3 + 10 * 5e-3)
         assert f"price taken by what is finished: {taken:,.2f}" in below
-        # A store that lost answers to some battery has these to ask.
-        with closing(sqlite3.connect(study.folder / "answers.sqlite")) as database:
-            database.execute("DELETE FROM answers WHERE key < '8'")
-            database.commit()
-        rows, below = study.look(text)
-        assert {row["state"] for row in rows.values()} == {"begun"}
-        left = sum(int(row["to ask"].replace(",", "")) for row in rows.values())
-        assert 0 < left - unlisted < len(bodies)
-        study.run(text)
-        assert len(asked()) == left - unlisted
-
-
-@pytest.mark.lengthy
-def test_another_entry_of_one_model_has_none_of_its_answers(study):
-    fake = Fake(lambda body, n: answer("(a)"))
-    mixing = '[[batteries]]\nbattery = "mix"\ndraws = 2\n'
-    with serving(fake) as address:
-        text = served(address, "keep_going=true") + mixing
-        study.run(text)
+        # Another entry of one model has none of its answers.
         low = 'name="low"\nreasoning_effort="low"\nkeep_going=true\n'
         both = f'{text}[[models]]\nmodel="m"\nserver="{address}"\n{low}'
         rows, below = study.look(both)
@@ -492,10 +420,6 @@ def test_another_entry_of_one_model_has_none_of_its_answers(study):
         others = [row for (model, _), row in rows.items() if model == "low"]
         assert {row["state"] for row in others} == {"not begun"}
         assert "by the model's name" not in below
-        n_left = sum(int(row["to ask"].replace(",", "")) for row in others)
-        fake.asked.clear()
-        study.run(both)
-        assert sum(not probing(body) for _, body in fake.asked) == n_left
 
 
 @pytest.mark.lengthy
@@ -520,28 +444,21 @@ def test_results_are_those_of_the_tables_and_links_lead_somewhere(asked):
 
 
 @pytest.mark.lengthy
-def test_names_are_text_and_nothing_else(study):
-    bad = "<script>alert(1)</script>"
-    study.run(SMALL.replace('"steady"', f'"{bad}"').replace('"cancer, few"', '"<b>"'), more="")
-    text = study.page()
-    assert bad not in text
-    assert "<b>" not in text
-    assert text.count("&lt;script&gt;") >= 4
-
-
-@pytest.mark.lengthy
-def test_what_is_not_finished_is_named_and_left_out(asked):
+def test_what_is_not_finished_or_could_not_be_tested_is_named(asked):
+    path = asked.table("leaky", "asia")
+    pd.read_parquet(path).assign(p=0.5, answer_mass=0.02).to_parquet(path)
+    page = asked.report(SMALL.replace("residual_covariance", "monotone_choice"))
+    assert "Beliefs (SD 0.00) hardly vary" in page
+    assert "<li>monotone_direction: " in page
+    assert page.count("0.0200 in rows with an action, less than half") == 1
     asked.table("steady", "cancer__few").unlink()
     more = SMALL.replace("[[tasks]]", '[[models]]\nmodel = "nowhere"\n\n[[tasks]]', 1)
     page = asked.report(more)
     for absent in ("nowhere on asia", "nowhere on cancer, few", "steady on cancer, few"):
         assert absent in page
     results = pd.read_parquet(asked.folder / "report" / "results.parquet")
-    assert list(zip(results["model"], results["task"], strict=True)) == [
-        UNITS[0],
-        UNITS[2],
-        UNITS[1],
-    ]
+    units = list(zip(results["model"], results["task"], strict=True))
+    assert units == [UNITS[0], UNITS[2], UNITS[1]]
     # Models are compared where all of them were asked.
     assert "not asked of &#39;steady&#39;" in page
     assert set(pd.read_parquet(asked.folder / "compare" / "estimates.parquet")["task"]) == {"asia"}
@@ -550,9 +467,13 @@ def test_what_is_not_finished_is_named_and_left_out(asked):
 @pytest.mark.lengthy
 def test_what_cannot_be_compared_does_not_cost_the_report(study):
     """A task of four cases keeps the others comparable; of an earlier comparison nothing stays."""
-    one = SMALL.replace("contexts = 10", "contexts = 4")
+    bad = "<script>alert(1)</script>"
+    one = SMALL.replace("contexts = 10", "contexts = 4").replace('"steady"', f'"{bad}"')
     study.run(one, more="")
     assert "task &#39;cancer, few&#39;: runs must have at least 10 common" in study.page()
+    # Names are text and nothing else.
+    assert bad not in study.page()
+    assert study.page().count("&lt;script&gt;") >= 4
     compared = pd.read_parquet(study.folder / "compare" / "estimates.parquet")
     assert set(compared["task"]) == {"asia"}
     study.run(one.replace("contexts = 12", "contexts = 4"), more="")
@@ -561,43 +482,15 @@ def test_what_cannot_be_compared_does_not_cost_the_report(study):
     assert not (study.folder / "compare").exists()
 
 
-@pytest.mark.lengthy
-def test_what_could_not_be_tested_and_little_mass_are_said(asked):
-    path = asked.table("leaky", "asia")
-    pd.read_parquet(path).assign(p=0.5, answer_mass=0.02).to_parquet(path)
-    page = asked.report(SMALL.replace("residual_covariance", "monotone_choice"))
-    assert "Beliefs (SD 0.00) hardly vary" in page
-    assert "<li>monotone_direction: " in page
-    assert page.count("0.0200 in rows with an action, less than half") == 1
-
-
-def test_files_of_the_documentation_are_studies(study, run):
+def test_files_of_the_documentation_are_studies_with_every_option(study):
     text = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```toml\n(.*?)```", text, re.S)
     assert len(blocks) == 3
-    from elicitation.commands.study.study_file import load_study
-
     for block in blocks:
         study.path.write_text(block, encoding="utf-8")
         assert load_study(study.path).models
     for path in (ROOT / "examples").glob("s*.toml"):
         assert load_study(path).tasks
-
-
-@pytest.mark.lengthy
-def test_the_example_finds_the_leaks_planted_in_it(tmp_path):
-    """One verdict a model and task, whatever the others answered."""
-    from coherence.cli.main import main
-
-    out = tmp_path / "study"
-    options = ["--no-report", "--out", str(out)]
-    assert main(["study", "run", str(ROOT / "examples" / "study.toml"), *options]) == 0
-    verdicts = pd.concat(
-        analyze(read_runs(path), checks=["sufficiency", "evidence_leak"], rng=0).verdicts
-        for path in sorted((out / "runs").glob("*.parquet"))
-    )
-    assert len(verdicts) == 6
-    leaky = verdicts["model"] == "leaky"
-    assert set(verdicts["verdict"][leaky]) == {"acts_on_more"}
-    assert set(verdicts["verdict"][~leaky]) <= {"no_evidence", "noise_explains"}
-    assert (verdicts["hidden_share_low"][leaky] > 0).all()
+    options = 'checks = ["cmi"]\npublished = true\npositive = "yes"\nreference = "standard"\n'
+    options += "strict = true\nmerge_labels = true\ntwins = 50\nseed = 3\n"
+    study.look(SMALL[: SMALL.index("[analysis]")] + f"[analysis]\n{options}")

@@ -1,24 +1,15 @@
 """Our tasks run in Inspect, in this process; the replies are a function of the question."""
 
 import gc
-import hashlib
 import warnings
 
+import pandas as pd
 import pytest
 
-from elicitation import Answer
+from elicitation import Answer, AnswerStore
+from elicitation.commands.inspect_logs import read_inspect_runs
 
-
-def reply(text, seed):
-    """An answer in the form asked for, or one that cannot be read, the same for equal questions."""
-    drawn = int(hashlib.sha256(f"{text}{seed}".encode()).hexdigest(), 16)
-    if drawn % 17 == 0:
-        return Answer("I cannot say.", finish_reason="stop")
-    if "No: " in text and "Yes: " in text:
-        share = drawn % 101 / 100
-        return Answer(f"No: {1 - share:.2f}\nYes: {share:.2f}", finish_reason="stop")
-    word = (("A", "B") if "\nA: " in text else ("Yes", "No"))[drawn % 2]
-    return Answer(word, finish_reason="length" if drawn % 13 == 0 else "stop")
+from ...models.hosted.fake_server import in_form
 
 
 class Scripted:
@@ -27,12 +18,31 @@ class Scripted:
     name = fingerprint = "mockllm/model"
 
     def generate(self, requests):
-        return [reply(request.text, request.seed) for request in requests]
+        said = [in_form(request.text, request.seed) for request in requests]
+        return [Answer(text, finish_reason=reason) for text, reason in said]
 
 
 @pytest.fixture
-def scripted():
-    return Scripted()
+def session():
+    """Run a session of ours with this model."""
+
+    def run(elicit, *asked, **options):
+        with AnswerStore(":memory:") as store:
+            return elicit(Scripted(), *asked, store, keep_going=True, **options)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def same():
+    """Assert that the table of a log is that of a session."""
+
+    def compare(log, runs):
+        of_log, _ = read_inspect_runs([log.location])
+        tables = [each.drop(columns="created") for each in (of_log, runs)]
+        pd.testing.assert_frame_equal(*tables)
+
+    return compare
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +54,10 @@ def run_task(tmp_path_factory):
 
     def answer(messages, tools, tool_choice, config):
         (message,) = messages
-        said = reply(message.text, config.seed)
-        ends = {"stop": "stop", "length": "max_tokens"}
-        output = ModelOutput.from_content("mockllm", said.text, ends[said.finish_reason])
+        text, reason = in_form(message.text, config.seed)
+        output = ModelOutput.from_content(
+            "mockllm", text, {"length": "max_tokens"}.get(reason, reason)
+        )
         output.usage = ModelUsage()  # else Inspect counts tokens by a file that it has to fetch
         return output
 

@@ -60,14 +60,8 @@ def of_elicit():
 @pytest.mark.lengthy
 @pytest.mark.parametrize("options", [{"max_samples": 1}, {"max_samples": 9, "retry_on_error": 1}])
 def test_a_log_has_the_table_of_elicit_whatever_was_under_way(of_elicit, run_task, options):
-    model = Leaky()
-    log = run_task(
-        "beliefs_and_actions",
-        outputs=model.reply,
-        task_args=QUESTIONS | PLAN,
-        fail_on_error=False,
-        **options,
-    )
+    told = {"task_args": QUESTIONS | PLAN, "outputs": Leaky().reply, "fail_on_error": False}
+    log = run_task("beliefs_and_actions", **told, **options)
     stopped = int(of_elicit["arrival"].max())
     assert log.results.early_stopping.metadata["stopped"] == stopped
     if options["max_samples"] == 1:
@@ -81,16 +75,15 @@ def test_a_log_has_the_table_of_elicit_whatever_was_under_way(of_elicit, run_tas
 
 @pytest.mark.lengthy
 def test_a_log_that_was_cut_off_ends_before_the_first_case_that_lacks_answers(run_task):
-    log = run_task(
-        "beliefs_and_actions",
-        outputs=Leaky().reply,
-        task_args=QUESTIONS | PLAN,
-        fail_on_error=False,
-        limit=31,
-    )
+    told = {"task_args": QUESTIONS | PLAN, "outputs": Leaky().reply, "fail_on_error": False}
+    log = run_task("beliefs_and_actions", limit=31, **told)
     runs, notes = read_inspect_runs([log.location])
     assert runs["arrival"].max() == 15
     assert "eval-retry asks for the rest" in notes[-1]
+    # Epochs would come too late.
+    arguments = QUESTIONS | PLAN | {"looks": 2, "most": 4}
+    log = run_task("beliefs_and_actions", task_args=arguments, epochs=2)
+    assert "Use -T reps=2" in log.error.message
 
 
 @pytest.mark.parametrize(
@@ -105,10 +98,3 @@ def test_a_log_that_was_cut_off_ends_before_the_first_case_that_lacks_answers(ru
 def test_plans_that_inspect_cannot_keep_are_refused(run_task, arguments, remedy):
     with pytest.raises(InputError, match=remedy):
         run_task("beliefs_and_actions", task_args=QUESTIONS | PLAN | arguments)
-
-
-@pytest.mark.lengthy
-def test_epochs_would_come_too_late(run_task):
-    arguments = QUESTIONS | PLAN | {"looks": 2, "most": 4}
-    log = run_task("beliefs_and_actions", task_args=arguments, epochs=2)
-    assert "Use -T reps=2" in log.error.message

@@ -18,25 +18,27 @@ def log(run_task):
 def test_analyze_reads_a_log_as_it_reads_the_table_of_it(log, tmp_path, run):
     runs, _ = read_inspect_runs([log])
     runs.to_parquet(tmp_path / "runs.parquet")
-    run(f"analyze {log} --json {tmp_path}/log.json")
-    run(f"analyze {tmp_path}/runs.parquet --json {tmp_path}/table.json")
-    of_log, of_table = (
-        json.loads((tmp_path / f"{name}.json").read_text()) for name in ("log", "table")
-    )
-    assert of_log["evaluations"] == of_table["evaluations"]
+    results = []
+    for source in (log, tmp_path / "runs.parquet"):
+        run(f"analyze {source} --checks sufficiency --json {tmp_path}/results.json")
+        results.append(json.loads((tmp_path / "results.json").read_text())["evaluations"])
+    assert results[0] == results[1]
+    said = run(f"import {log} --out {tmp_path}/other.parquet", status=2).err
+    assert "Read it with coherence analyze" in said
+    assert not (tmp_path / "other.parquet").exists()
+    pd.DataFrame({"p": [0.5]}).to_csv(tmp_path / "runs.csv")
+    assert "runs.csv" in run(f"analyze {log} {tmp_path}/runs.csv", status=2).err
 
 
 @pytest.mark.lengthy
-def test_logs_of_several_models_are_analysed_and_compared(log, run_task, tmp_path, run):
+def test_logs_of_several_models_are_compared_and_the_same_answers_not_read_twice(
+    log, run_task, tmp_path, run
+):
     other = run_task("beliefs_and_actions", name="other", task_args=QUESTIONS).location
     said = run(f"analyze {log} {other}").out
     assert "mockllm/model" in said
     assert "mockllm/other" in said
     run(f"compare {log} {other} --out {tmp_path}/comparison")
-
-
-@pytest.mark.lengthy
-def test_the_same_answers_are_not_read_twice(log, run_task, run):
     again = run_task("beliefs_and_actions", task_args=QUESTIONS).location
     said = run(f"analyze {log} {again}", status=2).err
     assert "together two answers would stand for one" in said
@@ -47,32 +49,21 @@ def test_damaged_metadata_are_one_line(log, tmp_path, run, change):
     from inspect_ai.log import read_eval_log, write_eval_log
 
     whole = read_eval_log(log)
-    for name, value in change.items():
-        if value is None:
-            whole.samples[0].metadata.pop(name)
-        else:
-            whole.samples[0].metadata[name] = value
+    metadata = whole.samples[0].metadata
+    metadata |= {name: value for name, value in change.items() if value is not None}
+    for name in [name for name, value in change.items() if value is None]:
+        del metadata[name]
+    whole.samples[0].metadata = metadata
     write_eval_log(whole, str(tmp_path / "damaged.eval"))
     (said,) = run(f"analyze {tmp_path}/damaged.eval", status=2).err.splitlines()
     assert "damaged.eval: the metadata of its samples are not what the task wrote" in said
 
 
-def test_logs_and_other_tables_are_told_apart(log, tmp_path, run):
-    said = run(f"import {log} --out {tmp_path}/runs.parquet", status=2).err
-    assert "Read it with coherence analyze" in said
-    assert not (tmp_path / "runs.parquet").exists()
-    pd.DataFrame({"p": [0.5]}).to_csv(tmp_path / "runs.csv")
-    assert "runs.csv" in run(f"analyze {log} {tmp_path}/runs.csv", status=2).err
-
-
 @pytest.mark.lengthy
-def test_a_log_of_another_task_names_the_command_that_reads_it(run_task, run):
-    log = run_task("mixing", task_args={"draws": 1}, limit=4).location
-    assert "coherence mix --answers" in run(f"analyze {log}", status=2).err
-
-
-@pytest.mark.lengthy
-def test_batteries_score_their_logs(run_task, tmp_path, run):
+def test_batteries_score_their_logs_and_a_log_names_the_command_that_reads_it(
+    run_task, tmp_path, run
+):
     log = run_task("mixing", task_args={"draws": 2}).location
     run(f"mix --answers {log} --out {tmp_path}/mix")
+    assert "coherence mix --answers" in run(f"analyze {log}", status=2).err
     run(f"bets --answers {run_task('bets').location} --out {tmp_path}/bets")
