@@ -14,14 +14,6 @@ def sample(seed=0, n=80):
     return belief, state, belief + 0.2 * state + rng.normal(size=n) * (0.1 + belief)
 
 
-def test_a_smooth_curve_is_explained_and_so_is_a_jump_at_common_beliefs():
-    belief = np.linspace(0, 1, 200)
-    left = left_over(np.stack([belief**3, np.ones(200)], axis=1), explained_by(belief))
-    assert np.abs(left).max() < 1e-9
-    heaped = np.repeat(np.arange(11) / 10, 8)
-    assert not left_over((heaped * 7919 % 1)[:, None], explained_by(heaped)).any()
-
-
 def test_difference_and_error_are_those_of_least_squares_with_hc3():
     belief, state, value = sample()
     basis = explained_by(belief)
@@ -55,3 +47,11 @@ def test_error_over_groups_is_that_of_leaving_each_out():
         jackknifed.append(np.linalg.lstsq(columns[kept], value[kept])[0][0])
     gaps = np.array(jackknifed) - found.estimate[0]
     assert found.standard_error[0] == pytest.approx(np.sqrt((gaps**2).sum()))
+
+
+def test_a_smooth_curve_is_explained_and_so_is_a_jump_at_common_beliefs():
+    belief = np.linspace(0, 1, 200)
+    left = left_over(np.stack([belief**3, np.ones(200)], axis=1), explained_by(belief))
+    assert np.abs(left).max() < 1e-9
+    heaped = np.repeat(np.arange(11) / 10, 8)
+    assert not left_over((heaped * 7919 % 1)[:, None], explained_by(heaped)).any()

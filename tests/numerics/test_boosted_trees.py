@@ -1,9 +1,10 @@
-"""Average over stages of growth with which boosted trees predict a fold."""
+"""Boosted trees: stages of growth are averaged over; published ones are deep and never stop."""
 
+import catboost
 import numpy as np
 import pytest
 
-from coherence import predictive_gain_test
+from coherence import predictive_gain_test, simulate
 from coherence.statistics.boosted_trees import DEPTHS, STAGES, TreeCrossFit
 from coherence.statistics.evaluation import as_choices
 from coherence.statistics.learners import designs
@@ -29,19 +30,16 @@ def test_stages_weigh_by_the_losses_on_other_folds_per_context():
     assert [*weights[1], *weights[4]] == pytest.approx(expected)
 
 
-def test_a_constant_is_predicted_where_trees_learn_nothing():
-    trees, data = cross_fit(slope=0.0)
-    constant = -np.log(np.where(data.action == 1, data.action.mean(), 1 - data.action.mean()))
-    assert trees.losses(5, 0).mean() == pytest.approx(constant.mean(), rel=0.05)
-
-
 @pytest.mark.parametrize(("slope", "grows_on"), [(0.0, False), (400.0, True)])
-def test_trees_grow_on_while_losses_fall(slope, grows_on):
-    trees, _ = cross_fit(100, slope=slope)
-    trees.losses(5, 0)
+def test_trees_grow_on_while_losses_fall_and_a_constant_is_predicted_otherwise(slope, grows_on):
+    trees, data = cross_fit(100, slope=slope)
+    losses = trees.losses(5, 0)
     grown = [STAGES[trees._grown[depth] - 1] for depth in DEPTHS]
     assert min(grown) >= 45
     assert (max(grown) > 45) is grows_on
+    if not grows_on:
+        constant = -np.log(np.where(data.action == 1, data.action.mean(), 1 - data.action.mean()))
+        assert losses.mean() == pytest.approx(constant.mean(), rel=0.05)
 
 
 @pytest.mark.lengthy
@@ -60,3 +58,26 @@ def test_one_context_less_moves_the_pvalue_as_in_a_regression():
             pvalues.append(predictive_gain_test(*rows, context=context).pvalue)
         ranges.append(np.ptp(pvalues))
     assert np.median(ranges) < 0.2
+
+
+def test_published_models_are_deep_never_stop_early_and_take_words(monkeypatch):
+    """Depth 6 and 1000 iterations against depths and numbers chosen on other folds."""
+    built, kinds = [], []
+
+    class Short(catboost.CatBoostClassifier):
+        def __init__(self, **options):
+            built.append(options)
+            super().__init__(**(options | {"iterations": min(options["iterations"], 8)}))
+
+        def fit(self, pool, *rest, **options):
+            kinds.append(len(pool.get_cat_feature_indices()))
+            return super().fit(pool, *rest, **options)
+
+    monkeypatch.setattr(catboost, "CatBoostClassifier", Short)
+    runs = simulate("leaky", n_contexts=12, n_reps=1, prompts=["standard"], iterated=False, rng=1)
+    arrays, words = (runs["p"], runs["action"], runs["theta"]), np.array([["a"], ["b"]] * 6, object)
+    few = {"n_folds": 2, "n_seeds": 1, "n_bootstraps": 2, "rng": 0}
+    predictive_gain_test(*arrays, features=words, published=True, **few)
+    assert [(options["depth"], options["iterations"]) for options in built] == [(6, 1000)] * 4
+    assert not any("early_stopping_rounds" in options for options in built)
+    assert kinds == [1] * 4  # a category is one to CatBoost

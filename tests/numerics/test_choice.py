@@ -1,4 +1,4 @@
-"""choice: the multinomial logit of another program, exact derivatives, lapses, greedy choices."""
+"""Choice: statsmodels' multinomial logit, exact derivatives, weights as published, thresholds."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,19 @@ import pytest
 import statsmodels.api as sm
 from scipy import sparse
 
-from coherence.rational.choice import WEIGHTINGS, Logit, choices_of, powers
+from coherence.rational.choice import (
+    WEIGHTINGS,
+    Logit,
+    best_in_turn,
+    choices_of,
+    crossing,
+    gonzalez_wu_weight,
+    powers,
+    prelec_weight,
+    threshold_table,
+)
+
+POINTS = np.linspace(0.02, 0.98, 25)
 
 
 def exact(data):
@@ -56,6 +68,58 @@ def test_lapses_of_greedy_choices_are_found(drawn):
     assert model.lapses(steep.parameters) == pytest.approx(0.06, abs=0.015)
     lower, _ = model.probabilities(steep.parameters)[0][np.searchsorted(points, [0.25, 0.38])]
     assert lower[1] > 0.9
+
+
+def test_weights_are_those_published():
+    """Prelec (1998): exp(-1) is weighed as it is; Gonzalez and Wu (1999): linear in log odds."""
+    at = np.array([np.exp(-1)])
+    assert prelec_weight(at, 0.4) == pytest.approx(at)
+    low, high = prelec_weight(np.array([0.05, 0.9]), 0.65)
+    assert low > 0.05
+    assert high < 0.9
+    weight = gonzalez_wu_weight(POINTS, 0.5, 0.8)
+    odds = 0.5 * np.log(POINTS / (1 - POINTS)) + np.log(0.8)
+    assert np.log(weight / (1 - weight)) == pytest.approx(odds)
+    for same in (prelec_weight(POINTS, 1.0), gonzalez_wu_weight(POINTS, 1.0, 1.0)):
+        assert same == pytest.approx(POINTS)
+    low, high = powers(1, shifted=True).of_states(np.array([0.5]), np.array([0.2]))
+    assert [*low[0], *high[0]] == pytest.approx([1.0, -0.2, 1.0, 0.2])  # half to each side
+
+
+def lines(constants, slopes):
+    """Utilities as constant + slope * belief, in terms of 2 * belief - 1."""
+    slopes = np.array(slopes, dtype=float)
+    return np.stack([np.array(constants) + slopes / 2, slopes / 2])
+
+
+def parameters_of(model, utilities):
+    return np.r_[utilities.ravel(), np.zeros(model.n_parameters - utilities.size)]
+
+
+def test_thresholds_by_hand():
+    """No 6(.4 - b), defer .5, yes 6(b - .6): defer from .4 - .5/6, yes from .6 + .5/6."""
+    model = Logit(np.linspace(0, 1, 11), 3, powers(1))
+    parameters = parameters_of(model, lines([-3.6, 2.4, 0.5], [6, -6, 0]))
+    table, pairs = threshold_table(model, parameters, ("yes", "no", "defer"))
+    assert pairs == [(1, 2), (2, 0)]
+    assert table["belief"].tolist() == pytest.approx([0.4 - 0.5 / 6, 0.6 + 0.5 / 6])
+    assert table["cost_ratio"].tolist() == pytest.approx([0.4634146, 2.1578947])
+
+
+def test_an_action_that_is_never_best_has_no_threshold():
+    assert best_in_turn(lines([2.4, -1.0, -3.6], [-6, 0, 6])) == [0, 2]
+    assert best_in_turn(lines([5.0, 0.0], [0, 1])) == [0]
+    # Three lines through one point: the middle one is best nowhere alone.
+    assert best_in_turn(lines([1.0, 0.5, 0.0], [-2, -1, 0])) == [0, 2]
+
+
+def test_a_weighted_threshold_is_the_belief_of_that_weight():
+    model = Logit(np.linspace(0, 1, 11), 2, WEIGHTINGS["prelec"])
+    parameters = parameters_of(model, lines([0.3, 0.0], [0, 1]))
+    parameters[-1] = np.log(0.6)
+    belief, weight = crossing(model, parameters, 0, 1)
+    assert weight == pytest.approx(0.3)
+    assert prelec_weight(np.array([belief]), 0.6)[0] == pytest.approx(0.3)
 
 
 def test_pairs_of_choices_that_agree():

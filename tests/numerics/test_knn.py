@@ -112,7 +112,7 @@ def test_a_grid_that_floating_point_splits_is_still_tied():
     assert sorted_information(summed, action, truth, 3) == exact
 
 
-@pytest.mark.parametrize(("n_actions", "n_states"), [(257, 1), (128, 2), (40, 20)])
+@pytest.mark.parametrize(("n_actions", "n_states"), [(257, 1), (40, 20)])
 def test_many_cells_are_told_apart(n_actions, n_states):
     """Codes of up to 256 cells fit in a byte; one more must not wrap around."""
     rng = np.random.default_rng(7)
@@ -129,15 +129,15 @@ def test_finds_the_information_of_a_copied_state():
     assert sorted_information(belief, truth, truth, 3) == pytest.approx(np.log(2), abs=0.02)
 
 
-def test_scaled_policies_have_a_spread_of_a_quarter_and_constants_none():
-    share = np.column_stack([np.linspace(0, 0.5, 9), np.full(9, 0.5), np.linspace(0.5, 0, 9)])
-    scaled = scaled_policies(share)
-    assert scaled.std(axis=0) == pytest.approx([0.25, 0, 0.25])
-
-
 def test_calibration_equals_scikit_learn():
     rng = np.random.default_rng(5)
     belief = np.round(rng.random(300), 2)
     truth = (rng.random(300) < belief**2).astype(int)
     fitted = IsotonicRegression(out_of_bounds="clip").fit(belief, truth).predict(belief)
     assert calibrated(belief, truth) == pytest.approx(fitted, abs=1e-12)
+
+
+def test_scaled_policies_have_a_spread_of_a_quarter_and_constants_none():
+    share = np.column_stack([np.linspace(0, 0.5, 9), np.full(9, 0.5), np.linspace(0.5, 0, 9)])
+    scaled = scaled_policies(share)
+    assert scaled.std(axis=0) == pytest.approx([0.25, 0, 0.25])

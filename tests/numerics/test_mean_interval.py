@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from coherence.checks.calibration import squares_interval
 from coherence.statistics.mean_interval import (
     difference_interval,
     difference_pvalue,
@@ -20,43 +21,31 @@ def degrees(values):
     return min(len(values) - 1, max(4, 2 * len(values) / (stats.kurtosis(values) + 2)))
 
 
-def test_ends_are_where_halls_transformation_meets_the_t_quantile():
-    values = np.random.default_rng(1).exponential(size=80)
-    interval = mean_interval(values)
-    skewness = stats.skew(values)
-    assert degrees(values) < 50
-    reach = stats.t.ppf(0.975, degrees(values)) / math.sqrt(80)
-    for end, sign in ((interval.low, 1), (interval.high, -1)):
-        t = (values.mean() - end) / values.std(ddof=1)
-        transformed = t + skewness * t**2 / 3 + skewness**2 * t**3 / 27 + skewness / (6 * 80)
-        assert transformed == pytest.approx(sign * reach)
-
-
-def transformed(end, mean, spread, skewness, n):
-    """Hall's monotone cubic of the studentised distance between the mean and an end."""
-    t = (mean - end) / spread
-    return t + skewness * t**2 / 3 + skewness**2 * t**3 / 27 + skewness / (6 * n)
-
-
 @pytest.mark.parametrize("level", [0.5, 0.95])
-def test_ends_of_a_weighted_mean_follow_its_influence(level):
+def test_ends_are_where_halls_transformation_meets_the_t_quantile(level):
     """Weights change the mean, its spread and its skewness; breaks if one of them is left out."""
     rng = np.random.default_rng(4)
-    values, weights = rng.exponential(size=60), rng.integers(1, 6, 60).astype(float)
-    interval = mean_interval(values, weights=weights, level=level)
-    mean = np.average(values, weights=weights)
-    influence = weights / weights.mean() * (values - mean)
-    spread, skewness = influence.std(ddof=1), stats.skew(influence)
-    reach = stats.t.ppf((1 + level) / 2, degrees(influence)) / math.sqrt(60)
-    for end, sign in ((interval.low, 1), (interval.high, -1)):
-        assert transformed(end, mean, spread, skewness, 60) == pytest.approx(sign * reach)
-    assert (interval.level, mean_interval(values).level) == (level, 0.95)
-
-
-def test_ends_of_a_root_are_roots():
-    values = np.random.default_rng(6).exponential(size=40)
-    interval, root = mean_interval(values), mean_interval(values, root=True)
-    assert (root.low**2, root.high**2) == pytest.approx((interval.low, interval.high))
+    values = rng.exponential(size=60)
+    for weights in (np.ones(60), rng.integers(1, 6, 60).astype(float)):
+        interval = mean_interval(values, weights=weights, level=level)
+        mean = np.average(values, weights=weights)
+        influence = weights / weights.mean() * (values - mean)
+        skewness = stats.skew(influence)
+        assert degrees(influence) < 40
+        reach = stats.t.ppf((1 + level) / 2, degrees(influence)) / math.sqrt(60)
+        for end, sign in ((interval.low, 1), (interval.high, -1)):
+            t = (mean - end) / influence.std(ddof=1)
+            hall = t + skewness * t**2 / 3 + skewness**2 * t**3 / 27 + skewness / (6 * 60)
+            assert hall == pytest.approx(sign * reach)
+    assert mean_interval(values, weights=np.full(60, 3.0)) == mean_interval(values)
+    root = mean_interval(values, root=True)
+    plain = mean_interval(values)
+    assert (root.low**2, root.high**2) == pytest.approx((plain.low, plain.high))
+    # Without skewness it is the t interval.
+    values = np.arange(11.0)
+    interval = mean_interval(values)
+    low, high = stats.t.interval(0.95, 10, values.mean(), stats.sem(values))
+    assert (interval.low, interval.high) == pytest.approx((low, high))
 
 
 def test_median_interval_follows_the_share_below():
@@ -73,34 +62,30 @@ def test_median_interval_follows_the_share_below():
         ends = np.quantile(values, [0.5 - reach, 0.5 + reach])
         assert (interval.low, interval.high) == pytest.approx(tuple(ends))
         assert interval.level == level
+    anywhere = median_interval(np.arange(8.0), np.repeat([0, 1], 4))  # of two contexts
+    assert (anywhere.low, anywhere.high) == (0.0, 7.0)
 
 
-def test_median_of_very_few_contexts_may_be_anywhere():
-    values = np.arange(8.0)
-    interval = median_interval(values, np.repeat([0, 1], 4))
-    assert (interval.low, interval.high) == (0.0, 7.0)
+def test_without_repetitions_a_median_has_the_sign_test_and_copies_make_it_no_surer():
+    values = np.random.default_rng(0).exponential(size=400)
+    interval, ranked = median_interval(values, np.arange(400)), np.sort(values)
+    low, high = stats.binom.ppf([0.025, 0.975], 400, 0.5).astype(int)
+    assert ranked[low - 2] <= interval.low <= ranked[low + 2]
+    assert ranked[high - 3] <= interval.high <= ranked[high + 2]
+    copied = median_interval(np.repeat(values, 10), np.repeat(np.arange(400), 10))
+    assert copied.high - copied.low == pytest.approx(interval.high - interval.low, rel=0.1)
 
 
-def test_without_skewness_it_is_the_t_interval():
-    values = np.arange(11.0)
-    low, high = stats.t.interval(0.95, 10, values.mean(), stats.sem(values))
-    interval = mean_interval(values)
-    assert (interval.low, interval.high) == pytest.approx((low, high))
-
-
-def test_weights_make_contexts_count_by_rows():
-    values, weights = np.random.default_rng(2).exponential(size=50), np.full(50, 3.0)
-    assert mean_interval(values, weights=weights) == mean_interval(values)
-    single = np.append(np.zeros(30), 1.0)
-    heavy = np.append(np.ones(30), 30.0)
-    assert mean_interval(single, weights=heavy).high > mean_interval(single).high
-
-
-def test_equal_values_have_no_interval_and_negative_ends_no_root():
+def test_no_interval_is_without_width_or_wholly_below_zero():
     assert mean_interval(np.full(20, 0.1 + 0.2)) is None
     assert mean_interval(np.full(20, 0.3) + 1e-16 * np.arange(20)) is None
     assert mean_interval(np.append(np.zeros(19), 1e-6)).high > 0
     assert mean_interval(np.tile([-1.0, 1.1], 10), root=True).low == 0
+    assert median_interval(np.full(40, 0.2), np.arange(40)) is None
+    below = -1 - np.random.default_rng(0).random(40)
+    assert mean_interval(below, root=True) is None
+    assert "below 0" in why_none(below, "gap")
+    assert why_none(np.ones(40), "gap") == "no interval, because all contexts have the same gap"
 
 
 def test_squared_errors_are_covered_from_both_sides():
@@ -116,32 +101,6 @@ def test_squared_errors_are_covered_from_both_sides():
     assert missed.max() <= stats.binom.ppf(0.999, 400, 0.025)
     assert missed.sum() <= stats.binom.ppf(0.999, 400, 0.05)
     assert t_missed_below > missed[1]
-
-
-def test_median_interval_is_the_sign_test_without_repetitions():
-    rng = np.random.default_rng(0)
-    values = rng.exponential(size=400)
-    interval = median_interval(values, np.arange(400))
-    ranked = np.sort(values)
-    low, high = stats.binom.ppf([0.025, 0.975], 400, 0.5).astype(int)
-    assert ranked[low - 2] <= interval.low <= ranked[low + 2]
-    assert ranked[high - 3] <= interval.high <= ranked[high + 2]
-
-
-def test_median_interval_is_as_wide_as_its_contexts_are_few():
-    rng = np.random.default_rng(0)
-    values = rng.exponential(size=100)
-    once = median_interval(values, np.arange(100))
-    copied = median_interval(np.repeat(values, 10), np.repeat(np.arange(100), 10))
-    assert copied.high - copied.low == pytest.approx(once.high - once.low, rel=0.1)
-
-
-def test_no_interval_is_without_width_or_wholly_below_zero():
-    assert median_interval(np.full(40, 0.2), np.arange(40)) is None
-    below = -1 - np.random.default_rng(0).random(40)
-    assert mean_interval(below, root=True) is None
-    assert "below 0" in why_none(below, "gap")
-    assert why_none(np.ones(40), "gap") == "no interval, because all contexts have the same gap"
 
 
 @pytest.mark.parametrize("n", [30, 50])
@@ -199,3 +158,52 @@ def test_the_p_of_a_difference_of_zero_is_seldom_small(shape):
     pvalues = np.array([difference_pvalue(draw()) for _ in range(2000)])
     assert (pvalues <= 0.05).sum() <= stats.binom.ppf(0.9999, 2000, 0.05)
     assert (pvalues <= 0.005).sum() <= stats.binom.ppf(0.9999, 2000, 0.005)
+
+
+# Roots of sums of squares
+
+
+def test_the_size_of_one_mean_has_the_test_of_its_size():
+    """P(|Z + d| > 3) is .025 at the low end, P(|Z + d| < 3) is .025 at the high one."""
+    interval = squares_interval(np.array([0.3]), np.array([[0.01]]), 1e6)
+
+    def below(end):
+        return np.diff(stats.norm.cdf([-3, 3], end / 0.1))[0]
+
+    assert below(interval.low) == pytest.approx(0.975, abs=1e-3)
+    assert below(interval.high) == pytest.approx(0.025, abs=1e-3)
+
+
+@pytest.mark.parametrize("mean", [5.0, 99.9, 100.1])
+def test_the_size_of_a_mean_far_from_zero_has_the_t_interval(mean):
+    """Breaks if the switch to the plain root jumps, or if the estimated error counts as known."""
+    interval = squares_interval(np.array([mean]), np.array([[1.0]]), 12)
+    reach = stats.t.ppf(0.975, 12)
+    ends = (interval.low, interval.high)
+    assert ends == pytest.approx((mean - reach, mean + reach), abs=0.02)
+
+
+def test_what_is_smaller_than_chance_proves_nothing():
+    small, none, usual = (
+        squares_interval(np.array(means), np.eye(2) * 0.01, 100)
+        for means in ([0.01, 0.0], [0.0, 0.0], [0.1, 0.1])
+    )
+    assert small.low == none.low == 0
+    assert small.high == pytest.approx(none.high, rel=0.01)
+    assert none.high == pytest.approx(usual.high, rel=0.01)
+    assert squares_interval(np.array([0.1]), np.zeros((1, 1)), 10) is None
+
+
+@pytest.mark.lengthy
+@pytest.mark.parametrize("size", [0.0, 1.5, 6.0])
+@pytest.mark.parametrize("uneven", [False, True])
+def test_several_means_are_covered(size, uneven):
+    """Four means of equal or very unequal error, the true ones in a direction of their own."""
+    rng = np.random.default_rng(3)
+    covariance = np.diag([4.0, 1, 0.25, 0.25] if uneven else [1.0] * 4)
+    truth = size * np.array([0.5, 0.5, 0.5, 0.5])
+    held = 0
+    for _ in range(400):
+        interval = squares_interval(rng.multivariate_normal(truth, covariance), covariance, 500)
+        held += interval.low <= math.sqrt(truth @ truth) <= interval.high
+    assert held >= stats.binom.ppf(0.005, 400, 0.94)

@@ -12,18 +12,15 @@ from coherence.batteries.mixing.losses import (
     DistanceLoss,
     corrected_distance,
     corrected_step_likeness,
+    expected_distance,
     shortfall,
     step_likeness,
+    sum_distribution,
 )
-
-
-def step(p, at_half):
-    return np.where(np.isclose(p, 0.5), at_half, p > 0.5).astype(float)
-
 
 RATES = np.array([[0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1]])
 MEAN = np.array([0.0, 0.5, 0.5, 1.0])  # of two flips; its values are not just zeros and ones
-EXACT = np.full(2, np.inf)
+ONE, EXACT = np.array([1.0, 0.0]), np.full(2, np.inf)
 
 
 def mean_of_flips(**options):
@@ -59,36 +56,23 @@ def test_corrected_distances_take_the_standard_error_of_a_mean_of_several_values
     assert alone == pytest.approx(loss.value(RATES, np.full(2, 2)))
 
 
-def sessions(n_draws, n_outcomes):
-    """All counts of outcomes in a condition."""
-    return [
-        counts
-        for counts in itertools.product(range(n_draws + 1), repeat=n_outcomes)
-        if sum(counts) == n_draws
-    ]
-
-
 def test_expected_distance_losses_are_means_over_all_sessions():
-    draws = np.array([3, 2])
+    draws, total = np.array([3, 2]), 0.0
     loss = mean_of_flips(tolerance=0.1)
-    total = 0.0
-    for first, second in itertools.product(sessions(3, 4), sessions(2, 4)):
-        chance = math.prod(
-            math.factorial(n)
-            * math.prod(rate**k / math.factorial(k) for rate, k in zip(rates, counts, strict=True))
-            for counts, n, rates in zip((first, second), (3, 2), RATES, strict=True)
-        )
-        shares = np.array([first, second]) / draws[:, None]
-        total += chance * float(loss.value(shares, draws))
+    first, second = (list(itertools.product(range(n + 1), repeat=4)) for n in draws)
+    for counts in itertools.product(first, second):
+        if [sum(each) for each in counts] == [3, 2]:
+            chances = [
+                stats.multinomial.pmf(each, sum(each), rates)
+                for each, rates in zip(counts, RATES, strict=True)
+            ]
+            total += np.prod(chances) * float(loss.value(np.array(counts) / draws[:, None], draws))
     assert loss.expected(RATES, draws.astype(float)) == pytest.approx(total)
     assert loss.expected(RATES, EXACT) == pytest.approx(float(loss.value(RATES, EXACT)))
 
 
 def binary_rates(*rates):
     return np.array([[rate, 1 - rate] for rate in rates])
-
-
-ONE = np.array([1.0, 0.0])
 
 
 def test_a_direction_loss_counts_steps_that_go_the_way_of_their_target():
@@ -156,11 +140,74 @@ def test_bounds_are_reached_by_some_way_to_fill_in_unreadable_answers(target):
     assert step.bounds(np.full((2, 2), np.nan), np.ones(2)) == (0, 1)
 
 
+def test_expected_distance_is_the_binomial_sum():
+    p, n = 0.3, 17
+    k = np.arange(n + 1)
+    golden = stats.binom.pmf(k, n, p) @ np.abs(k / n - p)
+    assert expected_distance([(1.0, np.array([1 - p, p]), n)], p) == pytest.approx(
+        golden, abs=1e-14
+    )
+    # Half of two means with different numbers of draws, against all their pairs.
+    j = np.arange(6)
+    joint = np.outer(stats.binom.pmf(k, n, p), stats.binom.pmf(j, 5, 0.6))
+    golden = (joint * np.maximum(np.abs((k[:, None] / n + j / 5) / 2 - 0.5) - 0.05, 0)).sum()
+    assert expected_distance(
+        [(0.5, np.array([1 - p, p]), n), (0.5, np.array([0.4, 0.6]), 5)], 0.5, 0.05
+    ) == pytest.approx(golden, abs=1e-12)
+    np.testing.assert_allclose(
+        sum_distribution(np.array([0.25, 0.5, 0.25]), 7),
+        stats.binom.pmf(np.arange(15), 14, 0.5),
+        atol=1e-14,
+    )
+
+
+def test_the_shortfall_makes_up_for_the_bias_of_a_corrected_distance():
+    """Quadrature over a standard normal error: no bias at 0 (the plain distance: .80), at most .33
+    anywhere, little far out, and nothing to make up for where there is no noise.
+    """
+    noise, true = np.linspace(-9, 9, 1801), np.linspace(0, 8, 33)
+    chance = stats.norm.pdf(noise) * (noise[1] - noise[0])
+    seen = true[:, None] + noise
+    bias = corrected_distance(seen, np.ones_like(seen)) @ chance - true
+    assert abs(bias[0]) < 1e-3
+    assert np.abs(bias).max() < 0.33
+    assert np.abs(bias[true >= 4]).max() < 0.07
+    turned = corrected_distance(-7 * seen, 7 * np.ones_like(seen)) / 7  # nor scale nor sign matter
+    np.testing.assert_allclose(turned, corrected_distance(seen, np.ones_like(seen)), atol=1e-12)
+    np.testing.assert_array_equal(corrected_distance(noise, np.zeros_like(noise)), np.abs(noise))
+    made_up = shortfall(seen, np.ones_like(seen)) @ chance
+    assert (made_up + bias >= -0.01).all()
+    assert (made_up[true >= 4] < 0.03).all()
+    one = shortfall(np.array([1.3]), np.ones(1))[0]
+    assert shortfall(np.array([-2.6]), np.array([2.0]))[0] == pytest.approx(2 * one)
+    none = shortfall(np.array([0.0, 0.3, 8.0]), np.array([0.0, 0.0, 1.0]))
+    assert none == pytest.approx([0, 0, 0], abs=1e-3)
+
+
+def test_the_expected_distance_of_many_draws_is_that_of_a_normal_variable():
+    """Two means of 10,000 draws: sums that never come are left out; breaks if too much is."""
+    half = np.array([0.5, 0.5])
+    distance = expected_distance([(0.5, half, 10_000), (0.5, half, 10_000)], 0.5)
+    # 20,000 fair coins; the mean deviation has a series in 1/n whose first term is 1 - 1 / (4 n).
+    normal = np.sqrt(2 / np.pi) * 0.5 / np.sqrt(20_000)
+    assert distance == pytest.approx(normal * (1 - 1 / 80_000), rel=1e-8)
+
+
+def test_known_rates_and_drawn_ones_may_stand_side_by_side():
+    # Half of a rate known to be .6 and half of a coin that is flipped twice: .3, .55 or .8.
+    spread = [(0.5, np.array([0.4, 0.6]), math.inf), (0.5, np.array([0.5, 0.5]), 2.0)]
+    expected = 0.25 * 0.2 + 0.5 * 0.05 + 0.25 * 0.3
+    assert expected_distance(spread, 0.5) == pytest.approx(expected)
+    assert expected_distance(spread, 0.5, 0.1) == pytest.approx(0.25 * 0.1 + 0.25 * 0.2)
+    assert expected_distance([], 0.5) == 0.5
+
+
 @pytest.mark.parametrize("ends", [(0.0, 1.0), (0.1, 0.9), (0.2, 0.4), (0.5, 0.8)])
 def test_a_step_has_a_corrected_likeness_of_one_over_any_range(ends):
     # So fine a grid that the trapezoidal rule misses the jump at one half by little.
     p = np.linspace(*ends, 401)
     loss = corrected_step_likeness(p, ONE, p)
     exact = np.full(p.size, np.inf)
-    assert loss.value(binary_rates(*step(p, 0.5)), exact) == pytest.approx(1, abs=6e-3)
+    step = binary_rates(*np.where(np.isclose(p, 0.5), 0.5, p > 0.5))
+    assert loss.value(step, exact) == pytest.approx(1, abs=6e-3)
     assert loss.value(binary_rates(*p), exact) == pytest.approx(0, abs=1e-12)

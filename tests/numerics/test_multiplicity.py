@@ -29,9 +29,6 @@ def test_benjamini_hochberg_is_that_of_scipy(pvalues):
 def test_tests_that_were_not_run_leave_the_family():
     assert holm([0.02, np.nan, 0.03]).tolist()[::2] == [0.04, 0.04]
     assert np.isnan(benjamini_hochberg([0.02, np.nan])[1])
-
-
-def test_no_test_was_run():
     assert np.isnan(holm([np.nan, np.nan])).all()
     assert benjamini_hochberg([]).shape == holm([]).shape == (0,)
 

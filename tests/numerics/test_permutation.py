@@ -6,10 +6,8 @@ from math import comb
 import numpy as np
 import pytest
 
-from coherence.statistics.evaluation import as_choices
 from coherence.statistics.permutation import (
     all_arrangements,
-    contexts_of,
     count_arrangements,
     exchangeable,
     permutation_blocks,
@@ -20,24 +18,13 @@ from coherence.statistics.permutation import (
 )
 
 
-def test_equal_beliefs_stay_together_and_neighbours_fill_blocks_of_four():
+def test_equal_beliefs_stay_together_and_far_ones_apart_and_neighbours_fill_blocks_of_four():
     belief = np.array([0.1 + 0.2, 0.3, 0.3, 0.35, 0.4, 0.41, 0.42, 0.43, 0.44])
     (blocks, *_), note = permutation_blocks(belief)
     assert blocks.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 1]  # the last joins what is before it
     assert note == ""
-
-
-def test_beliefs_far_apart_share_no_block():
     (blocks, *_), _ = permutation_blocks(np.array([0.1, 0.12, 0.5, 0.52, 0.54, 0.9, 0.9, 0.9, 0.9]))
     assert blocks.tolist() == [0, 0, 1, 1, 1, 2, 2, 2, 2]
-
-
-def test_several_columns_are_joined_with_their_nearest_neighbours():
-    corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    points = np.repeat(corners, 5, axis=0) + np.tile(np.arange(5)[:, None] / 100, (3, 2))
-    (blocks, *_), _ = permutation_blocks(points)
-    assert [len(set(blocks[start : start + 5])) for start in (0, 5, 10)] == [1, 1, 1]
-    assert len(set(blocks)) == 3
 
 
 def test_blocks_stay_within_groups_and_small_groups_are_pooled_by_mean_belief():
@@ -52,15 +39,6 @@ def test_blocks_stay_within_groups_and_small_groups_are_pooled_by_mean_belief():
     assert note.startswith("12 contexts of 4 groups")
 
 
-def test_cuts_differ_in_their_borders_and_equal_ones_count_once():
-    cuts, _ = permutation_blocks(np.arange(43) / 100)
-    below, above = ([int((blocks == blocks[end]).sum()) for blocks in cuts] for end in (0, -1))
-    assert below[0::2] == above[1::2] == [4, 5]  # where the first block ends, from either end
-    assert all(np.bincount(blocks).min() >= 4 for blocks in cuts)
-    cuts, _ = permutation_blocks(np.repeat([0.2, 0.4, 0.6], 8))
-    assert len(cuts) == 1
-
-
 def test_blocks_are_the_same_from_the_side_of_the_other_state():
     """Breaks if it matters whether a belief is that of a state or of its absence."""
     beliefs = np.sort(np.random.default_rng(3).random(50).round(2))
@@ -73,17 +51,14 @@ def test_blocks_are_the_same_from_the_side_of_the_other_state():
         assert pairs[0] == pairs[1]
 
 
-def test_only_contexts_beside_another_state_can_be_exchanged():
-    blocks, state = np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 1, 0])
-    assert exchangeable(blocks, state).tolist() == [0, 1, 2]
-
-
 def test_arrangements_are_listed_once_each():
     blocks, state = np.array([0, 1, 0, 1, 0, 2]), np.array([0, 2, 1, 1, 0, 1])
 
     def kept(arranged):
         return all(sorted(arranged[blocks == b]) == sorted(state[blocks == b]) for b in range(3))
 
+    beside = exchangeable(np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 1, 0]))
+    assert beside.tolist() == [0, 1, 2]  # who has another state in the block
     wanted = {each for each in permutations(state.tolist()) if kept(np.array(each))}
     listed = all_arrangements(blocks, state)
     assert {tuple(row) for row in listed} == wanted
@@ -107,17 +82,17 @@ def test_pvalues_count_ties_and_the_data_themselves():
     assert pvalues_of(share, 4) == pytest.approx(3 / 5)
 
 
+def permuted(statistic, state, n_draws):
+    """In one block of all contexts."""
+    blocks, both = [np.zeros(len(state), dtype=np.int64)], lambda observed, drawn: (observed, drawn)
+    rng = np.random.default_rng(1)
+    return permutation_test(lambda _: statistic, both, blocks, state, n_draws, rng)
+
+
 def test_a_small_problem_is_fisher_s_exact_test():
     """One block: 5 of 6 with the state act, 1 of 6 without."""
     state, act = np.repeat([1, 0], 6), np.array([1, 1, 1, 1, 1, 0, 1, 0, 0, 0, 0, 0])
-    tested = permutation_test(
-        lambda _: lambda states: (states @ act)[:, None].astype(float),
-        lambda observed, drawn: (observed, drawn),
-        [np.zeros(12, dtype=np.int64)],
-        state,
-        999,
-        np.random.default_rng(1),
-    )
+    tested = permuted(lambda states: (states @ act)[:, None].astype(float), state, 999)
     assert tested.settings["exact"] is True
     exact = sum(comb(6, k) * comb(6, 6 - k) for k in (5, 6)) / comb(12, 6)
     assert tested.pvalues[0] == pytest.approx(exact)
@@ -132,34 +107,24 @@ def test_a_pvalue_near_the_level_is_drawn_longer():
         def statistic(states):
             return noise.normal(size=(len(states), 1)) if len(states) > 1 else np.array([[edge]])
 
-        return permutation_test(
-            lambda _: statistic,
-            lambda observed, drawn: (observed, drawn),
-            [np.zeros(40, dtype=np.int64)],
-            np.tile([0, 1], 20),
-            499,
-            np.random.default_rng(1),
-        ).settings
+        return permuted(statistic, np.tile([0, 1], 20), 499).settings
 
     assert tested(0.05)["n_permutations"] == 4_990
     assert tested(0.3)["n_permutations"] == 499
 
 
-def test_contexts_are_ordered_by_what_they_hold():
-    """0.3 written as 1 - 0.7, other names and another order of rows change nothing."""
-    rng = np.random.default_rng(3)
-    belief, truth = rng.integers(1, 10, 40) / 10, rng.integers(0, 2, 40)
-    action, context = rng.choice(["a", "b", "c"], 120), np.repeat(np.arange(40), 3)
-    one = contexts_of(as_choices(belief[context], action, truth[context], context))
-    order = rng.permutation(120)
-    other_way = np.where(rng.random(40) < 0.5, 1 - (1 - belief), belief)
-    renamed = np.array([{"a": "z", "b": "y", "c": "x"}[name] for name in action])
-    names = np.array([f"c{number}" for number in rng.permutation(40)])
-    other = contexts_of(
-        as_choices(
-            other_way[context][order], renamed[order], truth[context][order], names[context][order]
-        )
-    )
-    assert other.belief == pytest.approx(one.belief, abs=1e-12)
-    assert (other.state == one.state).all()
-    assert other.share[:, ::-1] == pytest.approx(one.share, abs=1e-12)
+def test_several_columns_are_joined_with_their_nearest_neighbours():
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    points = np.repeat(corners, 5, axis=0) + np.tile(np.arange(5)[:, None] / 100, (3, 2))
+    (blocks, *_), _ = permutation_blocks(points)
+    assert [len(set(blocks[start : start + 5])) for start in (0, 5, 10)] == [1, 1, 1]
+    assert len(set(blocks)) == 3
+
+
+def test_cuts_differ_in_their_borders_and_equal_ones_count_once():
+    cuts, _ = permutation_blocks(np.arange(43) / 100)
+    below, above = ([int((blocks == blocks[end]).sum()) for blocks in cuts] for end in (0, -1))
+    assert below[0::2] == above[1::2] == [4, 5]  # where the first block ends, from either end
+    assert all(np.bincount(blocks).min() >= 4 for blocks in cuts)
+    cuts, _ = permutation_blocks(np.repeat([0.2, 0.4, 0.6], 8))
+    assert len(cuts) == 1

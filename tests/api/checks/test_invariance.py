@@ -8,27 +8,28 @@ import coherence
 RUNS = coherence.simulate(
     "leaky", n_contexts=60, n_reps=3, prompts=["standard"], iterated=False, rng=1
 )
-TESTS = {
-    "cmi": lambda b, a, t, c, turned: coherence.cmi_test(
-        b, a, t, context=c, n_permutations=199, rng=2
-    ),
-    "residual_covariance": lambda b, a, t, c, turned: coherence.residual_covariance_test(
-        b, a, t, context=c, positive="a" if turned else None, n_draws=199, rng=2
-    ),
-    "monotone": lambda b, a, t, c, turned: coherence.monotone_choice_test(
-        b, a, pair=("do sey", "do on") if turned else ("yes", "no"), context=c, n_draws=199, rng=2
-    ),
-}
 
 
-@pytest.mark.parametrize("test", TESTS)
+def result_of(test, belief, action, truth, context, *, turned=False):
+    options = {"context": context, "rng": 2}
+    if test == "cmi":
+        return coherence.cmi_test(belief, action, truth, n_permutations=199, **options)
+    if test == "monotone":
+        pair = ("do sey", "do on") if turned else ("yes", "no")
+        return coherence.monotone_choice_test(belief, action, pair=pair, n_draws=199, **options)
+    options |= {"positive": "a"} if turned else {}
+    return coherence.residual_covariance_test(belief, action, truth, n_draws=199, **options)
+
+
+@pytest.mark.parametrize("test", ["cmi", "residual_covariance", "monotone"])
 def test_names_labels_the_order_of_rows_and_the_way_in_which_a_belief_is_written(test):
     belief, action, truth, context = (RUNS[name] for name in ("p", "action", "theta", "context"))
     belief, truth, context = belief.to_numpy(), truth.to_numpy(), context.to_numpy()
-    first = TESTS[test](belief, action, truth, context, turned=False)
+    first = result_of(test, belief, action, truth, context)
     order = np.random.default_rng(0).permutation(len(context))
     half = np.random.default_rng(1).random(len(context)) < 0.5
-    other = TESTS[test](
+    other = result_of(
+        test,
         np.where(half, 1 - (1 - belief), belief)[order],
         np.array([f"do {name[::-1]}" for name in action])[order],
         np.where(truth == 1, "a", "z")[order],
@@ -41,7 +42,7 @@ def test_names_labels_the_order_of_rows_and_the_way_in_which_a_belief_is_written
         assert other.interval.high == pytest.approx(first.interval.high, abs=1e-9)
     paired = np.stack([1 - belief, belief], axis=1)
     if test in ("cmi", "residual_covariance"):
-        alike = TESTS[test](paired, action, truth, context, turned=False)
+        alike = result_of(test, paired, action, truth, context)
         assert (alike.statistic, alike.pvalue) == (first.statistic, first.pvalue)
 
 
@@ -66,10 +67,9 @@ def named(runs):
     return {"context": runs.loc[runs["action"].notna(), "context"]}
 
 
-@pytest.mark.parametrize("n_reps", [2, 5])
 @pytest.mark.parametrize("check", OF_TABLES)
-def test_rows_come_in_any_order_and_contexts_have_any_name(check, n_reps):
-    runs = coherence.simulate("noisy", n_contexts=60, n_reps=n_reps, rng=1)
+def test_rows_come_in_any_order_and_contexts_have_any_name(check):
+    runs = coherence.simulate("noisy", n_contexts=60, n_reps=5, rng=1)
     mixed = runs.sample(frac=1, random_state=1)
     other = mixed.assign(context=mixed["context"].str[::-1].astype("category"))
     first, second = OF_TABLES[check](runs), OF_TABLES[check](other)

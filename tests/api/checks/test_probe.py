@@ -53,19 +53,15 @@ def test_the_layer_that_holds_the_posterior_is_found_and_beats_the_evidence(case
     gain = found.gain.statistic
     assert gain == pytest.approx(r2["probed"] - r2["evidence"])
     assert found.gain.contributions.sum() == pytest.approx(0, abs=1e-12)
+    assert "no action" in found.probed.reason
 
 
-def test_additive_evidence_is_read_from_its_columns(cases):
-    found = probed(cases, cases["hidden"], exact=cases["said"])
-    assert found.beliefs.set_index("belief").loc["evidence", "r2"] > 0.97
-    assert found.beliefs.set_index("belief").loc["stated"].tolist() == pytest.approx(
-        [1, 0, 1], abs=1e-8
-    )
-
-
-def test_findings_that_count_only_together_are_read_from_their_pairs(cases):
+def test_evidence_is_read_from_its_columns_and_from_their_pairs(cases):
+    found = probed(cases, cases["hidden"], exact=cases["said"]).beliefs.set_index("belief")
+    assert found.loc["evidence", "r2"] > 0.97
+    assert found.loc["stated"].tolist() == pytest.approx([1, 0, 1], abs=1e-8)
     shown = cases["rng"].choice([0, 1], size=(N, 4))
-    exact = np.where(shown[:, 0] == shown[:, 1], 0.8, 0.2)
+    exact = np.where(shown[:, 0] == shown[:, 1], 0.8, 0.2)  # that count only together
     found = probed(cases, cases["hidden"], exact=exact, features=pd.DataFrame(shown.astype(str)))
     assert found.beliefs.set_index("belief").loc["evidence", "r2"] > 0.95
 
@@ -91,12 +87,6 @@ def test_actions_go_with_the_belief_acted_on(cases, acts_on):
     assert at[0].settings["action"] == "yes"
 
 
-def test_without_actions_there_is_a_belief_and_no_test(cases):
-    found = probed(cases, cases["hidden"])
-    assert found.gains
-    assert "no action" in found.probed.reason
-
-
 def test_a_case_is_not_predicted_from_its_group(cases):
     """States that tell a group and nothing else foretell what groups share, of other cases only."""
     group = np.arange(N) % 15
@@ -118,13 +108,6 @@ def test_neither_the_order_of_rows_nor_scales_matter_and_rows_of_a_case_count_on
     pd.testing.assert_frame_equal(here.cases, there.cases, rtol=1e-6)
 
 
-def test_realised_states_are_read_where_the_posterior_is_not_known(cases):
-    happened = (np.random.default_rng(2).random(N) < cases["exact"]).astype(int)
-    found = probed(cases, cases["hidden"], exact=None, truth=happened)
-    assert found.target == "realised state"
-    assert 0.1 < found.beliefs["r2"][0] < 0.9
-
-
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -143,3 +126,10 @@ def test_what_cannot_be_probed_is_refused(cases, change, named):
         options["exact"] = cases["exact"][np.arange(N) // 3]
     with np.errstate(invalid="ignore"), pytest.raises(InputError, match=named):
         probed(cases, **options)
+
+
+def test_realised_states_are_read_where_the_posterior_is_not_known(cases):
+    happened = (np.random.default_rng(2).random(N) < cases["exact"]).astype(int)
+    found = probed(cases, cases["hidden"], exact=None, truth=happened)
+    assert found.target == "realised state"
+    assert 0.1 < found.beliefs["r2"][0] < 0.9

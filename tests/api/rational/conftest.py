@@ -27,25 +27,16 @@ class Drawn:
 def drawn():
     """Utilities are yes 6(b - .6), no 6(.4 - b), defer .5: thresholds at .3167 and .6833."""
 
-    def draw(
-        seed,
-        n=200,
-        reps=5,
-        sd=0.15,
-        grid=0.05,
-        taste=0.0,
-        signal=0.0,
-        slope=6.0,
-        slips=0.0,
-        lasting=0.0,
-    ):
+    def draw(seed, n=200, reps=5, sd=0.15, grid=0.05, **options):
+        taste, signal, slips, lasting = (
+            options.pop(name, 0.0) for name in ("taste", "signal", "slips", "lasting")
+        )
+        assert not options
         rng = np.random.default_rng(seed)
         belief = rng.random(n)
         truth = (rng.random(n) < belief).astype(int)
         acted_on = belief + signal * (truth - 0.5)
-        utility = np.stack(
-            [slope * (acted_on - 0.6), slope * (0.4 - acted_on), np.full(n, 0.5)], axis=1
-        )
+        utility = np.stack([6 * (acted_on - 0.6), 6 * (0.4 - acted_on), np.full(n, 0.5)], axis=1)
         utility += taste * rng.normal(size=utility.shape)
         context = np.repeat(np.arange(n), reps)
         shocks = rng.gumbel(size=(n * reps, 3)) * (slips == 0)

@@ -5,9 +5,8 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 
-from coherence import (
-    fit_rational_agent,
-)
+from coherence import InputError, fit_rational_agent, noise_sensitivity, simulate
+from coherence.rational.choice import prelec_weight
 
 
 @pytest.fixture(scope="module")
@@ -18,10 +17,7 @@ def agent(drawn):
 
 def test_thresholds_costs_and_utilities(agent):
     table = agent.thresholds
-    assert list(zip(table["below"], table["above"], strict=True)) == [
-        ("no", "defer"),
-        ("defer", "yes"),
-    ]
+    assert table[["below", "above"]].to_numpy().tolist() == [["no", "defer"], ["defer", "yes"]]
     assert table["belief"].tolist() == pytest.approx([0.3167, 0.6833], abs=0.03)
     assert (table["low"] < table["belief"]).all()
     assert (table["belief"] < table["high"]).all()
@@ -30,9 +26,8 @@ def test_thresholds_costs_and_utilities(agent):
     slopes = utilities["slope"]
     assert (slopes["yes"] - slopes["no"]) == pytest.approx(12, rel=0.1)
     assert utilities[["if_false", "if_true", "slope"]].sum().abs().max() < 1e-9
-    assert (utilities["if_true"] - utilities["if_false"]).to_numpy() == pytest.approx(
-        slopes.to_numpy()
-    )
+    differences = utilities["if_true"] - utilities["if_false"]
+    assert differences.to_numpy() == pytest.approx(slopes.to_numpy())
 
 
 def test_choices_are_those_of_the_utilities_that_were_drawn(agent):
@@ -49,16 +44,13 @@ def test_choices_are_those_of_the_utilities_that_were_drawn(agent):
     assert (curve["high"] - curve["low"]).max() < 0.15
 
 
-def test_noise_and_calibration(agent):
+def test_noise_calibration_and_beliefs_of_contexts(agent, drawn):
     noise = agent.noise
     assert noise["sd"][0] == pytest.approx(0.12, rel=0.05)
     assert noise["low"][0] < 0.12 < noise["high"][0]
     calibration = agent.calibration.set_index("belief")
     assert calibration["probability"][0.5] == pytest.approx(0.5, abs=0.06)
     assert calibration["low"][0.2] < 0.2 < calibration["high"][0.2]
-
-
-def test_beliefs_of_contexts(agent, drawn):
     held = drawn(11, n=1500, sd=0.12).belief
     table = agent.beliefs
     inside = np.abs(table["mean"] - held) < 1.96 * table["sd"]
@@ -73,16 +65,12 @@ def test_the_hidden_shift_is_free_of_noise(drawn):
     assert value == pytest.approx(0.2, abs=0.07)
 
 
-def prelec(belief):
-    return np.exp(-((-np.log(belief)) ** 0.6))
-
-
 @pytest.mark.lengthy
 def test_a_weighting_is_recovered_and_shown(drawn):
     rng = np.random.default_rng(1)
     belief = np.repeat(rng.random(800), 4)
     truth = np.repeat((rng.random(800) < belief[::4]).astype(int), 4)
-    weight = prelec(belief)
+    weight = prelec_weight(belief, 0.6)
     utility = np.stack([8 * (weight - 0.6), 8 * (0.4 - weight), np.full(3200, 0.5)], axis=1)
     chosen = np.array(["yes", "no", "defer"])[np.argmax(utility + rng.gumbel(size=(3200, 3)), 1)]
     report = np.clip(belief + 0.1 * rng.normal(size=3200), 0, 1).round(2)
@@ -93,7 +81,7 @@ def test_a_weighting_is_recovered_and_shown(drawn):
     assert line["parameter"] == "alpha"
     assert line["value"] == pytest.approx(0.6, rel=0.35)
     assert line["low"] < 0.6 < line["high"]
-    assert agent.weight([0.1])[0] == pytest.approx(prelec(0.1), abs=0.07)
+    assert agent.weight([0.1])[0] == pytest.approx(prelec_weight(np.array([0.1]), 0.6)[0], abs=0.07)
 
 
 def test_reports_without_scatter_have_no_noise(drawn):
@@ -121,6 +109,9 @@ def test_a_shift_is_not_read_off_slopes_that_may_be_none(drawn):
     assert agent.strength < 10
     assert np.isnan(agent.hidden_shift[0])
     assert agent.hidden_shift[1] is None
+    assert "hidden shift: cannot be told" in str(agent)
+    with pytest.raises(InputError, match="agent must have a hidden shift"):
+        noise_sensitivity(agent)
     assert fit_rational_agent(*data.arrays, context=data.context).strength > 10
 
 
@@ -173,3 +164,20 @@ def test_noise_by_belief_is_that_seen_within_contexts_whose_belief_is_near(drawn
         wanted = np.sqrt(inside[near].mean())
         assert seen["sd"][belief] == pytest.approx(wanted, rel=0.05)
         assert seen["low"][belief] < wanted < seen["high"][belief]
+
+
+def test_what_is_printed_are_the_numbers_of_the_agent_and_labels_are_text():
+    """Breaks if it says what it cannot tell, or if a page takes a label for markup."""
+    runs = simulate("noisy", n_contexts=80, n_reps=4, rng=1)
+    rows = runs[runs["action"].notna()]
+    labels = rows["action"].replace("yes", "<b>yes</b>")
+    agent = fit_rational_agent(rows["p"], labels, rows["theta"], context=rows["context"])
+    text, page = str(agent), agent._repr_html_()
+    assert repr(agent) == "<RationalAgent of 320 choices in 80 contexts>"
+    assert f"SD {agent.noise['sd'].iloc[0]:.3f} [" in text
+    for belief in agent.thresholds["belief"]:
+        assert f"at {belief:.3f} [" in text
+    assert f"hidden shift: {agent.hidden_shift[0]:.3f} [" in text
+    assert f"lasting taste: {agent.taste[0]:.3f}" in text
+    assert "&lt;b&gt;yes&lt;/b&gt; overtakes" in page
+    assert "<b>yes" not in page

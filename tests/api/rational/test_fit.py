@@ -4,31 +4,27 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, fit_rational_agent, noise_sensitivity
+from coherence import InputError, fit_rational_agent
 
 
-def test_the_order_of_rows_and_names_of_contexts_do_not_matter(drawn):
+def test_order_of_rows_names_of_contexts_and_pairing_of_answers_do_not_matter(drawn):
+    """Which report stands beside which choice is chance: they are asked in separate contexts."""
     data = drawn(1, n=60)
     order = np.random.default_rng(1).permutation(300)
-    agent = fit_rational_agent(*data.arrays, context=data.context)
-    again = fit_rational_agent(
-        *(values[order] for values in data.arrays), context=[f"c{i}" for i in data.context[order]]
-    )
-    assert again.thresholds["belief"].to_numpy() == pytest.approx(
-        agent.thresholds["belief"].to_numpy(), abs=1e-6
-    )
-    assert again.noise["sd"][0] == pytest.approx(agent.noise["sd"][0], abs=1e-6)
-
-
-def test_pairing_of_reports_and_choices_within_a_context_does_not_matter(drawn):
-    """They are asked in separate contexts: which report stands beside which choice is chance."""
-    data = drawn(1, n=60)
+    mixed = (values[order] for values in data.arrays)
     shifted = np.roll(data.action.reshape(60, 5), 2, axis=1).ravel()
-    one, two = (
-        fit_rational_agent(data.report, action, data.truth, context=data.context)
-        for action in (data.action, shifted)
+    agent, again, two = (
+        fit_rational_agent(*arrays, context=context)
+        for arrays, context in (
+            (data.arrays, data.context),
+            (mixed, [f"c{i}" for i in data.context[order]]),
+            ((data.report, shifted, data.truth), data.context),
+        )
     )
-    assert one.utilities["slope"].tolist() == two.utilities["slope"].tolist()
+    beliefs = agent.thresholds["belief"].tolist()
+    assert again.thresholds["belief"].tolist() == pytest.approx(beliefs, abs=1e-6)
+    assert again.noise["sd"][0] == pytest.approx(agent.noise["sd"][0], abs=1e-6)
+    assert two.utilities["slope"].tolist() == agent.utilities["slope"].tolist()
 
 
 def test_policies_stand_for_the_choices_that_they_give(drawn):
@@ -39,9 +35,8 @@ def test_policies_stand_for_the_choices_that_they_give(drawn):
         fit_rational_agent(data.report, action, data.truth, context=data.context)
         for action in (data.action, policy)
     )
-    assert computed.thresholds["belief"].to_numpy() == pytest.approx(
-        chosen.thresholds["belief"].to_numpy(), abs=1e-6
-    )
+    beliefs = (each.thresholds["belief"].tolist() for each in (computed, chosen))
+    assert next(beliefs) == pytest.approx(next(beliefs), abs=1e-6)
 
 
 def test_one_report_per_context_is_taken_as_the_belief_and_said(drawn):
@@ -65,6 +60,11 @@ def test_what_cannot_be_fitted_is_refused(drawn):
     thirds = np.full((300, 3), 1 / 3)
     with pytest.raises(InputError, match="beliefs in one of two states; received 3 states"):
         fit_rational_agent(thirds, action, truth, context=data.context)
+    with pytest.raises(InputError, match="lapses must be True or False; received 'no'"):
+        fit_rational_agent(*data.arrays, context=data.context, lapses="no")
+    agent = fit_rational_agent(np.full(300, 0.4), action, truth, context=data.context)
+    assert "every report is 0.4" in agent.cautions[0]
+    assert agent.thresholds.empty
 
 
 @pytest.mark.lengthy
@@ -75,24 +75,3 @@ def test_a_dependence_on_noise_that_all_reports_share_can_be_asked_for(drawn):
         for sd in (0.0, 0.1, 0.2)
     ]
     assert shifts[0] > shifts[1] > shifts[2]
-
-
-def test_one_belief_throughout_is_said(drawn):
-    data = drawn(9, n=60)
-    agent = fit_rational_agent(np.full(300, 0.4), data.action, data.truth, context=data.context)
-    assert agent.cautions == (
-        "every report is 0.4, so that no threshold or utility of a belief can be told",
-    )
-    assert agent.thresholds.empty
-    with pytest.raises(InputError, match="lapses must be True or False; received 'no'"):
-        fit_rational_agent(*data.arrays, context=data.context, lapses="no")
-
-
-def test_what_choices_by_chance_do_not_tell_is_not_told():
-    rng = np.random.default_rng(0)
-    context, belief = np.repeat(np.arange(60), 3), np.repeat(rng.random(60), 3)
-    truth = np.repeat(rng.random(60) < 0.5, 3)
-    chance = fit_rational_agent(belief, rng.choice(["no", "yes"], 180), truth, context=context)
-    assert "hidden shift: cannot be told" in str(chance)
-    with pytest.raises(InputError, match="agent must have a hidden shift"):
-        noise_sensitivity(chance)
