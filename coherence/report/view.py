@@ -101,6 +101,7 @@ TWINS_NOTE = (
     "checks. It is not the p-value of the check, which may take reports as exact. noise is the "
     "median of the twins over what was observed."
 )
+MARGIN = 0.05  # proposed where intervals are narrow enough to show it
 MOSTLY = 0.5  # of the answers, above which more of the same would not help
 BOUNDS_NOTE = (
     "The ends are the rates if every unparsed answer had gone the one way or the other; "
@@ -425,12 +426,15 @@ def _next_step(evaluation: EvaluationReport) -> Step:
     if evaluation.rows.crossed:
         least = f"the test takes {FEWEST_CONTEXTS}, however many persons judge each"
         return Step(f"Have persons judge more cases: {least}.") if too_few else Step()
+    still = little_sentence(evaluation.variation)
     most = max(result.n_contexts for result in evaluation.results)
     if too_few or most < MIN_CONTEXTS:
         fewest = FEWEST_CONTEXTS if too_few else MIN_CONTEXTS
         need = f": tests need {fewest}, and see little below 60" if most < fewest else ""
         return Step(f"Ask about more cases{need}.")
-    if little_sentence(evaluation.variation):
+    if verdict is Verdict.HARDLY_MOVES and _without_truth(evaluation):
+        return Step("Add the truth of those rows (of predictions: an answer in every case).")
+    if still or verdict is Verdict.HARDLY_MOVES:
         return Step(
             "Another prompt, task or way of answering, under which beliefs and choices vary; more "
             "cases would not help."
@@ -438,10 +442,21 @@ def _next_step(evaluation: EvaluationReport) -> Step:
     if verdict in (Verdict.DOES_NOT_FOLLOW, Verdict.NOTHING_OPEN):
         return Step()  # how many cases an effect takes is not the question
     averages = (result.also.get("plain_average") for result in evaluation.results)
-    held = any(average is not None and not math.isnan(average.value) for average in averages)
-    if held and evaluation.margin is None:
+    # Narrow enough that a margin could be shown.
+    narrow = any(average and average.high - average.low < 2 * MARGIN for average in averages)
+    if narrow and evaluation.margin is None:
         return _margin(evaluation)
     return _power(evaluation)
+
+
+def _without_truth(evaluation: EvaluationReport) -> bool:
+    """Tell whether rows with belief and truth have one action, and others another."""
+    table = evaluation.rows.table
+    truths = [name for name in ("theta", "p_true") if name in table]
+    if not {"p", "action"} <= set(table) or not truths:
+        return False
+    known = table["p"].notna() & table[truths].notna().any(axis=1)
+    return table.loc[known, "action"].nunique() == 1 < table["action"].nunique()
 
 
 def _look(evaluation: EvaluationReport) -> Step:
@@ -457,10 +472,10 @@ def _look(evaluation: EvaluationReport) -> Step:
 
 
 def _margin(evaluation: EvaluationReport) -> Step:
-    text = "Are effects shown to lie within 5 points?"
+    text = f"Are effects shown to lie within {100 * MARGIN:.0f} points?"
     if evaluation.source is None:
-        return Step(text, "coherence.analyze(runs, margin=0.05)")
-    return Step(text, f"{evaluation.source.analyze} --margin 0.05")
+        return Step(text, f"coherence.analyze(runs, margin={MARGIN})")
+    return Step(text, f"{evaluation.source.analyze} --margin {MARGIN}")
 
 
 def _power(evaluation: EvaluationReport) -> Step:

@@ -71,6 +71,7 @@ class EvaluationData:
     columns: tuple[str, ...] = ()
     column_of: tuple[int, ...] = ()
     unpaired: str = ""  # why it is not known which column is which state
+    left_out: tuple[Any, ...] = ()  # actions that only rows have of which something is not known
     prompt: str = ""  # of all rows above
     # rows under each other prompt, for the checks that compare every prompt with the truth
     other_prompts: Mapping[str, "EvaluationData"] = field(default_factory=dict)
@@ -142,7 +143,9 @@ class EvaluationData:
     def degenerate(self) -> str:
         """Why no check of belief, action and truth can say anything; empty if one can."""
         if len(self.actions) < 2:
-            return f"only one action was seen ({self.actions[0]!r})"
+            others = " or ".join(map(repr, self.left_out))
+            lost = f"; no row with {others} has belief and truth" if others else ""
+            return f"only one action was seen ({self.actions[0]!r}){lost}"
         if self.exact is not None and np.ptp(self.exact) < RESOLVED:
             return f"the exact posterior is constant ({self.exact[0]:.3g})"
         if len(self.states) < 2:
@@ -173,6 +176,7 @@ class EvaluationData:
             self,
             belief=self.belief[rows],
             action=action,
+            left_out=tuple(label for label in self.actions if label not in actions),
             truth=truth,
             context=_seen(self.context[rows], self.contexts)[0],
             actions=actions,

@@ -81,6 +81,28 @@ def test_a_margin_is_named_where_it_tells_something_yet_unsaid(agent, margin, ve
     assert ("coherence.analyze(runs, margin=0.05)" in str(report)) == asks
 
 
+def test_a_margin_that_the_interval_rules_out_is_not_proposed():
+    runs = simulate("rational", n_contexts=40, n_reps=1, rng=3)
+    runs = runs.drop(columns="p_true")
+    (effect,) = (
+        r.interval for r in analyze(runs, checks=["sufficiency"], rng=1).evaluations[0].results
+    )
+    assert effect.high - effect.low > 0.1
+    said = str(analyze(runs, checks=["sufficiency"], rng=1))
+    assert "margin" not in said
+    assert "coherence.power" in said
+
+
+def test_an_action_after_which_no_truth_is_known_is_named():
+    """Breaks if whoever abstains, of whom nobody knows whether it was right, is said not to move."""
+    runs = simulate("rational", n_contexts=60, n_reps=1, rng=1).drop(columns="p_true")
+    runs["theta"] = runs["theta"].where(runs["action"] != "defer")
+    runs = runs[runs["action"].isin(["yes", "defer"])]
+    said = " ".join(str(analyze(runs, checks=["sufficiency"], rng=1)).split())
+    assert "only one action was seen ('yes'); no row with 'defer' has belief and truth" in said
+    assert "Next: Add the truth of those rows" in said
+
+
 def test_where_nothing_can_be_tested_no_effect_is_planned_for():
     """Breaks if a table to which no agent can be fitted is sent to `coherence power`."""
     few = simulate("leaky", n_contexts=12, n_reps=3, rng=1)
