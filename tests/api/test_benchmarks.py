@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-spec = importlib.util.spec_from_file_location(
-    "benchmark_run", Path(__file__).parents[2] / "benchmarks" / "run.py"
-)
+path = Path(__file__).parents[2] / "benchmarks" / "run.py"
+spec = importlib.util.spec_from_file_location("benchmark_run", path)
 run = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(run)
 

@@ -14,22 +14,19 @@ from coherence import AGENTS, InputError, cmi_test, simulate
 
 def arrays(name="rational", seed=1, n_contexts=60, n_reps=3, **changes):
     agent = AGENTS[name].with_parameters(**changes)
-    runs = simulate(
-        agent, n_contexts=n_contexts, n_reps=n_reps, prompts=["standard"], iterated=False, rng=seed
-    )
+    once = {"prompts": ["standard"], "iterated": False, "rng": seed}
+    runs = simulate(agent, n_contexts=n_contexts, n_reps=n_reps, **once)
     return tuple(runs[column].to_numpy() for column in ("p", "action", "theta", "context"))
 
 
 def checked(belief, action, truth, context, n_permutations=199, rng=0, **options):
-    return cmi_test(
-        belief, action, truth, context=context, n_permutations=n_permutations, rng=rng, **options
-    )
+    options |= {"context": context, "n_permutations": n_permutations, "rng": rng}
+    return cmi_test(belief, action, truth, **options)
 
 
 def test_flags_the_leaky_agent_and_not_the_rational_one():
-    assert checked(*arrays("leaky", n_contexts=200, n_reps=5)).pvalue == pytest.approx(
-        0.005, abs=5e-5
-    )
+    leaky = checked(*arrays("leaky", n_contexts=200, n_reps=5))
+    assert leaky.pvalue == pytest.approx(0.005, abs=5e-5)
     assert checked(*arrays(n_contexts=200, n_reps=5)).pvalue > 0.05
 
 
@@ -78,8 +75,9 @@ def test_what_lies_below_its_permuted_mean_is_not_rejected():
 def test_the_nearest_neighbour_estimate_is_the_published_one():
     belief, action, truth, context = arrays()
     for k in (1, 3, 7):
+        options = {"k": k, "n_bootstraps": 50}
         ours, paper = (
-            checked(belief, action, truth, context, k=k, published=published, n_bootstraps=50)
+            checked(belief, action, truth, context, published=published, **options)
             for published in (False, True)
         )
         assert ours.also["nearest_neighbours"].value == paper.statistic
@@ -95,9 +93,8 @@ def test_the_nearest_neighbour_estimate_is_the_published_one():
 
 def test_the_mean_of_permuted_estimates_is_about_what_the_rational_agent_has():
     """The estimate of a table without dependence lies among those of permuted states."""
-    excess = [
-        checked(*arrays(seed=seed, n_contexts=100)).details["excess"].iloc[0] for seed in range(20)
-    ]
+    found = (checked(*arrays(seed=seed, n_contexts=100)) for seed in range(20))
+    excess = [result.details["excess"].iloc[0] for result in found]
     assert abs(np.mean(excess)) <= 4 * np.std(excess, ddof=1) / np.sqrt(20)
 
 
@@ -217,6 +214,11 @@ def test_a_leak_beyond_features_is_found():
     belief, action, truth, context, features = confounded(2)
     leaky = np.where(np.random.default_rng(0).random(truth.size) < 0.5, truth, action)
     assert checked(belief, leaky, truth, context, condition_on=features).pvalue <= 0.01
+    # Features that set every context apart leave nothing to exchange.
+    cases = [f"case {number}" for number in context]
+    apart = checked(belief, action, truth, context, condition_on=cases)
+    assert math.isnan(apart.pvalue)
+    assert "only 0 of 200 contexts" in apart.reason
 
 
 @pytest.mark.lengthy
@@ -239,22 +241,11 @@ def test_names_of_contexts_do_not_matter_given_features():
     truth, action = rng.integers(0, 2, 100), rng.integers(0, 2, 100)
     order = rng.permutation(100)
     one, other = (
-        cmi_test(
-            belief, action, truth, context=names, condition_on=feature, n_permutations=199, rng=0
-        )
+        checked(belief, action, truth, names, condition_on=feature)
         for names in (np.arange(100), order)
     )
     assert one.pvalue == other.pvalue
     pd.testing.assert_frame_equal(one.details, other.details)
-
-
-def test_features_that_set_every_context_apart_are_refused():
-    belief, action, truth, context, _ = confounded(4, n_contexts=60)
-    cases = [f"case {number}" for number in context]
-    result = checked(belief, action, truth, context, condition_on=cases)
-    assert math.isnan(result.pvalue)
-    assert "only 0 of 60 contexts" in result.reason
-    assert "belief and features" in result.reason
 
 
 def test_isotonic_estimate_uses_calibrated_beliefs():
@@ -274,16 +265,10 @@ def test_isotonic_estimate_uses_calibrated_beliefs():
         checked(belief, action, hit, context, isotonic=True)
     with pytest.raises(InputError, match="isotonic=True calibrates the belief in one of two"):
         checked(*several_states(0), isotonic=True)
-
-
-def test_isotonic_survives_any_increasing_distortion():
-    """Squared beliefs calibrate to the same values."""
-    belief, *rest = arrays()
-    first, second = (
-        checked(stated, *rest, isotonic=True, published=True, n_bootstraps=30)
-        for stated in (belief, belief**2)
-    )
-    assert (first.statistic, first.interval) == (second.statistic, second.interval)
+    # Squared beliefs calibrate to the same values.
+    options = {"isotonic": True, "published": True, "n_bootstraps": 30}
+    one, other = (checked(p, action, truth, context, **options) for p in (belief, belief**2))
+    assert (one.statistic, one.interval) == (other.statistic, other.interval)
 
 
 def test_too_few_contexts_to_exchange_are_refused():

@@ -7,30 +7,13 @@ from coherence import InputError, benjamini_hochberg, compare, holm, prompt_cons
 
 QUICK = ["calibration:brier", "report_noise"]
 PLAIN = {"prompts": ["standard"], "iterated": False}
-EFFECTS = [
-    "residual_covariance",
-    "rational_agent",
-    "calibration:rmse",
-    "calibration:brier",
-    "calibration:calibration_error_exact",
-    "calibration:calibration_error",
-    "prompt_consistency",
-    "iterated_expectation",
-    "iterated_expectation:noise_removed",
-    "report_noise",
-    "unreadable",
-]
 
 
 def by_hand(**columns):
     """Twelve cases with two reports each."""
-    table = {
-        "context": np.repeat([f"c{number:02d}" for number in range(12)], 2),
-        "rep": np.tile([0, 1], 12),
-        "p": np.tile([0.2, 0.4], 12),
-        "theta": np.repeat([0, 1], 12),
-    }
-    return pd.DataFrame(table | columns)
+    cases = {"context": np.repeat([f"c{number:02d}" for number in range(12)], 2)}
+    answers = {"rep": np.tile([0, 1], 12), "p": np.tile([0.2, 0.4], 12)}
+    return pd.DataFrame(cases | answers | {"theta": np.repeat([0, 1], 12)} | columns)
 
 
 def one_effect(effect, **tables):
@@ -44,16 +27,15 @@ def test_estimates_and_intervals_are_those_of_the_analysis(compared, asked):
     for model, runs in asked.items():
         reported = coherence.analyze(runs, checks=checks, rng=1).results.set_index("check")
         rows = compared.estimates[compared.estimates["model"] == model].set_index("effect")
-        same = [name for name in EFFECTS if name in reported.index]
+        same = [name for name in rows.index if name in reported.index]
         assert len(same) == 8
-        for column, other in (("estimate", "estimate"), ("low", "low"), ("high", "high")):
-            expected = reported.loc[same, other].tolist()
-            found = rows.loc[same, column].tolist()
-            # Ends of the inverted test vary with its draws, of which the two have their own.
-            by_draws = same.index("residual_covariance")
-            assert found[by_draws] == pytest.approx(expected[by_draws], abs=0.004)
-            found[by_draws] = expected[by_draws]
-            assert found == pytest.approx(expected, nan_ok=True)
+        expected, found = (
+            table.loc[same, ["estimate", "low", "high"]] for table in (reported, rows)
+        )
+        # Ends of the inverted test vary with its draws, of which the two have their own.
+        by_draws = found.index == "residual_covariance"
+        assert np.allclose(found[by_draws], expected[by_draws], atol=0.004, rtol=0)
+        assert np.allclose(found[~by_draws], expected[~by_draws], atol=1e-9, equal_nan=True)
         plain = prompt_consistency(runs[runs["z_state"].isna()])
         assert rows.loc["prompt_consistency", "estimate"] == pytest.approx(plain.statistic)
 
@@ -83,13 +65,8 @@ def test_a_difference_by_pandas(compared, asked):
 
 @pytest.mark.lengthy
 def test_p_values_are_adjusted_over_all_pairs_effects_and_tasks(asked):
-    tasks = pd.concat(
-        [
-            runs.assign(task=f"t{number}", model=name)
-            for number in (1, 2)
-            for name, runs in asked.items()
-        ]
-    )
+    one = pd.concat([runs.assign(model=name) for name, runs in asked.items()])
+    tasks = pd.concat([one.assign(task="t1"), one.assign(task="t2")])
     found = compare(tasks, effects=QUICK, rng=1).differences
     assert len(found) == 2 * 2 * 3
     assert np.array_equal(found["pvalue_bh"], benjamini_hochberg(found["pvalue"]), equal_nan=True)
@@ -110,14 +87,6 @@ def test_number_of_processes_and_choice_of_effects_change_nothing(asked, compare
     pd.testing.assert_frame_equal(alone.estimates, expected)
 
 
-@pytest.mark.lengthy
-def test_order_of_rows_changes_nothing(asked):
-    mixed = {name: runs.sample(frac=1, random_state=5) for name, runs in asked.items()}
-    one, other = (compare(runs, effects=QUICK, rng=1) for runs in (asked, mixed))
-    assert one.estimates["estimate"].tolist() == pytest.approx(other.estimates["estimate"].tolist())
-    assert one.estimates["letters"].tolist() == other.estimates["letters"].tolist()
-
-
 def test_two_identical_models_are_never_told_apart(asked):
     found = compare({"one": asked["heaping"], "other": asked["heaping"].assign(model="x")}, rng=1)
     assert found.differences["pvalue"].isna().all()
@@ -128,15 +97,13 @@ def test_two_identical_models_are_never_told_apart(asked):
 
 @pytest.mark.lengthy
 def test_probabilities_of_three_actions_are_compared(asked):
-    tables = {
-        name: simulate(name, n_contexts=80, n_reps=2, rng=2, policies=True, **PLAIN)
-        for name in ("rational", "leaky")
-    }
+    options = {"n_contexts": 80, "n_reps": 2, "rng": 2, **PLAIN}
+    tables = {name: simulate(name, policies=True, **options) for name in ("rational", "leaky")}
     found = compare(tables, effects=["residual_covariance", "rational_agent"], rng=1)
     ranks = found.estimates.set_index(["effect", "model"])["rank_low"]
     assert ranks["residual_covariance", "leaky"] == 2
     # Drawn beside forced actions: the two can be compared, and a note says so.
-    tables["rational"] = simulate("rational", n_contexts=80, n_reps=2, rng=2, **PLAIN)
+    tables["rational"] = simulate("rational", **options)
     mixed = compare(tables, effects=["rational_agent"], rng=1)
     assert mixed.estimates["rank_low"].tolist() == [1, 2]
     assert any("elicited in different ways" in note for note in mixed.notes)
@@ -144,21 +111,21 @@ def test_probabilities_of_three_actions_are_compared(asked):
 
 def test_three_states_are_compared_by_what_can_be_had():
     rng = np.random.default_rng(0)
-    states = list("xyz")
+    case = np.repeat(np.arange(30), 3)
 
     def table(name, spread):
-        beliefs = np.repeat(rng.dirichlet([2, 2, 2], 30), 3, axis=0)
+        beliefs = rng.dirichlet([2, 2, 2], 30)[case]
         beliefs = beliefs * np.exp(spread * rng.normal(size=beliefs.shape))
         beliefs /= beliefs.sum(axis=1, keepdims=True)
-        return pd.DataFrame(beliefs, columns=["p_x", "p_y", "p_w"]).assign(
-            model=name,
-            context=np.repeat(np.arange(30), 3),
-            rep=np.tile(range(3), 30),
-            theta=np.repeat([states[case % 3] for case in range(30)], 3),
-            action=rng.choice(["go", "stay"], 90),
-        )
+        columns = {
+            "context": case,
+            "rep": np.tile(range(3), 30),
+            "theta": np.array([*"xyw"])[case % 3],
+        }
+        table = pd.DataFrame(beliefs, columns=["p_x", "p_y", "p_w"]).assign(**columns, model=name)
+        return table.assign(action=rng.choice(["go", "stay"], 90))
 
-    tables = pd.concat([table("steady", 0.1), table("loose", 0.8)]).replace({"theta": {"z": "w"}})
+    tables = pd.concat([table("steady", 0.1), table("loose", 0.8)])
     found = compare(tables, rng=1)
     assert set(found.estimates["effect"]) == {"report_noise", "unreadable"}
     ranks = found.estimates.set_index(["effect", "model"])["rank_low"]
@@ -184,41 +151,12 @@ def test_wordings_and_variables_that_not_all_were_asked_are_left_out(asked):
     runs = asked["rational"]
     fewer = runs[(runs["prompt"] != "bayes")]
     found = compare(asked | {"rational": fewer}, effects=["prompt_consistency"], rng=1)
-    assert any(
-        "prompt variants that not every model was asked were left out: 'bayes'" in note
-        for note in found.notes
-    )
+    assert any("not every model was asked were left out: 'bayes'" in note for note in found.notes)
     # The flaw of this agent shows under that wording alone.
     assert found.estimates["rank_low"].tolist() == [1, 1, 1]
     other = runs.assign(prompt=runs["prompt"] + "*")
     with pytest.raises(InputError, match="a prompt in common"):
         compare(asked | {"rational": other})
-
-
-@pytest.mark.lengthy
-def test_the_reference_is_one_wording_for_all(asked):
-    found = compare(asked, effects=["calibration:brier"], reference="bayes", rng=1)
-    rows = asked["wordbound"].query("prompt == 'bayes'")
-    rows = rows[rows["z_state"].isna()]
-    brier = found.estimates.set_index("model").loc["wordbound", "estimate"]
-    assert brier == pytest.approx(((rows["p"] - rows["theta"]) ** 2).mean())
-    with pytest.raises(InputError, match="reference must be a prompt"):
-        compare(asked, reference="mine")
-
-
-@pytest.mark.lengthy
-def test_states_are_named_as_for_the_analysis(asked):
-    def named(runs):
-        return runs.assign(theta=runs["theta"].map({0: "healthy", 1: "ill"}))
-
-    tables = {name: named(runs) for name, runs in asked.items()}
-    with pytest.raises(InputError, match="positive"):
-        compare(tables)
-    found = compare(tables, effects=QUICK, positive="ill", rng=1)
-    expected = compare(asked, effects=QUICK, rng=1)
-    assert found.estimates["estimate"].tolist() == expected.estimates["estimate"].tolist()
-    with pytest.raises(InputError, match="positive must be a label of theta; received 'sick'"):
-        compare(tables, positive=["ill", "sick"])
 
 
 @pytest.mark.lengthy
@@ -234,6 +172,8 @@ def test_a_task_that_cannot_be_compared_does_not_cost_the_others(asked):
     together = pd.concat(tables)
     found = compare(together, effects=QUICK, positive=["ill", "wet"], rng=1)
     assert list(dict.fromkeys(found.estimates["task"])) == ["named", "other"]
+    with pytest.raises(InputError, match="positive must be a label of theta; received 'sick'"):
+        compare(together, effects=QUICK, positive=["ill", "wet", "sick"])
     left = [note for note in found.notes if note.startswith("not compared: ")]
     assert [note.split("'")[1] for note in left] == ["apart", "few"]
     assert "in common" in left[0]
@@ -245,11 +185,8 @@ def test_lost_answers_are_compared(asked):
     rng = np.random.default_rng(0)
     runs = asked["rational"]
     lost = rng.random(len(runs)) < 0.3
-    worse = runs.assign(
-        p=runs["p"].mask(lost),
-        action=runs["action"].mask(lost),
-        status=np.where(lost, "refused", "ok"),
-    )
+    worse = runs.assign(p=runs["p"].mask(lost), action=runs["action"].mask(lost))
+    worse["status"] = np.where(lost, "refused", "ok")
     found = coherence.compare({"all": runs, "some": worse.assign(model="some")}, rng=1)
     rows = found.estimates.set_index(["effect", "model"])
     assert rows.loc[("unreadable", "some"), "estimate"] == pytest.approx(0.3, abs=0.03)
@@ -296,9 +233,6 @@ def test_the_spread_of_reports_is_the_standard_deviation_within_cases():
     assert "have the same value" in rows.loc["near", "reason"]
     assert found.differences["difference"].tolist() == pytest.approx([-0.01])
     assert found.differences["scale"].tolist() == ["mean square"]
-    once = by_hand(context=[f"c{number:02d}" for number in range(24)], rep=0)
-    found, _ = one_effect("report_noise", one=once, other=once)
-    assert any("not repeated" in note for note in found.notes)
     computed = by_hand(p=wide, belief_kind="stated:exact")
     found, rows = one_effect("report_noise", near=near, wide=by_hand(p=wide), exact=computed)
     assert np.isnan(rows.loc["exact", "estimate"])
@@ -315,7 +249,6 @@ def test_a_model_whose_beliefs_or_choices_hardly_vary_has_no_rank_for_that():
     found, _ = one_effect("calibration:brier", still=still, moving=moving)
     (note,) = [note for note in found.notes if "hardly moves" in note]
     assert "an SD of 0.00 and go is 95.8% of its choices" in note
-    assert " ".join(note.split()) in " ".join(str(found).split())
     assert found.variation["moves"].tolist() == [False, True]
     assert found.variation["belief_sd"].tolist() == pytest.approx([0.0, np.std(rising, ddof=1)])
     assert found.variation.loc[0, ["action", "action_share"]].tolist() == ["go", 23 / 24]
@@ -355,28 +288,12 @@ def test_models_are_compared_on_the_cases_that_all_of_them_show():
     assert set(found.differences["n_contexts"]) == {10}
     assert rows["estimate"].tolist() == pytest.approx([(5 * 0.1 + 5 * 0.5) / 10] * 3)
     assert any("2 of 12 cases left out" in note for note in found.notes)
-
-
-def test_a_model_with_few_cases_is_left_out_by_name_and_costs_the_others_none():
+    found, _ = one_effect("calibration:brier", a=answered(0, 10), b=answered(2, 12))
+    assert len(found.differences) == 0
+    assert any("8 cases that all models show it in are fewer than 10" in n for n in found.notes)
+    # A model with few cases is left out by name and costs the others none.
     found, rows = one_effect("calibration:brier", a=by_hand(), b=by_hand(p=0.3), c=answered(0, 4))
     assert rows["n_contexts"].to_dict() == {"a": 12, "b": 12, "c": 0}
     assert rows.loc["c", "reason"] == "4 contexts are fewer than 10"
     assert rows["rank_high"].isna().to_dict() == {"a": False, "b": False, "c": True}
     assert len(found.differences) == 1
-
-
-def test_models_that_show_the_difference_of_another_action_are_noted(asked):
-    swap = {"yes": "no", "no": "yes"}
-    runs = asked["rational"]
-    other = runs.assign(model="other", action=runs["action"].replace(swap))
-    effects = ["residual_covariance"]
-    found = compare({"one": runs, "other": other}, effects=effects, rng=1)
-    assert any("do not show the difference of one action" in note for note in found.notes)
-    alike = compare({"one": runs, "other": runs.assign(model="other")}, effects=effects, rng=1)
-    assert alike.notes == ("task 'simulated': choices are compared with p_true.",)
-
-
-def test_cases_of_two_ends_leave_too_few_in_common():
-    found, _ = one_effect("calibration:brier", a=answered(0, 10), b=answered(2, 12))
-    assert len(found.differences) == 0
-    assert any("8 cases that all models show it in are fewer than 10" in n for n in found.notes)

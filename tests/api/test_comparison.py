@@ -3,7 +3,6 @@
 import json
 import re
 from html import escape
-from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
@@ -24,10 +23,6 @@ def test_text_names_every_effect_estimate_rank_and_letter(compared):
     )
     assert compared.summary in text.replace("\n", " ")
     assert max(map(len, text.splitlines())) <= 80
-    assert len(text.splitlines()) < 65  # a line a model, and one or two an effect
-
-
-def test_the_summary_counts_differences(compared):
     tested = compared.differences.dropna(subset="pvalue")
     n_bh = int((tested["pvalue_bh"] <= 0.05).sum())
     assert 0 < n_bh < len(tested)
@@ -56,51 +51,18 @@ def test_hostile_names_reach_no_terminal(asked):
     assert "\nnote: all is well" not in text
 
 
-class Reader(HTMLParser):
-    """Collects tags and the texts of table cells."""
-
-    def __init__(self):
-        super().__init__()
-        self.tags, self.cells, self.inside = [], [], False
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.inside = tag in ("td", "th")
-        if self.inside:
-            self.cells.append("")
-
-    def handle_endtag(self, tag):
-        self.inside = self.inside and tag not in ("td", "th")
-
-    def handle_data(self, data):
-        if self.inside:
-            self.cells[-1] += data
-
-
-def read(page):
-    reader = Reader()
-    reader.feed(page)
-    return reader
-
-
 @pytest.mark.lengthy
 def test_the_page_shows_what_the_tables_hold(compared):
     page = compared.to_html()
-    reader = read(page)
-    assert escape(compared.summary).replace("&#x27;", "&#39;") in page
-    assert reader.tags.count("svg") == compared.estimates["effect"].nunique()
-    assert reader.tags.count("table") == 2 * compared.estimates["effect"].nunique()
+    n_effects = compared.estimates["effect"].nunique()
+    assert (page.count("<svg"), page.count("<table")) == (n_effects, 2 * n_effects)
     row = compared.estimates.query("effect == 'report_noise' and model == 'heaping'").iloc[0]
-    assert f"{row['estimate']:.3f}" in {cell.partition(" ")[0] for cell in reader.cells}
-    for note in compared.notes:
-        assert escape(note).replace("&#x27;", "&#39;") in page
+    assert re.search(rf"<td[^>]*>{row['estimate']:.3f} ", page)
+    for said in (compared.summary, *compared.notes):
+        assert escape(said).replace("&#x27;", "&#39;") in page
     assert page == compared.to_html()
-
-
-@pytest.mark.lengthy
-def test_the_page_loads_nothing_and_runs_nothing(compared):
-    page = compared.to_html()
-    assert "script" not in read(page).tags
+    # It loads nothing and runs nothing.
+    assert "<script" not in page
     assert "default-src 'none'" in page
     assert not re.search(r'(?:src|href)="(?!#)', page)
 
@@ -110,8 +72,8 @@ def test_names_are_text_and_no_markup(asked):
     runs = {evil: asked["rational"].drop(columns="model"), "b": asked["heaping"]}
     tagged = {name: table.assign(task="<b>task</b>") for name, table in runs.items()}
     page = compare(tagged, effects=["calibration:brier"], rng=1).to_html()
-    assert "img" not in read(page).tags
-    assert "b" not in read(page).tags
+    assert "<img" not in page
+    assert "<b>" not in page
     assert "&lt;b&gt;task" in page
 
 

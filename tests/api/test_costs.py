@@ -10,22 +10,13 @@ def test_a_bill_by_hand():
     """200 x 5 x 2 prompts of 400 tokens at 1 a million; answers of 50 at 4, 60 a minute."""
     costs = Costs(tokens_in=400, tokens_out=50, price_in=1.0, price_out=4.0, per_minute=60)
     (bill,) = costs.of([200], [5], prompts_per_rep=2).to_dict("records")
-    assert bill == {
-        "n_prompts": 2000,
-        "tokens_in": 800_000,
-        "tokens_out": 100_000,
-        "price": pytest.approx(0.8 + 0.4),
-        "hours": pytest.approx(2000 / 60 / 60),
-    }
-
-
-def test_what_was_not_said_is_left_out():
+    counts = {"n_prompts": 2000, "tokens_in": 800_000, "tokens_out": 100_000}
+    rates = {"price": pytest.approx(0.8 + 0.4), "hours": pytest.approx(2000 / 60 / 60)}
+    assert bill == counts | rates
+    # What was not said is left out.
     assert list(Costs().of([10, 20], [1, 1], prompts_per_rep=3)) == ["n_prompts"]
     only_in = Costs(tokens_in=10, price_in=2.0).of([10], [1], prompts_per_rep=1)
     assert only_in["price"].tolist() == [10 * 10 * 2 / 1e6]
-
-
-def test_own_number_of_prompts_and_a_study_without_a_size():
     bill = Costs(prompts_per_rep=7).of([10, np.nan], [2, 2], prompts_per_rep=2)
     assert bill["n_prompts"].tolist()[0] == 140
     assert np.isnan(bill["n_prompts"][1])
@@ -37,8 +28,6 @@ def test_own_number_of_prompts_and_a_study_without_a_size():
     [
         (["residual_covariance", "monotone_choice"], 2),
         (["calibration"], 1),
-        (["iterated_expectation"], 4),
-        (["prompt_consistency"], 4),
         (["cmi", "prompt_consistency", "iterated_expectation"], 8),
     ],
 )

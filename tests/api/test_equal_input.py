@@ -7,14 +7,8 @@ import pandas as pd
 import pytest
 from scipy.special import softmax
 
-from coherence import (
-    analyze,
-    cmi_test,
-    predictive_gain_test,
-    rational_agent_test,
-    residual_covariance_test,
-    simulate,
-)
+import coherence
+from coherence import analyze, cmi_test, predictive_gain_test, residual_covariance_test
 
 TESTS = pytest.mark.parametrize("test", [cmi_test, residual_covariance_test])
 MONTE_CARLO = 0.06  # five standard errors of a difference of two p-values from 2,999 permutations
@@ -31,7 +25,7 @@ def a_table(seed, n=80):
 
 
 @TESTS
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_belief_in_the_state_or_in_its_absence(test, seed):
     """Breaks if blocks of like belief begin at one end: p moves by up to .39 then."""
     belief, action, truth, context = a_table(seed)
@@ -79,13 +73,11 @@ def test_folds_of_the_gain_know_no_order_of_states_and_no_unit_of_evidence():
 
 
 @TESTS
-@pytest.mark.parametrize("kind", [np.float32, np.float16])
-def test_floats_of_fewer_bits(test, kind):
+def test_floats_of_fewer_bits(test):
     belief, action, truth, context = a_table(1)
-    one, other = (
-        test(each, action, truth, context=context, rng=0) for each in (belief, belief.astype(kind))
-    )
-    assert (other.statistic, other.pvalue) == (one.statistic, one.pvalue)
+    kinds = (np.float64, np.float32, np.float16)
+    found = [test(belief.astype(kind), action, truth, context=context, rng=0) for kind in kinds]
+    assert len({(each.statistic, each.pvalue) for each in found}) == 1
 
 
 def test_floats_of_fewer_bits_in_a_table():
@@ -116,24 +108,18 @@ def test_the_order_of_three_states(test):
 def test_features_that_say_nothing_further():
     belief, action, truth, context = a_table(3)
     feature = np.random.default_rng(3).normal(size=80)[context]
-    one, *others = (
-        cmi_test(belief, action, truth, context=context, condition_on=pd.DataFrame(given), rng=0)
-        for given in (
-            {"x": feature},
-            {"x": feature, "constant": 1.0},
-            {"x": feature, "again": feature},
-            {"x": feature, "label": "same"},
-        )
-    )
-    assert {other.pvalue for other in others} == {one.pvalue}
+    more = ({}, {"constant": 1.0}, {"again": feature}, {"label": "same"})
+    pvalues = {
+        cmi_test(belief, action, truth, context=context, condition_on=given, rng=0).pvalue
+        for given in (pd.DataFrame({"x": feature} | columns) for columns in more)
+    }
+    assert len(pvalues) == 1
 
 
 def test_a_last_bit_is_no_scatter_of_reports():
-    runs = simulate("leaky", n_contexts=60, n_reps=3, rng=3).dropna(subset="action")
+    runs = coherence.simulate("leaky", n_contexts=60, n_reps=3, rng=3).dropna(subset="action")
     again = np.where(runs["rep"] == 1, 1 - (1 - runs["p"]), runs["p"])
     assert (again != runs["p"]).any()
+    options = {"action": "action", "truth": "theta", "context": "context", "rng": 0}
     for belief in (runs["p"], again):
-        result = rational_agent_test(
-            belief, runs["action"], runs["theta"], context=runs["context"], rng=0
-        )
-        assert result.pvalue is None
+        assert coherence.rational_agent_test(belief, data=runs, **options).pvalue is None

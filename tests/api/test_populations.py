@@ -18,9 +18,9 @@ def fitted(agent, *, n_reps=5, policies=False, n_contexts=400):
     return found, runs
 
 
-def drawn(population, signal=0.0, n_contexts=4000, n_reps=5, seed=2):
-    rng = np.random.default_rng(seed)
-    return population.draw(signal, n_contexts, n_reps, rng, wordings=False, iterated=False)
+def drawn(population, signal=0.0, n_contexts=4000, n_reps=5, **options):
+    rng, options = np.random.default_rng(2), {"wordings": False, "iterated": False, **options}
+    return population.draw(signal, n_contexts, n_reps, rng, **options)
 
 
 def share_of(study, label):
@@ -37,9 +37,8 @@ def test_studies_have_the_beliefs_states_and_noise_of_the_data(noisy):
     study = drawn(population_like(agent))
     assert study.belief.mean() == pytest.approx(runs["p"].mean(), abs=0.03)
     assert study.belief.std() == pytest.approx(runs["p"].std(), abs=0.02)
-    within = study.belief.reshape(-1, 5).std(axis=1, ddof=1)
-    observed = runs["p"].to_numpy().reshape(-1, 5).std(axis=1, ddof=1)
-    assert np.sqrt((within**2).mean()) == pytest.approx(np.sqrt((observed**2).mean()), rel=0.06)
+    drawn_, seen = (p.reshape(-1, 5).var(axis=1) for p in (study.belief, runs["p"].to_numpy()))
+    assert np.sqrt(drawn_.mean()) == pytest.approx(np.sqrt(seen.mean()), rel=0.06)
     assert study.truth.mean() == pytest.approx(runs["theta"].mean(), abs=0.05)
     assert np.isin(np.round(study.belief * 20, 6) % 1, 0).all()  # the grid of the reports
     for label in ("no", "yes", "defer"):
@@ -57,23 +56,22 @@ def test_choices_of_a_context_are_as_alike_as_in_the_data(policies):
     assert 0.15 < population.alike < 0.3
     study = drawn(population, n_reps=1 if policies else 5)
     if policies:
-        of_study = study.share
         of_data = runs[["action_defer", "action_no", "action_yes"]].to_numpy()
-        assert (of_study**2).sum(axis=1).mean() == pytest.approx(
-            (of_data**2).sum(axis=1).mean(), abs=0.02
-        )
+        found, wanted = ((share**2).sum(axis=1).mean() for share in (study.share, of_data))
+        assert found == pytest.approx(wanted, abs=0.02)
         assert population.policies
         return
-    same = [
-        (codes[:, :1] == codes[:, 1:]).mean()
-        for codes in (study.action.reshape(-1, 5), runs["action"].to_numpy().reshape(-1, 5))
-    ]
-    assert same[0] == pytest.approx(same[1], abs=0.03)
+    of_both = (codes.reshape(-1, 5) for codes in (study.action, runs["action"].to_numpy()))
+    found, wanted = ((codes[:, :1] == codes[:, 1:]).mean() for codes in of_both)
+    assert found == pytest.approx(wanted, abs=0.03)
 
 
-def test_without_taste_choices_of_a_context_are_hardly_alike():
+def test_choices_are_hardly_alike_without_taste_and_of_one_choice_nothing_is_known():
     agent, _ = fitted(AGENTS["rational"].with_parameters(taste=0.0))
     assert population_like(agent).alike < 0.06
+    once = population_like(fitted("rational", n_reps=1, n_contexts=100)[0])
+    assert once.alike == 0.0
+    assert any("no context has two choices" in caution for caution in once.cautions)
 
 
 def test_a_signal_moves_choices_by_its_half_up_and_down(noisy):
@@ -91,38 +89,14 @@ def test_a_signal_moves_choices_by_its_half_up_and_down(noisy):
     assert yes[middle & true].mean() - yes[middle & ~true].mean() > 0.15
 
 
-def test_noise_that_reports_of_a_context_share_is_drawn_once():
-    runs = simulate("noisy", n_contexts=100, n_reps=3, rng=1, **ONE)
-    arrays = runs["p"], runs["action"], runs["theta"]
-    agent = coherence.fit_rational_agent(
-        *arrays, context=runs["context"], noise=0.01, shared_noise=0.2
-    )
-    study = drawn(population_like(agent), n_contexts=300, n_reps=3)
-    spread = study.belief.reshape(-1, 3).std(axis=1)
-    assert spread.mean() < 0.1
-
-
 @pytest.mark.parametrize("fit", [False, True])
 def test_contexts_of_a_group_share_a_taste_and_a_missed_base_rate(noisy, fit):
     population = population_like(noisy[0]) if fit else AgentPopulation(AGENTS["rational"])
-    alone, together = (
-        population.draw(
-            0.0, 4000, 1, np.random.default_rng(1), wordings=False, iterated=False, groups=groups
-        )
-        for groups in (None, Groups(size=40, taste=2.0, missed=2.0))
-    )
+    groups = Groups(size=40, taste=2.0, missed=2.0)
+    alone, together = (drawn(population, n_reps=1, groups=each) for each in (None, groups))
     assert alone.group is None
     assert together.group.tolist() == np.repeat(np.arange(100), 40).tolist()
     for of in (lambda study: study.state, lambda study: share_of(study, "yes")):
-        spread = [
-            (of(study) - study.belief).reshape(100, 40).mean(axis=1).std()
-            for study in (alone, together)
-        ]
-        assert spread[1] > 2 * spread[0]
-
-
-def test_one_choice_of_each_context_tells_nothing_of_how_alike_they_are():
-    agent, _ = fitted("rational", n_reps=1, n_contexts=100)
-    population = population_like(agent)
-    assert population.alike == 0.0
-    assert any("no context has two choices" in caution for caution in population.cautions)
+        gaps = ((of(study) - study.belief).reshape(100, 40) for study in (alone, together))
+        few, many = (gap.mean(axis=1).std() for gap in gaps)
+        assert many > 2 * few

@@ -19,47 +19,33 @@ def alike(counts, sizes):
 
 def found(agent, test, *, n, n_contexts, n_reps, seed=20_000, policies=False):
     """Count rejections in studies that `simulate` draws, as a user would."""
-    rejected = 0
-    for number in range(n):
-        runs = simulate(
-            agent, n_contexts=n_contexts, n_reps=n_reps, policies=policies, rng=seed + number
-        )
-        pvalue = test(runs)
-        rejected += pvalue is not None and pvalue <= 0.05
-    return rejected
+    size = {"n_contexts": n_contexts, "n_reps": n_reps, "policies": policies}
+    studies = (simulate(agent, **size, rng=seed + number) for number in range(n))
+    return sum(test(runs) <= 0.05 for runs in studies)
 
 
-def residual_covariance(runs, n_draws=999):
-    rows = runs[runs["p"].notna() & (runs["z_state"].isna()) & (runs["prompt"] == "standard")]
-    labels = ["yes", "no", "defer"]
-    policies = "action_yes" in rows
-    action = rows[[f"action_{label}" for label in labels]] if policies else rows["action"]
-    arrays = rows["p"], action, rows["theta"]
-    options = {"context": rows["context"], "n_draws": n_draws, "rng": 7}
-    return coherence.residual_covariance_test(*arrays, **options).pvalue
+def residual_covariance(runs):
+    rows = runs[runs["action"].notna()]
+    arrays = rows["p"], rows["action"], rows["theta"]
+    return coherence.residual_covariance_test(*arrays, context=rows["context"], rng=7).pvalue
 
 
-def iterated_expectation(runs):
-    return coherence.iterated_expectation_test(runs, rng=7).pvalue
+def fitted_to(name, n_contexts, n_reps=2):
+    runs = simulate(name, n_contexts=n_contexts, n_reps=n_reps, rng=1, iterated=False)
+    rows = runs[runs["action"].notna()]
+    arrays = rows["p"], rows["action"], rows["theta"]
+    return coherence.fit_rational_agent(*arrays, context=rows["context"])
 
 
 @pytest.mark.lengthy
 def test_the_prediction_is_what_an_independent_simulation_finds():
     agent = AGENTS["rational"].with_parameters(hidden_signal=0.3)
-    table = power(
-        "rational",
-        n_contexts=40,
-        n_reps=2,
-        signal=0.3,
-        planted="hidden_signal",
-        check="residual_covariance",
-        state="realised",
-        n_simulations=150,
-        rng=1,
-    ).table
+    size, planted = {"n_contexts": 40, "n_reps": 2}, {"signal": 0.3, "planted": "hidden_signal"}
+    options = {"check": "residual_covariance", "state": "realised", "n_simulations": 150}
+    table = power("rational", **size, **planted, **options, rng=1).table
     predicted = table[table["quantity"] == "power"].iloc[0]
     assert 0.3 < predicted["power"] < 0.95  # where a wrong prediction would show
-    rejected = found(agent, residual_covariance, n=60, n_contexts=40, n_reps=2)
+    rejected = found(agent, residual_covariance, n=60, **size)
     assert alike((predicted["n_rejected"], rejected), (150, 60))
 
 
@@ -78,17 +64,9 @@ def test_the_prediction_is_what_an_independent_simulation_finds():
 def test_predictions_of_every_check(check, planted, signal, base, n_contexts, n_reps, policies):
     """400 studies against 200 others, from planning to a report."""
     name = check.partition(":")[0]
-    size = {"n_contexts": n_contexts, "n_reps": n_reps}
-    plan = power(
-        base,
-        **size,
-        signal=signal,
-        planted=planted,
-        check=name,
-        policies=policies,
-        n_simulations=400,
-        rng=1,
-    ).table
+    size = {"n_contexts": n_contexts, "n_reps": n_reps, "policies": policies}
+    options = {"signal": signal, "planted": planted, "check": name, "n_simulations": 400}
+    plan = power(base, **size, **options, rng=1).table
     predicted = plan[(plan["quantity"] == "power") & (plan["check"] == check)].iloc[0]
 
     def reported(runs):
@@ -96,22 +74,17 @@ def test_predictions_of_every_check(check, planted, signal, base, n_contexts, n_
         return results["pvalue"].get(check, np.nan)
 
     agent = AGENTS[base].with_parameters(**{planted: signal})
-    rejected = found(agent, reported, n=200, **size, policies=policies)
+    rejected = found(agent, reported, n=200, **size)
     assert alike((predicted["n_rejected"], rejected), (400, 200)), (predicted, rejected)
 
 
 @pytest.mark.slow
 def test_the_plan_of_a_fitted_agent_is_near_the_power_of_the_agent_itself():
     """Fitted to 400 contexts: the agent is known up to its fit, so that 10 points are allowed."""
-    runs = simulate("rational", n_contexts=400, n_reps=5, rng=1, iterated=False)
-    rows = runs[runs["action"].notna()]
-    fitted = coherence.fit_rational_agent(
-        rows["p"], rows["action"], rows["theta"], context=rows["context"]
-    )
-    size = {"n_contexts": [60, 150], "n_reps": [1, 5], "signal": 0.2}
+    options = {"n_contexts": [60, 150], "n_reps": [1, 5], "signal": 0.2, "rng": 2}
     own, likewise = (
-        power(agent, **size, check="residual_covariance", rng=2).table["power"].to_numpy()
-        for agent in ("rational", fitted)
+        power(agent, **options, check="residual_covariance").table["power"].to_numpy()
+        for agent in ("rational", fitted_to("rational", 400, n_reps=5))
     )
     np.testing.assert_allclose(likewise, own, atol=0.1)
 
@@ -126,50 +99,25 @@ def test_every_share_has_its_exact_interval_and_its_row():
     assert set(table.loc[table["signal"] > 0, "quantity"]) == {"power"}
     for row in table.to_dict("records"):
         assert row["power"] == row["n_rejected"] / 20
-        assert (row["low"], row["high"]) == tuple(
-            stats.binomtest(int(row["n_rejected"]), 20).proportion_ci()
-        )
-    assert table["check"].unique().tolist() == [
-        "residual_covariance",
-        "residual_covariance with theta",
-        "monotone_choice:yes/no",
-        "monotone_choice:yes/defer",
-        "monotone_choice:defer/no",
-        "monotone_direction",
-        "iterated_expectation",
-    ]
+        ends = stats.binomtest(int(row["n_rejected"]), 20).proportion_ci()
+        assert (row["low"], row["high"]) == tuple(ends)
+    pairs = [f"monotone_choice:{pair}" for pair in ("yes/no", "yes/defer", "defer/no")]
+    shown = ["residual_covariance", "residual_covariance with theta", *pairs]
+    shown += ["monotone_direction", "iterated_expectation"]
+    assert table["check"].unique().tolist() == shown
     assert set(table["n_prompts"]) == {20 * 5, 20 * 2 * 5, 30 * 5, 30 * 2 * 5}
-
-
-@pytest.mark.lengthy
-def test_the_check_that_looks_for_what_is_planted_is_the_usual_one():
-    few = {"n_contexts": 20, "n_reps": 2, "signal": [], **QUICK}
-    for planted, check in (("iterated_bias", "iterated_expectation"), (None, "sufficiency")):
-        table = power("rational", planted=planted, **few).table
-        assert table["check"].str.startswith(check).all()
 
 
 @pytest.mark.lengthy
 def test_a_larger_grid_keeps_the_numbers_of_a_smaller_one():
     few = {"n_simulations": 10, "n_draws": 99, "rng": 1}
-    small = power(
-        "rational", n_contexts=20, n_reps=2, signal=0.4, check="monotone_choice", **few
-    ).table
-    large = power(
-        "rational",
-        n_contexts=[20, 25],
-        n_reps=[1, 2],
-        signal=[0.2, 0.4],
-        check=["monotone_choice", "residual_covariance"],
-        n_jobs=2,
-        **few,
-    ).table
-    common = small.columns.drop("n_prompts")
-    both = small.merge(large, on=["check", "signal", "n_reps", "n_contexts"], how="left")
-    for name in common.drop(["check", "signal", "n_reps", "n_contexts"]):
-        pd.testing.assert_series_equal(
-            both[f"{name}_x"], both[f"{name}_y"], check_names=False, check_dtype=False
-        )
+    one = {"n_contexts": 20, "n_reps": 2, "signal": 0.4, "check": ["monotone_choice"]}
+    more = {"n_contexts": [20, 25], "n_reps": [1, 2], "signal": [0.2, 0.4], "n_jobs": 2}
+    more["check"] = ["monotone_choice", "residual_covariance"]
+    cell = ["check", "signal", "n_reps", "n_contexts"]
+    small, large = (power("rational", **grid, **few).table.set_index(cell) for grid in (one, more))
+    small, common = small.drop(columns="n_prompts"), large.loc[small.index]
+    pd.testing.assert_frame_equal(small, common[small.columns], check_dtype=False)
 
 
 def test_probabilities_are_asked_once_unless_more_is_said():
@@ -193,37 +141,19 @@ def test_groups_are_the_units_of_the_plan():
 
 
 @pytest.mark.lengthy
-def test_a_level_of_its_own():
-    options = {"n_contexts": 40, "n_reps": 2, "signal": 0.4, "check": "residual_covariance"}
-    usual, strict = (power("rational", **options, alpha=a, **QUICK).table for a in (0.05, 0.01))
-    assert (strict["n_rejected"] <= usual["n_rejected"]).all()
-    assert (strict["n_rejected"] < usual["n_rejected"]).any()
-
-
-@pytest.mark.lengthy
 def test_what_is_undefined_does_not_reject_and_is_counted():
     """Reports that never differ leave `rational_agent` without a test."""
-    few = {"n_simulations": 10, "n_draws": 99, "rng": 1}
-    table = power("rational", n_contexts=20, n_reps=2, signal=[], check="rational_agent", **few)
-    table = table.table
-    assert (table["n_undefined"] == 10).all()
+    options = {"n_contexts": 20, "n_reps": 2, "signal": [], "check": "rational_agent"}
+    table = power("rational", **options, **QUICK).table
+    assert (table["n_undefined"] == 20).all()
     assert (table["n_rejected"] == 0).all()
 
 
 @pytest.mark.slow
 def test_a_target_is_searched_for_and_its_size_stands_beside_it():
-    said = []
-    result = power(
-        "rational",
-        n_reps=2,
-        signal=0.4,
-        target=0.8,
-        n_simulations=60,
-        n_draws=99,
-        costs=Costs(tokens_in=10),
-        progress=lambda *of: said.append(of),
-        rng=1,
-    )
+    said, few = [], {"n_reps": 2, "n_simulations": 60, "n_draws": 99, "rng": 1}
+    options = {"signal": 0.4, "target": 0.8, "costs": Costs(tokens_in=10)}
+    result = power("rational", **few, **options, progress=lambda *of: said.append(of))
     (needed,) = result.needed.to_dict("records")
     assert needed["reached"]
     assert needed["low"] <= needed["n_contexts"] <= needed["high"]
@@ -235,24 +165,9 @@ def test_a_target_is_searched_for_and_its_size_stands_beside_it():
     assert power_there["low"] <= 0.8 <= power_there["high"]
     assert needed["sentence"] in str(result)
     assert said[-1][0] == said[-1][1]
-
-
-@pytest.mark.lengthy
-def test_a_target_beyond_the_limit_is_said_to_be():
-    result = power(
-        "rational",
-        n_reps=1,
-        signal=0.02,
-        state="exact",
-        target=0.8,
-        limit=30,
-        n_simulations=40,
-        n_draws=99,
-        rng=1,
-    )
-    (needed,) = result.needed.to_dict("records")
-    assert not needed["reached"]
-    assert "80% power is not reached with 30 contexts" in " ".join(str(result).split())
+    beyond = power("rational", signal=0.02, state="exact", target=0.8, limit=30, **few)
+    assert beyond.needed["reached"].tolist() == [False]
+    assert "80% power is not reached with 30 contexts" in " ".join(str(beyond).split())
 
 
 @pytest.mark.parametrize(
@@ -289,58 +204,36 @@ def test_what_cannot_be_planned_is_refused(options, message):
         power(agent, **options)
 
 
-@pytest.fixture(scope="module")
-def pilots():
-    fitted = []
-    for n_contexts in (40, 400):
-        runs = simulate("rational", n_contexts=n_contexts, n_reps=2, rng=1, iterated=False)
-        rows = runs[runs["action"].notna()]
-        arrays = rows["p"], rows["action"], rows["theta"]
-        fitted.append(coherence.fit_rational_agent(*arrays, context=rows["context"]))
-    return fitted
-
-
 @pytest.mark.lengthy
-def test_a_plan_from_a_pilot_has_the_error_of_the_pilot(pilots):
+def test_a_plan_from_a_pilot_has_the_error_of_the_pilot():
     """A pilot ten times as large is known about three times as well."""
     options = {"n_contexts": 60, "n_reps": 2, "signal": 0.2, "check": "residual_covariance"}
     width = []
-    for fitted in pilots:
+    for n_contexts in (40, 400):
+        fitted = fitted_to("rational", n_contexts)
         table = power(fitted, **options, n_simulations=80, n_draws=99, rng=1).table
         assert table.loc[table["quantity"] == "size", "pilot_low"].isna().all()
         (row,) = table[table["quantity"] == "power"].to_dict("records")
         assert row["pilot_low"] < row["low"] < row["power"] < row["high"] < row["pilot_high"]
         width.append(row["pilot_high"] - row["pilot_low"])
     assert width[0] > 1.3 * width[1]
-
-
-@pytest.mark.lengthy
-def test_the_error_of_a_pilot_stands_in_text_and_may_be_left_out(pilots):
-    few = {"n_contexts": 80, "n_reps": 2, "signal": 0.4, "check": "residual_covariance", **QUICK}
-    assert "with the error of the pilot" in str(power(pilots[0], **few))
-    assert "pilot_low" not in power(pilots[0], **few, refits=0).table
-    assert "pilot_low" not in power("rational", **few).table
-    with pytest.raises(InputError, match="refits must be 0 or at least 6; received 3"):
-        power(pilots[0], **few, refits=3)
-    del few["n_contexts"]
-    searched = power(pilots[0], **few, target=0.8)
-    (needed,) = searched.needed.to_dict("records")
-    assert "With the error of the pilot the power there is" in needed["sentence"]
+    assert "pilot_low" not in power(fitted, **options, **QUICK, refits=0).table
+    del options["n_contexts"]
+    (sentence,) = power(fitted, **options, **QUICK, target=0.8).needed["sentence"]
+    assert "With the error of the pilot the power there is" in sentence
 
 
 @pytest.mark.lengthy
 def test_a_fitted_agent_is_asked_for_what_it_can_give():
-    runs = simulate("noisy", n_contexts=60, n_reps=2, rng=1, iterated=False)
-    rows = runs[runs["action"].notna()]
-    fitted = coherence.fit_rational_agent(
-        rows["p"], rows["action"], rows["theta"], context=rows["context"]
-    )
-    with pytest.raises(InputError, match="check 'iterated_expectation' needs answers that"):
-        power(fitted, check="iterated_expectation")
-    with pytest.raises(InputError, match="'evidence_leak' needs .*: exact posteriors"):
-        power(fitted, check="evidence_leak")
-    with pytest.raises(InputError, match="planted must be hidden_signal for the fitted agent"):
-        power(fitted, planted="peak")
+    fitted = fitted_to("noisy", 60)
+    for options, said in (
+        ({"check": "iterated_expectation"}, "check 'iterated_expectation' needs answers that"),
+        ({"check": "evidence_leak"}, "'evidence_leak' needs .*: exact posteriors"),
+        ({"planted": "peak"}, "planted must be hidden_signal for the fitted agent"),
+        ({"refits": 3}, "refits must be 0 or at least 6; received 3"),
+    ):
+        with pytest.raises(InputError, match=said):
+            power(fitted, **options)
     table = power(fitted, n_contexts=20, n_reps=2, signal=0.4, name="mine", **QUICK)
     assert "iterated_expectation" not in set(table.table["check"])
     assert table.settings["population"] == "mine"

@@ -36,9 +36,8 @@ def clone(tmp_path):
     ]
     columns = ["model", "p", "raw_text", "status", "flip_1", "flip_2"]
     pd.DataFrame(two, columns=columns).to_csv(folder / "fig2_sequential_flips.csv", index=False)
-    three = [("m", p, "draw", "1.0") for p in (0, 20, 60) for _ in range(9)] + [
-        ("m", 0, "draw", "")
-    ]
+    three = [("m", p, "draw", "1.0") for p in (0, 20, 60) for _ in range(9)]
+    three += [("m", 0, "draw", "")]
     columns = ["model", "p", "prompt", "answer"]
     pd.DataFrame(three, columns=columns).to_csv(folder / "fig4_ternary.csv", index=False)
     return folder.parent
@@ -73,22 +72,16 @@ def test_judgements_become_beliefs_and_beliefs_given_another_event():
     for person in range(30):
         both, only_a, only_b = 20 + person % 10, 10, 30
         a, b = both + only_a, both + only_b
-        queries = {
-            "A": ("wet", a),
-            "B": ("cold", b),
-            "notA": ("not wet", 100 - a),
-            "notB": (" not cold", 100 - b),
-            "AgB": ("wet given cold", 100 * both / b),
-            "AgnotB": ("wet given not cold", 100 * only_a / (100 - b)),
-            "BgA": ("cold given wet", 100 * both / a),
-            "BgnotA": ("cold given not wet", 100 * only_b / (100 - a)),
-            "AorB": ("wet or cold", a + only_b),
-        }
-        rows += [
-            {"ID": person, "block": 1, "querydetail": text, "querytype": kind, "estimate": value}
-            for kind, (text, value) in queries.items()
-        ]
-    runs = script("human_judgements").as_runs(pd.DataFrame(rows))
+        plain = ("A", "wet", a), ("B", "cold", b), ("AorB", "wet or cold", a + only_b)
+        others = ("notA", "not wet", 100 - a), ("notB", " not cold", 100 - b)
+        of_a = ("AgB", "wet given cold", 100 * both / b), ("BgA", "cold given wet", 100 * both / a)
+        of_b = (
+            ("AgnotB", "wet given not cold", 100 * only_a / (100 - b)),
+            ("BgnotA", "cold given not wet", 100 * only_b / (100 - a)),
+        )
+        rows += [(person, 1, *query) for query in (*plain, *others, *of_a, *of_b)]
+    columns = ["ID", "block", "querytype", "querydetail", "estimate"]
+    runs = script("human_judgements").as_runs(pd.DataFrame(rows, columns=columns))
     assert sorted(runs["task"].unique()) == ["cold, by wet", "wet, by cold"]
     assert len(runs) == 30 * 2 * 3
     report = analyze(runs, checks=["iterated_expectation"], rng=1)
@@ -108,22 +101,15 @@ def test_forecasts_of_replications_are_those_of_the_files(tmp_path, capsys):
     said = said.assign(forecaster_id=["a", "b", None] * 40, response=rng.random(120).round(2))
     said.to_csv(tmp_path / "All Survey Data.csv", index=False)
     late, early = (
-        findings[["project", "finding_id"]].assign(time_stamp=time, price=price)
-        for time, price in (
-            ("2012-11-09T10:24:21Z", rng.random(40)),
-            ("2012-11-09T10:08:20Z", rng.random(40)),
-        )
+        findings[["project", "finding_id"]].assign(time_stamp=time, price=rng.random(40))
+        for time in ("2012-11-09T10:24:21Z", "2012-11-09T10:08:20Z")
     )
     pd.concat([late, early]).to_csv(tmp_path / "All Market Data.csv", index=False)
     module = script("replication_markets")
     forecasts = module.read_forecasts(tmp_path)
     by_model = forecasts.groupby("model")
-    assert by_model.size().to_dict() == {
-        module.MARKET: 40,
-        module.MEAN: 40,
-        module.MEDIAN: 40,
-        module.ONE: 120,
-    }
+    sizes = dict.fromkeys((module.MARKET, module.MEAN, module.MEDIAN), 40) | {module.ONE: 120}
+    assert by_model.size().to_dict() == sizes
     market = by_model.get_group(module.MARKET).set_index("context")
     assert market.loc["ML27", "p"] == pytest.approx(late["price"].iloc[26])
     assert market.loc["ML27", "replicated"] == findings["replicated"].iloc[26]

@@ -20,100 +20,79 @@ from coherence.table.schema import PARSED, STATUSES
 GOOD = "No: 0.30\nYes: 0.70"
 DOCS = Path(__file__).parents[2] / "docs/statuses.md"
 
-LINES = [
-    # The form.
-    (GOOD, 0.7, "ok"),
-    ("  No:  0.30 \r\n\r\nYes: 0.70\r\n", 0.7, "ok"),
-    ("No:0.3\nYes:.7", 0.7, "ok"),
-    ("No: 1.0\nYes: -0.0", 0.0, "ok"),
-    ("No: 0.31\nYes: 0.70", 0.7, "ok"),
-    ("<think>Yes: 0.2</think>\nNo: 0.30\nYes: 0.70", 0.7, "ok"),
-    # Statements in other spellings.
-    ("No: 0.30\nYes: 0.70<|eot_id|>", 0.7, "repaired:markup"),
-    ("**No:** 0.30\n**Yes:** 0.70", 0.7, "repaired:markup"),
-    ("```\nNo: 0.30\nYes: 0.70\n```", 0.7, "repaired:markup"),
-    ("1. No: 0.3\n2. Yes: 0.7", 0.7, "repaired:markup"),
-    ("No: ０.３０\nYes: ０.７０", 0.7, "repaired:characters"),
-    ("no = 0.30\nyes = 0.70", 0.7, "repaired:spelling"),
-    ("No: 0.30.\nYes: 0.70.", 0.7, "repaired:punctuation"),
-    ("No: 3e-1\nYes: +0.7", 0.7, "repaired:notation"),
-    ("No: 0,3\nYes: 0,7", 0.7, "repaired:comma"),
-    ("No: 30%\nYes: 70 %", 0.7, "repaired:percent"),
-    ("No: 3/10\nYes: 7 out of 10", 0.7, "repaired:fraction"),
-    ("No: 0.30 (30%)\nYes: 0.70 (70%)", 0.7, "repaired:words"),
-    ("No 0.30\nYes 0.70", 0.7, "repaired:spelling"),
-    ("Yes: 0.70\nNo: 0.30", 0.7, "repaired:layout"),
-    ("No: 0.30, Yes: 0.70", 0.7, "repaired:layout"),
-    ("70% Yes, 30% No", 0.7, "repaired:layout"),
-    ("| No | Yes |\n|---|---|\n| 0.3 | 0.7 |", 0.7, "repaired:spelling"),
-    ("| No | 0.3 |\n| Yes | 0.7 |", 0.7, "repaired:spelling"),
-    ("No:\n0.3\nYes:\n0.7", 0.7, "repaired:layout"),
-    ('{"No": 0.3, "Yes": 0.7}', 0.7, "repaired:json"),
-    ('{"probabilities": {"no": "30%", "yes": "70%"}}', 0.7, "repaired:percent"),
-    ("P(Yes) = 0.7\nP(No) = 0.3", 0.7, "repaired:words"),
-    ("Answer: No: 0.30, Yes: 0.70", 0.7, "repaired:words"),
-    ("Yes: 70%", 0.7, "repaired:single"),
-    ("No: 0.30", 0.7, "repaired:single"),
-    ("0.7", 0.7, "repaired:single"),
-    ("Probability: 0.7", 0.7, "repaired:words"),
+PASSAGE = "\n\nThe population prevalence is about 5%."
+PARSED_LINES = {  # of which the value is .7
+    "ok": [
+        *(GOOD, "  No:  0.30 \r\n\r\nYes: 0.70\r\n", "No:0.3\nYes:.7", "No: 0.31\nYes: 0.70"),
+        # What a tag holds at the beginning is thinking, unless it is one of answers.
+        *(f"<think>Yes: 0.2</think>\n{GOOD}", f"<analysis>Yes: 0.2</analysis>\n{GOOD}"),
+        *(
+            f"<|START_THINKING|>Yes: 0.2<|END_THINKING|>{GOOD}",
+            f"<think >Yes: 0.2</think >\n{GOOD}",
+        ),
+    ],
+    "repaired:markup": [
+        *(f"{GOOD}<|eot_id|>", "**No:** 0.30\n**Yes:** 0.70", f"```\n{GOOD}\n```"),
+        "1. No: 0.3\n2. Yes: 0.7",
+    ],
+    "repaired:characters": ["No: ０.３０\nYes: ０.７０"],
+    "repaired:spelling": [
+        *("no = 0.30\nyes = 0.70", "No 0.30\nYes 0.70", "| No | Yes |\n|---|---|\n| 0.3 | 0.7 |"),
+        "| No | 0.3 |\n| Yes | 0.7 |",
+    ],
+    "repaired:punctuation": ["No: 0.30.\nYes: 0.70."],
+    "repaired:notation": ["No: 3e-1\nYes: +0.7"],
+    "repaired:comma": ["No: 0,3\nYes: 0,7"],
+    "repaired:percent": ["No: 30%\nYes: 70 %", '{"probabilities": {"no": "30%", "yes": "70%"}}'],
+    "repaired:fraction": ["No: 3/10\nYes: 7 out of 10"],
+    "repaired:words": [
+        *("No: 0.30 (30%)\nYes: 0.70 (70%)", "P(Yes) = 0.7\nP(No) = 0.3", "Probability: 0.7"),
+        "Answer: No: 0.30, Yes: 0.70",
+    ],
+    "repaired:layout": [
+        *("Yes: 0.70\nNo: 0.30", "No: 0.30, Yes: 0.70", "70% Yes, 30% No", "No:\n0.3\nYes:\n0.7"),
+        *(f"{GOOD}\n\nYes: 0.703", f"{GOOD}\n\n{GOOD}"),  # statements agree within rounding
+    ],
+    "repaired:json": [
+        '{"No": 0.3, "Yes": 0.7}',
+        '<|channel|>final <|constrain|>json<|message|>{"No": 0.3, "Yes": 0.7}',
+    ],
+    "repaired:single": ["Yes: 70%", "No: 0.30", "0.7", '{"label": "Yes", "probability": 0.7}'],
     # The words around are never read, whatever they say.
-    *(
-        (f"{GOOD}\n\n{remark}", 0.7, "repaired:passage")
-        for remark in (
-            "So rain is likely.",
-            "So rain is unlikely.",
-            "I can't say more than that.",
-            "Sorry I can't be more precise.",
-            "The population prevalence is about 5%.",
-        )
-    ),
-    (f"Actually a nice question! The generic drug is safe.\n{GOOD}", 0.7, "repaired:passage"),
-    ("The probability that it rains is 0.7.", None, "unparsed"),
-    ("The probability that the firm defaults is 0.7.", None, "unparsed"),
-    ("Had the X-ray been normal I would say No: 0.95, Yes: 0.05.", None, "unparsed"),
-    ("There is a 70% chance that it rains.", None, "unparsed"),
-    # Statements must agree, within rounding.
-    (f"{GOOD}\n\nYes: 0.703", 0.7, "repaired:layout"),
-    (f"{GOOD}\n\nYes: 0.71", None, "unparsed"),
-    (f"{GOOD}\n\nFinal answer: 0.6", None, "unparsed"),
-    (f"{GOOD}\n\n{GOOD}", 0.7, None),
-    ("Answer: No\nProbability: 0.8", None, "unparsed"),
-    ('{"No": 0.3, "Yes": 0.7, "Yes": 0.2}', None, "unparsed"),
-    # A number beside No, or false, may be that of No.
-    ("Verdict: No\nProbability: 0.8", None, "unparsed"),
-    ('{"label": "No", "probability": 0.8}', None, "unparsed"),
-    ('{"rain": false, "probability": 0.8}', None, "unparsed"),
-    ('{"answer": {"label": "No", "probability": 0.8}}', None, "unparsed"),
-    ('{"label": "Yes", "probability": 0.7}', 0.7, "repaired:single"),
-    # What a tag of another name holds at the beginning is thinking, unless it is one of answers.
-    (f"<analysis>Yes: 0.2</analysis>\n{GOOD}", 0.7, "ok"),
-    ("<No>: 0.85\n<Yes>: 0.15", None, "unparsed"),
-    (f"<|START_THINKING|>Yes: 0.2<|END_THINKING|>{GOOD}", 0.7, "ok"),
-    (f"<think >Yes: 0.2</think >\n{GOOD}", 0.7, "ok"),
-    (f"<pondering>{GOOD}", None, "truncated"),
-    (f"<response>\n{GOOD}\n</response>", 0.7, "repaired:passage"),
-    ('<|channel|>final <|constrain|>json<|message|>{"No": 0.3, "Yes": 0.7}', 0.7, "repaired:json"),
-    # Approximations, ranges and half a pair.
-    *(
-        (text, None, "unparsed")
-        for text in (
-            *("", "  \n", "~0.7", "About 70%.", "0.7-0.8", "0.7 to 0.8", "> 0.9", "1,000", "1½"),
-            *("0.7x", "5**2", "70 percentage points", "Yes, 70%", "Yes", "0.3 0.7", "0."),
-            *("No: \nYes: 0.70", "No: about 0.3\nYes: 0.7", "No: 0.30\nYes: 0.", "No: nan\nYes: 1"),
-            *("Not yes: 0.7", "Yes/No: 0.7", "70% chance of No", '{"No": true, "Yes": [0.7]}'),
-            *("{" * 2000, "0.\u200b7", "\u202e7.0", "7/0", "\ud800"),
-        )
-    ),
-    # Numbers that are no probabilities.
-    ("70", None, "out_of_range"),
-    ("No: 30\nYes: 70", None, "out_of_range"),
-    ("No: -0.30\nYes: 1.30", None, "out_of_range"),
-    (f"No: 0.30\nYes: {'9' * 5000}", None, "out_of_range"),
-    ("No: 0.30\nYes: 0.60", None, "sum_not_one"),
-    ("No: 30%\nYes: 60%", None, "sum_not_one"),
-    # A refusal names the status of what is unparsed.
-    ("I can\u2019t help with that.\nPlease ask a doctor.", None, "refused"),
-]
+    "repaired:passage": [
+        *(f"{GOOD}\n\nSo rain is unlikely.", f"{GOOD}\n\nI can't say more than that."),
+        *(f"{GOOD}{PASSAGE}", f"Actually a nice question! The generic drug is safe.\n{GOOD}"),
+        f"<response>\n{GOOD}\n</response>",
+    ],
+}
+NOT_PARSED = {
+    "unparsed": [
+        *("The probability that it rains is 0.7.", "There is a 70% chance that it rains."),
+        "Had the X-ray been normal I would say No: 0.95, Yes: 0.05.",
+        # Statements must agree.
+        *(f"{GOOD}\n\nYes: 0.71", f"{GOOD}\n\nFinal answer: 0.6"),
+        '{"No": 0.3, "Yes": 0.7, "Yes": 0.2}',
+        # A number beside No, or false, may be that of No.
+        *("Answer: No\nProbability: 0.8", "Verdict: No\nProbability: 0.8"),
+        *('{"label": "No", "probability": 0.8}', '{"rain": false, "probability": 0.8}'),
+        *('{"answer": {"label": "No", "probability": 0.8}}', "<No>: 0.85\n<Yes>: 0.15"),
+        # Approximations, ranges and half a pair.
+        *("", "  \n", "~0.7", "About 70%.", "0.7-0.8", "0.7 to 0.8", "> 0.9", "1,000", "1½"),
+        *("0.7x", "5**2", "70 percentage points", "Yes, 70%", "Yes", "0.3 0.7", "0."),
+        *("No: \nYes: 0.70", "No: about 0.3\nYes: 0.7", "No: 0.30\nYes: 0.", "No: nan\nYes: 1"),
+        *("Not yes: 0.7", "Yes/No: 0.7", "70% chance of No", '{"No": true, "Yes": [0.7]}'),
+        *("{" * 2000, "0.\u200b7", "\u202e7.0", "7/0", "\ud800"),
+    ],
+    "out_of_range": [
+        *("70", "No: 30\nYes: 70", "No: -0.30\nYes: 1.30", f"No: 0.30\nYes: {'9' * 5000}"),
+    ],
+    "sum_not_one": ["No: 0.30\nYes: 0.60", "No: 30%\nYes: 60%"],
+    "truncated": [f"<pondering>{GOOD}"],
+    "refused": ["I can\u2019t help with that.\nPlease ask a doctor."],
+}
+LINES = [("No: 1.0\nYes: -0.0", 0.0, "ok")]
+LINES += [(text, 0.7, status) for status, texts in PARSED_LINES.items() for text in texts]
+LINES += [(text, None, status) for status, texts in NOT_PARSED.items() for text in texts]
 
 NUMBERS = [
     ("0.7", 0.7, "ok"),
@@ -185,7 +164,7 @@ DECISIONS = [
 def test_two_lines(text, value, status):
     decoded = decode_belief(text)
     assert decoded.value == value
-    assert decoded.status == (status or decoded.status)
+    assert decoded.status == status
     assert value is None or math.copysign(1, decoded.value) == 1  # -0.0 would print as such
 
 
@@ -295,7 +274,7 @@ def test_time_is_linear_in_any_text(unit):
     assert time.process_time() - started < 1  # about .2 s at most; squared time takes minutes
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text(), st.lists(st.text(min_size=1), min_size=1, max_size=4))
 def test_any_text_and_any_labels_are_survived(text, labels):
     decoded = decode_distribution(text, labels)
@@ -304,7 +283,7 @@ def test_any_text_and_any_labels_are_survived(text, labels):
     assert decode_choice(text, labels).status in STATUSES
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.text(alphabet="0123456789.,%/-+e YesNo:*\n()½٣−０", max_size=40))
 def test_ok_is_the_form_and_nothing_else(text):
     number = r"(-?(?:\d+(?:\.\d+)?|\.\d+))"

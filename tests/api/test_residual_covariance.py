@@ -11,9 +11,8 @@ from coherence import AGENTS, InputError, residual_covariance_test, simulate
 
 def columns(seed=1, n_contexts=200, n_reps=5, **changes):
     agent = AGENTS["rational"].with_parameters(**changes)
-    runs = simulate(
-        agent, n_contexts=n_contexts, n_reps=n_reps, prompts=["standard"], iterated=False, rng=seed
-    )
+    once = {"prompts": ["standard"], "iterated": False, "rng": seed}
+    runs = simulate(agent, n_contexts=n_contexts, n_reps=n_reps, **once)
     arrays = runs["p"].to_numpy(), runs["action"].to_numpy(), runs["theta"].to_numpy()
     return arrays, runs["context"].to_numpy()
 
@@ -59,22 +58,13 @@ def test_says_where_p_concerns_more_than_the_effect_shown():
     assert result.interval.low < 0 < result.interval.high
     shift = result.details.set_index("component").loc["hidden shift of belief"]
     assert shift["low"] > 0  # what p concerns: all actions in the direction of a higher belief
-    said = (
-        "The effect shown is P(yes | 1) - P(yes | 0); p is that of all 3 actions together (hidden "
-        f"shift of belief {shift['estimate']:.3f} [{shift['low']:.3f}, {shift['high']:.3f}])."
-    )
-    assert result.estimate_note() == said
-    assert said in " ".join(str(result).split())
+    note = result.estimate_note()
+    assert note.startswith("The effect shown is P(yes | 1) - P(yes | 0); p is that of all 3 action")
+    assert f"{shift['estimate']:.3f} [{shift['low']:.3f}, {shift['high']:.3f}]" in note
     # Of two actions one difference is both.
     arrays[1] = np.where(arrays[1] == "yes", "yes", "no")
     two = residual_covariance_test(*arrays, context=context, n_draws=999, rng=1)
     assert two.estimate_note() == "The effect shown is P(yes | 1) - P(yes | 0)."
-
-
-def test_labels_of_actions_that_are_those_of_states_are_told_apart():
-    truth, action = np.repeat([1, 0], [40, 60]), np.repeat([1, 0, 1, 0], [30, 10, 20, 40])
-    result = residual_covariance_test(np.full(100, 0.4), action, truth, n_draws=99, rng=0)
-    assert "P(action 1 | state 1) - P(action 1 | state 0)" in set(result.details["component"])
 
 
 def test_one_belief_throughout_leaves_the_plain_difference():
@@ -86,18 +76,19 @@ def test_one_belief_throughout_leaves_the_plain_difference():
     assert by_name["P(yes | 1) - P(yes | 0)"] == pytest.approx(3 / 4 - 1 / 3)
     assert abs(result.statistic) == pytest.approx(3 / 4 - 1 / 3)
     assert result.pvalue < 0.005  # Fisher's exact test has .0001
-    several = residual_covariance_test(
-        np.tile([0.3, 0.4, 0.3], (100, 1)), action, truth, n_draws=999, rng=0
-    )
+    three = np.tile([0.3, 0.4, 0.3], (100, 1))
+    several = residual_covariance_test(three, action, truth, n_draws=999, rng=0)
     assert several.statistic == pytest.approx(result.statistic)
+    # Labels of actions that are those of states are told apart.
+    alike = residual_covariance_test(np.full(100, 0.4), truth, truth, n_draws=99, rng=0)
+    assert "P(action 1 | state 1) - P(action 1 | state 0)" in set(alike.details["component"])
 
 
 def test_copies_of_rows_change_nothing():
     arrays, context = columns(seed=7, n_contexts=60, n_reps=1)
     once = residual_covariance_test(*arrays, context=context, rng=0)
-    copied = residual_covariance_test(
-        *(np.repeat(a, 10) for a in arrays), context=np.repeat(context, 10), rng=0
-    )
+    *arrays, context = (np.repeat(each, 10) for each in (*arrays, context))
+    copied = residual_covariance_test(*arrays, context=context, rng=0)
     assert copied.pvalue == once.pvalue
     assert copied.interval == once.interval
 
@@ -187,25 +178,20 @@ def test_groups_that_share_more_than_their_belief_are_allowed_for(state):
 
 
 def test_contexts_are_compared_inside_groups():
-    belief, action, truth, group, _ = grouped(1)
-    result = residual_covariance_test(belief, action, truth, group=group, n_draws=999, rng=1)
-    assert result.settings["cluster of resampling"] == "group"
-    assert "and the group" in result.null
-    few = residual_covariance_test(belief, action, truth, group=group // 4, n_draws=999, rng=1)
-    assert few.interval.low < 0 < few.interval.high
+    *arrays, group, _ = grouped(1)
+
+    def test(group, **options):
+        return residual_covariance_test(*arrays, group=group, n_draws=999, rng=1, **options)
+
+    assert test(group).settings["cluster of resampling"] == "group"
+    assert test(group // 4).interval.low < 0 < test(group // 4).interval.high
     # Groups of two have one difference each, and those of one none.
-    pairs = np.repeat(np.arange(200), 2)
-    small = residual_covariance_test(belief, action, truth, group=pairs, n_draws=999, rng=1)
-    assert not math.isnan(small.pvalue)
-    alone = np.arange(400)
-    alone[:10] = 0
-    none = residual_covariance_test(belief, action, truth, group=alone, n_draws=999, rng=1)
+    assert not math.isnan(test(np.repeat(np.arange(200), 2)).pvalue)
+    none = test(np.r_[np.zeros(10, dtype=int), np.arange(10, 400)])
     assert math.isnan(none.pvalue)
     assert "runs of neighbours" in none.reason
     with pytest.raises(InputError, match="group must be constant within a context"):
-        residual_covariance_test(
-            belief, action, truth, context=2 * (group // 2) + truth, group=group
-        )
+        test(group, context=2 * (group // 2) + arrays[2])
 
 
 def test_states_that_are_hardly_seen_leave_no_interval():
@@ -332,25 +318,19 @@ def test_coherent_agents_are_not_rejected_where_noise_is_small(kind):
 
 def test_exact_posteriors_are_checked():
     belief, action, truth, exact, context = reporter(3)
-    test = residual_covariance_test
-    with pytest.raises(InputError, match="truth must hold the state"):
-        test(belief, action)
-    with pytest.raises(InputError, match=r"exact must hold probabilities in \[0, 1\]"):
-        test(belief, action, exact=100 * exact)
-    with pytest.raises(InputError, match="exact must be the same in all rows of a context"):
-        test(
-            belief,
-            action,
-            exact=exact + 0.01 * (np.arange(500) % 2) * (exact < 0.5),
-            context=context,
-        )
-    with pytest.raises(InputError, match="exact must have one posterior for each of 500 rows"):
-        test(belief, action, exact=np.column_stack([1 - exact, exact]), context=context)
-    three = np.column_stack([belief / 2, belief / 2, 1 - belief])
-    with pytest.raises(InputError, match="exact holds the posterior of one of two states"):
-        test(three, action, truth, exact=exact, context=context)
-    constant = test(belief, action, exact=np.full(500, 0.3), context=context)
-    assert "exact posterior is constant" in constant.reason
+    other = exact + 0.01 * (np.arange(500) % 2) * (exact < 0.5)
+    three, both = np.column_stack([belief / 2, belief / 2, 1 - belief]), np.c_[1 - exact, exact]
+    for stated, options, said in (
+        (belief, {}, "truth must hold the state"),
+        (belief, {"exact": 100 * exact}, r"exact must hold probabilities in \[0, 1\]"),
+        (belief, {"exact": other}, "exact must be the same in all rows of a context"),
+        (belief, {"exact": both}, "exact must have one posterior for each of 500 rows"),
+        (three, {"truth": truth, "exact": exact}, "posterior of one of two states"),
+    ):
+        with pytest.raises(InputError, match=said):
+            residual_covariance_test(stated, action, context=context, **options)
+    constant = {"exact": np.full(500, 0.3), "context": context}
+    assert "is constant" in residual_covariance_test(belief, action, **constant).reason
 
 
 @pytest.mark.lengthy

@@ -9,39 +9,18 @@ from coherence import CheckResult, Interval
 
 
 def result(**changes):
-    fields = {
-        "check": "cmi",
-        "null": "nothing",
-        "statistic": 0.123456789,
-        "unit": "nats",
-        "interval": Interval(0.1, 0.2),
-        "pvalue": 0.01,
-        "n_rows": 10,
-        "n_contexts": 5,
-    }
-    return CheckResult(**{**fields, **changes})
+    fields = {"check": "cmi", "null": "nothing", "statistic": 0.123456789, "unit": "nats"}
+    fields |= {"interval": Interval(0.1, 0.2), "pvalue": 0.01, "n_rows": 10, "n_contexts": 5}
+    return CheckResult(**fields | changes)
 
 
 def test_row_is_flat_and_unrounded():
-    row = result().to_row()
-    assert (row["estimate"], row["low"], row["high"], row["level"], row["pvalue"]) == (
-        0.123456789,
-        0.1,
-        0.2,
-        0.95,
-        0.01,
-    )
-    empty = result(interval=None, pvalue=None).to_row()
-    assert math.isnan(empty["low"])
-    assert math.isnan(empty["pvalue"])
-
-
-def test_adjusted_pvalues_stand_in_the_row():
-    row = result(pvalue_holm=0.02, pvalue_bh=0.03, reason="few", n_dropped=4).to_row()
     adjusted = {"pvalue_holm": 0.02, "pvalue_bh": 0.03, "reason": "few", "n_dropped": 4}
-    assert {name: row[name] for name in adjusted} == adjusted
-    assert math.isnan(result().to_row()["pvalue_holm"])
-    assert math.isnan(result().to_row()["pvalue_bh"])
+    wanted = {"estimate": 0.123456789, "low": 0.1, "high": 0.2, "level": 0.95, "pvalue": 0.01}
+    row = result(**adjusted).to_row()
+    assert {name: row[name] for name in wanted | adjusted} == wanted | adjusted
+    empty = result(interval=None, pvalue=None).to_row()
+    assert all(math.isnan(empty[name]) for name in ("low", "pvalue", "pvalue_holm", "pvalue_bh"))
 
 
 @pytest.mark.parametrize(
@@ -70,11 +49,5 @@ def test_a_list_of_results_fits_on_a_screen_and_a_notebook_runs_nothing():
     assert len(repr(marked)) < 200
     assert "\n" not in repr(marked)
     page = marked._repr_html_()
-    assert "<script>" not in page
-    assert "<b>" not in page
-    assert "<i>" not in page
+    assert not any(tag in page for tag in ("<script>", "<b>", "<i>"))
     assert "&lt;script&gt;x&lt;/script&gt;" in page
-    # Everything that the text says is on the page.
-    for line in str(result()).splitlines()[1:]:
-        assert line.strip().split(": ", 1)[-1] in result()._repr_html_()
-    assert "<details>" not in result()._repr_html_()

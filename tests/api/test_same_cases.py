@@ -18,26 +18,10 @@ def found(runs, effect="calibration:brier", **options):
     return compare(runs, effects=[effect], rng=1, **options)
 
 
-def n_cases(comparison):
-    return comparison.settings["n_contexts"]
-
-
 def refusal(runs, **options):
     with pytest.raises(InputError) as error:
         found(runs, **options)
     return str(error.value)
-
-
-def test_the_same_cases_pass_without_a_word(pair):
-    comparison = found(pair)
-    assert n_cases(comparison) == {"simulated": 20}
-    assert comparison.estimates["model"].tolist() == ["rational", "noisy"]
-    assert comparison.notes == ()
-
-
-def test_one_table_with_both_models_is_as_good(pair):
-    together = found(pd.concat(pair.values(), ignore_index=True))
-    pd.testing.assert_frame_equal(together.differences, found(pair).differences)
 
 
 def test_missing_contexts_are_named_by_model_with_a_remedy(pair):
@@ -46,7 +30,7 @@ def test_missing_contexts_are_named_by_model_with_a_remedy(pair):
     assert "task 'simulated': model 'noisy' lacks 2 of 20 contexts ('c0003', 'c0007')" in message
     assert message.endswith("common=True (--common).")
     comparison = found(pair, common=True)
-    assert n_cases(comparison) == {"simulated": 18}
+    assert comparison.settings["n_contexts"] == {"simulated": 18}
     assert set(comparison.estimates["n_contexts"]) == {18}
     assert any("2 of 20 contexts were left out" in note for note in comparison.notes)
 
@@ -82,11 +66,13 @@ def test_ids_of_any_type_are_matched_as_text(pair):
     for name, kind in (("rational", int), ("noisy", str)):
         number = pair[name]["context"].str.removeprefix("c").map(int)
         pair[name] = pair[name].assign(context=number.map(kind))
-    assert n_cases(found(pair)) == {"simulated": 20}
+    assert found(pair).settings["n_contexts"] == {"simulated": 20}
 
 
 def test_what_one_table_knows_of_a_case_holds_for_all(pair):
-    expected = found(pair)
+    expected = found(pd.concat(pair.values(), ignore_index=True))  # one table is as good as two
+    assert expected.estimates["model"].tolist() == ["rational", "noisy"]
+    assert expected.notes == ()
     pair["noisy"] = pair["noisy"].drop(columns=["theta", "x_3"])
     comparison = found(pair)
     pd.testing.assert_frame_equal(comparison.estimates, expected.estimates)
@@ -99,29 +85,25 @@ def test_a_task_that_a_model_was_not_asked_is_named(pair):
     tables = {"a": pd.concat([pair["rational"], more]), "b": pair["noisy"]}
     assert "task 'other': not asked of 'noisy'" in refusal(tables)
     comparison = found(tables, common=True)
-    assert n_cases(comparison) == {"simulated": 20}
+    assert comparison.settings["n_contexts"] == {"simulated": 20}
     assert any("of one model only" in note for note in comparison.notes)
-
-
-def test_a_file_without_models_is_a_model(pair):
-    tables = {name: table.drop(columns="model") for name, table in pair.items()}
-    comparison = found({"first": tables["rational"], "second": tables["noisy"]})
-    assert comparison.estimates["model"].tolist() == ["first", "second"]
 
 
 def test_one_model_asked_in_two_ways_is_two_models(pair):
     again = pair["noisy"].assign(model="rational")
     comparison = found({"drawn": pair["rational"], "exact": again})
-    models = comparison.estimates["model"].tolist()
-    assert models == ["rational (drawn)", "rational (exact)"]
-    assert any("'rational' is in several tables" in note for note in comparison.notes)
+    names = ["rational (drawn)", "rational (exact)"]
+    assert comparison.estimates["model"].tolist() == names
+    # A file without models is a model.
+    tables = {name: table.drop(columns="model") for name, table in pair.items()}
+    comparison = found({"first": tables["rational"], "second": tables["noisy"]})
+    assert comparison.estimates["model"].tolist() == ["first", "second"]
 
 
 def test_too_little_to_compare_is_refused(pair):
     assert "at least two models" in refusal(pair["noisy"])
-    assert "must have a column 'context'" in refusal(
-        {name: table.drop(columns=["context", "rep"]) for name, table in pair.items()}
-    )
+    bare = {name: table.drop(columns=["context", "rep"]) for name, table in pair.items()}
+    assert "must have a column 'context'" in refusal(bare)
     with pytest.raises(SchemaError):
         found({**pair, "noisy": pair["noisy"].assign(p=70.0)})
     apart = {**pair, "noisy": pair["noisy"].assign(context=pair["noisy"]["context"] + "x")}

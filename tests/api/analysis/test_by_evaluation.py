@@ -56,34 +56,21 @@ def test_results_are_those_of_the_table_in_memory(path):
         assert found.rows.table.empty
     of_both = (json.loads(report.to_json())["evaluations"] for report in (by_evaluation, whole))
     assert next(of_both) == next(of_both)
+    seen = []
+    options |= {"progress": lambda done, total, label: seen.append((done, total))}
     spread = analyze(scan_runs(path), n_jobs=2, **options)
+    assert seen == [(n, 6) for n in range(7)]
     assert spread.to_json() == by_evaluation.to_json()
     assert by_evaluation.settings["data"]["rows"] == whole.settings["data"]["rows"]
     assert "asia" in by_evaluation.to_html()
 
 
-@pytest.mark.lengthy
-def test_strict_and_progress_are_heeded(path):
-    seen = []
-    report = analyze(
-        scan_runs(path),
-        checks=["calibration"],
-        positive="wet",
-        strict=True,
-        rng=1,
-        progress=lambda done, total, label: seen.append((done, total, label)),
-    )
-    assert [step[:2] for step in seen] == [(n, 6) for n in range(7)]
-    assert all(
-        "strict: 0 repaired rows" in " ".join(map(str, unit.notes)) for unit in report.evaluations
-    )
-
-
 def test_what_takes_all_units_together_is_refused(path):
     scan = scan_runs(path)
-    with pytest.raises(InputError, match="twins must be left out .* read by evaluation"):
-        analyze(scan, positive="wet", twins=40)
-    with pytest.raises(InputError, match="merge_labels must be left out"):
-        analyze(scan, positive="wet", merge_labels=True)
-    with pytest.raises(InputError, match="nothing says which"):
-        analyze(scan, checks=["calibration"])
+    for options, said in (
+        ({"twins": 40}, "twins must be left out .* read by evaluation"),
+        ({"merge_labels": True}, "merge_labels must be left out"),
+        ({"positive": None, "checks": ["calibration"]}, "nothing says which"),
+    ):
+        with pytest.raises(InputError, match=said):
+            analyze(scan, **{"positive": "wet"} | options)

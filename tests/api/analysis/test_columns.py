@@ -4,12 +4,13 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence import InputError, analyze, compare, read_runs, scan_runs, simulate
+from coherence import InputError, analyze, read_runs, scan_runs, simulate
 from coherence.table.reading import Reading
 from coherence.table.schema import OPTIONS
 
 NAMES = {"p": "confidence", "action": "choice", "theta": "outcome", "context": "case"}
 OPTION_NAMES = {"belief": "confidence", "action": "choice", "truth": "outcome", "context": "case"}
+BACK = {theirs: ours for ours, theirs in NAMES.items()}
 CHECKS = ["residual_covariance", "calibration"]
 
 
@@ -30,22 +31,20 @@ def numbers(report):
 
 @pytest.mark.parametrize("columns", [NAMES, OPTION_NAMES])
 def test_a_frame_is_taken_under_its_own_names(mine, columns, tmp_path):
-    before = mine.copy()
-    report = analyze(mine, columns=columns, checks=CHECKS, rng=1)
-    plain = analyze(
-        mine.rename(columns={theirs: ours for ours, theirs in NAMES.items()}), checks=CHECKS, rng=1
-    )
+    before, options = mine.copy(), {"checks": CHECKS, "rng": 1}
+    report = analyze(mine, columns=columns, **options)
+    plain = analyze(mine.rename(columns=BACK), **options)
     pd.testing.assert_frame_equal(numbers(report), numbers(plain))
     pd.testing.assert_frame_equal(mine, before)
     assert set(report.settings["reading"]) == {
         f"--{option}={name}" for option, name in OPTION_NAMES.items()
     }
     mine.to_csv(tmp_path / "mine.csv", index=False)
-    of_file = analyze(tmp_path / "mine.csv", columns=columns, checks=CHECKS, rng=1)
+    of_file = analyze(tmp_path / "mine.csv", columns=columns, **options)
     pd.testing.assert_frame_equal(numbers(of_file), numbers(plain))
     runs = read_runs(mine, columns=columns)
-    pd.testing.assert_frame_equal(numbers(analyze(runs, checks=CHECKS, rng=1)), numbers(plain))
-    assert analyze(mine.set_index("case"), columns=columns, checks=CHECKS, rng=1).evaluations
+    pd.testing.assert_frame_equal(numbers(analyze(runs, **options)), numbers(plain))
+    assert analyze(mine.set_index("case"), columns=columns, **options).evaluations
 
 
 def test_every_option_names_a_column_in_python():
@@ -55,21 +54,21 @@ def test_every_option_names_a_column_in_python():
             assert Reading.of({key: "mine"}).columns == {column: "mine"}
 
 
-def test_what_is_wrong_is_said_in_the_owners_names(mine):
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"belief": "confidense"}, "no column 'confidense'.*Closest name found: 'confidence'"),
+        ({"believe": "confidence"}, "columns maps to 'believe'.*'belief'"),
+        ({"p": "confidence", "belief": "rep"}, "names 'p' twice"),
+        ({"belief": 3}, "received 3"),
+        ("confidence", "columns must map"),
+    ],
+)
+def test_what_is_wrong_is_said_in_the_owners_names(mine, columns, said):
+    with pytest.raises(InputError, match=said):
+        analyze(mine, columns=columns)
     with pytest.raises(coherence.SchemaError, match=r"'confidence' \(mapped to 'p'\)"):
         analyze(mine.assign(confidence=mine["confidence"] * 100), columns=NAMES)
-    with pytest.raises(
-        InputError, match="no column 'confidense'.*Closest name found: 'confidence'"
-    ):
-        analyze(mine, columns={"belief": "confidense"})
-    with pytest.raises(InputError, match="columns maps to 'believe'.*'belief'"):
-        analyze(mine, columns={"believe": "confidence"})
-    with pytest.raises(InputError, match="names 'p' twice"):
-        analyze(mine, columns={"p": "confidence", "belief": "rep"})
-    with pytest.raises(InputError, match="received 3"):
-        analyze(mine, columns={"belief": 3})
-    with pytest.raises(InputError, match="columns must map"):
-        analyze(mine, columns="confidence")
 
 
 def test_predictions_may_stand_in_the_mapping(mine):
@@ -95,18 +94,6 @@ def test_a_frame_is_read_with_the_options_of_a_file(mine):
     assert runs["p"][1:].to_numpy() == pytest.approx(mine["confidence"][1:].to_numpy())
     with pytest.raises(InputError, match="sep says how a file is written"):
         read_runs(mine, columns=NAMES, sep=";")
-
-
-def test_several_models_share_a_mapping(mine):
-    tables = {"one": mine, "two": answers("rational")}
-    found = compare(tables, columns=OPTION_NAMES, effects=["calibration:brier"], rng=1)
-    back = {theirs: ours for ours, theirs in NAMES.items()}
-    plain = compare(
-        {name: table.rename(columns=back) for name, table in tables.items()},
-        effects=["calibration:brier"],
-        rng=1,
-    )
-    pd.testing.assert_frame_equal(found.estimates, plain.estimates)
 
 
 def test_a_table_read_by_unit_names_its_columns_where_it_is_opened(mine, tmp_path):

@@ -71,16 +71,13 @@ def test_the_planted_weight_is_found_and_said():
     assert found["share"].interval.low < 0.5 < found["share"].interval.high
     assert all(result.family == "estimate" for result in found.values())
     assert "of the weight in it" in evaluation.conclusion[-1]
-    text = str(coherence.analyze(table(), checks=["sufficiency", "matching"], rng=1))
-    assert "acted on less stated belief, points" in text
-    assert "of the weight in it" in " ".join(text.split())
     keys = [figure.key for figure in evaluation_figures(evaluation, "e")[0]]
     assert {"e-cases", "e-acted-on", "e-chances"} <= set(keys)
     cases = found["difference"]
     assert len(plot_acted_on(cases).collections[1].get_offsets()) == N
-    assert [label.get_text() for label in plot_case_beliefs(cases).get_legend().get_texts()] == [
-        *("acted on", "stated belief", "exact posterior")
-    ]
+    legend = plot_case_beliefs(cases).get_legend().get_texts()
+    named = ["acted on", "stated belief", "exact posterior"]
+    assert [label.get_text() for label in legend] == named
 
 
 def stakes(own):
@@ -113,15 +110,10 @@ def test_matching_and_stakes_questions_of_one_table_stay_apart():
     assert counts["matching questions"] == counts["stakes questions"] == 10 * N
     record = coherence.analyze(rows.drop(columns=["p_true", "truth_kind"]), rng=1).to_json()
     assert "stakes:nias" in record
-
-
-def test_who_always_acts_has_a_loss_and_no_line():
-    rows = stakes(lambda level: level - 2)
-    (evaluation,) = coherence.analyze(rows, checks=["stakes"], rng=1).evaluations
-    names = [result.check for result in evaluation.results]
-    assert "stakes:regret_stated" in names
-    assert "stakes:slope" not in names
-    assert "always acts" in evaluation.conclusion[0]
+    # Who always acts has a loss and no line.
+    always = coherence.analyze(stakes(lambda level: level - 2), checks=["stakes"], rng=1)
+    names = always.results["check"].tolist()
+    assert ("stakes:regret_stated" in names, "stakes:slope" in names) == (True, False)
 
 
 def test_of_who_does_not_answer_the_chance_nothing_is_ranked_or_drawn():
@@ -130,15 +122,12 @@ def test_of_who_does_not_answer_the_chance_nothing_is_ranked_or_drawn():
     assert found.keys() == {"swing", "order"}
     assert found["swing"].settings["answered"] is False
     assert found["swing"].settings["switch_back"] > 0.9
-    for part in ("not answer the stated chance", "being named first", "correlate"):
-        assert part in evaluation.conclusion[0]
+    assert "not answer the stated chance" in evaluation.conclusion[0]
     keys = [figure.key for figure in evaluation_figures(evaluation, "e")[0]]
     assert "e-chances" in keys
     assert "e-cases" not in keys
     drawn = {line.get_gid() for line in plot_stated_chances(found["swing"]).collections}
     assert {"event", "lottery"} <= drawn
-    text = str(coherence.analyze(table(first=1.0), rng=1, checks=["sufficiency", "matching"]))
-    assert "not identified" in text
 
 
 def test_a_table_of_beliefs_and_levels_alone_says_what_could_be_tested():
@@ -150,50 +139,24 @@ def test_a_table_of_beliefs_and_levels_alone_says_what_could_be_tested():
     assert evaluation.absent("sufficiency")
     names = {result.check.partition(":")[0] for result in evaluation.results}
     assert names == {"calibration", "matching"}  # forecasts with choices are not scored alone
-    assert "40 cases" in str(report)
-    assert "primary test" not in str(report)
     record = json.loads(report.to_json())
     swing = next(r for r in record["evaluations"][0]["results"] if r["check"] == "matching:swing")
     assert {row["first"] for row in swing["details"]} == {"event", "lottery"}
 
 
-def test_choices_apart_from_beliefs_name_the_option_for_chances():
-    rows = table(actions=False).rename(columns={"level": "chance"})
-    rows = rows.drop(columns=["frame", "order", "rep", "truth_kind", "status"])
-    (evaluation,) = coherence.analyze(rows, rng=1).evaluations
-    assert any("--level COLUMN" in note.text for note in evaluation.notes)
-
-
-def test_what_is_missing_is_said():
+def test_where_nothing_was_asked_or_three_states_are_believed_in_it_is_said():
     rows = table(actions=False)
     leveled = rows["level"].notna()
-    assert matching(rows.drop(columns=["frame", "order"]))[0]["difference"].interval is not None
-    no_order = matching(rows.drop(columns="order"))[0]
-    assert "not known" in no_order["order"].reason
-    no_exact = matching(rows.assign(p_true=rows["p_true"].where(rows["context"] > 0)))[0]
-    assert "posterior is not known" in no_exact["share"].reason
-    one_level = matching(rows[~leveled | (rows["level"] == LEVELS[4])])
-    assert "one chance" in one_level[1].conclusion[0]
-    once = matching(rows[leveled | (rows["rep"] == 0)])[0]
-    assert "one report a case" in once["share"].reason
-    exact = matching(rows[leveled | (rows["rep"] == 0)].assign(belief_kind="stated:exact"))[0]
-    assert exact["share"].interval is not None  # computed beliefs have no noise
     unasked, evaluation = matching(rows[~leveled].assign(action="treat"))
     assert unasked == {}
     assert "matching question" in evaluation.absent("matching")
-
-
-def test_refusals_and_unparsed_answers_are_counted():
-    rows = table()
-    refused = rows.index[rows["level"].notna()][:6]
-    rows.loc[refused, "status"] = ["refused"] * 5 + ["ok"]
-    rows.loc[refused, "action"] = [None] * 5 + ["defer"]
-    found, evaluation = matching(rows)
-    cases = found["difference"].details.set_index("context")
-    assert cases.loc[0, "n_refused"] == 6
-    assert found["swing"].n_dropped == 6
-    counts = evaluation.statuses.set_index(["question", "status"])["rows"]
-    assert counts["matching questions", "refused"] == 5
+    bare = rows.drop(columns=["p_true", "truth_kind", "p"])
+    two = bare.assign(p_0=1 - rows["p"], p_1=rows["p"])
+    assert matching(two)[0]["difference"].interval is not None
+    three = bare.assign(p_0=(1 - rows["p"]) / 2, p_1=rows["p"], p_2=(1 - rows["p"]) / 2)
+    found, evaluation = matching(three)
+    assert found == {}
+    assert "one of two" in evaluation.absent("matching")
 
 
 @pytest.mark.parametrize("offered", [0.0, np.nan])
@@ -221,35 +184,6 @@ def test_two_evaluations_of_which_one_has_no_such_rows():
     planted, other = report.evaluations
     assert any(result.check == "matching:share" for result in planted.results)
     assert not any(result.check.startswith("matching") for result in other.results)
-    assert "matching question" in other.absent("matching")
     lone = pd.concat([table(), silent[silent["level"].notna()]], ignore_index=True)
     notes = coherence.analyze(lone, checks=["matching"], rng=1).evaluations[0].notes
     assert any("asia · silent" in note.text for note in notes)
-
-
-def test_beliefs_over_states_need_two():
-    rows = table(actions=False).drop(columns=["p_true", "truth_kind"])
-    two = rows.assign(p_0=1 - rows["p"], p_1=rows["p"]).drop(columns="p")
-    assert matching(two)[0]["difference"].interval is not None
-    three = rows.assign(p_0=(1 - rows["p"]) / 2, p_1=rows["p"], p_2=(1 - rows["p"]) / 2)
-    found, evaluation = matching(three.drop(columns="p"))
-    assert found == {}
-    assert "one of two" in evaluation.absent("matching")
-
-
-def test_tables_read_by_evaluation_have_the_same_numbers(tmp_path):
-    coherence.write_runs(table(), tmp_path / "runs.parquet")
-    scan = coherence.scan_runs(tmp_path / "runs.parquet")
-    by_evaluation = coherence.analyze(scan, checks=["matching"], rng=1)
-    in_memory = coherence.analyze(table(), checks=["matching"], rng=1)
-    pd.testing.assert_frame_equal(by_evaluation.results, in_memory.results)
-
-
-def test_pages_of_answers_show_every_question_and_one_text_of_a_kind():
-    texts = [f"question {number}" for number in range(3 * N + 10 * N)]
-    report = coherence.analyze(table().assign(asked_action=texts), checks=["calibration"], rng=1)
-    pages = "".join(text for _, text in report.to_files())
-    assert '<th scope="col">level</th>' in pages
-    assert pages.count("<td>complement</td>") > N
-    assert f"question {3 * N}<" in pages
-    assert f"question {3 * N + 1}<" not in pages

@@ -51,9 +51,8 @@ def test_one_note_says_which_pvalues_allow_for_looking_and_other_checks_are_as_t
     assert [note.code for note in evaluation.notes].count("plan") == 1
     assert LOOKS in str(planned)
     assert evaluation.results[1].pvalue == usual.results[1].pvalue
-    assert evaluation.results[0].high - evaluation.results[0].low > usual.results[0].high - (
-        usual.results[0].low
-    )
+    wide, narrow = (each.results[0].high - each.results[0].low for each in (evaluation, usual))
+    assert wide > narrow
     by_rows = coherence.analyze(runs.drop(columns="arrival"), checks=["sufficiency"], rng=1)
     assert "order of their first rows" in str(by_rows)
 
@@ -63,12 +62,11 @@ def test_evidence_gives_its_own_pvalue_and_no_interval(runs):
     assert found.pvalue == sequential_test("p", "action", **stated(runs), evidence=20).pvalue
     assert found.interval is None
     assert 0 < found.statistic < 1
-
-
-def test_before_the_first_look_there_is_no_pvalue(runs):
-    found = primary(runs[runs["arrival"] <= 40])
-    assert math.isnan(found.pvalue)
-    assert found.lack == "cases"
+    few = primary(runs[runs["arrival"] <= 40])  # before the first look
+    assert math.isnan(few.pvalue)
+    assert few.lack == "cases"
+    lost = coherence.analyze(runs[runs["arrival"] != 180], checks=["sufficiency"], rng=1)
+    assert "up to the look at 120; 59 cases" in " ".join(str(lost).split())
 
 
 @pytest.mark.parametrize(
@@ -83,9 +81,6 @@ def test_before_the_first_look_there_is_no_pvalue(runs):
 def test_a_plan_that_cannot_be_kept_is_refused_with_a_remedy(runs, broken, remedy):
     with pytest.raises(CoherenceError, match=remedy):
         coherence.analyze(runs.assign(**broken))
-
-
-def test_two_plans_of_one_model_are_refused(runs):
     mixed = runs.assign(plan=runs["plan"].where(runs["arrival"] > 3, "looks=4 most=300 seed=7"))
     with pytest.raises(CoherenceError, match="same in all rows"):
         coherence.analyze(mixed)
@@ -93,23 +88,6 @@ def test_two_plans_of_one_model_are_refused(runs):
 
 def test_a_plan_of_another_kind_is_a_column_of_the_owner(runs):
     foreign = runs[["context", "p", "action", "theta"]].dropna()
-    for plan in ("gold", 3):
-        found = coherence.analyze(foreign.assign(plan=plan), checks=["sufficiency"], rng=1)
-        assert "column of your own" in str(found)
-        assert "plan" not in found.evaluations[0].results[0].settings
-
-
-def test_compare_says_what_it_cannot_correct(runs):
-    other = runs.drop(columns=["plan", "arrival"]).assign(model="b")
-    found = coherence.compare(pd.concat([runs, other]), effects=["calibration:rmse"], rng=1)
-    assert ["leaky" in note for note in found.notes if LOOKS in note] == [True]
-
-
-def test_a_filter_that_loses_the_last_case_of_a_look_is_said(runs):
-    found = coherence.analyze(runs[runs["arrival"] != 180], checks=["sufficiency"], rng=1)
-    assert "up to the look at 120; 59 cases" in " ".join(str(found).split())
-
-
-def test_plans_that_floating_point_does_not_hold_are_refused_before_anything_is_asked(runs):
-    with pytest.raises(CoherenceError, match="at most 40 looks.*evidence=20"):
-        sequential_test("p", "action", **stated(runs), most=300, looks=60)
+    found = coherence.analyze(foreign.assign(plan="gold"), checks=["sufficiency"], rng=1)
+    assert "column of your own" in str(found)
+    assert "plan" not in found.evaluations[0].results[0].settings

@@ -1,96 +1,60 @@
-"""sentence_of: every declared result has its sentence, and what no check declares is an error."""
+"""Sentences of results. Breaks if one does not follow the corrected p-value, is lacking, or takes
+not rejecting for evidence."""
 
 import math
-from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from coherence import CheckResult, InputError, Interval
-from coherence.analysis.verdict import NO_INTERVAL, sentence_of
+from coherence import AGENTS, CheckResult, InputError, Interval, analyze, simulate
+from coherence.analysis.evaluation import EvaluationRows
+from coherence.analysis.verdict import NO_INTERVAL, conclude_further, sentence_of
 from coherence.checks.catalogue import declarations
 from coherence.checks.check import ANY
+from coherence.report.terminal import render_report
+from coherence.result import Family
 from coherence.statistics.report_noise import ReportNoise
+from coherence.table.notes import Level
 
 
-def result(check, pvalue, statistic=0.25, interval=None, published=False, **fields):
-    settings = {"published": published} | fields.pop("settings", {})
+def result(check, pvalue, statistic=0.25, interval=None, n_contexts=10, **fields):
     ends = None if interval is None else Interval(*interval)
-    n_contexts = fields.pop("n_contexts", 10)
-    return CheckResult(
-        check, "null", statistic, "unit", ends, pvalue, 10, n_contexts, settings=settings, **fields
-    )
+    return CheckResult(check, "null", statistic, "unit", ends, pvalue, 10, n_contexts, **fields)
 
 
-TESTS = [
-    (check.name + (f":{variant}" if variant not in ("", ANY) else ""), sentences)
+TESTS = {
+    check.name + (f":{variant}" if variant not in ("", ANY) else ""): sentences
     for check in declarations()
     for variant, sentences in check.sentences.items()
     if sentences.rejected and "{variant" not in sentences.rejected
-]
+}
 
 
-@pytest.mark.parametrize(("check", "sentences"), TESTS, ids=[name for name, _ in TESTS])
-def test_a_pvalue_of_the_level_rejects_and_one_above_does_not(check, sentences):
+@pytest.mark.parametrize("check", TESTS)
+def test_the_pvalue_decides_corrected_in_a_report_unless_scatter_may_have_caused_it(check):
+    """A coherent agent met an accusing sentence in one report of seven."""
+    sentences = TESTS[check]
     rejected = sentences.rejected.format(belief="stated belief")
     template = sentences.not_rejected or f"No evidence that {sentences.nominal}."
     kept = f"{template.format(belief='stated belief')} {NO_INTERVAL}"
-    assert sentence_of(result(check, 0.0004)) == rejected
-    assert sentence_of(result(check, 0.05)) == rejected
-    assert sentence_of(result(check, 0.0501)) == kept
-    assert sentence_of(result(check, 0.09)) == kept
+    for pvalue, said in ((0.0004, rejected), (0.05, rejected), (0.0501, kept), (0.09, kept)):
+        assert sentence_of(result(check, pvalue)) == said
     assert sentence_of(result(check, 0.09), alpha=0.1) == rejected
-    assert sentences.rejected != sentences.not_rejected
-
-
-@pytest.mark.parametrize(("check", "sentences"), TESTS, ids=[name for name, _ in TESTS])
-def test_in_a_report_the_corrected_pvalue_decides(check, sentences):
-    """A coherent agent met an accusing sentence in one report of seven."""
-    rejected = sentences.rejected.format(belief="revealed belief")
-    adjusted = [
-        sentence_of(result(check, 0.01, pvalue_holm=holm, n_tests=6), belief="revealed belief")
-        for holm in (0.05, 0.0501)
-    ]
-    sign = sentences.nominal.format(belief="revealed belief")
-    assert adjusted == [
-        rejected,
-        f"Some evidence that {sign}, which does not survive the correction over 6 tests.",
-    ]
-
-
-@pytest.mark.parametrize(("check", "sentences"), TESTS, ids=[name for name, _ in TESTS])
-def test_scatter_takes_back_what_it_may_have_caused(check, sentences):
+    # In a report
+    sign = sentences.nominal.format(belief="stated belief")
+    weak = f"Some evidence that {sign}, which does not survive the correction over 6 tests."
+    for holm, said in ((0.05, rejected), (0.0501, weak)):
+        assert sentence_of(result(check, 0.01, pvalue_holm=holm, n_tests=6)) == said
+    # Beside noise of reports
     loud, quiet = ReportNoise(0.1, 50, bias=1.0), ReportNoise(0.03, 50, bias=0.1)
     said = sentence_of(result(check, 0.001), scatter=loud)
-    rejected = sentences.rejected.format(belief="stated belief")
     assert (said == rejected) != sentences.assumes_exact_reports
     assert ("could cause alone" in said) == sentences.assumes_exact_reports
     assert sentence_of(result(check, 0.001), scatter=quiet) == rejected
 
 
-def test_the_interval_is_printed_in_the_unit_of_the_effect():
-    kept = result("residual_covariance", 0.5, statistic=0.02, interval=(-0.1, 0.14), n_contexts=101)
-    assert sentence_of(replace(kept, unit="belief")).endswith(
-        "Effects in [-0.100, 0.140] belief (95% interval) are compatible with the data."
-    )
-    gain = result("predictive_gain", 0.5, statistic=-1.0, interval=(-3.0, 1.0), n_contexts=101)
-    assert sentence_of(replace(gain, unit="% of log-loss")).endswith(
-        "[-3.00, 1.00]% of log-loss (95% interval) are compatible with the data."
-    )
-    falls = result("monotone_choice:a/b", 0.9, statistic=-0.2, interval=(-0.3, -0.1))
-    assert "[-0.300, -0.100]" in sentence_of(falls)
-
-
-@pytest.mark.parametrize("check", ["calibration_slope", "cmi:features", "calibration:slope", ""])
-@pytest.mark.parametrize("reason", ["", "too few contexts"])
-def test_a_result_that_no_check_declares_is_an_error(check, reason):
-    """It was once called an estimate and no test, at p = .0004."""
-    statistic = math.nan if reason else 0.25
-    for pvalue in (0.0004, None):
-        with pytest.raises(InputError, match="check must be declared in coherence.checks"):
-            sentence_of(result(check, pvalue, statistic=statistic, reason=reason))
-
-
-def test_undefined_numbers_give_their_reason():
+def test_undefined_numbers_give_their_reason_and_undeclared_checks_are_an_error():
     undefined = result("cmi", math.nan, statistic=math.nan, reason="too few contexts")
     assert sentence_of(undefined) == "Undefined: too few contexts."
     untested = result("iterated_expectation", math.nan, reason="every gap is exactly zero")
@@ -98,3 +62,76 @@ def test_undefined_numbers_give_their_reason():
     # A test whose effect alone is undefined still has a verdict.
     effect = result("residual_covariance", 0.01, statistic=math.nan, reason="no shift")
     assert sentence_of(effect).startswith("Choices move with the truth")
+    # It was once called an estimate and no test, at p = .0004.
+    for check in ("calibration_slope", "cmi:features", "calibration:slope", ""):
+        for pvalue in (0.0004, None):
+            with pytest.raises(InputError, match="check must be declared in coherence.checks"):
+                sentence_of(result(check, pvalue))
+
+
+# All further tests of an evaluation together
+
+
+def further(check, pvalue, holm=None, **changes):
+    adjusted = {"pvalue_holm": holm, "n_tests": 4} if holm is not None else {}
+    family = Family.ESTIMATE if pvalue is None else Family.SECOND
+    return result(check, pvalue, **{"family": family} | adjusted | changes)
+
+
+CLEAR = ReportNoise(0.01, 50)
+
+
+def said(*results, scatter=CLEAR):
+    return conclude_further(results, belief="stated belief", scatter=scatter)
+
+
+def test_failing_names_what_fails_once_and_what_is_no_further_test_is_not_counted():
+    pairs = (further(f"monotone_choice:a/{name}", 0.003, 0.006) for name in "bc")
+    leak, cmi = further("evidence_leak", 0.001, 0.004), further("cmi", 0.5, 0.5)
+    first, second = said(leak, *pairs, cmi)
+    assert first == (
+        "3 of 4 further tests reject, corrected among themselves: actions or beliefs know more of "
+        "the realised state than the evidence says (evidence_leak); the choice share moves against "
+        "the stated belief (monotone_choice:a/b and monotone_choice:a/c)."
+    )
+    assert second.startswith("A coherent agent fails any of them in at most 5% of studies")
+    unknown = said(further("cmi", 0.001, 0.004), scatter=ReportNoise(math.nan, 0))
+    assert "which this table cannot show" in unknown[1]
+    (only,) = said(further("cmi", 0.03, 0.12), further("evidence_leak", 0.5, 1.0))
+    assert only.startswith("None of 2 further tests rejects, corrected among themselves; uncorrec")
+    assert only.endswith("p is at most 0.05 in cmi.")
+    for results in ((), (further("calibration:rmse", None),), (further("cmi", math.nan),)):
+        assert said(*results) == ()
+    part = further("residual_covariance", 0.001, family=Family.PART)
+    assert said(part, further("cmi", 0.4)) == ("The one further test does not reject.",)
+
+
+def test_computed_beliefs_scatter_between_wordings():
+    """Repetitions of a computed belief are equal; further evidence is no wording."""
+    prompts = ["standard", "standard", "other", "standard", "other", "standard"]
+    table = pd.DataFrame({"context": [*"aaaaab"], "prompt": prompts})
+    table["z_state"] = [None, None, None, "on", None, None]
+    table["p"] = [0.3, 0.3, 0.5, 1.0, np.nan, 0.2]
+    assert EvaluationRows(table).scatter.sd == 0
+    across = EvaluationRows(table.assign(belief_kind="stated:exact")).scatter
+    assert across.sd == pytest.approx(math.sqrt(0.02))
+    assert (across.n_groups, across.across) == (1, "wordings")
+
+
+@pytest.mark.lengthy
+@pytest.mark.parametrize(("noise", "warned"), [(0.0, False), (0.3, True)])
+def test_a_rational_agent_with_noisy_reports_is_not_called_incoherent(noise, warned):
+    """The information that the state adds is above chance at .3; without scatter no caution."""
+    agent = AGENTS["rational"].with_parameters(report_noise=noise)
+    runs = simulate(agent, n_contexts=300, n_reps=2, rng=1)
+    report = analyze(runs, checks=["cmi"], rng=1)
+    (unit,), row = report.evaluations, report.results.iloc[0]
+    assert (unit.cautions[0].level is Level.WARNING) == warned
+    assert (row["outcome"] == "rejected") == warned
+    assert ("could cause alone" in row["verdict"]) == warned
+    assert "it is not acted on" not in report.to_html()
+    text = " ".join(render_report(report.evaluations, full=True).split()).replace(" · ", " ")
+    for sentence in (*unit.conclusion, *(note.text for note in unit.cautions)):
+        assert " ".join(sentence.split()) in text
+        assert sentence[1:] in report.to_html()
+        assert sentence in report.to_json()

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import coherence
 from coherence.plots import plot_calibration, plot_calibration_gaps
 from coherence.statistics.figure_tables import calibration_bins
 from coherence.statistics.mean_interval import mean_interval
@@ -35,25 +34,6 @@ def test_calibration_prefers_the_exact_posterior_and_shows_one_mark_per_context(
     assert len(contexts.get_offsets()) == 60
     assert ax.get_ylabel() == "exact posterior"
     assert [ends(line) for line in drawn(ax, "diagonal")] == [[(0, 0), (1, 1)]]
-
-
-def test_arrays_are_the_rows_of_the_table(ax, drawn):
-    runs = coherence.simulate("miscalibrated", n_contexts=60, n_reps=2, rng=1)
-    plot_calibration(runs, ax=ax)
-    rows = runs[(runs["prompt"] == "standard") & runs["z_state"].isna() & runs["p"].notna()]
-    beliefs, exact = rows["p"].to_numpy(), rows["p_true"].to_numpy()
-    again = plot_calibration(beliefs, exact=exact, context=rows["context"].to_numpy())
-    of_runs, of_arrays = (drawn(each, "calibration")[0] for each in (ax, again))
-    np.testing.assert_allclose(of_runs.get_offsets(), of_arrays.get_offsets())
-
-
-def test_rare_states_fill_the_square_and_the_diagonal_crosses_it(ax):
-    rng = np.random.default_rng(3)
-    exact = rng.uniform(0.01, 0.04, 200)
-    plot_calibration(exact + rng.normal(0, 0.002, 200), exact=exact, ax=ax)
-    assert ax.get_xlim() == ax.get_ylim()
-    first, last = ax.get_xlim()
-    assert first < 0.01 < 0.04 < last < 0.07
 
 
 @pytest.mark.parametrize("p_true", [False, True])

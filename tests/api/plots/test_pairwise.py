@@ -32,13 +32,6 @@ def test_pairwise_choice_marks_exactly_the_significant_reversals(pairs, ax, draw
     assert {tuple(line.vertices[:, 1]) for line in lines} == {(0.02, 0.97)}
 
 
-def test_a_reversal_that_chance_explains_is_not_marked(pairs, ax, drawn):
-    plot_pairwise_choice(result(pairs(significant=())), ax=ax)
-    assert drawn(ax, "reversal") == []
-    assert len(drawn(ax, "step")) == 4
-    assert ax.get_legend() is None
-
-
 def test_a_significant_reversal_over_several_bins_is_drawn_more_lightly(pairs, ax, drawn, ends):
     details = pairs(shares=(0.6, 0.5, 0.4, 0.3, 0.2), significant=((0, 4), (1, 2)))
     plot_pairwise_choice(result(details), ax=ax)

@@ -40,13 +40,6 @@ def test_states_are_drawn_apart_with_their_bands(found, ax, drawn):
     assert ax.get_title(loc="left") == "Share of yes, by realised state"
 
 
-def test_a_label_is_no_mathematics(choices, ax):
-    rows = choices(actions=("yes", "no"), n_contexts=120).replace({"action": {"yes": "$x^2$"}})
-    plot_state_shares(rows, title="$y^2$", ax=ax)
-    assert ax.get_ylabel() == "share of $x^2$"
-    assert ax.yaxis.label.get_parse_math() is False
-
-
 def test_a_runs_table_and_its_arrays_give_the_same_points(ax, drawn):
     runs = coherence.simulate("leaky", n_contexts=80, n_reps=3, rng=1)
     rows = runs[runs["action"].notna()]
@@ -56,19 +49,6 @@ def test_a_runs_table_and_its_arrays_give_the_same_points(ax, drawn):
     for state in (0, 1):
         of_runs, of_arrays = (drawn(each, f"state-{state}")[0] for each in (ax, again))
         np.testing.assert_array_equal(of_runs.get_offsets(), of_arrays.get_offsets())
-
-
-def test_small_shares_fill_their_axis_and_no_band_is_cut_off(found, ax, drawn):
-    names = ["share", "low", "high", "expected", "band_low", "band_high"]
-    found.table[names] *= 0.02
-    found.table["belief"] = 0.3 + 0.02 * found.table["belief"]
-    plot_state_shares(found, ax=ax)
-    shown = of_yes(found)[names]
-    (low, high), (first, last) = ax.get_ylim(), ax.get_xlim()
-    assert low < shown.min(axis=None) < shown.max(axis=None) < high < 0.03
-    for bar in [*drawn(ax, "band-0"), *drawn(ax, "band-1")]:
-        assert first < bar.get_x() < bar.get_x() + bar.get_width() < last
-        assert bar.get_width() < 0.05 * (last - first)
 
 
 # What varies: a point a context, and the share of every action

@@ -6,11 +6,8 @@ import math
 import matplotlib
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from matplotlib.figure import Figure
 
-from coherence.plots.scales import fit_effects, fit_probabilities, shared_spans
+from coherence.plots.scales import fit_effects, shared_spans
 from coherence.plots.style import figure_style, save_plot, set_title
 
 
@@ -21,23 +18,6 @@ def limits(ax, axis):
 def labels(ax, axis):
     ticks = ax.get_xticklabels() if axis == "x" else ax.get_yticklabels()
     return [label.get_text() for label in ticks]
-
-
-WIDTHS = st.one_of(st.just(0.0), st.floats(1e-4, 0.499))
-
-
-@pytest.mark.lengthy
-@given(st.floats(0, 1), WIDTHS, st.sampled_from(["x", "y"]))
-def test_fewer_fill_their_axis_and_none_is_cut_off(low, width, axis):
-    high = min(low + width, 1.0)
-    ax = Figure().add_subplot()
-    fit_probabilities(ax, axis, (low, high))
-    first, last = limits(ax, axis)
-    assert first < low <= high < last
-    assert high - low < 1e-6 or (high - low) / (last - first) > 0.8
-    ticks = [float(text) for text in labels(ax, axis)]
-    assert len(set(ticks)) == len(ticks) > 0
-    assert all(0 <= tick <= 1 for tick in ticks)
 
 
 @pytest.mark.parametrize("span", [(0.4, 0.5), (-0.02, -0.01), (-1e-4, 2e-4), (math.nan, math.nan)])

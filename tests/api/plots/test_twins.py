@@ -41,14 +41,6 @@ def test_beside_twins_that_do_not_differ_what_differs_is_far_off(ax, drawn, obse
     assert tuple(points.get_offsets()[0]) == (place, 0)
 
 
-def test_a_table_of_one_unit_is_drawn_and_one_of_several_is_not(ax, drawn):
-    rows = [result("cmi", 0.4).to_row() | {"model": name} for name in ("a", "b")]
-    plot_twins(pd.DataFrame(rows[:1]), ax=ax)
-    assert len(drawn(ax, "band")) == 1
-    with pytest.raises(InputError, match="one task and one model; received 2 values of 'model'"):
-        plot_twins(pd.DataFrame(rows))
-
-
 def test_without_twins_nothing_is_drawn():
     with pytest.raises(InputError, match="none of 1 has any"):
         plot_twins(PLAIN)

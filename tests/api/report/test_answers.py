@@ -16,8 +16,6 @@ from coherence import CheckResult
 from coherence.report.answer_links import PER_PAGE, AnswerLinks
 from coherence.report.answers import (
     FOLDED_FROM,
-    MOST_LISTED,
-    RAW_LIMIT,
     answer_pages,
     moves,
     raw_markup,
@@ -154,16 +152,6 @@ def test_every_link_between_pages_leads_somewhere(unit):
             assert not anchor or anchor in ids[name]
     last = f'href="evaluation-1-page-3.html#context-{2 * PER_PAGE + 1}"'
     assert pages["evaluation-1.html"].count(last) == 2, "of the table and of the group"
-
-
-def test_what_is_left_out_is_said(unit):
-    rows = made_rows(MOST_LISTED + 10, n_reps=1).assign(raw_belief="x" * (RAW_LIMIT + 1))
-    every = rows["context"].tolist()
-    pages = pages_of(unit, rows, groups=[("all", "All", every)])
-    assert f"{len(every)} cases, {MOST_LISTED} of them listed" in pages["evaluation-1.html"]
-    assert f"(cut after {RAW_LIMIT} of {RAW_LIMIT + 1} characters)" in pages[FIRST]
-    few = pages_of(unit, rows, most=5)
-    assert f"5 of {len(every)} cases, evenly spaced" in few["evaluation-1.html"]
 
 
 # Raw answers in cells

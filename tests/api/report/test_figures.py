@@ -82,16 +82,6 @@ def choices_by_state(unit, **changes):
     return figure
 
 
-def test_probabilities_of_actions_are_drawn(unit, choices):
-    rows = choices()
-    belief = rows["belief"]
-    policies = rows.drop(columns="action").assign(action_yes=belief, action_no=1 - belief)
-    figure, drawn = choices_by_state(unit, beliefs=policies), MatplotlibFigure()
-    figure.draw(ax=drawn.add_subplot())
-    assert [ax.get_title() for ax in drawn.axes] == ["yes"]
-    assert "No point lies outside" in figure.caption
-
-
 @pytest.mark.parametrize(("sd", "misled"), [(0.12, True), (0.01, False), (None, False)])
 def test_the_caption_says_what_the_bars_assume_of_noise(unit, choices, sd, misled):
     scatter = None if sd is None else ReportNoise(sd, 40, bias=10 * sd)
@@ -149,15 +139,6 @@ def test_measures_have_a_figure_each_and_a_single_unit_has_none(unit, ax, drawn)
     figures[0].draw(ax=ax)
     (points,) = drawn(ax, "effects")
     assert points.get_offsets()[:, 0].tolist() == [3.0, 2.0, 1.0]
-
-
-@pytest.mark.lengthy
-def test_of_very_many_units_both_ends_are_drawn(unit, ax, drawn):
-    (figure,) = forests(unit, [("belief", float(at)) for at in range(80)])
-    figure.draw(ax=ax)
-    (points,) = drawn(ax, "effects")
-    assert sorted(points.get_offsets()[:, 0]) == [*range(30), *range(50, 80)]
-    assert "Of 80 evaluations" in figure.caption
 
 
 # The pictures themselves

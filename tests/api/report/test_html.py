@@ -1,7 +1,6 @@
 """Pages and what a notebook shows. Breaks if text of a table becomes markup, or is not said."""
 
 import dataclasses
-import html
 import shlex
 from html.parser import HTMLParser
 
@@ -9,7 +8,6 @@ import pandas as pd
 import pytest
 
 from coherence import CheckResult, Report, analyze, simulate
-from coherence.report.terminal import render_report
 from coherence.statistics.figure_tables import FigureTables
 from coherence.table.notes import Code, Level, Note
 from tests.api.report.conftest import BOUND_COLUMNS, RAW_COLUMNS, STATUS_COLUMNS, make_report
@@ -164,24 +162,6 @@ def test_an_alert_stands_beside_the_answer_and_not_below(unit):
     assert page.count("no &lt;context&gt; column") == 1
     assert page.index(caution) < page.index(of.conclusion[1]) < page.index('class="figures"')
     assert "<li>a note</li>" in page
-
-
-@pytest.mark.lengthy
-def test_a_page_is_read_in_the_order_of_the_screen():
-    """Breaks if page and screen say something else, or the page opens with anything else."""
-    runs = [simulate(agent, n_contexts=40, n_reps=3, rng=1) for agent in ("leaky", "rational")]
-    of = analyze(pd.concat(runs), checks=["sufficiency", "calibration"], rng=1)
-    text = of.to_html()
-    verdicts = [html.escape(e.conclusion[0]).replace("&quot;", "&#34;") for e in of.evaluations]
-    parts = [*verdicts, "95% intervals", '<div class="figures">', "<details>", "<summary>Checks"]
-    places = [text.index(part) for part in parts]
-    assert places == sorted(places)
-    assert all(text.count(verdict) == 1 for verdict in verdicts)
-    page, screen = Page(text), render_report(of.evaluations, width=100)
-    [row] = [cells for cells in page.rows if cells[:1] == ["choice at equal belief, points"]]
-    assert len(row) == 3
-    assert all(cell in screen for cell in row)
-    assert page.words.count("Next:") == screen.count("Next:")
 
 
 def test_a_repr_is_a_line_and_a_notebook_shows_the_results():

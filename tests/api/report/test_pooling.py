@@ -1,8 +1,6 @@
 """Over evaluations: breaks if other effects are averaged, a task that has none is counted, or the
 largest effect does not come first."""
 
-from dataclasses import replace
-
 import pandas as pd
 import pytest
 
@@ -74,6 +72,16 @@ def units(unit):
     return made
 
 
+@pytest.mark.lengthy
+def test_an_overview_shows_calibration_beside_the_effect_that_ranks(units):
+    """Breaks if of several models that act only the test is seen."""
+    error = result("calibration:calibration_error", 0.0625, pvalue=None)
+    for results, says in (((result("a", 0.2), error), True), ((result("a", 0.2),), False)):
+        shown = units(*[results] * 4)
+        assert ("0.062" in render_report(shown, width=120)) is says
+        assert ("calibration error</th>" in render_html(shown, {})) is says
+
+
 def test_the_largest_effect_comes_first_whatever_its_sign_and_measures_stay_apart(units):
     undefined = result("a", float("nan"), pvalue=float("nan"))
     other = result("a", 5.0, "probability")
@@ -91,18 +99,3 @@ def test_the_largest_effect_comes_first_whatever_its_sign_and_measures_stay_apar
     ]
     # One unit of measurement needs no heading.
     assert [name for name, _ in by_measure(ranked[:3])] == [""]
-
-
-@pytest.mark.lengthy
-def test_an_overview_shows_calibration_and_says_where_p_concerns_more(units):
-    settings = {"component": "P(yes)", "tested": "all 3 actions together"}
-    several = replace(result("a", 0.1), settings=settings)
-    error = result("calibration:calibration_error", 0.0625, pvalue=None)
-    plain = units(*[(result("a", 0.2),)] * 4)
-    shown = units((several, error), *[(several,)] * 3)
-    for evaluations, says in ((plain, False), (shown, True)):
-        screen, page = render_report(evaluations, width=120), render_html(evaluations, {})
-        for text in (screen, page):
-            assert ("p is that of all differences together" in text) is says
-        assert ("0.062" in screen) is says
-        assert ('<th scope="col" class="right">calibration error</th>' in page) is says

@@ -20,7 +20,7 @@ from coherence.report.verdicts import Verdict
 from coherence.report.view import view
 from coherence.result import Estimate, Family, Twins
 from coherence.table.audit import ElicitationSummary, FormProbability
-from coherence.table.notes import Code, Level, Note, warning
+from coherence.table.notes import Code, Note, warning
 from tests.api.report.conftest import BOUND_COLUMNS
 
 WIDTH = 80
@@ -110,15 +110,6 @@ def test_no_line_is_wider_than_asked_in_ascii_or_in_colour(example, report):
         assert "[0.0110, 0.0523]" in full
 
 
-def test_a_leak_is_not_named_twice_and_an_empty_table_is_left_out(of):
-    leak = estimate("evidence_leak", 0.2, 0.1, 0.3, Family.SECOND, pvalue=1e-9)
-    said = (primary(), leak)
-    assert "Further tests" not in shown(of(*said, verdict=Verdict.KNOWS_TRUTH))
-    assert "(evidence_leak)" in shown(of(*said, verdict=Verdict.ACTS_ON_MORE))
-    nothing = estimate("sufficiency", math.nan, 0.0, 1.0, Family.PRIMARY, pvalue=math.nan)
-    assert "95% intervals" not in shown(of(nothing, verdict=Verdict.TOO_FEW_CASES))
-
-
 def test_further_tests_that_reject_are_named_and_the_primary_one_alone_has_a_mark(of):
     gap = estimate("iterated_expectation", 0.2, 0.1, 0.3, Family.SECOND, pvalue=1e-4)
     other = estimate("cmi", 0.2, 0.1, 0.3, Family.SECOND, pvalue=0.4)
@@ -150,17 +141,6 @@ def test_a_verdict_has_its_mark(of, verdict, mark, cell):
     assert "Beside" not in text
     assert (".05, or evidence_leak." in text) == (verdict is Verdict.KNOWS_TRUTH)
     assert row_of(text, "choice at equal belief").endswith(cell)
-
-
-def test_small_intervals_have_a_decimal_and_wide_ones_none(of):
-    for ends, cell in (
-        ((0.022, 0.021, 0.0234), "2.2 [2.1, 2.3]"),
-        ((0.31, 0.02, 0.6), "31 [2, 60]"),
-        ((-0.0001, -0.0004, 0.0002), "0.0 [0.0, 0.0]"),
-        ((1.06, 0.4, 1.3), "100 [40, 100]"),  # an estimate may lie beyond what can be
-    ):
-        text = shown(of(primary(*ends)))
-        assert row_of(text, "choice at equal belief").rstrip(" ✗").endswith(cell)
 
 
 def test_warnings_name_their_model_are_counted_and_say_the_share_of_the_form(of):
@@ -222,23 +202,6 @@ def test_a_unit_opens_with_what_moves_and_with_what_that_means(of):
     assert "hardly vary" not in render_report([of(result("cmi"), variation=wide)])
 
 
-def test_results_stand_under_their_question_with_the_name_of_the_check_behind(of):
-    cmi = result("cmi", 0.001, holm=0.01, interval=Interval(0.05, 0.2))
-    results = [cmi, result("predictive_gain", 0.03, holm=0.3), result("calibration:rmse", None)]
-    unit = of(*results, result("calibration:ece", None), result("my_own", 0.7))
-    text = shown(unit, width=120)
-    parts = ("belief acted on?", "belief (cmi)", "right?", "(calibration:")
-    places = [text.index(part) for part in parts]
-    assert places == sorted(places)
-    row = "0.100 nats  [0.050, 0.200]  0.001 (0.010)  rejects"
-    assert row_of(text, "belief (cmi)").endswith(row)
-    assert row_of(text, "predict (predictive_gain)").endswith("nominal")
-    assert "my_own" in text
-    assert "calibration:ece" not in text
-    assert "and 1 further result" in text
-    assert "calibration:ece" in render_report([unit], full=True)
-
-
 def test_everything_is_said_in_the_full_report(report, unit):
     text = words(render_report(report.evaluations, full=True, width=60))
     for each in report.evaluations:
@@ -252,44 +215,9 @@ def test_everything_is_said_in_the_full_report(report, unit):
     assert "rate: yes 7 0.333 [0.100, 0.800]" in full
 
 
-def test_colour_and_ascii_come_only_on_request(report, monkeypatch):
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "CLICOLOR_FORCE"):
-        monkeypatch.setenv(name, "1")
-    text = shown(*report.evaluations, width=100)
-    assert "\x1b" not in text
-    coloured = shown(*report.evaluations, width=100, color=True)
-    assert uncoloured(coloured).split() == text.split()
-    assert re.search(r"\x1b\[1m[^\n]*\(cmi\)", coloured), "cmi rejects"
-    assert not re.search(r"\x1b\[1m[^\n]*predictive_gain", coloured)
-    assert shown(*report.evaluations, width=100, ascii_only=True).isascii()
-
-
 def test_reports_without_units_or_results_say_so(of):
     assert "no rows" in render_report([])
     assert "No check could be run." in render_report([of()])
-
-
-def test_of_prompts_the_largest_leads_and_gaps_that_cancel_stand_with_their_mean(of):
-    sizes = {"apple": 0.0, "pear": math.nan, "zebra": 0.58, "yam": 0.2}
-    results = [result(f"prompt_consistency:{name}", None, size) for name, size in sizes.items()]
-    results.append(result("iterated_expectation"))
-    for low, is_shown in ((0.01, True), (0.0, False)):
-        gaps = result("iterated_expectation:noise_removed", None, interval=Interval(low, 0.1))
-        text = words(shown(of(*results, gaps), width=120))
-        assert "consistency:zebra" in text
-        assert "consistency:yam" not in text
-        assert ("noise_removed" in text) is is_shown
-
-
-def test_an_alert_stands_above_the_results_and_not_below(unit):
-    alert = "no context column: nothing says which rows repeat."
-    notes = (Note(Code.LEFT_OUT, "a note"), Note(Code.NO_CONTEXT, alert, Level.ALERT))
-    text = shown(unit(notes=notes), width=120)
-    assert text.index(f"Warning: {alert}") < text.index("  effect  ")
-    assert text.count(alert) == 1
-    units = [unit(model=str(at)) for at in range(5)]
-    of_one = render_report([*units, unit(model="other", notes=notes[1:])])
-    assert f"Warning: {alert} In asia · other." in words(of_one)
 
 
 def test_rows_of_no_context_enter_nothing():

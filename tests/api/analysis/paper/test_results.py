@@ -1,36 +1,36 @@
+"""What a paper's tables are made of. Breaks if a number is another than the report's or pandas'."""
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import coherence
-from coherence.analysis.paper.results import COLUMNS, PUBLISHED, REPAIRED, collect_results
-
-
-@pytest.fixture(scope="module")
-def small():
-    runs = coherence.simulate("leaky", n_contexts=20, n_reps=2, rng=1)
-    return runs[runs["z_state"].isna()].drop(columns=["z", "z_state", "p_z"])
+from coherence import InputError, cmi_test
+from coherence.analysis.paper.results import (
+    COLUMNS,
+    PUBLISHED,
+    REPAIRED,
+    collect_results,
+    supplement,
+)
 
 
 @pytest.mark.lengthy
 def test_the_frame_holds_every_result_of_every_procedure(paper_results):
     frame = paper_results.frame()
     assert tuple(frame) == COLUMNS
-    sizes = frame["procedure"].value_counts()
     for procedure, report in paper_results.reports.items():
+        of_procedure = frame[frame["procedure"] == procedure]
         extra = len(paper_results.supplements[procedure])
-        assert sizes[procedure] == len(report.results) + extra
-        rows = frame[frame["procedure"] == procedure].head(len(report.results))
+        assert len(of_procedure) == len(report.results) + extra
+        rows = of_procedure.head(len(report.results))
         shared = [name for name in COLUMNS if name in report.results]
         assert len(shared) == len(COLUMNS) - 2  # the procedure, and nearest neighbours
         told = report.results[shared].reset_index(drop=True)
         pd.testing.assert_frame_equal(rows[shared].reset_index(drop=True), told, check_dtype=False)
-        estimates = [
-            result.also["nearest_neighbours"].value
-            for unit in report.evaluations
-            for result in unit.results
-            if "nearest_neighbours" in result.also
-        ]
+        results = (result for unit in report.evaluations for result in unit.results)
+        also = [each.also["nearest_neighbours"] for each in results if each.also]
+        estimates = [each.value for each in also]
         shown = rows["nearest_neighbours"].dropna()
         assert shown.tolist() == estimates
         assert set(rows["check"][shown.index]) == ({"cmi"} if estimates else set())
@@ -38,18 +38,100 @@ def test_the_frame_holds_every_result_of_every_procedure(paper_results):
 
 
 @pytest.mark.lengthy
-def test_a_published_report_gets_the_repaired_numbers_beside_it(small):
-    report = coherence.analyze(small, checks=["cmi"], published=True, rng=3)
-    both = collect_results(report, runs=small)
+def test_a_published_report_gets_the_repaired_numbers_with_the_options_of_the_report():
+    runs = coherence.simulate("leaky", n_contexts=20, n_reps=2, iterated=False, rng=1)
+    named = runs.assign(theta=runs["theta"].map({0: "well", 1: "ill"}))
+    options = {"checks": ["cmi"], "positive": "ill", "rng": 3}
+    both = collect_results(coherence.analyze(named, published=True, **options), runs=named)
     assert list(both.reports) == [REPAIRED, PUBLISHED]
-    alone = coherence.analyze(small, checks=["cmi"], rng=3).results
+    alone = coherence.analyze(named, **options).results
     assert both.reports[REPAIRED].results["pvalue"].tolist() == alone["pvalue"].tolist()
+    extra = {result.check: result for _, _, result in both.supplements[REPAIRED]}
+    assert not np.isnan(extra["cmi:isotonic"].statistic)
+
+
+# The supplement: scatter, errors and calibrated tests
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return coherence.simulate("noisy", n_contexts=40, n_reps=3, rng=2)
+
+
+def results_of(runs, **options):
+    return {result.check: result for _, _, result in supplement(runs, rng=1, **options)}
+
+
+@pytest.fixture(scope="module")
+def results(runs):
+    return results_of(runs)
+
+
+def test_scatter_and_errors_are_those_of_their_formulas(runs, results):
+    plain = runs[runs["z_state"].isna() & (runs["prompt"] == "mse")]
+    answers = plain.groupby("context")["p"]
+    truth = plain.groupby("context")["p_true"].first()
+    single = np.sqrt(((plain["p"] - plain["p_true"]) ** 2).mean())
+    assert results["truth_rmse:mse"].statistic == pytest.approx(single, rel=1e-12)
+    squares = (answers.mean() - truth) ** 2 - answers.var() / answers.count()
+    noiseless = results["truth_rmse_noise_removed:mse"]
+    assert noiseless.statistic == pytest.approx(np.sqrt(max(squares.mean(), 0)), abs=1e-12)
+    standard = runs[runs["z_state"].isna() & (runs["prompt"] == "standard")]
+    scatter = np.sqrt(standard.groupby("context")["p"].var().mean())
+    assert results["repetition_sd"].statistic == pytest.approx(scatter, rel=1e-12)
+    interval = results["repetition_sd"].interval
+    assert interval.low < scatter < interval.high
+    # The noisy agent reports the truth with scatter: only the single answers miss it by much.
+    assert results["truth_rmse:standard"].statistic == pytest.approx(scatter, rel=0.25)
+    assert results["truth_rmse_noise_removed:standard"].statistic < scatter / 2
 
 
 @pytest.mark.lengthy
-def test_options_of_the_report_hold_for_what_is_added(small):
-    named = small.assign(theta=small["theta"].map({0: "well", 1: "ill"}))
-    report = coherence.analyze(named, checks=["cmi"], positive="ill", rng=3)
-    extra = collect_results(report, runs=named).supplements[REPAIRED]
-    isotonic = {result.check: result for _, _, result in extra}["cmi:isotonic"]
-    assert not np.isnan(isotonic.statistic)
+def test_the_calibrated_test_is_the_public_one_and_stands_in_no_family(runs, results):
+    stated = runs[runs["z_state"].isna() & (runs["prompt"] == "standard")].dropna(subset="p")
+    stream = np.random.default_rng(1).spawn(1)[0]
+    arrays = stated["p"], stated["action"], stated["theta"]
+    alone = cmi_test(*arrays, context=stated["context"], isotonic=True, rng=stream)
+    found = results["cmi:isotonic"]
+    assert (found.statistic, found.pvalue) == (alone.statistic, alone.pvalue)
+    assert (found.pvalue_holm, found.n_tests) == (None, None)
+    (published,) = results_of(runs, published=True).values()
+    assert (published.check, published.pvalue) == ("cmi:isotonic", None)
+    assert "percentile" in published.interval.method
+
+
+@pytest.mark.lengthy
+def test_what_cannot_be_computed_says_why(runs):
+    """A label that nothing explains, no exact posterior, one repetition, policies."""
+    named = runs.assign(theta=runs["theta"].map({0: "well", 1: "ill"}))
+    assert "positive" in results_of(named)["cmi:isotonic"].reason
+    with pytest.raises(InputError, match="label of theta"):
+        results_of(named, positive=["sick"])
+    blind = results_of(runs.drop(columns="p_true"))
+    assert "p_true is missing" in blind["truth_rmse:bayes"].reason
+    once = runs[runs["rep"] == runs["rep"].min()]
+    found = results_of(once)
+    assert "two parsed repetitions" in found["truth_rmse_noise_removed:mse"].reason
+    assert np.isnan(found["repetition_sd"].statistic)
+    yes = runs["action"].eq("yes").astype(float).where(runs["action"].notna())
+    policy = runs.drop(columns="action").assign(action_yes=yes, action_no=1 - yes)
+    assert "actions are probabilities" in results_of(policy)["cmi:isotonic"].reason
+    # Computed beliefs have the spread of their distribution and no noise.
+    computed = once.assign(belief_kind="stated:exact", p_sd=0.1)
+    found = results_of(computed)
+    assert found["repetition_sd"].statistic == pytest.approx(0.1)
+    single, noiseless = found["truth_rmse:mse"], found["truth_rmse_noise_removed:mse"]
+    assert noiseless.statistic == pytest.approx(single.statistic)
+
+
+def test_contexts_of_a_group_are_one_unit(runs, results):
+    """Four copies of every context tell no more than one, where the group says whose they are."""
+    names = runs["context"].astype(str)
+    copies = [runs.assign(context=names + f" {copy}", group=names) for copy in range(4)]
+    grouped = results_of(pd.concat(copies, ignore_index=True))
+    for check in ("repetition_sd", "truth_rmse:mse", "truth_rmse_noise_removed:mse"):
+        one, four = results[check], grouped[check]
+        assert four.statistic == pytest.approx(one.statistic, rel=1e-12)
+        for end in ("low", "high"):
+            wanted = getattr(one.interval, end)
+            assert getattr(four.interval, end) == pytest.approx(wanted, rel=1e-9)
