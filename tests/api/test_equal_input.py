@@ -1,7 +1,5 @@
 """Equal input, equal output: what says the same gives the same p-value."""
 
-from itertools import permutations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -100,7 +98,7 @@ def test_the_order_of_three_states(test):
     action = (rng.random((100, 1)) > softmax(4 * belief, axis=1).cumsum(axis=1)[:, :2]).sum(axis=1)
     pvalues = [
         test(belief[:, order], action, np.argsort(order)[truth], rng=0).pvalue
-        for order in map(list, permutations(range(3)))
+        for order in ([0, 1, 2], [1, 2, 0], [2, 1, 0])
     ]
     assert np.ptp(pvalues) < MONTE_CARLO
 

@@ -91,6 +91,7 @@ def unit():
 
 def make_report():
     few = {"results": make_results()[:2], "verdicts": VERDICTS[:2]}
+    few["beliefs"] = pd.DataFrame({"context": []})  # nothing to draw
     settings = {"seed": 0, "version": "0.1.0", "published": False}
     return Report((make_unit(), make_unit(model="large-lm", **few)), settings)
 

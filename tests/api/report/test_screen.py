@@ -19,6 +19,7 @@ from coherence.report.variation import Variation
 from coherence.report.verdicts import Verdict
 from coherence.report.view import view
 from coherence.result import Estimate, Family, Twins
+from coherence.statistics.figure_tables import FigureTables
 from coherence.table.audit import ElicitationSummary, FormProbability
 from coherence.table.notes import Code, Note, warning
 from tests.api.report.conftest import BOUND_COLUMNS
@@ -237,7 +238,7 @@ def test_a_row_for_each_result_with_twins(report):
     curve = pd.DataFrame(curve | {"low": [0.2, -0.1], "high": 0.4})
     twinned = [replace(r, twins=each) for r, each in zip(of.results[:3], bands, strict=True)]
     results, sensitivity = (*twinned, *of.results[3:]), Sensitivity(curve, 0.08, 0.15)
-    of = replace(of, results=results, sensitivity=sensitivity)
+    of = replace(of, results=results, sensitivity=sensitivity, figures=FigureTables())
     twins = view(of).twins
     texts = [[cell.text for cell in row] for row in twins.rows]
     assert texts[0] == ["cmi", "0.0312", "0.0156 [0.0010, 0.0300]", "0.025", "50%"]

@@ -110,6 +110,7 @@ def test_a_cell_without_a_number_says_why_and_captions_count(tables, stored, pap
     assert "where there are no brackets it stands alone" in tables["table5"].caption
 
 
+@pytest.mark.lengthy
 def test_each_cell_has_its_own_reason():
     """Breaks if an empty cell has the reason of another prompt, or unparsed answers go uncounted.
 

@@ -31,6 +31,7 @@ def test_a_report_alone_fills_what_it_can_and_says_what_it_lacks(small, tmp_path
     assert table["cmi:isotonic.repaired.why"].str.contains("needs the runs table").all()
 
 
+@pytest.mark.lengthy
 def test_the_command_writes_the_bytes_that_the_function_writes(small, tmp_path, run):
     path = tmp_path / "runs.parquet"
     small.to_parquet(path)
