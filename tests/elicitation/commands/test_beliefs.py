@@ -36,16 +36,13 @@ def test_who_acts_on_more_than_it_says_is_nearer_to_the_truth_in_what_it_acts_on
     assert runs["level"].isna().sum() == 30  # an ordinary row of belief and action for each case
 
 
+MODEL = {"acted on": "answer the stated chance", "represented": "no better than the evidence"}
+
+
 @pytest.mark.parametrize(
     ("who", "notes"),
     [
-        (
-            "--model {} --contexts 30",
-            {
-                "acted on": "does not answer the stated chance",
-                "represented": "no better than the evidence",
-            },
-        ),
+        pytest.param("--model {} --contexts 30", MODEL, marks=pytest.mark.lengthy),
         ("--agent rational --contexts 3", {"acted on": "contexts"}),
     ],
 )

@@ -85,7 +85,7 @@ def in_short(cases, *ordinary):
     return [case if case in ordinary else pytest.param(case, marks=lengthy) for case in cases]
 
 
-@pytest.mark.parametrize("name", in_short(SESSIONS, "elicit", "mix"))
+@pytest.mark.parametrize("name", in_short(SESSIONS, "elicit"))
 def test_a_local_model_is_asked_what_was_said_before(
     name, session, blank_models, tmp_path, asked, monkeypatch
 ):
@@ -122,7 +122,7 @@ def test_a_local_model_is_asked_what_was_said_before(
     assert session(name, f"--model {base}").left() == first
 
 
-@pytest.mark.parametrize("name", in_short(HOSTED, "elicit", "mix"))
+@pytest.mark.parametrize("name", in_short(HOSTED, "elicit"))
 def test_a_hosted_model_is_asked_what_was_said_before(name, session, tmp_path):
     fake = Fake(lambda body, n: answer("(a)"))
     with serving(fake) as address:

@@ -97,7 +97,9 @@ def test_a_folder_is_loaded_as_what_it_says_it_is(
     assert {"device": "cpu", "threads": 2, "batch_size": 7}.items() <= caught.value.args[0].items()
 
 
-@pytest.mark.parametrize("command", BATTERIES)
+@pytest.mark.parametrize(
+    "command", ["reveal", *(pytest.param(c, marks=pytest.mark.lengthy) for c in ("bets", "mix"))]
+)
 def test_a_model_that_cannot_be_loaded_leaves_nothing_behind(
     command, blank_models, session, tmp_path, run
 ):

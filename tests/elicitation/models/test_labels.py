@@ -63,7 +63,7 @@ def test_shares_of_one_label_by_hand(bounds_of):
 def test_the_true_share_lies_within_its_bounds_however_short_the_list(bounds_of):
     rng = np.random.default_rng(0)
     tokens = ["Yes", " Yes", "No", "The", "Y", "Nope", "Perhaps", "N"]
-    for _ in range(100):
+    for _ in range(40):
         p = rng.dirichlet(np.full(len(tokens), 0.4))
         # "Y" and "N" go on to a label or to something else.
         goes_on = rng.random(2)

@@ -270,6 +270,7 @@ def test_a_failure_in_passing_under_status_200_is_tried_again(failed):
         assert sum(not probing(body) for _, body in fake.asked) == 2
 
 
+@pytest.mark.lengthy
 def test_a_server_that_says_nothing_is_left_after_the_timeout(asia, cases, tmp_path):
     """What came before is in the store by then: a process may be killed while it waits."""
     stored = []
