@@ -19,6 +19,15 @@ def test_table_is_that_of_the_python_function_and_valid(tmp_path, run):
     assert f"{path}: {len(expected)} rows, 6 contexts x 2 repetitions" in printed
 
 
+def test_the_list_has_every_agent_and_all_parameters_of_the_first(run):
+    status, printed, _ = run("simulate", "--list")
+    assert status == 0
+    assert all(f"{agent.name}: {agent.description}" in printed for agent in AGENTS.values())
+    first, *others = printed.splitlines()[1], *printed.splitlines()[2:]
+    assert first.count("=") == len(next(iter(AGENTS.values())).parameters())
+    assert any("hidden_signal=0.4" in line for line in others)
+
+
 def test_probabilities_of_actions_come_where_they_are_asked_for(tmp_path, run):
     path = tmp_path / "runs.csv"
     asked = ["simulate", "rational", "--contexts", "6", "--reps", "1", "--policies"]

@@ -31,6 +31,7 @@ LINES = {
     # Tables of answers.
     f"{OWN} --seed -1": "--seed must be at least 0; received -1.",
     f"{OWN} --checks ' , '": "at least one check",
+    f"{OWN} --n-jobs 0": "n_jobs must",
     f"{OWN} --checks cmi,monotone": "Closest name found: 'monotone_choice'",
     f"{OWN} --belief confid": "Closest name found: 'conf'",
     f"{OWN} --out own.csv": "--out must be a folder; ",

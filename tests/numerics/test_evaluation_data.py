@@ -27,6 +27,20 @@ def test_known_pairs_need_no_word(truth, states):
     assert (data.action.tolist(), data.context.tolist()) == ([0, 1, 0], [0, 1, 0])
 
 
+@pytest.mark.parametrize(
+    ("action", "truth", "reason"),
+    [
+        (["x"] * 10, [0, 1] * 5, "only one action was seen ('x')"),
+        (["x", "y"] * 5, [1] * 10, "truth is constant (1)"),
+        (["x", "y"] * 5, [0, 1] * 5, ""),
+        (["x", "y"] * 4 + ["x"], [0, 1] * 4 + [0], "9 contexts are fewer than 10"),
+        ([[1.0, 0.0]] * 12, [0, 1] * 6, "only one action was seen (0)"),
+    ],
+)
+def test_data_of_which_nothing_can_be_said_say_why(action, truth, reason):
+    assert as_choices([0.5] * len(action), action, truth, None).degenerate == reason
+
+
 def test_the_named_state_is_the_last_one_whatever_the_alphabet_and_others_are_the_rest():
     truth = ["ja", "nein", "ja"]
     for positive, codes in (("ja", [1, 0, 1]), ("nein", [0, 1, 0])):

@@ -29,6 +29,17 @@ def test_masses_at_the_ends_are_found():
     assert held.distribution[held.points > 0.85].sum() == pytest.approx(0.2, abs=0.045)
 
 
+def test_noise_that_is_shared_widens_what_is_left_open():
+    reported, context, _ = asked(5, 0.15, n=100)
+    reports = counted_reports(reported, context, 100)
+
+    def left_open(shared):
+        held = noisy_beliefs(reports, 0.15, shared=shared)
+        return (held.weight @ held.points**2 - (held.weight @ held.points) ** 2).mean()
+
+    assert left_open(0.1) > 1.4 * left_open(0.0)
+
+
 def test_reports_of_every_belief_add_up_to_one_and_are_as_frequent_as_they_are_likely():
     for spacing, sd in ((0.01, 0.5), (0.05, 0.01), (0.1, 0.1), (0.25, 0.5)):
         chances = report_chances(Grid(spacing, rounded=True), sd, POINTS)
