@@ -93,7 +93,7 @@ def test_a_killed_command_leaves_a_whole_set_or_one_that_tells():
 
 @needs_forks
 def test_killed_sessions_lose_nothing_and_end_with_the_tables_of_an_undisturbed_one():
-    killed("session-drawn", 4)
+    killed("session-drawn", 3)
 
 
 @needs_forks
