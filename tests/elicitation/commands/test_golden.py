@@ -1,4 +1,4 @@
-"""The runs table of each way of asking, as it was when its rows were read by hand.
+"""The runs table of each way of asking, as it was when its first rows were read.
 
 Breaks if a question, a seed, a reading or a column changes. `golden_runs.csv` is what `tables`
 below returns; the server replies by the text and the seed alone.
