@@ -82,12 +82,6 @@ def workplace(tmp_path):
     study.unlink()
     study.write_text(text, encoding="utf-8")
     (tmp_path / "tests").symlink_to(ROOT / "tests")
-    # What the two sessions of examples/README.md leave, which ask models for minutes.
-    both = read_runs(ROOT / "examples" / "runs.parquet")
-    for name in ("planted", "smollm2"):
-        write_runs(
-            both[both["model"].str.lower().str.startswith(name)], tmp_path / f"{name}.parquet"
-        )
     return tmp_path
 
 
@@ -119,6 +113,11 @@ def run(warm, request):
 
 @pytest.mark.parametrize("body", blocks("python"))
 def test_python_blocks_run(body, workplace, run):
+    # What the two sessions of examples/README.md leave, which ask models for minutes.
+    both = read_runs(ROOT / "examples" / "runs.parquet")
+    for name in ("planted", "smollm2"):
+        rows = both["model"].str.lower().str.startswith(name)
+        write_runs(both[rows], workplace / f"{name}.parquet")
     (workplace / "block.py").write_text(body, encoding="utf-8")
     status, said = run(["python", "block.py"], cwd=workplace)
     assert status == 0, said
