@@ -106,7 +106,10 @@ def _left_out(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[N
     # Beliefs alone, beside the usual wording, are there to be compared with it.
     if len(evaluation.other_prompts) and (acted or evaluation.reference != REFERENCE):
         n = len(evaluation.other_prompts) + len(evaluation.reference_rows)
-        though = f", {acted} of them with an action (--reference NAME takes another)"
+        though = (
+            f", {acted} of them with an action (--reference NAME takes another; models side by "
+            "side are named by --model-column)"
+        )
         every = [check for check in checks if check.every_prompt]
         entered = _spoken(every) if every else ""
         yield Note(
@@ -115,6 +118,7 @@ def _left_out(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[N
             f"{n} rows are under others "
             f"({listing(sorted(set(evaluation.other_prompts['prompt'])))}) and enter "
             f"{f'{entered} alone' if entered else 'no check'}{though if acted else ''}.",
+            Level.ALERT if acted else Level.INFO,  # choices that nobody would miss on the screen
         )
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from coherence import AGENTS, InputError, analyze, power, read_runs, simulate
@@ -87,3 +88,14 @@ def in_three_states(runs):
     p_b, labels = (1 - rows["p"]) / 2, {0: "b", 1: "a"}
     three = {"p_a": rows["p"], "p_b": p_b, "p_c": 1 - rows["p"] - p_b}
     return rows[["context", "action"]].assign(theta=rows["theta"].map(labels), **three)
+
+
+def test_choices_under_other_prompts_are_missed_before_the_verdict():
+    """Breaks if half of the choices enter no test and only the full report says so."""
+    runs = simulate("rational", n_contexts=40, n_reps=1, rng=1)
+    runs = runs[runs["action"].notna()]
+    both = pd.concat([runs.assign(prompt="a"), runs.assign(prompt="b")])
+    (alert,) = analyze(both, checks=["sufficiency"], rng=1).evaluations[0].alerts
+    assert "40 of 80 rows are under others (b)" in alert.text
+    assert "--model-column" in alert.text
+    assert not analyze(runs, checks=["sufficiency"], rng=1).evaluations[0].alerts
