@@ -199,7 +199,8 @@ def test_only_files_of_an_earlier_call_are_replaced(fill_in, tmp_path, run):
 
 
 @pytest.mark.lengthy
-def test_the_paper_has_the_figures_of_both_ways_of_asking(fill_in, tmp_path, run):
+def test_the_paper_has_the_figures_of_both_ways_of_asking(fill_in, tmp_path, run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")  # workers of a parallel run have 80, where tables wrap
     where, paper = "--faces 4 --where scenario=dice --where n=1", tmp_path / "paper"
     filled = fill_in(where, lambda table: table.assign(probability=0.1))
     said = run(f"reveal --answers {filled} --out {tmp_path} --paper {paper} {where}").out
