@@ -433,7 +433,7 @@ def _next_step(evaluation: EvaluationReport) -> Step:
         need = f": tests need {fewest}, and see little below 60" if most < fewest else ""
         return Step(f"Ask about more cases{need}.")
     if verdict is Verdict.HARDLY_MOVES and _without_truth(evaluation):
-        return Step("Add the truth of those rows (of predictions: an answer in every case).")
+        return Step("Add the truth of the others (of predictions: an answer in every case).")
     if still or verdict is Verdict.HARDLY_MOVES:
         return Step(
             "Another prompt, task or way of answering, under which beliefs and choices vary; more "

@@ -71,7 +71,7 @@ class EvaluationData:
     columns: tuple[str, ...] = ()
     column_of: tuple[int, ...] = ()
     unpaired: str = ""  # why it is not known which column is which state
-    left_out: tuple[Any, ...] = ()  # actions that only rows have of which something is not known
+    left_out: tuple[Any, ...] = ()  # of a subset: actions that only the other rows have
     prompt: str = ""  # of all rows above
     # rows under each other prompt, for the checks that compare every prompt with the truth
     other_prompts: Mapping[str, "EvaluationData"] = field(default_factory=dict)
@@ -144,7 +144,7 @@ class EvaluationData:
         """Why no check of belief, action and truth can say anything; empty if one can."""
         if len(self.actions) < 2:
             others = " or ".join(map(repr, self.left_out))
-            lost = f"; no row with {others} has belief and truth" if others else ""
+            lost = f"; only rows that were left out have {others}" if others else ""
             return f"only one action was seen ({self.actions[0]!r}){lost}"
         if self.exact is not None and np.ptp(self.exact) < RESOLVED:
             return f"the exact posterior is constant ({self.exact[0]:.3g})"

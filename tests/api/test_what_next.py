@@ -56,8 +56,8 @@ def test_an_action_after_which_no_truth_is_known_is_named():
     runs["theta"] = runs["theta"].where(runs["action"] != "defer")
     runs = runs[runs["action"].isin(["yes", "defer"])]
     said = " ".join(str(analyze(runs, checks=["sufficiency"], rng=1)).split())
-    assert "only one action was seen ('yes'); no row with 'defer' has belief and truth" in said
-    assert "Next: Add the truth of those rows" in said
+    assert "only one action was seen ('yes'); only rows that were left out have 'defer'" in said
+    assert "Next: Add the truth of the others" in said
 
 
 def test_where_nothing_can_be_tested_no_effect_is_planned_for():
