@@ -30,7 +30,7 @@ from coherence.report.evaluation import EvaluationReport
 from coherence.report.provenance import package_version, versions
 from coherence.report.report import Report
 from coherence.statistics.parallel import Progress, run_calls
-from coherence.statistics.resample import Seed, as_generator
+from coherence.statistics.resample import Seed, as_generator, as_seed
 from coherence.table.notes import Note
 from coherence.table.reading import Reading, option_words
 from coherence.table.runs import Runs
@@ -76,7 +76,7 @@ def _in_memory(
     evaluations: Sequence[tuple[tuple[Any, ...], EvaluationRows]],
     assumed: Sequence[Note],
     names: Sequence[str],
-    rng: np.random.Generator,
+    seed: int,
     *,
     on_demand: Sequence[str],
     full: bool,
@@ -87,20 +87,12 @@ def _in_memory(
     progress: Progress | None,
 ) -> list[EvaluationReport]:
     """Run every check of every evaluation, and twins beside them, over processes."""
-    plans, rngs = [], rng.spawn(len(evaluations))
-    for (_, evaluation), evaluation_rng in zip(evaluations, rngs, strict=True):
-        # One stream per check, whether it is run or not: asking for fewer checks does not change
-        # the numbers of the others.
-        streams = dict(zip(CHECKS, evaluation_rng.spawn(len(CHECKS)), strict=True))
-        plan = plan_evaluation(
-            evaluation,
-            names,
-            published=published,
-            streams=streams,
-            named=bool(on_demand),
-            full=full,
+    plans = [
+        plan_evaluation(
+            evaluation, names, published=published, seed=seed, named=bool(on_demand), full=full
         )
-        plans.append(plan)
+        for _, evaluation in evaluations
+    ]
     jobs = [job for jobs, _ in plans for job in jobs]
     labels = [job.check for job in jobs]
     running = run_calls(Job.run, [(job,) for job in jobs], n_jobs, progress=progress, labels=labels)
@@ -114,7 +106,7 @@ def _in_memory(
             names,
             n_twins=twins,
             on_demand=on_demand,
-            rngs=rngs,
+            rngs=as_generator(seed).spawn(len(evaluations)),
             n_jobs=n_jobs,
             progress=progress,
         )
@@ -219,8 +211,8 @@ def analyze(
     n_jobs : int
         Processes for joblib; -1 for all cores. Results do not depend on it.
     rng : Generator, int or None
-        Source of randomness; every check of every evaluation gets a generator of its own, made
-        before any is run.
+        Source of randomness; every check has a stream of its own, of the seed and its name, the
+        same in every evaluation and where it is called by itself.
     progress : callable, optional
         Called with (done, total, label) before the first check and after each; the label is that
         of the check that runs.
@@ -280,14 +272,14 @@ def analyze(
             prediction=prediction,
             gold=gold,
         )
-        shared |= {"rng": as_generator(rng), "named": checks is not None}
+        shared |= {"seed": as_seed(rng), "named": checks is not None}
         found, data = analyze_scan(runs, names, **options, **shared, margin=margin)
     else:
         table = as_runs(runs, reading)
         evaluations, assumed = read_evaluations(table, names, **options)
         data = {"rows": len(table), "columns": len(table.names), "fingerprint": table.fingerprint}
         shared |= {"on_demand": checks or (), "twins": twins, "margin": margin}
-        found = _in_memory(evaluations, assumed, names, as_generator(rng), **shared)
+        found = _in_memory(evaluations, assumed, names, as_seed(rng), **shared)
     seed = int(rng) if isinstance(rng, int | np.integer) else None
     settings = {
         "version": package_version("belief-coherence"),

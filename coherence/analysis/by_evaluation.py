@@ -15,7 +15,6 @@ from coherence.analysis.finishing import adjusted, measured, with_results
 from coherence.analysis.planning import plan_evaluation
 from coherence.analysis.reading import States, evaluations_of, states_of_tasks
 from coherence.analysis.twins import TwinOutcome
-from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.report.evaluation import EvaluationReport
 from coherence.result import CheckResult, ForecastScores
@@ -50,7 +49,7 @@ def analyze_scan(
     reference: str | None,
     state: str,
     n_jobs: int,
-    rng: np.random.Generator,
+    seed: int,
     margin: float | None,
     progress: Progress | None,
 ) -> tuple[list[EvaluationReport], dict[str, Any]]:
@@ -61,12 +60,11 @@ def analyze_scan(
     labels = Runs(scan.labels.assign(**dict.fromkeys(telling, np.nan)), named=scan.named)
     states = states_of_tasks(labels, positive, [declaration(name) for name in checks])
     options = _Options(checks, named, full, published, strict, reference, state, states)
-    streams = rng.spawn(len(scan.evaluations))
     # A process gets what it needs of its own evaluation alone.
     alone = replace(scan, labels=pd.DataFrame())
     jobs = [
-        (replace(alone, found={key: scan.found[key]}), key, options, stream)
-        for key, stream in zip(scan.evaluations, streams, strict=True)
+        (replace(alone, found={key: scan.found[key]}), key, options, seed)
+        for key in scan.evaluations
     ]
     models = [model for _, model in scan.evaluations]
     found = list(run_calls(_analyse, jobs, n_jobs, progress=progress, labels=models))
@@ -80,7 +78,7 @@ def analyze_scan(
 
 
 def _analyse(
-    scan: RunsScan, key: Key, options: _Options, rng: np.random.Generator
+    scan: RunsScan, key: Key, options: _Options, seed: int
 ) -> tuple[EvaluationReport, list[CheckResult], str]:
     """Read and check one evaluation; also return the fingerprint of its rows."""
     runs = scan.runs(*key)
@@ -88,12 +86,11 @@ def _analyse(
     if options.strict:
         table = table.without_repairs()
     ((_, evaluation),) = evaluations_of(table, options.states, options.reference, options.state)
-    streams = dict(zip(CHECKS, rng.spawn(len(CHECKS)), strict=True))
     jobs, notes = plan_evaluation(
         evaluation,
         options.checks,
         published=options.published,
-        streams=streams,
+        seed=seed,
         named=options.named,
         full=options.full,
     )

@@ -4,8 +4,7 @@ Checks declare what they need and turn the data of an evaluation into calls; her
 which rows they get, whether there are any, and from which stream they draw.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -44,11 +43,11 @@ class Job:
 
     check: str
     call: Call
-    rng: np.random.Generator | None
+    seed: int | None
 
     def run(self) -> list[CheckResult]:
         """Run the check and return its results."""
-        options = {} if self.rng is None else {"rng": self.rng}
+        options = {} if self.seed is None else {"rng": self.seed}
         outcome = self.call.function(**options)
         results = outcome if isinstance(outcome, list) else [outcome]
         n_dropped = self.call.n_dropped
@@ -312,7 +311,7 @@ def plan_evaluation(
     names: Sequence[str],
     *,
     published: bool,
-    streams: Mapping[str, np.random.Generator],
+    seed: int,
     named: bool = True,
     full: bool = False,
 ) -> tuple[list[Job], list[Note]]:
@@ -339,8 +338,6 @@ def plan_evaluation(
         text = f"{groups} of contexts are the clusters of tests and intervals."
         notes.insert(0, Note(Code.GROUPS, text))
     jobs = []
-    # Streams that two checks draw from are copied before any is used.
-    shared = {c.name: deepcopy(streams[c.draws_as]) for c in checks if c.draws_as}
     # The primary test comes first; sorting is stable, so that checks of the same evidence stay in
     # the order of the catalogue.
     for check in sorted(checks, key=_place):
@@ -349,7 +346,6 @@ def plan_evaluation(
         data = evaluation.data(check.needs)
         parts = [p for p in check.parts if named or full or p.by_itself(evaluation.runs)]
         for declared in (check, *parts):
-            # Parts draw from the stream of their check, after it.
             planned = data.arrivals is not None and declared.family is Family.PRIMARY
             for step in declared.plan(data, published):
                 if not isinstance(step, Call):
@@ -358,7 +354,5 @@ def plan_evaluation(
                     by_plan = replace(step, function=partial(planned_sufficiency, data))
                     jobs.append(Job(check.name, replace(by_plan, draws=False), None))
                 else:
-                    stream = shared.get(check.name, streams[check.name])
-                    rng = stream.spawn(1)[0] if step.draws else None
-                    jobs.append(Job(check.name, step, rng))
+                    jobs.append(Job(check.name, step, seed if step.draws else None))
     return jobs, notes

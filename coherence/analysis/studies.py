@@ -17,12 +17,12 @@ import pandas as pd
 
 from coherence.analysis.margins import smallest_margin
 from coherence.analysis.populations import BLIND, Groups, Population
-from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration, interpretation_of
 from coherence.checks.check import Call, Check
 from coherence.inputs import Floats
 from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.parallel import run_calls
+from coherence.statistics.resample import as_seed
 from coherence.table.needs import NEEDS_GIVEN_Z, NEEDS_PROMPT_VARIANTS, STATE_AND_CHOICES
 
 DRAWS = {"cmi": 199}
@@ -98,14 +98,14 @@ class Plan:
         )
         numbers = {}
         for check, named, of_state in self._by_state(declared, data):
-            rng = stream(1 + list(CHECKS).index(check.name))
+            rng = as_seed(stream(1))
             parts = (check, *check.parts)
             for step in (step for part in parts for step in part.plan(of_state, False)):
                 if not isinstance(step, Call):
                     continue
                 usual = self.draws_of(check.name)
                 draws = {name: least and usual for name, least in step.cheapest_options.items()}
-                options: dict[str, Any] = {"rng": rng.spawn(1)[0]} if step.draws else {}
+                options: dict[str, Any] = {"rng": rng} if step.draws else {}
                 outcome = step.function(**draws, **options)
                 for result in outcome if isinstance(outcome, list) else [outcome]:
                     ends = result.interval

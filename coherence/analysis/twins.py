@@ -16,7 +16,6 @@ import numpy as np
 from coherence.analysis.evaluation import EvaluationRows, joined_names
 from coherence.analysis.planning import plan_evaluation
 from coherence.analysis.twin_table import TwinTable
-from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration, interpretation_of
 from coherence.checks.check import NEVER, ON_DEMAND, ReferenceData
 from coherence.rational.agent import RationalAgent
@@ -25,6 +24,7 @@ from coherence.rational.sensitivity import Sensitivity, noise_sensitivity
 from coherence.rational.twin import compare
 from coherence.result import CheckResult, rejects
 from coherence.statistics.parallel import Progress, call, run_calls
+from coherence.statistics.resample import as_seed
 from coherence.table.needs import ACTION, NEEDS_STATE_AND_ACTION
 from coherence.table.notes import Code, Note
 
@@ -70,15 +70,14 @@ class TwinPlan:
         """Return the statistics of a twin from each stream, by name of the result."""
         found: list[dict[str, float]] = []
         for stream in streams:
-            drawing, *checking = stream.spawn(1 + len(CHECKS))
+            (drawing,), seed = stream.spawn(1), as_seed(stream)
             twin = EvaluationRows(self.table.draw(drawing), **self.options)
-            of_checks = dict(zip(CHECKS, checking, strict=True))
-            jobs, _ = plan_evaluation(twin, self.checks, published=False, streams=of_checks)
+            jobs, _ = plan_evaluation(twin, self.checks, published=False, seed=seed)
             found.append({})
             for job in jobs:
                 when = job.call.twins
                 if when != NEVER and (when != ON_DEMAND or job.check in self.on_demand):
-                    found[-1] |= job.call.statistics(self.original, job.rng)
+                    found[-1] |= job.call.statistics(self.original, job.seed)
         return found
 
     @property

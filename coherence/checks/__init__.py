@@ -21,8 +21,4 @@ CHECKS = {
     "belief_movement": "movement",
     "stakes": "stakes",
 }
-"""Name of a check -> its module in this folder, a line each, in the order of random streams.
-
-A check draws from the stream that its line counts, so that a new check goes to the end: every other
-then keeps its numbers.
-"""
+"""Name of a check -> its module in this folder, a line each, in the order of reports."""

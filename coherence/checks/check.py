@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from coherence.rational.agent import RationalAgent
 from coherence.result import CheckResult, Family
 from coherence.statistics.evaluation import EvaluationData
+from coherence.statistics.resample import Seed
 from coherence.table.notes import Note
 from coherence.table.runs import Runs
 
@@ -67,7 +66,7 @@ class ReferenceData:
     kept: dict[str, Any] = field(default_factory=dict, compare=False)
 
 
-Effects = Callable[[ReferenceData, np.random.Generator | None], Mapping[str, float] | None]
+Effects = Callable[[ReferenceData, Seed], Mapping[str, float] | None]
 """Computes the statistics alone, by name of the result, of the effect that the original shows.
 
 None where only the check itself can."""
@@ -92,9 +91,7 @@ class Call:
     # `NEVER` where it would not be a statistic of theirs
     twins: str = ALWAYS
 
-    def statistics(
-        self, original: ReferenceData, rng: np.random.Generator | None
-    ) -> dict[str, float]:
+    def statistics(self, original: ReferenceData, rng: Seed) -> dict[str, float]:
         """Return the statistics of a twin by name of the result."""
         alone = None if self.effects is None else self.effects(original, rng)
         if alone is not None:
@@ -128,8 +125,6 @@ class Check:
     family: Family = Family.SECOND  # what its results are in a report
     # whether it takes contexts that several persons judged, with what belongs to whom
     of_persons: bool = False
-    # name of the check whose stream it draws from anew, so that both see the same arrangements
-    draws_as: str = ""
     # further checks on the same rows: with this one where it was named, else as they declare
     parts: tuple["Check", ...] = ()
 

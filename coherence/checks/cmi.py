@@ -64,7 +64,7 @@ from coherence.statistics.permutation import (
     settled_by_groups,
     too_few,
 )
-from coherence.statistics.resample import Seed, as_generator, context_means, percentile_interval
+from coherence.statistics.resample import Seed, check_stream, context_means, percentile_interval
 from coherence.statistics.windows import (
     SIZES,
     Choices,
@@ -261,7 +261,7 @@ def cmi(
 ) -> CheckResult:
     """Run `cmi_test` on validated data."""
     given = _conditioning(choices, condition_on, isotonic)
-    generator = as_generator(rng)
+    generator = check_stream(rng, "cmi")
     settings: dict[str, object] = {"k": k, "published": published}
     if isotonic:
         settings["isotonic"] = True
@@ -593,7 +593,7 @@ def _published(
 
 def _on_the_scale_shown(
     original: ReferenceData,
-    rng: np.random.Generator | None,
+    rng: Seed,
     *,
     data: EvaluationData,
 ) -> dict[str, float] | None:
@@ -613,7 +613,7 @@ def _on_the_scale_shown(
     if too_few(windows.cuts[0], state):
         return {CHECK.name: math.nan}
     information = windows.information
-    part, generator = -(-OF_TWINS // len(windows.cuts)), as_generator(rng)
+    part, generator = -(-OF_TWINS // len(windows.cuts)), check_stream(rng, "cmi")
     drawn = [
         information(states)
         for blocks in windows.cuts

@@ -29,8 +29,8 @@ from coherence.statistics.mean_interval import interval_or_reason, mean_result
 from coherence.statistics.report_noise import variances_within
 from coherence.statistics.resample import (
     Seed,
-    as_generator,
     bootstrap_counts,
+    check_stream,
     clusters_of,
     group_of_contexts,
     percentile_interval,
@@ -200,7 +200,7 @@ def consistency_of(
     result = mean_result(result, of_context, clusters, "difference", root=True)
     if not published:
         return result
-    counts = bootstrap_counts(len(square), n_bootstraps, as_generator(rng))
+    counts = bootstrap_counts(len(square), n_bootstraps, check_stream(rng, NAME))
     ends = percentile_interval(_root(counts @ square / len(square)))
     method = f"percentile bootstrap over contexts, {n_bootstraps} resamples"
     return replace(result, interval=Interval(*ends, 0.95, method).within(0.0, 1.0), reason="")

@@ -57,7 +57,7 @@ from coherence.statistics.permutation import (
     contexts_of,
     settled_by_groups,
 )
-from coherence.statistics.resample import Seed, as_generator
+from coherence.statistics.resample import Seed, check_stream
 from coherence.table.needs import STATE_AND_CHOICES
 
 NULL = "given the belief{group}, actions do not covary with the {state}"
@@ -242,7 +242,7 @@ def residual_covariance(
     data: EvaluationData, *, n_draws: int = N_DRAWS, rng: Seed = None
 ) -> CheckResult:
     """Run `residual_covariance_test` on validated data."""
-    return arrangement_test(data, n_draws, as_generator(rng), as_panel(data))[0]
+    return arrangement_test(data, n_draws, check_stream(rng, "sufficiency"), as_panel(data))[0]
 
 
 def arrangement_test(
@@ -621,7 +621,7 @@ def _no_interval(contexts: Contexts) -> str:
 
 def _same_difference(
     original: ReferenceData,
-    rng: np.random.Generator | None,
+    rng: Seed,
     *,
     test: partial[CheckResult],
 ) -> dict[str, float]:

@@ -37,7 +37,7 @@ from coherence.inputs import (
 from coherence.result import CheckResult, Family, Interval
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.evaluation import EvaluationData, evaluation_data
-from coherence.statistics.resample import Seed, as_generator
+from coherence.statistics.resample import Seed, check_stream
 from coherence.statistics.shares import spare_variance
 from coherence.table.needs import CHOICES
 from coherence.table.notes import not_run
@@ -207,7 +207,7 @@ def _monotone_direction(
     seen_labels = [labels[code] for code in seen]
     policies = choices.policy is not None
     share = choices.share[np.ix_(kept, seen)]
-    generator = as_generator(rng)
+    generator = check_stream(rng, "monotone_direction")
     scan, rows = choice_vectors(used, share, unit[kept], n_draws, generator, policies=policies)
     best, direction, n_tried = best_fit(scan)
     method = METHOD.format(clusters=clusters.plural)

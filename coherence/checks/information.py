@@ -34,8 +34,8 @@ from coherence.statistics.evaluation import EvaluationData, as_choices, one_dime
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import (
     Seed,
-    as_generator,
     bootstrap_ratio,
+    check_stream,
     context_folds,
     context_means,
     jackknife_groups,
@@ -200,7 +200,7 @@ def _action_information(
 ) -> CheckResult:
     """Run `action_information` on validated data; of its posteriors where there are any."""
     held, clusters = one_dimensional(choices, "action_information"), choices.clusters
-    generator, posterior = as_generator(rng), None
+    generator, posterior = check_stream(rng, "action_information"), None
     if choices.posterior is not None:
         posterior = exact_of_contexts(choices)[choices.context]
     target = choices.truth.astype(np.float64) if posterior is None else posterior

@@ -40,7 +40,7 @@ from coherence.statistics.mean_interval import (
 from coherence.statistics.resample import (
     Clusters,
     Seed,
-    as_generator,
+    check_stream,
     clusters_of,
     group_of_contexts,
     percentile_interval,
@@ -498,7 +498,7 @@ def _iterated_expectation(
     rng: Seed = None,
 ) -> CheckResult:
     """Run `iterated_expectation_test` on validated rows."""
-    runs, generator = table.table, as_generator(rng)
+    runs, generator = table.table, check_stream(rng, "iterated_expectation")
     used, elsewhere = under_prompt(runs, reference)
     # A state that only another prompt asked for is missing under this one.
     asked_states = runs[runs["z_state"].notna()].groupby("z", observed=True)["z_state"].nunique()

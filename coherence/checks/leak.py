@@ -48,7 +48,7 @@ from coherence.statistics.evidence import (
 from coherence.statistics.resample import (
     NUMBERS_HELD,
     Seed,
-    as_generator,
+    check_stream,
     context_means,
 )
 from coherence.table.exact import KIND, SMALLEST, calibration_pvalue
@@ -236,7 +236,7 @@ def _evidence_leak(
 ) -> CheckResult:
     """Run `evidence_leak_test` on validated data."""
     stated = one_dimensional(choices, "evidence_leak_test")
-    posterior, generator = exact_of_contexts(choices), as_generator(rng)
+    posterior, generator = exact_of_contexts(choices), check_stream(rng, "evidence_leak")
     n = choices.n_contexts
     state = np.zeros(n)
     state[choices.context] = choices.truth

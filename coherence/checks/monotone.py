@@ -42,7 +42,7 @@ from coherence.inputs import (
 from coherence.result import CheckResult, Interval, rejects
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.evaluation import EvaluationData, evaluation_data
-from coherence.statistics.resample import Seed, as_generator
+from coherence.statistics.resample import Seed, check_stream
 from coherence.statistics.shares import context_shares, spare_variance
 from coherence.table.needs import CHOICES
 from coherence.table.notes import Code, Note, not_run
@@ -204,7 +204,11 @@ def _monotone_choice(
     if binned is None:
         few = f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} {clusters.plural}"
         return replace(result, reason=f"{few} with a choice from the pair")
-    drawing: Any = {"degrees": binned.degrees, "n_draws": n_draws, "rng": as_generator(rng)}
+    drawing: Any = {
+        "degrees": binned.degrees,
+        "n_draws": n_draws,
+        "rng": check_stream(rng, "monotone_choice"),
+    }
     by_sign = [
         (largest_drop(sign * binned.share, binned.covariance, **drawing), sign)
         for sign in SIGNS[direction]

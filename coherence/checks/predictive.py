@@ -54,8 +54,8 @@ from coherence.statistics.learners import (
 )
 from coherence.statistics.resample import (
     Seed,
-    as_generator,
     bootstrap_ratio,
+    check_stream,
     context_sums,
     percentile_interval,
 )
@@ -251,7 +251,7 @@ def _predictive_gain(
     least, most = (1, 1) if published else (PROVED, MOST_SEEDS)
     if n_seeds is not None:
         least = most = n_seeds
-    generator = as_generator(rng)
+    generator = check_stream(rng, "predictive_gain")
     evidence = None if features is None else as_features(features, choices.n_rows)
     settings: dict[str, Any] = {
         "learner": learner,

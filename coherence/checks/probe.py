@@ -27,7 +27,7 @@ from coherence.statistics.mean_interval import PAIRED, difference_interval, diff
 from coherence.statistics.resample import (
     Clusters,
     Seed,
-    as_generator,
+    check_stream,
     context_means,
     jackknife_groups,
 )
@@ -148,7 +148,7 @@ def probe_estimates(
     >>> found.gains, (found.beliefs["r2"] > 0.9).tolist()  # probed, evidence, stated
     (True, [True, False, False])
     """
-    rng = as_generator(rng)
+    rng = check_stream(rng, "probe")
     data = evaluation_data(
         belief,
         action,

@@ -53,7 +53,7 @@ from coherence.inputs import (
 from coherence.result import CheckResult, Family, ForecastScores
 from coherence.statistics.evaluation import EvaluationData, evaluation_data, require_state
 from coherence.statistics.mean_interval import interval_or_reason
-from coherence.statistics.resample import NUMBERS_HELD, Clusters, Seed, as_generator
+from coherence.statistics.resample import NUMBERS_HELD, Clusters, Seed, check_stream
 from coherence.table.needs import FORECASTS
 from coherence.table.notes import not_run
 from coherence.table.runs import Runs
@@ -171,7 +171,7 @@ def _calibration(
     forecasts: _Forecasts, data: EvaluationData, *, n_draws: int = N_DRAWS, rng: Seed = None
 ) -> CheckResult:
     """Run `calibration_test` on validated forecasts, and the contexts and groups of their rows."""
-    n_rows, generator, clusters = data.n_rows, as_generator(rng), data.clusters
+    n_rows, generator, clusters = data.n_rows, check_stream(rng, "calibration"), data.clusters
     of_row, contexts = data.context, data.contexts
     too_few = len(contexts) < MIN_CONTEXTS  # scores and test are then undefined
     cases = forecasts.cases(of_row, len(contexts))

@@ -45,7 +45,7 @@ from coherence.statistics.evaluation import (
 from coherence.statistics.hidden_share import CLEAR, share_of_covariance
 from coherence.statistics.panels import as_panel
 from coherence.statistics.report_noise import Reports, kind_of_reports, rounding_bound
-from coherence.statistics.resample import Seed, as_generator, context_means
+from coherence.statistics.resample import Seed, check_stream, context_means
 from coherence.table.needs import STATE_AND_CHOICES
 
 NAME = "sufficiency"
@@ -208,7 +208,7 @@ def sufficiency(
     kind, noise = kind_of_reports(choices.belief, copies)
     if choices.computed:
         kind, noise = Reports.EXACT, 0.0
-    direction, found = arrangement_test(choices, n_draws, as_generator(rng), panel, level)
+    direction, found = arrangement_test(choices, n_draws, check_stream(rng, NAME), panel, level)
     two_states = len(choices.states) <= 2 and not in_several_states(choices)
     result = replace(
         direction,
@@ -417,5 +417,4 @@ CHECK = Check(
     of_persons=True,
     states_named=True,
     family=Family.PRIMARY,
-    draws_as="residual_covariance",
 )

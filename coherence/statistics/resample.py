@@ -4,6 +4,7 @@ Repetitions of a context share the evidence, the realised state and whatever els
 it, so the context is the cluster of resampling everywhere (Cameron and Miller 2015, section III).
 """
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,27 @@ def as_generator(rng: Seed) -> np.random.Generator:
             "rng must be None, a whole number of at least 0 or a numpy.random.Generator; received "
             f"{rng!r}."
         ) from None
+
+
+def as_seed(rng: Seed) -> int:
+    """Return a whole number as it is; of a generator, or fresh entropy for None, one that it draws.
+
+    What several checks are run with: each then has a stream of its own (`check_stream`).
+    """
+    generator = as_generator(rng)
+    whole = isinstance(rng, int | np.integer)
+    return int(rng) if whole else int(generator.integers(2**63))  # type: ignore[arg-type]
+
+
+def check_stream(rng: Seed, check: str) -> np.random.Generator:
+    """Return the generator of a check: made of the seed and of a digest of the check's name.
+
+    So no other check, evaluation or order of rows moves a check's numbers, and a check by itself
+    has the numbers that it has in `analyze` with the same seed.
+    """
+    digest = hashlib.sha256(check.encode()).digest()
+    key = tuple(int.from_bytes(digest[at : at + 4], "big") for at in (0, 4))
+    return np.random.default_rng(np.random.SeedSequence(as_seed(rng), spawn_key=key))
 
 
 def context_sums(values: Floats, context: Codes, n_contexts: int) -> Floats:

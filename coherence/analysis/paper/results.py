@@ -27,7 +27,7 @@ from coherence.statistics.evaluation import require_state
 from coherence.statistics.mean_interval import mean_result
 from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.report_noise import variances_within
-from coherence.statistics.resample import Seed, as_generator, clusters_of, group_of_contexts
+from coherence.statistics.resample import Seed, as_seed, clusters_of, group_of_contexts
 from coherence.table.needs import NEEDS_STATE_AND_ACTION
 from coherence.table.reading import Reading
 from coherence.table.runs import REFERENCE, Runs, all_computed
@@ -161,19 +161,16 @@ def collect_results(
         return PaperResults({have: report}, {})
     options: dict[str, Any] = {name: settings[name] for name in _READ_BACK}
     options |= {"positive": list(settings["positive"]) or None, "n_jobs": n_jobs}
-    seed = settings["seed"] if rng is None else rng
-    streams = as_generator(seed).spawn(2)
+    seed: int = as_seed(settings["seed"] if rng is None else rng)
     reports = {have: report}
     wanted = [name for name in settings["checks"] if name in WITH_PUBLISHED]
     if (published or other == REPAIRED) and wanted:
         checks = wanted if other == PUBLISHED else settings["checks"]
-        # The seed of the report, so that `analyze` by itself gives the same numbers.
-        again: Any = int(seed) if isinstance(seed, int | np.integer) else seed
         reports[other] = analyze(
             runs,
             checks=checks,
             published=other == PUBLISHED,
-            rng=again,
+            rng=seed,
             progress=progress,
             **options,
         )
@@ -181,10 +178,10 @@ def collect_results(
         procedure: supplement(
             runs,
             published=procedure == PUBLISHED,
-            rng=stream,
+            rng=seed,
             **options,
         )
-        for procedure, stream in zip((REPAIRED, PUBLISHED), streams, strict=True)
+        for procedure in (REPAIRED, PUBLISHED)
         if procedure in reports
     }
     known = {(evaluation.task, evaluation.model) for evaluation in report.evaluations}
@@ -225,11 +222,8 @@ def supplement(
         positive=positive,
         reference=reference,
     )
-    streams = as_generator(rng).spawn(len(evaluations))
-    calls = [
-        (evaluation, published, stream)
-        for (_, evaluation), stream in zip(evaluations, streams, strict=True)
-    ]
+    seed = as_seed(rng)
+    calls = [(evaluation, published, seed) for _, evaluation in evaluations]
     found = run_calls(_added, calls, n_jobs)
     return [
         (task, model, result)
@@ -238,9 +232,7 @@ def supplement(
     ]
 
 
-def _added(
-    evaluation: EvaluationRows, published: bool, rng: np.random.Generator
-) -> list[CheckResult]:
+def _added(evaluation: EvaluationRows, published: bool, rng: int) -> list[CheckResult]:
     """Compute what a report lacks of one task and model."""
     results = [_isotonic(evaluation, published, rng)] if len(evaluation.complete_cases) else []
     if published:
@@ -253,7 +245,7 @@ def _added(
     return results
 
 
-def _isotonic(evaluation: EvaluationRows, published: bool, rng: np.random.Generator) -> CheckResult:
+def _isotonic(evaluation: EvaluationRows, published: bool, rng: int) -> CheckResult:
     """Test sufficiency under isotonic calibration."""
     data = evaluation.data(NEEDS_STATE_AND_ACTION)
     if evaluation.policies:
