@@ -243,7 +243,7 @@ def read_runs(
         is in memory already, for which `sep`, `encoding` and `sheet` are left out.
     columns : mapping of str to str, optional
         Column of the runs table, or option of the command line that names it -> column of the file,
-        for example ``{"belief": "confidence", "action": "choice"}``. ``{"exact": NAME}`` says that
+        for example ``{"belief": "p_ill", "action": "treats"}``. ``{"exact": NAME}`` says that
         a column is the exact posterior, which a file that this toolkit did not write must say even
         where the name is ``p_true``.
     sep : str, optional
@@ -302,8 +302,8 @@ def read_runs(
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "mine.csv"
-    ...     _ = path.write_text("confidence;choice\n80%;treat\n15%;wait\n")
-    ...     runs = read_runs(path, columns={"p": "confidence", "action": "choice"}, percent=True)
+    ...     _ = path.write_text("p_ill;treats\n80%;treat\n15%;wait\n")
+    ...     runs = read_runs(path, columns={"p": "p_ill", "action": "treats"}, percent=True)
     >>> runs[["p", "action"]]
           p action
     0  0.80  treat
