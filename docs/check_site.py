@@ -1,7 +1,7 @@
 """Hold that a built site loads nothing from outside: python docs/check_site.py FOLDER.
 
 Links may lead anywhere; what a browser fetches by itself (scripts, style sheets, pictures, fonts,
-frames) must lie in the folder. llms.txt must name every page, and nothing else.
+frames) must lie in the folder.
 """
 
 import re
@@ -88,25 +88,13 @@ def faults(site: Path) -> Iterator[str]:
                     yield f"{name} is not there"
 
 
-def unlisted(site: Path) -> Iterator[str]:
-    """Yield a line for every page that llms.txt lacks, or names and is not there."""
-    file = site / "llms.txt"
-    text = file.read_text(encoding="utf-8") if file.is_file() else ""
-    if not re.match(r"# .+\n\n> .+\n\n## ", text):
-        yield "llms.txt lacks its title, its summary or its first part"
-    listed = set(re.findall(r"^- \[.+\]\(([^)]+)\): .+$", text, re.MULTILINE))
-    pages = {path.relative_to(site).as_posix() for path in site.rglob("*.html")} - {"404.html"}
-    yield from (f"llms.txt: {page} has no line with a sentence" for page in sorted(pages - listed))
-    yield from (f"llms.txt: {page} is not there" for page in sorted(listed - pages))
-
-
 def main() -> int:
     """Check the folder that is named, and tell what is wrong."""
     site = Path(sys.argv[1])
     if not any(site.rglob("*.html")):
         print(f"{site} holds no page", file=sys.stderr)
         return 1
-    wrong = [*faults(site), *unlisted(site)]
+    wrong = list(faults(site))
     print("\n".join(wrong), file=sys.stderr)
     return 1 if wrong else 0
 

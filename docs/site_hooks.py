@@ -2,8 +2,7 @@
 
 CONTRIBUTING.md, CHANGELOG.md and examples/README.md become pages, so that a link to them works in
 the repository and on the site. The reference is one page for each part of the public names, which
-are read off `__all__`. For programs that read there is llms.txt (https://llmstxt.org): every page
-with its first sentence.
+are read off `__all__`.
 """
 
 import re
@@ -197,84 +196,3 @@ def linked_within(markdown: str, page: str) -> str:
         return f"[{text}]({up}{made}{anchor or ''})"
 
     return _LINK.sub(within, markdown)
-
-
-_FENCE = re.compile(r"^( *)(`{3,}).*?^\1\2 *$", re.MULTILINE | re.DOTALL)
-_NAME = re.compile(r"^::: (\S+)$", re.MULTILINE)
-_ANY_LINK = re.compile(r"(!?)\[([^\]]*)\]\([^)]*\)")
-# A stop inside quotes, as of a text that a model is given, ends nothing.
-_SENTENCE = re.compile(r'((?:"[^"]*"|[^"])+?[.?!:])(?:\s|$)')
-_sections: dict[str, list[Any]] = {}
-
-
-def first_sentence(markdown: str) -> str:
-    """Return the first sentence of a page as plain text.
-
-    Parameters
-    ----------
-    markdown : str
-        The page.
-
-    Returns
-    -------
-    str
-        On one line; of a page of the reference its names; empty where there is neither.
-    """
-    for block in re.split(r"\n\s*\n", _FENCE.sub("\n\n", markdown)):
-        text = re.sub(r"^\*\*[^*]+\.\*\* ", "", block.strip())  # "The question." before it
-        text = _ANY_LINK.sub(lambda link: "" if link[1] else link[2], text)
-        text = re.sub(r"<[^>]*>|[*`]", "", " ".join(text.split()))
-        # Headings, tables, admonitions, names of the reference, and the way to a notebook.
-        if re.match(r"[^#|!:<\[\s]", text) and not text.startswith("Download this notebook"):
-            found = _SENTENCE.match(text)
-            return (found[1] if found else text).rstrip(":")
-    return ", ".join(name.rpartition(".")[2] for name in _NAME.findall(markdown))
-
-
-def llms_text(name: str, about: str, sections: dict[str, list[tuple[str, str, str]]]) -> str:
-    """Return a site for programs that read.
-
-    Parameters
-    ----------
-    name, about : str
-        Of the site.
-    sections : dict
-        Heading -> title, address and first sentence of each page.
-
-    Returns
-    -------
-    str
-        Markdown as https://llmstxt.org asks for it.
-    """
-    parts = [f"# {name}\n\n> {about}\n"]
-    for heading, pages in sections.items():
-        lines = [
-            f"- [{title}]({address})" + (f": {sentence}" if sentence else "")
-            for title, address, sentence in pages
-        ]
-        parts.append("\n".join([f"## {heading}\n", *lines]) + "\n")
-    return "\n".join(parts)
-
-
-def on_nav(nav: Any, config: Any, files: Any) -> Any:
-    """Keep which pages stand under which heading; others are what llms.txt calls optional."""
-    _sections.clear()
-    for item in nav.items:
-        _sections[item.title] = list(item.children)
-    listed = {page.file.src_uri for pages in _sections.values() for page in pages}
-    rest = [file.page for file in files.documentation_pages() if file.src_uri not in listed]
-    _sections["Optional"] = [page for page in rest if page is not None]
-    return nav
-
-
-def on_post_build(config: Any) -> None:
-    """Write llms.txt."""
-    sections = {
-        heading: [
-            (str(page.title), page.file.dest_uri, first_sentence(page.markdown or ""))
-            for page in pages
-        ]
-        for heading, pages in _sections.items()
-    }
-    text = llms_text(config["site_name"], config["site_description"], sections)
-    Path(config["site_dir"], "llms.txt").write_text(text, encoding="utf-8")

@@ -20,13 +20,6 @@ The others are homework."""
 LIMITS = "What the test does not say"  # the part of a notebook that the handout has too
 MOST = 620  # characters of a slide
 FOLDER = "teaching"
-PAGES = {
-    "slides.html": (
-        "Slides",
-        "The lecture in pictures of the notebooks, turned by the arrow keys.",
-    ),
-    "handout.html": ("Handout", "The lecture on one page to print."),
-}
 TITLE = "Could the number that a model states be the belief it acts on?"
 _LINKS = (
     f'Print the <a href="{FOLDER}/handout.html">one-page handout</a>, and show the '
@@ -231,10 +224,3 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     if page.file.src_uri != "teaching.md":
         return markdown
     return markdown.replace("\n## The lecture\n", f"\n## The lecture\n\n{_LINKS}\n", 1)
-
-
-def on_post_build(config: Any) -> None:
-    """Name both in llms.txt, which another hook wrote."""
-    lines = [f"- [{title}]({FOLDER}/{name}): {about}\n" for name, (title, about) in PAGES.items()]
-    with Path(config["site_dir"], "llms.txt").open("a", encoding="utf-8") as file:
-        file.writelines(lines)

@@ -276,20 +276,6 @@ def test_what_a_site_loads_from_outside_is_found(tmp_path):
     ]
 
 
-def test_what_programs_read_of_a_site_names_every_page_with_a_sentence(tmp_path):
-    page = "# T\n\n```bash\nrun. it\n```\n\n![x](y.png)\n\n**Q.** [Ask](#a) `it`,\nthen look. More."
-    assert HOOKS.first_sentence(page) == "Ask it, then look."
-    assert HOOKS.first_sentence("# T\n\n::: coherence.a\n\n::: coherence.b\n") == "a, b"
-    text = HOOKS.llms_text("n", "s", {"Start": [("T", "t.html", "Ask it.")]})
-    assert text == "# n\n\n> s\n\n## Start\n\n- [T](t.html): Ask it.\n"
-    (tmp_path / "other.html").write_text("")
-    (tmp_path / "llms.txt").write_text(text)
-    assert list(CHECK_SITE.unlisted(tmp_path)) == [
-        "llms.txt: other.html has no line with a sentence",
-        "llms.txt: t.html is not there",
-    ]
-
-
 def test_version_and_licence_are_said_alike_everywhere():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")

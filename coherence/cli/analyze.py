@@ -28,7 +28,6 @@ from coherence.cli.reading import (
 )
 from coherence.cli.report_folder import certain_files, write_figures, write_report, write_tables
 from coherence.cli.run_options import add_jobs, add_seed, comma_separated, require_seed, workers
-from coherence.cli.step_summary import append_summary, of_report
 from coherence.cli.streams import STREAM, discard_output, shows_ascii_only, shows_styles
 from coherence.report.answer_links import MOST_CONTEXTS
 
@@ -152,11 +151,6 @@ def _add_pipelines(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="file for the results as JSON; - is standard output, and everything else then goes to "
         "standard error ('coherence schema' describes it)",
-    )
-    group.add_argument(
-        "--log-to",
-        metavar="TRACKER",
-        help="log effects, intervals and p-values to mlflow or wandb, whichever is installed",
     )
 
 
@@ -388,10 +382,6 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"--answers must be at least 0; received {args.answers}.")
     require_one_table(args.files)
     args.runs = args.files[0]
-    if args.log_to is not None:
-        from coherence.report.trackers import require_tracker
-
-        require_tracker(args.log_to)
     # First of all: what is imported for the conditions takes a second as well.
     with step_progress(" steps", first=f"reading {args.runs}") as progress:
         from coherence.analysis.conditions import parse_condition
@@ -411,7 +401,4 @@ def run(args: argparse.Namespace) -> int:
         discard_output()
     for line in said:
         print(line, file=sys.stderr)
-    append_summary(lambda: of_report(report))
-    if args.log_to is not None:  # behind all files: what a tracker refuses must not cost them
-        print(f"logged to {report.log_to(args.log_to)}", file=sys.stderr)
     return judge(conditions, report)

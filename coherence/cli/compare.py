@@ -17,7 +17,6 @@ from coherence.cli.reading import (
     reading,
 )
 from coherence.cli.run_options import add_jobs, add_seed, comma_separated, require_seed, workers
-from coherence.cli.step_summary import append_summary, of_comparison
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -272,6 +271,5 @@ def run(args: argparse.Namespace) -> int:
     # Before printing: a reader who leaves early (`| head`) must not cost the files.
     if folder is not None:
         write_comparison(result, folder, args.runs)
-    append_summary(lambda: of_comparison(result))
     print(result)
     return 0

@@ -34,11 +34,6 @@ _COMMANDS = {
         "elicitation.commands.elicit",
         "ask a local model for beliefs and, separately, for actions",
     ),
-    "export": (
-        "coherence.cli.export",
-        "results as Every Eval Ever or for a model's page on the Hugging Face hub, a card for a "
-        "runs table",
-    ),
     "import": (
         "coherence.cli.import_logs",
         "turn logs of Inspect, lm-eval or folktexts, or a plain table, into a runs table",
@@ -90,7 +85,7 @@ _COMMANDS = {
 highest package that it needs."""
 _MINUS = re.compile(r"-[0-9.]")  # no option begins so
 _GROUPS = {
-    "a table of answers": ("analyze", "compare", "power", "simulate", "import", "export", "schema"),
+    "a table of answers": ("analyze", "compare", "power", "simulate", "import", "schema"),
     "asking models": ("elicit", "beliefs", "probe", "study", "models", "networks", "organisms"),
     "batteries of questions": ("mix", "bets", "reveal"),
 }

@@ -203,39 +203,6 @@ class Report:
 
         return render_json(self.evaluations, self.settings, self.score_differences)
 
-    def log_to(self, tracker: str) -> str:
-        """Log effects, ends of intervals and p-values to an experiment tracker.
-
-        They go into the run that is active, else into one that is started and ended here.
-
-        Parameters
-        ----------
-        tracker : str
-            "mlflow" or "wandb". A metric is called
-            ``coherence/MODEL/TASK/CHECK.QUANTITY``, QUANTITY one of ``estimate``, ``low``,
-            ``high`` and ``pvalue``, in the unit of the check; what is undefined is left out, and
-            what no tracker takes in a name is "_". Verdicts, version, seed and the fingerprint of
-            the data are tags (mlflow) or the summary (wandb).
-
-        Returns
-        -------
-        str
-            Which run has them.
-
-        Raises
-        ------
-        InputError
-            Another tracker, or one that is not installed.
-        CoherenceError
-            The tracker did not take them.
-        """
-        import json
-
-        from coherence.report.effects import findings
-        from coherence.report.trackers import log_findings
-
-        return log_findings(findings(json.loads(self.to_json())), tracker)
-
     def __repr__(self) -> str:
         """Return a line; `print` shows the table, and a notebook the results."""
         n_results = sum(len(evaluation.results) for evaluation in self.evaluations)

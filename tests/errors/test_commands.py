@@ -48,10 +48,6 @@ LINES = {
     "compare no.csv --mixing .": "Add --leaderboard FILE.html",
     "compare no.csv --leaderboard board.pdf": "ends in .html",
     "compare no.csv --leaderboard board.html --mixing no": "coherence mix --out DIR",
-    "export own.csv --format eval-results --out e": "--dataset OWNER/NAME",
-    "export own.csv --format every-eval-ever --out e": "--organization NAME",
-    "export own.csv --format dataset-card --source x --out e": "--source belongs to --format eval",
-    "export own.csv --format dataset-card --out e": "coherence import own.csv --map p=COLUMN",
     # Agents and plans.
     "simulate": "the name of an agent is missing. The agents are rational",
     "simulate leeky --out x.csv": "Closest name found: 'leaky'",
