@@ -35,7 +35,6 @@ from .checks.iterated import iterated_expectation_test as iterated_expectation_t
 from .checks.leak import evidence_leak_test as evidence_leak_test
 from .checks.matching import matching_estimates as matching_estimates
 from .checks.monotone import monotone_choice_test as monotone_choice_test
-from .checks.movement import belief_movement_test as belief_movement_test
 from .checks.predictive import predictive_gain_test as predictive_gain_test
 from .checks.probe import Probe as Probe
 from .checks.probe import probe_estimates as probe_estimates

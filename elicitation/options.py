@@ -241,12 +241,6 @@ class AskOptions(ModelOptions):
     contexts: int | None = option(
         None, "number of contexts of a network (default: 200)", group=SUBJECT, least=1
     )
-    reveal_in_turn: bool = option(
-        False,
-        "reveal the findings of a case one after another and ask at every turn; --contexts are "
-        "then episodes of up to six turns, see docs/checks/iterated_expectation.md",
-        group=SUBJECT,
-    )
     phrases: str | None = option(
         None,
         "words of a network of your own, .toml; 'coherence networks phrases' begins one (default: "

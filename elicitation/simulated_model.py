@@ -123,7 +123,7 @@ def agent_for_task(
             raise InputError(
                 f"agent {agent.name!r} sees the state of a case by its words; cases "
                 f"{first.context} and {case['context']} have the same words and different states. "
-                "Take another agent, or cases that differ (without --reveal-in-turn)."
+                "Take another agent, or cases that differ."
             )
     return AgentModel(agent, known)
 

@@ -12,6 +12,7 @@ import random
 import re
 from functools import cache
 
+import numpy as np
 import pandas as pd
 from inspect_ai import Task, eval, task
 from inspect_ai.agent import Agent, AgentState, agent, react
@@ -21,7 +22,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import Tool, ToolCall, tool
 from inspect_ai.util import store
 
-from bayesnets import posterior
+from bayesnets import posterior, sample
 from elicitation import load_task, side_question
 
 ASIA = load_task("asia")
@@ -31,6 +32,7 @@ WORDS = {  # what is said of a patient -> the finding
     for name in NAMES
     for state in ASIA.network.node(name).states
 }
+TESTS = [name for name in NAMES if name != "either"]  # which settles the answer by itself
 PATIENT = (
     "You see a patient who may have lung cancer. The patient {finding}.\n\nOrder one test after "
     "another as long as they help; at last treat the patient for lung cancer, or send them home."
@@ -40,23 +42,27 @@ MOST_TURNS = 12
 
 
 def patients(episodes: int, seed: int, words: bool) -> list[Sample]:
-    """Draw patients, with what each further test will show and the exact posterior after each."""
-    turns = ASIA.episodes(episodes, seed=seed)
+    """Draw patients, with what each further test will show and the exact posterior after each.
+
+    The first finding is common or rare, each as often; the patient is one of those who have it.
+    """
+    rng = np.random.default_rng(seed)
+    population = sample(ASIA.network, 100_000, rng=rng)
+    positive = ASIA.phrases.positive(ASIA.target)
     samples = []
-    for name, of in turns.groupby("group"):
-        rows = of.filter(like="x_").notna().to_numpy()
-        order = [of.columns[of.columns.str.startswith("x_")][new][0][2:] for new in first_in(rows)]
-        findings = [ASIA.phrases.describe({x: of[f"x_{x}"].iloc[-1]}) for x in order]
-        known = {"findings": findings, "posterior": of["p_true"].tolist()}
+    for number in range(1, episodes + 1):
+        order = rng.permutation(TESTS)
+        first = population[order[0]]
+        alike = population[first == rng.choice(sorted(first.unique()))]
+        patient = alike.iloc[rng.integers(len(alike))]
+        found = [(name, patient[name]) for name in order]
+        findings = [ASIA.phrases.describe(dict([finding])) for finding in found]
+        after = [belief(frozenset(found[:n])) for n in range(1, len(found) + 1)]
+        known = {"findings": findings, "posterior": after}
         text = PATIENT.format(finding=findings[0]) + ONE_WORD * words
-        theta = int(of["theta"].iloc[0])
-        samples.append(Sample(input=text, id=str(name), metadata={"theta": theta, **known}))
+        theta = int(patient[ASIA.target] == positive)
+        samples.append(Sample(input=text, id=number, metadata={"theta": theta, **known}))
     return samples
-
-
-def first_in(rows):
-    """Return for each turn which variable is new."""
-    return [row & ~before for before, row in zip([rows[0] & False, *rows[:-1]], rows, strict=True)]
 
 
 @tool

@@ -151,7 +151,6 @@ FUNCTIONS = {"scores": "calibration_test", "calibration": "calibration_estimates
 ON_THE_PAGE_OF = {
     "monotone_direction": "monotone_choice",
     "scores": "calibration",
-    "belief_movement": "iterated_expectation",
 }
 NAMED_PARTS = ("Formula", "Estimand", "Null", "Known as", "Assumptions", "References")
 BY_NAME = NAMED_PARTS[:-1]  # where a page has two checks, each part names the second

@@ -35,7 +35,7 @@ EQUAL, EITHER, REFUSED = "equal", "either", "refused"
 CLAIMS = (EQUAL, EITHER, REFUSED)  # the later ones win where mutations are joined
 TEXTS = (".csv", ".tsv")
 KINDS = (".csv", ".csv", ".csv", ".tsv", ".jsonl", ".json", ".xlsx", ".parquet")
-RESERVED = ("status", "z", "tokens", "group", "level", "order", "frame", "turn", "person", "theta")
+RESERVED = ("status", "z", "tokens", "group", "level", "order", "frame", "person", "theta")
 ONE_IN = 10  # tables that are analysed as well
 STATES = ("p_sun", "p_rain", "p_snow")
 

@@ -47,8 +47,6 @@ PROGRAMS = (
     ),
     Program("gaps", "--tables 1000", ("gaps",), "tables", 1),
     Program("scores", "--tables 200", ("scores",), "tables", 3),
-    Program("movement", "--tables 150", ("movement",), "n_tables", 5),
-    Program("episodes", "--tables 200", ("episodes",), "n_tables", 5),
     Program("agents", "--tables 200", ("agents",), "n_tables", 4),
     Program("groups", "--tables 400", ("groups",), "n_tables", 120),
     Program("persons", "--tables 100", ("persons",), "n_tables", 10),
@@ -295,23 +293,6 @@ def overview() -> str:
             "not rejecting is not calibration",
         )
     )
-    turns = read("movement")
-    once = (turns["noise"] != "none") & (turns["n_reps"] == 1)
-    rounded = (turns["noise"] == "none") & (turns["step"] > 0)
-    fit = turns[~once & ~rounded]
-
-    def moved(row: pd.Series) -> str:
-        return f"{row['n_turns']} turns, {row['n_episodes']} episodes"
-
-    rows.append(
-        (
-            "[`belief_movement`](#belief-movement)",
-            cells(fit[fit["true"] == 0], "n_tables"),
-            extreme(fit[fit["true"] == 0], "rejected", moved),
-            extreme(fit, "covered", moved, high=False),
-            "one noisy report a turn; rounding without noise",
-        )
-    )
     match = read("matching")
     match = match[match["share_given"] > 0]
     null = match[match["acted_on"].isin(["what it says", "what it says + .1"])]
@@ -533,8 +514,6 @@ def what_breaks() -> str:
     verdicts = read("verdicts").set_index(["agent", "state", "cases"]).sort_index()
     noisy = verdicts.loc[("noisy, one report", "exact"), "acts_on_more_or_noisy"]
     looks = read("sequential").set_index(["agent", "order"])
-    turns = read("movement")
-    once = turns[(turns["weight"] == 1) & (turns["noise"] != "none") & (turns["n_reps"] == 1)]
     groups = read("groups")
     named, unnamed = groups[groups["named"]], groups[~groups["named"]]
     fits = read("rational_sizes")
@@ -553,8 +532,7 @@ def what_breaks() -> str:
             f"`sufficiency` rejects {share(noisy.loc[60])} (60 cases) and "
             f"{share(noisy.loc[200])} (200) of tables with the exact posterior, and the verdict "
             "says so (`acts_on_more_or_noisy`); looks stop in "
-            f"{share(looks.loc[('one report, noise .1', 'at random'), 'looks'])}; "
-            f"`belief_movement` rejects {span(once['rejected'])}",
+            f"{share(looks.loc[('one report, noise .1', 'at random'), 'looks'])}",
         ),
         (
             "several reports that vary, also between prompt variants",
@@ -604,7 +582,7 @@ def what_breaks() -> str:
         (
             "reports in steps",
             "of mixed steps the gap beyond rounding keeps some; without noise "
-            "`prompt_consistency` and `belief_movement` take rounding for movement",
+            "`prompt_consistency` takes rounding for a difference",
         ),
         (
             "one looks again as cases come in",
@@ -862,51 +840,12 @@ def leaks() -> str:
     )
 
 
-def movement() -> str:
-    """Lay out over- and underreaction."""
-    table = read("movement")
-    table = table[table["n_turns"] == 6]
-    repeated = ((table["noise"] == "none") | (table["n_reps"] > 1)) & (table["step"] == 0)
-    rounded = (table["noise"] == "none") & (table["step"] > 0)
-    once = (table["noise"] != "none") & (table["n_reps"] == 1)
-    rows = []
-    for name, part in (
-        ("Bayesian", table[repeated & (table["weight"] == 1)]),
-        ("log odds times 1.5", table[repeated & (table["weight"] == 1.5)]),
-        ("log odds times .6", table[repeated & (table["weight"] == 0.6)]),
-        ("Bayesian, rounded, never varies", table[rounded]),
-        ("Bayesian, one noisy report", table[once & (table["weight"] == 1)]),
-    ):
-        at = (part[part["n_episodes"] == n] for n in (100, 300))
-        rejected = (span(each["rejected"]) for each in at)
-        rows.append((name, *rejected, span(part["rejected_exact"]), span(part["covered"])))
+def agents() -> str:
+    """Lay out the turns of imported agents."""
     acting = read("agents").pivot(index="agent", columns="test", values="rejected").map(share)
-    turns = read("episodes").replace({"agent": {"leaky": "leaky, which acts on more"}})
-    agents = [
-        (agent, span(part["rejected"]), span(part["rejected_movement"]))
-        for agent, part in turns.groupby("agent", sort=False)
-    ]
-    return (
-        fold(
-            "Six signals of .7, two or three reports a turn",
-            grid(
-                [
-                    *("agent", "rejected, 100 episodes", "300"),
-                    *("with the exact posterior", "interval holds"),
-                ],
-                rows,
-            ),
-        )
-        + "\n\n"
-        + fold(
-            "Findings revealed in turn, 60 episodes",
-            grid(["agent", "`sufficiency` rejects", "`belief_movement` rejects"], agents),
-        )
-        + "\n\n"
-        + fold(
-            "Turns of imported agents: `sufficiency` and `evidence_leak`",
-            grid(["agent", *acting.columns], acting.itertuples()),
-        )
+    return fold(
+        "`sufficiency` and `evidence_leak`",
+        grid(["agent", *acting.columns], acting.itertuples()),
     )
 
 
@@ -1112,7 +1051,7 @@ SECTIONS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("Margins", margins),
     ("Looking as you go", looking),
     ("Evidence of a leak, and many models", leaks),
-    ("Belief movement", movement),
+    ("Turns of imported agents", agents),
     ("Matching probabilities", matching),
     ("Stated stakes", stakes),
     ("Gaps that are not symmetric", asymmetric),

@@ -29,7 +29,6 @@ from coherence.table.needs import (
     STATE_AND_CHOICES,
     TARGET,
     THETA,
-    TURNS,
 )
 from coherence.table.runs import Runs, question_kind
 from coherence.table.schema import DRAWN, PARSED, RECORDED, STATE_PREFIX
@@ -376,7 +375,7 @@ class EvaluationRows:
             used = self.complete_cases if of_state else self.with_action
             asked = self.action_requested
         further: dict[str, Any] = {"n_asked": len(asked)}
-        if {ANOTHER_PROMPT, GIVEN_Z, TURNS} & set(needs):
+        if {ANOTHER_PROMPT, GIVEN_Z} & set(needs):
             further["runs"] = self.runs
         if {MATCHING_QUESTIONS, STAKES_QUESTIONS} & set(needs):
             further["questions"] = self.questions

@@ -58,11 +58,9 @@ PILOT = (
     "the agent was fitted to {n} contexts, whose own error the intervals of the simulation do not "
     "hold: pilot_low and pilot_high do, where refits are asked for"
 )
-_NO_TURNS = {"belief_movement": "beliefs over the turns of episodes"}
 LACKING = {
     "iterated_expectation": "beliefs given a variable",
     "prompt_consistency": "other prompts",
-    **_NO_TURNS,
 }
 """Checks of answers that are not simulated for a fitted agent or a network -> the answers."""
 _NO_POSTERIOR = {"evidence_leak": "exact posteriors (p_true)"}
@@ -235,7 +233,7 @@ class AgentPopulation:
     agent: Agent
     planted: str = WEIGHT
     policies: bool = False
-    lacks: Mapping[str, str] = field(default_factory=_NO_TURNS.copy)
+    lacks: Mapping[str, str] = field(default_factory=dict)
     cautions: tuple[str, ...] = ()
     most_contexts: None = None
 

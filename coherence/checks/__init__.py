@@ -18,7 +18,6 @@ CHECKS = {
     "scores": "scores",
     "sufficiency": "sufficiency",
     "matching": "matching",
-    "belief_movement": "movement",
     "stakes": "stakes",
 }
 """Name of a check -> its module in this folder, a line each, in the order of reports."""

@@ -93,8 +93,7 @@ AT_ANY_TIME = (
 )
 ONE_DRAW = (
     "each of {n} groups has one state, as an episode has one outcome, and evidence leak takes "
-    "states that were drawn for each context: it was not run. Test one context of each group; of "
-    "episodes one turn, such as --where 'turn == 1' --ignore group."
+    "states that were drawn for each context: it was not run. Test one context of each group."
 )
 BY_CHANCE = 0.001  # probability below which groups do not have one state each by chance
 SURE = 1e-9  # posteriors this near 0 or 1 leave the state no chance

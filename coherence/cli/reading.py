@@ -38,7 +38,6 @@ HOLDS = {
     "context": "ids of the cases; rows of one case are not independent. Two columns, A,B, are one "
     "id where cases share nothing",
     "group": "what cases share beyond their belief, such as a template",
-    "turn": "numbers that order the turns of an episode, which is the group; every turn is a case",
     "person": "who judged, where several persons judged the same cases",
     "rep": "repetitions",
     "prompt": "wordings of the belief question",

@@ -179,7 +179,6 @@ def read_calls(path: Path, *, max_bytes: int, reading: CallReading) -> AnswerLog
     fields = {
         "context": "turn_id",
         "group": "episode",
-        "turn": "turn",
         "rep": "rep",
         "answer": "belief",
         "action": "action",
@@ -281,7 +280,6 @@ class _Made:
         # A status says that what is empty was not asked for.
         record = {
             **shared,
-            "turn": number,
             "turn_id": f"{episode.name}:{number}",
             "rep": 0,
             "said": turn.said,

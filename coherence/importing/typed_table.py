@@ -66,7 +66,7 @@ def _typed(
     if column in (*NUMBER_COLUMNS, "p", *states):
         return pd.Series(values, dtype="float64")
     is_feature = column.startswith(FEATURE_PREFIX)
-    if is_feature or column in ("rep", "turn", "seed", "context"):
+    if is_feature or column in ("rep", "seed", "context"):
         # "007" and "7" are two ids and one number.
         whole = _all_read(values, partial(_whole, as_text=column != "context"))
         if whole is not None:

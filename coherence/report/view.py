@@ -70,8 +70,6 @@ QUESTIONS = {
         "iterated_expectation": "average gap to the belief after evidence",
         "iterated_expectation:noise_removed": "size of these gaps, report noise removed",
         "iterated_expectation:relative": "gaps, relative to the belief",
-        "belief_movement": "movement beyond what is learned",
-        "belief_movement:single_reports": "movement beyond what is learned, or report noise",
         "iterated_expectation:random_forest": "gaps to a random forest, relative to the belief",
     },
     "Are they right?": {

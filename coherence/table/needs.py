@@ -9,7 +9,6 @@ ACTION, THETA, TARGET = "action", "theta", "theta or p_true"
 EXACT = "p_true"
 MATCHING_QUESTIONS, STAKES_QUESTIONS = "matching questions", "stakes questions"
 ANOTHER_PROMPT, GIVEN_Z = "second prompt", "z, z_state and p_z"
-TURNS = "turn and group"
 
 NEEDS_STATE_AND_ACTION = (BELIEF, ACTION, THETA)
 STATE_AND_CHOICES = (BELIEF, ACTION, TARGET)
@@ -20,7 +19,6 @@ FORECASTS = (BELIEF, TARGET)
 NEEDS_PROMPT_VARIANTS = (P, ANOTHER_PROMPT)
 NEEDS_GIVEN_Z = (P, GIVEN_Z)
 NEEDS_MATCHING = (ONE_BELIEF, MATCHING_QUESTIONS)
-NEEDS_TURNS = (BELIEF, TURNS)
 NEEDS_STAKES = (ONE_BELIEF, STAKES_QUESTIONS)
 EVIDENCE = (
     *(
@@ -34,7 +32,6 @@ EVIDENCE = (
     ),
     NEEDS_GIVEN_Z,
     NEEDS_MATCHING,
-    NEEDS_TURNS,
     NEEDS_STAKES,
 )
 """All that a belief can be checked against, in the order of a report: what few rows have first."""

@@ -37,12 +37,6 @@ def _no_count(_: Runs, cells: "pd.Series[Any]") -> str:
     return "" if cells.isna().all() or numbers.notna().any() else "it holds no numbers"
 
 
-def _turns(runs: Runs, cells: "pd.Series[Any]") -> str:
-    if "group" not in runs.names:
-        return "without the episodes as group it is not known whose turns they are"
-    return _no_count(runs, cells)
-
-
 def _measured(_: Runs, cells: "pd.Series[Any]") -> str:
     numbers = pd.to_numeric(cells, errors="coerce").dropna().to_numpy(dtype=np.float64)
     different = len(np.unique(numbers))
@@ -149,7 +143,6 @@ _READINGS: dict[str, Callable[[Runs, "pd.Series[Any]"], str]] = {
     "status": _strange(STATUSES),
     "belief_kind": _strange(BELIEF_KINDS),
     "tokens": _no_count,
-    "turn": _turns,
     "theta": _measured,
     "z": _without_conditionals,
     "group": _few_groups,

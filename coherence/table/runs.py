@@ -27,7 +27,6 @@ from coherence.table.needs import (
     STAKES_QUESTIONS,
     TARGET,
     THETA,
-    TURNS,
     P,
 )
 from coherence.table.notes import Code, Level, Note
@@ -297,7 +296,6 @@ class Runs:
             EXACT: "p_true" in there,
             ANOTHER_PROMPT: self.prompt.nunique() > 1,
             GIVEN_Z: {"z", "z_state", "p_z"} <= set(there),
-            TURNS: {"turn", "group"} <= set(there),
             **{
                 kind: kind in self.kinds_of_questions
                 for kind in (MATCHING_QUESTIONS, STAKES_QUESTIONS)

@@ -70,11 +70,6 @@ COLUMNS = (
         "Who judged, where several persons judged the same contexts: the state is that of the "
         "context, beliefs and tastes are those of the person.",
     ),
-    Column(
-        "turn",
-        "integer",
-        "Place in an episode, which is the group; every turn is a context of its own.",
-    ),
     Column("rep", "label", "Repetition within context and prompt, and person where there is one."),
     Column("prompt", "label", "Wording of the belief question; absent means 'standard'."),
     Column(
@@ -192,7 +187,6 @@ OPTIONS = {
     "exact": "p_true",
     "context": "context",
     "group": "group",
-    "turn": "turn",
     "person": "person",
     "rep": "rep",
     "prompt": "prompt",

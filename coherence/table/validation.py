@@ -179,10 +179,7 @@ def _nothing_to_check(runs: Runs, named: Naming) -> list[str]:
     else:
         wanted = f"{action}, {theta} or the exact posterior"
     if not several:
-        wanted += (
-            "; or a second prompt variant in 'prompt'; or 'z', 'z_state' and 'p_z'; or 'turn' and "
-            "'group'"
-        )
+        wanted += "; or a second prompt variant in 'prompt'; or 'z', 'z_state' and 'p_z'"
     # A column that is known for something else is not meant.
     unknown = [name for name in names if name not in COLUMN_NAMES] or names
     lacking = [name for name in ("action", "theta", "p_true") if name not in names]
@@ -389,7 +386,7 @@ def _value_errors(runs: Runs, named: Naming) -> list[str]:
             repr(_first(kind, unknown)),
             f"Leave it out if it is something else (--ignore {named.plain('truth_kind')}).",
         )
-    for name in [name for name in ("tokens", "turn", "arrival") if name in table.columns]:
+    for name in [name for name in ("tokens", "arrival") if name in table.columns]:
         number = _numbers(table, [name])[:, 0]
         wrong = (number < 0) | (number % 1 > 0) | (np.isnan(number) & table[name].notna())
         first = _first(table[name], wrong)

@@ -430,30 +430,6 @@ def _acted_on(cases: pd.DataFrame, share: float, ax: Axes) -> None:
     ax.legend(frameon=False, loc="upper left", fontsize=8)
 
 
-def belief_movement() -> None:
-    """Movement and reduction, added up over the turns of streams of signals."""
-    rng, n_turns = np.random.default_rng(SEED), 6
-    share = np.where(rng.random(MANY) < 0.5, 0.7, 0.3)[:, None]
-    signal = np.where(rng.random((MANY, n_turns)) < share, 1, -1)
-    odds = np.cumsum(np.c_[np.zeros(MANY), signal * np.log(7 / 3)], axis=1)
-    episode, turn = np.indices(odds.shape).reshape(2, -1)
-    panels: list[Panel] = []
-    for title, weight in (("Bayesian", 1.0), ("overreacts", 1.5), ("underreacts", 0.6)):
-        belief = 1 / (1 + np.exp(-weight * odds.ravel()))
-        result = coherence.belief_movement_test(belief, turn, episode, computed=True)
-        heading = f"{title}: {result.statistic:+.3f}".replace("0.", ".")
-        panels.append((heading, partial(_added_up, result.details)))
-    write("belief_movement", *panels, height=2.6)
-
-
-def _added_up(details: pd.DataFrame, ax: Axes) -> None:
-    for name, colour in (("movement", BLUE), ("reduction", "black")):
-        steps = np.r_[0.0, details[name].cumsum()]
-        ax.plot(range(len(steps)), steps, color=colour, label=name, linewidth=1.2)
-    ax.set(xlabel="turn", ylabel="added up", ylim=(0, 0.27))
-    ax.legend(loc="upper left", frameon=False, fontsize=8)
-
-
 def stakes() -> None:
     """Own thresholds on the stated ones, of who minds the stakes and who does not."""
     rng, level = np.random.default_rng(SEED), np.tile([0.1, 0.25, 0.5, 0.75, 0.9], 60)
@@ -504,7 +480,6 @@ PICTURES = (
     evidence_leak,
     action_information,
     matching,
-    belief_movement,
     stakes,
     looking,
 )

@@ -27,8 +27,6 @@ COLUMNS = {
     "task": "string",
     "model": "string",
     "context": None,
-    "group": "string",
-    "turn": "int64",
     "rep": "int64",
     "prompt": "string",
     "p": "float64",
@@ -63,8 +61,6 @@ COLUMNS = {
     "created": "string",
 }
 """In this order, with the features before the status; None takes the type of the values."""
-EPISODE = ("group", "turn")
-"""Whose turn a case is, and which."""
 SPREAD = ("p_sd", "p_q05", "p_q95")
 """Spread of a belief that is a distribution."""
 # The gravest first; a server's own words for anything else are left to the store.
@@ -226,7 +222,7 @@ def assemble_runs(
     if "z" not in cases.columns:
         absent += ["z", "z_state", "p_z", "p_z_true", "asked_z", "raw_z"]
     features = features_of(cases)
-    of_case = ("context", *EPISODE, "theta", "theta_name", "truth_kind", *features)
+    of_case = ("context", "theta", "theta_name", "truth_kind", *features)
     kept = [name for name in of_case if name in cases.columns]
     runs = _typed(rows, cases[kept].iloc[positions], features)
     return runs.drop(columns=runs.columns.intersection(absent))
@@ -251,12 +247,11 @@ def _sum_up(used: Sequence[_Place]) -> dict[str, Any]:
 def _typed(rows: list[dict[str, Any]], cases: pd.DataFrame, features: list[str]) -> pd.DataFrame:
     """Lay rows out as a table whose columns and types do not depend on what was answered."""
     # The same columns whatever was asked, so that sessions can be put below each other; but spreads
-    # and the shares of actions are there only where answers are distributions, and turns only
-    # where cases have them.
+    # and the shares of actions are there only where answers are distributions.
     answered = pd.DataFrame.from_records(rows)
     known = pd.concat([answered, cases.reset_index(drop=True)], axis="columns")
     actions = [str(name) for name in known.columns if str(name).startswith("action_")]
-    names = [name for name in COLUMNS if name in known.columns or name not in SPREAD + EPISODE]
+    names = [name for name in COLUMNS if name in known.columns or name not in SPREAD]
     if actions:
         # Options may differ between rows: one that was not offered is not chosen.
         chosen = known[actions].notna().any(axis=1)

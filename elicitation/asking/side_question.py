@@ -47,8 +47,8 @@ def side_question(
         A question for a probability, such as "How probable is it that the patient is ill?". How to
         answer, with one number from 0 to 1, is added.
     reps : int
-        How often it is asked before each turn, each time in a fork of its own; two or more take
-        the noise of reports off, see `coherence.belief_movement_test`.
+        How often it is asked before each turn, each time in a fork of its own; two or more show
+        the noise of reports.
     model : str, Model or None
         Who answers, and acts; None is the model that is evaluated.
     act : Agent or None

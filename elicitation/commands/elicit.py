@@ -212,16 +212,6 @@ def check(options: AskOptions) -> None:
                     f"--{name.replace('_', '-')} belongs to --task; "
                     "the rows of --questions are the contexts. Leave it out."
                 )
-        if options.reveal_in_turn:
-            raise InputError(
-                "--reveal-in-turn reveals the findings of --task; of --questions each row is a "
-                "question. Leave it out."
-            )
-    if options.reveal_in_turn and options.min_records is not None:
-        raise InputError(
-            "--set min_records leaves cases out, which findings that are revealed in turn do not "
-            "allow: what comes later would tell of what came before. Leave it out."
-        )
     check_prices(options)
 
 

@@ -23,7 +23,6 @@ USUAL_CASES = 200
 _NOT_BESIDE = {
     "contexts": "its --most says how many cases there may be",
     "keep_hidden": "hidden states are read of all cases",
-    "reveal_in_turn": "turns of an episode are no cases of their own",
 }
 OF_A_TASK = ("target", "contexts", "phrases", "positive", "records", "min_records")
 _OF_FILES = ("phrases", "positive", "records")
@@ -78,19 +77,9 @@ def source_of(options: AskOptions) -> Source:
         from elicitation.questions.own import load_questions
 
         return Source(_in_random_order(options, load_questions(options.questions)))
-    from coherence.errors import InputError
-    from elicitation.questions.tasks import Task
-
     task = _subject_of(options)
     number = next(n for n in (options.most, options.contexts, USUAL_CASES) if n is not None)
-    if not options.reveal_in_turn:
-        return Source(task.cases(number, seed=options.seed), task)
-    if not isinstance(task, Task):
-        raise InputError(
-            f"--reveal-in-turn needs a network, whose posterior is known at every turn; the truth "
-            f"of --task {options.task} comes from records. Leave it out, or name a network."
-        )
-    return Source(task.episodes(number, seed=options.seed), task)
+    return Source(task.cases(number, seed=options.seed), task)
 
 
 def _in_random_order(options: AskOptions, questions: "pd.DataFrame") -> "pd.DataFrame":

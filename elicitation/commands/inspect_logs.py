@@ -24,7 +24,7 @@ from coherence.table.printable import counted
 from coherence.table.schema import LEVEL_COLUMNS
 from coherence.table.stopping import StoppingPlan
 from elicitation.answers.reading import read_answer
-from elicitation.answers.runs import EPISODE, assemble_runs
+from elicitation.answers.runs import assemble_runs
 from elicitation.asking.stopping import with_plan
 from elicitation.batteries.bets.questions import OPTIONS
 from elicitation.batteries.bets.words import stated_choice
@@ -239,7 +239,7 @@ def _cases(samples: Iterable[Answered]) -> tuple[pd.DataFrame, dict[int, int]]:
     rows: dict[int, dict[str, Any]] = {}
     for known in (sample.metadata for sample in samples):
         row = rows.setdefault(known["case"], {})
-        kept = ("context", *EPISODE, "theta", "theta_name", "truth_kind", "z")
+        kept = ("context", "theta", "theta_name", "truth_kind", "z")
         names = [name for name in known if name in kept or name[:2] == "x_"]
         # That of a conditional question is given z.
         if known["kind"] != "conditional" and "p_true" in known:

@@ -18,7 +18,6 @@ from coherence.decoding.decode import OK, UNPARSED
 from coherence.table.schema import LEVEL_COLUMNS
 from coherence.table.stopping import StoppingPlan
 from elicitation.answers.reading import read_answer
-from elicitation.answers.runs import EPISODE
 from elicitation.batteries.bets.questions import OPTIONS
 from elicitation.batteries.bets.words import bet_draws, stated_choice
 from elicitation.batteries.mixing import (
@@ -60,7 +59,7 @@ def belief_samples(plan: Plan, stopping: StoppingPlan | None = None) -> "Sequenc
     n_questions = Counter(question.case for question in plan.questions)
     variants = [spec.key for spec in specs if spec.role == "belief"]
     reference = reference_of(list(dict.fromkeys(variants)))
-    of_case = ("context", *EPISODE, "theta", "theta_name", "p_true", "truth_kind", "z")
+    of_case = ("context", "theta", "theta_name", "p_true", "truth_kind", "z")
     names = [*of_case, *features_of(plan.cases)]
     known = plan.cases[[name for name in names if name in plan.cases.columns]]
     cases = [{name: _plain(value) for name, value in row.items()} for row in _records(known)]

@@ -27,7 +27,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 # Inspect's own --temperature and --max-tokens have their place on its command line.
 _TAKEN = (
     *("target", "contexts", "reps", "prompts", "iterated", "belief", "draws", "seed"),
-    *("phrases", "positive", "records", "min_records", "decision", "levels", "reveal_in_turn"),
+    *("phrases", "positive", "records", "min_records", "decision", "levels"),
     *("stop_when", "most", "looks"),
 )
 # Inspect imports this module at every start: what is heavy waits for a task that is made.

@@ -32,7 +32,6 @@ from bayesnets.files import ENDINGS, SUFFIXES
 from bayesnets.phrases import positive_state
 from coherence.errors import InputError, listing, shown, suggestion
 from coherence.table.schema import FEATURE_PREFIX
-from elicitation.questions.episodes import sample_episodes
 
 Truth = Mapping[int, Mapping[str, Mapping[str, float]]]
 """Case -> state of z, in the order in which the question lists them -> ``p_true``, the exact
@@ -117,46 +116,6 @@ class Task:
             min_records=self.min_records,
             rng=np.random.default_rng(seed),
         )
-
-    def episodes(self, n: int, *, seed: int) -> pd.DataFrame:
-        """Draw episodes, whose findings are revealed one after another.
-
-        An episode begins with one finding, common and rare ones alike; each further one is drawn
-        from the network given those before. No finding settles the target by itself.
-
-        Parameters
-        ----------
-        n : int
-            Number of episodes, positive.
-        seed : int
-            At least 0.
-
-        Returns
-        -------
-        DataFrame
-            A row per turn. `group`: the episode; `turn`: the number of its findings known, from 1
-            to 6 or all that there are; `context`: both. `x_<variable>`: state, or None where not
-            yet known. `theta`: 0 or 1, that of the episode, drawn given all of its findings.
-            `p_true`: exact posterior at the turn. `truth_kind`: "drawn". `z`: None.
-
-        Raises
-        ------
-        InputError
-            A number out of range, or a network with fewer than two such findings.
-
-        Examples
-        --------
-        >>> Task.load("asia").episodes(30, seed=1).groupby("turn").size().tolist()
-        [30, 30, 30, 30, 30, 30]
-        """
-        if n < 1 or seed < 0:
-            raise InputError(
-                f"episodes must be at least 1, and seed at least 0; received {n} episodes and "
-                f"seed {seed}."
-            )
-        positive = self.phrases.positive(self.target)
-        rng = np.random.default_rng(seed)
-        return sample_episodes(self.network, self.target, positive, n, rng)
 
 
 class Subject(Protocol):

@@ -11,7 +11,7 @@ from coherence import InputError
 RUNS = coherence.simulate("leaky", n_contexts=40, n_reps=2, rng=1)
 ROWS = RUNS[RUNS["action"].notna()]
 COLUMNS = {"belief": "p", "action": "action", "truth": "theta", "exact": "p_true"}
-COLUMNS |= {"context": "context", "turn": "rep", "episode": "context"}
+COLUMNS |= {"context": "context"}
 FEW = {"rng": 3, "n_draws": 999, "n_permutations": 99, "n_bootstraps": 99, "n_seeds": 1}
 FEW |= {"describe": False}
 OPTIONS = {

@@ -168,7 +168,7 @@ def test_probabilities_of_actions_leave_beliefs_alone_to_twins():
     runs = simulate("noisy", n_contexts=50, n_reps=3, policies=True, rng=1, **ONE)
     plan, notes = plan_twins(EvaluationRows(runs), [], LIGHT)
     beliefs = {"prompt_consistency", "iterated_expectation", "calibration", "scores"}
-    assert set(plan.checks) == beliefs | {"matching", "stakes", "belief_movement"}
+    assert set(plan.checks) == beliefs | {"matching", "stakes"}
     assert notes[0].text.startswith("actions are probabilities")
     assert "cmi" in notes[0].checks
     (drawn,) = plan.statistics([np.random.default_rng(1)])

@@ -204,7 +204,7 @@ def test_evidence_of_a_leak_grows_case_by_case_and_knows_no_labels():
 
 
 def test_states_that_a_group_shares_are_not_taken_for_draws_of_their_own():
-    """Breaks if turns of an episode are tested as cases: .14 of coherent agents were rejected."""
+    """Breaks if rows of a group are tested as cases: .14 of coherent agents were rejected."""
     runs = simulate("rational", n_contexts=60, n_reps=1, rng=1).dropna(subset=["action"])
     place = runs["context"].factorize()[0]
     runs = runs.assign(group=[f"g{at // 3}" for at in place], p_true=0.5)
@@ -217,5 +217,5 @@ def test_states_that_a_group_shares_are_not_taken_for_draws_of_their_own():
 
     n_results, notes = said(shared)
     assert n_results == 0
-    assert "--where 'turn == 1' --ignore group" in notes
+    assert "Test one context of each group." in notes
     assert said(runs.assign(theta=own))[0] == 1

@@ -17,7 +17,8 @@ def cells(runs, column):
 
 def test_a_turn_is_a_row_with_what_was_asked_aside_before_its_calls():
     log = imported(AGENT, calls={"tools": TOOLS, "arguments": [("treat", "dose")]})
-    runs = log.runs.set_index(["group", "turn"])
+    turn = log.runs["context"].str.rpartition(":")[2].astype(int)
+    runs = log.runs.assign(turn=turn).set_index(["group", "turn"])
     validate_runs(log.runs)
     assert runs.index.tolist()[:6] == [(f"patient-{e}", t) for e in (0, 1) for t in range(3)]
     assert log.runs["context"].nunique() == len(runs) == 17
@@ -94,7 +95,7 @@ def test_several_answers_to_one_question_are_repetitions_of_a_turn_that_acted_on
 def test_what_was_asked_at_a_turn_without_a_call_is_a_turn_of_its_own(tmp_path):
     asked = [{"turn": n, "question": "P?", "reply": f"0.{n}", "p": n / 10} for n in (4, 5)]
     runs = imported(agent_log(tmp_path / "a.eval", asked), calls={}).runs
-    assert runs[["turn", "rep", "p"]].to_numpy().tolist() == [[0, 0, 0.4], [1, 0, 0.5]]
+    assert runs[["rep", "p"]].to_numpy().tolist() == [[0, 0.4], [0, 0.5]]
     assert cells(runs, "action") == [None, "go"]
 
 

@@ -26,7 +26,7 @@ def example():
 
 
 @pytest.mark.lengthy
-@pytest.mark.parametrize(("policy", "n", "leaks"), [("bayesian", 30, False), ("leaky", 100, True)])
+@pytest.mark.parametrize(("policy", "n", "leaks"), [("bayesian", 30, False), ("leaky", 200, True)])
 def test_what_was_planted_is_found(example, tmp_path, policy, n, leaks):
     from inspect_ai import eval
 

@@ -162,25 +162,9 @@ def test_a_table_of_others_is_kept_and_a_shorter_one_is_said(tmp_path, run):
     assert f"of {n_rows[12]} rows was replaced by one of {n_rows[10]}" in run(f"{words} 10").err
 
 
-def test_findings_revealed_in_turn_become_episodes(tmp_path, run):
-    out = tmp_path / "runs.parquet"
-    run(f"elicit --task asia --agent rational --reveal-in-turn --contexts 15 --reps 1 --out {out}")
-    runs = read_runs(out)
-    assert set(runs.groupby("group")["turn"].apply(lambda at: (*at.unique(),))) == {
-        (1, 2, 3, 4, 5, 6)
-    }
-    assert abs(runs["p"] - runs["p_true"]).max() <= 0.025 + 1e-9
-    shown = run(f"analyze {out} --checks belief_movement").out
-    assert "(belief_movement:single_reports)" in "".join(shown.split())  # lines may break within
-
-
 @pytest.mark.parametrize(
     ("words", "remedy"),
     [
-        ("--task randhie --agent rational --reveal-in-turn", "needs a network"),
-        ("--task asia --agent rational --set min_records=5 --reveal-in-turn", "Leave it out"),
-        ("--questions q.csv --model m --reveal-in-turn", "Leave it out"),
-        ("--task asia --agent clairvoyant --reveal-in-turn", "without --reveal-in-turn"),
         ("--task asia --agent leaky --prompts mine.toml", "name a --model"),
         ("--task asia --agent leaky --decision matching --levels 1", "--levels must be at least 2"),
         ("--task asia --agent leaky --decision betting", "one of usual, matching, stakes"),

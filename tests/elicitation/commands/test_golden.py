@@ -24,7 +24,6 @@ WAYS = {
     "forced": f"{ASIA} --reps 2 --answers forced --prompts mse",
     "matching": f"{ASIA} --reps 1 {ONE} --decision matching --levels 3",
     "stakes": f"{ASIA} --reps 1 {ONE} --decision stakes",
-    "in turn": "--task asia --contexts 1 --reps 1 --reveal-in-turn --prompts standard",
     "data set": "--task randhie --contexts 3 --reps 1 --prompts standard",
     "own questions": "--questions {own}/weather.csv --reps 2 --prompts {own}/lab.toml,standard",
     "own offers": "--questions {own}/offers.csv --reps 1 --decision matching --levels 2 "
@@ -37,7 +36,7 @@ WEATHER = (
 )
 OFFERS = "id,belief_question,yes_no_question\na,How probable is rain?,Rain today?\n"
 LAB = '[belief.number]\nform = "number"\ntext = "{question} A number from 0 to 1:"\n'
-COLUMNS = ["task", "context", "rep", "prompt", "turn", "level", "z", "z_state", "p", "p_true"]
+COLUMNS = ["task", "context", "rep", "prompt", "level", "z", "z_state", "p", "p_true"]
 COLUMNS += ["theta", "action", "action_no", "action_yes", "answer_mass", "raw_belief"]
 COLUMNS += ["raw_action", "status", "finish_reason", "seed"]
 

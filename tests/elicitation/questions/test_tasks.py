@@ -2,7 +2,6 @@
 
 import re
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -125,31 +124,3 @@ def test_records_keep_cases_to_what_they_show(tmp_path):
         load_task(network, target="lung", records="records.txt")
     with pytest.raises(InputError, match="records must be a readable table"):
         load_task(network, target="lung", records=tmp_path / "absent.csv")
-
-
-@pytest.mark.lengthy
-def test_posteriors_of_an_episode_are_a_martingale_that_the_state_bears_out():
-    n = 20_000
-    turns = load_task("asia").episodes(n, seed=1)
-    assert turns["context"].is_unique
-    assert (turns.groupby("group")["theta"].nunique() == 1).all()
-    belief = turns.pivot(index="group", columns="turn", values="p_true").to_numpy()
-    known = turns.filter(like="x_").notna().sum(axis=1)
-    assert (known == turns["turn"]).all()
-    away = np.c_[np.diff(belief), turns["theta"].to_numpy()[::6] - belief[:, -1]]
-    # Of steps, and of steps by the belief before: what a belief that is spread evenly at the end
-    # would show.
-    for steps in (away, away * (belief > 0.2)):
-        assert (abs(steps.mean(axis=0)) <= 3.5 * steps.std(axis=0) / n**0.5).all()
-    # Common and rare first findings alike: each of twelve in a twelfth of the episodes.
-    first = turns[turns["turn"] == 1].filter(like="x_").melt().dropna().value_counts()
-    assert len(first) == 12
-    assert first.min() > n / 12 - 4.5 * (n / 12) ** 0.5
-
-
-def test_episodes_take_two_findings_and_numbers_in_range(tmp_path):
-    with pytest.raises(InputError, match="episodes must be at least 1"):
-        load_task("asia").episodes(0, seed=1)
-    (tmp_path / "two.bif").write_text(TWO, encoding="utf-8")
-    with pytest.raises(InputError, match="two variables or more .* 'two' has 1"):
-        load_task(tmp_path / "two.bif", target="rain").episodes(5, seed=1)

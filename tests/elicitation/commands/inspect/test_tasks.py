@@ -25,7 +25,6 @@ MATCHING = {"reps": 2, "iterated": False, "decision": "matching", "levels": 4}
         pytest.param({"reps": 1, "belief": "sampled", "draws": 3}, marks=pytest.mark.lengthy),
         {"reps": 1, "iterated": False, "prompts": ("mse", "bayes"), "seed": 4},
         MATCHING,
-        {"reps": 1, "prompts": ("standard",), "reveal_in_turn": True},
     ],
 )
 def test_equal_answers_give_equal_tables(run_task, session, same, arguments):
@@ -33,9 +32,8 @@ def test_equal_answers_give_equal_tables(run_task, session, same, arguments):
     log = run_task(BELIEFS, task_args=ASIA | told)
     assert log.status == "success", log.error.message + log.error.traceback
     task = elicitation.load_task("asia")
-    drawn = task.episodes if arguments.get("reveal_in_turn") else task.cases
-    cases = drawn(2, seed=arguments.get("seed", 0))
-    design = Design(**{key: v for key, v in arguments.items() if key != "reveal_in_turn"})
+    cases = task.cases(2, seed=arguments.get("seed", 0))
+    design = Design(**arguments)
     runs, tally = session(elicitation.elicit, task, cases, design=design)
     assert len(log.samples) == tally.total
     same(log, runs)
