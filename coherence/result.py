@@ -78,6 +78,10 @@ class Estimate:
     meaning: str  # what is estimated, and with which weights
     reason: str = ""
 
+    def withheld(self, reason: str) -> "Estimate":
+        """Return it without its numbers, where there is a reason not to give them."""
+        return replace(self, value=math.nan, low=math.nan, high=math.nan, reason=reason)
+
 
 @dataclass(frozen=True)
 class Twins:

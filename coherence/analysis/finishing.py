@@ -22,6 +22,7 @@ from coherence.checks.sufficiency import MOMENTS
 from coherence.report.acted_on import question_sentences
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.variation import variation
+from coherence.report.verdicts import Verdict
 from coherence.report.wording import belief_noun
 from coherence.result import CheckResult, Family
 from coherence.statistics.figure_tables import figure_tables, over_contexts
@@ -142,10 +143,11 @@ def with_results(
     """Add results, whose p-values are corrected, and what they say."""
     assert evaluation.answering is not None
     assert evaluation.scatter is not None
-    results, noun, scatter = beside.results, belief_noun(evaluation.answering), evaluation.scatter
-    allowed = noise_robust_test(results)
-    facts = verdict_input(results, evaluation.variation, margin, evaluation.state_name)
+    noun, scatter = belief_noun(evaluation.answering), evaluation.scatter
+    facts = verdict_input(beside.results, evaluation.variation, margin, evaluation.state_name)
     verdict = decide(facts)
+    results = tuple(withheld(result, verdict) for result in beside.results)
+    allowed = noise_robust_test(results)
     further = conclude_further(results, belief=noun, scatter=scatter)
     return replace(
         evaluation,
@@ -161,6 +163,29 @@ def with_results(
         ),
         cautions=cautions(results, scatter),
         sensitivity=beside.sensitivity,
+    )
+
+
+def withheld(result: CheckResult, verdict: Verdict) -> CheckResult:
+    """Return a result without its numbers where it is the primary one and nothing can be told.
+
+    So no reader of the report has an effect that its verdict does not stand by.
+    """
+    if result.family is not Family.PRIMARY or not verdict.open:
+        return result
+    reason = result.reason or verdict.reason
+    hidden = ("p_direction", "p_turn", "p_beyond_rounding")
+    return replace(
+        result,
+        statistic=math.nan,
+        interval=None,
+        pvalue=math.nan,
+        pvalue_bh=math.nan,
+        reason=reason,
+        also={name: each.withheld(reason) for name, each in result.also.items()},
+        details=result.details.iloc[:0],
+        settings={key: value for key, value in result.settings.items() if key not in hidden},
+        contributions=None,
     )
 
 

@@ -15,7 +15,7 @@ from coherence.report.scores import score_table, state_table
 from coherence.report.wording import answering_notes, belief_noun
 from coherence.table.audit import audit_table
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 # How the work was spread over processors changes no number, so it must not change the bytes either.
 _NOT_RECORDED = frozenset({"n_jobs"})
 

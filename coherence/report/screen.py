@@ -230,7 +230,7 @@ def _also(evaluation: EvaluationReport, name: str) -> Estimate | None:
 
 def _hidden_share(evaluation: EvaluationReport) -> str:
     share = _also(evaluation, "hidden_share")
-    if share is None or evaluation.verdict.open:
+    if share is None:
         return NOT_GIVEN
     value, low, high = (
         min(max(number, 0.0), 1.0) for number in (share.value, share.low, share.high)
@@ -240,8 +240,6 @@ def _hidden_share(evaluation: EvaluationReport) -> str:
 
 def _follows(evaluation: EvaluationReport) -> str:
     slope = _also(evaluation, "slope")
-    if evaluation.verdict is Verdict.HARDLY_MOVES:
-        return NOT_GIVEN  # what hardly moves follows nothing
     return NOT_GIVEN if slope is None else "yes" if slope.low > 0 else "not seen"
 
 

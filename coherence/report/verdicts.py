@@ -44,6 +44,11 @@ class Verdict(StrEnum):
         return self.accuses or self in (Verdict.KNOWS_TRUTH, Verdict.ACTS_OR_NOISY)
 
     @property
+    def reason(self) -> str:
+        """Why numbers are withheld that a verdict which cannot tell does not stand by."""
+        return f"cannot tell: {self.value.replace('_', ' ')}"
+
+    @property
     def open(self) -> bool:
         """Whether the data cannot tell."""
         return self in (

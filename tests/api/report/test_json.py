@@ -27,7 +27,7 @@ def strict(text):
 
 def test_record_holds_everything_unrounded(report):
     record = strict(report.to_json())
-    assert record["schema_version"] == 2
+    assert record["schema_version"] == 3
     assert record["settings"] == {"published": False, "seed": 0, "version": "0.1.0"}
     of, unit = report.evaluations[0], record["evaluations"][0]
     assert (unit["task"], unit["model"]) == ("asia", "small-lm")
@@ -168,7 +168,7 @@ def first(record):
     "breaks",
     [
         lambda record: record.pop("settings"),
-        lambda record: record.update(schema_version=1),
+        lambda record: record.update(schema_version=2),
         lambda record: record["evaluations"][0].pop("task"),
         lambda record: first(record).pop("pvalue_holm"),
         lambda record: first(record).update(pvalue=1.5),
