@@ -27,10 +27,7 @@ from .checks.calibration import calibration_estimates as calibration_estimates
 from .checks.calibration import reliability_table as reliability_table
 from .checks.cmi import cmi_test as cmi_test
 from .checks.consistency import prompt_consistency as prompt_consistency
-from .checks.covariance import residual_covariance_test as residual_covariance_test
-from .checks.direction import monotone_direction_test as monotone_direction_test
 from .checks.forest_baseline import random_forest_baseline as random_forest_baseline
-from .checks.information import action_information as action_information
 from .checks.iterated import iterated_expectation_test as iterated_expectation_test
 from .checks.leak import evidence_leak_test as evidence_leak_test
 from .checks.matching import matching_estimates as matching_estimates
@@ -38,7 +35,6 @@ from .checks.monotone import monotone_choice_test as monotone_choice_test
 from .checks.predictive import predictive_gain_test as predictive_gain_test
 from .checks.probe import Probe as Probe
 from .checks.probe import probe_estimates as probe_estimates
-from .checks.rational import rational_agent_test as rational_agent_test
 from .checks.scores import calibration_test as calibration_test
 from .checks.sequential import sequential_test as sequential_test
 from .checks.stakes import stakes_estimates as stakes_estimates
@@ -50,12 +46,6 @@ from .decoding.decode import decode_distribution as decode_distribution
 from .errors import CoherenceError as CoherenceError
 from .errors import InputError as InputError
 from .errors import SchemaError as SchemaError
-from .rational.agent import RationalAgent as RationalAgent
-from .rational.distance import rational_distance as rational_distance
-from .rational.fit import fit_rational_agent as fit_rational_agent
-from .rational.sensitivity import noise_sensitivity as noise_sensitivity
-from .rational.twin import sample_twin as sample_twin
-from .rational.twin import twin_results as twin_results
 from .report.report import Report as Report
 from .result import CheckResult as CheckResult
 from .result import ForecastScores as ForecastScores

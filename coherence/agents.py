@@ -17,11 +17,11 @@ from scipy.special import softmax
 
 from coherence.errors import InputError, closest, suggestion
 from coherence.inputs import Codes, Floats, require, whole_number
-from coherence.rational.choice import prelec_weight
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.schema import ACTION_PREFIX, DRAWN
 
 ACTIONS = ("yes", "no", "defer")
+_INSIDE = 1e-4  # weights of chances have infinite slopes at 0 and 1
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,10 @@ class Agent:
         return (1 - self.lapses) * _expit(utility) + self.lapses / 2
 
     def _weighed(self, chance: Floats) -> Floats:
-        return chance if self.prelec == 1 else prelec_weight(chance, self.prelec)
+        if self.prelec == 1:
+            return chance
+        inside = np.clip(chance, _INSIDE, 1 - _INSIDE)
+        return np.asarray(np.exp(-((-np.log(inside)) ** self.prelec)))
 
     def _effective(self, belief: Floats, theta: Floats) -> Floats:
         # The hidden signal shifts the belief acted on, and with it where utilities peak.

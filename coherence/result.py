@@ -83,25 +83,6 @@ class Estimate:
         return replace(self, value=math.nan, low=math.nan, high=math.nan, reason=reason)
 
 
-@dataclass(frozen=True)
-class Twins:
-    """What a statistic is in twins of the data that a rational agent with noise would give."""
-
-    n_twins: int  # twins that were drawn
-    observed: float  # the statistic
-    # median, low, high: of the twins, with 2.5% of them below `low` and 2.5% above `high`.
-    median: float
-    low: float
-    high: float
-    # Share of twins at least as extreme, the observed data counted as one more: a parametric
-    # bootstrap. Of both sides where the statistic may have either sign.
-    pvalue: float
-    # median over observed, how much of what is observed noise would give; NaN where the statistic
-    # is no distance from coherence, or not above 0
-    noise_share: float = math.nan
-    n_undefined: int = 0  # twins without the statistic; they count as more extreme
-
-
 LEVEL = 0.05
 """Level of a single test, and of the correction over all tests of a report."""
 
@@ -116,8 +97,6 @@ class Family(StrEnum):
 
     PRIMARY = "primary"
     """The one test that the verdict rests on, at .05."""
-    PART = "part"
-    """A part of the primary test, or the same test again: its p-value stands in no family."""
     SECOND = "second"
     """One of the further tests of a model on a task, corrected among themselves."""
     SCORES = "scores"
@@ -197,8 +176,6 @@ class CheckResult:
         Tests of the family that have a p-value, over which it is adjusted; None outside a report.
     family : Family or None
         What the result is in a report; None outside one.
-    twins : Twins or None
-        The statistic in rational twins of the data; None where none were drawn or have it.
     fitted : object
         What was fitted on the way, for figures that draw it; None where there is nothing.
     contributions : Series or None
@@ -230,7 +207,6 @@ class CheckResult:
     pvalue_holm: float | None = None
     pvalue_bh: float | None = None
     n_tests: int | None = None
-    twins: "Twins | None" = None
     fitted: object = field(default=None, repr=False, compare=False)
     contributions: "Series | None" = field(default=None, repr=False, compare=False)
     mean_square: float | None = field(default=None, repr=False, compare=False)
@@ -302,7 +278,6 @@ class CheckResult:
         """
         # Columns are the same for every check; what a result lacks is NaN.
         interval = self.interval or Interval(math.nan, math.nan, math.nan, "")
-        twins = self.twins or Twins(0, math.nan, math.nan, math.nan, math.nan, math.nan)
         return {
             "check": self.check,
             "estimate": self.statistic,
@@ -317,13 +292,6 @@ class CheckResult:
             "n_tests": math.nan if self.n_tests is None else float(self.n_tests),
             "outcome": str(self.outcome()),
             "family": "" if self.family is None else str(self.family),
-            "n_twins": twins.n_twins,
-            "twin_observed": twins.observed,
-            "twin_median": twins.median,
-            "twin_low": twins.low,
-            "twin_high": twins.high,
-            "twin_pvalue": twins.pvalue,
-            "noise_share": twins.noise_share,
             "n_rows": self.n_rows,
             "n_contexts": self.n_contexts,
             "n_dropped": self.n_dropped,

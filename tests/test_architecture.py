@@ -23,7 +23,7 @@ HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",
     "catboost": "coherence/statistics/boosted_trees.py",
     "sklearn": "coherence/statistics/learners.py coherence/checks/forest_baseline.py "
-    "coherence/checks/information.py bayesnets/records/datasets.py",
+    "bayesnets/records/datasets.py",
     "statsmodels": "coherence/statistics/multiplicity.py coherence/statistics/random_effects.py "
     "coherence/statistics/shares.py coherence/analysis/power.py bayesnets/records/datasets.py",
     "inspect_ai": "coherence/importing/* elicitation/asking/side_question.py "

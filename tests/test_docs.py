@@ -149,7 +149,6 @@ CHECKS = {check.name: check for check in declarations()}
 # Whose function or page has another name; a part of a check that is for comparison has neither.
 FUNCTIONS = {"scores": "calibration_test", "calibration": "calibration_estimates"}
 ON_THE_PAGE_OF = {
-    "monotone_direction": "monotone_choice",
     "scores": "calibration",
 }
 NAMED_PARTS = ("Formula", "Estimand", "Null", "Known as", "Assumptions", "References")
@@ -310,7 +309,7 @@ def test_the_second_file_of_ones_own_reads_as_its_page_says():
     # Rounded to a tenth of a percent in the file.
     assert (runs["p"].dropna() * 1000).round(6).mod(1).eq(0).all()
     assert set(runs["action"].dropna()) == {"abwarten", "behandeln", "überweisen"}
-    results = analyze(runs, positive="ja", checks=["residual_covariance", "cmi"], rng=1).results
+    results = analyze(runs, positive="ja", checks=["sufficiency", "cmi"], rng=1).results
     assert (results["pvalue_holm"] < 0.05).all()
 
 

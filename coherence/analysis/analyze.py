@@ -21,22 +21,19 @@ from coherence.analysis.forecasts import score_differences
 from coherence.analysis.margins import as_margin
 from coherence.analysis.planning import Job, plan_evaluation
 from coherence.analysis.reading import as_runs, positive_labels, read_evaluations
-from coherence.analysis.twins import TwinOutcome, twin_outcomes
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration, declared_name
 from coherence.errors import InputError, closest
-from coherence.inputs import number_of_jobs, require, whole_number
+from coherence.inputs import number_of_jobs, require
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.provenance import package_version, versions
 from coherence.report.report import Report
 from coherence.statistics.parallel import Progress, run_calls
-from coherence.statistics.resample import Seed, as_generator, as_seed
+from coherence.statistics.resample import Seed, as_seed
 from coherence.table.notes import Note
 from coherence.table.reading import Reading, option_words
 from coherence.table.runs import Runs
 from coherence.table.scan import RunsScan
-
-FEWEST_TWINS = 40  # with fewer no statistic that may have either sign could be extreme
 
 
 def _checked_names(checks: Sequence[str] | None) -> tuple[str, ...]:
@@ -62,35 +59,22 @@ def _checked_names(checks: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(name for name in CHECKS if name in checks)
 
 
-def _require_twins(twins: int | None, published: bool) -> None:
-    if twins is not None:
-        whole_number(twins, "twins", FEWEST_TWINS)
-        require(
-            not published,
-            f"twins must be left out with published=True; received {twins}. "
-            "The papers' own procedures have no rational agent.",
-        )
-
-
 def _in_memory(
     evaluations: Sequence[tuple[tuple[Any, ...], EvaluationRows]],
     assumed: Sequence[Note],
     names: Sequence[str],
     seed: int,
     *,
-    on_demand: Sequence[str],
+    named: bool,
     full: bool,
     published: bool,
-    twins: int | None,
     margin: float | None,
     n_jobs: int,
     progress: Progress | None,
 ) -> list[EvaluationReport]:
-    """Run every check of every evaluation, and twins beside them, over processes."""
+    """Run every check of every evaluation over processes."""
     plans = [
-        plan_evaluation(
-            evaluation, names, published=published, seed=seed, named=bool(on_demand), full=full
-        )
+        plan_evaluation(evaluation, names, published=published, seed=seed, named=named, full=full)
         for _, evaluation in evaluations
     ]
     jobs = [job for jobs, _ in plans for job in jobs]
@@ -98,21 +82,9 @@ def _in_memory(
     running = run_calls(Job.run, [(job,) for job in jobs], n_jobs, progress=progress, labels=labels)
     outcomes = iter(running)
     found = adjusted([[result for _ in jobs for result in next(outcomes)] for jobs, _ in plans])
-    beside = [TwinOutcome(tuple(results)) for results in found]
-    if twins is not None:
-        beside = twin_outcomes(
-            [evaluation for _, evaluation in evaluations],
-            found,
-            names,
-            n_twins=twins,
-            on_demand=on_demand,
-            rngs=as_generator(seed).spawn(len(evaluations)),
-            n_jobs=n_jobs,
-            progress=progress,
-        )
     return [
-        with_results(measured(key, evaluation, assumed, notes), of_twins, margin)
-        for (key, evaluation), (_, notes), of_twins in zip(evaluations, plans, beside, strict=True)
+        with_results(measured(key, evaluation, assumed, notes), results, margin)
+        for (key, evaluation), (_, notes), results in zip(evaluations, plans, found, strict=True)
     ]
 
 
@@ -148,7 +120,6 @@ def analyze(
     merge_labels: bool | None = None,
     prediction: str | None = None,
     gold: str | None = None,
-    twins: int | None = None,
     margin: float | None = None,
     n_jobs: int = 1,
     rng: Seed = None,
@@ -170,7 +141,7 @@ def analyze(
         need more words is read with `coherence.read_runs`.
     checks : sequence of str, optional
         Names out of `coherence.checks.CHECKS`; None runs all, of which `evidence_leak`
-        only where ``truth_kind`` says that states were drawn, and `action_information` not at all.
+        only where ``truth_kind`` says that states were drawn.
     full : bool
         With all checks also run the forests that the gaps of `iterated_expectation` are read
         against, which take long; where `checks` names it, they run without.
@@ -188,22 +159,16 @@ def analyze(
         and model; None takes "standard", else the one with the most actions, then the most rows,
         then the first by name.
     state : {"auto", "exact", "realised"}
-        The state that `residual_covariance`, `rational_agent` and twins compare actions with: the
-        exact posterior ``p_true`` or the realised ``theta``. "auto" takes the posterior where every
-        row with a belief and an action has it, in two states: actions can know of theta only what
-        the evidence says, and the rest is the toss of a coin.
+        The state that `sufficiency` compares actions with: the exact posterior ``p_true`` or the
+        realised ``theta``. "auto" takes the posterior where every row with a belief and an action
+        has it, in two states: actions can know of theta only what the evidence says, and the rest
+        is the toss of a coin.
     merge_labels : bool, optional
         What becomes of labels that differ only by blanks, case, Unicode form or type: True takes
         them for one, False keeps them apart; None refuses the table and shows them.
     prediction, gold : str, optional
         Columns with predicted and with right labels, where ``p`` is the confidence in the
         prediction: the state is then whether the two are the same.
-    twins : int, optional
-        How many rational twins of each evaluation to draw: data that the nearest rational agent
-        would give, with its noise. Every statistic then stands beside its distribution over them;
-        None draws none. `predictive_gain` takes long and is run on them only where `checks` names
-        it. Where the test of the rational agent rejects, it is also computed how much noise that no
-        repetition shows would explain that.
     margin : float, optional
         Largest difference that counts as none, such as 0.05. The conclusion then also says whether
         the plain average of `sufficiency` is shown to lie within it, by two one-sided tests at
@@ -227,8 +192,8 @@ def analyze(
     SchemaError
         The table breaks the schema.
     InputError
-        Unknown check, twins of published procedures, nothing says which of two states `p` is the
-        probability of, or `reference` was not asked.
+        Unknown check, nothing says which of two states `p` is the probability of, or `reference`
+        was not asked.
 
     Notes
     -----
@@ -240,13 +205,12 @@ def analyze(
     --------
     >>> from coherence import simulate
     >>> runs = simulate("leaky", n_contexts=100, n_reps=3, rng=1)
-    >>> report = analyze(runs, checks=["residual_covariance"], rng=1)
+    >>> report = analyze(runs, checks=["sufficiency"], rng=1)
     >>> report.results[["model", "check", "pvalue"]].round(4)
-       model                check  pvalue
-    0  leaky  residual_covariance  0.0001
+       model        check  pvalue
+    0  leaky  sufficiency  0.0001
     """
     names = _checked_names(checks)
-    _require_twins(twins, published)
     margin = None if margin is None else as_margin(margin)
     require(
         margin is None or not checks or PRIMARY in names,
@@ -267,7 +231,6 @@ def analyze(
             f"coherence.scan_runs(path, columns={columns!r}).",
         )
         _require_by_evaluation(
-            twins=twins,
             merge_labels=merge_labels,
             prediction=prediction,
             gold=gold,
@@ -278,7 +241,7 @@ def analyze(
         table = as_runs(runs, reading)
         evaluations, assumed = read_evaluations(table, names, **options)
         data = {"rows": len(table), "columns": len(table.names), "fingerprint": table.fingerprint}
-        shared |= {"on_demand": checks or (), "twins": twins, "margin": margin}
+        shared |= {"named": checks is not None, "margin": margin}
         found = _in_memory(evaluations, assumed, names, as_seed(rng), **shared)
     seed = int(rng) if isinstance(rng, int | np.integer) else None
     settings = {
@@ -294,7 +257,6 @@ def analyze(
         "state": state,
         "merge_labels": merge_labels,
         **({"reading": words} if (words := option_words(reading)) else {}),
-        **({} if twins is None else {"twins": twins}),
         **({} if margin is None else {"margin": margin}),
     }
     return Report(tuple(found), settings, score_differences(found))

@@ -14,7 +14,6 @@ import pandas as pd
 from coherence.analysis.finishing import adjusted, measured, with_results
 from coherence.analysis.planning import plan_evaluation
 from coherence.analysis.reading import States, evaluations_of, states_of_tasks
-from coherence.analysis.twins import TwinOutcome
 from coherence.checks.catalogue import declaration
 from coherence.report.evaluation import EvaluationReport
 from coherence.result import CheckResult, ForecastScores
@@ -70,7 +69,7 @@ def analyze_scan(
     found = list(run_calls(_analyse, jobs, n_jobs, progress=progress, labels=models))
     results = adjusted([of_evaluation for _, of_evaluation, _ in found])
     evaluations = [
-        with_results(evaluation, TwinOutcome(tuple(of_evaluation)), margin)
+        with_results(evaluation, of_evaluation, margin)
         for (evaluation, _, _), of_evaluation in zip(found, results, strict=True)
     ]
     digest = hashlib.sha256("\n".join(print_ for _, _, print_ in found).encode()).hexdigest()

@@ -114,7 +114,7 @@ def parse_condition(text: str) -> Condition:
     if form is None:
         raise InputError(
             "a condition must be a quantity, a comparison and a number, as in holm<.05, or begin "
-            f"with a check, as in residual_covariance.holm<.05; received {text!r}. {known}"
+            f"with a check, as in cmi.holm<.05; received {text!r}. {known}"
         )
     check, quantity, sign, number = form.groups()
     quantity = _OLDER.get(quantity, quantity)

@@ -113,7 +113,7 @@ class Costs:
 def prompts_for(checks: Iterable[str]) -> int:
     """Count the prompts of one repetition of one context that some checks need.
 
-    >>> prompts_for(["residual_covariance"]), prompts_for(["cmi", "iterated_expectation"])
+    >>> prompts_for(["sufficiency"]), prompts_for(["cmi", "iterated_expectation"])
     (2, 5)
     """
     needs = [declaration(name).needs for name in checks]

@@ -31,6 +31,7 @@ class VerdictInput:
     moves: Variation | None
     margin: float | None
     state_name: str = ""  # what it is that the belief is in, where the table says so
+    askable: bool = True  # whether this toolkit asked, so that it can ask again
 
     @property
     def action(self) -> str | None:
@@ -125,11 +126,14 @@ def verdict_input(
     moves: Variation | None,
     margin: float | None,
     state_name: str = "",
+    *,
+    askable: bool = True,
 ) -> VerdictInput:
     """Gather what a verdict is decided by."""
     by_name = {result.check: result for result in results}
     primary = by_name.get(PRIMARY)
-    return VerdictInput(primary, by_name.get(LEAK), SCORES in by_name, moves, margin, state_name)
+    leak, scored = by_name.get(LEAK), SCORES in by_name
+    return VerdictInput(primary, leak, scored, moves, margin, state_name, askable)
 
 
 def decide(facts: VerdictInput) -> Verdict:
@@ -170,9 +174,15 @@ def _reason(facts: VerdictInput) -> str:
 
 def _too_few_reports(facts: VerdictInput) -> str:
     if not (ask := facts.says("ask")):
+        computed = " Let answers be computed." * facts.askable
         return (
             "Cannot tell: its reports of a case differ, and more of them would not help "
-            f"({_reason(facts)}). Let answers be computed."
+            f"({_reason(facts)}).{computed}"
+        )
+    if not facts.askable:
+        return (
+            "Cannot tell: its reports of a case differ and are too few a case. A test that allows "
+            f"for that takes {ask} reports a case ({_reason(facts)})."
         )
     return (
         "Cannot tell: its reports of a case differ and are too few a case. Ask each case "
@@ -204,10 +214,12 @@ def _or_noisy(facts: VerdictInput) -> str:
             "Acts on more than it says, or its reports are noisy: no test of beliefs over several "
             f"states allows for that ({_p(facts.primary.pvalue)})."
         )
-    return (
-        f"Acts on more than it says, or its single reports are noisy: {_points(facts)}. Ask each "
-        f"case {ask} times to tell, or let answers be computed."
+    tell = (
+        f"Ask each case {ask} times to tell, or let answers be computed."
+        if facts.askable
+        else "One report a case cannot tell the two apart."
     )
+    return f"Acts on more than it says, or its single reports are noisy: {_points(facts)}. {tell}"
 
 
 def _turning(facts: VerdictInput) -> str:

@@ -5,20 +5,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from coherence.analysis.decision import PRIMARY, decide, sentence, verdict_input
+from coherence.analysis.decision import decide, sentence, verdict_input
 from coherence.analysis.evaluation import EvaluationRows, unreadable
-from coherence.analysis.fitting import says_all
+from coherence.analysis.pilot import says_all
 from coherence.analysis.reading import settled_by_choice, with_alerts
-from coherence.analysis.twins import TwinOutcome
 from coherence.analysis.verdict import (
-    RATIONAL,
     cautions,
     conclude_further,
     noise_robust_test,
     sentence_of,
 )
 from coherence.checks.catalogue import family_of
-from coherence.checks.sufficiency import MOMENTS
 from coherence.report.acted_on import question_sentences
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.variation import variation
@@ -46,7 +43,7 @@ def adjusted(by_evaluation: Sequence[Sequence[CheckResult]]) -> list[list[CheckR
     it; the further tests of an evaluation are corrected among themselves; tests of calibration of
     forecasts over all evaluations. What is an estimate in a report has no p-value.
     """
-    named = [[_in_family(result, results) for result in results] for results in by_evaluation]
+    named = [[_in_family(result) for result in results] for results in by_evaluation]
     everywhere = [result for results in named for result in results]
     of_report = {
         family: iter(_corrected([r for r in everywhere if r.family is family]))
@@ -68,16 +65,11 @@ def adjusted(by_evaluation: Sequence[Sequence[CheckResult]]) -> list[list[CheckR
     return finished
 
 
-def _in_family(result: CheckResult, beside: Sequence[CheckResult]) -> CheckResult:
-    """Say what a result is in the report, beside the others of its evaluation."""
+def _in_family(result: CheckResult) -> CheckResult:
+    """Say what a result is in the report."""
     family = family_of(result.check)
     if result.settings.get("published"):
         return replace(result, family=Family.ESTIMATE)  # as the papers have it
-    primary = next((other for other in beside if other.check == PRIMARY), None)
-    if primary is None and family is Family.PART:
-        family = Family.SECOND  # asked for by name, it stands for itself
-    elif primary and result.check == RATIONAL and primary.settings.get("test") == MOMENTS:
-        family = Family.PART  # the same test again
     if family is Family.ESTIMATE:
         result = replace(result, pvalue=None)
     elif result.pvalue is None:
@@ -129,6 +121,7 @@ def measured(
         answering=way,
         scatter=evaluation.scatter,
         state_name=_state_name(evaluation),
+        askable=evaluation.runs.ours,
         state_names=_state_names(evaluation),
         variation=variation(beliefs, evaluation.runs),
         figures=figure_tables(beliefs),
@@ -138,31 +131,30 @@ def measured(
 
 
 def with_results(
-    evaluation: EvaluationReport, beside: TwinOutcome, margin: float | None = None
+    evaluation: EvaluationReport, results: Sequence[CheckResult], margin: float | None = None
 ) -> EvaluationReport:
     """Add results, whose p-values are corrected, and what they say."""
     assert evaluation.answering is not None
     assert evaluation.scatter is not None
     noun, scatter = belief_noun(evaluation.answering), evaluation.scatter
-    facts = verdict_input(beside.results, evaluation.variation, margin, evaluation.state_name)
+    named, askable = evaluation.state_name, evaluation.askable
+    facts = verdict_input(results, evaluation.variation, margin, named, askable=askable)
     verdict = decide(facts)
-    results = tuple(withheld(result, verdict) for result in beside.results)
+    results = tuple(withheld(result, verdict) for result in results)
     allowed = noise_robust_test(results)
     further = conclude_further(results, belief=noun, scatter=scatter)
     return replace(
         evaluation,
-        results=results,
+        results=tuple(results),
         verdict=verdict,
         margin=margin,
         verdicts=tuple(
             sentence_of(result, belief=noun, scatter=scatter, allowed=allowed) for result in results
         ),
-        notes=(*evaluation.notes, *beside.notes),
         conclusion=tuple(
             filter(None, [sentence(verdict, facts), *further, *question_sentences(results)])
         ),
         cautions=cautions(results, scatter),
-        sensitivity=beside.sensitivity,
     )
 
 

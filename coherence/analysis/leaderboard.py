@@ -29,7 +29,7 @@ from coherence.table.reading import AS_IT_IS, Reading
 from coherence.table.schema import DRAWN
 from coherence.table.validation import validate_runs
 
-RANKED = "residual_covariance"
+RANKED = "sufficiency"
 """The effect that models are ranked by: that of the primary test."""
 WORDS = {
     Verdict.KNOWS_TRUTH: "knows the truth",

@@ -1,117 +1,87 @@
-"""How far the error of a pilot moves the power that it promises.
+"""The answers that a study is planned by: one (task, model) of a runs table."""
 
-The promise plus and minus t times the spread of the promises of agents that are fitted to resampled
-contexts, on the probit scale. Their percentiles would promise too little: an agent fitted to
-resampled contexts is further from the pilot's than the pilot's is from the truth, to one side.
-"""
-
-from __future__ import annotations
-
-import math
-from collections.abc import Sequence
-from dataclasses import asdict, replace
-from itertools import filterfalse
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from numpy.typing import ArrayLike
 
-from coherence.analysis.populations import population_like
-from coherence.analysis.studies import Cell, Simulations
-from coherence.errors import InputError
-from coherence.inputs import Floats
-from coherence.rational.agent import RationalAgent
-from coherence.rational.fit import fit_rational_agent
+from coherence.analysis.evaluation import EvaluationRows
+from coherence.analysis.reading import states_of_tasks
+from coherence.checks.catalogue import declaration
+from coherence.checks.covariance import RESOLVED
+from coherence.errors import InputError, closest, listing
+from coherence.inputs import few_contexts, require
+from coherence.statistics.difference_sequences import FEWEST_CONTEXTS, left_by_belief
+from coherence.statistics.evaluation import EvaluationData
+from coherence.statistics.report_noise import rounding_bound
+from coherence.table.needs import NEEDS_STATE_AND_ACTION
+from coherence.table.runs import EVALUATION, Runs
 
-REFITS = 12
-FEWEST_REFITS = 6  # that a spread is taken of
-_SHARE, _LEAST = 4, 10  # a refit has a quarter of the studies
+
+def says_all(belief: ArrayLike, exact: ArrayLike, context: ArrayLike) -> bool:
+    """Tell whether a monotone function of mean reports gives the posterior, but for rounding."""
+    rows = pd.DataFrame({"belief": belief, "exact": exact, "context": context})
+    means = rows.groupby("context")[["belief", "exact"]].mean()
+    if len(means) < 2:
+        return False
+    state = means["exact"].to_numpy(dtype=np.float64)
+    left = left_by_belief(means["belief"].to_numpy(dtype=np.float64), state)
+    rounding = rounding_bound(rows["belief"].to_numpy(dtype=np.float64), len(means))
+    return left**2 <= max(min(RESOLVED, 0.1 * float(state.std())) ** 2, rounding)
 
 
-def resampled(agent: RationalAgent, rng: np.random.Generator) -> RationalAgent | None:
-    """Fit an agent to contexts, or groups, resampled from its own; None where none can be."""
-    data, clusters, settings = agent.data, agent.clusters, agent.settings
-    drawn = rng.integers(clusters.n, size=clusters.n)
-    of_cluster = [
-        np.flatnonzero(clusters.of_context[data.context] == cluster)
-        for cluster in range(clusters.n)
-    ]
-    rows = np.concatenate([of_cluster[cluster] for cluster in drawn])
-    copy = np.repeat(np.arange(clusters.n), [of_cluster[cluster].size for cluster in drawn])
-    action: Any = (
-        np.array(data.actions, dtype=object)[data.action[rows]] if data.policy is None else None
-    )
-    if data.policy is not None:
-        action = pd.DataFrame(data.policy[rows], columns=list(map(str, data.actions)))
-    try:
-        return fit_rational_agent(
-            data.belief[rows],
-            action,
-            data.truth[rows],
-            context=copy * data.n_contexts + data.context[rows],
-            group=copy if clusters.name == "group" else None,
-            noise=None if settings["noise"] == "estimated" else settings["noise"],
-            shared_noise=settings.get("shared_noise", 0.0),
-            weighting=settings["weighting"],
-            lapses=agent.chosen.model.lapsing,
-            calibration=settings["calibration"],
+def read_pilot(
+    runs: Runs,
+    *,
+    task: str | None = None,
+    model: str | None = None,
+    positive: Any = None,
+    reference: str | None = None,
+) -> tuple[EvaluationData, str]:
+    """Return the rows that hold belief, action and state, and whose they are."""
+    completed = runs.completed()
+    table = completed.table
+    for column, wanted in zip(EVALUATION, (task, model), strict=True):
+        there = sorted(table[column].unique())
+        require(
+            wanted is None or wanted in there,
+            f"{column} must be one of the table; received {wanted!r}. "
+            f"{closest(str(wanted), there)}",
         )
-    except InputError:
-        return None  # one action or one state alone was drawn
-
-
-def intervals_of_pilot(
-    agent: RationalAgent,
-    simulations: Simulations,
-    cells: Sequence[Cell],
-    threshold: float,
-    n_refits: int,
-) -> pd.DataFrame:
-    """Return 95% intervals of power that hold the error of the pilot behind a fitted agent."""
-    plan, n = simulations.plan, max(simulations.n // _SHARE, _LEAST)
-    refits = []
-    for number in range(n_refits):
-        rng = np.random.default_rng(np.random.SeedSequence(plan.entropy, spawn_key=(number,)))
-        refitted = resampled(agent, rng)
-        if refitted is not None:
-            population = population_like(refitted, policies=plan.population.policies)
-            refits.append(
-                replace(simulations, plan=replace(plan, population=population), n=n, kept={})
-            )
-            refits[-1].run(cells)
-    rows = []
-    for result in filterfalse(plan.estimates, simulations.results):
-        for cell in cells:
-            promise, noise = _probit(simulations.numbers(cell, result), threshold)
-            others = [_probit(of.numbers(cell, result), threshold)[0] for of in refits]
-            row = {"check": result, **asdict(cell), "pilot_low": math.nan, "pilot_high": math.nan}
-            if len(others) >= FEWEST_REFITS:
-                # The studies of a refit are few and add to the spread: after a pilot of 50 contexts
-                # a twentieth of it with 500 studies, a quarter with 60.
-                spread = float(np.std(others, ddof=1))
-                reach = stats.t.ppf(0.975, len(others) - 1) * math.hypot(spread, noise)
-                low, high = (float(stats.norm.cdf(promise + side * reach)) for side in (-1, 1))
-                # Where all studies reject, or none, a probit knows nothing of a power of 1 or 0.
-                rejected = simulations.numbers(cell, result) <= threshold
-                ends = stats.binomtest(int(rejected.sum()), rejected.size).proportion_ci()
-                row["pilot_low"], row["pilot_high"] = min(low, ends.low), max(high, ends.high)
-            rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def told_of_pilot(needed: pd.Series[Any], of_pilot: pd.DataFrame) -> str:
-    """Say what power the number of contexts that was found has, as far as the pilot tells."""
-    line = ["check", "signal", "n_reps", "n_contexts"]
-    at = of_pilot[(of_pilot[line] == needed[line]).all(axis=1)].dropna()
-    if at.empty:
-        return ""
-    low, high = at[["pilot_low", "pilot_high"]].iloc[0]
-    return f" With the error of the pilot the power there is {low:.2f} to {high:.2f}."
-
-
-def _probit(numbers: Floats, threshold: float) -> tuple[float, float]:
-    """Return the probit of a share of studies, and its standard error."""
-    share = (float((numbers <= threshold).sum()) + 0.5) / (numbers.size + 1)
-    at = float(stats.norm.ppf(share))
-    return at, math.sqrt(share * (1 - share) / numbers.size) / float(stats.norm.pdf(at))
+        table = table if wanted is None else table[table[column] == wanted]
+    evaluations = sorted(map(tuple, table[list(EVALUATION)].drop_duplicates().to_numpy().tolist()))
+    if len(evaluations) > 1:
+        named = listing([f"task {of!r} with model {by!r}" for of, by in evaluations])
+        raise InputError(
+            "the table must leave one (task, model) to plan by; received "
+            f"{len(evaluations)}: {named}. Name one: --task TASK --model MODEL (task=, model=)."
+        )
+    check = declaration("sufficiency")
+    rows = completed.subset(table)
+    labels, meant = states_of_tasks(rows, positive, [check])[str(evaluations[0][0])]
+    evaluation = EvaluationRows(rows, positive=meant, labels=labels, reference=reference)
+    require(
+        evaluation.in_two_states and not evaluation.unpaired and len(evaluation.complete_cases) > 0,
+        "the table must have rows with a belief in one of two states, an action and a state "
+        "(theta); received none. An agent without answers is planned by its name.",
+    )
+    if evaluation.crossed:
+        raise InputError(
+            "the table must hold answers of one agent; received "
+            f"{evaluation.rows['person'].nunique()} persons who judged the same "
+            "contexts. Keep the rows of one person, or name an agent to plan for."
+        )
+    data = replace(evaluation.data(NEEDS_STATE_AND_ACTION), features=None)
+    if data.clusters.too_few:
+        data = replace(data, group=None)
+    if evaluation.exact_state:
+        data = data.with_exact_state()
+    if lack := data.degenerate or few_contexts(data.n_contexts, fewest=FEWEST_CONTEXTS):
+        raise InputError(
+            f"the table cannot be planned by: {lack}. A plan takes {FEWEST_CONTEXTS} contexts or "
+            "more, and two actions and both of two states in them; without them, name an agent."
+        )
+    of, by = evaluations[0]
+    return data, " on ".join(part for part in (by, of) if part)

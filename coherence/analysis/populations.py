@@ -1,10 +1,9 @@
 """Whom a planned study would ask: a simulated agent, or a model like one that was asked before.
 
-The nearest rational agent is fitted to the answers (`coherence.fit_rational_agent`); a study draws
-new contexts from its beliefs. A hidden signal moves the belief acted on by half of it, up where the
-state is true and down where it is not. Choices of one context may be more alike than the belief
-explains (`RationalAgent.taste`): the policy of a context then scatters around that of the agent by
-a Dirichlet law, whose only parameter is the correlation of two choices of a context.
+Of a table, beliefs and shares of actions are taken as they are: a study draws cases with their
+reports, a state by what the beliefs of the table foretell of it, and for each case the choices of
+another one of like belief, so that given the belief nothing ties choices to the state. A hidden
+signal moves the belief by which that other case is found.
 """
 
 from __future__ import annotations
@@ -21,17 +20,12 @@ from scipy.special import expit, logit
 from coherence.agents import ACTIONS, AGENTS, PROMPTS, Agent, Answers, answer
 from coherence.errors import closest
 from coherence.inputs import Codes, Floats, require, whole_number
-from coherence.rational.agent import RationalAgent
-from coherence.rational.belief import drawn_columns
-from coherence.rational.choice import Logit
 from coherence.statistics.difference_sequences import (
-    in_canonical_direction,
-    layout_of,
-    mean_squared_difference,
     monotone_fit,
 )
-from coherence.statistics.evaluation import EvaluationData, evaluation_data
-from coherence.statistics.permutation import contexts_of
+from coherence.statistics.evaluation import EvaluationData, evaluation_data, one_dimensional
+from coherence.statistics.report_noise import Reports, kind_of_reports
+from coherence.statistics.resample import context_means
 from coherence.table.runs import Runs
 from coherence.table.schema import ACTION_PREFIX
 
@@ -48,23 +42,24 @@ BLIND = "hidden_signal"
 WEIGHT = "weight"
 ONCE = (
     "no context has two choices, so that it is not known how alike choices of a context are: "
-    "they were taken as independent given the belief, and repetitions may bring less than shown"
+    "they were taken as alike, and repetitions may bring more than shown"
 )
 SCATTER = (
     "reports have noise around the belief, which can make tests reject that take them as exact "
-    "(all but rational_agent): read their power beside their size at signal 0"
+    "(all but sufficiency): read their power beside their size at signal 0"
 )
 PILOT = (
-    "the agent was fitted to {n} contexts, whose own error the intervals of the simulation do not "
-    "hold: pilot_low and pilot_high do, where refits are asked for"
+    "beliefs and choices are those of {n} contexts, whose own error the intervals of the "
+    "simulation do not hold"
 )
 LACKING = {
     "iterated_expectation": "beliefs given a variable",
     "prompt_consistency": "other prompts",
 }
-"""Checks of answers that are not simulated for a fitted agent or a network -> the answers."""
+"""Checks of answers that are not simulated for a table or a network -> the answers."""
 _NO_POSTERIOR = {"evidence_leak": "exact posteriors (p_true)"}
-_LEAST_ALIKE = 1e-3
+_SETTLED = 1e-3  # chances nearer to 0 or 1 than this are taken for it
+_NEIGHBOURS = 0.05  # of the cases, whose choices are taken for those of a like belief
 
 
 @dataclass(frozen=True)
@@ -79,8 +74,8 @@ class Groups:
     size : int
         Contexts in each, two at least; the last may have fewer.
     taste : float
-        Standard deviation of the utility shock that a group shares, one per action. A fitted agent
-        has the tastes of its data besides.
+        Standard deviation of the utility shock that a group shares, one per action. A table
+        has its own tastes besides.
     missed : float
         Standard deviation, in log-odds of the state, of what the beliefs of a group miss.
 
@@ -314,72 +309,40 @@ def _given_z(drawn: Answers) -> Iterator[dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class FittedPopulation:
-    """A fitted rational agent, of which studies of any size are drawn."""
+class TablePopulation:
+    """A model that was asked before: beliefs and shares of actions of its table, as they are."""
 
     name: str  # what reports call it
     actions: tuple[str, ...]  # all actions, sorted
     policies: bool  # whether the probability of each action is known instead of one drawn action
-    # correlation of two choices of a context beyond what the belief explains, in [0, 1]
-    alike: float
-    # belief, true: shape (n_points,): probability of each belief, and of the state given it
+    # belief, chance, exact: shape (n_cases,), by rising belief: mean report of a case, what the
+    # beliefs of the table foretell of its state, and its exact posterior (None where not known)
     belief: Floats = field(repr=False)
-    true: Floats = field(repr=False)
-    # shape (n_points, n_levels), or None: probability of each report given the belief; None where
-    # the belief itself is reported
-    reports: Floats | None = field(repr=False)
-    levels: Floats = field(repr=False)  # shape (n_levels,): values of reports
-    # shape (n_points, n_points), or None: probability of what the reports of a context scatter
-    # around, where they share some noise
-    blur: Floats | None = field(repr=False)
-    chooser: Logit = field(repr=False)  # utilities, on the points of the beliefs
-    parameters: Floats = field(repr=False)  # of the chooser
+    chance: Floats = field(repr=False)
+    exact: Floats | None = field(repr=False)
+    share: Floats = field(repr=False)  # shape (n_cases, n_actions): of each action
+    reports: Floats = field(repr=False)  # shape (n_rows,), those of a case together
+    counts: Codes = field(repr=False)  # shape (n_cases,): reports of each case
     cautions: tuple[str, ...] = ()  # what a reader must know before the numbers
-    # share of the variance of the state given the belief that the exact posterior knows; None where
-    # the answers had none
-    resolved: float | None = None
     most_contexts: None = None
-    _shares: dict[float, Floats] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def planted(self) -> str:
         """What a signal sets: the weight of what the posterior adds, or knowledge of theta."""
-        return BLIND if self.resolved is None else WEIGHT
+        return BLIND if self.exact is None else WEIGHT
 
     @property
     def lacks(self) -> Mapping[str, str]:
         """Checks that cannot be planned -> the answers that they would need."""
-        return LACKING | (_NO_POSTERIOR if self.resolved is None else {})
+        return LACKING | (_NO_POSTERIOR if self.exact is None else {})
 
-    def _exact(self, chance: Floats, rng: np.random.Generator) -> Floats:
-        """Draw exact posteriors whose mean is the chance of the state: a beta distribution."""
-        assert self.resolved is not None
-        if self.resolved <= _LEAST_ALIKE:
-            return chance
-        size = 1 / min(self.resolved, 1 - _LEAST_ALIKE) - 1
-        return np.asarray(rng.beta(chance * size, (1 - chance) * size))
-
-    def _weighted(self, acted_on: Floats) -> Floats:
-        """Probability of each action at beliefs acted on, shape (n, n_actions)."""
-        logit_at = Logit(
-            acted_on, self.chooser.n_actions, self.chooser.weighting, lapses=self.chooser.lapsing
-        )
-        return np.asarray(logit_at.probabilities(self.parameters)[0])
-
-    def shares(self, signal: float) -> Floats:
-        """Probability of each action given state and belief, shape (2, n_points, n_actions)."""
-        if signal not in self._shares:
-            both = [
-                Logit(
-                    self.chooser.points + side * signal,
-                    self.chooser.n_actions,
-                    self.chooser.weighting,
-                    lapses=self.chooser.lapsing,
-                ).probabilities(self.parameters)[0]
-                for side in (-0.5, 0.5)
-            ]
-            self._shares[signal] = np.stack(both)
-        return self._shares[signal]
+    def _of_like_belief(self, acted_on: Floats, rng: np.random.Generator) -> Codes:
+        """Draw for each belief one of the cases whose beliefs are nearest, shape (n,)."""
+        low, high = (np.searchsorted(self.belief, acted_on, side) for side in ("left", "right"))
+        at = low + np.floor(rng.random(acted_on.size) * (high - low + 1)).astype(np.int64)
+        reach = max(2, round(_NEIGHBOURS * self.belief.size / 2))
+        moved = at + rng.integers(-reach, reach + 1, size=at.size)
+        return np.clip(moved, 0, self.belief.size - 1)
 
     def draw(
         self,
@@ -392,110 +355,59 @@ class FittedPopulation:
         iterated: bool,
         groups: Groups | None = None,
     ) -> EvaluationData:
-        """Draw new contexts from the agent's beliefs, and its answers about them."""
-        point = np.searchsorted(np.cumsum(self.belief)[:-1], rng.random(n_contexts))
-        group, chance, favour = None, self.true[point], None
+        """Draw cases of the table with their reports, and for each the choices of a like one."""
+        case = rng.integers(self.belief.size, size=n_contexts)
+        chance = self.chance[case]
+        exact = None if self.exact is None else self.exact[case]
+        group, favour = None, None
         if groups is not None:
             group, taste, missed = groups.draw(n_contexts, len(self.actions), rng.spawn(1)[0])
-            chance, favour = expit(logit(chance) + missed), np.exp(taste)
-        exact = None if self.resolved is None else self._exact(chance, rng)
+            favour = np.exp(taste)
+            chance = expit(logit(chance) + missed)
+            exact = None if exact is None else expit(logit(exact) + missed)
         truth = (rng.random(n_contexts) < (chance if exact is None else exact)).astype(np.int64)
-        centre = point
-        if self.blur is not None:
-            centre = drawn_columns(self.blur[point], rng)
-        of_row = np.repeat(centre, n_reps)
-        if self.reports is None:
-            belief = self.levels[of_row]
-        else:
-            level = drawn_columns(self.reports[of_row], rng)
-            belief = np.round(self.levels[level], 10)
-        if exact is None:
-            share = self.shares(signal)[truth, point]
-        else:
-            acted_on = self.chooser.points[point] + signal * (exact - chance)
-            share = self._weighted(np.clip(acted_on, 0.0, 1.0))
+        known = truth - 0.5 if exact is None else exact - chance
+        acted_on = np.clip(self.belief[case] + signal * known, 0.0, 1.0)
+        share = self.share[self._of_like_belief(acted_on, rng)]
         if favour is not None:
             share = share * favour / (share * favour).sum(axis=1, keepdims=True)
-        policy = _scattered(share, self.alike, rng)
-        of_rows = np.repeat(policy, n_reps, axis=0)
+        of_row = np.repeat(case, n_reps)
+        first = np.cumsum(self.counts) - self.counts
+        drawn = np.floor(rng.random(of_row.size) * self.counts[of_row]).astype(np.int64)
+        belief, of_rows = self.reports[first[of_row] + drawn], np.repeat(share, n_reps, axis=0)
         action: pd.Series[str] | pd.DataFrame = pd.DataFrame(of_rows, columns=list(self.actions))
         if not self.policies:
-            codes = drawn_columns(of_rows, rng)
+            below = of_rows.cumsum(axis=1)
+            codes = (below < rng.random(len(below))[:, None] * below[:, -1:]).sum(axis=1)
             action = pd.Series(np.array(self.actions, dtype=object)[codes])
         return as_data(belief, action, truth, n_reps, group=group, exact=exact)
 
 
 def population_like(
-    agent: RationalAgent, *, name: str = "the fitted agent", policies: bool | None = None
-) -> FittedPopulation:
-    """Make a population of a fitted agent."""
-    held = agent.held
-    belief = np.asarray(agent.posterior.mean(axis=0)).ravel()
-    alike = _alike(agent)
-    cautions = [*agent.cautions, PILOT.format(n=agent.data.n_contexts)]
-    cautions += [ONCE] if math.isnan(alike) else []
-    cautions += [SCATTER] if agent.noisy else []
-    drawn = agent.data.policy is None
-    return FittedPopulation(
+    data: EvaluationData, *, name: str = "the table", policies: bool | None = None
+) -> TablePopulation:
+    """Make a population of the answers of one model on one task, in two states."""
+    report = one_dimensional(data, "power")
+    means = context_means(report, data.context, data.n_contexts)
+    order = np.argsort(means, kind="stable")
+    state = np.zeros(data.n_contexts)
+    state[data.context] = data.truth if data.exact is None else data.exact
+    counts = np.bincount(data.context, minlength=data.n_contexts)
+    place = np.argsort(order)
+    rows = np.argsort(place[data.context], kind="stable")
+    belief, state = means[order], state[order]
+    cautions = [PILOT.format(n=data.n_contexts)]
+    cautions += [ONCE] if data.policy is None and counts.max() < 2 else []
+    cautions += [SCATTER] if kind_of_reports(report, data.context)[0] is Reports.DIFFER else []
+    return TablePopulation(
         name=name,
-        actions=tuple(map(str, agent.data.actions)),
-        policies=not drawn if policies is None else policies,
-        alike=0.0 if math.isnan(alike) else alike,
-        belief=belief / belief.sum(),
-        true=agent.state,
-        reports=held.chances if held.noisy else None,
-        levels=held.reports.grid.levels if held.noisy else held.points,
-        blur=held.blur,
-        chooser=agent.chosen.model,
-        parameters=agent.chosen.parameters,
+        actions=tuple(map(str, data.actions)),
+        policies=data.policy is not None if policies is None else policies,
+        belief=belief,
+        chance=np.clip(monotone_fit(belief, state), _SETTLED, 1 - _SETTLED),
+        exact=None if data.exact is None else np.clip(state, _SETTLED, 1 - _SETTLED),
+        share=context_means(data.share, data.context, data.n_contexts)[order],
+        reports=report[rows],
+        counts=counts[order],
         cautions=tuple(cautions),
-        resolved=_resolved(agent),
     )
-
-
-def _resolved(agent: RationalAgent) -> float | None:
-    """Share of the variance of the state given the belief that the exact posterior knows."""
-    data = agent.data
-    if data.exact is None:
-        return None
-    line = in_canonical_direction(contexts_of(replace(data, group=None)))
-    layout = layout_of(line.belief, None)
-    left = line.state - monotone_fit(line.belief, line.state)
-    variance = mean_squared_difference(layout, line.belief, left)
-    chance = float((line.state * (1 - line.state)).mean())
-    return float(np.clip(variance / (variance + chance), 0.0, 1.0))
-
-
-def _alike(agent: RationalAgent) -> float:
-    """Correlation of two choices of a context beyond the belief; NaN where nothing tells it.
-
-    The square of the agent's lasting taste. A policy that is known tells it without a second
-    answer: its expected square is s + (1 - s) r, where s = sum_k q_k^2 is that of the agent's
-    policy at the belief and r the correlation of choices drawn from it.
-    """
-    taste = agent.taste[0]
-    if not math.isnan(taste):
-        return taste**2
-    if agent.data.policy is None:
-        return math.nan
-    sums = agent.chosen.choices.sums
-    policy = sums / sums.sum(axis=1, keepdims=True)
-    explained = np.asarray(agent.posterior @ (agent.chosen.probabilities[0] ** 2).sum(axis=1))
-    possible = float((1 - explained).sum())
-    if not possible > 0:
-        return math.nan
-    return float(np.clip(((policy**2).sum(axis=1) - explained).sum() / possible, 0.0, 1.0))
-
-
-def _scattered(share: Floats, alike: float, rng: np.random.Generator) -> Floats:
-    """Draw the policy of each context around its share: a Dirichlet law of that correlation."""
-    if alike < _LEAST_ALIKE:
-        return share
-    if alike > 1 - _LEAST_ALIKE:
-        return np.eye(share.shape[1])[drawn_columns(share, rng)]
-    shape = np.maximum(share, 1e-12) * (1 / alike - 1)
-    # A gamma variable of shape a is one of shape a + 1 times u^(1 / a): in logarithms no small
-    # shape is lost to 0.
-    log_gamma = np.log(rng.standard_gamma(shape + 1)) + np.log1p(-rng.random(shape.shape)) / shape
-    grown = np.exp(log_gamma - log_gamma.max(axis=1, keepdims=True))
-    return np.asarray(grown / grown.sum(axis=1, keepdims=True))

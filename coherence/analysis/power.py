@@ -1,7 +1,7 @@
 """Power by simulation: contexts x repetitions x signal -> how often each check rejects.
 
 Studies are drawn from an agent whose flaw is known, in a world of its own or on the cases of a
-network, or from the rational agent that was fitted to a model's answers, with a signal planted; the
+network, or from the beliefs and choices of a model that was asked, with a signal planted; the
 checks themselves are run on each. At signal 0 nothing is amiss, and what is rejected there is the
 size of the test.
 """
@@ -19,9 +19,8 @@ from scipy import stats
 
 from coherence.agents import Agent, named_agent
 from coherence.analysis.costs import Costs, prompts_for
-from coherence.analysis.fitting import fit_evaluation, says_all
 from coherence.analysis.margins import BOUNDED, as_margin
-from coherence.analysis.pilot import FEWEST_REFITS, REFITS, intervals_of_pilot, told_of_pilot
+from coherence.analysis.pilot import read_pilot, says_all
 from coherence.analysis.populations import (
     BLIND,
     WEIGHT,
@@ -37,14 +36,13 @@ from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import MIN_CONTEXTS, number_of_jobs, require, whole_number
-from coherence.rational.agent import RationalAgent
 from coherence.result import LEVEL
-from coherence.statistics.evaluation import one_dimensional
+from coherence.statistics.evaluation import EvaluationData, one_dimensional
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.needs import MATCHING_QUESTIONS, STAKES_QUESTIONS
 from coherence.table.runs import Runs
 
-Answerer = Agent | RationalAgent | Population | Runs | pd.DataFrame | str
+Answerer = Agent | EvaluationData | Population | Runs | pd.DataFrame | str
 Sizes = int | Sequence[int] | None
 Numbers = float | Sequence[float]
 Names = str | Sequence[str] | None
@@ -93,7 +91,6 @@ def power(
     margin: Share = None,
     target: Share = None,
     limit: int = LIMIT,
-    refits: int = REFITS,
     costs: Costs | None = None,
     name: Text = None,
     n_jobs: int = 1,
@@ -104,10 +101,9 @@ def power(
 
     Parameters
     ----------
-    agent : Agent, RationalAgent, Population, Runs, DataFrame or str
-        Who would answer: a simulated agent or the name of one in `AGENTS`; what
-        `coherence.fit_rational_agent` has found in answers that are there already, or the runs
-        table of these answers, of one task and model; or
+    agent : Agent, Population, Runs, DataFrame or str
+        Who would answer: a simulated agent or the name of one in `AGENTS`; the runs table of
+        answers of one task and model, whose beliefs and choices are taken as they are; or
         ``bayesnets.NetworkPopulation``, a simulated agent asked about the cases of a network.
     n_contexts, n_reps : int or sequence of int
         Contexts, ten at least, and repetitions of each question. Contexts default to 25, 50, 100,
@@ -126,19 +122,16 @@ def power(
         such as peak or iterated_bias, and not unstated. None plants `weight`, how much of the
         evidence that is not stated the action uses (reports leave out as much as those of the agent
         "shaded", unless the agent says), or hidden_signal in an agent that has one: what it knows
-        of theta beyond all evidence. A fitted agent has the weight where it was fitted beside exact
-        posteriors, which are then drawn from beta distributions around its calibration with the
-        variance seen there; else the hidden signal. On the cases of a network it is the weight.
+        of theta beyond all evidence. A table has the weight where it has exact posteriors; else the
+        hidden signal. On the cases of a network it is the weight.
     state : {"both", "exact", "realised"}
-        Where the exact posterior of every case is known and shows what is planted,
-        sufficiency, residual_covariance and rational_agent are planned with it, and in rows
-        "with theta" with
-        the realised state; "exact" and "realised" leave out the other, which takes a little over
-        half of the time.
+        Where the exact posterior of every case is known and shows what is planted, sufficiency is
+        planned with it, and in rows "with theta" with the realised state; "exact" and "realised"
+        leave out the other, which takes a little over half of the time.
     policies : bool, optional
         Whether the answers are the probability of each action, as forced or exact answers give
-        them, instead of drawn actions. None takes drawn actions for simulated agents, and what the
-        data have for fitted ones.
+        them, instead of drawn actions. None takes drawn actions for simulated agents, and what a
+        table has.
     n_simulations : int
         Simulated studies of each cell.
     n_draws : int, optional
@@ -159,10 +152,6 @@ def power(
     limit : int
         Most contexts that come into question for `target`; of a network its distinct evidence sets
         at most.
-    refits : int
-        Agents fitted to resampled contexts of the pilot that a fitted agent comes from, for the
-        interval of power that holds the pilot's error; with 12 it takes three times as long as the
-        power alone. 0 leaves the interval out, else six at least.
     costs : Costs, optional
         What an answer costs.
     name : str, optional
@@ -208,8 +197,8 @@ def power(
     3     0.4          80    power
     """
     if isinstance(agent, Runs | pd.DataFrame):
-        agent, of = fit_evaluation(as_runs(agent))
-        name = name or f"an agent like {of}"
+        agent, of = read_pilot(as_runs(agent))
+        name = name or f"an agent like {of or 'the table'}"
     population = _population(agent, planted, policies)
     names = _checks(check, population, target)
     usual = 1 if population.policies else REPS
@@ -228,12 +217,6 @@ def power(
         "n_reps must be at least 2 for prompt_consistency, which removes the noise of repetitions; "
         f"received {min(reps)}. Ask for more, or leave the check out.",
     )
-    refits = whole_number(refits, "refits", 0)
-    require(
-        refits == 0 or refits >= FEWEST_REFITS,
-        f"refits must be 0 or at least {FEWEST_REFITS}; received {refits}. "
-        "The spread of fewer tells little.",
-    )
     groups = group if isinstance(group, Groups) or group is None else Groups(group)
     entropy = tuple(int(part) for part in as_generator(rng).integers(2**63, size=2))
     require(
@@ -243,7 +226,7 @@ def power(
     require(
         state != "exact" or population.planted != BLIND,
         f"state cannot be 'exact' where {BLIND} is planted, which no exact posterior shows. Leave "
-        "state out, or plan with a weight: a named agent, or a fit to answers with p_true.",
+        "state out, or plan with a weight: a named agent, or a table with p_true.",
     )
     limit = limit if population.most_contexts is None else min(limit, population.most_contexts)
     plan = Plan(population, names, n_draws, entropy, margin, groups, state)
@@ -281,30 +264,19 @@ def power(
     threshold = alpha if margin is None else margin
     table = priced(_table(simulations, threshold))
     cautions = list(population.cautions)
-    if isinstance(agent, RationalAgent) and agent.clusters.name == "group" and groups is None:
+    if isinstance(agent, EvaluationData) and agent.clusters.name == "group" and groups is None:
         cautions.append(UNGROUPED)
-    if isinstance(agent, RationalAgent) and refits:
-        wanted = [cell for cell in simulations.kept if cell.signal or margin is not None]
-        if target is not None:
-            reached = [round(size) for size in needed["n_contexts"].dropna()]
-            wanted = [cell for cell in wanted if cell.n_contexts in (*reached, limit)]
-        of_pilot = intervals_of_pilot(agent, simulations, wanted, threshold, refits)
-        if len(of_pilot):
-            table = table.merge(of_pilot, how="left")
-        if target is not None:
-            needed["sentence"] += [told_of_pilot(row, of_pilot) for _, row in needed.iterrows()]
     return PowerResult(table, priced(needed), settings, tuple(cautions))
 
 
 def _population(
-    agent: Agent | RationalAgent | Population | str, planted: str | None, policies: bool | None
+    agent: Agent | EvaluationData | Population | str, planted: str | None, policies: bool | None
 ) -> Population:
     population = agent if isinstance(agent, Population) else None
-    if isinstance(agent, RationalAgent):
-        data = agent.data
-        belief = one_dimensional(data, "power")
+    if isinstance(agent, EvaluationData):
+        belief = one_dimensional(agent, "power")
         require(
-            data.exact is None or not says_all(belief, data.exact, data.context),
+            agent.exact is None or not says_all(belief, agent.exact, agent.context),
             SAYS_ALL,
         )
         population = population_like(agent, policies=policies)
@@ -324,9 +296,8 @@ def _population(
         agent = named_agent(agent)
     if not isinstance(agent, Agent):
         raise InputError(
-            "agent must be the name of an agent, an Agent, a fitted RationalAgent or a "
-            f"bayesnets.NetworkPopulation; received {type(agent).__name__}. "
-            "coherence.fit_rational_agent fits one to your answers."
+            "agent must be the name of an agent, an Agent, a runs table or a "
+            f"bayesnets.NetworkPopulation; received {type(agent).__name__}."
         )
     return AgentPopulation(agent, planted or _usual_plant(agent), bool(policies))
 

@@ -35,8 +35,7 @@ class PowerResult:
         ``n_simulations``, ``n_undefined`` (studies without a p-value, which count as not
         rejecting), ``n_rejected``, ``power`` with the ends ``low`` and ``high`` of its exact 95%
         interval, ``half_width`` (of the intervals of estimates, median), ``n_prompts`` and what
-        else is known of the costs; of a fitted agent ``pilot_low`` and ``pilot_high``, the 95%
-        interval of power that holds the error of the answers that it was fitted to.
+        else is known of the costs.
     needed : DataFrame
         With a target, a row for each result, signal and number of repetitions: ``n_contexts``,
         ``low``, ``high``, ``reached``, ``sentence``; empty without.
@@ -184,17 +183,7 @@ def _grid_table(grid: pd.DataFrame) -> Table:
             name = f"signal {signal:g}" if signal else "nothing planted"
             numbers = [MISSING if pd.isna(n) else f"{n:.{digits}f}" for n in by_size[column]]
             lines.append([f"{name}, {repeated(int(str(n_reps)))}", *numbers])
-            if "pilot_low" in line and line["pilot_low"].notna().any():
-                ends = by_size[["pilot_low", "pilot_high"]].to_numpy()
-                lines.append(["  with the error of the pilot", *map(_span, ends)])
     return table_of_texts(["contexts", *map(str, sizes)], lines, parts=parts)
-
-
-def _span(ends: np.ndarray) -> str:
-    """Return the ends of an interval without the zeros before their points."""
-    if np.isnan(ends[0]):
-        return MISSING
-    return f"{ends[0]:.2f}-{ends[1]:.2f}".replace("0.", ".").replace("1.00", "1")
 
 
 def _bill(row: Mapping[Any, Any]) -> list[str]:

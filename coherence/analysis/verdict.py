@@ -11,8 +11,10 @@ import math
 from collections.abc import Sequence
 from enum import Enum
 
+from coherence.analysis.decision import PRIMARY
 from coherence.analysis.evaluation import joined_names
 from coherence.checks.catalogue import interpretation_of
+from coherence.checks.sufficiency import MOMENTS
 from coherence.errors import InputError
 from coherence.report.wording import clean, format_numbers
 from coherence.result import LEVEL, CheckResult, Family, Interval, Outcome
@@ -20,8 +22,6 @@ from coherence.statistics.report_noise import ReportNoise
 from coherence.table.notes import Code, Level, Note
 from coherence.table.printable import counted, numbered
 
-RATIONAL = "rational_agent"
-"""The test that allows for noise in the reports, and so tells whether noise suffices."""
 NO_INTERVAL = "There is no interval: what effect was missed is not known."
 MOST_NAMED = 4  # pairs of actions can be dozens; the table below names them all
 
@@ -57,10 +57,8 @@ _REJECTED: dict[Noise, tuple[str, str, str]] = {
 """What noise explains of a rejection -> what the result says, how far the rejections of an
 evaluation are trusted where noise explains all of them, and where it explains some."""
 _SETTLED = {
-    Outcome.REJECTED: "rational_agent, which allows for report noise, rejects too",
-    Outcome.UNCORRECTED: "rational_agent, which allows for it, does not survive the correction "
-    "(p = {p})",
-    Outcome.KEPT: "rational_agent, which allows for it, sees no more (p = {p})",
+    Outcome.REJECTED: f"{PRIMARY}, which allows for report noise, rejects too",
+    Outcome.KEPT: f"{PRIMARY}, which allows for it, sees no more (p = {{p}})",
 }
 """How the test that allows for noise ended -> what it says of the others."""
 
@@ -86,8 +84,9 @@ def _explained(
 def noise_robust_test(results: Sequence[CheckResult]) -> CheckResult | None:
     """Return the test that allows for noise in the reports, where it was run and has a p-value."""
     for result in results:
-        if result.check == RATIONAL and result.pvalue is not None:
-            return None if math.isnan(result.pvalue) else result
+        if result.check == PRIMARY and result.settings.get("test") == MOMENTS:
+            known = result.pvalue is not None and not math.isnan(result.pvalue)
+            return result if known else None
     return None
 
 
@@ -285,9 +284,7 @@ def cautions(results: Sequence[CheckResult], scatter: ReportNoise) -> tuple[Note
     suspects = [
         result
         for result in results
-        if result.pvalue is not None
-        and result.family is not Family.PART
-        and interpretation_of(result.check)[0].assumes_exact_reports
+        if result.pvalue is not None and interpretation_of(result.check)[0].assumes_exact_reports
     ]
     if not suspects:
         return ()
@@ -308,6 +305,6 @@ def cautions(results: Sequence[CheckResult], scatter: ReportNoise) -> tuple[Note
         text = f"{size}; {exact}."
         if scatter.exceeds:
             robust = noise_robust_test(results) is not None
-            allowed = "; rational_agent allows for it" if robust else ""
+            allowed = f"; {PRIMARY} allows for it" if robust else ""
             level, text = Level.WARNING, f"{size}. {exact}: {alone}{allowed}."
     return (Note(Code.REPORT_NOISE, text, level, tuple(result.check for result in suspects)),)

@@ -5,16 +5,13 @@ Modules are named as text, so that a command can list the checks without loading
 """
 
 CHECKS = {
-    "residual_covariance": "covariance",
     "cmi": "cmi",
     "predictive_gain": "predictive",
     "monotone_choice": "monotone",
     "prompt_consistency": "consistency",
     "iterated_expectation": "iterated",
     "calibration": "calibration",
-    "rational_agent": "rational",
     "evidence_leak": "leak",
-    "action_information": "information",
     "scores": "scores",
     "sufficiency": "sufficiency",
     "matching": "matching",

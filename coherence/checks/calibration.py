@@ -48,7 +48,6 @@ _PLAIN = 1e4  # squares over chance from which the root is as good as normal
 # With outcomes that happen in 2.4% of cases, intervals held the true score in none of the tables in
 # which none happened, of 30 to 200 cases, and in nearly all others.
 ONE_OUTCOME = "no interval of scores, because all cases had the same outcome"
-NO_POSTERIOR = "twins have no exact posterior of their own"
 
 
 def reliability_table(
@@ -494,7 +493,6 @@ CHECK = Check(
     sentences={
         "rmse": Interpretation(
             estimate="The {belief}s miss the exact posterior by {value:.3f} (root mean square).",
-            no_twin_reason=NO_POSTERIOR,
         ),
         "brier": Interpretation(
             estimate="The squared error against what happened is {value:.3f} on average."
@@ -503,7 +501,6 @@ CHECK = Check(
     | {
         f"{error}{suffix}": Interpretation(
             estimate=f"In bins, mean beliefs miss the {target} by {{value:.3f}} {how}.",
-            no_twin_reason=NO_POSTERIOR if suffix else "",
         )
         for error, how in (
             ("calibration_error", "(root mean square, chance removed)"),

@@ -7,20 +7,16 @@ columns of an evaluation and hands them over as `EvaluationData`.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from coherence.rational.agent import RationalAgent
 from coherence.result import CheckResult, Family
 from coherence.statistics.evaluation import EvaluationData
-from coherence.statistics.resample import Seed
 from coherence.table.notes import Note
 from coherence.table.runs import Runs
 
 ANY = "*"
 """Key of the sentences of variants that data name, such as pairs of actions."""
-ALWAYS, ON_DEMAND, NEVER = "always", "on demand", "never"
 FEWEST_DRAWS = 99
-"""Draws of a null distribution that a test takes at the least, and all that twins need."""
+"""Draws of a null distribution that a test takes at the least."""
 INTERVAL_ALONE = "The published interval {position}; its error rate is not controlled."
 
 
@@ -43,33 +39,10 @@ class Interpretation:
     nominal: str = ""
     estimate: str = ""  # there is no test
     published: str = ""  # the papers' own procedure was run
-    one_sided: bool = False  # whether the test looks for effects above 0 alone
     # whether the test takes reports as exact and rejects where they are noisy
     assumes_exact_reports: bool = False
-    # whether the statistic measures a distance from coherence that noise adds to, so that a share
-    # of it can be noise
-    discrepancy: bool = False
     # whether the test is of calibration, of which a coherent agent may lack any amount
     of_calibration: bool = False
-    distance: bool = False  # whether it cannot fall below 0, so that large values alone are extreme
-    # why rational twins of the data have no such statistic; empty where they do
-    no_twin_reason: str = ""
-
-
-@dataclass(frozen=True)
-class ReferenceData:
-    """The data that a twin is a twin of, for the statistic that is to be compared with theirs."""
-
-    results: Mapping[str, CheckResult]  # name -> result of every check that ran
-    agent: RationalAgent  # the agent that was fitted to them, whose twin this is
-    # what a check keeps from one twin to the next, because all have rows of the same kind
-    kept: dict[str, Any] = field(default_factory=dict, compare=False)
-
-
-Effects = Callable[[ReferenceData, Seed], Mapping[str, float] | None]
-"""Computes the statistics alone, by name of the result, of the effect that the original shows.
-
-None where only the check itself can."""
 
 
 @dataclass(frozen=True)
@@ -84,22 +57,6 @@ class Call:
     # options of the function with which its statistics are quickest to have, such as few draws of a
     # null distribution that only the p-value needs
     cheapest_options: Mapping[str, int] = field(default_factory=dict)
-    # a quicker way to the statistics than the function with `cheapest_options`, or one that keeps
-    # to the effect of the original where the function chooses what it reports
-    effects: Effects | None = None
-    # whether rational twins of the data have it: `ALWAYS`, `ON_DEMAND` where it takes long, or
-    # `NEVER` where it would not be a statistic of theirs
-    twins: str = ALWAYS
-
-    def statistics(self, original: ReferenceData, rng: Seed) -> dict[str, float]:
-        """Return the statistics of a twin by name of the result."""
-        alone = None if self.effects is None else self.effects(original, rng)
-        if alone is not None:
-            return dict(alone)
-        options: dict[str, Any] = {} if rng is None else {"rng": rng}
-        outcome = self.function(**self.cheapest_options, **options)
-        results = outcome if isinstance(outcome, list) else [outcome]
-        return {result.check: result.statistic for result in results}
 
 
 CallsAndNotes = Iterator[Call | Note]

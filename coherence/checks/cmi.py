@@ -25,7 +25,6 @@ from coherence.checks.check import (
     CallsAndNotes,
     Check,
     Interpretation,
-    ReferenceData,
 )
 from coherence.inputs import (
     Codes,
@@ -84,8 +83,6 @@ NULL = (
 UNIT = "nats"
 # Permutations over which the estimate is averaged: a standard error of a sixth of its deviation.
 AVERAGED = 39
-# Permutations of a twin: with 99 its standard deviation, of a skew quantity, errs by a fifth.
-OF_TWINS = 299
 NO_SPREAD = 1e-12  # standard deviation of information over permutations that is rounding alone
 NO_PUBLISHED = "the published estimate takes chosen actions, and here actions are probabilities"
 NO_INTERVAL = (
@@ -198,7 +195,7 @@ def cmi_test(
     nats. As the larger of two it is a little above 0 on average under the null. The first windows
     see a state that matters differently at different beliefs, the second one that matters
     everywhere. Windows lie about at most 60 contexts, and every context weighs the same in them,
-    however many answers it has. Blocks of contexts are those of `residual_covariance_test`: equal
+    however many answers it has. Blocks of contexts are those of `sufficiency_test`: equal
     beliefs (to 1e-9) together, and neighbouring ones joined until a block holds four contexts;
     given several columns, nearest neighbours no more than .1 apart (.4 standard deviations of a
     numeric feature). Given several columns, contexts that are alike are further apart: what a
@@ -591,45 +588,11 @@ def _published(
     )
 
 
-def _on_the_scale_shown(
-    original: ReferenceData,
-    rng: Seed,
-    *,
-    data: EvaluationData,
-) -> dict[str, float] | None:
-    """Return the excess of a twin in standard deviations, times that of the windows shown.
-
-    The excess of a twin in windows of the size shown would not do: the original shows the larger of
-    two, and of coherent agents 8 to 9% would lie above 95% of twins. Without nearest neighbours and
-    a p-value, and over fewer permutations.
-    """
-    shown = original.results.get(CHECK.name)
-    if shown is None or "window" not in shown.settings:
-        return None
-    if data.degenerate:
-        return {CHECK.name: math.nan}
-    windows = _windows(data, _conditioning(data, None, False))
-    state = windows.contexts.state
-    if too_few(windows.cuts[0], state):
-        return {CHECK.name: math.nan}
-    information = windows.information
-    part, generator = -(-OF_TWINS // len(windows.cuts)), check_stream(rng, "cmi")
-    drawn = [
-        information(states)
-        for blocks in windows.cuts
-        for states in permuted_states(blocks, state, part, generator)
-    ]
-    *_, score = _tested(information(state[None])[0], np.concatenate(drawn))
-    of_window = shown.details["contexts"] == shown.settings["window"]
-    return {CHECK.name: score * float(shown.details.loc[of_window, "sd"].iloc[0])}
-
-
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     yield Call(
         partial(cmi, data, published=published),
         data.n_dropped,
         cheapest_options={"n_permutations": FEWEST_DRAWS},
-        effects=partial(_on_the_scale_shown, data=data),
     )
 
 
@@ -640,9 +603,7 @@ CHECK = Check(
         "": Interpretation(
             rejected="The action depends on the state beyond the {belief}: it is not acted on.",
             nominal="the action depends on the realised state beyond the {belief}",
-            one_sided=True,
             assumes_exact_reports=True,
-            discrepancy=True,
             published=INTERVAL_ALONE,
         )
     },

@@ -312,8 +312,6 @@ CHECK = Check(
     sentences={
         key: Interpretation(
             estimate=_differ(under, "beyond repetition noise"),
-            discrepancy=True,
-            distance=True,
             published=_differ(under, "in repetition means"),
         )
         for key, under in (("", "other prompts"), (ANY, "{variant!r}"))

@@ -1,4 +1,4 @@
-"""Belief sufficiency by residual covariance: whether actions move with the state at equal belief.
+"""Residual covariance, the engine of `sufficiency`: actions and state at equal belief.
 
 Two states: contexts stand in the order of their belief, weighted differences of neighbours leave of
 state and actions what the belief does not explain, and the signs of runs of their products are
@@ -16,25 +16,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
-from coherence.checks.by_name import takes_columns
-from coherence.checks.check import (
-    FEWEST_DRAWS,
-    Call,
-    CallsAndNotes,
-    Check,
-    Interpretation,
-    ReferenceData,
-)
 from coherence.checks.several_states import permuted_states
-from coherence.inputs import Floats, few_contexts, whole_number
-from coherence.result import EXACT_REPORT, LEVEL, CheckResult, Family, Interval, Lack
+from coherence.inputs import Floats, few_contexts
+from coherence.result import EXACT_REPORT, LEVEL, CheckResult, Interval, Lack
 from coherence.statistics.difference_sequences import (
     FEWEST_CONTEXTS,
     NOTHING,
@@ -49,16 +38,14 @@ from coherence.statistics.difference_sequences import (
     shares_reached,
     too_few_runs,
 )
-from coherence.statistics.evaluation import EvaluationData, as_choices, in_several_states, separated
-from coherence.statistics.panels import Panel, as_panel
+from coherence.statistics.evaluation import EvaluationData, in_several_states, separated
+from coherence.statistics.panels import Panel
 from coherence.statistics.permutation import (
     Contexts,
     by_context,
     contexts_of,
     settled_by_groups,
 )
-from coherence.statistics.resample import Seed, check_stream
-from coherence.table.needs import STATE_AND_CHOICES
 
 NULL = "given the belief{group}, actions do not covary with the {state}"
 PERMUTED = (
@@ -105,146 +92,6 @@ INVERTED = "the test inverted (signs of runs of neighbours)"
 FOLLOWS = 5.0  # t of the slope of choice on belief from which a shift of belief can be read off it
 
 
-@takes_columns("belief", "action", "truth", "exact", "context", "group", "person")
-def residual_covariance_test(
-    belief: ArrayLike,
-    action: ArrayLike,
-    truth: ArrayLike | None = None,
-    *,
-    data: pd.DataFrame | None = None,
-    exact: ArrayLike | None = None,
-    context: ArrayLike | None = None,
-    group: ArrayLike | None = None,
-    person: ArrayLike | None = None,
-    positive: Any = None,
-    n_draws: int = N_DRAWS,
-    rng: Seed = None,
-) -> CheckResult:
-    """Test whether actions still move with the truth once the stated belief is accounted for.
-
-    Null: given the belief (and the group), the actions of a case do not covary with its state.
-
-    Estimand: the difference in the probability of one action, that which rises most with the
-    belief, between the states at equal belief (a probability, from -1 to 1); cases are weighted by
-    the variance that their belief leaves of the state.
-
-    Actions may vary with the text of a case and its taste. Tastes that go with the evidence, such
-    as deciding more readily whenever an X-ray is mentioned, are a covariance with the state too.
-
-    Parameters
-    ----------
-    belief : array-like, shape (n,) or (n, n_states)
-        Stated probability of the state `positive`, in [0, 1], or of every state.
-    action : array-like, shape (n,) or (n, n_actions)
-        Labels, or the probability of each action; a DataFrame's columns name the actions.
-    truth : array-like, shape (n,), optional
-        Labels of the realised state; constant within a context. May be left out with `exact`.
-    data : DataFrame, optional
-        Table; arguments of shape (n,) may then name its columns, and lists of names several.
-    exact : array-like, shape (n,), optional
-        Exact posterior of the state that a belief in one state is in, in [0, 1]; constant within a
-        context. It then takes the place of the realised state, whose toss it is free of: the same
-        power takes a quarter to a ninth of the contexts. Of two states only.
-    context : array-like, shape (n,), optional
-        Ids of the evidence; without them every row is its own context.
-    group : array-like, shape (n,), optional
-        What contexts share beyond their belief, such as a template: contexts are compared within
-        groups. Constant within a context.
-    person : array-like, shape (n,), optional
-        Who judged, where several persons judged each context: beliefs and tastes are then those of
-        persons, and the state that of the context. In two states.
-    positive : Any
-        Label of the state that a belief in one state is in; of two columns of beliefs, the second
-        is in it. May be left out where the labels are 0 and 1, no and yes, or false and true.
-    n_draws : int
-        Random signs of runs, rounded up to a multiple of 128 (of more than two states:
-        permutations); at least 99.
-    rng : Generator, int or None
-        Source of the draws.
-
-    Returns
-    -------
-    CheckResult
-        `statistic` is the difference in the probability of one action between the states at equal
-        belief (0 under the null), contexts weighted by what the belief leaves open about the state:
-        of the action that rises most with the belief, which `settings` names; with one belief
-        throughout, of the most frequent one. Its interval is this test inverted. With more than two
-        actions or states the p-value is that of all of them together, and may be small where this
-        interval holds 0. `details` has the difference of every action with the p-value that it has
-        alone and one that holds for all of them (max-t), and, where choice follows the belief, the
-        hidden shift: choices move with the truth as if the belief acted on were that much higher
-        (units of belief, to first order). NaN with a reason below 20 contexts (10 that can be
-        permuted with more than two states), and where the belief settles the posterior.
-        `contributions` holds those of contexts to the statistic.
-
-    Raises
-    ------
-    InputError
-        An array breaks its rule, or it is not known which of two states the belief is in.
-
-    Notes
-    -----
-    Assumes that contexts are independent given belief and group, that what a group shares shifts
-    state and actions evenly, and that state and actions are smooth in the belief but for a few
-    jumps: on continuous beliefs no test holds without such an assumption (Shah and Peters 2020). A
-    context has its mean belief and the shares of its actions, weighed by their linear slopes on the
-    belief. What the belief foretells of the state by isotonic regression, with a mean of each group
-    where they are named, goes out of it; differences of order 3 of state and score, in the order of
-    belief (ties averaged), are multiplied, summed in runs of two, and the signs of runs are turned
-    at random, with a factor for products of further windows that share contexts, and normal noise
-    where their variance is below that of equal variances (rare states and actions). The estimate
-    divides by the squared differences of the state, to which p* (1 - p*) is added where the state
-    is the exact posterior, less what the isotonic fit takes of the former, so that both states
-    estimate the same difference. Sequences stay inside groups; those of two and three contexts have
-    shorter ones. With one belief throughout there are no slopes, and the p-value is that of the
-    action that moves most (max-t).
-
-    With persons, a linear mixed model, ``choice ~ 0 + context + belief + (1 + belief | person)``,
-    takes out what each person's own belief and taste explain; contexts have its effects for their
-    shares. Their belief is the mean over persons, less the level of each (``belief ~ 0 + context +
-    (1 | person)``), weighed by how steeply each acts on it. Assumes that what this mean leaves open
-    of the state does not go with how persons disagree there.
-    The p-value concerns these persons; the interval has the variance between persons added
-    (Cameron, Gelbach and Miller 2011, without that of rows), with Student's t.
-
-    More than two states: realised states of whole contexts are permuted between contexts of like
-    belief, at least four to a block, after a spline is taken out of the actions; each state has its
-    own slopes, the statistic sums over states, and a difference is between a state and all others.
-    Its interval is that of a regression, and may disagree with the test near the level.
-
-    References
-    ----------
-    Shah and Peters (2020), Annals of Statistics 48(3), for the covariance; Hall, Kay and
-    Titterington (1990), Biometrika 77(3), for difference sequences; Hoffman, Sen and Weinberg
-    (2001), Biometrika 88(4), for averages over random orders. Of more states: Runge (2018), AISTATS
-    84, for local permutation; Imbens and Kolesar (2016), Review of Economics and Statistics 98(4),
-    for HC3 intervals with Satterthwaite's degrees of freedom. Of persons: Cameron, Gelbach and
-    Miller (2011), Journal of Business and Economic Statistics 29(2).
-
-    Examples
-    --------
-    >>> import coherence
-    >>> runs = coherence.simulate("leaky", n_contexts=100, n_reps=3, rng=1)
-    >>> rows = runs[runs["action"].notna()]
-    >>> result = residual_covariance_test(
-    ...     rows["p"], rows["action"], rows["theta"], context=rows["context"], rng=1
-    ... )
-    >>> result.pvalue < 0.05  # actions know more of the state than the belief says
-    True
-    """
-    options: dict[str, Any] = {"positive": positive, "oriented": True, "group": group}
-    choices = as_choices(belief, action, truth, context, exact=exact, person=person, **options)
-    n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
-    return residual_covariance(choices, n_draws=n_draws, rng=rng)
-
-
-def residual_covariance(
-    data: EvaluationData, *, n_draws: int = N_DRAWS, rng: Seed = None
-) -> CheckResult:
-    """Run `residual_covariance_test` on validated data."""
-    return arrangement_test(data, n_draws, check_stream(rng, "sufficiency"), as_panel(data))[0]
-
-
 def arrangement_test(
     data: EvaluationData,
     n_draws: int,
@@ -262,7 +109,7 @@ def arrangement_test(
         group="" if data.group is None else " and the group", state=STATES[exact]
     )
     undefined = CheckResult(
-        check="residual_covariance",
+        check="sufficiency",
         null=null,
         statistic=math.nan,
         unit=UNIT,
@@ -617,46 +464,3 @@ def _no_interval(contexts: Contexts) -> str:
         return NO_SPREAD
     n = int(min((contexts.state == 1).sum(), (contexts.state != 1).sum()))
     return "" if n >= FEWEST_OF_STATE else ONCE.format(n=n, fewest=FEWEST_OF_STATE)
-
-
-def _same_difference(
-    original: ReferenceData,
-    rng: Seed,
-    *,
-    test: partial[CheckResult],
-) -> dict[str, float]:
-    """Return the difference of a twin that the original shows."""
-    result = test(n_draws=FEWEST_DRAWS, rng=rng)
-    shown = original.results[CHECK.name].settings.get("component")
-    if result.details.empty or shown is None:
-        return {CHECK.name: result.statistic}
-    by_name = result.details.set_index("component")["estimate"]
-    return {CHECK.name: float(by_name.get(shown, math.nan))}
-
-
-def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
-    if not published:  # no paper has published a procedure to reproduce
-        test = partial(residual_covariance, data)
-        few = {"n_draws": FEWEST_DRAWS}
-        same = partial(_same_difference, test=test)
-        yield Call(test, data.n_dropped, cheapest_options=few, effects=same)
-
-
-CHECK = Check(
-    name="residual_covariance",
-    needs=STATE_AND_CHOICES,
-    sentences={
-        "": Interpretation(
-            rejected="Choices move with the truth at the same {belief}: "
-            "it is not the belief acted on.",
-            nominal="choices move with the truth at the same {belief}",
-            not_rejected="No evidence that choices move with the truth at the same {belief}.",
-            assumes_exact_reports=True,
-            discrepancy=True,
-        ),
-    },
-    family=Family.PART,
-    plan=_plan,
-    of_persons=True,
-    states_named=True,
-)

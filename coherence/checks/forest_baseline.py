@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from coherence.checks.check import (
-    NEVER,
     Call,
     CallsAndNotes,
     Check,
@@ -271,7 +270,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
         )
         yield not_run(note, NAME)
         return
-    yield Call(partial(_baseline, runs, features), draws=False, twins=NEVER)
+    yield Call(partial(_baseline, runs, features), draws=False)
 
 
 def _on_demand(runs: Runs) -> bool:
@@ -286,7 +285,6 @@ CHECK = Check(
         "": Interpretation(
             estimate="For comparison: forests fitted to the exact posteriors have a median gap "
             "of {value:.1%} of the belief.",
-            no_twin_reason="forests are fitted to the exact posteriors, which no report changes",
         )
     },
     plan=_plan,

@@ -679,12 +679,10 @@ CHECK = Check(
             "others.",
             published=_HALF,
         ),
-        "relative": Interpretation(estimate=_HALF, discrepancy=True, distance=True),
+        "relative": Interpretation(estimate=_HALF),
         "noise_removed": Interpretation(
             estimate="Beyond answer noise and rounding, beliefs and their averages differ by "
             "{value:.3f} (root mean square).",
-            discrepancy=True,
-            distance=True,
         ),
     },
     plan=_plan,

@@ -20,10 +20,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.calibration import NO_POSTERIOR
 from coherence.checks.check import (
     FEWEST_DRAWS,
-    NEVER,
     Call,
     CallsAndNotes,
     Check,
@@ -478,7 +476,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     if _one_draw_a_group(used):
         yield not_run(ONE_DRAW.format(n=len(used.groups)), "evidence_leak")
         return
-    yield Call(partial(_evidence_leak, used), used.n_dropped, twins=NEVER)
+    yield Call(partial(_evidence_leak, used), used.n_dropped)
 
 
 def _one_draw_a_group(data: EvaluationData) -> bool:
@@ -506,7 +504,6 @@ CHECK = Check(
             "of which the evidence says no more: look for answers in the prompt, contamination, or "
             "rows that were joined wrongly.",
             nominal="actions or beliefs know more of the realised state than the evidence says",
-            no_twin_reason=NO_POSTERIOR,
         ),
     },
     plan=_plan,

@@ -31,7 +31,7 @@ from coherence.checks.level_rows import (
     require_one_per_row,
     signs,
 )
-from coherence.checks.questions import NO_TWINS, asked_for, plan_of
+from coherence.checks.questions import asked_for, plan_of
 from coherence.inputs import (
     MIN_CONTEXTS,
     Codes,
@@ -646,7 +646,7 @@ CHECK = Check(
     name="matching",
     needs=NEEDS_MATCHING,
     sentences={
-        name: Interpretation(estimate=text, no_twin_reason=NO_TWINS)
+        name: Interpretation(estimate=text)
         for name, text in (
             (
                 "swing",

@@ -29,8 +29,6 @@ from coherence.checks.check import (
     Check,
     Interpretation,
 )
-from coherence.checks.direction import CHECK as DIRECTION
-from coherence.checks.direction import MIN_CONTEXTS_PER_BIN, contexts_per_bin, require_single
 from coherence.errors import InputError, closest
 from coherence.inputs import (
     Codes,
@@ -48,6 +46,7 @@ from coherence.table.needs import CHOICES
 from coherence.table.notes import Code, Note, not_run
 
 NO_PUBLISHED = "Fisher's test counts chosen actions, and here actions are probabilities"
+MIN_CONTEXTS_PER_BIN = 3
 UNIT = "share"
 UNIT_PUBLISHED = "fraction of bin pairs"
 SIGNS = {"increasing": (1,), "decreasing": (-1,), "either": (1, -1)}
@@ -150,7 +149,11 @@ def monotone_choice_test(
     """
     _require_options(pair, direction)
     choices = evaluation_data(belief, action, context=context, group=group)
-    require_single(choices, "monotone_choice_test")
+    require(
+        choices.belief.ndim == 1,
+        "monotone_choice_test needs one-dimensional beliefs; received shape "
+        f"{choices.belief.shape}. Pass the belief in one state.",
+    )
     _require_known(pair, action, choices.actions)
     n_bins = whole_number(n_bins, "n_bins", 2)
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
@@ -275,7 +278,8 @@ def pair_shares(
         number = effective_contexts(bins, context, n_bins, mass)
         covariance[diagonal] += spare_variance(covariance, unseen / np.maximum(number, 1) ** 2)
         return share, rows, covariance
-    n_contexts = contexts_per_bin(bins, unit, n_bins).astype(np.float64)
+    of_bins = np.unique(np.stack([bins, unit]), axis=1)[0]
+    n_contexts = np.bincount(of_bins, minlength=n_bins).astype(np.float64)
     # Choices are tosses: by that of a share half a context away, too.
     inner = (share * n_contexts + 0.5) / (n_contexts + 1)
     least = np.maximum(inner * (1 - inner) / rows, unseen / n_contexts**2)
@@ -506,12 +510,9 @@ CHECK = Check(
             "more from one of the two.",
             nominal="the choice share moves against the {belief}",
             not_rejected="No evidence that the choice share moves against the {belief}.",
-            one_sided=True,
-            discrepancy=True,
             published="{value:.0%} of bin pairs violate the order significantly (uncorrected).",
         )
     },
     plan=_plan,
     states_named=True,
-    parts=(DIRECTION,),
 )

@@ -21,8 +21,6 @@ from scipy import stats
 from coherence.checks.by_name import takes_columns
 from coherence.checks.check import (
     INTERVAL_ALONE,
-    NEVER,
-    ON_DEMAND,
     Call,
     CallsAndNotes,
     Check,
@@ -443,12 +441,12 @@ def _over_contexts(
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     test = partial(_predictive_gain, replace(data, features=None), published=published)
-    yield Call(test, data.n_dropped, twins=ON_DEMAND)
+    yield Call(test, data.n_dropped)
     if data.features is None:
         note = "no x_ columns: the context-adjusted gain was not run."
         yield not_run(note, "predictive_gain:features")
     else:
-        yield Call(partial(test, features=data.features), data.n_dropped, twins=NEVER)
+        yield Call(partial(test, features=data.features), data.n_dropped)
 
 
 CHECK = Check(
@@ -463,9 +461,7 @@ CHECK = Check(
             "of predicting the action.",
             not_rejected="No evidence that the realised state helps to predict the action beyond "
             "the {belief}.",
-            one_sided=True,
             assumes_exact_reports=True,
-            discrepancy=True,
             published=INTERVAL_ALONE,
         ),
         "features": Interpretation(
@@ -477,11 +473,8 @@ CHECK = Check(
             "predicting the action beyond the {belief}.",
             not_rejected="No evidence that, given the evidence, the realised state helps to "
             "predict the action beyond the {belief}.",
-            one_sided=True,
             assumes_exact_reports=True,
-            discrepancy=True,
             published=INTERVAL_ALONE,
-            no_twin_reason="twins have no evidence columns of their own",
         ),
     },
     family=Family.ESTIMATE,

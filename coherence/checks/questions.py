@@ -13,13 +13,12 @@ from typing import Any
 
 import pandas as pd
 
-from coherence.checks.check import NEVER, Call, CallsAndNotes
+from coherence.checks.check import Call, CallsAndNotes
 from coherence.result import CheckResult
 from coherence.statistics.evaluation import EvaluationData
 from coherence.table.notes import not_run
 from coherence.table.runs import Runs
 
-NO_TWINS = "twins are asked for no stated chance and no stakes"
 Estimate = Callable[..., list[CheckResult]]
 """Takes the rows, and as keywords what all checks of questions with a level take."""
 
@@ -41,7 +40,7 @@ def plan_of(
         yield not_run(f"{lack}: {name} was not run.", name)
         return
     call = partial(_estimated, estimate, rows, options, data.n_dropped, computed=data.computed)
-    yield Call(call, draws=False, twins=NEVER)
+    yield Call(call, draws=False)
 
 
 def _answered(rows: pd.DataFrame, options: tuple[str, str]) -> bool:

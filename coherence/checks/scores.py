@@ -32,7 +32,6 @@ from coherence.checks.calibration import (
 )
 from coherence.checks.check import (
     ANY,
-    NEVER,
     Call,
     CallsAndNotes,
     Check,
@@ -547,7 +546,7 @@ def _under_prompt(variant: str, data: EvaluationData) -> Call:
     several = used.belief.ndim == 2
     forecasts = _Forecasts.in_columns(used) if several else _Forecasts.in_one(used)
     score = partial(_named, f"scores{variant}", used.prompt, forecasts, used)
-    return Call(score, n_dropped=used.n_dropped, twins=NEVER)
+    return Call(score, n_dropped=used.n_dropped)
 
 
 def _named(name: str, prompt: str, *forecasts: Any, **options: Any) -> CheckResult:
@@ -564,8 +563,6 @@ CHECK = Check(
             rejected="Outcomes do not happen as often as the {belief}s say" + under + ".",
             nominal="outcomes do not happen as often as the {belief}s say" + under,
             of_calibration=True,
-            distance=True,
-            no_twin_reason="twins keep the calibration of the data",
         )
         for key, under in (("", ""), (ANY, " under {variant!r}"))
     },

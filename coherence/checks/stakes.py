@@ -32,7 +32,7 @@ from coherence.checks.level_rows import (
     order_effect,
     require_one_per_row,
 )
-from coherence.checks.questions import NO_TWINS, asked_for, plan_of
+from coherence.checks.questions import asked_for, plan_of
 from coherence.inputs import (
     Floats,
     as_codes,
@@ -576,7 +576,7 @@ CHECK = Check(
     name="stakes",
     needs=NEEDS_STAKES,
     sentences={
-        name: Interpretation(estimate=text, no_twin_reason=NO_TWINS)
+        name: Interpretation(estimate=text)
         for name, text in (
             (
                 "swing",

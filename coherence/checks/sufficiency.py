@@ -4,7 +4,7 @@ The direction in which a higher belief moves choice (`coherence.checks.covarianc
 that has one sign throughout. An effect that turns within the range of beliefs it cannot see: the
 same products of differences, times the belief, can. The smaller of both p-values, each over its
 part of the level, is referred to the same draws. Where reports of a case differ, they are noisy
-copies of a belief, and the moment test takes the place of both (`coherence.rational.moments`).
+copies of a belief, and the moment test takes the place of both (`coherence.checks.moments`).
 
 Beside the p-value stand effects: points at equal belief, weighed by what the belief leaves open of
 the state, or each case alike; and the share of what choices know of the state that is not said.
@@ -26,15 +26,14 @@ from scipy import stats
 from coherence.checks.by_name import takes_columns
 from coherence.checks.check import (
     FEWEST_DRAWS,
-    NEVER,
     Call,
     CallsAndNotes,
     Check,
     Interpretation,
 )
 from coherence.checks.covariance import CERTAIN, N_DRAWS, Arranged, arrangement_test
+from coherence.checks.moments import beyond_belief
 from coherence.inputs import require, whole_number
-from coherence.rational.moments import beyond_belief
 from coherence.result import CheckResult, Estimate, Family, Lack
 from coherence.statistics.evaluation import (
     EvaluationData,
@@ -49,7 +48,6 @@ from coherence.statistics.resample import Seed, check_stream, context_means
 from coherence.table.needs import STATE_AND_CHOICES
 
 NAME = "sufficiency"
-NULL = "given the belief{group}, actions do not covary with the {state}"
 OF_DIRECTION, OF_TURN = 0.8, 0.2  # parts of the level
 SEQUENCES, MOMENTS, PERMUTED = "direction and turn", "moments", "permuted blocks"
 """Which test was run."""
@@ -104,34 +102,42 @@ def sufficiency_test(
     belief, between the states at equal belief (a probability, from -1 to 1); cases are weighted by
     the variance that their belief leaves of the state.
 
+    Actions may vary with the text of a case and its taste. Tastes that go with the evidence, such
+    as deciding more readily whenever an X-ray is mentioned, are a covariance with the state too.
+
     The hidden share is the part of the covariance of choices and state that is left at equal belief
     (a share; cases count alike); under the null it is 0.
 
     Parameters
     ----------
     belief : array-like, shape (n,) or (n, n_states)
-        Stated beliefs in [0, 1].
+        Stated probability of the state `positive`, in [0, 1], or of every state.
     action : array-like, shape (n,) or (n, n_actions)
         Labels, or the probability of each action; a DataFrame's columns name the actions.
     truth : array-like, shape (n,), optional
-        Realised states, constant within a context; may be left out with `exact`.
+        Labels of the realised state; constant within a context. May be left out with `exact`.
     data : DataFrame, optional
         Table; arguments of shape (n,) may then name its columns, and lists of names several.
     exact : array-like, shape (n,), optional
-        Exact posterior of the state that the belief is in, constant within a context: it takes the
-        place of the realised state.
+        Exact posterior of the state that a belief in one state is in, in [0, 1]; constant within a
+        context. It then takes the place of the realised state, whose toss it is free of: the same
+        power takes a quarter to a ninth of the contexts. Of two states only.
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
     group : array-like, shape (n,), optional
-        What contexts share beyond their belief, such as a template. Constant within a context.
+        What contexts share beyond their belief, such as a template: contexts are compared within
+        groups. Constant within a context.
     person : array-like, shape (n,), optional
-        Who judged, where several persons judged each context: see `residual_covariance_test`.
+        Who judged, where several persons judged each context: beliefs and tastes are then those of
+        persons, and the state that of the context. In two states.
     positive : Any
-        Label of the state that the belief is in; may be left out where the labels say it.
+        Label of the state that a belief in one state is in; of two columns of beliefs, the second
+        is in it. May be left out where the labels are 0 and 1, no and yes, or false and true.
     computed : bool
         Whether beliefs were computed from a model's distribution, so that they have no noise.
     n_draws : int
-        Draws of the null distribution.
+        Random signs of runs, rounded up to a multiple of 128 (of more than two states:
+        permutations); at least 99.
     rng : Generator, int or None
         Source of randomness.
 
@@ -140,27 +146,70 @@ def sufficiency_test(
     CheckResult
         `statistic` is the difference in the probability of one action between the states at equal
         belief, weighed by the variance that the belief leaves of the state: of the action that
-        rises most with the belief, which `settings` names. The interval is that of the direction
-        alone, its inverted test. `also` has ``plain_average``, the same with every case alike, and
-        ``hidden_share``, E cov(A, S | p) / cov(A, S). `settings` says which test was run (``test``:
-        direction and turn, moments, or permuted blocks), what reports tell of their noise
-        (``reports``: exact, differ or single), ``p_direction``, the same beyond what rounding
-        explains (``p_beyond_rounding``) and ``p_turn``. Where there is no p-value, `reason` says
-        why and ``lack`` what for.
+        rises most with the belief, which `settings` names; with one belief throughout, of the most
+        frequent one. The interval is that of the direction alone, its inverted test. With more than
+        two actions or states the p-value is that of all of them together, and may be small where
+        this interval holds 0. `details` has the difference of every action with the p-value that it
+        has alone and one that holds for all of them (max-t), and, where choice follows the belief,
+        the hidden shift: choices move with the truth as if the belief acted on were that much
+        higher (units of belief, to first order). `also` has ``plain_average``, the same with every
+        case alike, and ``hidden_share``, E cov(A, S | p) / cov(A, S). `settings` says which test
+        was run (``test``: direction and turn, moments, or permuted blocks), what reports tell of
+        their noise (``reports``: exact, differ or single), ``p_direction``, the same beyond what rounding
+        explains (``p_beyond_rounding``) and ``p_turn``; of the moment test the ``degree`` of its
+        polynomial and the contexts in it (``n_tested``). Where there is no p-value, as below 20
+        contexts (10 that can be permuted with more than two states), `reason` says why and ``lack``
+        what for. `contributions` holds those of contexts to the statistic.
 
     Raises
     ------
     InputError
-        As for `residual_covariance_test`.
+        An array breaks its rule, or it is not known which of two states the belief is in.
 
     Notes
     -----
-    Assumes what `residual_covariance_test` assumes. The turn is the products of that test times the
-    mean belief of their neighbours, less the part that is correlated with the direction. The
-    p-value is that of min(p_direction / .8, p_turn / .2) among the same of all draws. Where reports
-    of a context differ by more than moves a test, which is told by the reports alone, the p-value,
-    estimate and interval are those of the moment test of `rational_agent_test`. More than two
-    states: permuted blocks, without a turn.
+    Assumes that contexts are independent given belief and group, that what a group shares shifts
+    state and actions evenly, and that state and actions are smooth in the belief but for a few
+    jumps: on continuous beliefs no test holds without such an assumption (Shah and Peters 2020). A
+    context has its mean belief and the shares of its actions, weighed by their linear slopes on the
+    belief. What the belief foretells of the state by isotonic regression, with a mean of each group
+    where they are named, goes out of it; differences of order 3 of state and score, in the order of
+    belief (ties averaged), are multiplied, summed in runs of two, and the signs of runs are turned
+    at random, with a factor for products of further windows that share contexts, and normal noise
+    where their variance is below that of equal variances (rare states and actions). The estimate
+    divides by the squared differences of the state, to which p* (1 - p*) is added where the state
+    is the exact posterior, less what the isotonic fit takes of the former, so that both states
+    estimate the same difference. Sequences stay inside groups; those of two and three contexts have
+    shorter ones. With one belief throughout there are no slopes, and the p-value is that of the
+    action that moves most (max-t).
+
+    That is the direction. The turn is the same products times the mean belief of their neighbours,
+    less the part that is correlated with the direction. The p-value is that of
+    min(p_direction / .8, p_turn / .2) among the same of all draws.
+
+    Where reports of a context differ by more than moves a test, which is told by the reports alone,
+    p-value, estimate and interval are those of a moment test. The state is regressed on a quadratic
+    polynomial of the belief behind the reports (a line where contexts have two, a cubic where 1000
+    have four). Products of different reports of a context stand for its powers, so that noise
+    cancels, and powers of one more report are the instruments. The p-value is that of the
+    covariance of what is left of the state with the actions (Hansen's J of one moment), by t over
+    contexts with the error of a jackknife. It is not given where fewer than 20 contexts have two
+    reports, a state was seen in fewer than five of them, beliefs leave next to nothing open about
+    the state, or the calibration bends further than the number of reports allows for.
+
+    With persons, a linear mixed model, ``choice ~ 0 + context + belief + (1 + belief | person)``,
+    takes out what each person's own belief and taste explain; contexts have its effects for their
+    shares. Their belief is the mean over persons, less the level of each (``belief ~ 0 + context +
+    (1 | person)``), weighed by how steeply each acts on it. Assumes that what this mean leaves open
+    of the state does not go with how persons disagree there.
+    The p-value concerns these persons; the interval has the variance between persons added
+    (Cameron, Gelbach and Miller 2011, without that of rows), with Student's t.
+
+    More than two states: realised states of whole contexts are permuted between contexts of like
+    belief, at least four to a block, after a spline is taken out of the actions; each state has its
+    own slopes, the statistic sums over states, and a difference is between a state and all others.
+    Its interval is that of a regression, and may disagree with the test near the level. There is no
+    turn.
 
     Statements in round numbers leave something of the belief unsaid that is acted on, which passes
     for knowledge where the exact posterior leaves little to chance: 1.5 times what rounding gives
@@ -173,9 +222,15 @@ def sufficiency_test(
 
     References
     ----------
-    Hall, Kay and Titterington (1990), Biometrika 77(3), for difference sequences; Westfall and
-    Young (1993), Resampling-Based Multiple Testing, for the minimum of p-values; Fieller (1954),
-    Journal of the Royal Statistical Society B 16(2).
+    Shah and Peters (2020), Annals of Statistics 48(3), for the covariance; Hall, Kay and
+    Titterington (1990), Biometrika 77(3), for difference sequences; Hoffman, Sen and Weinberg
+    (2001), Biometrika 88(4), for averages over random orders; Westfall and Young (1993),
+    Resampling-Based Multiple Testing, for the minimum of p-values; Hansen (1982), Econometrica
+    50(4), and Hausman, Newey, Ichimura and Powell (1991), Journal of Econometrics 50(3), for the
+    moments; Fieller (1954), Journal of the Royal Statistical Society B 16(2). Of more states: Runge
+    (2018), AISTATS 84, for local permutation; Imbens and Kolesar (2016), Review of Economics and
+    Statistics 98(4), for HC3 intervals with Satterthwaite's degrees of freedom. Of persons:
+    Cameron, Gelbach and Miller (2011), Journal of Business and Economic Statistics 29(2).
 
     Examples
     --------
@@ -212,11 +267,6 @@ def sufficiency(
     two_states = len(choices.states) <= 2 and not in_several_states(choices)
     result = replace(
         direction,
-        check=NAME,
-        null=NULL.format(
-            group="" if choices.group is None else " and the group",
-            state="realised state" if choices.exact is None else "exact posterior of the state",
-        ),
         settings={
             **direction.settings,
             "test": SEQUENCES if two_states else PERMUTED,
@@ -295,7 +345,7 @@ def _by_moments(result: CheckResult, data: EvaluationData, level: float) -> Chec
         interval=found.interval and found.interval.within(-1.0, 1.0),
         pvalue=found.pvalue,
         settings=settings | found.settings,
-        details=found.differences.assign(standard_error=math.nan),
+        details=found.differences,
         reason="",
         lack=None,
         assumptions=(
@@ -398,7 +448,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     if published:  # no paper has published a procedure to reproduce
         return
     test = partial(sufficiency, data)
-    yield Call(test, data.n_dropped, cheapest_options={"n_draws": FEWEST_DRAWS}, twins=NEVER)
+    yield Call(test, data.n_dropped, cheapest_options={"n_draws": FEWEST_DRAWS})
 
 
 CHECK = Check(
@@ -410,7 +460,6 @@ CHECK = Check(
             "it is not the belief acted on.",
             nominal="choices go with the truth at the same {belief}",
             not_rejected="No evidence that choices go with the truth at the same {belief}.",
-            no_twin_reason="its direction is residual_covariance",
         ),
     },
     plan=_plan,

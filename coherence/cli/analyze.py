@@ -31,8 +31,6 @@ from coherence.cli.run_options import add_jobs, add_seed, comma_separated, requi
 from coherence.cli.streams import STREAM, discard_output, shows_ascii_only, shows_styles
 from coherence.report.answer_links import MOST_CONTEXTS
 
-TWINS = 200
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
@@ -67,16 +65,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--strict",
         action="store_true",
         help="leave out answers that missed the form and were repaired",
-    )
-    parser.add_argument(
-        "--twin",
-        type=int,
-        nargs="?",
-        const=TWINS,
-        metavar="N",
-        help="set every statistic beside those of N data sets that the nearest rational agent "
-        f"would give with its noise (default with the flag: {TWINS}; each takes some tenths of a "
-        "second, with wide noise about one); write it behind the table",
     )
     parser.add_argument(
         "--by-evaluation",
@@ -143,7 +131,7 @@ def _add_pipelines(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="CONDITION",
         help="exit with 1 where any result meets it, such as 'holm<.05', 'unreadable>.1' or "
-        "'residual_covariance.estimate>.02', and with 2 where there is nothing to compare; may be "
+        "'sufficiency.estimate>.02', and with 2 where there is nothing to compare; may be "
         "given several times",
     )
     group.add_argument(
@@ -322,7 +310,6 @@ def _analyse(
             reference=args.reference,
             state=args.state,
             merge_labels=args.merge_labels,
-            twins=args.twin,
             margin=args.margin,
             n_jobs=args.n_jobs,
             rng=args.seed,

@@ -304,7 +304,6 @@ def _is_large(args: argparse.Namespace) -> bool:
     from coherence.table.scan import count_rows, is_parquet
 
     together = {
-        "--twin": args.twin is not None,
         "--paper": args.paper is not None,
         "--merge-labels": args.merge_labels is not None,
         "--prediction": args.prediction is not None,

@@ -2,7 +2,6 @@ from .beliefs import plot_beliefs as plot_beliefs
 from .calibration import plot_calibration as plot_calibration
 from .calibration import plot_calibration_gaps as plot_calibration_gaps
 from .calibration import plot_reliability as plot_reliability
-from .curve import plot_choice_curve as plot_choice_curve
 from .evidence import plot_evidence as plot_evidence
 from .forest import plot_forest as plot_forest
 from .matching import plot_acted_on as plot_acted_on
@@ -11,7 +10,5 @@ from .matching import plot_stated_chances as plot_stated_chances
 from .pairwise import plot_pairwise_choice as plot_pairwise_choice
 from .power import plot_power as plot_power
 from .ranks import plot_ranks as plot_ranks
-from .sensitivity import plot_sensitivity as plot_sensitivity
 from .stakes import plot_thresholds as plot_thresholds
 from .states import plot_state_shares as plot_state_shares
-from .twins import plot_twins as plot_twins

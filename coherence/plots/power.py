@@ -78,10 +78,10 @@ def plot_power(
     >>> import coherence
     >>> found = coherence.power(
     ...     "shaded", n_contexts=[20, 40], n_reps=1, n_simulations=10, rng=1, state="exact",
-    ...     check="residual_covariance",
+    ...     check="sufficiency",
     ... )
     >>> coherence.plots.plot_power(found.table).get_title(loc="left")
-    'residual_covariance: power by number of contexts'
+    'sufficiency: power by number of contexts'
     """
     require_columns(table, _NEEDED, "table must be PowerResult.table")
     rows = rows_of(table, "check", check, what="result of the table")

@@ -57,7 +57,7 @@ def plot_state_shares(
 ) -> Axes:
     """Draw the share of one action against the belief, split by the realised state.
 
-    The picture of the null of `coherence.residual_covariance_test`: at equal belief, actions do not
+    The picture of the null of `coherence.sufficiency_test`: at equal belief, actions do not
     depend on the state. Bars are what that allows.
 
     Parameters

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from coherence.rational.sensitivity import Sensitivity
 from coherence.report.variation import Variation
 from coherence.report.verdicts import Verdict
 from coherence.result import CheckResult
@@ -66,12 +65,10 @@ class EvaluationReport:
     rows: Runs = field(default_factory=lambda: Runs(pd.DataFrame()), repr=False, compare=False)
     # ``question`` and ``status`` of each of them, from `coherence.table.audit.label_rows`.
     labels: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
-    # how much unseen noise would explain a hidden shift; None where that was not asked, or the test
-    # of the rational agent does not reject
-    sensitivity: Sensitivity | None = None
     # what figures call the state that the belief is not in, and the one that it is in; untrusted
     state_names: tuple[str, str] = ("state 0", "state 1")
     state_name: str = ""  # what theta = 1 is, where the table says it; untrusted
+    askable: bool = True  # whether this toolkit asked, so that it can ask again
     # how far beliefs and choices vary; None where that was not asked
     variation: Variation | None = None
     # whether what is stated leaves nothing of the exact posterior unsaid, but for rounding

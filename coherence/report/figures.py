@@ -1,6 +1,6 @@
 """Which figures a report shows, what stands under them, and which cannot be drawn and why.
 
-Of one (task, model): what varies, choices by belief and realised state, twins, pairwise choice,
+Of one (task, model): what varies, choices by belief and realised state, pairwise choice,
 beliefs by action and calibration; of many, one forest of effects for each test that they share. A
 figure is planned first; pages turn it into SVG, ``--figures`` into files, and both draw the same.
 """
@@ -18,10 +18,8 @@ from coherence.plots import beliefs as belief_plot
 from coherence.plots import calibration as calibration_plot
 from coherence.plots import matching as matching_plot
 from coherence.plots import pairwise as pairwise_plot
-from coherence.plots import sensitivity as sensitivity_plot
 from coherence.plots import stakes as stakes_plot
 from coherence.plots import states as state_plot
-from coherence.plots import twins as twin_plot
 from coherence.plots.forest import height_for, plot_forest, title_of
 from coherence.plots.scales import Span, shared_spans
 from coherence.plots.style import action_colours
@@ -38,8 +36,8 @@ from coherence.statistics.report_noise import ReportNoise
 MOST_PAIRS = 6
 MOST_ACTIONS = 4
 MOST_FORESTS, MOST_ROWS = 8, 60
-PRIMARY, COVARIANCE = "sufficiency", "residual_covariance"
-"""The tests of what the bars allow."""
+PRIMARY = "sufficiency"
+"""The test of what the bars allow."""
 WIDTH = 5.4  # inches
 POINT = 0.05  # height of a point and its edge over that of the axis
 
@@ -93,8 +91,6 @@ def evaluation_figures(evaluation: EvaluationReport, key: str) -> tuple[list[Fig
         _states(evaluation, key, noun),
         _acted_on(evaluation, key, noun),
         _thresholds(evaluation, key, noun),
-        _twins(evaluation, key),
-        _sensitivity(evaluation, key),
         _pairs(evaluation, key, noun),
         _beliefs(evaluation, key, noun),
         _reliability(evaluation, key, noun),
@@ -165,11 +161,10 @@ def _states(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
     )
     names = evaluation.state_names
     draw = partial(state_plot.plot_state_panels, table, actions, scales, noun=noun, states=names)
-    ran = {result.check for result in evaluation.results}
     caption = (
         _bars(noun, noise if noise is not None and noise.exceeds else None),
         _hidden_bars(shown, scales),
-        _outside(evaluation, table, shown, PRIMARY if PRIMARY in ran else COVARIANCE),
+        _outside(evaluation, table, shown),
         "Panels differ in their scale." if len(set(scales)) > 1 else "",
     )
     lines = -(-len(actions) // state_plot.PANELS_BESIDE)
@@ -207,7 +202,7 @@ def _bars(noun: str, noise: ReportNoise | None) -> str:
     if noise is not None:
         assumed += (
             f", and these reports have noise (SD {noise.sd:.2f} over {noise.across}): a point "
-            "outside may be noise alone, for which rational_agent and the twins allow"
+            "outside may be noise alone, for which sufficiency allows"
         )
     return (
         "Points: share of the action in a bin of beliefs and a state, with 95% intervals. Pale "
@@ -226,51 +221,22 @@ def _hidden_bars(shown: pd.DataFrame, scales: Sequence[Span]) -> str:
     return f"Here the points hide their bars, or nearly: they are at most {height} high."
 
 
-def _outside(
-    evaluation: EvaluationReport, table: pd.DataFrame, shown: pd.DataFrame, test: str
-) -> str:
-    """Say how many points beliefs alone do not allow, and what a test sees that they do not."""
+def _outside(evaluation: EvaluationReport, table: pd.DataFrame, shown: pd.DataFrame) -> str:
+    """Say how many points beliefs alone do not allow, and what the test sees that they do not."""
     if n_outside := int(shown["outside"].sum()):
         verb = "lies outside its bar" if n_outside == 1 else "lie outside their bars"
         return f"{n_outside} of {len(shown)} points {verb} (ringed)."
     rejects = any(
-        result.check == test and result.outcome() is Outcome.REJECTED
+        result.check == PRIMARY and result.outcome() is Outcome.REJECTED
         for result in evaluation.results
     )
     # Else a reader takes the figure for the answer.
     beyond = (
-        f" {test} rejects all the same: it adds up over all beliefs what no single point shows."
+        f" {PRIMARY} rejects all the same: it adds up over all beliefs what no single point shows."
     )
     return "No point lies outside its bar." + (
         beyond if rejects and not table["outside"].any() else ""
     )
-
-
-# Twins and unseen noise
-
-
-def _twins(evaluation: EvaluationReport, key: str) -> Steps:
-    shown = [result for result in evaluation.results if result.twins is not None]
-    if shown:
-        caption = (
-            "Bands: the middle 95% of rational twins, which have the noise of these reports. "
-            "Points: what was observed, with its value at the right; full where at most "
-            f"{LEVEL:.0%} of twins are as extreme, an arrow where it lies beyond the scale."
-        )
-        draw = partial(twin_plot.plot_twins, shown, title="")
-        height = twin_plot.height_for(len(shown))
-        yield Figure(f"{key}-twins", twin_plot.TITLE, caption, draw, height)
-
-
-def _sensitivity(evaluation: EvaluationReport, key: str) -> Steps:
-    if evaluation.sensitivity is not None:
-        caption = (
-            "What is left of the hidden shift, with its 95% interval, if all reports of a context "
-            "missed the belief by the same noise, which no repetition shows. The curve ends where "
-            "nothing can be told any more."
-        )
-        draw = partial(sensitivity_plot.plot_sensitivity, evaluation.sensitivity, title="")
-        yield Figure(f"{key}-sensitivity", sensitivity_plot.TITLE, caption, draw)
 
 
 # Questions with a level

@@ -317,7 +317,7 @@ def _tables(
             for row in answers.rows
         )
         answers = replace(answers, rows=rows)
-    return [table for table in (said.twins, answers, said.bounds) if table.rows]
+    return [table for table in (answers, said.bounds) if table.rows]
 
 
 def _unparsed(evaluation: EvaluationReport) -> tuple[list[str], list[list[dict[str, Any]]]]:

@@ -81,11 +81,6 @@ def _evaluation_record(evaluation: EvaluationReport) -> dict[str, Any]:
         "figures": evaluation.figures.tables,
         "figures_missing": evaluation.figures.missing,
     }
-    if evaluation.sensitivity is not None:
-        record["sensitivity"] = {
-            **asdict(evaluation.sensitivity),
-            "sentence": str(evaluation.sensitivity),
-        }
     # Only where the table tells, so that a report of one that does not is the same as ever.
     way = evaluation.answering
     if way is not None and way.known:

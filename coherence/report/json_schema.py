@@ -7,7 +7,6 @@ and its meaning. What is undefined is null.
 from collections.abc import Iterable
 from typing import Any
 
-from coherence.rational.sensitivity import CURVE
 from coherence.report.json import SCHEMA_VERSION
 from coherence.report.ranking import POOLED
 from coherence.report.verdicts import Verdict
@@ -117,8 +116,8 @@ def _result() -> Any:
         pvalue=_number("Null for an estimate, and where the test is undefined.", least=0, most=1),
         family={
             "enum": ["", *map(str, Family)],
-            "description": "What it is in the file: the primary test of a task and model; a part "
-            "of it; one of the second tests, corrected among themselves; scores, corrected over "
+            "description": "What it is in the file: the primary test of a task and model; one of "
+            " the second tests, corrected among themselves; scores, corrected over "
             "all forecasters; or an estimate.",
         },
         pvalue_holm=_number("Adjusted by Holm over its family.", least=0, most=1),
@@ -140,15 +139,6 @@ def _result() -> Any:
             "`nominal` is a p-value that rejects alone and not after it.",
         },
         verdict=_text("The outcome as a sentence."),
-        n_twins=_count("Rational twins of the data that were drawn; 0 where none have the effect."),
-        twin_observed=_number("What is held against the twins; the size of the effect or itself."),
-        twin_median=_number("Median over the twins."),
-        twin_low=_number("2.5% of the twins lie below."),
-        twin_high=_number("2.5% of the twins lie above."),
-        twin_pvalue=_number(
-            "Share of twins at least as extreme, the data counted as one more.", least=0, most=1
-        ),
-        noise_share=_number("Median over the twins as a share of what was observed."),
         n_rows=_count("Rows that entered."),
         n_contexts=_count("Contexts that entered."),
         n_dropped=_count("Rows that were left out because a value was missing."),
@@ -194,30 +184,6 @@ def _answering() -> Any:
     )
 
 
-def _sensitivity() -> Any:
-    """Describe how much unseen noise would explain a hidden shift."""
-    return _record(
-        "Noise that all reports of a context share and no repetition shows: how much of it would "
-        "explain the hidden shift; only where twins were drawn and the test rejects.",
-        curve=_table("The shift under growing shared noise.", CURVE),
-        explains_interval=_number("Noise under which the interval reaches 0.", least=0),
-        explains_all=_number("Noise under which nothing is left of the estimate.", least=0),
-        interval_is_bound={
-            "type": "boolean",
-            "description": "Whether more than explains_interval is needed.",
-        },
-        all_is_bound={
-            "type": "boolean",
-            "description": "Whether more than explains_all is needed.",
-        },
-        lost={
-            "type": "boolean",
-            "description": "Whether nothing can be told under more noise than the bound.",
-        },
-        sentence=_text("The same in words."),
-    )
-
-
 def _evaluation() -> Any:
     """Describe all that is known of one (task, model)."""
     scatter = _record(
@@ -233,7 +199,7 @@ def _evaluation() -> Any:
     )
     return _record(
         "All checks of one task and model.",
-        ("answering", "sensitivity"),
+        ("answering",),
         task=_text("As in the runs table; empty where it has none."),
         model=_text("As in the runs table; empty where it has none."),
         belief=_text("What the beliefs are, such as stated belief."),
@@ -256,7 +222,6 @@ def _evaluation() -> Any:
             "description": "Name of a table of figures that is not there, and why.",
         },
         answering=_answering(),
-        sensitivity=_sensitivity(),
     )
 
 
@@ -339,7 +304,7 @@ def results_schema() -> dict[str, Any]:
         schema_version={"const": SCHEMA_VERSION, "description": "Of this description."},
         settings=_record(
             "How the analysis was run.",
-            ("twins", "margin", "versions", "data", "file", "reading"),
+            ("margin", "versions", "data", "file", "reading"),
             version=_text("Of the program."),
             versions={
                 "type": "object",
@@ -362,7 +327,6 @@ def results_schema() -> dict[str, Any]:
             reference={"type": ["string", "null"], "description": "Wording that was asked for."},
             state=_text("What choices are compared with: auto, exact or realised."),
             merge_labels={"type": ["boolean", "null"], "description": "As it was asked for."},
-            twins=_count("Twins of each evaluation; only where some were asked for."),
             margin=_number("Largest difference that counts as none; only where one was given."),
         ),
         pooled=_table("Effects of a model over three tasks or more.", POOLED),

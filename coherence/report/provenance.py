@@ -39,8 +39,6 @@ def command(settings: Mapping[str, Any], files: Sequence[str] = ()) -> str:
         words.append("--strict")
     if settings.get("published"):
         words.append("--published")
-    if settings.get("twins") is not None:
-        words.append(f"--twin {settings['twins']}")
     for label in settings.get("positive", ()):
         words.append(typed_option("--positive", clean(label)))
     if settings.get("reference") is not None:

@@ -102,11 +102,7 @@ def rank(evaluations: Sequence[EvaluationReport]) -> tuple[str, list[Ranked]]:
             number,
             evaluation,
             next((result for result in evaluation.results if result.check == check), None),
-            tuple(
-                r
-                for r in evaluation.results
-                if r.outcome() is Outcome.REJECTED and r.family is not Family.PART
-            ),
+            tuple(r for r in evaluation.results if r.outcome() is Outcome.REJECTED),
         )
         for number, evaluation in enumerate(evaluations, start=1)
     ]
@@ -207,7 +203,7 @@ POOLED = (
 )
 _SHIFT = "hidden shift of belief"
 _WORDS = {
-    "residual_covariance": "choices at equal belief",
+    "sufficiency": "choices at equal belief",
     "iterated_expectation": "average gap to the belief after evidence",
 }
 
@@ -266,9 +262,9 @@ def _effects(result: CheckResult) -> Iterator[tuple[str, str, dict[str, float | 
     if result.interval is None:
         return
     about: dict[str, float | str] = {"unit": result.unit, "n_contexts": result.n_contexts}
-    if result.check == "residual_covariance":
+    columns = ("component", "estimate", "standard_error")
+    if result.check == "sufficiency" and {*columns} <= {*result.details}:
         # Every action, not the one that moves most in this task: that would be chosen by its size.
-        columns = ("component", "estimate", "standard_error")
         for name, estimate, error in zip(*(result.details[each] for each in columns), strict=True):
             if name != _SHIFT and error > 0:
                 yield (

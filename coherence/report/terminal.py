@@ -136,7 +136,7 @@ def _evaluation(evaluation: EvaluationReport, full: bool) -> Iterator[Renderable
         yield Text("No check could be run.")
     if hidden := len(said.rows) - sum(len(group) for _, group in shown):
         yield as_text(f"and {counted(hidden, 'further result')} (--full)", "dim")
-    for table in (said.twins, said.answers, said.bounds)[: None if full else 1]:
+    for table in (said.answers, said.bounds) if full else ():
         if table.rows:
             yield from (Text(), Fitted(table))
     remarks = list(
@@ -195,7 +195,7 @@ def _all_remarks(evaluation: EvaluationReport, said: View) -> Iterator[str]:
     """Every result in words, and all notes."""
     yield from (f"{row.check}: {row.verdict}" for row in said.rows)
     yield from map(str, (*said.cautions, *said.answering))
-    yield from (said.answers.caption, said.sensitivity, said.twins.caption)
+    yield said.answers.caption
     yield from (*sample_sentences(evaluation.results), *map(str, said.notes))
 
 
@@ -204,7 +204,6 @@ def _remarks(evaluation: EvaluationReport, said: View) -> Iterator[str]:
     for note in (*said.cautions, *said.answering):
         if note.level is Level.WARNING or note.code is Code.POLICIES:
             yield str(note)
-    yield said.twins.caption
     # What may mislead is never among those that are only counted.
     notes = sorted(said.notes, key=lambda note: note.level is not Level.WARNING)
     n_shown = max(MOST_NOTES, sum(note.level is Level.WARNING for note in notes))

@@ -1,19 +1,18 @@
 """What every view of one (task, model) shows, made once: terminal, page and notebook lay it out.
 
 Results stand under the questions that they answer, in plain words, with numbers formatted; counts
-of answers, twins and bounds are tables of text; everything else is sentences. Names come from files
+of answers and bounds are tables of text; everything else is sentences. Names come from files
 and model output: whatever leaves this module is cleaned, and a page escapes it besides.
 """
 
 import math
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from coherence.inputs import MIN_CONTEXTS
-from coherence.report.document import Cell, Column, Kind, Table, build_table, count, pvalue
+from coherence.report.document import Cell, Column, Kind, Table, build_table, count
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.variation import little_sentence, moves_sentence
 from coherence.report.verdicts import Verdict
@@ -27,7 +26,7 @@ from coherence.report.wording import (
     format_pvalue,
     interval_heading,
 )
-from coherence.result import CheckResult, Family, ForecastScores, Outcome
+from coherence.result import CheckResult, ForecastScores, Outcome
 from coherence.statistics.difference_sequences import FEWEST_CONTEXTS
 from coherence.table.audit import MISSING, audit_table
 from coherence.table.needs import STATE_AND_CHOICES
@@ -39,12 +38,9 @@ FURTHER = "What else was estimated"
 QUESTIONS = {
     "Is it the belief acted on?": {
         "sufficiency": "choices at equal belief",
-        "residual_covariance": "choices at equal belief, the direction alone",
         "cmi": "what the truth adds to the belief",
         "predictive_gain": "what the truth would help to predict",
         "predictive_gain:features": "what the evidence and truth would help to predict",
-        "rational_agent": "beside the nearest rational agent",
-        "action_information": "what the action adds in predicting the state",
     },
     "Which belief is acted on?": {
         "matching:swing": "rise of the lottery from low to high stated chances",
@@ -63,7 +59,6 @@ QUESTIONS = {
     },
     "Do choices follow the belief?": {
         "monotone_choice": "a choice falls where its belief rises",
-        "monotone_direction": "choices turn within the range of beliefs",
     },
     "Do beliefs hang together?": {
         "prompt_consistency": "prompt variants apart",
@@ -92,13 +87,6 @@ LEADING = (
 """Estimates of one check that stand beside each other."""
 CANCELLING = "iterated_expectation:noise_removed"
 """The size of gaps, which cancel in the tested mean where they have both signs."""
-TWINS_NOTE = (
-    "Twins are what the nearest rational agent would give, with the noise of these reports. p of "
-    "twins is the share of them whose effect is at least as extreme (these data counted as one "
-    "more; twice the smaller side where an effect may have either sign), without a correction over "
-    "checks. It is not the p-value of the check, which may take reports as exact. noise is the "
-    "median of the twins over what was observed."
-)
 MARGIN = 0.05  # proposed where intervals are narrow enough to show it
 MOSTLY = 0.5  # of the answers, above which more of the same would not help
 BOUNDS_NOTE = (
@@ -130,13 +118,13 @@ class Row:
 
     @property
     def rejects(self) -> bool:
-        """Whether the test rejects; what is a part of another has no mark of its own."""
-        return self.marked and self.result.outcome() is Outcome.REJECTED
+        """Whether the test rejects."""
+        return self.result.outcome() is Outcome.REJECTED
 
     @property
     def is_nominal(self) -> bool:
         """Whether the test rejects alone, and not after the correction."""
-        return self.marked and self.result.outcome() is Outcome.UNCORRECTED
+        return self.result.outcome() is Outcome.UNCORRECTED
 
     @property
     def defined(self) -> bool:
@@ -147,11 +135,6 @@ class Row:
     def mark(self) -> str:
         """What a table says of the test; empty where it does not reject."""
         return "rejects" if self.rejects else "nominal" if self.is_nominal else ""
-
-    @property
-    def marked(self) -> bool:
-        """Whether it stands for itself."""
-        return self.result.family is not Family.PART
 
     @property
     def component(self) -> str:
@@ -202,14 +185,6 @@ class Row:
         left_out = f", {self.result.n_dropped} left out" if self.result.n_dropped else ""
         rows = counted(self.result.n_rows, "row")
         return f"{rows}, {counted(self.result.n_contexts, 'context')}{left_out}"
-
-
-def _noise(row: Mapping[Any, Any]) -> Cell:
-    """Show how much of what is observed noise would give."""
-    share = row["noise_share"]
-    if math.isnan(share):
-        return Cell(NOT_GIVEN)
-    return Cell(f"{share:.0%}" if share <= 1 else "all", {"": share})
 
 
 def _adjusted(pvalue: float | None) -> str:
@@ -278,12 +253,10 @@ class View:
     alerts: tuple[Note, ...]  # what every p-value and interval hangs on
     interval: str  # heading of the intervals
     questions: tuple[tuple[str, tuple[Row, ...]], ...]
-    twins: Table
     answers: Table
     bounds: Table
     cautions: tuple[Note, ...]  # what may mislead tests
     answering: tuple[Note, ...]  # how the answers were elicited
-    sensitivity: str  # how much unseen noise would explain the hidden shift
     notes: tuple[Note, ...]  # what was left out, assumed, noticed
     rows: tuple[Row, ...] = field(repr=False)  # in the order of the checks
 
@@ -307,12 +280,10 @@ def view(evaluation: EvaluationReport) -> View:
         alerts=tuple(map(as_shown, evaluation.alerts)),
         interval=interval_heading(evaluation.results),
         questions=tuple((question, tuple(group)) for question, group in questions),
-        twins=_twins(evaluation),
         answers=_answers(evaluation),
         bounds=_bounds(evaluation),
         cautions=tuple(map(as_shown, evaluation.cautions)),
         answering=tuple(map(as_shown, answering_notes(evaluation.answering))),
-        sensitivity="" if evaluation.sensitivity is None else str(evaluation.sensitivity),
         notes=tuple(map(as_shown, evaluation.remarks)),
         rows=tuple(of_result[id(result)] for result in evaluation.results),
     )
@@ -323,10 +294,10 @@ def rows_by_question(
 ) -> list[tuple[str, list[Row]]]:
     """Group results by the question that they answer, and tell which lead.
 
-    Tests lead but for parts of the primary one, and of a check without one the first estimate, of
-    prompt variants the largest. Of the tests of pairs of actions that with the smallest p-value
-    leads, and every other that rejects. Gaps that cancel in the tested mean of the iterated
-    expectation stand with it where their size is clear of 0.
+    Tests lead, and of a check without one the first estimate, of prompt variants the largest. Of
+    the tests of pairs of actions that with the smallest p-value leads, and every other that
+    rejects. Gaps that cancel in the tested mean of the iterated expectation stand with it where
+    their size is clear of 0.
     """
     pairs = [result for result in results if _family(result) == BY_PAIR]
     pair = min(pairs, key=_pvalue, default=None)
@@ -338,11 +309,7 @@ def rows_by_question(
         if _family(result) == COMPARED and not leader.statistic >= result.statistic:
             first[COMPARED] = leader if math.isnan(result.statistic) else result
 
-    whole = any(result.family is Family.PRIMARY for result in results)
-
     def leads(result: CheckResult) -> bool:
-        if result.family is Family.PART:
-            return not whole
         if result.check in LEADING:
             return True
         if result.check == CANCELLING and result.interval and result.interval.low > 0:
@@ -408,6 +375,8 @@ def _next_step(evaluation: EvaluationReport) -> Step:
     if verdict.marked or (alone and any(r.outcome() is Outcome.REJECTED for r in tests)):
         return _look(evaluation)
     if verdict is Verdict.TOO_FEW_REPORTS:
+        if not evaluation.askable:
+            return Step()
         often = any(result.settings.get("ask") for result in evaluation.results)
         computed = "let answers be computed (answers exact)"
         return Step(
@@ -503,27 +472,6 @@ def sample_sentences(results: Sequence[CheckResult]) -> list[str]:
         size = f"{counted(result.n_rows, 'row')} in {counted(result.n_contexts, 'context')}"
         groups.setdefault(f"{size}{dropped}", []).append(clean(result.check))
     return [f"{size}: {', '.join(checks)}" for size, checks in groups.items()]
-
-
-_TWINS = (
-    Column("check", "", Kind.LABEL),
-    Column("observed"),
-    Column("median", "twins, 95% of them", ends=("low", "high")),
-    pvalue("pvalue", "p of twins"),
-    Column("noise_share", "noise", make=_noise),
-)
-
-
-def _twins(evaluation: EvaluationReport) -> Table:
-    """Set results beside those of rational twins."""
-    rows = [
-        {"check": result.check, **asdict(result.twins)}
-        for result in evaluation.results
-        if result.twins is not None
-    ]
-    n_twins = max((row["n_twins"] for row in rows), default=0)
-    note = TWINS_NOTE if rows else ""
-    return build_table(rows, _TWINS, title=f"Beside {n_twins} rational twins", caption=note)
 
 
 def _answers(evaluation: EvaluationReport) -> Table:

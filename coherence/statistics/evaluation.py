@@ -459,6 +459,6 @@ def separated(data: EvaluationData) -> bool:
         return all_seen and bool((data.belief.argmax(axis=1) == data.truth).all())
     if len(data.states) != 2:
         return False
-    belief = one_dimensional(data, "residual_covariance_test")
+    belief = one_dimensional(data, "sufficiency_test")
     first, second = belief[data.truth == 0], belief[data.truth == 1]
     return bool(first.max() < second.min() or second.max() < first.min())

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from bayesnets.population import NetworkPopulation
     from coherence.agents import Agent
     from coherence.analysis.power_result import PowerResult
-    from coherence.rational.agent import RationalAgent
+    from coherence.statistics.evaluation import EvaluationData
 
 _FILES = r"power\.(csv|parquet|json|svg)|needed\.csv"
 _ALWAYS = tuple(f"power.{ending}" for ending in ("csv", "parquet", "json", "svg"))
 _OF_FILES = ("phrases", "positive", "records", "min_records")
 _OF_TASKS = ("variable", "phrases", "records", "min_records")
-_OF_PILOTS = ("model", "refits", "reference")
+_OF_PILOTS = ("model", "reference")
 _COSTS = {
     "tokens-in": "tokens of one prompt",
     "tokens-out": "tokens of one answer, thinking included",
@@ -80,16 +80,8 @@ def _add_fitted(parser: argparse.ArgumentParser) -> None:
         help="set a parameter of the agent; may be given several times",
     )
     like = parser.add_argument_group("a model that was asked", "instead of a named agent")
-    like.add_argument(
-        "--like", metavar="RUNS", help="runs table: plan for the rational agent fitted to it"
-    )
+    like.add_argument("--like", metavar="RUNS", help="runs table: plan for its beliefs and choices")
     like.add_argument("--model", metavar="MODEL", help="model of the table, if it has several")
-    like.add_argument(
-        "--refits",
-        type=int,
-        metavar="N",
-        help="agents fitted to resampled contexts, for the pilot's error (default: 12; 0: none)",
-    )
     like.add_argument(
         "--reference", metavar="PROMPT", help="wording of the beliefs, as for analyze"
     )
@@ -254,7 +246,7 @@ def _numbers(text: str, option: str, kind: Callable[[str], Any], what: str) -> l
 
 def _who(
     args: argparse.Namespace,
-) -> "tuple[Agent | RationalAgent | NetworkPopulation, str]":
+) -> "tuple[Agent | EvaluationData | NetworkPopulation, str]":
     """Find who would answer: a named agent, on the cases of a task or not, or one like a model."""
     from coherence.errors import InputError
 
@@ -290,16 +282,16 @@ def _who(
             "--like takes the agent from a table; received the agent "
             f"{args.agent or 'of --set'!r} as well. Leave one of them out."
         )
-    from coherence.analysis.fitting import fit_evaluation
+    from coherence.analysis.pilot import read_pilot
 
-    fitted, unit = fit_evaluation(
+    pilot, evaluation = read_pilot(
         read_whole(pilot_options(args)),
         task=args.task,
         model=args.model,
         positive=args.positive,
         reference=args.reference,
     )
-    return fitted, f"an agent like {unit}"
+    return pilot, f"an agent like {evaluation or 'the table'}"
 
 
 def _stray(args: argparse.Namespace, names: tuple[str, ...]) -> str:
@@ -388,8 +380,6 @@ def run(args: argparse.Namespace) -> int:
         grid["n_contexts"] = _numbers(args.contexts, "--contexts", int, whole)
     if args.signal is not None:
         grid["signal"] = _numbers(args.signal, "--signal", float, "numbers")
-    if args.refits is not None:
-        grid["refits"] = args.refits
     if args.checks is not None:
         grid["check"] = comma_separated(args.checks)
     if args.limit is not None:

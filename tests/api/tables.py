@@ -38,7 +38,7 @@ def make_choices(*, actions=("yes", "no", "defer"), p_true=True, n_contexts=60, 
     return pd.DataFrame(columns | ({"p_true": posterior[context]} if p_true else {}))
 
 
-def make_power(checks=("residual_covariance",), quantity="power"):
+def make_power(checks=("sufficiency",), quantity="power"):
     """A line of every power for each signal."""
     rows = product(checks, (0.0, 0.1, 0.2), (25, 50, 100))
     table = pd.DataFrame(rows, columns=["check", "signal", "n_contexts"])

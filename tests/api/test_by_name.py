@@ -32,7 +32,6 @@ def test_every_check_of_arrays_takes_a_table():
     tests = {name for name in coherence.__all__ if name.endswith("_test")}
     others = {"iterated_expectation_test", "exact_test"}  # of the runs table, and of counts
     assert tests - {*CHECKS} == others
-    assert "action_information" in CHECKS
 
 
 @pytest.mark.parametrize("name", CHECKS)
@@ -52,7 +51,7 @@ def test_lists_name_several_columns_and_arrays_may_stand_beside_names():
         {"context": ROWS["context"], "n_draws": 999, "rng": 1},
         ["yes", "no", "defer"],
     )
-    test = coherence.residual_covariance_test
+    test = coherence.sufficiency_test
     named = test("p", policies, "theta", data=table, **options)
     assert named.pvalue == test(table["p"], table[policies], table["theta"], **options).pvalue
 

@@ -23,17 +23,17 @@ def one_effect(effect, **tables):
 
 @pytest.mark.lengthy
 def test_estimates_and_intervals_are_those_of_the_analysis(compared, asked):
-    checks = ["residual_covariance", "rational_agent", "calibration", "iterated_expectation"]
+    checks = ["sufficiency", "calibration", "iterated_expectation"]
     for model, runs in asked.items():
         reported = coherence.analyze(runs, checks=checks, rng=1).results.set_index("check")
         rows = compared.estimates[compared.estimates["model"] == model].set_index("effect")
         same = [name for name in rows.index if name in reported.index]
-        assert len(same) == 8
+        assert len(same) == 7
         expected, found = (
             table.loc[same, ["estimate", "low", "high"]] for table in (reported, rows)
         )
         # Ends of the inverted test vary with its draws, of which the two have their own.
-        by_draws = found.index == "residual_covariance"
+        by_draws = found.index == "sufficiency"
         assert np.allclose(found[by_draws], expected[by_draws], atol=0.004, rtol=0)
         assert np.allclose(found[~by_draws], expected[~by_draws], atol=1e-9, equal_nan=True)
         plain = prompt_consistency(runs[runs["z_state"].isna()])
@@ -78,7 +78,7 @@ def test_p_values_are_adjusted_over_all_pairs_effects_and_tasks(asked):
 
 @pytest.mark.lengthy
 def test_number_of_processes_and_choice_of_effects_change_nothing(asked, compared):
-    few = ["residual_covariance", "calibration:brier"]
+    few = ["sufficiency", "calibration:brier"]
     alone = compare(asked, effects=few, rng=1)
     spread = compare(asked, effects=few, rng=1, n_jobs=2)
     pd.testing.assert_frame_equal(alone.differences, spread.differences)
@@ -99,12 +99,12 @@ def test_two_identical_models_are_never_told_apart(asked):
 def test_probabilities_of_three_actions_are_compared(asked):
     options = {"n_contexts": 80, "n_reps": 2, "rng": 2, **PLAIN}
     tables = {name: simulate(name, policies=True, **options) for name in ("rational", "leaky")}
-    found = compare(tables, effects=["residual_covariance", "rational_agent"], rng=1)
+    found = compare(tables, effects=["sufficiency"], rng=1)
     ranks = found.estimates.set_index(["effect", "model"])["rank_low"]
-    assert ranks["residual_covariance", "leaky"] == 2
+    assert ranks["sufficiency", "leaky"] == 2
     # Drawn beside forced actions: the two can be compared, and a note says so.
     tables["rational"] = simulate("rational", **options)
-    mixed = compare(tables, effects=["rational_agent"], rng=1)
+    mixed = compare(tables, effects=["sufficiency"], rng=1)
     assert mixed.estimates["rank_low"].tolist() == [1, 2]
     assert any("elicited in different ways" in note for note in mixed.notes)
 
@@ -136,12 +136,12 @@ def test_three_states_are_compared_by_what_can_be_had():
 @pytest.mark.lengthy
 def test_a_model_without_choices_is_left_out_of_theirs_alone(asked):
     tables = asked | {"rational": asked["rational"].drop(columns="action")}
-    found = compare(tables, effects=["residual_covariance", "calibration:brier"], rng=1)
+    found = compare(tables, effects=["sufficiency", "calibration:brier"], rng=1)
     rows = found.estimates.set_index(["effect", "model"])
-    lost = rows.loc[("residual_covariance", "rational")]
+    lost = rows.loc[("sufficiency", "rational")]
     assert np.isnan(lost["estimate"])
     assert "no parsed belief with a parsed action" in lost["reason"]
-    others = rows.loc["residual_covariance"].drop("rational")
+    others = rows.loc["sufficiency"].drop("rational")
     assert (others["rank_low"].min(), others["rank_high"].max()) == (1, len(others))
     assert rows.loc[("calibration:brier", "rational"), "rank_low"] == 1
 

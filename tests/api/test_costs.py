@@ -26,7 +26,7 @@ def test_a_bill_by_hand():
 @pytest.mark.parametrize(
     ("checks", "n"),
     [
-        (["residual_covariance", "monotone_choice"], 2),
+        (["sufficiency", "monotone_choice"], 2),
         (["calibration"], 1),
         (["cmi", "prompt_consistency", "iterated_expectation"], 8),
     ],

@@ -5,10 +5,9 @@ import pandas as pd
 import pytest
 from scipy.special import softmax
 
-import coherence
-from coherence import analyze, cmi_test, predictive_gain_test, residual_covariance_test
+from coherence import analyze, cmi_test, predictive_gain_test, sufficiency_test
 
-TESTS = pytest.mark.parametrize("test", [cmi_test, residual_covariance_test])
+TESTS = pytest.mark.parametrize("test", [cmi_test, sufficiency_test])
 MONTE_CARLO = 0.06  # five standard errors of a difference of two p-values from 2,999 permutations
 
 
@@ -81,7 +80,7 @@ def test_floats_of_fewer_bits(test):
 def test_floats_of_fewer_bits_in_a_table():
     belief, action, truth, context = a_table(2)
     runs = pd.DataFrame({"p": belief, "action": action, "theta": truth, "context": context})
-    checks = ["residual_covariance", "iterated_expectation", "monotone_choice"]
+    checks = ["sufficiency", "iterated_expectation", "monotone_choice"]
     one, *others = (
         analyze(runs.astype({"p": kind}), checks=checks, rng=0).results
         for kind in ("float64", "float32", "Float32", "float[pyarrow]")
@@ -112,12 +111,3 @@ def test_features_that_say_nothing_further():
         for given in (pd.DataFrame({"x": feature} | columns) for columns in more)
     }
     assert len(pvalues) == 1
-
-
-def test_a_last_bit_is_no_scatter_of_reports():
-    runs = coherence.simulate("leaky", n_contexts=60, n_reps=3, rng=3).dropna(subset="action")
-    again = np.where(runs["rep"] == 1, 1 - (1 - runs["p"]), runs["p"])
-    assert (again != runs["p"]).any()
-    options = {"action": "action", "truth": "theta", "context": "context", "rng": 0}
-    for belief in (runs["p"], again):
-        assert coherence.rational_agent_test(belief, data=runs, **options).pvalue is None

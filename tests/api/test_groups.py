@@ -6,14 +6,11 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from coherence import (
-    InputError,
     analyze,
     calibration_estimates,
     compare,
-    fit_rational_agent,
     iterated_expectation_test,
     monotone_choice_test,
-    monotone_direction_test,
     predictive_gain_test,
     prompt_consistency,
     simulate,
@@ -74,34 +71,18 @@ def test_shares_of_copies_have_the_error_of_one(runs):
     assert np.diff(ends(unnamed)) < 0.85 * np.diff(ends(expected))
 
 
-def test_an_agent_takes_groups_for_its_units(runs):
-    plain, arrays = rows(runs)
-    once, of_once = rows(runs[~runs["context"].str.endswith("-twin")])
-    named = fit_rational_agent(*arrays, context=plain["context"], group=plain["group"])
-    expected = fit_rational_agent(*of_once, context=once["context"])
-    unnamed = fit_rational_agent(*arrays, context=plain["context"])
-    # The penalties of the fit weigh less with twice the contexts, and move it a little.
-    high, wanted, narrow = (float(fit.noise["high"][0]) for fit in (named, expected, unnamed))
-    assert high == pytest.approx(wanted, rel=0.01)
-    assert narrow < 0.98 * high
-    with pytest.raises(InputError, match="group must name more groups: 2 groups are too few"):
-        fit_rational_agent(*arrays, context=plain["context"], group=plain["theta"])
-
-
-@pytest.mark.parametrize("test", [predictive_gain_test, monotone_direction_test])
-def test_few_groups_have_neither_interval_nor_pvalue(test):
+def test_few_groups_have_neither_interval_nor_pvalue():
     rng = np.random.default_rng(1)
     belief = rng.random(90)
     action = rng.choice(["a", "b", "c"], 90)
-    arrays = (belief, action) if test is monotone_direction_test else (belief, action, belief > 0.5)
-    result = test(*arrays, group=np.arange(90) % 9)
+    result = predictive_gain_test(belief, action, belief > 0.5, group=np.arange(90) % 9)
     assert result.interval is None
     assert np.isnan(result.pvalue)
     assert result.reason == "9 groups are too few to be the clusters; 10 are needed"
 
 
 def test_every_check_of_a_report_names_its_unit(runs):
-    checks = ["residual_covariance", "monotone_choice", "prompt_consistency", "calibration"]
+    checks = ["sufficiency", "monotone_choice", "prompt_consistency", "calibration"]
     report = analyze(runs, checks=[*checks, "iterated_expectation"], rng=1)
     results = report.evaluations[0].results
     assert {result.settings["cluster of resampling"] for result in results} == {"group"}
@@ -127,7 +108,7 @@ def test_models_are_compared_over_groups(runs):
 @pytest.mark.lengthy
 def test_a_group_for_every_context_changes_nothing():
     runs = simulate("leaky", n_contexts=60, n_reps=2, rng=1)
-    checks = ["residual_covariance", "cmi", "monotone_choice", "predictive_gain"]
+    checks = ["sufficiency", "cmi", "monotone_choice", "predictive_gain"]
     plain, named = (
         analyze(table, checks=checks, rng=1).results.set_index("check")[["estimate", "pvalue"]]
         for table in (runs, runs.assign(group=runs["context"]))

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, analyze, fit_rational_agent, power, simulate
+from coherence import InputError, analyze, power, simulate
 
 CHECKS = ["sufficiency"]
 LEAKY = simulate("leaky", n_contexts=200, n_reps=5, iterated=False, rng=1)
@@ -87,9 +87,8 @@ def test_power_counts_studies_within_the_margin():
 @pytest.mark.lengthy
 def test_a_plan_says_that_its_pilot_has_an_error():
     runs = simulate("rational", n_contexts=60, n_reps=2, iterated=False, rng=1)
-    rows = runs[runs["action"].notna()]
-    agent = fit_rational_agent(rows["p"], rows["action"], rows["theta"], context=rows["context"])
-    planned = power(agent, n_contexts=30, n_reps=2, n_simulations=10, rng=1)
-    assert any("was fitted to 60 contexts, whose own error" in note for note in planned.notes)
+    table = runs.drop(columns=["p_true", "truth_kind"])
+    planned = power(table, n_contexts=30, n_reps=2, n_simulations=10, rng=1)
+    assert any("those of 60 contexts, whose own error" in note for note in planned.notes)
     plain = power("rational", n_contexts=30, n_simulations=10)
-    assert not any("fitted to" in note for note in plain.notes)
+    assert not any("whose own error" in note for note in plain.notes)

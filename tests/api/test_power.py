@@ -24,28 +24,26 @@ def found(agent, test, *, n, n_contexts, n_reps, seed=20_000, policies=False):
     return sum(test(runs) <= 0.05 for runs in studies)
 
 
-def residual_covariance(runs):
+def sufficiency(runs):
     rows = runs[runs["action"].notna()]
     arrays = rows["p"], rows["action"], rows["theta"]
-    return coherence.residual_covariance_test(*arrays, context=rows["context"], rng=7).pvalue
+    return coherence.sufficiency_test(*arrays, context=rows["context"], rng=7).pvalue
 
 
-def fitted_to(name, n_contexts, n_reps=2):
+def asked(name, n_contexts, n_reps=2):
     runs = simulate(name, n_contexts=n_contexts, n_reps=n_reps, rng=1, iterated=False)
-    rows = runs[runs["action"].notna()]
-    arrays = rows["p"], rows["action"], rows["theta"]
-    return coherence.fit_rational_agent(*arrays, context=rows["context"])
+    return runs.drop(columns=["p_true", "truth_kind"])
 
 
 @pytest.mark.lengthy
 def test_the_prediction_is_what_an_independent_simulation_finds():
     agent = AGENTS["rational"].with_parameters(hidden_signal=0.3)
     size, planted = {"n_contexts": 40, "n_reps": 2}, {"signal": 0.3, "planted": "hidden_signal"}
-    options = {"check": "residual_covariance", "state": "realised", "n_simulations": 150}
+    options = {"check": "sufficiency", "state": "realised", "n_simulations": 150}
     table = power("rational", **size, **planted, **options, rng=1).table
     predicted = table[table["quantity"] == "power"].iloc[0]
     assert 0.3 < predicted["power"] < 0.95  # where a wrong prediction would show
-    rejected = found(agent, residual_covariance, n=60, **size)
+    rejected = found(agent, sufficiency, n=60, **size)
     assert alike((predicted["n_rejected"], rejected), (150, 60))
 
 
@@ -53,12 +51,12 @@ def test_the_prediction_is_what_an_independent_simulation_finds():
 @pytest.mark.parametrize(
     ("check", "planted", "signal", "base", "n_contexts", "n_reps", "policies"),
     [
-        ("residual_covariance", "hidden_signal", 0.2, "rational", 60, 3, False),
-        ("residual_covariance", "hidden_signal", 0.1, "heaping", 60, 1, True),
+        ("sufficiency", "hidden_signal", 0.2, "rational", 60, 3, False),
+        ("sufficiency", "hidden_signal", 0.1, "heaping", 60, 1, True),
         ("monotone_choice:yes/no", "peak", 1.0, "nonmonotone", 40, 2, False),
         ("iterated_expectation", "iterated_bias", 0.5, "rational", 120, 2, False),
         ("cmi", "hidden_signal", 0.3, "rational", 60, 2, False),
-        ("rational_agent", "hidden_signal", 0.3, "noisy", 80, 3, False),
+        ("sufficiency", "hidden_signal", 0.3, "noisy", 80, 3, False),
     ],
 )
 def test_predictions_of_every_check(check, planted, signal, base, n_contexts, n_reps, policies):
@@ -79,19 +77,19 @@ def test_predictions_of_every_check(check, planted, signal, base, n_contexts, n_
 
 
 @pytest.mark.slow
-def test_the_plan_of_a_fitted_agent_is_near_the_power_of_the_agent_itself():
-    """Fitted to 400 contexts: the agent is known up to its fit, so that 10 points are allowed."""
+def test_the_plan_of_a_table_is_near_the_power_of_the_agent_itself():
+    """400 contexts have an error of their own, so that 10 points are allowed."""
     options = {"n_contexts": [60, 150], "n_reps": [1, 5], "signal": 0.2, "rng": 2}
     own, likewise = (
-        power(agent, **options, check="residual_covariance").table["power"].to_numpy()
-        for agent in ("rational", fitted_to("rational", 400, n_reps=5))
+        power(agent, **options, check="sufficiency").table["power"].to_numpy()
+        for agent in ("rational", asked("rational", 400, n_reps=5))
     )
     np.testing.assert_allclose(likewise, own, atol=0.1)
 
 
 @pytest.mark.lengthy
 def test_every_share_has_its_exact_interval_and_its_row():
-    checks = ["residual_covariance", "monotone_choice", "iterated_expectation"]
+    checks = ["sufficiency", "monotone_choice", "iterated_expectation"]
     options = {"n_contexts": [20, 30], "n_reps": [1, 2], "signal": [0.4, 0.2], "check": checks}
     table = power("rational", **options, **QUICK).table
     assert table.groupby("check").size().eq(12).all()
@@ -102,8 +100,8 @@ def test_every_share_has_its_exact_interval_and_its_row():
         ends = stats.binomtest(int(row["n_rejected"]), 20).proportion_ci()
         assert (row["low"], row["high"]) == tuple(ends)
     pairs = [f"monotone_choice:{pair}" for pair in ("yes/no", "yes/defer", "defer/no")]
-    shown = ["residual_covariance", "residual_covariance with theta", *pairs]
-    shown += ["monotone_direction", "iterated_expectation"]
+    shown = ["sufficiency", "sufficiency with theta", *pairs]
+    shown += ["iterated_expectation"]
     assert table["check"].unique().tolist() == shown
     assert set(table["n_prompts"]) == {20 * 5, 20 * 2 * 5, 30 * 5, 30 * 2 * 5}
 
@@ -113,7 +111,7 @@ def test_a_larger_grid_keeps_the_numbers_of_a_smaller_one():
     few = {"n_simulations": 10, "n_draws": 99, "rng": 1}
     one = {"n_contexts": 20, "n_reps": 2, "signal": 0.4, "check": ["monotone_choice"]}
     more = {"n_contexts": [20, 25], "n_reps": [1, 2], "signal": [0.2, 0.4], "n_jobs": 2}
-    more["check"] = ["monotone_choice", "residual_covariance"]
+    more["check"] = ["monotone_choice", "sufficiency"]
     cell = ["check", "signal", "n_reps", "n_contexts"]
     small, large = (power("rational", **grid, **few).table.set_index(cell) for grid in (one, more))
     small, common = small.drop(columns="n_prompts"), large.loc[small.index]
@@ -121,7 +119,7 @@ def test_a_larger_grid_keeps_the_numbers_of_a_smaller_one():
 
 
 def test_probabilities_are_asked_once_unless_more_is_said():
-    few = {"n_contexts": 20, "signal": [], "check": "residual_covariance", "n_simulations": 10}
+    few = {"n_contexts": 20, "signal": [], "check": "sufficiency", "n_simulations": 10}
     table = power("rational", policies=True, **few, n_draws=99, rng=1).table
     assert set(table["n_reps"]) == {1}
     assert set(power("rational", **few, n_draws=99, rng=1).table["n_reps"]) == {5}
@@ -130,7 +128,7 @@ def test_probabilities_are_asked_once_unless_more_is_said():
 @pytest.mark.lengthy
 def test_groups_are_the_units_of_the_plan():
     """What templates share is not taken for a signal, and a signal is found beside it."""
-    options = {"n_contexts": 200, "n_reps": 1, "signal": 0.4, "check": "residual_covariance"}
+    options = {"n_contexts": 200, "n_reps": 1, "signal": 0.4, "check": "sufficiency"}
     options["state"] = "exact"
     result = power("rational", **options, group=20, n_simulations=60, n_draws=199, rng=1)
     size, found = result.table.sort_values("signal").to_dict("records")
@@ -142,9 +140,10 @@ def test_groups_are_the_units_of_the_plan():
 
 @pytest.mark.lengthy
 def test_what_is_undefined_does_not_reject_and_is_counted():
-    """Reports that never differ leave `rational_agent` without a test."""
-    options = {"n_contexts": 20, "n_reps": 2, "signal": [], "check": "rational_agent"}
-    table = power("rational", **options, **QUICK).table
+    """Two values of noisy reports leave the moments without a test."""
+    options = {"n_contexts": 20, "n_reps": 2, "signal": [], "check": "sufficiency"}
+    coarse = AGENTS["noisy"].with_parameters(grid=0.5)
+    table = power(coarse, **options, **QUICK).table
     assert (table["n_undefined"] == 20).all()
     assert (table["n_rejected"] == 0).all()
 
@@ -195,7 +194,7 @@ def test_a_target_is_searched_for_and_its_size_stands_beside_it():
         ({"planted": "unstated"}, "received 'unstated': what is left unstated shows only where"),
         ({"planted": "slope"}, "planted must be a parameter of agents that is 0 where"),
         ({"agent": "leeky"}, "agent must be the name of an agent; received 'leeky'"),
-        ({"agent": 3}, "agent must be the name of an agent, an Agent, a fitted"),
+        ({"agent": 3}, "agent must be the name of an agent, an Agent, a runs table"),
     ],
 )
 def test_what_cannot_be_planned_is_refused(options, message):
@@ -205,36 +204,15 @@ def test_what_cannot_be_planned_is_refused(options, message):
 
 
 @pytest.mark.lengthy
-def test_a_plan_from_a_pilot_has_the_error_of_the_pilot():
-    """A pilot ten times as large is known about three times as well."""
-    options = {"n_contexts": 60, "n_reps": 2, "signal": 0.2, "check": "residual_covariance"}
-    width = []
-    for n_contexts in (40, 400):
-        fitted = fitted_to("rational", n_contexts)
-        table = power(fitted, **options, n_simulations=80, n_draws=99, rng=1).table
-        assert table.loc[table["quantity"] == "size", "pilot_low"].isna().all()
-        (row,) = table[table["quantity"] == "power"].to_dict("records")
-        assert row["pilot_low"] < row["low"] < row["power"] < row["high"] < row["pilot_high"]
-        width.append(row["pilot_high"] - row["pilot_low"])
-    assert width[0] > 1.3 * width[1]
-    assert "pilot_low" not in power(fitted, **options, **QUICK, refits=0).table
-    del options["n_contexts"]
-    (sentence,) = power(fitted, **options, **QUICK, target=0.8).needed["sentence"]
-    assert "With the error of the pilot the power there is" in sentence
-
-
-@pytest.mark.lengthy
-def test_a_fitted_agent_is_asked_for_what_it_can_give():
-    fitted = fitted_to("noisy", 60)
+def test_a_table_is_asked_for_what_it_can_give():
+    table = asked("noisy", 60)
     for options, said in (
         ({"check": "iterated_expectation"}, "check 'iterated_expectation' needs answers that"),
         ({"check": "evidence_leak"}, "'evidence_leak' needs .*: exact posteriors"),
-        ({"planted": "peak"}, "planted must be hidden_signal for the fitted agent"),
-        ({"refits": 3}, "refits must be 0 or at least 6; received 3"),
+        ({"planted": "peak"}, "planted must be hidden_signal for the table"),
     ):
         with pytest.raises(InputError, match=said):
-            power(fitted, **options)
-    table = power(fitted, n_contexts=20, n_reps=2, signal=0.4, name="mine", **QUICK)
-    assert "iterated_expectation" not in set(table.table["check"])
-    assert table.settings["population"] == "mine"
-    assert any("reports have noise" in note for note in table.notes)
+            power(table, **options)
+    result = power(table, n_contexts=20, n_reps=2, signal=0.4, name="mine", **QUICK)
+    assert result.settings["population"] == "mine"
+    assert any("reports have noise" in note for note in result.notes)

@@ -10,12 +10,12 @@ from coherence import PowerResult
 from coherence.analysis.power import _table as power_table
 
 SETTINGS = {"population": "agent rational", "planted": "hidden_signal", "policies": False}
-SETTINGS |= {"checks": ["residual_covariance"], "n_simulations": 100, "alpha": 0.05}
-SETTINGS |= {"n_draws": {"residual_covariance": 999}, "target": None, "seed": 1}
+SETTINGS |= {"checks": ["sufficiency"], "n_simulations": 100, "alpha": 0.05}
+SETTINGS |= {"n_draws": {"sufficiency": 999}, "target": None, "seed": 1}
 
 
 def row(signal=0.0, n_contexts=50, rejected=5):
-    fields = {"check": "residual_covariance", "signal": signal, "n_reps": 5}
+    fields = {"check": "sufficiency", "signal": signal, "n_reps": 5}
     fields |= {"n_contexts": n_contexts, "quantity": "power" if signal else "size"}
     fields |= {"n_simulations": 100, "n_undefined": 0, "n_rejected": rejected}
     fields |= {"power": rejected / 100, "low": 0.0, "high": 1.0, "half_width": np.nan}
@@ -30,18 +30,18 @@ def result(*rows, needed=None, **settings):
 def test_a_test_that_keeps_no_level_is_said_to():
     """Ten of 30 cells of a test of level .05 are above it by chance alone in some; not in all."""
     bad = [note for note in result(row(rejected=20)).notes if "nothing is planted" in note]
-    assert "residual_covariance rejects 20% of studies" in bad[0]
+    assert "sufficiency rejects 20% of studies" in bad[0]
     chance = [row(n_contexts=n, rejected=5 + (n == 50) * 6) for n in range(10, 310, 10)]
     assert not any("nothing is planted" in note for note in result(*chance).notes)
 
 
 def test_a_search_is_told_in_sentences_with_its_bill():
     sentence = "80% power takes about 65 contexts (95% interval 60 to 70)."
-    needed = {"check": "residual_covariance", "signal": 0.2, "n_reps": 5, "n_contexts": 65.0}
+    needed = {"check": "sufficiency", "signal": 0.2, "n_reps": 5, "n_contexts": 65.0}
     needed |= {"sentence": sentence, "n_prompts": 650.0, "tokens_in": 65_000.0}
     needed |= {"tokens_out": 6_500.0, "price": 0.125, "hours": 1.25}
     text = str(result(needed=[needed], target=0.8))
-    assert "residual_covariance, signal 0.2, 5 repetitions: 80% power takes about 65" in text
+    assert "sufficiency, signal 0.2, 5 repetitions: 80% power takes about 65" in text
     assert "650 prompts, 65,000 tokens in, 6,500 tokens out, price 0.12, 1.25 hours" in text
     assert "contexts x" not in text
     unknown = needed | {"n_prompts": np.nan, "sentence": "80% power is not reached"}

@@ -10,7 +10,7 @@ from coherence import AGENTS, InputError, analyze, power, read_runs, simulate
 
 @pytest.fixture(scope="module")
 def example():
-    return analyze(read_runs("examples/runs.parquet"), checks=["residual_covariance"], rng=0)
+    return analyze(read_runs("examples/runs.parquet"), checks=["sufficiency"], rng=0)
 
 
 def test_the_example_names_one_agent_as_caught_and_one_of_which_tests_say_little(example):
@@ -19,7 +19,7 @@ def test_the_example_names_one_agent_as_caught_and_one_of_which_tests_say_little
     text = " ".join(str(example).split())
     first, second = text.split("asia · smollm2")
     assert "See figures and answers; name what cases share (column group): report" in first
-    assert "tests of belief against choice can see little here" in second
+    assert "it hardly moves" in second
     assert "more cases would not help" in second
 
 
@@ -27,12 +27,12 @@ def test_the_example_names_one_agent_as_caught_and_one_of_which_tests_say_little
 def test_a_pass_that_means_something_leads_to_power_and_margins():
     runs = simulate("rational", n_contexts=60, n_reps=3, rng=1)
     shaded = simulate(replace(AGENTS["rational"], unstated=0.5), n_contexts=60, n_reps=3, rng=1)
-    said = str(analyze(shaded, checks=["residual_covariance"], rng=1))
+    said = str(analyze(shaded, checks=["sufficiency"], rng=1))
     assert "coherence.power(runs.query(\"model == 'rational' and task == 'simulated'\"))" in said
     planned = power(shaded.query("model == 'rational'"), n_contexts=40, n_simulations=10, rng=1)
     assert planned.settings["population"] == "an agent like rational on simulated"
     # What is stated is the posterior, and leaves no part of it to plan for.
-    said = str(analyze(runs, checks=["residual_covariance"], rng=1))
+    said = str(analyze(runs, checks=["sufficiency"], rng=1))
     assert "coherence.power" not in said
     with pytest.raises(InputError, match="leave something of the exact posterior unsaid"):
         power(runs)

@@ -79,7 +79,6 @@ def test_columns_and_options_reach_the_analysis(runs, analyze, run):
         "reference": "mse",
         "state": "realised",
         "merge_labels": False,
-        "twins": None,
         "margin": None,
         "n_jobs": 2,
         "rng": 7,
@@ -126,7 +125,7 @@ def test_labels_of_ones_own_need_a_word(tmp_path, run):
     runs = runs[runs["z_state"].isna()][["context", "p", "action", "theta"]]
     path = tmp_path / "own.csv"
     runs.assign(theta=runs["theta"].map({0: "incorrect", 1: "correct"})).to_csv(path, index=False)
-    options = ["analyze", str(path), "--checks", "residual_covariance,calibration"]
+    options = ["analyze", str(path), "--checks", "sufficiency,calibration"]
     status, _, err = run(*options)
     assert status == 2
     assert "(--positive correct or --positive incorrect)" in err
@@ -215,12 +214,6 @@ def test_runs_come_from_standard_input(runs, analyze, monkeypatch, run):
     assert "standard input: nothing came (0 bytes)" in err
     (read, _), *_ = analyze
     assert read.table["p"].tolist() == [0.2, 0.8, 0.6]
-
-
-def test_twins_are_drawn_when_asked_for_and_200_where_no_number_is_said(runs, analyze, run):
-    for words, twins in (([], None), (["--twin"], 200), (["--twin", "60"], 60)):
-        assert run("analyze", str(runs), *MAPPING, *words)[0] == 0
-        assert analyze[-1][1]["twins"] == twins
 
 
 @pytest.mark.lengthy

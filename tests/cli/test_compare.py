@@ -71,7 +71,7 @@ def test_a_leaderboard_is_one_page_that_sorts_by_numbers_and_trusts_no_name(file
     (tmp_path / "mix").mkdir()
     scores.to_csv(tmp_path / "mix" / "scores.csv", index=False)
     page = tmp_path / "board.html"
-    options = ["--effects", "residual_covariance", "--seed", "1", "--mixing", tmp_path / "mix"]
+    options = ["--effects", "sufficiency", "--seed", "1", "--mixing", tmp_path / "mix"]
     assert run("compare", *paths, *options, "--leaderboard", page)[0] == 0
     text = page.read_text(encoding="utf-8")
     assert "&lt;b&gt;1&lt;/b&gt;" in text

@@ -35,9 +35,9 @@ def test_what_analyze_advises_runs_as_pasted(tmp_path, run, monkeypatch):
     assert words[:4] == ["coherence", "power", "--like", str(file)]
     assert "--belief=said so" in words
     few = ["--contexts", "20", "--simulations", "10", "--draws", "99", "--signal", "0.4"]
-    status, out, _ = run(*words[1:], *few, "--refits", "0")
+    status, out, _ = run(*words[1:], *few)
     assert status == 0
-    assert out.startswith("an agent like the fitted agent")
+    assert out.startswith("an agent like the table")
 
 
 def test_an_older_number_of_groups_is_taken(run):
@@ -50,7 +50,7 @@ def test_an_older_number_of_groups_is_taken(run):
 @pytest.mark.lengthy
 def test_the_command_writes_what_the_function_returns(tmp_path, run):
     out = tmp_path / "plan"
-    options = ["--signal", "0.4", "--checks", "residual_covariance", "--seed", "3"]
+    options = ["--signal", "0.4", "--checks", "sufficiency", "--seed", "3"]
     prices = ["--tokens-in", "100", "--price-in", "2", "--per-minute", "60"]
     arguments = ["power", "noisy", "--set", "taste=0.5", *SMALL, *options, *prices]
     status, said, _ = run(*arguments, "--out", str(out))
@@ -60,7 +60,7 @@ def test_the_command_writes_what_the_function_returns(tmp_path, run):
         n_contexts=[20, 30],
         n_reps=2,
         signal=0.4,
-        check="residual_covariance",
+        check="sufficiency",
         n_simulations=10,
         n_draws=99,
         costs=Costs(tokens_in=100, price_in=2, per_minute=60),

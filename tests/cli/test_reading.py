@@ -18,7 +18,7 @@ def path(tmp_path):
 
 
 def test_a_very_large_table_is_read_by_evaluation_and_this_is_said(path, monkeypatch, run):
-    checks = ["--checks", "calibration,residual_covariance"]
+    checks = ["--checks", "calibration,sufficiency"]
     whole = run("analyze", path, *checks)
     assert (whole[0], whole[2]) == (0, "")
     monkeypatch.setattr("coherence.cli.reading.MOST_ROWS", 239)

@@ -43,9 +43,9 @@ def test_two_workers_of_a_cluster_give_the_same_results(scheduler, tmp_path, run
     for path, table in zip(paths, tables, strict=True):
         coherence.write_runs(table, path)
     commands = {
-        "analyze": [paths[0], "--checks", "residual_covariance,cmi,calibration", "--twin", "40"],
-        "by unit": [paths[0], "--checks", "residual_covariance", "--by-evaluation"],
-        "compare": [*paths, "--effects", "calibration:brier,residual_covariance"],
+        "analyze": [paths[0], "--checks", "sufficiency,cmi,calibration"],
+        "by unit": [paths[0], "--checks", "sufficiency", "--by-evaluation"],
+        "compare": [*paths, "--effects", "calibration:brier,sufficiency"],
         "power": ["clairvoyant", "--contexts", "20", "--simulations", "20", "--signal", "0.3"],
     }
     for name, words in commands.items():

@@ -20,7 +20,6 @@ INDEXED = RUNS.set_index("context", drop=False)
 B, A, T, C = (ROWS[name].to_numpy() for name in ("p", "action", "theta", "context"))
 PAIR = {"pair": ("no", "yes"), "context": C}
 ONE = ["monotone_choice"]
-AGENT = coherence.fit_rational_agent(B, A, T, context=C)
 TWO = {
     name: coherence.simulate(name, n_contexts=20, n_reps=2, rng=1) for name in ("rational", "noisy")
 }
@@ -86,8 +85,6 @@ summarise_scores(3)
 compare(RUNS, effects=np.array([]))
 compare(RUNS)
 read_mixing_answers("")
-fit_rational_agent(B, A, T, context=3)
-noise_sensitivity(3)
 """.strip().splitlines()
 
 # What must be said of each: parameter | remedy.
@@ -103,7 +100,7 @@ value_questions(None) => items must be
 decode_choice("A", [1, 2]) => options must be
 decode_distribution("a: 0.5", b"ab") => labels must be
 
-residual_covariance_test([10**400], ["a"], [1]) => belief must hold numbers
+sufficiency_test([10**400], ["a"], [1]) => belief must hold numbers
 cmi_test(["a", "b", "c"], *THREE) => belief must hold numbers in [0, 1]
 cmi_test([], *THREE) => belief must have shape (n,) or (n, n_states)
 cmi_test([0.1, 85, 90], *THREE) => 2 of 3 values | 85 at position 1 | Divide percentages by 100
@@ -125,10 +122,10 @@ cmi_test(pd.Series(B), pd.Series(A)[::-1], T) => must have the same index | acti
 cmi_test([0.1, 0.2, 0.3], *THREE, context=[1, 1, 2]) => truth must be constant within a context
 cmi_test(B, A, T, context=C, k=len(B)) => k must be below the number of rows
 cmi_test(B, A, T, n_permutations=0) => n_permutations must be a whole number
-residual_covariance_test(B, A, T, group=[1, 2, 3]) => group must have one value per row
-residual_covariance_test(B, A, np.where(T == 1, "hit", "miss")) => positive='hit' or positive='miss'
-residual_covariance_test(masked(B), A, T) => is nan at
-residual_covariance_test(B, masked(A), T) => action must not be missing
+sufficiency_test(B, A, T, group=[1, 2, 3]) => group must have one value per row
+sufficiency_test(B, A, np.where(T == 1, "hit", "miss")) => positive='hit' or positive='miss'
+sufficiency_test(masked(B), A, T) => is nan at
+sufficiency_test(B, masked(A), T) => action must not be missing
 cmi_test(B, A, T, context=masked(C)) => context must not be missing
 cmi_test(B, masked(np.column_stack([B, 1 - B])), T) => action must hold probabilities
 cmi_test(B, A, T, condition_on=masked(B)) => condition_on must hold finite numbers
@@ -164,9 +161,6 @@ random_forest_baseline(RUNS.drop(columns="z_state")) => runs must have a column 
 monotone_choice_test(B, A, direction="up", **PAIR) => direction must be one of increasing, decreas
 monotone_choice_test(B, A, pair=("yes", "yes")) => pair must hold two different actions
 monotone_choice_test(B, A, pair=("yse", "no")) => Closest name found: 'yes'
-monotone_direction_test(B, A, n_draws=98) => n_draws must be a whole number of at least 99
-monotone_direction_test(B, np.arange(len(B))) => at most 6 different labels
-monotone_direction_test(np.stack([B, 1 - B], axis=1), A) => one-dimensional beliefs
 predictive_gain_test(B, A, T, features=np.zeros((3, 2))) => features must have one row per belief
 predictive_gain_test(B, A, T, learner="logit") => learner must be one of | found: 'logistic'
 predictive_gain_test(B, A, T, learner="logistic", published=True) => a setting of 'boosted_trees'
@@ -182,8 +176,6 @@ analyze(RUNS.drop(columns="p")) => column
 analyze(LABELLED) => positive='ja' or positive='nein' | --positive ja
 analyze(LABELLED, positive="jaa") => positive must be a label of theta | Closest name found: 'ja'
 analyze(LABELLED, positive=["ja", "nein"]) => positive must name one state of a task
-analyze(RUNS, twins=39) => twins must be a whole number of at least 40
-analyze(RUNS, twins=40, published=True) => twins must be left out with published=True
 analyze(RUNS, margin=1) => margin must be a number between 0 and 1
 analyze(RUNS, margin=True) => margin must be a number between 0 and 1
 analyze(RUNS, rng=-1) => rng must be None, a whole number of at least 0 or a
@@ -205,11 +197,6 @@ Costs(tokens_in=-1) => tokens_in must be at least 0 and finite; received -1
 Costs(per_minute=0) => per_minute must be above 0; received 0
 Costs(price_out=3.0) => price_out needs tokens_out; received none
 Groups(20, taste=-1) => of groups must be a standard deviation of at least 0
-fit_rational_agent(B, A, T, context=C, weighting="prelek") => weighting must be | found: 'prelec'
-fit_rational_agent(B, A, T, context=C, noise=-0.1) => noise must be a standard deviation from 0 to 1
-fit_rational_agent(B, A, np.arange(len(B)) % 3) => one of two states; received 3 states
-noise_sensitivity(AGENT, shared_noise=[0.1, 0.5]) => standard deviations from 0 to 0.4; received 0.5
-twin_results(AGENT, "cmi") => test must be a check of belief, action and truth
 """
 
 

@@ -10,8 +10,7 @@ import pytest
 from coherence import AGENTS, analyze, calibration_estimates, simulate
 
 SMOOTH = {
-    "residual_covariance": ["residual_covariance"],
-    "rational_agent": ["rational_agent"],
+    "sufficiency": ["sufficiency"],
     "calibration": [
         f"calibration:{name}"
         for name in ("rmse", "brier", "calibration_error", "calibration_error_exact")
@@ -19,7 +18,7 @@ SMOOTH = {
     "prompt_consistency": ["prompt_consistency:bayes"],
     "iterated_expectation": ["iterated_expectation", "iterated_expectation:noise_removed"],
 }
-NOT_SMOOTH = {"cmi", "predictive_gain", "monotone_choice:yes/no", "monotone_direction"}
+NOT_SMOOTH = {"cmi", "predictive_gain", "monotone_choice:yes/no"}
 NOT_SMOOTH |= {"calibration:ece", "iterated_expectation:relative"}
 
 
@@ -43,7 +42,7 @@ def runs():
 @pytest.mark.lengthy
 @pytest.mark.parametrize("check", SMOOTH)
 def test_contributions_are_the_changes_by_leaving_one_context_out(runs, check):
-    if check in ("residual_covariance", "calibration"):
+    if check in ("sufficiency", "calibration"):
         # Of five beliefs, so that knots and bins stay where they are when a context goes, and far
         # off, for what a square of nearly nothing changes by is not linear.
         runs = runs.assign(p=(5 * runs["p_true"]).clip(upper=4.9) // 1 / 10 + 0.4)

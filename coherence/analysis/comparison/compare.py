@@ -25,7 +25,7 @@ from coherence.statistics.rank_intervals import LEVEL
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.reading import Reading
 
-OF_STATE = frozenset({"residual_covariance", "rational_agent"})
+OF_STATE = frozenset({"sufficiency"})
 """Effects that compare choices with the exact posterior where every model has it."""
 
 

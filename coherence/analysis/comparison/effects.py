@@ -217,16 +217,8 @@ _EXACT, _HAPPENED = "no p_true", "no theta"
 _GIVEN_Z = "beliefs given z were not asked of every model"
 _EFFECTS = (
     Effect(
-        "residual_covariance",
+        "sufficiency",
         "difference in choice between the states at equal stated belief",
-        signed=True,
-        of_beliefs=True,
-        of_choices=True,
-    ),
-    Effect(
-        "rational_agent",
-        "difference in choice between the states at equal belief, report noise removed",
-        lacks="no difference can be estimated",
         signed=True,
         of_beliefs=True,
         of_choices=True,

@@ -19,7 +19,7 @@ from coherence.table.runs import Runs
 from coherence.table.states import meant_by
 
 # Of their declarations it follows whether it must be known which state beliefs are in.
-_CHECKS = ("calibration", "rational_agent")
+_CHECKS = ("calibration", "sufficiency")
 Everything = Mapping[str, Mapping[str, Runs]]
 
 

@@ -45,7 +45,6 @@ ANALYSIS: Mapping[str, type | tuple[type, ...]] = {
     "reference": str,
     "state": str,
     "merge_labels": bool,
-    "twins": int,
     "seed": int,
 }
 """Keys of ``[analysis]``: the options of ``coherence.analyze``, its `rng` as a seed."""
@@ -336,11 +335,8 @@ def analysis_errors(table: Mapping[str, Any]) -> list[str]:
         for name in checks or ()
         if name not in CHECKS
     ]
-    errors += [
-        f"{key} must be at least {least}; received {table[key]}."
-        for key, least in (("seed", 0), ("twins", 1))
-        if table.get(key, least) < least
-    ]
+    if table.get("seed", 0) < 0:
+        errors.append(f"seed must be at least 0; received {table['seed']}.")
     return errors
 
 

@@ -10,9 +10,9 @@ from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.checks.forest_baseline import NAME as FOREST
 
-LIGHT = ["residual_covariance", "cmi", "monotone_choice", "prompt_consistency"]
+LIGHT = ["sufficiency", "cmi", "monotone_choice", "prompt_consistency"]
 LIGHT += ["iterated_expectation", "calibration"]
-PAIRED = ["residual_covariance", "monotone_choice", "calibration"]
+PAIRED = ["sufficiency", "monotone_choice", "calibration"]
 OF_FAMILY = ["pvalue_holm", "pvalue_bh", "n_tests"]
 
 
@@ -44,7 +44,7 @@ def test_every_check_runs_on_a_full_table(runs):
     report = analyze(runs, rng=1)
     found = set(report.results["check"].str.split(":").str[0])
     by_name = {name for name in CHECKS if not declaration(name).by_itself(validate_runs(runs))}
-    assert found == {*CHECKS, "monotone_direction"} - by_name
+    assert found == {*CHECKS} - by_name
     assert "predictive_gain:features" in set(report.results["check"])
     (note,) = notes_of(report)
     assert "exact posterior p_true" in note
@@ -80,7 +80,7 @@ def test_unreadable_rows_are_counted_and_shown(runs):
 def test_the_reference_does_not_depend_on_the_order_of_rows():
     """Two wordings, neither of them the usual one, with an action under both."""
     runs = simulate("leaky", n_contexts=60, n_reps=1, prompts=("standard",), iterated=False, rng=1)
-    runs, checks = runs[["context", "p", "action", "theta"]], ["residual_covariance"]
+    runs, checks = runs[["context", "p", "action", "theta"]], ["sufficiency"]
     other = runs.assign(prompt="b", p=(runs["p"] ** 2).round(2))
     both = pd.concat([runs.assign(prompt="a"), other], ignore_index=True)
     mixed = both.iloc[::-1].reset_index(drop=True)
@@ -133,7 +133,7 @@ def test_states_that_theta_does_not_name_are_not_guessed(asked):
     # Equal information whichever belief is which.
     assert report.results["check"].tolist() == ["cmi"]
     lacks, remedy = notes_of(report)
-    assert "residual covariance, monotone choice and calibration were not run" in lacks
+    assert "monotone choice, calibration and sufficiency were not run" in lacks
     assert "name each column of beliefs p_<state> after a value of theta" in remedy
     assert report.to_html()
     named = table.assign(theta=table["theta"].map({0: "healthy", 1: "disease"}))
@@ -149,9 +149,9 @@ def test_states_that_theta_does_not_name_are_not_guessed(asked):
 def test_rows_without_a_state_are_left_out_of_what_needs_it_alone(asked):
     table = asked.drop(columns=["p_true"]).reset_index(drop=True)
     table["theta"] = table["theta"].where(table["context"].isin(table["context"].unique()[:15]))
-    report = analyze(table, checks=["residual_covariance", "monotone_choice"], rng=1)
+    report = analyze(table, checks=["sufficiency", "monotone_choice"], rng=1)
     counts = report.results.set_index("check")["n_rows"]
-    assert counts["residual_covariance"] == 30
+    assert counts["sufficiency"] == 30
     assert counts["monotone_choice:yes/no"] > 30
     (note,) = [said for said in notes_of(report) if "left out" in said]
     assert note.startswith("50 of 80 rows with a parsed belief and action lack the state")
@@ -230,13 +230,13 @@ def test_rows_that_asked_for_no_action_are_not_unreadable(runs):
     table.loc[spared, "action"] = None
     report = analyze(table, checks=PAIRED, rng=1)
     counts = report.results.set_index("check")[["n_rows", "n_dropped"]]
-    assert counts.loc["residual_covariance"].tolist() == [70, 0]
+    assert counts.loc["sufficiency"].tolist() == [70, 0]
     assert counts.loc["calibration:brier"].tolist() == [80, 0]
     assert (counts["n_dropped"] == 0).all()
     rows = report.evaluations[0].statuses.set_index(["question", "status"])["rows"]
     assert (rows["standard", "ok"], rows["standard, with action", "ok"]) == (10, 70)
     assert notes_of(report)[0].startswith("10 of 80 rows asked for no action")
-    dropped = by_check(table.drop(index=spared), ["residual_covariance"])
+    dropped = by_check(table.drop(index=spared), ["sufficiency"])
     assert dropped["pvalue"].tolist() == report.results["pvalue"].head(1).tolist()
 
 

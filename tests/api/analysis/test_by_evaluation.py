@@ -8,7 +8,7 @@ import pytest
 
 from coherence import InputError, analyze, read_runs, scan_runs, simulate
 
-FAST = ["residual_covariance", "calibration", "prompt_consistency"]
+FAST = ["sufficiency", "calibration", "prompt_consistency"]
 
 
 @pytest.fixture(scope="module", params=["in order", "mixed"])
@@ -68,7 +68,6 @@ def test_results_are_those_of_the_table_in_memory(path):
 def test_what_takes_all_units_together_is_refused(path):
     scan = scan_runs(path)
     for options, said in (
-        ({"twins": 40}, "twins must be left out .* read by evaluation"),
         ({"merge_labels": True}, "merge_labels must be left out"),
         ({"positive": None, "checks": ["calibration"]}, "nothing says which"),
     ):

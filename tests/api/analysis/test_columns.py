@@ -11,7 +11,7 @@ from coherence.table.schema import OPTIONS
 NAMES = {"p": "confidence", "action": "choice", "theta": "outcome", "context": "case"}
 OPTION_NAMES = {"belief": "confidence", "action": "choice", "truth": "outcome", "context": "case"}
 BACK = {theirs: ours for ours, theirs in NAMES.items()}
-CHECKS = ["residual_covariance"]
+CHECKS = ["sufficiency"]
 
 
 def answers(agent):

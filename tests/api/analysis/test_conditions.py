@@ -90,6 +90,6 @@ def test_what_is_undefined_meets_nothing_and_is_counted():
         assert (len(found.met), found.n_defined, found.n_undefined) == (2, 2, 3)
         assert found.lacking == ()
     units = (EVALUATION, EvaluationReport("", "", (), ()))
-    none = compare(parse_condition("residual_covariance.holm<1"), units)
+    none = compare(parse_condition("sufficiency.holm<1"), units)
     assert (none.met, none.n_defined) == ((), 0)
     assert none.lacking == ("task 'asia', model 'lm'", "the table")

@@ -99,20 +99,14 @@ def test_what_acts_on_the_truth_is_accused_whatever_it_says_and_however_rare_an_
 
 
 def test_primary_and_further_tests_are_corrected_apart():
-    checks = ["sufficiency", "residual_covariance", "monotone_choice"]
+    checks = ["sufficiency", "monotone_choice"]
     report = coherence.analyze(simulated("leaky", n=60), checks=checks, rng=1)
-    # Direction and primary test share their arrangements.
-    primary, part = report.evaluations[0].results[:2]
-    assert primary.settings["p_direction"] == part.pvalue
     by_family = report.results.set_index("check")[["family", "pvalue", "pvalue_holm", "n_tests"]]
     assert by_family.loc["sufficiency", "family"] == "primary"
     assert math.isnan(by_family.loc["sufficiency", "pvalue_holm"])
-    assert by_family.loc["residual_covariance", "family"] == "part"
     pairs = by_family[by_family.index.str.startswith("monotone_choice")]
     assert set(pairs["family"]) == {"second"}
     assert set(pairs["n_tests"]) == {3.0}
-    assert by_family.loc["monotone_direction", "family"] == "estimate"
-    assert math.isnan(by_family.loc["monotone_direction", "pvalue"])
 
 
 def test_the_verdicts_of_a_report_are_a_table():

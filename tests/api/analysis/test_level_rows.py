@@ -12,7 +12,7 @@ from coherence.report.figures import evaluation_figures
 from coherence.report.verdicts import Verdict
 
 N, LEVELS = 40, (np.arange(10) + 0.5) / 10
-OTHERS = ["residual_covariance", "calibration"]
+OTHERS = ["sufficiency", "calibration"]
 
 
 def table(*, first=0.0, actions=True, n_reps=3, model="planted", seed=1):

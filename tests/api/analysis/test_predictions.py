@@ -11,7 +11,7 @@ from coherence import InputError, analyze, read_runs, scan_runs, simulate
 from coherence.table.notes import Level
 from coherence.table.runs import Runs
 
-CHECKS = ["residual_covariance", "calibration"]
+CHECKS = ["sufficiency", "calibration"]
 
 
 def answers(labels="ABCD", n=200):
@@ -60,7 +60,7 @@ def test_what_says_that_p_is_about_a_state_is_enough():
     ours = ours.assign(p=ours["p"].clip(lower=0.5), theta=states)
     named = table.assign(truth_kind="drawn"), table.assign(theta_name="x")
     for sound in (below, other, ours, *named):
-        assert len(analyze(sound, checks=["residual_covariance"], rng=1).results) == 1
+        assert len(analyze(sound, checks=["sufficiency"], rng=1).results) == 1
 
 
 def test_a_prediction_is_right_as_its_label_says(tmp_path):

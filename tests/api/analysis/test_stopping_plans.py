@@ -44,7 +44,7 @@ def test_the_verdict_takes_the_sequential_pvalue_however_rows_are_sorted_or_stor
 
 
 def test_one_note_says_which_pvalues_allow_for_looking_and_other_checks_are_as_they_were(runs):
-    names = ["sufficiency", "residual_covariance"]
+    names = ["sufficiency", "cmi"]
     planned = coherence.analyze(runs, checks=names, rng=1)
     fixed = coherence.analyze(runs.drop(columns=["plan", "arrival"]), checks=names, rng=1)
     (evaluation,), (usual,) = planned.evaluations, fixed.evaluations

@@ -18,7 +18,7 @@ def answers(first="nein", second="ja", n=200, seed=0, as_object=False):
     return pd.DataFrame({"context": np.arange(n), "p": belief, "action": action, "theta": theta})
 
 
-CHECKS = ["residual_covariance", "calibration"]
+CHECKS = ["sufficiency", "calibration"]
 
 
 def numbers(runs, **options):
@@ -34,7 +34,7 @@ def test_p_is_not_reversed_by_the_alphabet():
     assert said.tolist() == pytest.approx(expected.tolist())
     reverse = numbers(answers(first, second), positive=first)
     assert reverse["calibration:brier"] > 0.3
-    assert reverse["residual_covariance"] == pytest.approx(-expected["residual_covariance"])
+    assert reverse["sufficiency"] == pytest.approx(-expected["sufficiency"])
 
 
 def test_of_two_columns_that_nearly_sum_to_1_the_named_state_is_the_belief():

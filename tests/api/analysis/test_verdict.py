@@ -60,8 +60,8 @@ def test_undefined_numbers_give_their_reason_and_undeclared_checks_are_an_error(
     untested = result("iterated_expectation", math.nan, reason="every gap is exactly zero")
     assert sentence_of(untested) == "Not tested: every gap is exactly zero."
     # A test whose effect alone is undefined still has a verdict.
-    effect = result("residual_covariance", 0.01, statistic=math.nan, reason="no shift")
-    assert sentence_of(effect).startswith("Choices move with the truth")
+    effect = result("sufficiency", 0.01, statistic=math.nan, reason="no shift")
+    assert sentence_of(effect).startswith("Choices go with the truth")
     # It was once called an estimate and no test, at p = .0004.
     for check in ("calibration_slope", "cmi:features", "calibration:slope", ""):
         for pvalue in (0.0004, None):
@@ -102,8 +102,7 @@ def test_failing_names_what_fails_once_and_what_is_no_further_test_is_not_counte
     assert only.endswith("p is at most 0.05 in cmi.")
     for results in ((), (further("calibration:rmse", None),), (further("cmi", math.nan),)):
         assert said(*results) == ()
-    part = further("residual_covariance", 0.001, family=Family.PART)
-    assert said(part, further("cmi", 0.4)) == ("The one further test does not reject.",)
+    assert said(further("cmi", 0.4)) == ("The one further test does not reject.",)
 
 
 def test_computed_beliefs_scatter_between_wordings():

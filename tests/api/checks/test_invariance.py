@@ -18,10 +18,10 @@ def result_of(test, belief, action, truth, context, *, turned=False):
         pair = ("do sey", "do on") if turned else ("yes", "no")
         return coherence.monotone_choice_test(belief, action, pair=pair, n_draws=199, **options)
     options |= {"positive": "a"} if turned else {}
-    return coherence.residual_covariance_test(belief, action, truth, n_draws=199, **options)
+    return coherence.sufficiency_test(belief, action, truth, n_draws=199, **options)
 
 
-@pytest.mark.parametrize("test", ["cmi", "residual_covariance", "monotone"])
+@pytest.mark.parametrize("test", ["cmi", "sufficiency", "monotone"])
 def test_names_labels_the_order_of_rows_and_the_way_in_which_a_belief_is_written(test):
     belief, action, truth, context = (RUNS[name] for name in ("p", "action", "theta", "context"))
     belief, truth, context = belief.to_numpy(), truth.to_numpy(), context.to_numpy()
@@ -41,7 +41,7 @@ def test_names_labels_the_order_of_rows_and_the_way_in_which_a_belief_is_written
     if first.interval is not None:
         assert other.interval.high == pytest.approx(first.interval.high, abs=1e-9)
     paired = np.stack([1 - belief, belief], axis=1)
-    if test in ("cmi", "residual_covariance"):
+    if test in ("cmi", "sufficiency"):
         alike = result_of(test, paired, action, truth, context)
         assert (alike.statistic, alike.pvalue) == (first.statistic, first.pvalue)
 
@@ -49,12 +49,6 @@ def test_names_labels_the_order_of_rows_and_the_way_in_which_a_belief_is_written
 OF_TABLES = {
     "consistency": lambda runs: coherence.prompt_consistency(runs, rng=1),
     "iterated": lambda runs: coherence.iterated_expectation_test(runs, rng=1),
-    "direction": lambda runs: coherence.monotone_direction_test(
-        *arrays(runs)[:2], **named(runs), n_draws=199, rng=1
-    ),
-    "rational": lambda runs: coherence.rational_agent_test(
-        *arrays(runs), **named(runs), describe=False, rng=1
-    ),
 }
 
 

@@ -9,13 +9,12 @@ import pytest
 from coherence import (
     cmi_test,
     monotone_choice_test,
-    monotone_direction_test,
     predictive_gain_test,
-    residual_covariance_test,
+    sufficiency_test,
 )
 
-OF_TRUTH = [cmi_test, residual_covariance_test, predictive_gain_test]
-OF_CHOICE = [monotone_direction_test, partial(monotone_choice_test, pair=("yes", "no"))]
+OF_TRUTH = [cmi_test, sufficiency_test, predictive_gain_test]
+OF_CHOICE = [partial(monotone_choice_test, pair=("yes", "no"))]
 ONE_ACTION, ONE_STATE, ONE_BELIEF = (
     {"action": ["yes"] * 40},
     {"truth": [1] * 40},

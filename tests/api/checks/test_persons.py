@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, residual_covariance_test, sufficiency_test
+from coherence import InputError, sufficiency_test
 
 
 def logistic(odds):
@@ -49,11 +49,11 @@ def test_lines_of_persons_go_out_of_choices_and_the_effect_of_the_case_stays():
     share = (drive - drive.min()) / scale
     policy = pd.DataFrame({"no": 1 - share, "yes": share})
     options = {"context": case, "person": person, "rng": 1}
-    found = residual_covariance_test(belief, policy, truth[case], **options)
+    found = sufficiency_test(belief, policy, truth[case], **options)
     acted_on = np.abs(0.3 + steep)[person]
     mean = np.bincount(case, acted_on * belief) / np.bincount(case, acted_on)
     plain = pd.DataFrame({"no": 1 - plain, "yes": plain})
-    alone = residual_covariance_test(mean, plain, truth, rng=1)
+    alone = sufficiency_test(mean, plain, truth, rng=1)
     of_yes, expected = (each.details["estimate"].iloc[1] for each in (found, alone))
     assert of_yes == pytest.approx(expected / scale, abs=0.003)
 
@@ -113,9 +113,8 @@ def test_an_exact_posterior_takes_the_place_of_the_truth():
     assert result.interval.low < 0 < result.interval.high
 
 
-@pytest.mark.parametrize("test", [sufficiency_test, residual_covariance_test])
-def test_few_cases_are_not_tested_however_many_persons_judge_them(test):
-    result = judged(panel(12, 100, np.random.default_rng(8)), check=test)
+def test_few_cases_are_not_tested_however_many_persons_judge_them():
+    result = judged(panel(12, 100, np.random.default_rng(8)))
     assert math.isnan(result.pvalue)
     assert result.lack == "cases"
     assert "100 persons share 12 cases" in result.reason
@@ -145,7 +144,7 @@ def test_what_is_not_a_panel_of_persons_is_refused():
     with pytest.raises(InputError, match="--group"):  # who share nothing
         judged(rows.assign(case=range(len(rows))))
     with pytest.raises(InputError, match="positive"):
-        judged(rows.assign(truth=rows["case"] % 3), check=residual_covariance_test)
+        judged(rows.assign(truth=rows["case"] % 3), check=sufficiency_test)
     with pytest.raises(InputError, match="person"):
         judged(rows.assign(person=np.nan))
 

@@ -16,9 +16,8 @@ from scipy.special import softmax
 from coherence import (
     cmi_test,
     monotone_choice_test,
-    monotone_direction_test,
     predictive_gain_test,
-    residual_covariance_test,
+    sufficiency_test,
 )
 
 LABELS = ("defer", "no", "yes")
@@ -45,16 +44,15 @@ def drawn(policy, rng):
 
 
 TESTS = {
-    "residual_covariance": partial(residual_covariance_test, n_draws=199),
+    "sufficiency": partial(sufficiency_test, n_draws=199),
     "cmi": partial(cmi_test, n_permutations=99),
     "predictive_gain": partial(predictive_gain_test, learner="logistic", n_seeds=1, n_folds=3),
     "monotone": partial(monotone_choice_test, pair=("yes", "no"), n_draws=199),
-    "direction": partial(monotone_direction_test, n_draws=199),
 }
 
 
 def result_of(name, belief, action, truth, context=None):
-    of_truth = () if name in ("monotone", "direction") else (truth,)
+    of_truth = () if name == "monotone" else (truth,)
     return TESTS[name](belief, action, *of_truth, context=context, rng=1)
 
 
@@ -83,13 +81,13 @@ def test_doubled_rows_of_a_context_are_one_observation():
     """The policy of a context was computed once, however often it stands in the table."""
     belief, policy, truth, context = world()
     twice = np.repeat(np.arange(len(belief)), 2)
-    single = residual_covariance_test(belief, policy, truth, context=context, rng=1)
-    double = residual_covariance_test(
+    single = sufficiency_test(belief, policy, truth, context=context, rng=1)
+    double = sufficiency_test(
         belief[twice], policy.iloc[twice], truth[twice], context=context[twice], rng=1
     )
     assert double.statistic == pytest.approx(single.statistic, abs=1e-4)
     assert double.interval.low == pytest.approx(single.interval.low, abs=1e-3)
-    shift = residual_covariance_test(*world(6, n=200, signal=0.1, taste=0.0)[:3], rng=1)
+    shift = sufficiency_test(*world(6, n=200, signal=0.1, taste=0.0)[:3], rng=1)
     # Without noise of choice, a shift of .1 to first order: off by what the curve of choice bends.
     found = shift.details.set_index("component").loc["hidden shift of belief"]
     assert found["estimate"] == pytest.approx(0.1, abs=0.01)
@@ -102,7 +100,7 @@ def test_the_covariance_of_policies_is_that_of_draws_in_expectation():
     rng = np.random.default_rng(4)
 
     def read(action):
-        result = result_of("residual_covariance", belief, action, truth, context)
+        result = result_of("sufficiency", belief, action, truth, context)
         return result.details["estimate"].to_numpy()[:3]
 
     exact, estimates = read(policy), np.array([read(drawn(policy, rng)) for _ in range(60)])
@@ -132,7 +130,7 @@ def test_expected_gain_of_drawn_actions_is_that_of_probabilities():
 def test_covariance_of_a_policy_is_a_difference_of_means():
     """One belief throughout: the effect is the difference of mean probabilities between states."""
     belief, policy, truth, _ = world(3, signal=0.5)
-    result = residual_covariance_test(np.full(len(belief), 0.5), policy, truth, rng=1)
+    result = sufficiency_test(np.full(len(belief), 0.5), policy, truth, rng=1)
     for action in LABELS:
         row = result.details.set_index("component").loc[f"P({action} | 1) - P({action} | 0)"]
         means = policy[action].groupby(truth).mean()
@@ -156,7 +154,7 @@ def test_shares_of_a_pair_are_ratios_of_mean_probabilities():
     assert details["se_k"][0] == pytest.approx(np.sqrt(variance))
 
 
-@pytest.mark.parametrize("test", ["residual_covariance", "cmi", "monotone", "direction"])
+@pytest.mark.parametrize("test", ["sufficiency", "cmi", "monotone"])
 def test_a_constant_policy_moves_with_nothing(test):
     belief, _, truth, context = world()
     constant = pd.DataFrame({"yes": 0.3, "no": 0.5, "defer": 0.2}, index=range(len(belief)))
@@ -209,7 +207,7 @@ N = 60
     "options",
     [{}, {"taste": 0.1, "grid": 0.0}, {"taste": 0.0, "grid": 0.0}, {"reps": 3, "wording": 0.5}],
 )
-@pytest.mark.parametrize("test", ["residual_covariance", "cmi"])
+@pytest.mark.parametrize("test", ["sufficiency", "cmi"])
 def test_true_nulls_are_rejected_about_as_often_as_promised(test, options):
     """At a true rate of .05 the bound is passed once in ten thousand runs."""
     pvalues = [result_of(test, *world(100 + seed, **options)).pvalue for seed in range(N)]
@@ -221,7 +219,7 @@ def test_true_nulls_are_rejected_about_as_often_as_promised(test, options):
     ("test", "options", "power"),
     [
         ("cmi", {"signal": 0.1, "n": 200}, 0.75),
-        ("residual_covariance", {"signal": 0.05, "taste": 0.0, "n": 200}, 0.99),
+        ("sufficiency", {"signal": 0.05, "taste": 0.0, "n": 200}, 0.99),
     ],
 )
 def test_hidden_signals_are_found(test, options, power):
@@ -230,7 +228,7 @@ def test_hidden_signals_are_found(test, options, power):
     assert found >= stats.binom.ppf(0.0001, 25, power)
 
 
-@pytest.mark.parametrize("test", ["residual_covariance", "monotone", "direction"])
+@pytest.mark.parametrize("test", ["sufficiency", "monotone"])
 def test_nearly_certain_probabilities_nearly_give_the_numbers_of_labels(test):
     """No check jumps where a probability of 1 becomes one of 1 - 1e-7."""
     belief, policy, truth, context = world(n=300)

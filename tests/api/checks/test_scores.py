@@ -175,6 +175,6 @@ def test_tables_with_actions_have_their_tests_alone():
     acting = forecasters(action=np.tile(["a", "b"], 60))
     checks = coherence.analyze(acting, rng=1).settings["checks"]
     assert "scores" not in checks
-    report = coherence.analyze(acting, checks=["residual_covariance", "scores"], rng=1)
+    report = coherence.analyze(acting, checks=["sufficiency", "scores"], rng=1)
     assert len(report.scores) == 2
     assert "calibrat" in " ".join(report.evaluations[0].conclusion)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence import InputError, residual_covariance_test, sufficiency_test
+from coherence import InputError, sufficiency_test
 from coherence.agents import named_agent
 from coherence.checks.sufficiency import MOMENTS, SEQUENCES
 
@@ -40,15 +40,6 @@ def found_in(rows, **options):
     return sufficiency_test(
         rows["p"], rows["action"], exact=rows["p_true"], context=rows["context"], rng=1, **options
     )
-
-
-def test_the_direction_is_that_of_residual_covariance_from_the_same_arrangements():
-    rows = of_agent("shaded", 80, 3, 1)
-    whole = found_in(rows)
-    arrays = rows["p"], rows["action"]
-    part = residual_covariance_test(*arrays, exact=rows["p_true"], context=rows["context"], rng=1)
-    assert whole.settings["p_direction"] == part.pvalue
-    assert (whole.statistic, whole.interval) == (part.statistic, part.interval)
 
 
 def test_an_effect_that_turns_is_seen_by_the_turn_alone():
@@ -123,11 +114,7 @@ def test_numbers_that_cannot_be_estimated_have_a_reason():
 def test_reports_that_differ_go_to_the_moment_test():
     rows = of_agent("noisy", 100, 5, 1)
     result = found_in(rows)
-    alone = coherence.rational_agent_test(
-        rows["p"], rows["action"], exact=rows["p_true"], context=rows["context"], describe=False
-    )
     assert (result.settings["test"], result.settings["reports"]) == (MOMENTS, "differ")
-    assert (result.pvalue, result.statistic) == (alone.pvalue, alone.statistic)
     assert math.isnan(result.also["hidden_share"].value)
 
 
@@ -161,9 +148,8 @@ def test_reports_that_overlap_may_foretell_every_state_in_their_means():
     options = {"prompts": ["standard"], "iterated": False, "rng": 5027}
     rows = coherence.simulate("noisy", n_contexts=21, n_reps=2, **options)
     arrays, context = (rows["p"], rows["action"], rows["theta"]), rows["context"]
-    direction = residual_covariance_test(*arrays, context=context, rng=1)
-    assert direction.lack == "open"
     result = sufficiency_test(*arrays, context=context, rng=1)
+    assert math.isnan(result.settings["p_direction"])
     assert (result.lack, result.settings["ask"]) == ("reports", 5)
     assert "Five reports a context suffice" in result.reason
 

@@ -94,10 +94,9 @@ def test_the_caption_says_what_the_bars_assume_of_noise(unit, choices, sd, misle
 @pytest.mark.parametrize(
     ("check", "pvalue", "adjusted", "said"),
     [
-        ("residual_covariance", 0.001, 0.004, True),
-        ("residual_covariance", 0.03, 0.2, False),  # does not survive the correction
-        ("residual_covariance", 0.6, 0.6, False),
-        ("rational_agent", 0.001, 0.004, False),  # the bars are not its own
+        ("sufficiency", 0.001, 0.004, True),
+        ("sufficiency", 0.03, 0.2, False),  # does not survive the correction
+        ("sufficiency", 0.6, 0.6, False),
     ],
 )
 def test_a_test_that_rejects_where_no_point_stands_out_is_named(
@@ -108,7 +107,7 @@ def test_a_test_that_rejects_where_no_point_stands_out_is_named(
     beliefs = choices(actions=("no", "yes"))
     figure = choices_by_state(unit, beliefs=beliefs, results=(result,), verdicts=("V.",))
     assert "No point lies outside its bar." in figure.caption
-    assert ("residual_covariance rejects all the same: it adds up" in figure.caption) == said
+    assert ("sufficiency rejects all the same: it adds up" in figure.caption) == said
 
 
 def test_of_many_pairs_those_with_the_strongest_evidence_are_drawn(unit, pairs):

@@ -14,7 +14,7 @@ from coherence.report.folder import ENDINGS, FIGURES, OURS, report_files, table_
 from coherence.report.ranking import FEW
 from tests.api.tables import read_exactly
 
-CHECKS = ["residual_covariance", "monotone_choice", "calibration"]
+CHECKS = ["sufficiency", "monotone_choice", "calibration"]
 
 
 @pytest.mark.lengthy
@@ -66,7 +66,7 @@ def test_each_figure_is_written_in_every_format_and_listed(unit, choices, tmp_pa
 
 def test_files_hold_the_results_unrounded():
     runs = [simulate(name, n_contexts=40, n_reps=2, rng=1) for name in ("leaky", "noisy")]
-    checks = ["residual_covariance", "calibration", "rational_agent"]
+    checks = ["sufficiency", "calibration"]
     report = analyze(pd.concat(runs), checks=checks, rng=1)
     files = table_files(report.evaluations)
     names = {"effect": "estimate", "effect.low": "low", "effect.high": "high", "p": "pvalue"}

@@ -128,14 +128,14 @@ def test_everything_found_is_said(report, page_of_two):
 
 def test_the_command_is_written_as_a_shell_reads_it(report):
     settings = {"file": "my runs; rm -rf.csv", "reading": ["--belief=my p", "--percent"]}
-    settings |= {"seed": 3, "positive": ["ja", "not today"], "reference": "mse", "twins": 50}
+    settings |= {"seed": 3, "positive": ["ja", "not today"], "reference": "mse"}
     settings |= {"merge_labels": False, "checks": ["cmi", "calibration"]}
     bare = dataclasses.replace(report.evaluations[0], figures=FigureTables())
     words = Page(Report((bare,), report.settings | settings).to_html()).words
     command = words[words.index("coherence analyze 'my runs") :]
     assert shlex.split(command[: command.index("calibration") + len("calibration")]) == [
         *("coherence", "analyze", "my runs; rm -rf.csv", "--belief=my p", "--percent"),
-        *("--seed", "3", "--twin", "50", "--positive", "ja", "--positive", "not today"),
+        *("--seed", "3", "--positive", "ja", "--positive", "not today"),
         *("--reference", "mse", "--no-merge-labels", "--checks", "cmi,calibration"),
     ]
 
@@ -166,7 +166,7 @@ def test_an_alert_stands_beside_the_answer_and_not_below(unit):
 
 def test_a_repr_is_a_line_and_a_notebook_shows_the_results():
     runs = simulate("leaky", n_contexts=40, n_reps=3, rng=1).assign(model="<img src=x>", task="<b>")
-    analyzed = analyze(runs, checks=["residual_covariance", "calibration"], rng=1)
+    analyzed = analyze(runs, checks=["sufficiency", "calibration"], rng=1)
     assert repr(analyzed) == f"<Report: evaluations 1, results {len(analyzed.results)}>"
     page = analyzed._repr_html_()
     assert "<img" not in page

@@ -110,22 +110,18 @@ def three_states():
     return runs.drop(columns=["p", "p_true"]).assign(**shares, theta=states)
 
 
-QUICK = ["residual_covariance", "monotone_choice", "calibration", "prompt_consistency"]
+QUICK = ["sufficiency", "monotone_choice", "calibration", "prompt_consistency"]
 TABLES = {
     "all checks": (lambda: simulated(n_contexts=30, n_reps=3), {}),
     "policies": (lambda: simulated(policies=True), {"checks": [*QUICK, "cmi"]}),
     "published": (simulated, {"published": True, "checks": [*QUICK, "cmi"]}),
-    "three states": (three_states, {"checks": ["residual_covariance", "cmi", "calibration"]}),
+    "three states": (three_states, {"checks": ["sufficiency", "cmi", "calibration"]}),
     "forecasts over three states": (lambda: three_states().drop(columns="action"), {}),
     "beliefs alone": (lambda: simulated()[["p", "theta"]], {}),
     "unreadable": (unreadable, {"strict": True, "checks": QUICK}),
     "undefined": (
         lambda: simulated(n_contexts=4, n_reps=1).assign(p=0.5, action="yes"),
         {"checks": [*QUICK, "cmi"]},
-    ),
-    "twins": (
-        lambda: simulated(n_contexts=80, n_reps=3, iterated=False),
-        {"twins": 40, "checks": ["residual_covariance", "rational_agent"]},
     ),
     "answers of a model": (
         lambda: coherence.read_runs("examples/runs.parquet"),
@@ -148,9 +144,6 @@ def test_results_are_strict_json_and_hold_what_is_described(name, monkeypatch, r
     if name == "undefined":
         assert any(found["estimate"] is None for found in results)
         assert any(found["pvalue"] is None for found in results)
-    if name == "twins":
-        assert all(found["n_twins"] == 40 for found in results)
-        assert record["evaluations"][0]["sensitivity"]["curve"][0]["shared_noise"] == 0
     if name == "answers of a model":
         assert all("answering" in unit for unit in record["evaluations"])
 

@@ -11,7 +11,7 @@ from coherence.report.ranking import by_measure, rank
 from coherence.report.terminal import render_report
 from coherence.statistics.random_effects import random_effects
 
-CHECKS = ["residual_covariance", "iterated_expectation"]
+CHECKS = ["sufficiency", "iterated_expectation"]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_every_action_and_the_signed_gap_are_pooled_over_tasks(runs):
     covariance, gaps = ([each for each in results if each.check == name] for name in CHECKS)
     details = [each.details.set_index("component") for each in covariance]
     components = [name for name in details[0].index if name != "hidden shift of belief"]
-    assert [*table.loc[table["check"] == "residual_covariance", "component"]] == components
+    assert [*table.loc[table["check"] == "sufficiency", "component"]] == components
     row = table.set_index("component").loc[components[0]]
     columns = ("estimate", "standard_error")
     values = ([each.loc[components[0], name] for each in details] for name in columns)

@@ -10,16 +10,12 @@ import pandas as pd
 import pytest
 
 from coherence import CheckResult, Interval, analyze, read_runs, simulate
-from coherence.rational.sensitivity import Sensitivity
 from coherence.report.evaluation import Source
-from coherence.report.html import render_html
 from coherence.report.ranking import FEW
 from coherence.report.terminal import render_report
 from coherence.report.variation import Variation
 from coherence.report.verdicts import Verdict
-from coherence.report.view import view
-from coherence.result import Estimate, Family, Twins
-from coherence.statistics.figure_tables import FigureTables
+from coherence.result import Estimate, Family
 from coherence.table.audit import ElicitationSummary, FormProbability
 from coherence.table.notes import Code, Note, warning
 from tests.api.report.conftest import BOUND_COLUMNS
@@ -229,27 +225,3 @@ def test_rows_of_no_context_enter_nothing():
     checks = ["calibration", "prompt_consistency"]
     text = str(analyze(pd.concat(versions, ignore_index=True), checks=checks, rng=1))
     assert "30 rows in 30 contexts enter an estimate" in words(text)
-
-
-def test_a_row_for_each_result_with_twins(report):
-    band = Twins(200, 0.0312, 0.0156, 0.001, 0.03, 0.0249, 0.5)
-    bands = [band, replace(band, noise_share=1.3, pvalue=0.7), replace(band, noise_share=math.nan)]
-    of, curve = report.evaluations[0], {"shared_noise": [0.0, 0.1], "hidden_shift": [0.3, 0.1]}
-    curve = pd.DataFrame(curve | {"low": [0.2, -0.1], "high": 0.4})
-    twinned = [replace(r, twins=each) for r, each in zip(of.results[:3], bands, strict=True)]
-    results, sensitivity = (*twinned, *of.results[3:]), Sensitivity(curve, 0.08, 0.15)
-    of = replace(of, results=results, sensitivity=sensitivity, figures=FigureTables())
-    twins = view(of).twins
-    texts = [[cell.text for cell in row] for row in twins.rows]
-    assert texts[0] == ["cmi", "0.0312", "0.0156 [0.0010, 0.0300]", "0.025", "50%"]
-    assert [row[-1] for row in texts] == ["50%", "all", "–"]
-    # It stands near the p-value of the check, which is another.
-    assert twins.columns[3].title == "p of twins"
-    assert "It is not the p-value of the check" in twins.caption
-    page = render_html([of], {"twins": 200})
-    for text in (page, words(render_report([of], width=120, full=True))):
-        for said in ("Beside 200 rational twins", "[0.0010, 0.0300]"):
-            assert said in text
-        assert "standard deviation of 0.080 to leave no sign" in text
-    assert page.count("<figcaption><strong>Beside rational twins.") == 1
-    assert page.count("<figcaption><strong>Noise that would explain it.") == 1

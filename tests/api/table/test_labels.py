@@ -65,7 +65,7 @@ def test_contexts_do_not_double():
     whole = whole[whole["z_state"].isna()][["context", "p", "action", "theta"]]
     blanks = np.where(np.arange(len(whole)) % 2, " ", "")
     split = whole.assign(context=whole["context"] + blanks)
-    options = {"checks": ["residual_covariance"], "rng": 1}
+    options = {"checks": ["sufficiency"], "rng": 1}
     with pytest.raises(SchemaError, match="column 'context' has labels that differ only by"):
         analyze(split, **options)
     merged, apart = (analyze(split, merge_labels=wish, **options) for wish in (True, False))

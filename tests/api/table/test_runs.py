@@ -106,7 +106,7 @@ def test_what_was_assumed_in_reading_stands_in_every_face_of_the_report(tmp_path
     rows = "".join(f"{at},{20 + at},{'yes' if at % 2 else 'no'},{at % 2}\n" for at in range(30))
     path.write_text(f"context,p,action,theta\n{rows}90,0.7,YES,1\n")
     runs = coherence.read_runs(path, percent=True, merge_labels=True)
-    report = coherence.analyze(runs, checks=["residual_covariance"], rng=1)
+    report = coherence.analyze(runs, checks=["sufficiency"], rng=1)
     for said in ("is below 1 and was taken as a percentage: 0.7 as 0.7%.", "were merged"):
         assert said in " ".join(map(str, report.evaluations[0].notes))
         assert said in report.to_html()

@@ -57,7 +57,7 @@ def test_from_a_model_folder_to_the_verdict(blank_models, tmp_path, run):
     assert {f"{name}.csv" for name in tables} | {"outcomes.png", "report.html"} <= written(out)
     (unit,) = json.loads((out / "results.json").read_text())["evaluations"]
     checks = {result["check"] for result in unit["results"]}
-    assert {"iterated_expectation", "residual_covariance", "prompt_consistency:story"} <= checks
+    assert {"iterated_expectation", "sufficiency", "prompt_consistency:story"} <= checks
     # Every text is in the store: the same command asks nothing and finds the same.
     first = pd.read_csv(out / "scores.csv")
     assert "base, beliefs: 36 of 36 answers" in run(f"{words} --only-revealed").err
@@ -141,7 +141,7 @@ def test_who_bets_on_beliefs_is_told_from_who_bets_against_them(who, fill_in, tm
     # The gaps of somebody who is exact are rounding errors, whose signs mean nothing.
     assert abs(results.pop("iterated_expectation")["estimate"]) < 1e-9
     tested = {name: result["pvalue"] for name, result in results.items() if result["pvalue"]}
-    four = {"residual_covariance", "cmi", "predictive_gain", "monotone_choice:yes/no"}
+    four = {"sufficiency", "cmi", "predictive_gain", "monotone_choice:yes/no"}
     assert four <= set(tested)
     rejected = {name for name, pvalue in tested.items() if pvalue < 0.05}
     assert rejected == (set() if who == "coherent" else {"monotone_choice:yes/no"})

@@ -136,7 +136,7 @@ def test_the_trained_ones_get_their_verdicts(tmp_path, benchmark):
             found = found.set_index("check")
             pvalues.setdefault(name, []).extend(found["pvalue"].dropna())
             if not ORGANISMS[name].coherent:
-                seen_by = ["cmi", "residual_covariance"]
+                seen_by = ["cmi", "sufficiency"]
                 seen_by += ["monotone_choice:yes/no"] * (name != "leaky")
                 assert found.loc[seen_by, "pvalue_holm"].min() <= 0.05, (name, seed)
     for name in ("coherent", "stubborn"):

@@ -127,12 +127,12 @@ def test_wagers_of_a_coherent_believer_pass_the_checks(store, coherent):
     assert plain.loc[plain["prompt"] == "standard", "action"].isin(["yes", "no"]).all()
     assert plain.loc[plain["prompt"] != "standard", "action"].isna().all()
     assert plain.groupby("context")["theta"].nunique().eq(1).all()
-    checks = ["residual_covariance", "prompt_consistency", "iterated_expectation"]
+    checks = ["sufficiency", "prompt_consistency", "iterated_expectation"]
     results = coherence.analyze(runs, checks=checks, rng=1).results
     results = results[results["task"] == "dice"].set_index("check")
     assert results.loc["iterated_expectation", "estimate"] == pytest.approx(0, abs=1e-9)
     assert results.loc["prompt_consistency:story", "estimate"] == 0
-    assert not results.loc["residual_covariance", "pvalue"] <= 0.01  # the belief settles the state
+    assert not results.loc["sufficiency", "pvalue"] <= 0.01  # the belief settles the state
     pd.testing.assert_frame_equal(wager_runs(model, settings, store, reps=4, seed=3), runs)
     # Sure of the smallest sum where nothing is said about the first die, exact where something is.
     settings = select(GRID, {"scenario": ["dice"], "n": ["2", "3"], "variant": ["single"]})

@@ -1,4 +1,4 @@
-"""rational_agent_test: the fitted agent as a check, and what analysis says with its help."""
+"""sufficiency_test where reports are noisy: moments, and what analysis says with their help."""
 
 import math
 from itertools import permutations
@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import analyze, rational_agent_test, residual_covariance_test
+from coherence import analyze, sufficiency_test
 
 
 def drawn(seed, *, sd=0.15, n=200, reps=5, signal=0.0):
@@ -23,38 +23,25 @@ def drawn(seed, *, sd=0.15, n=200, reps=5, signal=0.0):
     return pd.DataFrame(rows)
 
 
-def checked(runs, **options):
+def checked(runs):
     arrays = runs["p"], runs["action"], runs["theta"]
-    return rational_agent_test(*arrays, context=runs["context"], rng=1, **options)
+    return sufficiency_test(*arrays, context=runs["context"], n_draws=99, rng=1)
 
 
-def test_a_result_holds_the_agent():
+def test_the_interval_is_that_of_the_contributions():
     result = checked(drawn(1))
-    assert result.check == "rational_agent"
-    assert result.unit == "probability"
+    assert (result.settings["test"], result.settings["reports"]) == ("moments", "differ")
     assert result.settings["component"] == "P(treat | 1) - P(treat | 0)"
     assert result.interval.low < 0 < result.interval.high
     assert result.pvalue > 0.05
-    details = result.details.set_index("quantity")
-    noise = "standard deviation of reports around the belief, before rounding"
-    assert details["value"][noise] == pytest.approx(0.15, rel=0.1)
-    at = details.loc["belief at which treat overtakes wait"]
-    assert at["low"] < 0.4 < at["high"]
-    cost = details.loc["cost of a wrong treat in gains of a right one, at wait"]
-    assert cost["value"] == pytest.approx(at["value"] / (1 - at["value"]))
-    assert cost["low"] < cost["value"] < cost["high"]
-    shift = details.loc["hidden shift of belief"]
-    assert shift["low"] < 0 < shift["high"]
-    treat = details.loc["beyond belief: P(treat | 1) - P(treat | 0)"]
-    assert treat["value"] == result.statistic
-    wait = details["value"]["beyond belief: P(wait | 1) - P(wait | 0)"]
-    assert wait == pytest.approx(-result.statistic)
-    assert result.settings["noise"] == "estimated"
-    assert result.settings["converged"]
+    details = result.details.set_index("component")
+    assert details["estimate"]["P(wait | 1) - P(wait | 0)"] == pytest.approx(-result.statistic)
     assert result.contributions.sum() == pytest.approx(0, abs=1e-12)
     assert len(result.contributions) == 200
     error = math.sqrt((result.contributions**2).sum())
     assert result.interval.high - result.statistic == pytest.approx(1.972 * error, rel=0.01)
+    shown = details["standard_error"][result.settings["component"]]
+    assert shown == pytest.approx(error, rel=0.01)
 
 
 def test_the_difference_is_that_of_products_of_different_reports():
@@ -76,24 +63,23 @@ def test_the_difference_is_that_of_products_of_different_reports():
         both, alone = both + treated.mean() * y, alone + y
     coefficients = np.linalg.solve(moments, state_moments)
     expected = (both - of_action @ coefficients) / (alone - of_state @ coefficients)
-    assert checked(runs, describe=False).statistic == pytest.approx(expected)
+    assert checked(runs).statistic == pytest.approx(expected)
 
 
 @pytest.mark.lengthy
 def test_noise_that_misleads_others_does_not_mislead_this_one():
-    """Of 10 coherent agents with noise .3 the residual covariance rejects nearly all."""
+    """Of 10 coherent agents with noise .3 the direction alone rejects nearly all."""
     others, rejected = 0, 0
     for seed in range(10):
-        runs = drawn(seed, n=400, sd=0.3)
-        arrays = runs["p"], runs["action"], runs["theta"]
-        others += residual_covariance_test(*arrays, context=runs["context"], rng=1).pvalue <= 0.05
-        rejected += checked(runs, describe=False).pvalue <= 0.05
+        result = checked(drawn(seed, n=400, sd=0.3))
+        others += result.settings["p_direction"] <= 0.05
+        rejected += result.pvalue <= 0.05
     assert others >= 7
     assert rejected <= 3  # P(more than 3 of 10 at .05) = .001
 
 
 def test_a_hidden_signal_is_seen_through_the_noise():
-    seen = [checked(drawn(seed, signal=0.25), describe=False).pvalue for seed in range(4)]
+    seen = [checked(drawn(seed, signal=0.25)).pvalue for seed in range(4)]
     assert sum(pvalue <= 0.05 for pvalue in seen) >= 3
 
 
@@ -102,15 +88,15 @@ def test_a_bent_calibration_takes_three_reports():
     belief = runs.groupby("context")["p"].mean().to_numpy()
     chance = np.clip(4 * (belief - 0.5) ** 2, 0.02, 0.98)
     bent = (np.random.default_rng(1).random(600) < chance).astype(int)
-    declined = checked(runs.assign(theta=bent[runs["context"]]), describe=False)
+    declined = checked(runs.assign(theta=bent[runs["context"]]))
     assert math.isnan(declined.pvalue)
     assert "bends more than a polynomial of degree 1" in declined.reason
-    assert checked(runs, describe=False).settings["degree"] == 1
+    assert checked(runs).settings["degree"] == 1
 
 
 @pytest.mark.parametrize(("n", "reps", "most"), [(1000, 4, 3), (400, 5, 4), (1000, 3, 2)])
 def test_a_higher_degree_takes_more_reports(n, reps, most):
-    degree = checked(drawn(2, n=n, reps=reps), describe=False).settings["degree"]
+    degree = checked(drawn(2, n=n, reps=reps)).settings["degree"]
     assert 2 <= degree <= most
 
 
@@ -129,7 +115,7 @@ def s_shaped(seed, *, n=200, reps=5, slope=2.0):
 @pytest.mark.lengthy
 def test_an_s_shaped_calibration_does_not_look_like_knowledge():
     """A quadratic took it for that: .19 to .6 of such tables were rejected."""
-    results = [checked(s_shaped(seed, slope=3.0), describe=False) for seed in range(80)]
+    results = [checked(s_shaped(seed, slope=3.0)) for seed in range(80)]
     rejected = sum(result.pvalue <= 0.05 for result in results)
     assert rejected <= 11  # a true .05 leaves more in 1 of 2,000 such runs
     assert max(result.settings.get("degree", 0) for result in results) > 2
@@ -147,7 +133,7 @@ def test_reports_of_two_or_three_values_have_no_test_and_say_so():
     # Values that one context alone states: left out, it leaves two.
     alone = np.where(runs["rep"] % 2, 0.9, 0.1)
     coarse = np.where(runs["p"] > 0.5, 0.8, 0.2)
-    result = checked(runs.assign(p=np.where(runs["context"] == 7, alone, coarse)), describe=False)
+    result = checked(runs.assign(p=np.where(runs["context"] == 7, alone, coarse)))
     assert math.isnan(result.pvalue)
     assert "values" in result.reason
 
@@ -155,50 +141,29 @@ def test_reports_of_two_or_three_values_have_no_test_and_say_so():
 def test_a_few_contexts_with_more_reports_do_not_shut_out_the_others():
     runs = drawn(2, n=300, reps=3)
     fewer = runs[(runs["rep"] < 2) | (runs["context"] < 30)]
-    result = checked(fewer, describe=False)
+    result = checked(fewer)
     assert (result.settings["degree"], result.settings["n_tested"]) == (1, 300)
-
-
-def test_one_report_with_a_noise_that_is_given_has_a_shift_and_no_test():
-    result = checked(drawn(1, reps=1), noise=0.15)
-    assert (result.pvalue, result.unit) == (None, "belief")
-    assert result.interval.low < result.statistic < result.interval.high
-
-
-def test_reports_without_scatter_have_the_row_of_the_residual_covariance():
-    runs = drawn(3, sd=0.0)
-    result = checked(runs)
-    arrays = runs["p"], runs["action"], runs["theta"]
-    stated = residual_covariance_test(*arrays, context=runs["context"], rng=1)
-    assert result.pvalue is None
-    assert result.reason
-    assert result.statistic == stated.statistic
-    # Of other draws.
-    assert (result.low, result.high) == pytest.approx((stated.low, stated.high), abs=0.01)
-    assert result.settings["component"] == stated.settings["component"]
-    np.testing.assert_allclose(result.contributions, stated.contributions, atol=2e-3)
 
 
 def test_what_cannot_be_tested_gives_a_reason():
     runs = drawn(4, n=100)
-    seldom = checked(runs.assign(theta=(runs["context"] < 3).astype(int)), describe=False)
+    seldom = checked(runs.assign(theta=(runs["context"] < 3).astype(int)))
     assert math.isnan(seldom.pvalue)
     assert "3 of the contexts" in seldom.reason
     few = checked(drawn(4, n=15))
     assert np.isnan([few.statistic, few.pvalue]).all()
-    assert few.reason == "15 contexts are fewer than 20"
+    assert few.reason.endswith("here are 15")
 
 
 @pytest.mark.lengthy
 def test_a_report_says_whether_scatter_suffices_to_explain():
-    names = ["residual_covariance", "rational_agent"]
+    names = ["sufficiency", "cmi"]
     report = analyze(drawn(8, sd=0.3), checks=names, rng=1)
     results = report.results.set_index("check")
-    assert results["pvalue_holm"]["residual_covariance"] <= 0.05
-    assert results["pvalue"]["rational_agent"] > 0.05
-    assert "suffices to explain it; rational_agent" in " ".join(str(report).split())
+    assert results["pvalue_holm"]["cmi"] <= 0.05 < results["pvalue"]["sufficiency"]
+    assert "suffices to explain it; sufficiency" in " ".join(str(report).split())
     report = analyze(drawn(9, sd=0.15, signal=0.4), checks=names, rng=1)
-    assert "does not explain it: rational_agent, which allows" in " ".join(str(report).split())
+    assert "does not explain it: sufficiency, which allows" in " ".join(str(report).split())
 
 
 @pytest.mark.lengthy
@@ -213,14 +178,14 @@ def test_beliefs_that_foretell_every_state_leave_nothing_to_test():
     assert math.isnan(result.pvalue)
     assert math.isnan(result.statistic)
     assert "foretell" in result.reason
-    assert "foretell" in str(analyze(runs, checks=["rational_agent"], rng=1))
+    assert "foretell" in str(analyze(runs, checks=["sufficiency"], rng=1))
 
 
 def test_the_pairing_of_answers_asked_apart_matters_little():
     """It is arbitrary there; a choice made on the report of its row takes it to be the row's."""
     runs = drawn(5, n=200, reps=5)
-    result = checked(runs, describe=False)
+    result = checked(runs)
     paired = runs.assign(p=runs["p"].to_numpy().reshape(-1, 5)[:, ::-1].ravel())
-    again = checked(paired, describe=False)
+    again = checked(paired)
     error = (result.interval.high - result.interval.low) / 4
     assert again.statistic == pytest.approx(result.statistic, abs=error / 2)

@@ -1,4 +1,4 @@
-"""residual_covariance_test: what it finds, what must not matter, what it refuses."""
+"""sufficiency_test by sequences and blocks: what it finds, what must not matter, refusals."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from coherence import AGENTS, InputError, residual_covariance_test, simulate
+from coherence import AGENTS, InputError, simulate, sufficiency_test
 
 
 def columns(seed=1, n_contexts=200, n_reps=5, **changes):
@@ -19,23 +19,23 @@ def columns(seed=1, n_contexts=200, n_reps=5, **changes):
 
 def test_flags_the_leaky_agent_and_not_the_rational_one():
     arrays, context = columns(hidden_signal=0.4)
-    leaky = residual_covariance_test(*arrays, context=context, rng=1)
+    leaky = sufficiency_test(*arrays, context=context, rng=1)
     assert leaky.pvalue <= 0.001
     assert (leaky.unit, leaky.settings["component"]) == ("probability", "P(yes | 1) - P(yes | 0)")
     assert 0 < leaky.interval.low < leaky.statistic < leaky.interval.high
     arrays, context = columns()
-    assert residual_covariance_test(*arrays, context=context, rng=1).pvalue > 0.05
+    assert sufficiency_test(*arrays, context=context, rng=1).pvalue > 0.05
 
 
 def test_the_shift_in_units_of_belief_stands_in_details():
     arrays, context = columns(seed=3, n_contexts=2000, n_reps=2, hidden_signal=0.1)
-    details = residual_covariance_test(*arrays, context=context, n_draws=99, rng=1).details
+    details = sufficiency_test(*arrays, context=context, n_draws=99, rng=1).details
     shift = details.set_index("component").loc["hidden shift of belief"]
     assert shift["low"] < 0.1 < shift["high"]
     assert shift["estimate"] == pytest.approx(0.1, abs=0.03)
     rng = np.random.default_rng(2)  # choices that ignore the belief have no such shift
     belief, truth = rng.random(400), rng.integers(0, 2, 400)
-    details = residual_covariance_test(belief, truth, truth, n_draws=99, rng=0).details
+    details = sufficiency_test(belief, truth, truth, n_draws=99, rng=0).details
     assert "hidden shift of belief" not in set(details["component"])
 
 
@@ -53,7 +53,7 @@ def three_actions(seed, n_contexts=40, n_reps=5):
 def test_says_where_p_concerns_more_than_the_effect_shown():
     """Of three actions p may be small where the interval of the one shown holds 0."""
     *arrays, context = three_actions(seed=8)
-    result = residual_covariance_test(*arrays, context=context, n_draws=999, rng=1)
+    result = sufficiency_test(*arrays, context=context, n_draws=999, rng=1)
     assert result.pvalue < 0.02
     assert result.interval.low < 0 < result.interval.high
     shift = result.details.set_index("component").loc["hidden shift of belief"]
@@ -63,7 +63,7 @@ def test_says_where_p_concerns_more_than_the_effect_shown():
     assert f"{shift['estimate']:.3f} [{shift['low']:.3f}, {shift['high']:.3f}]" in note
     # Of two actions one difference is both.
     arrays[1] = np.where(arrays[1] == "yes", "yes", "no")
-    two = residual_covariance_test(*arrays, context=context, n_draws=999, rng=1)
+    two = sufficiency_test(*arrays, context=context, n_draws=999, rng=1)
     assert two.estimate_note() == "The effect shown is P(yes | 1) - P(yes | 0)."
 
 
@@ -71,31 +71,31 @@ def test_one_belief_throughout_leaves_the_plain_difference():
     """Yes in 30 of 40 contexts with the state and in 20 of 60 without: 3/4 - 1/3."""
     truth = np.repeat([1, 0], [40, 60])
     action = np.repeat(["yes", "no", "yes", "no"], [30, 10, 20, 40])
-    result = residual_covariance_test(np.full(100, 0.4), action, truth, n_draws=9_999, rng=0)
+    result = sufficiency_test(np.full(100, 0.4), action, truth, n_draws=9_999, rng=0)
     by_name = result.details.set_index("component")["estimate"]
     assert by_name["P(yes | 1) - P(yes | 0)"] == pytest.approx(3 / 4 - 1 / 3)
     assert abs(result.statistic) == pytest.approx(3 / 4 - 1 / 3)
     assert result.pvalue < 0.005  # Fisher's exact test has .0001
     three = np.tile([0.3, 0.4, 0.3], (100, 1))
-    several = residual_covariance_test(three, action, truth, n_draws=999, rng=0)
+    several = sufficiency_test(three, action, truth, n_draws=999, rng=0)
     assert several.statistic == pytest.approx(result.statistic)
     # Labels of actions that are those of states are told apart.
-    alike = residual_covariance_test(np.full(100, 0.4), truth, truth, n_draws=99, rng=0)
+    alike = sufficiency_test(np.full(100, 0.4), truth, truth, n_draws=99, rng=0)
     assert "P(action 1 | state 1) - P(action 1 | state 0)" in set(alike.details["component"])
 
 
 def test_copies_of_rows_change_nothing():
     arrays, context = columns(seed=7, n_contexts=60, n_reps=1)
-    once = residual_covariance_test(*arrays, context=context, rng=0)
+    once = sufficiency_test(*arrays, context=context, rng=0)
     *arrays, context = (np.repeat(each, 10) for each in (*arrays, context))
-    copied = residual_covariance_test(*arrays, context=context, rng=0)
+    copied = sufficiency_test(*arrays, context=context, rng=0)
     assert copied.pvalue == once.pvalue
     assert copied.interval == once.interval
 
 
 def test_contributions_belong_to_contexts_and_sum_to_zero():
     arrays, context = columns(seed=2, n_contexts=80, n_reps=2, hidden_signal=0.3)
-    result = residual_covariance_test(*arrays, context=context, n_draws=99, rng=0)
+    result = sufficiency_test(*arrays, context=context, n_draws=99, rng=0)
     assert set(result.contributions.index) == set(context)
     assert result.contributions.sum() == pytest.approx(0, abs=1e-12)
     rows = result.details.set_index("component")
@@ -105,7 +105,7 @@ def test_contributions_belong_to_contexts_and_sum_to_zero():
 
 def test_adjusted_pvalues_hold_for_all_actions():
     arrays, context = columns(seed=5, n_contexts=100, n_reps=2, hidden_signal=0.2)
-    details = residual_covariance_test(*arrays, context=context, rng=1).details.iloc[:3]
+    details = sufficiency_test(*arrays, context=context, rng=1).details.iloc[:3]
     assert (details["pvalue_adjusted"] >= details["pvalue_single"]).all()
     assert (details["pvalue_adjusted"] <= 3 * details["pvalue_single"] + 0.01).all()
 
@@ -116,12 +116,12 @@ def test_beliefs_over_three_states_have_a_difference_for_each():
     truth = (rng.random(200)[:, None] > belief.cumsum(axis=1)[:, :2]).sum(axis=1)
     acted_on = 0.5 * belief + 0.5 * np.eye(3)[truth]
     action = np.argmax(6 * acted_on + rng.gumbel(size=(200, 3)), axis=1)
-    result = residual_covariance_test(belief, action, truth, n_draws=999, rng=0)
+    result = sufficiency_test(belief, action, truth, n_draws=999, rng=0)
     assert result.pvalue <= 0.01
     assert len(result.details) == 9
     assert result.interval.low > 0
     # Three labels and the belief in one state: no direction is known, and all pairs are looked at.
-    one = residual_covariance_test(belief[:, 2], action, truth, n_draws=999, rng=0)
+    one = sufficiency_test(belief[:, 2], action, truth, n_draws=999, rng=0)
     assert one.pvalue == pytest.approx(one.details["pvalue_adjusted"].min(), abs=1e-9)
 
 
@@ -132,15 +132,15 @@ def test_many_contexts_of_three_states_use_the_normal_limit_of_the_permutations(
     truth = (rng.random(150)[:, None] > belief.cumsum(axis=1)[:, :2]).sum(axis=1)
     acted_on = 0.9 * belief + 0.1 * np.eye(3)[truth]
     action = np.argmax(6 * acted_on + rng.gumbel(size=(150, 3)), axis=1)
-    listed = residual_covariance_test(belief, action, truth, rng=0)
+    listed = sufficiency_test(belief, action, truth, rng=0)
     monkeypatch.setattr("coherence.checks.several_states.MANY", 10)
-    limit = residual_covariance_test(belief, action, truth, rng=0)
+    limit = sufficiency_test(belief, action, truth, rng=0)
     assert limit.settings["normal_limit"]
     assert limit.pvalue == pytest.approx(listed.pvalue, abs=0.02)
     gaps = limit.details["pvalue_adjusted"] - listed.details["pvalue_adjusted"]
     assert gaps.abs().max() < 0.02
     order = [2, 0, 1]
-    renamed = residual_covariance_test(belief[:, order], action, np.argsort(order)[truth], rng=0)
+    renamed = sufficiency_test(belief[:, order], action, np.argsort(order)[truth], rng=0)
     assert renamed.pvalue == pytest.approx(limit.pvalue, abs=0.06)
 
 
@@ -169,7 +169,7 @@ def test_groups_that_share_more_than_their_belief_are_allowed_for(state):
             belief, action, truth, group, exact = grouped(seed)
             known = {"exact": exact} if state == "exact" else {"truth": truth}
             options = {"group": group if named else None, "n_draws": 199, "rng": seed}
-            pvalues.append(residual_covariance_test(belief, action, **known, **options).pvalue)
+            pvalues.append(sufficiency_test(belief, action, **known, **options).pvalue)
         return sum(pvalue <= 0.05 for pvalue in pvalues)
 
     assert rejected(named=True) <= stats.binom.ppf(0.999, 40, 0.05)
@@ -181,7 +181,7 @@ def test_contexts_are_compared_inside_groups():
     *arrays, group, _ = grouped(1)
 
     def test(group, **options):
-        return residual_covariance_test(*arrays, group=group, n_draws=999, rng=1, **options)
+        return sufficiency_test(*arrays, group=group, n_draws=999, rng=1, **options)
 
     assert test(group).settings["cluster of resampling"] == "group"
     assert test(group // 4).interval.low < 0 < test(group // 4).interval.high
@@ -198,7 +198,7 @@ def test_states_that_are_hardly_seen_leave_no_interval():
     rng = np.random.default_rng(1)
     belief, truth = np.full(60, 0.05), np.zeros(60, dtype=int)
     truth[:2] = 1
-    result = residual_covariance_test(belief, rng.integers(0, 2, 60), truth, n_draws=999, rng=1)
+    result = sufficiency_test(belief, rng.integers(0, 2, 60), truth, n_draws=999, rng=1)
     assert result.interval is None
     assert "2 contexts" in result.reason
     assert result.pvalue > 0
@@ -212,7 +212,7 @@ def test_rare_actions_and_rare_states_do_not_reject_by_hardly_meeting():
         rng = np.random.default_rng([5, number])
         action = np.where(rng.random(200) < 0.05, "act", "wait")
         truth = (rng.random(200) < 0.05).astype(int)
-        result = residual_covariance_test(np.full(200, 0.05), action, truth, n_draws=299, rng=1)
+        result = sufficiency_test(np.full(200, 0.05), action, truth, n_draws=299, rng=1)
         rejected += result.pvalue <= 0.05
         if result.interval is not None:
             missed += not result.interval.low <= 0 <= result.interval.high
@@ -223,9 +223,9 @@ def test_beliefs_that_settle_states_or_actions_leave_nothing_to_test():
     belief = np.concatenate([np.linspace(0, 0.02, 12), np.linspace(0.97, 1, 12)])
     truth = (belief > 0.5).astype(int)
     action = np.where(truth, "go", "stay")
-    assert "threshold" in residual_covariance_test(belief, action, truth).reason
+    assert "threshold" in sufficiency_test(belief, action, truth).reason
     heaped, truth = np.repeat([0.2, 0.8], 20), np.tile([0, 1], 20)
-    settled = residual_covariance_test(heaped, np.where(heaped > 0.5, "go", "stay"), truth)
+    settled = sufficiency_test(heaped, np.where(heaped > 0.5, "go", "stay"), truth)
     assert (settled.statistic, settled.pvalue, settled.interval) == (0, 1, None)
     assert "settles the action" in settled.reason
 
@@ -234,10 +234,10 @@ def test_fewer_than_20_contexts_are_refused_and_20_can_reject():
     rng = np.random.default_rng(1)
     belief = rng.random(20).round(2)
     truth = (rng.random(20) < belief).astype(int)
-    result = residual_covariance_test(belief[:19], truth[:19], truth[:19], rng=1)
+    result = sufficiency_test(belief[:19], truth[:19], truth[:19], rng=1)
     assert math.isnan(result.pvalue)
     assert "20 contexts; here are 19" in result.reason
-    assert residual_covariance_test(belief, truth, truth, rng=1).pvalue <= 0.05
+    assert sufficiency_test(belief, truth, truth, rng=1).pvalue <= 0.05
 
 
 def reporter(seed, n=100, weight=0.0, reps=5):
@@ -264,8 +264,8 @@ def test_the_exact_posterior_takes_the_place_of_the_realised_state():
     for seed in range(n_sets):
         belief, action, truth, exact, context = reporter(seed, n=150, weight=0.5)
         options = {"context": context, "n_draws": 999, "rng": seed}
-        tossed = residual_covariance_test(belief, action, truth, **options)
-        known = residual_covariance_test(belief, action, exact=exact, **options)
+        tossed = sufficiency_test(belief, action, truth, **options)
+        known = sufficiency_test(belief, action, exact=exact, **options)
         assert (known.settings["state"], tossed.settings["state"]) == ("exact", "realised")
         found["exact"] += known.pvalue <= 0.05
         found["realised"] += tossed.pvalue <= 0.05
@@ -276,18 +276,18 @@ def test_the_exact_posterior_takes_the_place_of_the_realised_state():
 def test_both_states_estimate_one_difference():
     """Breaks if the denominator is p* (1 - p*) alone, or p (1 - p): a seventh off."""
     belief, action, truth, exact, _ = reporter(1, n=12_000, weight=1.0, reps=1)
-    by_toss = residual_covariance_test(belief, action, truth, n_draws=99, rng=1)
-    by_chance = residual_covariance_test(belief, action, exact=exact, n_draws=99, rng=1)
+    by_toss = sufficiency_test(belief, action, truth, n_draws=99, rng=1)
+    by_chance = sufficiency_test(belief, action, exact=exact, n_draws=99, rng=1)
     assert by_chance.statistic == pytest.approx(by_toss.statistic, abs=0.02)
     assert by_chance.statistic > 0.08
-    both = residual_covariance_test(belief, action, truth, exact=exact, n_draws=99, rng=1)
+    both = sufficiency_test(belief, action, truth, exact=exact, n_draws=99, rng=1)
     assert both.pvalue == by_chance.pvalue  # nothing but names is taken of the truth
 
 
 def test_beliefs_that_settle_the_posterior_leave_no_number():
     _, action, _, exact, context = reporter(2)
     for said in (exact, exact**2, np.round(exact, 2), 1 - exact):
-        result = residual_covariance_test(said, action, exact=exact, context=context, rng=1)
+        result = sufficiency_test(said, action, exact=exact, context=context, rng=1)
         assert math.isnan(result.statistic)
         assert math.isnan(result.pvalue)
         assert "settles the exact posterior" in result.reason
@@ -311,7 +311,7 @@ def test_coherent_agents_are_not_rejected_where_noise_is_small(kind):
             share = np.where(belief > 0.5, 0.85, 0.15)
             share = rng.binomial(5, share) / 5 if kind == "jump" else share
         policy = np.column_stack([1 - share, share])
-        result = residual_covariance_test(belief, policy, exact=exact, n_draws=999, rng=seed)
+        result = sufficiency_test(belief, policy, exact=exact, n_draws=999, rng=seed)
         rejected += result.pvalue <= 0.05
     assert rejected <= stats.binom.ppf(0.999, n_sets, 0.05)
 
@@ -328,9 +328,9 @@ def test_exact_posteriors_are_checked():
         (three, {"truth": truth, "exact": exact}, "posterior of one of two states"),
     ):
         with pytest.raises(InputError, match=said):
-            residual_covariance_test(stated, action, context=context, **options)
+            sufficiency_test(stated, action, context=context, **options)
     constant = {"exact": np.full(500, 0.3), "context": context}
-    assert "is constant" in residual_covariance_test(belief, action, **constant).reason
+    assert "is constant" in sufficiency_test(belief, action, **constant).reason
 
 
 @pytest.mark.lengthy
@@ -347,7 +347,7 @@ def test_the_interval_covers_with_heaped_beliefs_and_greedy_choices():
         context = np.repeat(np.arange(200), 5)
         best = np.select([belief < 0.4, belief > 0.6], [0, 2], 1)[context]
         action = np.where(rng.random(1000) < 0.03, rng.integers(0, 3, 1000), best)
-        result = residual_covariance_test(
+        result = sufficiency_test(
             belief[context], action, truth[context], context=context, n_draws=99, rng=1
         )
         missed += not result.interval.low <= 0 <= result.interval.high
@@ -359,7 +359,7 @@ def test_choices_that_the_state_decides_without_exception_have_no_interval():
     rng = np.random.default_rng(29)
     belief = rng.integers(1, 20, 100) / 20
     truth = (rng.random(100) < belief).astype(int)
-    result = residual_covariance_test(belief, truth, truth, rng=0)
+    result = sufficiency_test(belief, truth, truth, rng=0)
     assert result.statistic == pytest.approx(1, abs=0.05)
     assert result.pvalue < 0.01
     assert result.interval is None

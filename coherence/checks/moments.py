@@ -68,7 +68,7 @@ class BeyondBelief:
 
     pvalue: float  # NaN where there is no test, and then `reason` says why
     # columns component, estimate (difference in the probability of an action between the states at
-    # equal belief), low, high, pvalue; one row for each action
+    # equal belief), standard_error, low, high, pvalue; one row for each action
     differences: pd.DataFrame
     shown: int = 0  # row of the action that rises most with the belief
     interval: Interval | None = None  # of the difference shown
@@ -83,7 +83,7 @@ class BeyondBelief:
 
 def beyond_belief(data: EvaluationData, level: float = 0.95) -> BeyondBelief:
     """Test whether choices move with the state at equal latent belief; `level` is of intervals."""
-    report, clusters = one_dimensional(data, "rational_agent_test"), data.clusters
+    report, clusters = one_dimensional(data, "sufficiency_test"), data.clusters
     undefined = BeyondBelief(math.nan, pd.DataFrame())
     if data.exact is None and separated(data):
         return replace(undefined, reason=FORETOLD, lack=Lack.OPEN)
@@ -151,6 +151,7 @@ def _of_degree(
         {
             "component": names,
             "estimate": estimate.value[of_actions],
+            "standard_error": estimate.error[of_actions],
             "low": low[of_actions],
             "high": high[of_actions],
             "pvalue": estimate.pvalues[of_actions],
@@ -278,6 +279,7 @@ class _Estimate:
     """Quantities with what contexts add to them; every array has a column for each quantity."""
 
     value: Floats
+    error: Floats  # standard errors
     reach: Floats  # half of an interval
     pvalues: Floats  # of the quantity being 0
     contributions: Floats  # shape (n_contexts, n_quantities); sums to 0
@@ -297,4 +299,4 @@ def _jackknifed(
     with np.errstate(invalid="ignore", divide="ignore"):
         pvalues = 2 * stats.t.sf(np.abs(value / error), clusters.n - 1)
     reach = float(stats.t.ppf((1 + level) / 2, clusters.n - 1)) * error
-    return _Estimate(value, reach, pvalues, influence / n)
+    return _Estimate(value, error, reach, pvalues, influence / n)

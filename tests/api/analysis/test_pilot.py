@@ -4,7 +4,7 @@ import pytest
 
 import coherence
 from coherence import InputError, simulate
-from coherence.analysis.fitting import fit_evaluation
+from coherence.analysis.pilot import read_pilot
 from coherence.table.runs import Runs
 
 
@@ -18,14 +18,12 @@ def runs():
     return pd.concat(tables, ignore_index=True)
 
 
-def test_it_is_the_agent_of_that_model_on_that_task(runs):
-    agent, name = fit_evaluation(Runs(runs), task="b", model="noisy")
+def test_it_is_the_rows_of_that_model_on_that_task(runs):
+    data, name = read_pilot(Runs(runs), task="b", model="noisy")
     rows = runs[(runs["task"] == "b") & (runs["model"] == "noisy") & runs["action"].notna()]
-    expected = coherence.fit_rational_agent(
-        rows["p"], rows["action"], rows["theta"], context=rows["context"]
-    )
     assert name == "noisy on b"
-    pd.testing.assert_frame_equal(agent.thresholds, expected.thresholds)
+    assert data.belief.tolist() == rows["p"].tolist()
+    assert [data.actions[code] for code in data.action] == rows["action"].tolist()
 
 
 def test_several_models_need_a_name(runs):
@@ -34,29 +32,27 @@ def test_several_models_need_a_name(runs):
         ({"model": "noisi"}, "model must be one of the table; received 'noisi'.*noisy"),
     ):
         with pytest.raises(InputError, match=said):
-            fit_evaluation(Runs(runs), **options)
+            read_pilot(Runs(runs), **options)
     one = runs[(runs["task"] == "a") & (runs["model"] == "noisy")].drop(columns="action")
     with pytest.raises(InputError, match="an action and a state"):
-        fit_evaluation(Runs(one))
+        read_pilot(Runs(one))
 
 
 def test_policies_and_labels_are_those_of_the_analysis():
     policies = simulate("rational", n_contexts=60, n_reps=1, policies=True, rng=1)
-    agent, _ = fit_evaluation(Runs(policies.assign(belief_kind="stated:exact")))
-    assert agent.data.policy is not None
-    assert not agent.noisy
-    assert agent.cautions == ()  # computed beliefs have no noise that repetitions would show
+    data, _ = read_pilot(Runs(policies.assign(belief_kind="stated:exact")))
+    assert data.policy is not None
     named = simulate("rational", n_contexts=60, n_reps=2, rng=1)
     named["theta"] = np.where(named["theta"] == 1, "ill", "well")
-    agent, _ = fit_evaluation(Runs(named), positive="ill")
-    assert agent.data.states == ("well", "ill")
+    data, _ = read_pilot(Runs(named), positive="ill")
+    assert data.states == ("well", "ill")
 
 
 @pytest.mark.parametrize(("n_groups", "unit"), [(20, "group"), (5, "context")])
 def test_groups_are_the_units_where_there_are_ten(runs, n_groups, unit):
     grouped = runs.assign(group=pd.factorize(runs["context"])[0] % n_groups)
-    agent, _ = fit_evaluation(Runs(grouped), task="b", model="noisy")
-    assert agent.clusters.name == unit
-    few = {"n_contexts": 20, "n_reps": 1, "signal": [], "refits": 0, "n_simulations": 10}
-    notes = coherence.power(agent, check="calibration", **few, n_draws=99, rng=1).notes
+    data, _ = read_pilot(Runs(grouped), task="b", model="noisy")
+    assert data.clusters.name == unit
+    few = {"n_contexts": 20, "n_reps": 1, "signal": [], "n_simulations": 10}
+    notes = coherence.power(data, check="calibration", **few, n_draws=99, rng=1).notes
     assert any("group" in note for note in notes) == (unit == "group")
