@@ -76,20 +76,11 @@ def estimate(data: Arrays, draws: int) -> None:
     sorted_information(data["belief"], data["action"], data["truth"], 3)
 
 
-def covariance(data: Arrays, draws: int) -> None:
-    """Ours: the residual-covariance test."""
-    from coherence import residual_covariance_test
+def sufficiency(data: Arrays, draws: int) -> None:
+    """Ours: the primary test."""
+    from coherence import sufficiency_test
 
-    residual_covariance_test(
-        data["belief"], data["action"], data["truth"], context=data["context"], rng=0
-    )
-
-
-def direction(data: Arrays, draws: int) -> None:
-    """Ours: monotone choice over all actions."""
-    from coherence.checks.direction import monotone_direction_test
-
-    monotone_direction_test(data["belief"], data["action"], context=data["context"], rng=0)
+    sufficiency_test(data["belief"], data["action"], data["truth"], context=data["context"], rng=0)
 
 
 def cmiknn(data: Arrays, draws: int, knn: float = 3) -> None:
@@ -149,22 +140,18 @@ GROUPS: dict[str, list[Line]] = {
         *[("ours, k = 3", estimate, "", n, 0.0, 0) for n in (1_000, 10_000, 100_000, 1_000_000)],
         *[("tigramite CMIknn, k = 3", cmiknn, "tigramite", n, 0.0, 0) for n in (1_000, 10_000)],
     ],
-    "Residual covariance, beliefs on a .05 grid "
-    "(9,999 draws by context; pgmpy: rows, linear, no draws)": [
+    "Sufficiency, beliefs on a .05 grid (9,999 draws by context; pgmpy: rows, linear, no draws)": [
         *[
-            ("residual_covariance_test", covariance, "", n, 0.05, 0)
+            ("sufficiency_test", sufficiency, "", n, 0.05, 0)
             for n in (1_000, 10_000, 100_000, 1_000_000)
         ],
         *[("pgmpy GCM", gcm, "pgmpy", n, 0.05, 0) for n in (1_000, 10_000, 100_000, 1_000_000)],
     ],
-    "Residual covariance, beliefs not rounded": [
+    "Sufficiency, beliefs not rounded": [
         *[
-            ("residual_covariance_test", covariance, "", n, 0.0, 0)
+            ("sufficiency_test", sufficiency, "", n, 0.0, 0)
             for n in (1_000, 10_000, 100_000, 1_000_000)
         ],
-    ],
-    "Monotone choice over all actions": [
-        ("monotone_direction_test", direction, "", n, 0.05, 0) for n in (1_000, 100_000)
     ],
 }
 

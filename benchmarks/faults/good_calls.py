@@ -21,7 +21,6 @@ def material() -> dict[str, Any]:
         rows[name].to_numpy() for name in ("p", "action", "theta", "context")
     )
     network = bn.load_network("asia")
-    agent = co.fit_rational_agent(belief, action, truth, context=context)
     task = el.load_task("asia")
     cases = task.cases(4, seed=0)
 
@@ -45,11 +44,11 @@ def good_calls() -> dict[Callable[..., Any], dict[str, Any]]:
     data = {"belief": b, "action": a, "truth": t, "context": c}
     runs, network, evidence = m["runs"], m["network"], pd.DataFrame({"smoke": ["yes", "no"]})
     one = {"n_permutations": 19, "k": 3, "positive": 1, "rng": 1, "condition_on": None}
-    report = ["residual_covariance"]
+    report = ["sufficiency"]
     return {
         co.analyze: {
             **{"runs": runs, "checks": report, "published": False, "strict": False},
-            **{"positive": None, "reference": None, "merge_labels": None, "twins": None},
+            **{"positive": None, "reference": None, "merge_labels": None},
             **{"n_jobs": 1, "rng": 1},
         },
         co.belief_distance: {"truth": [0.5, 0.5], "belief": [0.4, 0.6]},
@@ -95,7 +94,7 @@ def good_calls() -> dict[Callable[..., Any], dict[str, Any]]:
             "finish_reason": None,
         },
         co.exact_test: {"n_right": 3, "chances": [0.3, 0.5, 0.2, 0.4]},
-        co.expected_answers: {"agent": m["agent"]},
+        co.expected_answers: {"agent": "ideal"},
         co.expected_gains: {
             **{"prize": [10.0], "loss": [5.0], "stake": [2.0], "chance": 0.5, "payout": 0.0},
             "rule": "side",
@@ -103,11 +102,6 @@ def good_calls() -> dict[Callable[..., Any], dict[str, Any]]:
         co.fit_ladder: {
             **{"stated": [0.2, 0.4, 0.6, 0.8] * 3, "break_even": [0.3, 0.5, 0.5, 0.7] * 3},
             **{"bets": [0, 0, 1, 1] * 3, "first": None, "second": None, "level": 0.95},
-        },
-        co.fit_rational_agent: {
-            **data,
-            **{"positive": 1, "noise": None, "shared_noise": 0.0, "weighting": "identity"},
-            **{"lapses": True, "calibration": "logistic"},
         },
         co.iterated_expectation_test: {
             **{"runs": runs, "reference": None, "n_bootstraps": 20},
@@ -119,14 +113,9 @@ def good_calls() -> dict[Callable[..., Any], dict[str, Any]]:
             **{"pair": ("no", "yes"), "direction": "increasing", "n_bins": 4, "n_draws": 99},
             **{"published": False, "rng": 1},
         },
-        co.monotone_direction_test: {
-            **drop(data, "truth"),
-            **{"n_bins": 4, "n_draws": 99, "rng": 1},
-        },
-        co.noise_sensitivity: {"agent": m["agent"], "shared_noise": (0.0, 0.1)},
         co.power: {
             **{"agent": "clairvoyant", "n_contexts": [20], "n_reps": [2], "signal": [0.1]},
-            **{"check": "residual_covariance", "planted": None, "policies": None},
+            **{"check": "sufficiency", "planted": None, "policies": None},
             **{"n_simulations": 10, "n_draws": 19, "alpha": 0.05, "target": None, "limit": 50},
             **{"costs": None, "name": None, "n_jobs": 1, "rng": 1},
         },
@@ -140,22 +129,13 @@ def good_calls() -> dict[Callable[..., Any], dict[str, Any]]:
             **{"published": False, "rng": 1},
         },
         co.random_forest_baseline: {"runs": runs, "n_trees": 5},
-        co.rational_agent_test: {
-            **data,
-            "positive": 1,
-            "noise": None,
-            "describe": False,
-            "rng": 1,
-        },
-        co.rational_distance: {"agent": m["agent"]},
         co.read_mixing_answers: {"path": "mixing.parquet"},
         co.read_runs: {
             **{"path": "runs.csv", "columns": {"p": "p"}, "sep": ",", "decimal": "."},
             **{"encoding": "utf-8", "percent": False, "ignore": (), "merge_labels": None},
         },
         co.reliability_table: {"belief": b, "target": b, "n_bins": 5},
-        co.residual_covariance_test: {**data, "positive": 1, "n_draws": 99, "rng": 1},
-        co.sample_twin: {"agent": m["agent"], "rng": 1, "points": None},
+        co.sufficiency_test: {**data, "positive": 1, "n_draws": 99, "rng": 1},
         co.scan_runs: {
             **{"path": "runs.parquet", "columns": {"p": "p"}, "percent": False, "ignore": ()}
         },

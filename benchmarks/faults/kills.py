@@ -68,7 +68,7 @@ agent = "leaky"
 [[tasks]]
 task = "asia"
 [analysis]
-checks = ["residual_covariance"]
+checks = ["sufficiency"]
 """
 WRITE = 0.05  # seconds that a write to a store is made to take at least
 
@@ -104,7 +104,7 @@ def words_of(command: str, number: int, folder: Path, out: Path) -> list[str]:
     """Return the command line of the first or second call."""
     file, things = str(folder / f"{command}{number}.csv"), str(folder / "things.csv")
     words = {
-        "analyze": ["analyze", file, "--checks", "residual_covariance,calibration"],
+        "analyze": ["analyze", file, "--checks", "sufficiency,calibration"],
         "reveal": ["reveal", "--answers", file, *GRID, "--only-revealed"],
         "mix": ["mix", "--answers", file],
         "bets-train": ["bets", "train", "--modality", "coin", "--items", things, *TRAINING],

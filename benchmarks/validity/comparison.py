@@ -32,7 +32,6 @@ from coherence.table.schema import DRAWN
 RESULTS = Path(__file__).parent / "comparison.csv"
 N_REPS = 3
 QUICK = (
-    "residual_covariance",
     "calibration:rmse",
     "calibration:brier",
     "calibration:calibration_error",
@@ -40,7 +39,7 @@ QUICK = (
     "report_noise",
     "unreadable",
 )
-SLOW = ("rational_agent",)  # a fit of a fifth of a second for each agent
+CHOICES = ("sufficiency",)
 PROMPTS = ("standard", "bayes")
 N_TRUTH = 40_000
 SAME = 1e-9
@@ -89,7 +88,7 @@ DESIGNS = (
     Design("all alike", (FAIR,) * 6, 100, share=0.6),
     Design("four alike", (GOOD, GOOD, GOOD, GOOD, FAIR, POOR), 100, share=0.4),
     Design("all alike, 30 cases", (GOOD,) * 6, 30, share=0.4),
-    Design("three pairs, noise taken off", PAIRS, 100, SLOW, share=0.2),
+    Design("three pairs, noise taken off", PAIRS, 100, CHOICES, share=0.2),
 )
 
 
@@ -144,10 +143,10 @@ def truth(kind: Kind) -> dict[str, float]:
     """Return every effect of a kind, on the scale that is compared, in one very large study."""
     (rows,) = asked((kind,), N_TRUTH, N_REPS, np.random.default_rng(7))
     values = {}
-    for name in (*QUICK, *SLOW):
+    for name in (*QUICK, *CHOICES):
         # Shifts are ordered as the signals are: more noise raises the one that takes reports as
         # exact, and so large a study shows every misfit of the choice curve.
-        if name in ("residual_covariance", "rational_agent"):
+        if name in CHOICES:
             values[name] = kind.signal
         else:
             result = EFFECTS[name].of(_given(rows))

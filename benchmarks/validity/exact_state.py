@@ -3,8 +3,8 @@
     PYTHONPATH=. python benchmarks/validity/exact_state.py --tables 400 --seed 1
     PYTHONPATH=. python benchmarks/validity/exact_state.py --tables 400 --seed 1 --nulls
 
-write ``exact_state.csv`` and ``exact_nulls.csv``. The first has rejections at .05 of
-`residual_covariance_test`, five choices a context. In ``asia`` an agent says the posterior of all
+write ``exact_state.csv`` and ``exact_nulls.csv``. The first has rejections at .05 of the residual
+covariance of `sufficiency`, five choices a context. In ``asia`` an agent says the posterior of all
 findings but the X-ray and acts on that of all. In ``log odds`` it says the log odds of the
 posterior with noise of standard deviation 1, in ``rounded`` with noise .9, rounded to .05; choices
 follow the statement and a weight of what the posterior adds; the number of contexts for 80% power
@@ -20,11 +20,11 @@ from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
+from parts import residual_covariance
 from scipy import stats
 from scipy.special import expit, logit
 
 import bayesnets
-from coherence import residual_covariance_test
 
 RESULTS = Path(__file__).with_suffix(".csv")
 FIELDS = ("study", "weight", "contexts", "state", "tables", "rejected", "share", "seed")
@@ -88,10 +88,10 @@ def rejected(
     said, exact, action = draw(weight, n, rng)
     context, options = np.tile(np.arange(n), 5), {"n_draws": 999, "rng": rng}
     truth = (rng.random(n) < exact).astype(int)
-    known = residual_covariance_test(
+    known = residual_covariance(
         said[context], action.ravel(), exact=exact[context], context=context, **options
     )
-    tossed = residual_covariance_test(
+    tossed = residual_covariance(
         said[context], action.ravel(), truth[context], context=context, **options
     )
     return known.pvalue <= 0.05, tossed.pvalue <= 0.05
@@ -164,7 +164,7 @@ NULLS = Path(__file__).with_name("exact_nulls.csv")
 
 def of_null(kind: str, n: int, rng: np.random.Generator) -> tuple[bool, bool, bool, bool]:
     """Test one coherent agent: rejections at .05 and .01, whether an interval holds 0 or lacks."""
-    result = residual_covariance_test(**null(kind, n, rng), n_draws=1_999, rng=rng)
+    result = residual_covariance(**null(kind, n, rng), n_draws=1_999, rng=rng)
     ends = result.interval
     holds = ends is not None and ends.low <= 1e-12 and ends.high >= -1e-12
     return result.pvalue <= 0.05, result.pvalue <= 0.01, holds, ends is None

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
+from parts import moments, residual_covariance
 
 from coherence import (
     CheckResult,
@@ -25,11 +26,8 @@ from coherence import (
     compare,
     iterated_expectation_test,
     monotone_choice_test,
-    monotone_direction_test,
     predictive_gain_test,
     prompt_consistency,
-    rational_agent_test,
-    residual_covariance_test,
 )
 from coherence.result import Interval
 from coherence.statistics.resample import Seed
@@ -64,7 +62,7 @@ def _gathered(group: Groups, rng: np.random.Generator) -> Groups:
 
 def covariance(group: Groups, named: Seed, rng: np.random.Generator) -> tuple[CheckResult, float]:
     """Choices that the state does not move."""
-    return residual_covariance_test(*_judged(group, rng), group=named, n_draws=999, rng=rng), 0.0
+    return residual_covariance(*_judged(group, rng), group=named, n_draws=999, rng=rng), 0.0
 
 
 def cmi(group: Groups, named: Seed, rng: np.random.Generator) -> tuple[CheckResult, float]:
@@ -82,14 +80,6 @@ def pairs(group: Groups, named: Seed, rng: np.random.Generator) -> tuple[CheckRe
     belief = _gathered(group, rng)
     action = np.where(rng.random(group.size) < _logistic(1.5 * shares(group, rng)), "yes", "no")
     return monotone_choice_test(belief, action, pair=("yes", "no"), group=named, rng=rng), 0.0
-
-
-def direction(group: Groups, named: Seed, rng: np.random.Generator) -> tuple[CheckResult, float]:
-    """Three actions, whose tastes turn back at the middle belief in no order on average."""
-    belief = _gathered(group, rng)
-    taste = np.stack([shares(group, rng) for _ in range(3)], axis=1)
-    action = np.argmax(1.5 * taste + rng.gumbel(size=taste.shape), axis=1)
-    return monotone_direction_test(belief, action, group=named, rng=rng), math.nan
 
 
 def iterated(group: Groups, named: Seed, rng: np.random.Generator) -> tuple[CheckResult, float]:
@@ -143,7 +133,7 @@ def agent(group: Groups, named: Seed, rng: np.random.Generator) -> tuple[CheckRe
     report = np.clip(belief[context] + 0.08 * rng.normal(size=context.size), 0.01, 0.99).round(2)
     whose = None if named is None else group[context]
     arrays = report, action, truth[context]
-    return rational_agent_test(*arrays, context=context, group=whose, describe=False), 0.0
+    return moments(*arrays, context=context, group=whose), 0.0
 
 
 def compared(
@@ -176,16 +166,15 @@ def compared(
 
 
 CHECKS: dict[str, Callable[..., tuple[CheckResult, float]]] = {
-    "residual_covariance": covariance,
+    "residual covariance": covariance,
     "cmi": cmi,
     "monotone_choice": pairs,
-    "monotone_direction": direction,
     "iterated_expectation": iterated,
     "calibration:brier": brier,
     "prompt_consistency": wordings,
     "predictive_gain": gain,
-    "rational_agent": agent,
-    "compare, residual_covariance": partial(compared, effect="residual_covariance"),
+    "moments": agent,
+    "compare, sufficiency": partial(compared, effect="sufficiency"),
     "compare, calibration:brier": partial(compared, effect="calibration:brier"),
 }
 SLOW = ("predictive_gain",)

@@ -38,11 +38,11 @@ PROGRAMS = (
     Program("exact_state", "--tables 100 --nulls", ("exact_nulls",), "tables", 2),
     Program("verdicts", "--tables 200", ("verdicts", "sentences"), "tables", 0),
     Program(
-        "rational",
+        "moments",
         "--datasets 400",
-        ("rational_sizes", "rational_recovery"),
+        ("moments",),
         "datasets",
-        50,
+        20,
         seed=77,
     ),
     Program("gaps", "--tables 1000", ("gaps",), "tables", 1),
@@ -63,7 +63,6 @@ PROGRAMS = (
     Program("pooling", "--studies 400", ("pooling",), "n_studies", 10),
     Program("rivals", "--tables 200", ("rivals",), "tables", 5),
     Program("stability", "--tables 24", ("stability",), "tables", 0),
-    Program("fold_assignments", "--tables 60", ("fold_assignments",), "tables", 3),
     Program("mixing", "--sessions 1000", ("mixing_intervals", "mixing_tests"), "sessions", 6),
 )
 
@@ -94,6 +93,11 @@ def grid(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
+def code(check: str) -> str:
+    """Write the name of a check as code; of a part of one as it is."""
+    return check if " " in check or check == "moments" else f"`{check}`"
+
+
 def fold(summary: str, table: str) -> str:
     """Fold a table: it is opened by who looks for its figures."""
     summary = re.sub("`([^`]+)`", r"<code>\1</code>", summary)  # Markdown is not read there
@@ -121,7 +125,7 @@ REFUSALS = "refusals by action and state"
 JUMPS = "calibration jumps"
 BENT = "S-shaped calibration (2), three reports"
 FAMILIES = {
-    "residual_covariance": ("residual_covariance", "residual_covariance of policies"),
+    "residual covariance": ("residual covariance", "residual covariance of policies"),
     "cmi": ("cmi", "cmi of policies", "cmi given features"),
     "predictive_gain": (
         "predictive_gain",
@@ -136,7 +140,6 @@ FAMILIES = {
         "monotone defer/no",
         "monotone yes/no of policies",
     ),
-    "monotone_direction": ("monotone_direction", "monotone_direction of policies"),
     "iterated_expectation": (
         "iterated_expectation",
         "gap beyond noise and rounding",
@@ -212,11 +215,10 @@ def overview() -> str:
         )
     )
     limits = {
-        "residual_covariance": "reports that vary; groups not named; refusals",
+        "residual covariance": "reports that vary; groups not named; refusals",
         "cmi": "the same; `condition_on` with jumps",
         "predictive_gain": "reports that vary; weak against small effects",
         "monotone_choice": "groups not named",
-        "monotone_direction": "groups not named; very conservative",
         "iterated_expectation": "[few cases, skewed gaps](#gaps-that-are-not-symmetric)",
         "evidence_leak": "recorded truths; turns of an episode",
         "prompt_consistency": "ten groups: its interval covers less",
@@ -224,25 +226,10 @@ def overview() -> str:
     }
     for name, limit in limits.items():
         n, size, coverage = family(name)
-        about = name.replace("monotone_direction", "monotone_choice")  # on its page
-        rows.append((f"[`{name}`](checks/{about}.md)", n, size, coverage, limit))
-        if name == "predictive_gain":
-            folds = read("fold_assignments")
-            folds = folds[folds["assignments"] == folds["assignments"].max()]
-
-            def judged(row: pd.Series) -> str:
-                return f"{row['agent']}, {row['target']}, {row['n_contexts']} cases"
-
-            rows.append(
-                (
-                    "[`action_information`](#does-a-p-value-move)",
-                    cells(folds, "tables"),
-                    "no test",
-                    extreme(folds, "held", judged, high=False),
-                    "few cases and the realised state",
-                )
-            )
-        if name == "residual_covariance":
+        of_sufficiency = f"{name} of [`sufficiency`](#sufficiency)"
+        linked = of_sufficiency if " " in name else f"[`{name}`](checks/{name}.md)"
+        rows.append((linked, n, size, coverage, limit))
+        if name == "residual covariance":
             exact = read("exact_nulls")
             exact = exact.assign(size=exact["at .05"] / exact["tables"])
             exact["held"] = exact["held 0"] / exact["intervals"].where(exact["intervals"] > 0)
@@ -259,7 +246,7 @@ def overview() -> str:
                     "computed policies whose calibration turns",
                 )
             )
-    fits = read("rational_sizes")
+    fits = read("moments")
     fits = fits.assign(size=fits["rejected"] / fits["tests"], holds=fits["held"] / fits["tests"])
     fits = fits[~fits["design"].str.contains(f"{JUMPS}|hidden signal")]
     fits = fits[~fits["design"].str.endswith(BENT)]
@@ -269,7 +256,7 @@ def overview() -> str:
 
     rows.append(
         (
-            "[`rational_agent`](#the-rational-agent)",
+            "moments of [`sufficiency`](#moments)",
             cells(fits, "datasets"),
             extreme(fits, "size", fitted),
             extreme(fits, "holds", fitted, high=False),
@@ -516,7 +503,7 @@ def what_breaks() -> str:
     looks = read("sequential").set_index(["agent", "order"])
     groups = read("groups")
     named, unnamed = groups[groups["named"]], groups[~groups["named"]]
-    fits = read("rational_sizes")
+    fits = read("moments")
     fits = fits.assign(size=fits["rejected"] / fits["tests"])
     jumps = fits[fits["design"].str.contains(JUMPS)]
     bent = fits[fits["design"].str.endswith(BENT) & (fits["contexts"] == 200)].iloc[0]
@@ -536,8 +523,8 @@ def what_breaks() -> str:
         ),
         (
             "several reports that vary, also between prompt variants",
-            "other tests that use the state reject, but for `rational_agent` "
-            "([twins](checks/rational_agent.md)); points lie outside the bars of the main figure",
+            "other tests that use the state reject, but for `sufficiency`; points lie outside "
+            "the bars of the main figure",
         ),
         (
             "rows share evidence, or cases a template, that no `context` or `group` names",
@@ -546,25 +533,25 @@ def what_breaks() -> str:
         ),
         (
             "answers are refused by action and state",
-            "one in ten: `residual_covariance` "
-            f"{of_results('residual_covariance', refused['0.1'])}, `cmi` "
+            "one in ten: residual covariance "
+            f"{of_results('residual covariance', refused['0.1'])}, `cmi` "
             f"{of_results('cmi', refused['0.1'])}; three in ten: "
-            f"{of_results('residual_covariance', refused['0.3'])}, "
+            f"{of_results('residual covariance', refused['0.3'])}, "
             f"{of_results('cmi', refused['0.3'])}",
         ),
         (
             "reports vary, and calibration jumps where choices do",
-            f"`rational_agent` rejects {span(jumps['size'])}",
+            f"the moments of `sufficiency` reject {span(jumps['size'])}",
         ),
         (
             "reports vary, and calibration bends, three reports or fewer",
-            f"`rational_agent` declines {bent['datasets'] - bent['tests']} of "
+            f"`sufficiency` declines {bent['datasets'] - bent['tests']} of "
             f"{bent['datasets']} tables, and rejects {share(bent['size'])} of the others",
         ),
         (
             "a computed policy follows a calibration that rises and falls; groups differ in the "
             "slopes of choice and calibration; cases of equal belief and posterior share a taste",
-            "`residual_covariance` against the exact posterior rejects",
+            "`sufficiency` against the exact posterior rejects",
         ),
         (
             "state and choice jump at one value of a feature of `condition_on`",
@@ -606,15 +593,20 @@ def power() -> str:
     """Lay out how often hidden shifts are found, 200 contexts x 5."""
     rows = []
     signals = ("hidden signal 0.1", "hidden signal 0.2", "hidden signal 0.4")
-    for check in ("residual_covariance", "cmi", "predictive_gain"):
-        rows.append((f"`{check}`", *(of_results(check, signal, "power") for signal in signals)))
-    fits = read("rational_sizes")
+    for check in ("residual covariance", "cmi", "predictive_gain"):
+        rows.append(
+            (
+                code(check),
+                *(of_results(check, signal, "power") for signal in signals),
+            )
+        )
+    fits = read("moments")
     fits = fits[(fits["contexts"] == 200)].set_index("design")
     fitted = [
         share(fits.loc[name, "rejected"] / fits.loc[name, "tests"])
         for name in (f"reports scatter by .15, hidden signal {size}" for size in (0.1, 0.2))
     ]
-    rows.append(("`rational_agent`, noise .15", *fitted, "-"))
+    rows.append(("moments, noise .15", *fitted, "-"))
     scores = read("scores").set_index(["forecasts", "power", "cases"])["rejected"].sort_index()
     odd = scores.loc[("continuous", 2.0)]
     leaks = (
@@ -667,7 +659,9 @@ def exact_posterior() -> str:
         for (study, weight, n), part in table.groupby(["study", "weight", "contexts"], sort=False)
         if n in (50, 100, 200) and weight > 0.2 and part["state"].nunique() == 2
     ]
-    return fold("Power of `residual_covariance`", grid(["study", "exact posterior", "truth"], rows))
+    return fold(
+        "Power of the residual covariance", grid(["study", "exact posterior", "truth"], rows)
+    )
 
 
 def verdicts() -> str:
@@ -719,7 +713,7 @@ def shared_templates() -> str:
             for column in ("rejected", "covered")
             for each in (unnamed, named)
         )
-        rows.append((f"`{check}`" if "," not in check else check, *figures))
+        rows.append((code(check), *figures))
     return (
         "Below ten groups there are no intervals, and only tests that permute states.\n\n"
         + fold(
@@ -729,9 +723,9 @@ def shared_templates() -> str:
     )
 
 
-def rational() -> str:
-    """Lay out what the fit of the rational agent recovers, and where its test breaks."""
-    sizes, found = read("rational_sizes"), read("rational_recovery")
+def moments() -> str:
+    """Lay out where the moment test breaks."""
+    sizes = read("moments")
     sizes = sizes.assign(
         size=sizes["rejected"] / sizes["tests"], holds=sizes["held"] / sizes["tests"]
     )
@@ -745,25 +739,9 @@ def rational() -> str:
         for design, part in sizes.groupby("design", sort=False)
         if any(word in design for word in (JUMPS, "S-shaped", "two reports", "theta rare"))
     ]
-    found = found.assign(
-        kind=found["quantity"].str.replace(" of .*", "s", regex=True),
-        share=found["held"] / found["intervals"],
-        error=(found["mean"] - found["truth"]).abs(),
-    )
-    fits = [
-        (kind, len(part), f"{part['error'].max():.3f}".removeprefix("0"), span(part["share"]))
-        for kind, part in found.groupby("kind", sort=False)
-    ]
-    return (
-        fold(
-            "Error rates, where it declines some tables",
-            grid(["noise of reports", "tested", "rejected, 200 x 5", "50 x 5", "holds 0"], rows),
-        )
-        + "\n\n"
-        + fold(
-            "Recovery of the agent",
-            grid(["estimate", "agents", "largest error of the mean", "interval holds"], fits),
-        )
+    return fold(
+        "Error rates, where it declines some tables",
+        grid(["noise of reports", "tested", "rejected, 200 x 5", "50 x 5", "holds 0"], rows),
     )
 
 
@@ -938,31 +916,6 @@ def others() -> str:
     )
 
 
-def folds_moved() -> str:
-    """Lay out what other fold assignments do to the action information, few of them and many."""
-    rows = []
-    table = read("fold_assignments")
-    few, many = table["assignments"].min(), table["assignments"].max()
-    for of, part in table.groupby(["agent", "target", "n_contexts"], sort=False):
-        by = part.set_index("assignments").loc[[few, many]]
-        rows.append(
-            (
-                ", ".join(map(str, of)),
-                *(
-                    ", ".join(f"{value:.{digits}f}" for value in by[column])
-                    for column, digits in (
-                        ("sd_estimate", 2),
-                        ("sd_low", 2),
-                    )
-                ),
-                *(", ".join(map(share, by[column])) for column in ("disagree", "held")),
-            )
-        )
-    header = ["agent, target, cases", "SD of the estimate, percent", "of its lower end"]
-    header += ["0 moves in or out", "interval holds"]
-    return fold(f"`action_information`, {few} and {many} assignments of folds", grid(header, rows))
-
-
 def moves() -> str:
     """Say how much a p-value moves."""
     table = read("stability")
@@ -971,7 +924,7 @@ def moves() -> str:
     )
     found = ratio.first().unstack()
     rows = [
-        (f"`{test}`", *(f"{row[kind]:.1f}" if row[kind] > 0 else "-" for kind in (True, False)))
+        (code(test), *(f"{row[kind]:.1f}" if row[kind] > 0 else "-" for kind in (True, False)))
         for test, row in found.iterrows()
     ]
     return (
@@ -981,8 +934,6 @@ def moves() -> str:
             "One case left out, in units of a plain test",
             grid(["test", "true null", "effect"], rows),
         )
-        + "\n\n"
-        + folds_moved()
     )
 
 
@@ -1000,11 +951,11 @@ def comparing() -> str:
             )
         )
     seen = read("comparison").set_index(["design", "effect"])["seen"]
-    little = share(seen[("three pairs", "residual_covariance")])
+    little = share(seen[("three pairs, noise taken off", "sufficiency")])
     header = ["design", "ranks held", "false discoveries (BH)", "any false (Holm)"]
     return (
         '<a id="means-over-tasks"></a>Means over tasks weigh tasks by cases. 100 cases x 3 find '
-        f"few true differences of `residual_covariance` ({little}).\n\n"
+        f"few true differences of `sufficiency` ({little}).\n\n"
         + fold("Six agents compared", grid(header, rows))
     )
 
@@ -1045,7 +996,7 @@ SECTIONS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("Sufficiency", sufficiency),
     ("Verdicts", verdicts),
     ("The exact posterior", exact_posterior),
-    ("The rational agent", rational),
+    ("Moments", moments),
     ("Shared templates", shared_templates),
     ("Persons who judge the same cases", persons),
     ("Margins", margins),

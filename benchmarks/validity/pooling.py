@@ -17,14 +17,12 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from coherence import residual_covariance_test
+from coherence import sufficiency_test
 from coherence.statistics.mean_interval import mean_interval
 from coherence.statistics.random_effects import random_effects
 
 RESULTS = Path(__file__).parent / "pooling.csv"
-DESIGNS = list(
-    product(("residual_covariance", "iterated_expectation"), (4, 8, 24), (0.0, 0.1), (0.0, 0.1))
-)
+DESIGNS = list(product(("sufficiency", "iterated_expectation"), (4, 8, 24), (0.0, 0.1), (0.0, 0.1)))
 
 
 def choice_effect(mean: float, n: int, rng: np.random.Generator) -> tuple[float, float, int] | None:
@@ -37,7 +35,7 @@ def choice_effect(mean: float, n: int, rng: np.random.Generator) -> tuple[float,
     chance = np.clip(0.2 + 0.6 * belief + mean * (truth - 0.5), 0, 1)
     context = np.repeat(np.arange(n), 2)
     action = np.where(rng.random(2 * n) < chance[context], "yes", "no")
-    result = residual_covariance_test(
+    result = sufficiency_test(
         belief[context], action, truth[context].astype(int), context=context, n_draws=99, rng=rng
     )
     if result.interval is None:
@@ -54,7 +52,7 @@ def gap_effect(mean: float, n: int, rng: np.random.Generator) -> tuple[float, fl
     return float(gaps.mean()), (interval.high - interval.low) / 2 / 1.959964, n
 
 
-MAKERS = {"residual_covariance": choice_effect, "iterated_expectation": gap_effect}
+MAKERS = {"sufficiency": choice_effect, "iterated_expectation": gap_effect}
 
 
 def study(design: tuple[str, int, float, float], seed: list[int]) -> tuple[bool, bool]:

@@ -3,12 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
 from designs import (
-    ACTIONS,
     BELIEFS,
     BIASED,
     CONSTANT,
@@ -30,8 +28,6 @@ from designs import (
     REFUSED,
     ROUNDED,
     ROUNDED_ONCE,
-    SCATTERED,
-    SCATTERED_SIGNALS,
     SIGNALS,
     SKEWED,
     SMALL_MODELS,
@@ -41,6 +37,7 @@ from designs import (
     VIOLATED,
     Design,
 )
+from parts import residual_covariance
 
 from coherence import (
     CheckResult,
@@ -49,11 +46,8 @@ from coherence import (
     evidence_leak_test,
     iterated_expectation_test,
     monotone_choice_test,
-    monotone_direction_test,
     predictive_gain_test,
     prompt_consistency,
-    rational_agent_test,
-    residual_covariance_test,
 )
 
 EXPECTED = "the mean of the estimate over data sets"
@@ -264,25 +258,6 @@ def _largest_drop(design: Design) -> float:
     return design.largest_drop(("yes", "no"))
 
 
-@cache
-def _smallest_largest_drop(design: Design) -> float:
-    """Return the largest drop between fifths of belief under the best order of the actions.
-
-    In one very large data set.
-    """
-    runs = design.sized(LARGE).draw(np.random.default_rng(1))
-    fifth = np.argsort(np.argsort(runs["p"], kind="stable"), kind="stable") * 5 // len(runs)
-    share = np.stack(
-        [[np.mean(runs["action"][fifth == b] == action) for action in ACTIONS] for b in range(5)]
-    )
-    j, k = np.triu_indices(5, 1)
-    drops = []
-    for order in permutations(range(len(ACTIONS))):
-        above = share[:, order[::-1]].cumsum(axis=1)[:, :-1]  # shares above each step of the order
-        drops.append((above[j] - above[k]).max())
-    return float(min(drops))
-
-
 DISTANCE = 0.08
 # What the tests of belief sufficiency are simulated on.
 _CHOSEN = (*TESTED, FEW, *CONSTANT, *LIKE_MODELS, *SMALL_MODELS, *REFUSED, *JUMPS)
@@ -290,15 +265,14 @@ _SEVERAL_STATES = (*STATED, FEW_STATED, *SIGNALS[:2])
 _OF_PROBABILITIES = (*POLICIES, *SMALL_POLICIES, *POLICY_SIGNALS)
 BEYOND = "gap beyond noise and rounding"
 BEYOND_ONCE = "gap beyond rounding, asked once"
-_RATIONAL = _choices("rational_agent", rational_agent_test, describe=False)
-_COVARIANCE = _choices("residual_covariance", residual_covariance_test, n_draws=999)
-_OF_POLICIES = _policies("residual_covariance of policies", residual_covariance_test, n_draws=999)
+_COVARIANCE = _choices("residual covariance", residual_covariance, n_draws=999)
+_OF_POLICIES = _policies("residual covariance of policies", residual_covariance, n_draws=999)
 SUBJECTS: dict[str, Subject] = {
     "residual_covariance": Subject(
         _COVARIANCE,
-        ("residual_covariance",),
+        ("residual covariance",),
         _CHOSEN,
-        {"residual_covariance": InThePopulation(_COVARIANCE, "residual_covariance")},
+        {"residual covariance": InThePopulation(_COVARIANCE, "residual covariance")},
         (*BELIEFS, *LIKE_MODELS[:5]),
     ),
     "cmi": Subject(
@@ -307,8 +281,8 @@ SUBJECTS: dict[str, Subject] = {
         _CHOSEN,
     ),
     "residual_covariance_states": Subject(
-        _stated("residual_covariance, three states", residual_covariance_test, n_draws=999),
-        ("residual_covariance, three states",),
+        _stated("residual covariance, three states", residual_covariance, n_draws=999),
+        ("residual covariance, three states",),
         _SEVERAL_STATES,
     ),
     "cmi_states": Subject(
@@ -338,13 +312,6 @@ SUBJECTS: dict[str, Subject] = {
         ("monotone defer/no",),
         NULLS,
     ),
-    "monotone_direction": Subject(
-        _ordered("monotone_direction", monotone_direction_test),
-        ("monotone_direction",),
-        NULLS,
-        {"monotone_direction": _smallest_largest_drop},
-        VIOLATED,
-    ),
     "iterated_expectation": Subject(
         _iterated,
         ("iterated_expectation",),
@@ -370,13 +337,6 @@ SUBJECTS: dict[str, Subject] = {
         (*NO_LEAKS, *LEAKS),
         {name: InThePopulation(_leak, name) for name in ("evidence_leak", "evidence_leak, belief")},
         (*NO_LEAKS[:10], *LEAKS),
-    ),
-    "rational_agent": Subject(
-        _RATIONAL,
-        ("rational_agent",),
-        (*SCATTERED, *SCATTERED_SIGNALS),
-        {"rational_agent": InThePopulation(_RATIONAL, "rational_agent")},
-        (*SCATTERED, *SCATTERED_SIGNALS),
     ),
     "predictive_gain": Subject(
         _choices("predictive_gain", predictive_gain_test, n_bootstraps=1000),
@@ -415,11 +375,11 @@ SUBJECTS: dict[str, Subject] = {
     ),
     "policy_residual_covariance": Subject(
         _OF_POLICIES,
-        ("residual_covariance of policies",),
+        ("residual covariance of policies",),
         _OF_PROBABILITIES,
         {
-            "residual_covariance of policies": InThePopulation(
-                _OF_POLICIES, "residual_covariance of policies"
+            "residual covariance of policies": InThePopulation(
+                _OF_POLICIES, "residual covariance of policies"
             )
         },
         (*POLICIES, *POLICY_SIGNALS),
@@ -434,13 +394,6 @@ SUBJECTS: dict[str, Subject] = {
         ("monotone yes/no of policies",),
         POLICIES,
         {"monotone yes/no of policies": _largest_drop},
-        POLICIES_TURNED,
-    ),
-    "policy_direction": Subject(
-        _ordered_policies("monotone_direction of policies", monotone_direction_test),
-        ("monotone_direction of policies",),
-        POLICIES,
-        {"monotone_direction of policies": _smallest_largest_drop},
         POLICIES_TURNED,
     ),
     "policy_predictive_gain": Subject(

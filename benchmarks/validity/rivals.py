@@ -14,11 +14,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from designs import LIKE_MODELS, NULLS, Design
+from parts import residual_covariance
 from scipy import stats
 from scipy.special import expit
 from sklearn.preprocessing import SplineTransformer
 
-from coherence import cmi_test, residual_covariance_test
+from coherence import cmi_test
 
 RESULTS = Path(__file__).parent / "rivals.csv"
 N_RESAMPLES = 99
@@ -97,15 +98,13 @@ def pvalues(design: Design, seed: list[int], alone: bool) -> dict[str, float]:
     runs = design.draw(rng)
     arrays, options = (runs["p"], runs["action"], runs["theta"]), {"context": runs["context"]}
     if alone:
-        test = residual_covariance_test(*arrays, **options, n_draws=999, rng=rng)
-        return {"residual_covariance": test.pvalue}
+        test = residual_covariance(*arrays, **options, n_draws=999, rng=rng)
+        return {"residual covariance": test.pvalue}
     with np.errstate(divide="ignore", invalid="ignore"):  # separation leaves an error of 0
         robust, resampled = logits(runs, rng)
         regression = hc3(runs)
     return {
-        "residual_covariance": residual_covariance_test(
-            *arrays, **options, n_draws=999, rng=rng
-        ).pvalue,
+        "residual covariance": residual_covariance(*arrays, **options, n_draws=999, rng=rng).pvalue,
         "cmi": cmi_test(*arrays, **options, n_permutations=199, rng=rng).pvalue,
         "HC3 regression": regression,
         "spline logit": robust,

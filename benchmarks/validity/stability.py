@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from designs import NULLS, Design
+from parts import moments, residual_covariance
 from rivals import hc3
 from scipy import stats
 
@@ -27,10 +28,7 @@ from coherence import (
     cmi_test,
     iterated_expectation_test,
     monotone_choice_test,
-    monotone_direction_test,
     predictive_gain_test,
-    rational_agent_test,
-    residual_covariance_test,
 )
 
 RESULTS = Path(__file__).parent / "stability.csv"
@@ -107,18 +105,15 @@ def _hc3(runs: pd.DataFrame, rng: int) -> float:
 
 
 SUBJECTS = {
-    "residual_covariance": Subject(of_states(residual_covariance_test), _hc3, CHOSEN),
+    "residual covariance": Subject(of_states(residual_covariance), _hc3, CHOSEN),
     "cmi": Subject(of_states(cmi_test), _hc3, CHOSEN),
     "predictive_gain": Subject(
         of_states(predictive_gain_test), _hc3, CHOSEN, seeded=False, slow=True
     ),
-    "rational_agent": Subject(
-        of_states(rational_agent_test, describe=False), _hc3, NOISY, seeded=False
-    ),
+    "moments": Subject(of_states(moments), _hc3, NOISY, seeded=False),
     "monotone_choice": Subject(
         of_order(monotone_choice_test, pair=("yes", "no")), t_of_halves, ORDERED
     ),
-    "monotone_direction": Subject(of_order(monotone_direction_test), t_of_halves, ORDERED),
     "iterated_expectation": Subject(
         lambda runs, rng: iterated_expectation_test(runs, rng=rng).pvalue,
         t_of_gaps,
