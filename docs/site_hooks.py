@@ -27,7 +27,6 @@ REFERENCE = "Python names"  # the entry of the nav that the generated pages foll
 PARTS = {
     "coherence.checks": "Checks",
     "coherence.statistics": "Checks",
-    "coherence.rational": "The nearest rational agent",
     "coherence.batteries": "Batteries: scores",
     "coherence.decoding": "Reading answers",
     "coherence": "Runs tables and agents",  # AGENTS

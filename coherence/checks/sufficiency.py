@@ -155,11 +155,11 @@ def sufficiency_test(
         higher (units of belief, to first order). `also` has ``plain_average``, the same with every
         case alike, and ``hidden_share``, E cov(A, S | p) / cov(A, S). `settings` says which test
         was run (``test``: direction and turn, moments, or permuted blocks), what reports tell of
-        their noise (``reports``: exact, differ or single), ``p_direction``, the same beyond what rounding
-        explains (``p_beyond_rounding``) and ``p_turn``; of the moment test the ``degree`` of its
-        polynomial and the contexts in it (``n_tested``). Where there is no p-value, as below 20
-        contexts (10 that can be permuted with more than two states), `reason` says why and ``lack``
-        what for. `contributions` holds those of contexts to the statistic.
+        their noise (``reports``: exact, differ or single), ``p_direction``, the same beyond what
+        rounding explains (``p_beyond_rounding``) and ``p_turn``; of the moment test the ``degree``
+        of its polynomial and the contexts in it (``n_tested``). Where there is no p-value, as below
+        20 contexts (10 that can be permuted with more than two states), `reason` says why and
+        ``lack`` what for. `contributions` holds those of contexts to the statistic.
 
     Raises
     ------

@@ -4,11 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from matplotlib.axes import Axes
 
-from coherence.plots.style import FAINT, INK, Style
+from coherence.plots.style import FAINT, Style
 
 NOTE_LETTERS = 8.5  # points
-NOTE: Style = {"textcoords": "offset points", "fontsize": NOTE_LETTERS, "color": INK}
-"""Style of a short text beside what it is about."""
 
 
 def name_rows(ax: Axes, names: Sequence[str], *, letters: float | None = None) -> None:

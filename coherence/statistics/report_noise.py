@@ -3,8 +3,7 @@
 Two estimands, by their weights. What is shown (`report_noise`) is the root of the mean variance
 within contexts, a context counting once: what further contexts of this kind would have on average,
 so that it has an interval over contexts. What a test needs (`kind_of_reports`) pools reports, by
-degrees of freedom. What a fitted agent adds before reports are rounded and end at 0 and 1
-(`RationalAgent.noise`) is a third thing, and larger.
+degrees of freedom.
 
 A report that scatters around the belief acted on is a poor copy of it, and an action that follows
 the belief then seems to know more than the report says. What scatters is the smallest sign of it

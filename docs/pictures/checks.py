@@ -43,7 +43,6 @@ from coherence.plots.style import (
     frame_axes,
     probability_scales,
 )
-from coherence.rational.twin import sample_twin
 
 FOLDER = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "checks"
 SEED = 1
@@ -164,15 +163,15 @@ def _treated(rows: pd.DataFrame, ax: Axes) -> None:
     ax.set_ylabel("share treated")
 
 
-def residual_covariance() -> None:
-    """The direction alone: the same belief, another state, another choice."""
+def equal_belief() -> None:
+    """What the primary test looks at: the same belief, another state, another choice."""
     panels: list[Panel] = []
     for title, agent in (("coherent", "rational"), ("acts on more than it says", "leaky")):
         rows = answers(agent, n_contexts=MANY, n_reps=1)
         exact = {"exact": rows["p_true"], "context": rows["context"]}
-        test = coherence.residual_covariance_test(rows["p"], rows["action"], **exact, rng=SEED)
+        test = coherence.sufficiency_test(rows["p"], rows["action"], **exact, rng=SEED)
         panels.append((f"{title}: {difference(test)}", by_state(rows)))
-    write("residual_covariance", *panels)
+    write("equal_belief", *panels)
 
 
 def sufficiency() -> None:
@@ -204,14 +203,15 @@ def cmi() -> None:
     log_odds = 5 * (belief - 0.5) + 2.2 * turning
     action = np.where(rng.uniform(size=1000) < 1 / (1 + np.exp(-log_odds)), "yes", "no")
     rows = pd.DataFrame({"p": belief, "action": action, "theta": truth, "context": range(1000)})
-    covariance = coherence.residual_covariance_test(*arrays(rows), rng=SEED)
+    found = coherence.sufficiency_test(*arrays(rows), rng=SEED)
+    direction = replace(found, pvalue=found.settings["p_direction"])
     information = coherence.cmi_test(*arrays(rows), rng=SEED)
     coherent = answers("rational", n_contexts=MANY, n_reps=1)
     of_coherent = coherence.cmi_test(*arrays(coherent), rng=SEED)
     write(
         "cmi",
         (f"coherent: {p_value(of_coherent)}", by_state(coherent)),
-        (f"turns at .5: {p_value(information)} (covariance {p_value(covariance)})", by_state(rows)),
+        (f"turns at .5: {p_value(information)} (direction {p_value(direction)})", by_state(rows)),
     )
 
 
@@ -303,42 +303,6 @@ def calibration() -> None:
     write("calibration", *panels)
 
 
-def rational_agent() -> None:
-    """The difference between the states at equal report, and what noise alone makes of it."""
-    panels: list[Panel] = []
-    for title, agent in (
-        ("coherent, noisy reports", coherence.AGENTS["noisy"]),
-        ("hidden shift .2, noisy reports", clairvoyant(0.2).with_parameters(report_noise=0.15)),
-    ):
-        rows = answers(agent, n_contexts=500)
-        test = coherence.rational_agent_test(*arrays(rows), context=rows["context"])
-        fitted = coherence.fit_rational_agent(*arrays(rows), context=rows["context"])
-        edges = np.unique(np.quantile(rows["p"], np.linspace(0, 1, 8)))
-        streams = np.random.default_rng(SEED).spawn(100)
-        twins = [_gaps(sample_twin(fitted, stream), edges) for stream in streams]
-        band = np.nanquantile(twins, [0.025, 0.975], axis=0)
-        observed, at = _gaps(rows, edges), (edges[1:] + edges[:-1]) / 2
-        draw = partial(_beside_twins, at, observed, band)
-        panels.append((f"{title}\ntest: {p_value(test)}", draw))
-    write("rational_agent", *panels, height=3.0)
-
-
-def _gaps(rows: pd.DataFrame, edges: np.ndarray) -> np.ndarray:
-    """Share of yes where the state is 1 less where it is 0, in bins of the single reports."""
-    bins = pd.cut(rows["p"], edges, labels=False, include_lowest=True)
-    shares = (rows["action"] == "yes").groupby([bins, rows["theta"]]).mean().unstack()
-    return (shares[1] - shares[0]).reindex(range(len(edges) - 1)).to_numpy()
-
-
-def _beside_twins(at: np.ndarray, observed: np.ndarray, band: np.ndarray, ax: Axes) -> None:
-    belief_axes(ax)
-    ax.fill_between(at, *band, color=PALE, alpha=0.6, linewidth=0, label="nearest rational agent")
-    ax.axhline(0, color=FAINT, linestyle=DASHES, linewidth=1)
-    ax.plot(at, observed, "o", markersize=4, color=INK, label="observed")
-    ax.set(xlabel="single report", ylabel="P(yes | 1) − P(yes | 0)", ylim=(-0.12, 0.5))
-    ax.legend(frameon=False, loc="upper left", fontsize=8)
-
-
 def evidence_leak() -> None:
     """Differences between the states at equal posterior: of actions, and of beliefs."""
     actions, beliefs = {}, {}
@@ -369,18 +333,6 @@ def _of_component(result: coherence.CheckResult, name: str) -> coherence.CheckRe
         interval=interval,
         pvalue=float(line["pvalue"]),
     )
-
-
-def action_information() -> None:
-    """What the action adds in predicting the state, with the exact posterior and without."""
-    gains = {}
-    for title, agent in (("noisy reports", "noisy"), ("exact reports", "rational")):
-        rows = answers(agent)
-        for how, exact in (("the realised state", None), ("the exact posterior", rows["p_true"])):
-            gains[f"{title}: {how}"] = coherence.action_information(
-                *arrays(rows), exact=exact, context=rows["context"], rng=SEED
-            )
-    write("action_information", ("", effects(gains)), height=2.2)
 
 
 def matching() -> None:
@@ -469,16 +421,14 @@ def looking() -> None:
 PICTURES = (
     doctor,
     sufficiency,
-    residual_covariance,
+    equal_belief,
     cmi,
     predictive_gain,
     monotone_choice,
     prompt_consistency,
     iterated_expectation,
     calibration,
-    rational_agent,
     evidence_leak,
-    action_information,
     matching,
     stakes,
     looking,
