@@ -145,7 +145,7 @@ def with_results(
     further = conclude_further(results, belief=noun, scatter=scatter)
     return replace(
         evaluation,
-        results=tuple(results),
+        results=results,
         verdict=verdict,
         margin=margin,
         verdicts=tuple(

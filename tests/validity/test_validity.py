@@ -20,7 +20,7 @@ from simulate import counted, readings
 from coherence.result import rejects
 
 N = 60
-QUICK = ("sufficiency", "cmi", "monotone_yes_no", "iterated_expectation")
+QUICK = ("residual_covariance", "cmi", "monotone_yes_no", "iterated_expectation")
 MARKS = {
     "60 contexts x 3": pytest.mark.lengthy,
     "200 x 5, taste of contexts": pytest.mark.slow,
@@ -46,8 +46,8 @@ def test_true_nulls_are_rejected_about_as_often_as_promised(check, design):
 @pytest.mark.parametrize(
     ("check", "signal", "power", "n"),
     [
-        pytest.param("sufficiency", 0.1, 0.70, N, marks=pytest.mark.lengthy),
-        pytest.param("sufficiency", 0.2, 0.97, N, marks=pytest.mark.lengthy),
+        pytest.param("residual_covariance", 0.1, 0.70, N, marks=pytest.mark.lengthy),
+        pytest.param("residual_covariance", 0.2, 0.97, N, marks=pytest.mark.lengthy),
         pytest.param("cmi", 0.1, 0.40, N, marks=pytest.mark.slow),
         pytest.param("cmi", 0.2, 0.80, N, marks=pytest.mark.lengthy),
         pytest.param("predictive_gain", 0.2, 0.70, 12, marks=pytest.mark.lengthy),
@@ -61,7 +61,7 @@ def test_hidden_signals_are_found(check, signal, power, n):
 @pytest.mark.parametrize(
     ("subject", "design"),
     [
-        ("sufficiency", SIGNAL[0.2]),
+        ("residual_covariance", SIGNAL[0.2]),
         ("cmi", SIGNAL[0.2]),
         ("monotone_yes_no", VIOLATED[0]),
         ("iterated_expectation", GAPPED[0]),
