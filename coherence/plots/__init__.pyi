@@ -3,7 +3,6 @@ from .calibration import plot_calibration as plot_calibration
 from .calibration import plot_calibration_gaps as plot_calibration_gaps
 from .calibration import plot_reliability as plot_reliability
 from .curve import plot_choice_curve as plot_choice_curve
-from .evidence import plot_evidence as plot_evidence
 from .forest import plot_forest as plot_forest
 from .matching import plot_acted_on as plot_acted_on
 from .matching import plot_case_beliefs as plot_case_beliefs
