@@ -36,7 +36,6 @@ from .checks.predictive import predictive_gain_test as predictive_gain_test
 from .checks.probe import Probe as Probe
 from .checks.probe import probe_estimates as probe_estimates
 from .checks.scores import calibration_test as calibration_test
-from .checks.sequential import sequential_test as sequential_test
 from .checks.stakes import stakes_estimates as stakes_estimates
 from .checks.sufficiency import sufficiency_test as sufficiency_test
 from .decoding.decode import decode_belief as decode_belief

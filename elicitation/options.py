@@ -25,7 +25,7 @@ HIGHEST_PRICE = 1e9
 """The highest price of a million tokens, in whatever currency."""
 SETTINGS_PAGE = "docs/eliciting.md#settings"
 MODEL, HOSTED, SUBJECT, WAYS = "model", "hosted", "subject", "ways"
-STORE, LOOK, STOP, GRID = "store", "look", "stop", "grid"
+STORE, LOOK, GRID = "store", "look", "grid"
 TITLES = {
     MODEL: "the model that is asked",
     HOSTED: "hosted models, see docs/servers.md",
@@ -33,7 +33,6 @@ TITLES = {
     WAYS: "how it is asked",
     STORE: "the store of answers",
     LOOK: "looking without asking",
-    STOP: "stopping when it is known, see docs/planning.md#looking-as-you-go",
     GRID: "grid: 852 settings without any of these",
 }
 Options = TypeVar("Options")
@@ -348,28 +347,6 @@ class AskOptions(ModelOptions):
         None,
         "a simulated agent instead of a model, such as leaky; only with --task",
         metavar="NAME",
-    )
-    stop_when: Literal["sufficiency"] | None = option(
-        None,
-        "ask cases in random order, and stop as soon as this test rejects at .05 over all looks",
-        group=STOP,
-    )
-    most: int | None = option(
-        None, "cases at the last look, in place of --contexts", group=STOP, least=1
-    )
-    looks: int | None = option(
-        None,
-        "looks at equal numbers of cases (default: 5; early ones take overwhelming evidence, and "
-        "p-values from permutations never stop the first of five)",
-        group=STOP,
-        least=1,
-    )
-    evidence: float | None = option(
-        None,
-        "in place of --looks: evidence to stop at, such as 20, after every ten cases; --most still "
-        "ends it (default: 200)",
-        group=STOP,
-        metavar="E",
     )
     keep_hidden: bool = option(
         False,

@@ -27,7 +27,7 @@ HOMES = {
     "statsmodels": "coherence/statistics/multiplicity.py coherence/statistics/random_effects.py "
     "coherence/statistics/shares.py coherence/analysis/power.py bayesnets/records/datasets.py",
     "inspect_ai": "coherence/importing/* elicitation/asking/side_question.py "
-    "elicitation/commands/inspect_stopping.py elicitation/commands/inspect_tasks.py "
+    "elicitation/commands/inspect_tasks.py "
     "elicitation/models/hosted/*",
     "pgmpy": "bayesnets/conversion.py",
     "torch": "elicitation/models/* elicitation/training/* elicitation/commands/*",

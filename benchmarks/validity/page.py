@@ -51,11 +51,6 @@ PROGRAMS = (
     Program("groups", "--tables 400", ("groups",), "n_tables", 120),
     Program("persons", "--tables 100", ("persons",), "n_tables", 10),
     Program("margins", "--tables 100", ("margins",), "n_tables", 5),
-    Program("sequential", "--tables 100", ("sequential",), "tables", 10),
-    Program("stopped", "--tables 20", ("stopped",), "tables", 5),
-    Program("leak_evidence", "--tables 200", ("leak_evidence",), "tables", 3),
-    Program("leak_evidence", "--intervals --tables 200", ("leak_intervals",), "tables", 15),
-    Program("discoveries", "--leaderboards 1", ("discoveries",), "models", 3),
     Program("matching", "--tables 200", ("matching",), "n_tables", 8),
     Program("stakes", "--tables 400", ("stakes",), "n_tables", 10),
     Program("probe", "--tables 150", ("probe",), "n_tables", 5),
@@ -357,43 +352,6 @@ def overview() -> str:
             "effects of opposite signs average to one within it",
         )
     )
-    looks = read("sequential")
-    null = looks[looks["null"]]
-
-    def looked(row: pd.Series) -> str:
-        return f"{row['agent']}, {row['order']}"
-
-    rows.append(
-        (
-            "[looking as you go](#looking-as-you-go)",
-            cells(null, "tables"),
-            f"{extreme(null, 'looks', looked)}; evidence {extreme(null, 'evidence', looked)}",
-            extreme(looks, "looks_held", looked, high=False),
-            "cases in an order; one noisy report",
-        )
-    )
-    early = read("stopped")
-    rows.append(
-        (
-            "tables that looks stopped",
-            cells(early, "tables"),
-            f"on average {share(early[early['null']]['looks'].mean())}",
-            f"on average {share(early['held'].mean())}",
-            "",
-        )
-    )
-    watched, wide = read("leak_evidence"), read("leak_intervals")
-    watched = watched[watched["leak"] == 0]
-    wide = wide.assign(held=1 - wide["missed"])
-    rows.append(
-        (
-            "[evidence of a leak](#evidence-of-a-leak-and-many-models), looked at as cases come in",
-            cells(watched, "tables"),
-            extreme(watched, "evidence", lambda row: row["agent"]),
-            extreme(wide, "held", lambda row: row["agent"], high=False),
-            f"the fixed test, looked at so: {share(watched['every 20'].max())} rejected",
-        )
-    )
     panels = read("persons")
     panels = panels[(panels["reading"] == "person") & (panels["n_tested"] > 0)]
 
@@ -500,7 +458,6 @@ def what_breaks() -> str:
     """Lay out what makes tests reject coherent agents, with figures where a table has them."""
     verdicts = read("verdicts").set_index(["agent", "state", "cases"]).sort_index()
     noisy = verdicts.loc[("noisy, one report", "exact"), "acts_on_more_or_noisy"]
-    looks = read("sequential").set_index(["agent", "order"])
     groups = read("groups")
     named, unnamed = groups[groups["named"]], groups[~groups["named"]]
     fits = read("moments")
@@ -511,15 +468,13 @@ def what_breaks() -> str:
     few = gaps[(gaps["units"] <= 20) & gaps["gaps"].isin(["lognormal", "a tenth large"])]
     skewed = few[few["gaps"] == "lognormal"]
     large = few[few["gaps"] == "a tenth large"]
-    drift = looks.xs("drift", level="order")["looks"]
     refused = {n: f"{REFUSALS}: {n}" for n in ("0.1", "0.3")}
     rows = [
         (
             "one report a case, and it varies around the belief acted on",
             f"`sufficiency` rejects {share(noisy.loc[60])} (60 cases) and "
             f"{share(noisy.loc[200])} (200) of tables with the exact posterior, and the verdict "
-            "says so (`acts_on_more_or_noisy`); looks stop in "
-            f"{share(looks.loc[('one report, noise .1', 'at random'), 'looks'])}",
+            "says so (`acts_on_more_or_noisy`)",
         ),
         (
             "several reports that vary, also between prompt variants",
@@ -570,15 +525,6 @@ def what_breaks() -> str:
             "reports in steps",
             "of mixed steps the gap beyond rounding keeps some; without noise "
             "`prompt_consistency` takes rounding for a difference",
-        ),
-        (
-            "one looks again as cases come in",
-            f"five looks at a fixed test: {share(looks.loc['steps of .05', 'every 20'].max())} "
-            "stop ([plan the looks](#looking-as-you-go))",
-        ),
-        (
-            "state and choice drift with the order of cases",
-            f"looks stop in {span(drift)}; name stretches of the order as `group`",
         ),
         (
             "cases have 1, 2 or 20 answers",
@@ -783,41 +729,6 @@ def margins() -> str:
     return fold("Claimed at a true difference of 0", grid(["cases", *map(str, sizes)], rows))
 
 
-def looking() -> str:
-    """Lay out looks and evidence."""
-    table = read("sequential")
-    rows = [
-        (
-            f"{row['agent']}, {row['order']}"
-            + (f", acts on {row['weight']:g} of what is added" if row["weight"] else "")
-            + (", theta" if row["state"] == "theta" else ""),
-            share(row["looks"]),
-            share(row["evidence"]),
-        )
-        for _, row in table[~table["null"]].iterrows()
-    ]
-    return fold("Five looks, or evidence of 20", grid(["300 cases", "looks", "evidence"], rows))
-
-
-def leaks() -> str:
-    """Lay out evidence of a leak, and discoveries among many models."""
-    table = read("leak_evidence")
-    rows = [
-        (f"{row['agent']}, leak {row['leak']:g}", share(row["evidence"]), share(row["fixed"]))
-        for _, row in table[table["leak"] > 0].iterrows()
-    ]
-    models = [
-        (f"{row['there']} of {row['models']}, {row['method']}", row["found"], row["false"])
-        for _, row in read("discoveries").iterrows()
-    ]
-    return "\n\n".join(
-        (
-            fold("Power", grid(["agent", "evidence", "the fixed test at the end"], rows)),
-            fold("Many models", grid(["act on more, method", "found", "false"], models)),
-        )
-    )
-
-
 def agents() -> str:
     """Lay out the turns of imported agents."""
     acting = read("agents").pivot(index="agent", columns="test", values="rejected").map(share)
@@ -1000,8 +911,6 @@ SECTIONS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("Shared templates", shared_templates),
     ("Persons who judge the same cases", persons),
     ("Margins", margins),
-    ("Looking as you go", looking),
-    ("Evidence of a leak, and many models", leaks),
     ("Turns of imported agents", agents),
     ("Matching probabilities", matching),
     ("Stated stakes", stakes),

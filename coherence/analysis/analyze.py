@@ -197,9 +197,8 @@ def analyze(
 
     Notes
     -----
-    P-values are those of a table that is looked at once, but for the primary test of a table with
-    a `plan` (`coherence.sequential_test`). Of studies that are analysed again as contexts come in,
-    and end at the first p of at most .05, .14 reject a true null after five looks.
+    P-values are those of a table that is looked at once: studies that are analysed again as
+    contexts come in, and end at the first p of at most .05, reject a true null more often.
 
     Examples
     --------

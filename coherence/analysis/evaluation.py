@@ -33,7 +33,6 @@ from coherence.table.needs import (
 from coherence.table.runs import Runs, question_kind
 from coherence.table.schema import DRAWN, PARSED, RECORDED, STATE_PREFIX
 from coherence.table.states import known_pair, label_text, zero_or_one
-from coherence.table.stopping import arrivals_of
 
 N_UNREADABLE_SHOWN = 8
 N_LABELS_SHOWN = 6
@@ -159,8 +158,6 @@ class EvaluationRows:
         Labels of theta where they are more than two and none was named; else 0.
     state_note : str
         What was assumed of the order of states; empty where nothing was.
-    arrivals : (Arrivals, Series) or None
-        When asking was to stop, and the place of each context among those asked.
     """
 
     def __init__(
@@ -189,7 +186,6 @@ class EvaluationRows:
         self.complete_cases = self.with_action[runs.known("theta")[self.with_action.index]]
         self.exact_state = self._takes_exact(state)
         self.crossed = runs.crossed
-        self.arrivals = arrivals_of(rows)
         self.n_states_seen, self.state_note, self.positive = 0, "", None
         self._read_states(positive, labels)
 
@@ -360,10 +356,6 @@ class EvaluationRows:
         kind = rows.get("truth_kind")
         if kind is not None and (self.rows["truth_kind"] == DRAWN).any():
             about["drawn"] = (kind == DRAWN).to_numpy()
-        if self.arrivals is not None:
-            arrivals, place = self.arrivals
-            of_data = place[list(data.contexts)].to_numpy()
-            about["arrivals"] = replace(arrivals, place=np.asarray(of_data, dtype=np.int64))
         return replace(data, computed=self.runs.computed, **about)
 
     def data(self, needs: Sequence[str]) -> EvaluationData:

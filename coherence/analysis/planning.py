@@ -6,7 +6,6 @@ which rows they get, whether there are any, and from which stream they draw.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,6 @@ from coherence.analysis.evaluation import EvaluationRows, joined_names
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.checks.check import Call, Check
-from coherence.checks.sequential import planned_sufficiency
 from coherence.errors import listing
 from coherence.result import CheckResult, Family
 from coherence.statistics.discrimination import clustered_auc
@@ -34,7 +32,6 @@ from coherence.table.needs import (
 from coherence.table.notes import Code, Level, Note, not_run, warning, why_not_run
 from coherence.table.printable import counted
 from coherence.table.runs import REFERENCE
-from coherence.table.stopping import Arrivals
 
 
 @dataclass(frozen=True)
@@ -227,39 +224,6 @@ def _exact_state(evaluation: EvaluationRows, checks: Sequence[Check]) -> list[No
     return [Note(Code.STATE, text)]
 
 
-def _stopping(evaluation: EvaluationRows) -> Iterator[Note]:
-    """Say which p-values allow for looking as cases came in."""
-    if evaluation.arrivals is None:
-        return
-    arrivals, place = evaluation.arrivals
-    missing = arrivals.n_asked - len(place)
-    lost = f" {missing} of {counted(arrivals.n_asked, 'case')} asked are not here." * bool(missing)
-    order = " Cases stand in the order of their first rows." * arrivals.in_order_of_rows
-    lost += _after_the_last_look(arrivals, place)
-    text = (
-        f"stopped by a plan, {arrivals.plan}: p-value and intervals of the primary test allow for "
-        f"looking; those of all other checks take the number of cases as fixed.{order}{lost}"
-    )
-    yield Note(Code.PLAN, text, Level.WARNING)
-
-
-def _after_the_last_look(arrivals: Arrivals, place: "pd.Series[int]") -> str:
-    """Say how many cases the primary test does not take, as no look has them."""
-    if arrivals.plan.looks is None:
-        return ""
-    sizes = arrivals.plan.sizes
-    reached = sizes[sizes <= arrivals.n_asked]
-    last = int(reached[-1]) if reached.size else 0
-    n = int((place > last).sum())
-    if not last or not n:
-        return ""
-    return (
-        f" The primary test takes the cases up to the look at {last}; {counted(n, 'case')} here "
-        "came later, and no look has them. If a choice of rows left out the last case of a look, "
-        "analyse the whole table."
-    )
-
-
 def _persons(
     evaluation: EvaluationRows, checks: Sequence[Check], published: bool
 ) -> tuple[list[Note], list[Check]]:
@@ -332,7 +296,7 @@ def plan_evaluation(
         *_states(evaluation, checks),
     ]
     there = [check for check in checks if why_not_run(notes, check.name) is None]
-    notes += [] if published else [*_exact_state(evaluation, there), *_stopping(evaluation)]
+    notes += [] if published else [*_exact_state(evaluation, there)]
     if "group" in evaluation.runs.names and not published:
         groups = counted(evaluation.rows["group"].nunique(), "group")
         text = f"{groups} of contexts are the clusters of tests and intervals."
@@ -346,13 +310,9 @@ def plan_evaluation(
         data = evaluation.data(check.needs)
         parts = [p for p in check.parts if named or full or p.by_itself(evaluation.runs)]
         for declared in (check, *parts):
-            planned = data.arrivals is not None and declared.family is Family.PRIMARY
             for step in declared.plan(data, published):
                 if not isinstance(step, Call):
                     notes.append(step)
-                elif planned:  # its draws are those of the plan
-                    by_plan = replace(step, function=partial(planned_sufficiency, data))
-                    jobs.append(Job(check.name, replace(by_plan, draws=False), None))
                 else:
                     jobs.append(Job(check.name, step, seed if step.draws else None))
     return jobs, notes

@@ -33,16 +33,9 @@ from coherence.inputs import (
     require,
     whole_number,
 )
-from coherence.result import CheckResult, Estimate, Interval
+from coherence.result import CheckResult, Interval
 from coherence.statistics.adjustment import Differences, differences, left_over
 from coherence.statistics.evaluation import EvaluationData, as_choices, one_dimensional
-from coherence.statistics.evidence import (
-    NATS,
-    enough_evidence,
-    errors_at_any_time,
-    log_evidence_of_states,
-    path_of,
-)
 from coherence.statistics.resample import (
     NUMBERS_HELD,
     Seed,
@@ -84,11 +77,6 @@ ODD_STATES = (
 ONCE = "one state was seen in {n} contexts, and an interval takes {fewest}"
 NO_SPREAD = "no interval, because posterior and state leave nothing of choices to chance"
 FEWEST_OF_STATE = 3
-FEWEST_AT_ANY_TIME = 40
-AT_ANY_TIME = (
-    "difference in the action that rises most with the posterior, between the states at equal "
-    "posterior; its interval holds at all looks from 40 cases on, for large numbers of cases"
-)
 ONE_DRAW = (
     "each of {n} groups has one state, as an episode has one outcome, and evidence leak takes "
     "states that were drawn for each context: it was not run. Test one context of each group."
@@ -108,7 +96,6 @@ def evidence_leak_test(
     data: pd.DataFrame | None = None,
     context: ArrayLike | None = None,
     positive: Any = None,
-    evidence: float | None = None,
     n_draws: int = 9_999,
     rng: Seed = None,
 ) -> CheckResult:
@@ -142,11 +129,8 @@ def evidence_leak_test(
     positive : Any
         Label of the state that `belief` and `exact` are in; all others are then the other state.
         May be left out where the labels are 0 and 1, no and yes, or false and true.
-    evidence : float, optional
-        Look after every case, and stop at so much evidence, 1 / alpha, such as 20. Rows must be in
-        the order in which they came; a case stands where its first row does.
     n_draws : int
-        Draws of all states, at least 99; none of them with `evidence`.
+        Draws of all states, at least 99.
     rng : Generator, int or None
         Source of the draws.
 
@@ -157,17 +141,12 @@ def evidence_leak_test(
         exact posterior, for the action that rises most with the posterior; 0 where nothing leaks.
         `details` has every action and the belief, each with an interval and a p-value of its own,
         and `states`, the mean state less the posterior, with the p-value of their agreement.
-        The p-value is two-sided and that of actions and beliefs together. With `evidence`,
-        `statistic` is the log of the evidence by now, `details` its path (``cases, context,
-        log_evidence``), ``settings["stopped"]`` the cases after which it was enough, and `pvalue`
-        one over the most there was, which looking does not raise; ``also["difference"]`` has the
-        difference by now, with an interval that may be looked at from 40 cases on.
+        The p-value is two-sided and that of actions and beliefs together.
 
     Raises
     ------
     InputError
-        An array breaks its rule, nothing says which state the posterior is in, or `evidence` is not
-        above 1.
+        An array breaks its rule, or nothing says which state the posterior is in.
 
     Notes
     -----
@@ -185,20 +164,10 @@ def evidence_leak_test(
     degrees of freedom. It allows for shifts that differ between contexts, and may disagree with the
     p-value near the level.
 
-    Evidence is a likelihood ratio. Before its state is seen, the posterior p of a case is moved by
-    p (1 - p) tanh(stake r / rms), where r is what a cubic of the posterior, fitted to the cases so
-    far, leaves of an action's share or of the belief, and rms its size so far. The ratio of moved
-    to exact chance of the state that came has an expectation of 1, whatever the agent does; its
-    products over cases are averaged over actions and belief, stakes of .15 to 1.2 and both signs.
-    That is exact; the interval of the difference is an asymptotic confidence sequence.
-
     References
     ----------
     Candes, Fan, Janson and Lv (2018), Panning for gold, JRSS B 80(3), section 4; Westfall and Young
-    (1993), Resampling-Based Multiple Testing, for the minimum of p-values over the same draws;
-    Grunwald, Henzi and Lardy (2023), Anytime-valid tests of conditional independence under model-X,
-    JASA 119(546), for evidence; Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024),
-    Time-uniform central limit theory, Annals of Statistics 52(6), for its interval.
+    (1993), Resampling-Based Multiple Testing, for the minimum of p-values over the same draws.
 
     Examples
     --------
@@ -210,10 +179,6 @@ def evidence_leak_test(
     ... )
     >>> result.pvalue < 0.01
     True
-    >>> columns = {"data": rows, "context": "context"}
-    >>> at_will = evidence_leak_test("p", "action", "theta", "p_true", **columns, evidence=20)
-    >>> at_will.settings["stopped"]
-    55
     """
     options: dict[str, Any] = {"positive": positive, "oriented": True, "posterior": exact}
     choices = as_choices(belief, action, truth, context, **options)
@@ -222,8 +187,6 @@ def evidence_leak_test(
         f"truth must have two states, or positive must name the one that belief and exact are in; "
         f"received {len(choices.states)} states. Name it, to test it against all others.",
     )
-    if evidence is not None:
-        return _by_evidence(choices, enough_evidence(evidence))
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     return _evidence_leak(choices, n_draws=n_draws, rng=rng)
 
@@ -296,47 +259,6 @@ def _evidence_leak(
         interval=Interval(float(low), float(high), 0.95, METHOD).within(-1.0, 1.0),
         contributions=pd.Series(added - added.mean(), index=index, name="contribution"),
     )
-
-
-def _by_evidence(data: EvaluationData, enough: float) -> CheckResult:
-    """Bet on the state of one case after the other."""
-    n = data.n_contexts
-    arrived = np.argsort(np.unique(data.context, return_index=True)[1])
-    posterior = exact_of_contexts(data)[arrived]
-    stated = one_dimensional(data, "evidence_leak_test")
-    columns = context_means(np.column_stack([data.share, stated]), data.context, n)[arrived]
-    state = context_means(data.state, data.context, n)[arrived]
-    contexts = [data.contexts[code] for code in arrived]
-    result = CheckResult(
-        check="evidence_leak:evidence",
-        null=NULL,
-        statistic=math.nan,
-        unit=NATS,
-        interval=None,
-        pvalue=math.nan,
-        n_rows=data.n_rows,
-        n_contexts=n,
-        settings={"plan": "evidence", "evidence": enough, "stopped": None},
-        assumptions=ASSUMED,
-    )
-    if reason := _ruled_out(contexts, posterior, state):
-        return replace(result, reason=reason)
-    log = log_evidence_of_states(columns, posterior, state)
-    path = path_of(log, contexts, np.arange(1, n + 1), enough)
-    also = {"difference": _at_any_time(columns[:, :-1], posterior, state)}
-    return replace(result, **path, also=also, reason="" if log.any() else SETTLED)
-
-
-def _at_any_time(share: Floats, posterior: Floats, state: Floats) -> Estimate:
-    """Return the difference of the fixed test by now, with an interval that holds at all times."""
-    if len(state) < FEWEST_AT_ANY_TIME or min(state.sum(), (1 - state).sum()) < FEWEST_OF_STATE:
-        value, half, reason = math.nan, math.nan, f"it takes {FEWEST_AT_ANY_TIME} cases"
-    else:
-        found = differences(share, state, _powers(posterior))
-        at = int(np.argmax(np.round(_slopes(share, posterior), 9)))
-        value, reason = float(found.estimate[at]), ""
-        half = float(found.standard_error[at]) * errors_at_any_time(len(state))
-    return Estimate(value, value - half, value + half, UNIT, AT_ANY_TIME, reason)
 
 
 def exact_of_contexts(data: EvaluationData) -> Floats:

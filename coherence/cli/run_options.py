@@ -2,6 +2,7 @@
 
 import argparse
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -79,17 +80,24 @@ def workers(args: argparse.Namespace) -> Iterator[None]:
 
 
 def _start_workers(n_jobs: int) -> None:
-    """Start the processes while Ctrl-C is ignored, which they inherit: imports print no traceback.
+    """Start the processes with Ctrl-C held back, which they inherit: imports print no traceback.
 
-    A Ctrl-C within this half second is lost.
+    One that comes meanwhile is answered when they stand. Windows has no signals to hold.
     """
     import joblib
+    from joblib.externals.loky.backend.resource_tracker import ensure_running
 
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ensure_running()  # holds Ctrl-C back itself, and lets it go at its end
+    start = joblib.Parallel(n_jobs=n_jobs)
+    tasks = [joblib.delayed(leave_interrupts)()] * 2
+    if sys.platform == "win32":
+        start(tasks)
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        joblib.Parallel(n_jobs=n_jobs)([joblib.delayed(leave_interrupts)()] * 2)
+        start(tasks)
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def leave_interrupts() -> None:

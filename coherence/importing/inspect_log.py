@@ -57,8 +57,6 @@ def read_inspect_log(path: Path, *, max_bytes: int) -> AnswerLog:
     # What no answer is read from is most of a long log.
     log = _read_whole(path, max_bytes, exclude={"messages", "events", "store"})
     failure = _message(log.error)
-    early = log.results.early_stopping if log.results else None
-    stopped: Any = early.metadata.get("stopped") if early else None
     records = tuple(map(record_of, log.samples or ()))
     if not records:
         raise InputError(
@@ -83,7 +81,6 @@ def read_inspect_log(path: Path, *, max_bytes: int) -> AnswerLog:
         records=records,
         fields=_FIELDS | sample_columns(names, "metadata."),
         notes=tuple(log_notes(log, len(records), errors)),
-        stopped=stopped if isinstance(stopped, int) else None,
     )
 
 

@@ -63,7 +63,6 @@ class AnswerLog:
     is_text: bool = True
     labels: tuple[str, ...] = ()  # fields that a program wrote all the same
     notes: tuple[str, ...] = ()  # what the reader had to leave out or found missing
-    stopped: int | None = None  # cases after which a plan of our own tasks stopped
 
     @property
     def name(self) -> str:

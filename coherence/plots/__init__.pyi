@@ -2,7 +2,6 @@ from .beliefs import plot_beliefs as plot_beliefs
 from .calibration import plot_calibration as plot_calibration
 from .calibration import plot_calibration_gaps as plot_calibration_gaps
 from .calibration import plot_reliability as plot_reliability
-from .evidence import plot_evidence as plot_evidence
 from .forest import plot_forest as plot_forest
 from .matching import plot_acted_on as plot_acted_on
 from .matching import plot_case_beliefs as plot_case_beliefs

@@ -32,7 +32,6 @@ from coherence.inputs import (
 from coherence.statistics.resample import Clusters, context_means, groups_of_contexts
 from coherence.table.runs import Runs
 from coherence.table.states import unknown_pair, zero_or_one
-from coherence.table.stopping import Arrivals
 
 RESOLVED = 1e-9  # below which posteriors are equal
 UNKNOWN = -1  # code of what a row does not have
@@ -81,7 +80,6 @@ class EvaluationData:
     # (of question; empty of a belief), context, belief, exact, truth, group, level, frame, order,
     # and action or a column for the probability of each option
     questions: pd.DataFrame | None = None
-    arrivals: Arrivals | None = None  # of a table that says when asking was to stop
 
     @property
     def share(self) -> Floats:
@@ -193,7 +191,6 @@ class EvaluationData:
             else np.unique(self.person[rows], return_inverse=True)[1],
             drawn=None if self.drawn is None else self.drawn[rows],
             features=features,
-            arrivals=self.arrivals and replace(self.arrivals, place=self.arrivals.place[kept]),
             column_of=tuple(self.column_of[code] for code in np.flatnonzero(of_states[:-1] >= 0))
             if self.column_of
             else (),

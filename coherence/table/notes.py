@@ -50,7 +50,6 @@ class Code(StrEnum):
     REVERSED = "reversed"
     PERSONS = "persons"
     GROUPS = "groups"
-    PLAN = "plan"  # asking was stopped by a plan, and which p-values allow for it
     REPORT_NOISE = "report_noise"
     BY_CHOICE = "by_choice"  # a choice after which one state was never seen
     # how answers were elicited

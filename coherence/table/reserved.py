@@ -129,16 +129,6 @@ def no_chances(runs: Runs, cells: "pd.Series[Any]") -> str:
     return f"no row with a level has an action of {', '.join(LEVEL_OPTIONS)}"
 
 
-def _no_plan(_: Runs, cells: "pd.Series[Any]") -> str:
-    texts = cells.dropna().astype(str)
-    planned = texts.str.contains("looks=|evidence=", regex=True)
-    return "" if texts.empty or planned.any() else "it names neither looks nor evidence"
-
-
-def _without_plan(runs: Runs, cells: "pd.Series[Any]") -> str:
-    return _no_count(runs, cells) if "plan" in runs.names else "there is no plan beside it"
-
-
 _READINGS: dict[str, Callable[[Runs, "pd.Series[Any]"], str]] = {
     "status": _strange(STATUSES),
     "belief_kind": _strange(BELIEF_KINDS),
@@ -150,8 +140,6 @@ _READINGS: dict[str, Callable[[Runs, "pd.Series[Any]"], str]] = {
     "prompt": _question_texts,
     "task": _one_row_each,
     "level": no_chances,
-    "plan": _no_plan,
-    "arrival": _without_plan,
 }
 """Column -> why its values cannot be ours; "" where they can."""
 _EVEN_IF_MAPPED = ("prompt",)  # as variants, all rows but those of one would be set aside

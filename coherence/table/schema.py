@@ -127,18 +127,6 @@ COLUMNS = (
         "have it, and `p_true` is the exact posterior only where it is there.",
     ),
     Column(
-        "plan",
-        "text",
-        "When asking was to stop, the same in all rows of a model on a task: 'looks=5 most=300 "
-        "seed=7', or 'evidence=20'. The primary test then allows for looking.",
-    ),
-    Column(
-        "arrival",
-        "integer",
-        "With `plan`: place of the case among those that were asked, from 1. Absent: the order of "
-        "first rows.",
-    ),
-    Column(
         "z",
         "label",
         "Rows for iterated expectation: name of the auxiliary variable; null on ordinary rows.",

@@ -41,7 +41,6 @@ from coherence.table.schema import (
     Naming,
 )
 from coherence.table.states import typed_option
-from coherence.table.stopping import StoppingPlan
 from coherence.table.typos import column_meant, one_typo_apart
 
 _TEXT_COLUMNS = tuple(column.name for column in COLUMNS if column.kind == "text")
@@ -386,23 +385,12 @@ def _value_errors(runs: Runs, named: Naming) -> list[str]:
             repr(_first(kind, unknown)),
             f"Leave it out if it is something else (--ignore {named.plain('truth_kind')}).",
         )
-    for name in [name for name in ("tokens", "arrival") if name in table.columns]:
-        number = _numbers(table, [name])[:, 0]
-        wrong = (number < 0) | (number % 1 > 0) | (np.isnan(number) & table[name].notna())
-        first = _first(table[name], wrong)
+    if "tokens" in table.columns:
+        number = _numbers(table, ["tokens"])[:, 0]
+        wrong = (number < 0) | (number % 1 > 0) | (np.isnan(number) & table["tokens"].notna())
+        first = _first(table["tokens"], wrong)
         rule = "hold whole numbers of at least 0"
-        errors += _broken(named(name), rule, wrong, first, "Or leave the cell empty.")
-    return errors
-
-
-def _plan_errors(runs: Runs, _: Naming) -> list[str]:
-    """Check that plans of stopping can be read; that they are one is known by evaluation."""
-    errors = []
-    for text in runs.table["plan"].dropna().unique() if "plan" in runs.names else ():
-        try:
-            StoppingPlan.parse(text)
-        except InputError as error:
-            errors.append(str(error))
+        errors += _broken(named("tokens"), rule, wrong, first, "Or leave the cell empty.")
     return errors
 
 
@@ -595,7 +583,6 @@ _RULES = (
     _policy_errors,
     _value_errors,
     _level_errors,
-    _plan_errors,
     _status_errors,
     _key_errors,
 )

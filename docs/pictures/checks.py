@@ -12,17 +12,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from PIL import Image
 
 import coherence
 from coherence.plots import (
-    plot_evidence,
     plot_forest,
     plot_pairwise_choice,
     plot_reliability,
@@ -402,22 +399,6 @@ def stakes() -> None:
     write("stakes", *panels, height=3.4)
 
 
-def looking() -> None:
-    """A plan of four looks and evidence at will, in four greys: a vector takes five times more."""
-    runs = coherence.read_runs(Path(__file__).parents[2] / "examples" / "runs.parquet")
-    rows = runs[(runs["model"] == "planted-leaky") & runs["p"].notna() & runs["action"].notna()]
-    columns: dict[str, Any] = {"data": rows, "exact": "p_true", "context": "context"}
-    plans: tuple[dict[str, Any], ...] = ({"most": 120, "looks": 4, "rng": SEED}, {"evidence": 20})
-    with figure_style({"font.size": 9.0}):
-        figure = Figure(figsize=(7.4, 2.6), layout="constrained", dpi=96)
-        for ax, plan in zip(figure.subplots(1, 2), plans, strict=True):
-            plot_evidence(coherence.sequential_test("p", "action", **columns, **plan), ax=ax)
-        drawn = io.BytesIO()
-        figure.savefig(drawn, format="png")
-    image = Image.open(drawn).convert("L").quantize(4)
-    image.save(FOLDER / "looking.png", optimize=True)
-
-
 PICTURES = (
     doctor,
     sufficiency,
@@ -431,7 +412,6 @@ PICTURES = (
     evidence_leak,
     matching,
     stakes,
-    looking,
 )
 
 if __name__ == "__main__":

@@ -22,8 +22,7 @@ from coherence.errors import CoherenceError, InputError, shown
 from elicitation.models.base import Answer
 from elicitation.questions.question import Question
 
-_LAYOUT = 3
-_WITH_DIGESTS = 2  # the layout before, whose rows have one more column
+_LAYOUT = 4
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS texts (digest TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS answers (
@@ -31,7 +30,6 @@ CREATE TABLE IF NOT EXISTS answers (
     text_digest TEXT NOT NULL, settings TEXT NOT NULL, draw INTEGER NOT NULL,
     seed INTEGER NOT NULL, answer TEXT NOT NULL, extra TEXT NOT NULL, created TEXT NOT NULL
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS plans (evaluation TEXT PRIMARY KEY, plan TEXT NOT NULL) WITHOUT ROWID;
 """
 CELLS = (
     *("key", "model", "fingerprint", "text_digest", "settings", "draw", "seed"),
@@ -128,7 +126,7 @@ class AnswerStore:
             time.sleep(0.02)
 
     def _make_tables(self) -> None:
-        layout = _layout_of(self._database, self.path)
+        _layout_of(self._database, self.path)
         self._database.execute("PRAGMA journal_mode=WAL").close()
         # NORMAL outlives a killed process; FULL would also outlive a power cut in the same instant,
         # at one fsync per batch, which is cheap here.
@@ -136,8 +134,6 @@ class AnswerStore:
         self._database.executescript(_SCHEMA)
         # Always a write: a store that takes none is said before anything is asked.
         with self._transaction():
-            if layout and _layout_of(self._database, self.path) == _WITH_DIGESTS:
-                self._database.execute("ALTER TABLE answers DROP COLUMN digest")
             self._database.execute(f"PRAGMA user_version = {_LAYOUT}").close()
 
     def get(self, keys: Iterable[str]) -> dict[str, Answer]:
@@ -206,41 +202,6 @@ class AnswerStore:
             marks = ", ".join("?" * len(CELLS))
             insert(f"INSERT OR IGNORE INTO answers VALUES ({marks})", rows)
         self._require_present()
-
-    def keep_plan(self, evaluation: str, plan: str) -> str:
-        """Keep when asking is to stop, where none is kept; return what is.
-
-        Parameters
-        ----------
-        evaluation : str
-            Who is asked, about what, in which way.
-        plan : str
-            The plan.
-
-        Returns
-        -------
-        str
-            The plan that was kept first.
-        """
-        with self._errors(), self._transaction():
-            self._database.execute(
-                "INSERT OR IGNORE INTO plans VALUES (?, ?)", (evaluation, plan)
-            ).close()
-            held = self._database.execute(
-                "SELECT plan FROM plans WHERE evaluation = ?", (evaluation,)
-            ).fetchone()
-        return str(held[0])
-
-    def drop_plan(self, evaluation: str) -> None:
-        """Forget a plan under which nothing was seen.
-
-        Parameters
-        ----------
-        evaluation : str
-            As of `keep_plan`.
-        """
-        with self._errors(), self._transaction():
-            self._database.execute("DELETE FROM plans WHERE evaluation = ?", (evaluation,)).close()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -332,10 +293,12 @@ def _layout_of(database: sqlite3.Connection, path: object) -> int:
     named = database.execute("SELECT sql FROM sqlite_master WHERE type = 'table'")
     ours = _SCHEMA.replace(" IF NOT EXISTS", "")
     strange = [sql for (sql,) in named.fetchall() if sql not in ours]
-    if layout not in (0, _WITH_DIGESTS, _LAYOUT) or (layout == 0 and strange):
+    if layout == 0 and strange:
+        raise InputError(f"answer store {path} is a database of another kind. Give another path.")
+    if layout not in (0, _LAYOUT):
         raise InputError(
-            f"answer store {path} must be a store of this version; it is a database of another "
-            "kind, or of an earlier version. Give another path."
+            f"answer store {path} must have layout {_LAYOUT}; received layout {layout}, of another "
+            "version. Give another path (--store), and answers are asked anew."
         )
     return layout
 

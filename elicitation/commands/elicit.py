@@ -19,17 +19,13 @@ from elicitation.commands.elicit_options import (
     plan_of,
     planned_session,
     source_of,
-    stopping_of,
 )
 from elicitation.commands.model_options import answer_store, is_hosted, warn_of_versions
 from elicitation.options import AskOptions, add_options, from_words
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from elicitation.answers.hidden import HiddenStates
     from elicitation.asking.session import Tally
-    from elicitation.asking.stopping import Look
     from elicitation.models.base import Model
     from elicitation.questions.plan import Plan
 
@@ -62,7 +58,6 @@ def _ask(options: AskOptions) -> int:
     from coherence.table.writing import write_runs
     from elicitation.asking.session import run_plan
 
-    stopping = stopping_of(options)
     design = design_of(options)  # an option out of its range is said before cases are drawn
     source = source_of(options)
     plan = plan_of(options, source, design)
@@ -74,8 +69,6 @@ def _ask(options: AskOptions) -> int:
     earlier = _earlier_rows(options.out)
     if options.dry_run:
         print_planned(options, planned_session(options, source, plan), store)
-        if stopping is not None:
-            print(f"at most, as {stopping} may stop earlier", file=sys.stderr)
         _say_if_few(len(source.cases))
         return 0
     # Before the store is opened: a model that cannot be loaded leaves no empty one behind.
@@ -84,25 +77,15 @@ def _ask(options: AskOptions) -> int:
     hidden = _hidden_states(options, model, plan) if options.keep_hidden else None
     with answer_store(Path(store), resume=options.resume) as opened:
         _say_if_few(len(source.cases))
-
-        def ask(part: "Plan") -> "tuple[pd.DataFrame, Tally]":
-            with answer_progress() as progress:
-                return run_plan(
-                    model,
-                    part,
-                    opened,
-                    batch_size=options.drawn_at_a_time,
-                    keep_going=options.keep_going,
-                    progress=progress,
-                )
-
-        if stopping is None:
-            runs, tally = ask(plan)
-        else:
-            from elicitation.asking.stopping import ending, run_until
-
-            runs, tally, look = run_until(model, plan, opened, stopping, ask=ask, seen=_say_look)
-            print(f"coherence elicit: {ending(look, len(plan.cases))}", file=sys.stderr)
+        with answer_progress() as progress:
+            runs, tally = run_plan(
+                model,
+                plan,
+                opened,
+                batch_size=options.drawn_at_a_time,
+                keep_going=options.keep_going,
+                progress=progress,
+            )
     write_runs(runs, options.out)
     if hidden is not None:
         _write_hidden(hidden, options.out)
@@ -126,10 +109,6 @@ def _ask(options: AskOptions) -> int:
             file=sys.stderr,
         )
     return 0
-
-
-def _say_look(look: "Look") -> None:
-    print(f"coherence elicit: {look}", file=sys.stderr)
 
 
 def _hidden_states(options: AskOptions, model: "Model", plan: "Plan") -> "HiddenStates":
@@ -204,7 +183,6 @@ def check(options: AskOptions) -> None:
     if options.out is not None:
         _check_out(options.out)
     hidden_layers_of(options)
-    stopping_of(options)
     if options.questions is not None:
         for name in OF_A_TASK:
             if getattr(options, name) is not None:

@@ -13,17 +13,12 @@ from elicitation.options import PROMPTS, AskOptions
 if TYPE_CHECKING:
     import pandas as pd
 
-    from coherence.table.stopping import StoppingPlan
     from elicitation.models.base import Model
     from elicitation.questions.plan import Design, Plan
     from elicitation.questions.prompts import PromptSet
     from elicitation.questions.tasks import Subject
 
 USUAL_CASES = 200
-_NOT_BESIDE = {
-    "contexts": "its --most says how many cases there may be",
-    "keep_hidden": "hidden states are read of all cases",
-}
 OF_A_TASK = ("target", "contexts", "phrases", "positive", "records", "min_records")
 _OF_FILES = ("phrases", "positive", "records")
 
@@ -76,59 +71,10 @@ def source_of(options: AskOptions) -> Source:
     if options.questions is not None:
         from elicitation.questions.own import load_questions
 
-        return Source(_in_random_order(options, load_questions(options.questions)))
+        return Source(load_questions(options.questions))
     task = _subject_of(options)
-    number = next(n for n in (options.most, options.contexts, USUAL_CASES) if n is not None)
+    number = USUAL_CASES if options.contexts is None else options.contexts
     return Source(task.cases(number, seed=options.seed), task)
-
-
-def _in_random_order(options: AskOptions, questions: "pd.DataFrame") -> "pd.DataFrame":
-    """Order questions at random where asking may stop before their end; a network's cases are."""
-    import numpy as np
-
-    from coherence.errors import InputError
-
-    if options.stop_when is None:
-        return questions
-    most = len(questions) if options.most is None else options.most
-    if most > len(questions):
-        raise InputError(
-            f"--most must be at most the questions in {options.questions}; received {most}, and "
-            f"they are {len(questions)}. Give --most {len(questions)}."
-        )
-    order = np.random.default_rng(options.seed).permutation(len(questions))[:most]
-    return questions.iloc[order].reset_index(drop=True)
-
-
-def stopping_of(options: AskOptions) -> "StoppingPlan | None":
-    """Return when asking is to stop; refuse options that contradict each other."""
-    from coherence.errors import InputError
-    from coherence.table.stopping import StoppingPlan
-
-    given = [name for name in ("most", "looks", "evidence") if getattr(options, name) is not None]
-    if options.stop_when is None:
-        if given:
-            raise InputError(f"--{given[0]} goes with --stop-when sufficiency. Add that.")
-        return None
-    for name, why in _NOT_BESIDE.items():
-        if getattr(options, name):
-            raise InputError(
-                f"--{name.replace('_', '-')} does not go with --stop-when: {why}. Leave it out."
-            )
-    if options.evidence is None:
-        if options.most is None:
-            raise InputError(
-                "--stop-when takes --most, the cases at the last look, or --evidence. Add --most "
-                f"{USUAL_CASES}."
-            )
-        looks = 5 if options.looks is None else options.looks
-        return StoppingPlan(looks=looks, most=options.most, seed=options.seed)
-    if options.looks is not None:
-        raise InputError("--evidence stands in place of --looks. Leave one of them out.")
-    most = options.most
-    if most is None and options.questions is None:
-        most = USUAL_CASES
-    return StoppingPlan(evidence=options.evidence, most=most)
 
 
 def _subject_of(options: AskOptions) -> "Subject":

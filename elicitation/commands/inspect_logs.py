@@ -7,11 +7,10 @@ Rows and columns come from the same functions as those of ``coherence elicit``, 
 
 import json
 import os
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,9 @@ import pandas as pd
 from coherence.errors import InputError
 from coherence.importing.inspect_log import OWN_TASKS, read_inspect_log
 from coherence.importing.log_format import MAX_BYTES
-from coherence.table.printable import counted
 from coherence.table.schema import LEVEL_COLUMNS
-from coherence.table.stopping import StoppingPlan
 from elicitation.answers.reading import read_answer
 from elicitation.answers.runs import assemble_runs
-from elicitation.asking.stopping import with_plan
 from elicitation.batteries.bets.questions import OPTIONS
 from elicitation.batteries.bets.words import stated_choice
 from elicitation.batteries.mixing import tabulate_mixing
@@ -51,11 +47,6 @@ class Answered:
     epoch: int
     text: str
     answer: Answer
-
-    @property
-    def case(self) -> int:
-        """Place of the case in the plan, from 0."""
-        return int(self.metadata["case"])
 
 
 @dataclass(frozen=True)
@@ -141,40 +132,7 @@ def _read(path: str | os.PathLike[str], task: str) -> _Log:
     for record in sorted(records, key=lambda record: (record["epoch"], record["id"])):
         with _as_written(source):
             samples.append(_sample(record))
-    notes = log.notes
-    if "plan" in samples[0].metadata:
-        with _as_written(source):
-            samples, further = _up_to_the_stop(samples, log.stopped)
-            notes += further
-    return _Log(str(source), log.model or "", samples, notes)
-
-
-def n_whole_cases(samples: Iterable[Answered]) -> int:
-    """Return how many cases from the first on have all that is asked about them."""
-    asked = {sample.case: sample.metadata["n_questions"] for sample in samples}
-    n_here = Counter(sample.case for sample in samples)
-    return next(case for case in count() if n_here[case] < asked.get(case, 1))
-
-
-def _up_to_the_stop(
-    samples: list[Answered], stopped: int | None
-) -> tuple[list[Answered], tuple[str, ...]]:
-    """Return the answers that looks of a plan see, and a note on the others.
-
-    Answers come in any order: a look at some of its cases would be one that was not planned.
-    """
-    n_whole = n_whole_cases(samples)
-    end = n_whole if stopped is None else min(int(stopped), n_whole)
-    kept = [sample for sample in samples if sample.case < end]
-    if not kept:
-        raise InputError("the first case lacks answers; inspect eval-retry asks for the rest.")
-    if len(kept) == len(samples):
-        return samples, ()
-    why = f"case {end + 1} lacks answers (inspect eval-retry asks for the rest)"
-    if end == stopped:
-        why = "the plan stopped there, and they had been asked by then"
-    n_others = counted(len(samples) - len(kept), "answer")
-    return kept, (f"{n_others} to cases after the first {end} are left out: {why}",)
+    return _Log(str(source), log.model or "", samples, log.notes)
 
 
 def _sample(record: dict[str, Any]) -> Answered:
@@ -210,7 +168,7 @@ def _as_written(source: object) -> Iterator[None]:
 
 
 def runs_of(samples: Sequence[Answered], model: str) -> pd.DataFrame:
-    """Lay answers out as a runs table, with the plan if there is one."""
+    """Lay answers out as a runs table."""
     n_reps = 1 + max(sample.metadata["rep"] for sample in samples)
     cases, positions = _cases(samples)
     truth: dict[int, dict[str, dict[str, Any]]] = defaultdict(dict)
@@ -230,8 +188,7 @@ def runs_of(samples: Sequence[Answered], model: str) -> pd.DataFrame:
         for question, sample in zip(questions, samples, strict=True)
     ]
     about = samples[0].metadata
-    runs = assemble_runs(cases, read, truth, task=str(about["task"]), model=model)
-    return with_plan(runs, StoppingPlan.parse(about["plan"])) if "plan" in about else runs
+    return assemble_runs(cases, read, truth, task=str(about["task"]), model=model)
 
 
 def _cases(samples: Iterable[Answered]) -> tuple[pd.DataFrame, dict[int, int]]:

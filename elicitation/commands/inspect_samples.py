@@ -6,7 +6,6 @@ elicit``, ``bets`` and ``mix``.
 """
 
 import json
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,6 @@ import pandas as pd
 from coherence.batteries.bets.answers import read_letters
 from coherence.decoding.decode import OK, UNPARSED
 from coherence.table.schema import LEVEL_COLUMNS
-from coherence.table.stopping import StoppingPlan
 from elicitation.answers.reading import read_answer
 from elicitation.batteries.bets.questions import OPTIONS
 from elicitation.batteries.bets.words import bet_draws, stated_choice
@@ -51,12 +49,9 @@ class Asked:
     max_new_tokens: int
 
 
-def belief_samples(plan: Plan, stopping: StoppingPlan | None = None) -> "Sequence[Asked]":
-    """Return the questions of a plan, in its order; by case where asking may stop."""
-    if stopping is not None:
-        plan = replace(plan, questions=sorted(plan.questions, key=lambda each: each.case))
+def belief_samples(plan: Plan) -> "Sequence[Asked]":
+    """Return the questions of a plan, in its order."""
     specs = [question.spec for question in plan.questions]
-    n_questions = Counter(question.case for question in plan.questions)
     variants = [spec.key for spec in specs if spec.role == "belief"]
     reference = reference_of(list(dict.fromkeys(variants)))
     of_case = ("context", "theta", "theta_name", "p_true", "truth_kind", "z")
@@ -76,8 +71,6 @@ def belief_samples(plan: Plan, stopping: StoppingPlan | None = None) -> "Sequenc
             "form": spec.form,
             "way": spec.belief_method,
         }
-        if stopping is not None:
-            metadata |= {"plan": str(stopping), "n_questions": n_questions[question.case]}
         if spec.is_offer:
             metadata |= {name: getattr(spec, name) for name in LEVEL_COLUMNS}
         if spec.role == "conditional":

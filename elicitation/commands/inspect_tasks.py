@@ -28,7 +28,6 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 _TAKEN = (
     *("target", "contexts", "reps", "prompts", "iterated", "belief", "draws", "seed"),
     *("phrases", "positive", "records", "min_records", "decision", "levels"),
-    *("stop_when", "most", "looks"),
 )
 # Inspect imports this module at every start: what is heavy waits for a task that is made.
 if TYPE_CHECKING:
@@ -44,16 +43,11 @@ def beliefs_and_actions(
     Other options are those of ``coherence elicit``, but for what Inspect itself decides on.
     """
     from coherence.errors import InputError, closest
-    from elicitation.commands.elicit_options import design_of, plan_of, source_of, stopping_of
+    from elicitation.commands.elicit_options import design_of, plan_of, source_of
     from elicitation.commands.inspect_samples import BELIEFS, belief_samples
     from elicitation.options import AskOptions, from_table
 
     for key in options:
-        if key == "evidence":
-            raise InputError(
-                "evidence is not for Inspect: it looks at will, and answers come in any order. "
-                "Plan looks (-T looks=5 -T most=200); 'coherence elicit' takes --evidence."
-            )
         if key not in _TAKEN:
             raise InputError(f"{key} is unknown. {closest(key, _TAKEN)}")
     if options.get("belief") == "token":
@@ -64,18 +58,8 @@ def beliefs_and_actions(
     is_table = task_file is not None and task_file.lower().endswith((".csv", ".jsonl"))
     subject = {"questions": task_file} if is_table else {"task": task_file or network}
     asked = from_table(AskOptions, {**subject, **options})
-    stopping = stopping_of(asked)
     plan = plan_of(asked, source_of(asked), design_of(asked))
-    if stopping is None:
-        return _task(BELIEFS, belief_samples(plan), temperature=1.0)
-    from elicitation.asking.stopping import require_testable
-    from elicitation.commands.inspect_stopping import StopWhenKnown
-
-    require_testable(plan)
-    stop = StopWhenKnown(stopping)
-    samples = belief_samples(plan, stopping)
-    further = {"early_stopping": stop, "cleanup": stop.cleanup}
-    return _task(BELIEFS, samples, temperature=1.0, **further)
+    return _task(BELIEFS, belief_samples(plan), temperature=1.0)
 
 
 @task(name="belief_coherence/bets")
@@ -106,7 +90,7 @@ def mixing(**options: Any) -> Task:
     return _task(MIXING, samples, temperature=1.0)
 
 
-def _task(name: str, samples: "Sequence[Asked]", *, temperature: float, **further: Any) -> Task:
+def _task(name: str, samples: "Sequence[Asked]", *, temperature: float) -> Task:
     # Whole numbers in the order of the plan: a log may hold them in another order.
     dataset = [
         Sample(input=asked.text, id=number, metadata=asked.metadata)
@@ -118,7 +102,6 @@ def _task(name: str, samples: "Sequence[Asked]", *, temperature: float, **furthe
         solver=answer_once(),
         scorer=reading(name),
         config=GenerateConfig(temperature=temperature, max_tokens=room),
-        **further,
     )
 
 

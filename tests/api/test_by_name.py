@@ -17,7 +17,6 @@ FEW |= {"describe": False}
 OPTIONS = {
     "monotone_choice_test": {"pair": ("yes", "no")},
     "predictive_gain_test": {"learner": "logistic"},
-    "sequential_test": {"looks": 2, "most": 200},
 }
 CHECKS = [
     name

@@ -10,7 +10,6 @@ import persons
 import pooling
 import pytest
 import scores
-import sequential
 import verdicts
 from joblib import Parallel
 from scipy import stats
@@ -101,36 +100,6 @@ def test_calibrated_forecasts_are_rejected_as_often_as_stated_and_scores_held():
     for name in ("brier_held", "log_held", "calibration_held"):
         held = lines.loc[lines["cases"] >= 60, name].dropna()
         assert (1 - held <= bound(lines["tables"].max())).all(), name
-
-
-def test_stopping_plans_keep_their_level_and_their_intervals_the_truth():
-    lines = pd.read_csv(sequential.RESULTS)
-    assert len(lines) == len(sequential.LINES)
-    null, most = lines[lines["null"]], bound(lines["tables"].max())
-    for plan in ("looks", "evidence"):
-        assert (null[plan] <= bound(null["tables"])).all()
-        assert null[plan].mean() <= 0.05
-    assert (null["every 20"].dropna() > most).all()  # and the fixed test does not
-    assert (1 - lines["looks_held"].dropna() <= most).all()
-    # Evidence is refused where beliefs hardly ever tie or reports differ.
-    refused = lines[lines["given"] == 0]["agent"]
-    assert set(refused) == {"continuous", "five reports, noise .1"}
-    assert lines.loc[~lines["agent"].isin(refused), "given"].min() > 0.95
-    exact = lines[
-        (lines["weight"] == 0.4) & (lines["agent"] == "grid") & (lines["state"] == "exact")
-    ]
-    assert (exact["looks"] > 0.85).all()
-    assert (exact["evidence"] > 0.5).all()
-
-
-def test_tables_that_were_stopped_early_keep_the_level_and_their_intervals_the_truth():
-    table = pd.read_csv(sequential.RESULTS.with_name("stopped.csv"))
-    null, most = table[table["null"]], bound(table["tables"].max())
-    for plan in ("looks", "evidence"):
-        assert (null[plan] <= most).all()
-        assert null[plan].mean() <= 0.05
-    assert table["held"].mean() >= 0.95
-    assert (1 - table["held"].dropna() <= most).all()
 
 
 def test_coherent_agents_are_accused_in_five_percent_of_tables_and_claims_are_true():

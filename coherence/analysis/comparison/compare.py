@@ -123,13 +123,6 @@ def compare(
             if all(a.evaluation.exact_state for a in answers[task.name].values())
         ]
         of_questions += [f"{task.where}choices are compared with p_true." for task in exact]
-    of_questions += [
-        f"{task.where}{model} was stopped by a plan ({given.evaluation.arrivals[0].plan}): its "
-        "intervals and p-values here take the number of cases as fixed."
-        for task in tasks
-        for model, given in answers[task.name].items()
-        if given.evaluation.arrivals is not None
-    ]
     # A seed per effect, whether it is asked for or not.
     seeds = as_generator(rng).integers(2**63, size=(len(tasks), len(EFFECTS)))
     jobs = [

@@ -29,7 +29,6 @@ NOT_IN_A_STUDY = (
     *("out", "store", "resume", "status", "dry_run", "show_prompts"),
     *("keep_hidden", "hidden_layers"),
     *("price_in", "price_out"),
-    *("stop_when", "most", "looks", "evidence"),  # models are compared on the same cases
 )
 """Options of ``elicit`` that the study itself decides on."""
 MODEL_KEYS = tuple(key for key in _ITEMS if key not in {*DESIGN, *CASES, *TASK, *NOT_IN_A_STUDY})

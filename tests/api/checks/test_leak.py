@@ -140,7 +140,6 @@ def test_states_that_are_no_draws_from_the_posterior_are_noted():
         ({"exact": np.linspace(0.1, 0.9, 40)}, "exact must be constant within a context"),
         ({"truth": np.tile([0, 0, 1, 1, 2, 2, 2, 2], 5)}, "positive must name"),
         ({"n_draws": 10}, "n_draws must be a whole number of at least 99"),
-        ({"evidence": 0.05}, "evidence must be a number above 1"),
     ],
 )
 def test_refuses_what_it_cannot_read(options, message):
@@ -161,46 +160,6 @@ def test_runs_by_itself_where_states_were_drawn_and_elsewhere_by_name():
     assert "evidence_leak" in checks_of(light)
     assert "evidence_leak" not in checks_of(recorded)
     assert checks_of(recorded, ["evidence_leak"]) == {"evidence_leak"}
-
-
-def test_evidence_is_expected_to_be_one_whatever_the_agent_does_and_whenever_one_stops():
-    """All states of eight cases, of an agent that has seen the states of earlier ones."""
-    exact = np.array([0.1, 0.8, 0.4, 0.55, 0.9, 0.3, 0.6, 0.2])
-    at_end = stopped = largest = 0.0
-    for states in np.ndindex(*[2] * 8):
-        past = np.concatenate([[0.5], np.cumsum(states)[:-1] / np.arange(1, 8)])
-        share = np.clip(exact * (0.5 + past) + 0.1 * np.sin(5 * np.arange(8)), 0, 1)
-        policy = np.column_stack([1 - share, share])
-        path = evidence_leak_test(share, policy, states, exact, evidence=20).details["log_evidence"]
-        evidence = np.exp(path.to_numpy())
-        chance = np.where(states, exact, 1 - exact).prod()
-        at_end += chance * evidence[-1]
-        stopped += chance * next((e for e in evidence if e > 1.02 or e < 0.95), evidence[-1])
-        largest = max(largest, evidence[-1])
-    assert (at_end, stopped) == pytest.approx((1, 1), abs=1e-12)
-    assert largest > 1.2
-
-
-def test_evidence_of_a_leak_grows_case_by_case_and_knows_no_labels():
-    rows = answers(hidden_signal=0.4)
-    leak = test_of(rows, evidence=20)
-    assert leak.pvalue == pytest.approx(np.exp(-leak.details["log_evidence"].max()))
-    assert leak.pvalue < 0.05
-    early = test_of(rows[rows["context"].isin(leak.details["context"][:60])], evidence=20)
-    assert early.details["log_evidence"].tolist() == leak.details["log_evidence"].tolist()[:60]
-    turned = rows.assign(p=1 - rows["p"], p_true=1 - rows["p_true"], theta=1 - rows["theta"])
-    turned["action"] = turned["action"].replace({"yes": "a", "no": "z"})
-    assert test_of(turned, evidence=20).statistic == pytest.approx(leak.statistic)
-    by_now, fixed = leak.also["difference"], test_of(rows)
-    assert by_now.value == pytest.approx(fixed.statistic)
-    assert 1.3 < (by_now.high - by_now.low) / (fixed.interval.high - fixed.interval.low) < 2
-    few = test_of(rows[rows["context"].isin(leak.details["context"][:39])], evidence=20)
-    assert math.isnan(few.also["difference"].low)
-    assert "40 cases" in few.also["difference"].reason
-    assert test_of(answers(belief_slope=2.0, report_noise=0.2), evidence=20).pvalue > 0.05
-    ruled_out = test_of(rows.assign(p_true=1.0 - rows["theta"]), evidence=20)
-    assert math.isnan(ruled_out.pvalue)
-    assert "rules out" in ruled_out.reason
 
 
 def test_states_that_a_group_shares_are_not_taken_for_draws_of_their_own():

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import CheckResult, InputError, plots, sequential_test, sufficiency_test
+from coherence import CheckResult, InputError, plots
 from tests.api.tables import make_choices, make_power
 
 RNG = np.random.default_rng(1)
@@ -37,8 +37,6 @@ CALLS = [
     (lambda: plots.plot_calibration(make_choices(p_true=False).assign(truth="x")), "be 0 or 1"),
     (lambda: plots.plot_calibration_gaps([0.1, 0.4]), "or p_true be known"),
     (lambda: plots.plot_calibration_gaps(BELIEF, TRUTH, n_bins=0), "n_bins must be a whole"),
-    (lambda: plots.plot_evidence(sufficiency_test(BELIEF, ACTION, TRUTH)), "sequential_test"),
-    (lambda: plots.plot_evidence(sequential_test(*FEW, evidence=9)), "has a path"),
     (lambda: plots.plot_forest(pd.DataFrame({"p": [0.1]})), "lacking: check, estimate"),
     (lambda: plots.plot_pairwise_choice(result("monotone_choice:a/b")), "must have bins to draw"),
     (lambda: plots.plot_pairwise_choice(result("cmi")), "received cmi"),

@@ -161,51 +161,22 @@ def test_a_store_that_another_process_is_just_making_is_waited_for(tmp_path, mon
     assert Contended.refusals == 0
 
 
-OLD = """
-CREATE TABLE texts (digest TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE answers (
-    key TEXT PRIMARY KEY, model TEXT NOT NULL, fingerprint TEXT NOT NULL,
-    text_digest TEXT NOT NULL, settings TEXT NOT NULL, draw INTEGER NOT NULL,
-    seed INTEGER NOT NULL, answer TEXT NOT NULL, extra TEXT NOT NULL, created TEXT NOT NULL,
-    digest TEXT
-) WITHOUT ROWID;
-PRAGMA user_version = 2;
-"""
-
-
-def test_answers_of_the_layout_before_are_kept(tmp_path):
-    """Breaks if a store that was paid for has to be asked again: its rows have a digest more."""
-    path, new = tmp_path / "old.sqlite", tmp_path / "new.sqlite"
-    with AnswerStore(new) as store:
-        _put(store, DRAWS[:3])
-    with closing(sqlite3.connect(path)) as database:
-        database.executescript(OLD)
-        database.execute(f"ATTACH '{new}' AS new")
-        with database:
-            database.execute("INSERT INTO texts SELECT * FROM new.texts")
-            database.execute("INSERT INTO answers SELECT *, 'digest' FROM new.answers")
-    keys = [draw.key("f") for draw in DRAWS]
-    assert summarise_store(path)["answers"].sum() == 3  # looked at, and not changed
-    with AnswerStore(path) as store, AnswerStore(path) as other:
-        assert sorted(answer.text for answer in store.get(keys).values()) == ["a0", "a1", "a2"]
-        _put(other, DRAWS[3:4], "later")
-        assert store.get(keys[3:4])[keys[3]].text == "later0"
-
-
-def test_a_store_of_another_version_is_refused_and_left_alone(tmp_path):
+@pytest.mark.parametrize("layout", [1, 2, 3, 5])
+def test_a_store_of_another_layout_is_refused_and_left_alone(layout, tmp_path, run):
     path, draw = tmp_path / "s.sqlite", DRAWS[0]
     with AnswerStore(path) as store:
         _put(store, [draw])
-    for version in (1, 3):
-        with closing(sqlite3.connect(path)) as database, database:
-            database.execute(f"PRAGMA user_version = {version}")
-        if version == 1:
-            with pytest.raises(InputError, match=r"s\.sqlite .*earlier version\. Give another"):
-                AnswerStore(path)
-            with pytest.raises(InputError, match="earlier version"):
-                summarise_store(path)
-    with AnswerStore(path) as store:
-        assert store.get([draw.key("f")])[draw.key("f")].text == "a0"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(f"PRAGMA user_version = {layout}")
+    held = path.read_bytes()
+    said = rf"s\.sqlite must have layout 4; received layout {layout}, .* Give another path"
+    for opened in (AnswerStore, summarise_store):
+        with pytest.raises(InputError, match=said):
+            opened(path)
+    words = f"elicit --agent rational --task asia --contexts 12 --store {path} --out {tmp_path}"
+    assert len(run(f"{words}/r.csv", 2).err.splitlines()) == 1
+    assert path.read_bytes() == held
+    assert not (tmp_path / "r.csv").exists()
 
 
 @pytest.mark.parametrize("how", ["removed", "replaced"])

@@ -17,7 +17,6 @@ from elicitation import AgentModel, AnswerStore
 from ..models.hosted.fake_server import Fake, probing, raw, reply_in_form, serving
 
 ROOT = Path(__file__).parents[3]
-STOPPING = "--stop-when sufficiency --looks 2 --most 20"
 STUDY = """
 [study]
 contexts = 4
@@ -40,7 +39,6 @@ ELICIT = "elicit --task asia --prompts standard --out {out}/r.parquet"
 STORE, TABLE = "r.parquet.answers.sqlite", "r.parquet"
 SESSIONS = {
     "elicit": (f"{ELICIT} --contexts 4 --reps 2", STORE, TABLE),
-    "stopping": (f"{ELICIT} --no-iterated --reps 1 {STOPPING}", STORE, TABLE),
     "mix": ("mix --draws 1 --out {out}", "answers.sqlite", "answers.parquet"),
     "bets": ("bets --items {things} --out {out}", "answers.sqlite", "answers.csv"),
     "reveal": (
@@ -164,8 +162,7 @@ def test_a_killed_session_asks_only_for_the_rest(name, sessions, run):
     goes_on_to_what_it_would_have_been(run, whole, killed, resumed, 15)
 
 
-@pytest.mark.parametrize("plan", ["--contexts 20 --reps 3", STOPPING])
-def test_what_was_answered_before_an_interruption_is_kept(plan, tmp_path, run, monkeypatch):
+def test_what_was_answered_before_an_interruption_is_kept(tmp_path, run, monkeypatch):
     generate, calls = AgentModel.generate, []
 
     def interrupted(model, requests):
@@ -174,7 +171,8 @@ def test_what_was_answered_before_an_interruption_is_kept(plan, tmp_path, run, m
             raise KeyboardInterrupt
         return generate(model, requests)
 
-    words = f"elicit --agent leaky --task asia {plan} --batch-size 20 --out {tmp_path}"
+    asked = "--contexts 20 --reps 3 --batch-size 20"
+    words = f"elicit --agent leaky --task asia {asked} --out {tmp_path}"
     whole = run(f"{words}/whole.csv").err
     with monkeypatch.context() as patched:
         patched.setattr(AgentModel, "generate", interrupted)
