@@ -83,7 +83,7 @@ def test_a_notebook_opens_with_its_question_and_ends_with_an_exercise_and_its_so
 
 
 def test_the_lecture_leads_to_every_notebook():
-    assert len(NOTEBOOKS) == 10
+    assert len(NOTEBOOKS) == 9
     page = (ROOT / "docs" / "teaching.md").read_text(encoding="utf-8")
     named = set(re.findall(r"\.\./examples/notebooks/(\w+)\.ipynb", page))
     assert named == set(NOTEBOOKS)
