@@ -84,10 +84,13 @@ def _start_workers(n_jobs: int) -> None:
 
     One that comes meanwhile is answered when they stand. Windows has no signals to hold.
     """
-    import joblib
-    from joblib.externals.loky.backend.resource_tracker import ensure_running
+    from multiprocessing import resource_tracker
 
-    ensure_running()  # holds Ctrl-C back itself, and lets it go at its end
+    import joblib
+    from joblib.externals.loky.backend import resource_tracker as of_loky
+
+    for tracker in (resource_tracker, of_loky):  # which let go of signals at their start
+        tracker.ensure_running()
     start = joblib.Parallel(n_jobs=n_jobs)
     tasks = [joblib.delayed(leave_interrupts)()] * 2
     if sys.platform == "win32":
