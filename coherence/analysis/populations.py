@@ -342,7 +342,7 @@ class TablePopulation:
         at = low + np.floor(rng.random(acted_on.size) * (high - low + 1)).astype(np.int64)
         reach = max(2, round(_NEIGHBOURS * self.belief.size / 2))
         moved = at + rng.integers(-reach, reach + 1, size=at.size)
-        return np.clip(moved, 0, self.belief.size - 1)
+        return np.asarray(np.clip(moved, 0, self.belief.size - 1))
 
     def draw(
         self,

@@ -1,12 +1,15 @@
 """The options of a computation, shared by the commands that run one: names, seed and workers."""
 
 import argparse
+import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 CONNECT_SECONDS = 10
+ROUNDS = 500  # of tasks of 10 ms, in which all workers should have started
 
 
 def add_seed(parser: argparse.ArgumentParser, says: str = "equal seeds give equal numbers") -> None:
@@ -89,20 +92,35 @@ def _start_workers(n_jobs: int) -> None:
     import joblib
     from joblib.externals.loky.backend import resource_tracker as of_loky
 
+    from coherence.statistics.boosted_trees import interrupts_held
+
     for tracker in (resource_tracker, of_loky):  # which let go of signals at their start
         tracker.ensure_running()
-    start = joblib.Parallel(n_jobs=n_jobs)
-    tasks = [joblib.delayed(leave_interrupts)()] * 2
+
+    def start() -> None:
+        run, standing = joblib.Parallel(n_jobs=n_jobs), set[int]()
+        n_workers = joblib.effective_n_jobs(n_jobs)
+        for _ in range(ROUNDS):  # until each has had a task: one that stands takes those of others
+            standing.update(run([joblib.delayed(leave_interrupts)()] * n_workers))
+            if len(standing) >= n_workers:
+                return
+
     if sys.platform == "win32":
-        start(tasks)
+        start()
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        start(tasks)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    with interrupts_held():  # where another thread than this gets the signal
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def leave_interrupts() -> None:
-    """Let a worker ignore Ctrl-C, which its parent answers: the terminal sends it to all."""
+def leave_interrupts() -> int:
+    """Let a worker ignore Ctrl-C, which its parent answers: the terminal sends it to all.
+
+    Returns the number of the process, which rests so that others get a task too.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    time.sleep(0.01)
+    return os.getpid()
