@@ -142,12 +142,11 @@ def with_results(
     verdict = decide(facts)
     results = tuple(withheld(result, verdict) for result in results)
     allowed = noise_robust_test(results)
-    further = conclude_further(results, belief=noun, scatter=scatter)
+    evaluation = replace(evaluation, results=results, verdict=verdict, margin=margin)
+    tests = evaluation.further_tests
+    further = conclude_further(results, tests, belief=noun, scatter=scatter)
     return replace(
         evaluation,
-        results=results,
-        verdict=verdict,
-        margin=margin,
         verdicts=tuple(
             sentence_of(result, belief=noun, scatter=scatter, allowed=allowed) for result in results
         ),

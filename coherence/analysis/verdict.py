@@ -17,7 +17,7 @@ from coherence.checks.catalogue import interpretation_of
 from coherence.checks.sufficiency import MOMENTS
 from coherence.errors import InputError
 from coherence.report.wording import clean, format_numbers
-from coherence.result import LEVEL, CheckResult, Family, Interval, Outcome
+from coherence.result import LEVEL, CheckResult, Interval, Outcome
 from coherence.statistics.report_noise import ReportNoise
 from coherence.table.notes import Code, Level, Note
 from coherence.table.printable import counted, numbered
@@ -183,21 +183,18 @@ def _unit_of(result: CheckResult) -> str:
 
 
 def conclude_further(
-    results: Sequence[CheckResult], *, belief: str, scatter: ReportNoise | None
+    results: Sequence[CheckResult],
+    tests: Sequence[CheckResult],
+    *,
+    belief: str,
+    scatter: ReportNoise | None,
 ) -> tuple[str, ...]:
-    """Say how the tests beside the primary one ended, and how sure one can be.
+    """Say how the further tests ended (`EvaluationReport.further_tests`), and how sure one can be.
 
     What tests of calibration say stands apart: a coherent agent may be badly calibrated.
     """
     of_calibration = [r for r in results if interpretation_of(r.check)[0].of_calibration]
     calibrated = _calibration(of_calibration, belief) if of_calibration else ()
-    tests = [
-        result
-        for result in results
-        if result.family is Family.SECOND
-        and result not in of_calibration
-        and result.outcome() is not Outcome.UNTESTED
-    ]
     if not tests:
         return calibrated
     n = len(tests)

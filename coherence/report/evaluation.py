@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from coherence.checks.catalogue import interpretation_of
 from coherence.report.variation import Variation
 from coherence.report.verdicts import Verdict
-from coherence.result import CheckResult
+from coherence.result import CheckResult, Family, Outcome
 from coherence.statistics.figure_tables import FigureTables
 from coherence.statistics.report_noise import ReportNoise
 from coherence.table.audit import ElicitationSummary
@@ -84,6 +85,22 @@ class EvaluationReport:
     def remarks(self) -> tuple[Note, ...]:
         """The other notes."""
         return tuple(note for note in self.notes if note.level is not Level.ALERT)
+
+    @property
+    def further_tests(self) -> tuple[CheckResult, ...]:
+        """The tests beside the primary one that have a p-value, but for those of calibration.
+
+        A leak of the truth is no further test where it is the verdict.
+        """
+        said = "evidence_leak" if self.verdict is Verdict.KNOWS_TRUTH else ""
+        return tuple(
+            result
+            for result in self.results
+            if result.family is Family.SECOND
+            and result.check != said
+            and not interpretation_of(result.check)[0].of_calibration
+            and result.outcome() is not Outcome.UNTESTED
+        )
 
     def absent(self, *names: str) -> str:
         """Return why there is no result of the first of these names; empty where nothing says."""

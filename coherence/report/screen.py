@@ -179,15 +179,12 @@ def _further(evaluation: EvaluationReport) -> str:
     """Name the further tests that reject beside a verdict, which rests on none of them."""
     if _primary(evaluation) is None:
         return ""  # then they are what is said
-    # A leak is the verdict itself.
-    said = "evidence_leak" if evaluation.verdict is Verdict.KNOWS_TRUTH else ""
-    tests = [r for r in evaluation.results if r.family is Family.SECOND and r.check != said]
+    tests = evaluation.further_tests
     found = [clean(r.check) for r in tests if r.outcome() is Outcome.REJECTED]
     if not found:
         return ""
     named = ", ".join(found[:MOST_NAMED]) + (", ..." if len(found) > MOST_NAMED else "")
-    n_tests = sum(r.outcome() is not Outcome.UNTESTED for r in tests)
-    of = "" if n_tests == 1 else f" of {n_tests}"
+    of = "" if len(tests) == 1 else f" of {len(tests)}"
     return f"Further tests: {len(found)}{of} {numbered(len(found), 'rejects', 'reject')} ({named})."
 
 

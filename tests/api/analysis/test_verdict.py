@@ -12,6 +12,7 @@ from coherence.analysis.evaluation import EvaluationRows
 from coherence.analysis.verdict import NO_INTERVAL, conclude_further, sentence_of
 from coherence.checks.catalogue import declarations
 from coherence.checks.check import ANY
+from coherence.report.evaluation import EvaluationReport
 from coherence.report.terminal import render_report
 from coherence.result import Family
 from coherence.statistics.report_noise import ReportNoise
@@ -82,7 +83,8 @@ CLEAR = ReportNoise(0.01, 50)
 
 
 def said(*results, scatter=CLEAR):
-    return conclude_further(results, belief="stated belief", scatter=scatter)
+    tests = EvaluationReport("task", "model", tuple(results), ()).further_tests
+    return conclude_further(results, tests, belief="stated belief", scatter=scatter)
 
 
 def test_failing_names_what_fails_once_and_what_is_no_further_test_is_not_counted():
