@@ -375,6 +375,9 @@ class CheckResult:
 class ForecastScores:
     """Scores of the forecasts of one model, each case counted once; lower is better.
 
+    Of several forecasts of a case the scores are means over them, and the parts are those of the
+    mean forecast.
+
     Parameters
     ----------
     brier : float
@@ -389,7 +392,8 @@ class ForecastScores:
     calibration_error : float
         Root mean square of the gaps of bins, the share of chance removed.
     miscalibration, discrimination, uncertainty : float
-        The parts of the Brier score: miscalibration - discrimination + uncertainty.
+        The parts of the Brier score of the mean forecasts of cases: miscalibration - discrimination
+        + uncertainty. With one forecast a case that is `brier`.
     losses : DataFrame
         Columns ``brier``, ``log`` and, where one was named, ``group``; a row a case.
     n_states : int
@@ -397,7 +401,8 @@ class ForecastScores:
         averaged and the parts summed.
     by_state : DataFrame
         With three states and more, a row a state: mean ``forecast`` and share that ``happened``,
-        Brier score and calibration error with the ends of their intervals, and the parts.
+        and of the mean forecasts of cases Brier score and calibration error with the ends of their
+        intervals, and the parts.
     """
 
     brier: float

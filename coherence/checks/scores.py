@@ -1,13 +1,17 @@
 """Scores of forecasts of one model, what they are made of, and a test of their calibration.
 
+The forecast of a case is the mean of its forecasts: the test, its null, the parts and the curve are
+of these means. Brier score, log score and calibration error are those of single forecasts.
+
 Forecasts over three states and more are taken state by state: each has a Brier score of its own,
 whose sum is the score of Brier (1950), and parts of its own, whose sums are its parts.
 
-The Brier score is the sum of miscalibration less discrimination plus uncertainty, where forecasts
-are recalibrated by isotonic regression (CORP; Dimitriadis, Gneiting and Jordan 2021, PNAS 118(8),
-section 4). None of the three has an interval: a bootstrap never covers a miscalibration of 0. That
-it is 0 is tested instead, by outcomes redrawn from the forecasts, and the same draws give the
-consistency band of the reliability diagram (their section 3).
+The Brier score of the means is the sum of miscalibration less discrimination plus uncertainty,
+where forecasts are recalibrated by isotonic regression (CORP; Dimitriadis, Gneiting and Jordan
+2021, PNAS 118(8), section 4). None of the three has an interval: a bootstrap never covers a
+miscalibration of 0. Whether forecasts are calibrated is tested by Cox's (1958) score of the level
+and the slope of their log-odds, against outcomes redrawn from the forecasts; the same draws give
+the consistency band of the reliability diagram (section 3 of the former).
 """
 
 from __future__ import annotations
@@ -52,7 +56,13 @@ from coherence.inputs import (
 from coherence.result import CheckResult, Family, ForecastScores
 from coherence.statistics.evaluation import EvaluationData, evaluation_data, require_state
 from coherence.statistics.mean_interval import interval_or_reason
-from coherence.statistics.resample import NUMBERS_HELD, Clusters, Seed, check_stream
+from coherence.statistics.resample import (
+    NUMBERS_HELD,
+    Clusters,
+    Seed,
+    check_stream,
+    context_means,
+)
 from coherence.table.needs import FORECASTS
 from coherence.table.notes import not_run
 from coherence.table.runs import Runs
@@ -62,7 +72,9 @@ PARTS = ("miscalibration", "discrimination", "uncertainty")
 MOST_DRAWN = 200
 """Forecasts at which the reliability curve and its band are kept."""
 DEPENDENT = "outcomes of a group may depend on each other, and redrawn ones do not"
-_NOTHING = 1e-12  # ties of redrawn and observed statistic, but for rounding
+LOGIT_ENDS = 0.01, 0.99  # of the forecasts whose log-odds the test takes
+_NOTHING = 1e-12
+_TIE = 1e-9  # of redrawn and observed statistic, but for rounding
 
 
 @takes_columns("belief", "truth", "context", "group")
@@ -81,12 +93,10 @@ def calibration_test(
     """Score forecasts, and test whether outcomes happen as often as they say.
 
     Null: each outcome is drawn, independently of the others, with the probability that was
-    forecast.
+    forecast; of several forecasts of a case, with their mean.
 
     Estimand: the miscalibration MCB, by how much isotonic recalibration would lower the Brier score
-    (a squared error); cases count alike.
-
-    Of several forecasts of a case the null is about their mean.
+    of the mean forecasts (a squared error); cases count alike.
 
     Parameters
     ----------
@@ -115,12 +125,15 @@ def calibration_test(
     Returns
     -------
     CheckResult
-        `statistic` is the miscalibration (MCB, squared error), without an interval; `pvalue` is
-        (1 + b) / (1 + `n_draws`) with b redrawn sets of outcomes of at least that miscalibration.
-        `fitted` holds the scores: ``brier`` and ``log_score`` with intervals over cases,
-        ``n_infinite``, ``calibration_error``, ``miscalibration``, ``discrimination`` and
-        ``uncertainty``; of three states and more these are sums over the states, the calibration
-        error is the root mean square over them, and ``by_state`` holds them apart. `details` is
+        `statistic` is the miscalibration (MCB, squared error) of the mean forecasts of cases,
+        without an interval; `pvalue` is (1 + b) / (1 + `n_draws`) with b redrawn sets of outcomes
+        whose score is as large as that of the data. `fitted` holds ``miscalibration``,
+        ``discrimination`` and ``uncertainty`` of the mean forecasts, whose sum (the second taken
+        negative) is their Brier score, and the scores of single forecasts, averaged over a case:
+        ``brier`` and ``log_score`` with intervals over cases, ``n_infinite`` and
+        ``calibration_error``. Of three states and more these are sums over the states, the
+        calibration error is the root mean square over them, and ``by_state`` holds those of the
+        mean forecasts apart. `details` is
         the reliability curve at up to 200 forecasts: ``forecast``, ``recalibrated`` (isotonic
         regression), and the ends ``low`` and ``high`` of the pointwise 95% consistency band, in
         which the curve of a calibrated forecaster lies; of three states and more one below the
@@ -133,15 +146,21 @@ def calibration_test(
 
     Notes
     -----
-    Of three states and more the null is that all beliefs of a row are right together; the statistic
-    looks at each state by itself, and misses what shows in several at once alone.
+    The test is the score test of a = 0 and b = 1 in logit P(outcome) = a + b logit(forecast), with
+    log-odds of forecasts cut at .01 and .99: forecasts too high or too low, too extreme or not
+    extreme enough. Its null distribution is that of the redrawn outcomes, because chi-square
+    rejects too often with few cases of rare outcomes. It does not see a curve that crosses the
+    diagonal twice; MCB and the curve show that.
 
-    The test sees no single forecast of 0 or 1 that was wrong where many others were right: the
-    log score is then infinite.
+    Of three states and more the null is that all beliefs of a case are right together; scores of
+    the states are summed, and what shows in several at once alone is missed.
+
+    The log score is infinite where a forecast of 0 or 1 was wrong.
 
     References
     ----------
-    Dimitriadis, Gneiting and Jordan (2021), Stable reliability diagrams for probabilistic
+    Cox (1958), Two further applications of a model for binary regression, Biometrika 45(3/4), for
+    the test; Dimitriadis, Gneiting and Jordan (2021), Stable reliability diagrams for probabilistic
     classifiers, PNAS 118(8), for decomposition and band; Brier (1950), Monthly Weather Review
     78(1), for the sum over states; Kull et al. (2019), Beyond temperature scaling, for the
     calibration of each state.
@@ -173,8 +192,10 @@ def _calibration(
     n_rows, generator, clusters = data.n_rows, check_stream(rng, "calibration"), data.clusters
     of_row, contexts = data.context, data.contexts
     too_few = len(contexts) < MIN_CONTEXTS  # scores and test are then undefined
-    cases = forecasts.cases(of_row, len(contexts))
-    error, by_state = _errors(forecasts, cases, data)
+    means = forecasts.means(of_row, len(contexts))
+    cases = means.cases()
+    error = _error(forecasts, data)
+    by_state = _by_state(means, cases, data)
     losses = _losses(forecasts, of_row, contexts)
     if data.group is not None:
         losses["group"] = pd.Series(list(data.groups))[data.group].to_numpy()
@@ -184,25 +205,28 @@ def _calibration(
     untested = few_contexts(len(contexts)) if too_few else "" if data.group is None else DEPENDENT
     same = "" if too_few or scores.uncertainty else ONE_OUTCOME
     pvalue, details = math.nan, pd.DataFrame()
+    averaged = n_rows > len(contexts)
+    forecast = "mean forecast of its case" if averaged else "probability that was forecast"
     if not too_few:
-        reached, details = _redrawn(
-            forecasts.names, cases, scores.miscalibration, n_draws, generator
-        )
+        reached, details = _redrawn(forecasts.names, cases, n_draws, generator)
         if not untested:
             pvalue = (1 + reached) / (1 + n_draws)
         else:  # the band holds for independent outcomes, as the test does
             details[["low", "high"]] = math.nan
     return CheckResult(
         check="scores",
-        null="each outcome is drawn, independently of the others, with the probability that was "
-        "forecast",
+        null=f"each outcome is drawn, independently of the others, with the {forecast}",
         statistic=math.nan if too_few else scores.miscalibration,
         unit="squared error (MCB)",
         interval=None,
         pvalue=pvalue,
         n_rows=n_rows,
         n_contexts=len(contexts),
-        settings={"n_draws": n_draws, "cluster of resampling": clusters.name},
+        settings={
+            "n_draws": n_draws,
+            "cluster of resampling": clusters.name,
+            **({"averaged": True} if averaged else {}),
+        },
         details=details,
         assumptions=("outcomes of different contexts are independent, given the forecasts",),
         reason="; ".join(filter(None, [untested, "" if too_few else clusters.too_few, same])),
@@ -295,46 +319,63 @@ class _Forecasts:
             return np.where(self.outcome == 1, values, 1 - values)
         return self.values[np.arange(len(self.values)), self.outcome]
 
-    def cases(self, case: Codes, n_cases: int) -> list[_Cases]:
-        """Pool the rows of all cases, for each column."""
+    def means(self, case: Codes, n_cases: int) -> _Forecasts:
+        """Return the mean forecast of each case, and its outcome."""
+        first = np.unique(case, return_index=True)[1]
+        values = context_means(self.values, case, n_cases)
+        if len(case) > n_cases:  # equal means differ in their last bits
+            values = values.round(9)
+        return replace(self, values=values, outcome=self.outcome[first])
+
+    def cases(self) -> list[_Cases]:
+        """Pool the cases, a row each, for every column."""
         several = bool(self.names)
         return [
-            _Cases.of(values, happened, case, n_cases, with_shares=several)
+            _Cases.of(values, happened, with_shares=several)
             for values, happened in zip(self.values.T, self.happened.T, strict=True)
         ]
 
 
 @dataclass(frozen=True)
 class _Cases:
-    """Forecasts pooled by their value, a case counting once."""
+    """Cases pooled by their forecast."""
 
     forecasts: Floats  # shape (k,): values that occur, ascending
     weight: Floats  # shape (k,): share of cases; sums to 1
     happened: Floats  # shape (k,): share of it in which the state came true
-    # what a case adds to the weight of each value, shape (k, n_cases); None where each case has one
-    # forecast, and all have equal shares
+    # what a case adds to the weight of each value, shape (k, n_cases); of one state None
     shares: csr_array | None
-    mean: Floats  # shape (n_cases,): mean forecast
+    mean: Floats  # shape (n_cases,): forecasts of cases
 
     @classmethod
-    def of(
-        cls, values: Floats, state: Floats, case: Codes, n_cases: int, *, with_shares: bool = False
-    ) -> _Cases:
-        """Pool the rows of all cases."""
-        forecasts, of_row = np.unique(values, return_inverse=True)
-        rows = np.bincount(case, minlength=n_cases).astype(np.float64)
-        share = 1 / (rows[case] * n_cases)
-        size = (len(forecasts), n_cases)
-        weight: Floats = np.bincount(of_row, weights=share).astype(np.float64)
+    def of(cls, values: Floats, state: Floats, *, with_shares: bool = False) -> _Cases:
+        """Pool all cases."""
+        forecasts, of_case, counts = np.unique(values, return_inverse=True, return_counts=True)
+        n_cases, size = len(values), (len(forecasts), len(values))
+        share = np.full(n_cases, 1 / n_cases)
         return cls(
             forecasts,
-            weight,
-            np.bincount(of_row, weights=share * state) / weight,
-            csr_array((share, (of_row, case)), shape=size)
-            if with_shares or len(values) > n_cases
-            else None,
-            np.bincount(case, weights=values, minlength=n_cases) / rows,
+            counts / n_cases,
+            np.bincount(of_case, weights=state) / counts,
+            csr_array((share, (of_case, np.arange(n_cases))), shape=size) if with_shares else None,
+            values,
         )
+
+    @cached_property
+    def _score(self) -> tuple[Floats, Floats]:
+        """Cox's regressors times the cases of each forecast, and the inverse of their variance."""
+        cut = np.clip(self.forecasts, *LOGIT_ENDS)
+        design = np.stack([np.ones(len(cut)), np.log(cut / (1 - cut))])
+        counted = design * self.weight * len(self.mean)
+        variance = (counted * self.forecasts * (1 - self.forecasts)) @ design.T
+        # What cannot happen under the null, as an outcome forecast with 0, has no variance there.
+        return counted, np.linalg.inv(variance + _NOTHING * np.eye(2))
+
+    def departure(self, happened: Floats) -> float:
+        """Return Cox's score statistic of level and slope for the shares that came true."""
+        counted, inverse = self._score
+        score = counted @ (happened - self.forecasts)
+        return float(score @ inverse @ score)
 
     def redrawn(self, n_draws: int, rng: np.random.Generator) -> Iterator[Floats]:
         """Draw outcomes of all cases from their forecasts; yield the share that came true."""
@@ -391,23 +432,19 @@ def decomposition(cases: _Cases) -> tuple[float, float, float]:
 
 
 def _redrawn(
-    names: Sequence[str],
-    columns: Sequence[_Cases],
-    observed: float,
-    n_draws: int,
-    rng: np.random.Generator,
+    names: Sequence[str], columns: Sequence[_Cases], n_draws: int, rng: np.random.Generator
 ) -> tuple[int, pd.DataFrame]:
-    """Count the redrawn outcomes that reach the miscalibration; return curves and bands."""
+    """Count the redrawn outcomes that depart as far as those seen; return curves and bands."""
     shown = [_evenly(cases.forecasts) for cases in columns]
     curves, reached = [np.empty((n_draws, len(at))) for at in shown], 0
+    observed = sum(cases.departure(cases.happened) for cases in columns)
+    least = observed - _TIE * max(observed, 1.0)
     for draw, shares in enumerate(_redraws(columns, n_draws, rng)):
-        square = 0.0
+        departure = 0.0
         for cases, happened, at, kept in zip(columns, shares, shown, curves, strict=True):
-            curve = recalibrated(happened, cases.weight)
-            kept[draw] = curve[at]
-            squares = (cases.forecasts - happened) ** 2 - (curve - happened) ** 2
-            square += float(cases.weight @ squares)
-        reached += bool(square >= observed - _NOTHING)
+            kept[draw] = recalibrated(happened, cases.weight)[at]
+            departure += cases.departure(happened)
+        reached += departure >= least
     tables = []
     for cases, at, drawn in zip(columns, shown, curves, strict=True):
         low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
@@ -442,38 +479,39 @@ def _losses(forecasts: _Forecasts, case: Codes, contexts: tuple[Any, ...]) -> pd
     return losses
 
 
-def _errors(
-    forecasts: _Forecasts,
-    columns: Sequence[_Cases],
-    data: EvaluationData,
-) -> tuple[CheckResult, pd.DataFrame]:
-    """Return the calibration error, and of several states the scores of each."""
-    of_column = [
-        calibration_of(replace(data, belief=values), state=happened, exact=None)[:2]
-        for values, happened in zip(forecasts.values.T, forecasts.happened.T, strict=True)
-    ]
-    if not forecasts.names:
-        return of_column[0][1], pd.DataFrame()
-    resampled = data.context, data.contexts, data.clusters
-    error = classwise_error(forecasts.values, forecasts.happened, *resampled)
+def _error(forecasts: _Forecasts, data: EvaluationData) -> CheckResult:
+    """Return the calibration error of single forecasts."""
+    if forecasts.names:
+        resampled = data.context, data.contexts, data.clusters
+        return classwise_error(forecasts.values, forecasts.happened, *resampled)
+    single = replace(data, belief=forecasts.values[:, 0])
+    return calibration_of(single, state=forecasts.happened[:, 0], exact=None)[1]
+
+
+def _by_state(means: _Forecasts, columns: Sequence[_Cases], data: EvaluationData) -> pd.DataFrame:
+    """Return the scores of each of several states, of the mean forecasts of cases."""
     rows = []
-    for name, cases, estimates in zip(forecasts.names, columns, of_column, strict=True):
+    of_cases = replace(data, context=np.arange(len(means.values)))
+    for at, (name, cases) in enumerate(zip(means.names, columns, strict=False)):
+        brier, error = calibration_of(
+            replace(of_cases, belief=means.values[:, at]), state=means.happened[:, at], exact=None
+        )[:2]
         row: dict[str, Any] = {
             "state": name,
             "forecast": float(cases.mean.mean()),
             "happened": float(cases.weight @ cases.happened),
         }
-        for label, ends, result in zip(
-            ("brier", "calibration_error"), ("brier", "calibration"), estimates, strict=True
+        for label, ends, result in (
+            ("brier", "brier", brier),
+            ("calibration_error", "calibration", error),
         ):
-            row[label] = result.statistic
             interval = result.interval
+            row[label] = result.statistic
             row[f"{ends}_low"] = math.nan if interval is None else interval.low
             row[f"{ends}_high"] = math.nan if interval is None else interval.high
-        few = math.isnan(estimates[0].statistic)
-        parts = (math.nan,) * 3 if few else decomposition(cases)
+        parts = (math.nan,) * 3 if math.isnan(brier.statistic) else decomposition(cases)
         rows.append(row | dict(zip(PARTS, parts, strict=True)))
-    return error, pd.DataFrame(rows)
+    return pd.DataFrame(rows)
 
 
 def _scores(

@@ -384,6 +384,7 @@ def _reliability(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
             columns = scores.by_state[["state", "miscalibration", "discrimination", "uncertainty"]]
             parts = list(columns.itertuples(index=False, name=None))
         prompt = f", prompt {clean(result.settings['prompt'])}" if several_prompts else ""
+        forecast = f"mean {noun} of a case" if result.settings.get("averaged") else noun
         band = (
             "Pale: where the curve of a calibrated forecaster lies (pointwise, in 95% of redrawn "
             "outcomes). "
@@ -395,8 +396,8 @@ def _reliability(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
             mcb, dsc, unc = format_numbers(of_state)
             bars = evaluation.figures.get("forecasts") if number == 1 and not state else None
             caption = (
-                f"How often it happened, by isotonic regression on the {noun}. {band}On the dashed "
-                f"line forecasts are calibrated. MCB {mcb}, DSC {dsc}, UNC {unc}."
+                f"How often it happened, by isotonic regression on the {forecast}. {band}On the "
+                f"dashed line forecasts are calibrated. MCB {mcb}, DSC {dsc}, UNC {unc}."
                 + ("" if bars is None else " Along the lower edge: how often each was forecast.")
             )
             curve = result.details

@@ -259,7 +259,9 @@ def _score_tables() -> dict[str, Any]:
             miscalibration=_number("MCB; brier is MCB - DSC + UNC.", least=0),
             discrimination=_number("DSC.", least=0),
             uncertainty=_number("UNC.", least=0),
-            pvalue=_number("Of calibration, by redrawn outcomes.", least=0, most=1),
+            pvalue=_number(
+                "Of calibration: level and slope, against redrawn outcomes.", least=0, most=1
+            ),
             pvalue_holm=_number("By Holm over all tests of the file.", least=0, most=1),
             reason=_text("Why a number is null; empty otherwise."),
         ),

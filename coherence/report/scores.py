@@ -45,7 +45,8 @@ SCORES_NOTE = (
 PARTS_NOTE = (
     "Brier score = miscalibration (MCB) - discrimination (DSC) + uncertainty (UNC), forecasts "
     "recalibrated by isotonic regression. MCB is above 0 by chance alone and has no interval; p is "
-    "that of calibrated forecasts, by redrawn outcomes (by Holm over all tests)."
+    "that of calibrated forecasts: the level and slope of their log-odds (Cox), against redrawn "
+    "outcomes (by Holm over all tests)."
 )
 SEVERAL_STATES_NOTE = (
     "With three states and more the Brier score is the sum over the states, from 0 to 2; "
@@ -61,7 +62,11 @@ PROMPTS_NOTE = (
     "case and prompt (prompt_consistency)."
 )
 _CONSISTENCY = "prompt_consistency"
-AVERAGED = "Where a case has several forecasts, as updates of one, their scores are averaged."
+AVERAGED = (
+    "Where a case has several forecasts, as updates of one, their scores are averaged: these are "
+    "scores of single forecasts."
+)
+OF_MEANS = "Of the mean forecast of each case. "
 DIFFERENT_CASES = (
     "These forecasts are of different cases: compare the differences on common cases below, not "
     "the scores."
@@ -188,7 +193,7 @@ _P = pvalue("pvalue", "p (Holm)", adjusted="pvalue_holm", reason="reason")
 _EXACT = {"low": "log_low", "high": "log_high", "n_infinite": "n_infinite"}
 _LOG = _number("log_score", "log score", "log", exact=_EXACT, behind="infinite")
 _SCORES = (_NAME, _CASES, _BRIER, _LOG, _ERROR)
-_CALIBRATED = (_NAME, _number("brier", "Brier score"), *_PARTS, _P)
+_CALIBRATED = (_NAME, _number("brier_of_means", "Brier score"), *_PARTS, _P)
 _DIFFERENCES = (
     _NAME,
     Column("", "less", Kind.LABEL, make=lambda row: Cell(row["other"], row["others"])),
@@ -232,14 +237,22 @@ def score_tables(
     for row in rows:
         n = row["n_infinite"]
         row["infinite"] = f" ({counted(n, 'forecast')})" if n else ""
+        miscalibration, discrimination, uncertainty = (row[part] for part in PARTS)
+        row["brier_of_means"] = miscalibration - discrimination + uncertainty
     several = SEVERAL_STATES_NOTE if (table["n_states"] > 2).any() else ""
-    averaged = AVERAGED if (table["n_rows"] > table["n_contexts"]).any() else ""
-    remarks = [SCORES_NOTE + infinite, averaged, several, _different_cases(table, differences)]
+    averaged = bool((table["n_rows"] > table["n_contexts"]).any())
+    of_means = OF_MEANS if averaged else ""
+    remarks = [
+        SCORES_NOTE + infinite,
+        AVERAGED * averaged,
+        several,
+        _different_cases(table, differences),
+    ]
     tables = [
         build_table(
             rows, _SCORES, title="Scores, the best first", caption=" ".join(filter(None, remarks))
         ),
-        build_table(rows, _CALIBRATED, title="Are they calibrated?", caption=PARTS_NOTE),
+        build_table(rows, _CALIBRATED, title="Are they calibrated?", caption=of_means + PARTS_NOTE),
     ]
     if shown := _of_pairs(table, differences, every):
         tables.append(shown)
@@ -250,7 +263,9 @@ def score_tables(
         rows.sort(key=lambda row: order.index(row["name"]))
         for row in rows:
             row |= {"name": f"{row['name']} · {clean(row['state'])}", "reason": ""}
-        tables.append(build_table(rows, _STATES, title="State by state", caption=BY_STATE_NOTE))
+        tables.append(
+            build_table(rows, _STATES, title="State by state", caption=of_means + BY_STATE_NOTE)
+        )
     return [
         replace(each, name=f"scores-{number}", label=f"Scores {number}")
         for number, each in enumerate(tables, start=1)

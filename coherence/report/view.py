@@ -71,7 +71,7 @@ QUESTIONS = {
         "calibration:rmse": "RMSE to the exact posterior",
         "calibration:brier": "Brier score",
         "calibration": "calibration error",
-        "scores": "miscalibration, tested by redrawn outcomes",
+        "scores": "miscalibration; p of level and slope, by redrawn outcomes",
     },
     "Do they know more than the evidence?": {
         "evidence_leak": "choices at equal exact posterior",

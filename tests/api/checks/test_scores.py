@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import coherence
 from coherence.errors import InputError
@@ -52,7 +53,10 @@ def test_the_parts_add_up_however_many_rows_a_case_has():
     truth = rng.integers(0, 2, 50)[context]
     scores = scored(belief, truth, context=context).fitted
     parts = scores.miscalibration - scores.discrimination + scores.uncertainty
-    assert parts == pytest.approx(scores.brier, abs=1e-13)
+    # The parts are of the mean forecasts, the Brier score of single ones.
+    mean = pd.Series(belief).groupby(context).mean()
+    outcome = pd.Series(truth).groupby(context).first()
+    assert parts == pytest.approx(((mean - outcome) ** 2).mean(), abs=1e-8)
     of_case = pd.Series((belief - truth) ** 2).groupby(context).mean()
     assert scores.brier == pytest.approx(of_case.mean())
 
@@ -68,6 +72,49 @@ def test_repetitions_change_nothing():
     assert thrice.statistic == pytest.approx(once.statistic)
     assert thrice.fitted.brier_interval.low == pytest.approx(once.fitted.brier_interval.low)
     assert abs(thrice.pvalue - once.pvalue) < 0.15  # other draws of the same null
+
+
+def crowd(rng, stretch, n=150, n_each=30):
+    """People around a centre; a case happens with its mean forecast, made as extreme."""
+    context = np.repeat(np.arange(n), n_each)
+    centre = rng.uniform(0.15, 0.85, n)
+    belief = np.clip(centre[context] + rng.normal(0, 0.25, context.size), 0, 1).round(2)
+    mean = np.bincount(context, belief) / n_each
+    happened = rng.random(n) < np.clip(0.5 + stretch * (mean - 0.5), 0, 1)
+    return belief, happened[context].astype(int), context
+
+
+def test_of_several_forecasts_of_a_case_the_mean_is_tested():
+    """Breaks if rows make the statistic that outcomes redrawn from means are compared with."""
+    rejected = {1.0: 0, 2.0: 0}
+    for seed in range(20):
+        for stretch in rejected:
+            belief, truth, context = crowd(np.random.default_rng([3, seed]), stretch)
+            result = scored(belief, truth, context=context)
+            rejected[stretch] += result.pvalue <= 0.05
+            mean = (np.bincount(context, belief) / 30).round(9)
+            alone = scored(mean, truth[::30])
+            assert result.statistic == pytest.approx(alone.statistic, abs=1e-7)
+    assert rejected[2.0] >= 18
+    assert rejected[1.0] <= 4
+    assert "mean forecast of its case" in result.null
+    assert "mean forecast" not in alone.null
+
+
+def test_the_p_value_is_that_of_the_score_test_of_cox():
+    """Chi-square with two degrees, where cases are many."""
+    rng = np.random.default_rng(4)
+    belief = rng.uniform(0.05, 0.95, 400)
+    truth = (rng.random(400) < belief + 0.05 * (0.5 - belief)).astype(int)
+    design = np.stack([np.ones(400), np.log(belief / (1 - belief))])
+    score = design @ (truth - belief)
+    information = (design * belief * (1 - belief)) @ design.T
+    expected = stats.chi2.sf(score @ np.linalg.solve(information, score), 2)
+    found = coherence.calibration_test(belief, truth, n_draws=4_999, rng=1).pvalue
+    assert found == pytest.approx(expected, abs=0.03)
+    # What was forecast with certainty and did not happen is no chance.
+    sure = coherence.calibration_test([0.0, 1.0] * 20, [0, 1] * 19 + [1, 0], n_draws=199, rng=1)
+    assert sure.pvalue == pytest.approx(1 / 200)
 
 
 def test_overconfidence_is_rejected_and_no_interval_is_given():
@@ -148,7 +195,10 @@ def test_updates_of_a_forecast_are_averaged_and_it_is_said():
     assert "scores are averaged" not in str(coherence.analyze(table, checks=["scores"], rng=1))
     updated = pd.concat([table, table[table["context"] < 9].assign(p=0.5)], ignore_index=True)
     report = coherence.analyze(updated, checks=["scores"], rng=1)
-    assert "their scores are averaged" in " ".join(str(report).split())
+    said = " ".join(str(report).split())
+    assert "their scores are averaged" in said
+    assert "Of the mean forecast of each case." in said
+    assert "mean stated belief" in " ".join(report.evaluations[0].conclusion)
     losses = (updated["p"] - updated["theta"]) ** 2
     of_good = losses[updated["model"] == "good"].groupby(updated["context"]).mean()
     brier = report.scores.set_index("model").loc["good", "brier"]
