@@ -28,7 +28,6 @@ PARTS = {
     "coherence.checks": "Checks",
     "coherence.statistics": "Checks",
     "coherence.batteries": "Batteries: scores",
-    "coherence.decoding": "Reading answers",
     "coherence": "Runs tables and agents",  # AGENTS
     "coherence.analysis": "Analysis and report",
     "coherence.report": "Analysis and report",
@@ -47,7 +46,7 @@ PARTS = {
     "elicitation.simulated_model": "Models",
     "elicitation": "Asking",
 }
-PACKAGES = ("coherence", "coherence.plots", "bayesnets", "elicitation")
+PACKAGES = ("coherence", "coherence.batteries", "coherence.plots", "bayesnets", "elicitation")
 _CODE = re.compile(r"(<pre><span></span><code>)(.*?)(</code></pre>)", re.DOTALL)
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 

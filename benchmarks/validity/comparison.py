@@ -21,12 +21,13 @@ import pandas as pd
 from joblib import Parallel, delayed
 from scipy import stats
 
-from coherence import Agent, benjamini_hochberg, holm, simulate
+from coherence import Agent, simulate
 from coherence.agents import ACTIONS
 from coherence.analysis.comparison.effects import EFFECTS, Answers
 from coherence.analysis.comparison.ranking import rank_effect
 from coherence.analysis.reading import as_runs
 from coherence.result import rejects
+from coherence.statistics.multiplicity import benjamini_hochberg, holm
 from coherence.table.schema import DRAWN
 
 RESULTS = Path(__file__).parent / "comparison.csv"

@@ -21,7 +21,6 @@ from parts import moments, residual_covariance
 
 from coherence import (
     CheckResult,
-    calibration_estimates,
     cmi_test,
     compare,
     iterated_expectation_test,
@@ -29,6 +28,7 @@ from coherence import (
     predictive_gain_test,
     prompt_consistency,
 )
+from coherence.checks.calibration import calibration_estimates
 from coherence.result import Interval
 from coherence.statistics.resample import Seed
 

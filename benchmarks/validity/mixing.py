@@ -20,7 +20,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 from scipy import special, stats
 
-from coherence import expected_answers
+from coherence.batteries import expected_answers
 from coherence.batteries.mixing.answers import Counts, check_answers, count_checked
 from coherence.batteries.mixing.design import EXPERIMENTS, PARTS
 from coherence.batteries.mixing.losses import Measure, measures_of

@@ -41,7 +41,6 @@ from parts import residual_covariance
 
 from coherence import (
     CheckResult,
-    calibration_estimates,
     cmi_test,
     evidence_leak_test,
     iterated_expectation_test,
@@ -49,6 +48,7 @@ from coherence import (
     predictive_gain_test,
     prompt_consistency,
 )
+from coherence.checks.calibration import calibration_estimates
 
 EXPECTED = "the mean of the estimate over data sets"
 LARGE = 100_000  # contexts of the one data set that stands for the population

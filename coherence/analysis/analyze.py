@@ -132,8 +132,8 @@ def analyze(
     runs : DataFrame, path, Runs or RunsScan
         A runs table, or the file that `coherence.read_runs` reads it from; see
         `coherence.table.schema.COLUMNS`. Beliefs ``p`` and something to check them against suffice,
-        such as ``action`` or ``theta``. What `coherence.validate_runs` returns is not validated
-        again. A table larger than memory comes from `coherence.scan_runs`; its results are the
+        such as ``action`` or ``theta``. What `read_runs` returns is not validated again.
+        A table larger than memory comes from `coherence.scan_runs`; its results are the
         same, and the report has no pages of answers.
     columns : mapping of str to str, optional
         What your columns are called, as for `coherence.read_runs` and on the command line:

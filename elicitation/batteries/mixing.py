@@ -242,7 +242,7 @@ def elicit_mixing(
     Returns
     -------
     DataFrame
-        Table of answers for ``coherence.score_mixing``: `model`, `experiment`,
+        Table of answers for ``coherence.batteries.score_mixing``: `model`, `experiment`,
         `p`, `item`, `order`, `answer`, `status` and either `draw` and `raw` (the text), or
         `probability`.
 

@@ -3,7 +3,8 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence import InputError, benjamini_hochberg, compare, holm, prompt_consistency, simulate
+from coherence import InputError, compare, prompt_consistency, simulate
+from coherence.statistics.multiplicity import benjamini_hochberg, holm
 
 QUICK = ["calibration:brier", "report_noise"]
 PLAIN = {"prompts": ["standard"], "iterated": False}

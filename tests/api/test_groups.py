@@ -7,7 +7,6 @@ from pandas.testing import assert_frame_equal
 
 from coherence import (
     analyze,
-    calibration_estimates,
     compare,
     iterated_expectation_test,
     monotone_choice_test,
@@ -15,6 +14,7 @@ from coherence import (
     prompt_consistency,
     simulate,
 )
+from coherence.checks.calibration import calibration_estimates
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import coherence
-from coherence import decode_belief, decode_choice, decode_decision, decode_distribution
+from coherence.decoding.decode import (
+    decode_belief,
+    decode_choice,
+    decode_decision,
+    decode_distribution,
+)
 from coherence.decoding.reply import REFUSALS
 from coherence.table.schema import PARSED, STATUSES
 
@@ -310,7 +314,7 @@ def _read(row):
     if row["form"] == "choice":
         return decode_choice(row["text"], row["options"], words=row.get("words", ()), **ended)
     form = row["form"].removeprefix("belief_")
-    return coherence.decode_belief(row["text"], form=form, **ended)
+    return decode_belief(row["text"], form=form, **ended)
 
 
 @pytest.mark.parametrize("names", ["corpus held_out everyday fresh unseen", "nasty"])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coherence import expected_gains
+from coherence.batteries import expected_gains
 from coherence.batteries.bets.accuracy import z_test
 from coherence.batteries.bets.scores import right_roles
 from coherence.batteries.bets.truths import (

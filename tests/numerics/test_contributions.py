@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import AGENTS, analyze, calibration_estimates, simulate
+from coherence import AGENTS, analyze, simulate
+from coherence.checks.calibration import calibration_estimates
 
 SMOOTH = {
     "sufficiency": ["sufficiency"],

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from coherence import score_mixing, simulate_mixing
+from coherence.batteries import score_mixing, simulate_mixing
 from coherence.batteries.mixing.answers import check_answers, count_checked
 from coherence.batteries.mixing.design import (
     EXPERIMENTS,

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from coherence import InputError, benjamini_hochberg, holm
+from coherence import InputError
+from coherence.statistics.multiplicity import benjamini_hochberg, holm
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ import verdicts
 from joblib import Parallel
 from scipy import stats
 
-from coherence import expected_answers
+from coherence.batteries import expected_answers
 from coherence.batteries.mixing.answers import check_answers, count_checked
 
 # At a true rate of .05 a binomial count passes its bound once in a thousand lines.

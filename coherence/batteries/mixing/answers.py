@@ -83,9 +83,9 @@ def read_mixing_answers(
     Examples
     --------
     >>> import tempfile
-    >>> import coherence
+    >>> from coherence.batteries import simulate_mixing
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     coherence.simulate_mixing("ideal", n_draws=5, rng=1).to_csv(f"{folder}/mine.csv")
+    ...     simulate_mixing("ideal", n_draws=5, rng=1).to_csv(f"{folder}/mine.csv")
     ...     answers = read_mixing_answers(f"{folder}/mine.csv")
     >>> answers["experiment"].unique().tolist()
     ['flip', 'two_flips', 'three_outcomes', 'reads', 'pennies', 'positioning', 'words']

@@ -1,7 +1,7 @@
 """Figures of the mixing battery: rates against what was asked for.
 
 All parts of one model, or one part of several models, from the table of curves of
-`coherence.MixingScores`. Text that comes from data is never read as mathematics.
+`coherence.batteries.MixingScores`. Text that comes from data is never read as mathematics.
 """
 
 from collections.abc import Sequence

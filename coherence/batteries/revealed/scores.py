@@ -157,7 +157,7 @@ def summarise_scores(scores: pd.DataFrame) -> pd.DataFrame:
     Examples
     --------
     >>> import pandas as pd
-    >>> from coherence import score_beliefs
+    >>> from coherence.batteries import score_beliefs
     >>> die = pd.DataFrame(
     ...     {
     ...         "source": "model", "setting": "die", "scenario": "dice", "group": "dice",

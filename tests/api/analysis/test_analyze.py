@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from coherence import InputError, analyze, simulate, validate_runs
+from coherence import InputError, analyze, simulate
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.checks.forest_baseline import NAME as FOREST
+from coherence.table.validation import validate_runs
 
 LIGHT = ["sufficiency", "cmi", "monotone_choice", "prompt_consistency"]
 LIGHT += ["iterated_expectation", "calibration"]

@@ -6,6 +6,7 @@ import pytest
 
 import coherence
 from coherence import InputError, SchemaError, analyze, read_runs
+from coherence.table.validation import validate_runs
 
 NAMES = {"belief": "says", "action": "does", "truth": "came", "context": "case"}
 
@@ -69,9 +70,9 @@ def test_a_column_of_that_name_is_read_where_cases_are_shared():
 def test_persons_repeat_only_their_own_judgements():
     read = read_runs(table(), columns={**NAMES, "person": "who"})
     again = pd.concat([read.assign(rep=0), read.assign(rep=1)])
-    assert len(coherence.validate_runs(again)) == len(again)
+    assert len(validate_runs(again)) == len(again)
     with pytest.raises(SchemaError, match="rep"):
-        coherence.validate_runs(pd.concat([read.assign(rep=0), read.assign(rep=0)]))
+        validate_runs(pd.concat([read.assign(rep=0), read.assign(rep=0)]))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import brier_score_loss
 
-from coherence import calibration_estimates, reliability_table
+from coherence.checks.calibration import calibration_estimates, reliability_table
 
 
 def test_closed_forms():

@@ -4,7 +4,9 @@ import sys
 import pandas as pd
 import pytest
 
-from coherence import InputError, decode_belief, decode_choice, validate_runs
+from coherence import InputError
+from coherence.decoding.decode import decode_belief, decode_choice
+from coherence.table.validation import validate_runs
 from tests.api.importing.conftest import (
     ACTION,
     BELIEF,

@@ -3,8 +3,9 @@
 import pandas as pd
 import pytest
 
-from coherence import InputError, validate_runs
+from coherence import InputError
 from coherence.importing.scan import scan
+from coherence.table.validation import validate_runs
 from tests.api.importing.conftest import GOLDEN, imported, packed, sample
 
 AGENT = GOLDEN / "inspect_agent.eval"

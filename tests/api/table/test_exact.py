@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, analyze, read_runs, simulate, validate_runs
+from coherence import InputError, analyze, read_runs, simulate
 from coherence.cli.main import main
 from coherence.table.exact import calibration_pvalue
+from coherence.table.validation import validate_runs
 
 ONCE = {"n_reps": 1, "prompts": ["standard"], "iterated": False}
 

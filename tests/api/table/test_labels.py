@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import SchemaError, analyze, read_runs, simulate, validate_runs
+from coherence import SchemaError, analyze, read_runs, simulate
+from coherence.table.validation import validate_runs
 
 
 def with_actions(*labels):

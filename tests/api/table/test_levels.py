@@ -3,7 +3,8 @@
 import pandas as pd
 import pytest
 
-from coherence import SchemaError, read_runs, validate_runs, write_runs
+from coherence import SchemaError, read_runs, write_runs
+from coherence.table.validation import validate_runs
 
 
 def asked(**columns):

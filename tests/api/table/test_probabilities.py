@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, SchemaError, read_runs, validate_runs
+from coherence import InputError, SchemaError, read_runs
+from coherence.table.validation import validate_runs
 
 
 @pytest.fixture

@@ -10,15 +10,8 @@ import pandas as pd
 import pyarrow
 import pytest
 
-from coherence import (
-    InputError,
-    SchemaError,
-    analyze,
-    read_runs,
-    simulate,
-    validate_runs,
-    write_runs,
-)
+from coherence import InputError, SchemaError, analyze, read_runs, simulate, write_runs
+from coherence.table.validation import validate_runs
 
 
 def table(**columns):

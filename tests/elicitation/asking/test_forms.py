@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, validate_runs
+from coherence import InputError
+from coherence.table.validation import validate_runs
 from elicitation import (
     Answer,
     AnswerStore,

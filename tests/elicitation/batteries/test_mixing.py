@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, score_mixing
+from coherence import InputError
+from coherence.batteries import score_mixing
 from coherence.batteries.mixing.design import GAMES, PARTS
 from coherence.batteries.mixing.tables import mix_report
 from elicitation import Answer, AnswerStore, Distribution, elicit_mixing, mixing_questions

@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from coherence import simulate_mixing
+from coherence.batteries import simulate_mixing
 from coherence.cli.main import main
 
 THINGS = "item,value,split\n" + "".join(

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import read_runs, score_bets
+from coherence import read_runs
+from coherence.batteries import score_bets
 from coherence.batteries.bets.agents import simulate_answers
 from elicitation import AnswerStore
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from coherence import score_mixing, simulate_mixing
+from coherence.batteries import score_mixing, simulate_mixing
 from elicitation import AnswerStore
 
 from ..models.hosted.fake_server import MIXING, Fake, answer, probing, serving

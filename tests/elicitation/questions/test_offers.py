@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence import InputError, validate_runs
+from coherence import InputError
+from coherence.table.validation import validate_runs
 from elicitation import (
     TABLE_PROMPTS,
     Answer,

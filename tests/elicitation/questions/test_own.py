@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import CoherenceError, InputError, validate_runs
+from coherence import CoherenceError, InputError
+from coherence.table.validation import validate_runs
 from elicitation import (
     Answer,
     Design,

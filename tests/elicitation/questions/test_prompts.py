@@ -8,7 +8,7 @@ A change of a single character is a different experiment and must show.
 import pandas as pd
 import pytest
 
-from coherence import decode_distribution
+from coherence.decoding.decode import decode_distribution
 from elicitation import Design, plan_task
 
 CASE = {"context": "a", "x_smoke": "yes", "x_xray": "no", "theta": 1, "p_true": 0.5}

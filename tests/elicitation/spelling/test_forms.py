@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coherence import decode_belief, decode_decision, decode_distribution
+from coherence.decoding.decode import decode_belief, decode_decision, decode_distribution
 from elicitation.spelling.forms import AnswerForm
 from elicitation.spelling.spellings import spellings_of
 from elicitation.spelling.tokenizations import spelling_graph

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from bayesnets import load_network, posterior
-from coherence import InputError, decode_belief, decode_decision, decode_distribution
+from coherence import InputError
+from coherence.decoding.decode import decode_belief, decode_decision, decode_distribution
 from elicitation import Design, plan_task
 from elicitation.questions.prompts import BELIEF, DECISION, case_words
 from elicitation.training.organisms.catalog import (

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from coherence import crossed_interval, exact_test
+from coherence.batteries import crossed_interval, exact_test
 
 
 def test_exact_test_convolves_where_chances_differ():

@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 from scipy.special import expit, logit
 
-from coherence import InputError, fit_ladder
+from coherence import InputError
+from coherence.batteries import fit_ladder
 from coherence.batteries.bets.ladder import weighting_line
 from tests.api.batteries.bets.conftest import climb
 

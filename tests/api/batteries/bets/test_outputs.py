@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from scipy import stats
 
-from coherence import score_bets
+from coherence.batteries import score_bets
 from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.bets.figures import plot_accuracies, plot_ladder, plot_transfer
 from coherence.batteries.bets.tables import bet_tables, transfer_tables

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coherence import InputError, crossed_interval, exact_test, expected_gains, score_bets
+from coherence import InputError
+from coherence.batteries import crossed_interval, exact_test, expected_gains, score_bets
 from coherence.batteries.bets.accuracy import z_test
 from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.bets.answers import join_answers

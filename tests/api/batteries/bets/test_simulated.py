@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import score_bets
+from coherence.batteries import score_bets
 from coherence.batteries.bets.agents import simulate_answers
 from elicitation import bet_questions, ladder_questions, value_questions
 from elicitation.batteries.bets.items import default_items

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from coherence import score_mixing
+from coherence.batteries import score_mixing
 
 OUTCOMES = {
     "flip": ("1", "0"),

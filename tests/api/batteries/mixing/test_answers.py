@@ -3,14 +3,8 @@
 import pandas as pd
 import pytest
 
-from coherence import (
-    InputError,
-    SchemaError,
-    expected_answers,
-    read_mixing_answers,
-    score_mixing,
-    simulate_mixing,
-)
+from coherence import InputError, SchemaError
+from coherence.batteries import expected_answers, read_mixing_answers, score_mixing, simulate_mixing
 from tests.api.batteries.mixing.conftest import measure, scored
 
 KEYS = ["model", "experiment", "p", "item", "order", "answer"]

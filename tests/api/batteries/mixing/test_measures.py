@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from coherence import InputError, expected_answers, mixed_equilibrium, score_mixing, simulate_mixing
+from coherence import InputError
+from coherence.batteries import expected_answers, mixed_equilibrium, score_mixing, simulate_mixing
 from tests.api.batteries.mixing.conftest import OUTCOMES, binary, exact, experiment, measure, scored
 
 GRID = np.arange(21) / 20

@@ -8,11 +8,13 @@ import pytest
 from matplotlib.figure import Figure
 from scipy import stats
 
-from coherence import expected_answers, monotone_choice_test, simulate_mixing, validate_runs
+from coherence import monotone_choice_test
+from coherence.batteries import expected_answers, simulate_mixing
 from coherence.batteries.mixing.answers import mixing_runs
 from coherence.batteries.mixing.figures import plot_rates, plot_words
 from coherence.batteries.mixing.tables import mixing_table
 from coherence.report.files import render_csv
+from coherence.table.validation import validate_runs
 from tests.api.batteries.mixing.conftest import scored
 from tests.api.tables import read_exactly
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from coherence import expected_answers, score_mixing, simulate_mixing
+from coherence.batteries import expected_answers, score_mixing, simulate_mixing
 from coherence.batteries.mixing.answers import check_answers, count_checked
 from coherence.batteries.mixing.losses import measures_of
 from tests.api.batteries.mixing.conftest import scored

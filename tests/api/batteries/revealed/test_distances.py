@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from coherence import InputError, belief_distance
+from coherence import InputError
+from coherence.batteries import belief_distance
 
 # "Do large language models exhibit cognitive dissonance?", appendix C: choice between two options,
 # single. Eleven models each, in its order.

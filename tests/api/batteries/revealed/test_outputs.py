@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from coherence import InputError, score_beliefs, summarise_scores
+from coherence import InputError
+from coherence.batteries import score_beliefs, summarise_scores
 from coherence.batteries.revealed.figures import (
     plot_misses,
     plot_orders,

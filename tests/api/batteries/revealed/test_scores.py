@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from coherence import InputError, score_beliefs, summarise_scores
+from coherence import InputError
+from coherence.batteries import score_beliefs, summarise_scores
 from coherence.batteries.revealed.scores import (
     ALL,
     compare_misses,

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, score_bets
+from coherence import InputError
+from coherence.batteries import score_bets
 from coherence.batteries.bets.scores import right_roles
 from elicitation import (
     Answer,

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from coherence import score_beliefs
+from coherence.batteries import score_beliefs
 from elicitation import reveal
 from elicitation.batteries.revealed.questions import LETTERS
 from elicitation.batteries.revealed.reading import in_chat, read_masses

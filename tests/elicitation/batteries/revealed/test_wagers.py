@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence import score_beliefs
+from coherence.batteries import score_beliefs
 from coherence.batteries.revealed.scores import order_preferences, previous_influences, score_stated
+from coherence.table.validation import validate_runs
 from elicitation import Answer, AnswerStore, standard_grid
 from elicitation.batteries.revealed import simulated
 from elicitation.batteries.revealed.questions import (
@@ -121,7 +122,7 @@ def test_wagers_of_a_coherent_believer_pass_the_checks(store, coherent):
     settings = select(GRID, parts)
     model = coherent(settings, act=lambda p: 0.1 + 0.8 * p)
     runs = wager_runs(model, settings, store, reps=4, seed=3)
-    coherence.validate_runs(runs)
+    validate_runs(runs)
     plain = runs[runs["z"].isna()]
     assert (plain["p"] - plain["p_true"]).abs().max() < 1e-12
     assert plain.loc[plain["prompt"] == "standard", "action"].isin(["yes", "no"]).all()

@@ -6,7 +6,12 @@ from itertools import product
 
 import pytest
 
-from coherence import decode_belief, decode_choice, decode_decision, decode_distribution
+from coherence.decoding.decode import (
+    decode_belief,
+    decode_choice,
+    decode_decision,
+    decode_distribution,
+)
 from elicitation.models.hosted.schemas import schema_of, written
 from elicitation.spelling.forms import AnswerForm
 

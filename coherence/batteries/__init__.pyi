@@ -1,0 +1,14 @@
+from .bets.accuracy import crossed_interval as crossed_interval
+from .bets.accuracy import exact_test as exact_test
+from .bets.ladder import fit_ladder as fit_ladder
+from .bets.scores import score_bets as score_bets
+from .bets.truths import expected_gains as expected_gains
+from .mixing.agents import expected_answers as expected_answers
+from .mixing.agents import simulate_mixing as simulate_mixing
+from .mixing.answers import read_mixing_answers as read_mixing_answers
+from .mixing.design import mixed_equilibrium as mixed_equilibrium
+from .mixing.scores import MixingScores as MixingScores
+from .mixing.scores import score_mixing as score_mixing
+from .revealed.distances import belief_distance as belief_distance
+from .revealed.scores import score_beliefs as score_beliefs
+from .revealed.scores import summarise_scores as summarise_scores
