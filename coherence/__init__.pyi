@@ -18,8 +18,6 @@ from .checks.leak import evidence_leak_test as evidence_leak_test
 from .checks.matching import matching_estimates as matching_estimates
 from .checks.monotone import monotone_choice_test as monotone_choice_test
 from .checks.predictive import predictive_gain_test as predictive_gain_test
-from .checks.probe import Probe as Probe
-from .checks.probe import probe_estimates as probe_estimates
 from .checks.scores import calibration_test as calibration_test
 from .checks.stakes import stakes_estimates as stakes_estimates
 from .checks.sufficiency import sufficiency_test as sufficiency_test

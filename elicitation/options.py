@@ -348,19 +348,6 @@ class AskOptions(ModelOptions):
         "a simulated agent instead of a model, such as leaky; only with --task",
         metavar="NAME",
     )
-    keep_hidden: bool = option(
-        False,
-        "keep hidden states at the end of the belief questions beside --out, for 'coherence "
-        "probe'; local causal models alone",
-        group=STORE,
-    )
-    hidden_layers: str | None = option(
-        None,
-        "layers whose states --keep-hidden keeps, such as 4,8 (default: all, of many eight)",
-        group=STORE,
-        metavar="LIST",
-        advanced=True,
-    )
     out: str | None = option(None, "runs table to write: .parquet, .csv or .jsonl", metavar="FILE")
 
 

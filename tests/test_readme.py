@@ -139,8 +139,6 @@ def shrunk(words):
         smaller += ["--simulations", "20"]
     if "--group-size" in words and "--contexts" in words:  # at least ten groups
         smaller[smaller.index("--contexts") + 1] = "200"
-    if "--keep-hidden" in words:  # at least thirty cases
-        smaller[smaller.index("--contexts") + 1] = "40"
     # A reader of three steps says nothing that can be read, which would end a session.
     if words[1:2] == ["elicit"]:
         smaller += ["--keep-going"]

@@ -53,7 +53,6 @@ PROGRAMS = (
     Program("margins", "--tables 100", ("margins",), "n_tables", 5),
     Program("matching", "--tables 200", ("matching",), "n_tables", 8),
     Program("stakes", "--tables 400", ("stakes",), "n_tables", 10),
-    Program("probe", "--tables 150", ("probe",), "n_tables", 5),
     Program("comparison", "--studies 500", ("comparison",), "n_studies", 20),
     Program("pooling", "--studies 400", ("pooling",), "n_studies", 10),
     Program("rivals", "--tables 200", ("rivals",), "tables", 5),
@@ -395,17 +394,6 @@ def overview() -> str:
             f"false discoveries {extreme(chosen, 'false_share', ranked)}",
             f"ranks {extreme(effects, 'held', ranked, high=False)}",
             "",
-        )
-    )
-    probed = read("probe")
-    hidden = probed[probed["hidden_states"] != "posterior"]
-    rows.append(
-        (
-            "[probed beliefs](beliefs.md)",
-            cells(hidden, "n_tables"),
-            f"a false gain {extreme(hidden, 'gains', lambda row: row['hidden_states'])}",
-            "no interval",
-            "what is read need not be used",
         )
     )
     flips, scored = read("mixing_tests"), read("mixing_intervals")

@@ -17,10 +17,6 @@ _COMMANDS = {
         "coherence.cli.analyze",
         "test a runs table: could the stated beliefs be the beliefs acted on?",
     ),
-    "beliefs": (
-        "elicitation.commands.beliefs",
-        "what does a model say, act on and represent of the same cases? Ask all three",
-    ),
     "bets": (
         "elicitation.commands.bets",
         "does a model think in bets? Ask it or score its answers, train it on bets, "
@@ -60,10 +56,6 @@ _COMMANDS = {
         "elicitation.commands.power",
         "how many contexts and repetitions does a study need, and what do they cost?",
     ),
-    "probe": (
-        "elicitation.commands.probe",
-        "can the exact posterior be read off hidden states better than off the evidence itself?",
-    ),
     "reveal": (
         "elicitation.commands.reveal",
         "beliefs revealed by unfinished texts about dice and coins, beside stated answers and bets",
@@ -86,7 +78,7 @@ highest package that it needs."""
 _MINUS = re.compile(r"-[0-9.]")  # no option begins so
 _GROUPS = {
     "a table of answers": ("analyze", "compare", "power", "simulate", "import", "schema"),
-    "asking models": ("elicit", "beliefs", "probe", "study", "models", "networks", "organisms"),
+    "asking models": ("elicit", "study", "models", "networks", "organisms"),
     "batteries of questions": ("mix", "bets", "reveal"),
 }
 COMMANDS = {name: summary for name, (_, summary) in _COMMANDS.items()}

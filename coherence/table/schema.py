@@ -90,7 +90,7 @@ COLUMNS = (
         "belief_kind",
         "label",
         "How `p` was got: stated:drawn, stated:forced, stated:masked (a server masked its tokens), "
-        "stated:exact, token, sampled, revealed or probed (read off hidden states).",
+        "stated:exact, token, sampled or revealed.",
     ),
     Column(
         "action",
@@ -202,9 +202,8 @@ BELIEF_KINDS = (
     "token",
     "sampled",
     "revealed",
-    "probed",
 )
-COMPUTED_KINDS = ("stated:exact", "token", "revealed", "probed")
+COMPUTED_KINDS = ("stated:exact", "token", "revealed")
 """Kinds of belief that are computed from a model's distribution, without the noise of drawing."""
 DRAWN, RECORDED = "drawn", "recorded"
 TRUTH_KINDS = (DRAWN, RECORDED)

@@ -14,7 +14,6 @@ from elicitation.commands.dry_run import check_prices, print_planned
 from elicitation.commands.elicit_options import (
     OF_A_TASK,
     design_of,
-    hidden_layers_of,
     load_model,
     plan_of,
     planned_session,
@@ -24,9 +23,7 @@ from elicitation.commands.model_options import answer_store, is_hosted, warn_of_
 from elicitation.options import AskOptions, add_options, from_words
 
 if TYPE_CHECKING:
-    from elicitation.answers.hidden import HiddenStates
     from elicitation.asking.session import Tally
-    from elicitation.models.base import Model
     from elicitation.questions.plan import Plan
 
 OPTIONS = AskOptions
@@ -73,8 +70,6 @@ def _ask(options: AskOptions) -> int:
         return 0
     # Before the store is opened: a model that cannot be loaded leaves no empty one behind.
     model = load_model(options, source)
-    # Before the questions: what cannot be kept is said at once, and reading takes little.
-    hidden = _hidden_states(options, model, plan) if options.keep_hidden else None
     with answer_store(Path(store), resume=options.resume) as opened:
         _say_if_few(len(source.cases))
         with answer_progress() as progress:
@@ -87,8 +82,6 @@ def _ask(options: AskOptions) -> int:
                 progress=progress,
             )
     write_runs(runs, options.out)
-    if hidden is not None:
-        _write_hidden(hidden, options.out)
     local = (
         options.agent is None
         and not is_hosted(options)
@@ -109,31 +102,6 @@ def _ask(options: AskOptions) -> int:
             file=sys.stderr,
         )
     return 0
-
-
-def _hidden_states(options: AskOptions, model: "Model", plan: "Plan") -> "HiddenStates":
-    from coherence.errors import InputError
-    from elicitation.answers.hidden import read_states
-    from elicitation.models.base import HiddenModel
-
-    if not isinstance(model, HiddenModel):
-        raise InputError(
-            f"--keep-hidden takes a local causal model; {model.name} shows no hidden states. "
-            "Leave it out."
-        )
-    return read_states(model, plan, hidden_layers_of(options))
-
-
-def _write_hidden(states: "HiddenStates", out: str) -> None:
-    from elicitation.answers.hidden import ENDING, write_states
-
-    path = Path(f"{out}{ENDING}")
-    write_states(states, path)
-    print(
-        f"{path}: hidden states of {counted(len(states.values), 'question')}, layers "
-        f"{', '.join(map(str, states.layers))}; coherence probe {out}",
-        file=sys.stderr,
-    )
 
 
 def _say_if_few(n_contexts: int) -> None:
@@ -182,7 +150,6 @@ def check(options: AskOptions) -> None:
         )
     if options.out is not None:
         _check_out(options.out)
-    hidden_layers_of(options)
     if options.questions is not None:
         for name in OF_A_TASK:
             if getattr(options, name) is not None:

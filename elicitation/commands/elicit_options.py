@@ -108,26 +108,6 @@ def plan_of(options: AskOptions, source: Source, design: "Design") -> "Plan":
     return plan_task(source.subject, source.cases, design)
 
 
-def hidden_layers_of(options: AskOptions) -> list[int] | None:
-    """Return the layers whose hidden states are kept; refuse where there are none to keep."""
-    from coherence.errors import InputError
-
-    if options.keep_hidden and (options.agent is not None or is_hosted(options)):
-        raise InputError(
-            "--keep-hidden takes a local causal model; agents and servers show no hidden states. "
-            "Leave it out."
-        )
-    if options.hidden_layers is None:
-        return None
-    words = options.hidden_layers.split(",")
-    if not options.keep_hidden or not all(word.strip().isdecimal() for word in words):
-        raise InputError(
-            "--set hidden_layers takes numbers of layers such as 4,8, with --keep-hidden; received "
-            f"{options.hidden_layers!r}."
-        )
-    return [int(word) for word in words]
-
-
 def named_model(options: AskOptions) -> str:
     """Return the name that the model would have in the store, without loading it."""
     return (

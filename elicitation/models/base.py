@@ -228,22 +228,6 @@ class DistributionModel(Protocol):
 
 
 @runtime_checkable
-class HiddenModel(Protocol):
-    """A model whose hidden states at the end of a text can be had."""
-
-    @property
-    def name(self) -> str:
-        """Name for tables and messages."""
-        ...
-
-    def hidden_states(
-        self, texts: Sequence[str], layers: Sequence[int] | None = None
-    ) -> "tuple[tuple[int, ...], NDArray[np.float32]]":
-        """Return layers, and their states where an answer would begin, (n_texts, layers, width)."""
-        ...
-
-
-@runtime_checkable
 class ScoringModel(Protocol):
     """A model that knows how probable it is that its answer begins in given ways.
 

@@ -130,11 +130,6 @@ LINES = {
     "elicit --status no.sqlite": "no.sqlite does not exist",
     f"{ASIA} --store no/s.sqlite": "folder that exists",
     f"{ASIA} --store q.csv": "q.csv cannot be used",
-    # Hidden states.
-    f"{ASIA} --keep-hidden": "--keep-hidden takes a local causal model",
-    "elicit --model m --task asia --out x.csv --set hidden_layers=4": "with --keep-hidden",
-    "elicit --model m --task asia --out x.csv --keep-hidden --set hidden_layers=a": "such as 4,8",
-    "probe no.parquet": "no.parquet: no such file",
     # Hosted models.
     f"{HOSTED} --set extra_body=[1]": "extra_body must be a JSON object",
     f"{HOSTED} --set chat_template_kwargs=7": "chat_template_kwargs must be a JSON object",

@@ -27,7 +27,6 @@ DESIGN, TASK = (
 task: what about."""
 NOT_IN_A_STUDY = (
     *("out", "store", "resume", "status", "dry_run", "show_prompts"),
-    *("keep_hidden", "hidden_layers"),
     *("price_in", "price_out"),
 )
 """Options of ``elicit`` that the study itself decides on."""

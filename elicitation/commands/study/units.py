@@ -48,7 +48,7 @@ STORE, RUNS, BATTERIES, SUMMARY = "answers.sqlite", "runs", "batteries", "summar
 _MATTERS_NOT = (
     *("api_key_env", "max_connections", "max_retries", "timeout"),
     *("threads", "batch_size", "keep_going", "resume", "out", "store", "status"),
-    *("dry_run", "price_in", "price_out", "show_prompts", "keep_hidden", "hidden_layers"),
+    *("dry_run", "price_in", "price_out", "show_prompts"),
 )
 
 

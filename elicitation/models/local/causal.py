@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from transformers import AutoModelForCausalLM
 
 from coherence.errors import CoherenceError, InputError
@@ -25,7 +24,6 @@ from elicitation.models.local.forward import (
     Reading,
     check_fits,
     context_size,
-    hidden_states,
     reading_order,
 )
 from elicitation.models.local.generation import Row, generate_batch
@@ -53,7 +51,6 @@ MOST_PATHS = 20_000
 # the allocator to keep, and the system clears its pages anew for every layer.
 _READ_ON_PROCESSOR = 4096
 _MOST_GROWN = 1000  # tokens that a tree of spellings usually grows by, at most
-MOST_LAYERS = 8  # whose hidden states are kept, unless they are named
 TEMPLATE_SECONDS = 10.0  # a chat template takes a few milliseconds
 
 
@@ -271,19 +268,6 @@ def load_prompting(
         tokenizer = load_tokenizer(source)
     with_chat = tokenizer.chat_template is not None if chat is None else chat
     return Prompting(tokenizer, name=source.name, chat=with_chat, system=system, prefill=prefill)
-
-
-def _chosen_layers(layers: Sequence[int] | None, n_layers: int, name: str) -> tuple[int, ...]:
-    """Return which of a network's layers are kept."""
-    if layers is None:
-        n = min(n_layers, MOST_LAYERS)
-        return tuple(round(n_layers * k / n) for k in range(1, n + 1))
-    if wrong := [layer for layer in layers if not 0 <= layer <= n_layers]:
-        raise InputError(
-            f"hidden_layers must be numbers from 0 to {n_layers}, the layers of {name}; received "
-            f"{wrong[0]}."
-        )
-    return tuple(sorted(set(layers)))
 
 
 class CausalModel(Prompting, ReadsForms):
@@ -509,51 +493,6 @@ class CausalModel(Prompting, ReadsForms):
         return SpellingMasses(
             np.stack(masses), np.array(unresolved), [part for listed in parts for part in listed]
         )
-
-    def hidden_states(
-        self, texts: Sequence[str], layers: Sequence[int] | None = None
-    ) -> tuple[tuple[int, ...], NDArray[np.float32]]:
-        """Return the hidden states at the last token of texts, where an answer would begin.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            Questions; each is read once, in a forward pass of its own.
-        layers : sequence of int, optional
-            Numbers of layers, whose states are those behind them; None takes all, of many eight
-            that are evenly spaced. 0 is what goes into the first, and the same for all questions
-            that end alike.
-
-        Returns
-        -------
-        layers : tuple of int
-            The layers, in ascending order.
-        states : ndarray, shape (n_texts, n_layers, width)
-            The states.
-
-        Raises
-        ------
-        InputError
-            A layer that the network does not have, no text, a text that does not fit, or a network
-            that gives no hidden states.
-        """
-        prompts = self.encode(texts)
-        self._require_tokens(prompts)
-        if not prompts:
-            raise InputError("texts must have one text at least; received none.")
-        for prompt in prompts:
-            check_fits(self._context, len(prompt), f"a text of {len(prompt)} tokens")
-        reading = self.reading.within(max(map(len, prompts)))
-
-        def read(portion: list[int]) -> list[NDArray[np.float32]]:
-            states = hidden_states(self.network, [prompts[i] for i in portion], reading)
-            chosen = _chosen_layers(layers, states.shape[1] - 1, self.name)
-            return list(states[:, list(chosen)].float().cpu().numpy())
-
-        n_layers = self.network.config.get_text_config(decoder=True).num_hidden_layers
-        order = reading_order(prompts)
-        states = self.portions.results(list(map(len, prompts)), read, order=order)
-        return _chosen_layers(layers, n_layers, self.name), np.stack(states)
 
     def _require_answers(self) -> None:
         """Refuse to take what the model says inside its thinking for its answer."""

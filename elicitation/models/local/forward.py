@@ -118,18 +118,13 @@ class TextsRead(Protocol):
 class BatchRead:
     """Texts as the rows of a batch, padded on the left; see `TextsRead`."""
 
-    hidden: torch.Tensor
-    """Where they are kept: at the last token of each text, shape (n_texts, 1 + n_layers, width)."""
-
     def __init__(
         self,
         network: Any,
         texts: Sequence[Sequence[int]],
         reading: Reading,
-        *,
-        keeps_hidden: bool = False,
     ) -> None:
-        self.network, self.reading, self.keeps_hidden = network, reading, keeps_hidden
+        self.network, self.reading = network, reading
         distinct = list(dict.fromkeys(map(tuple, texts)))
         device = network.device
         self.cache = DynamicCache(config=network.config)
@@ -155,8 +150,6 @@ class BatchRead:
             row_of = {text: i for i, text in enumerate(distinct)}
             index = self._select([row_of[tuple(text)] for text in texts])
             self.mask, self.logits = self.mask[index], self.logits[index]
-            if keeps_hidden:
-                self.hidden = self.hidden[index]
         self.lengths = self.mask.sum(-1)
         """Tokens of the texts, shape (n_texts,)."""
 
@@ -186,11 +179,7 @@ class BatchRead:
         options = remembering(self.network, self.cache)
         if "logits_to_keep" in _accepted(self.network):
             options["logits_to_keep"] = 1
-        if self.keeps_hidden:
-            options["output_hidden_states"] = True
         output = self.network(input_ids=ids, attention_mask=mask, position_ids=positions, **options)
-        if self.keeps_hidden:
-            self.hidden = _at_last_token(output)
         logits: torch.Tensor = output.logits[:, -1]
         return logits
 
@@ -232,24 +221,6 @@ def _plain_output(network: Any, text: Sequence[int], **options: Any) -> Any:
     if "use_cache" in _accepted(network):
         options["use_cache"] = False
     return network(input_ids=ids, **options)
-
-
-def hidden_states(network: Any, texts: Sequence[Sequence[int]], reading: Reading) -> torch.Tensor:
-    """Return the hidden states at the last token of each text, see `BatchRead.hidden`."""
-    if reading.batched:
-        return BatchRead(network, texts, reading, keeps_hidden=True).hidden
-    outputs = [_plain_output(network, text, output_hidden_states=True) for text in texts]
-    return torch.cat([_at_last_token(output) for output in outputs])
-
-
-def _at_last_token(output: Any) -> torch.Tensor:
-    states = getattr(output, "hidden_states", None) or ()
-    if not states or any(state.ndim != 3 or state.shape != states[0].shape for state in states):
-        raise InputError(
-            "the network gives no hidden states of one width for its layers (output_hidden_states "
-            "of transformers). Go without them, or take another model."
-        )
-    return torch.stack([state[:, -1] for state in states], dim=1)
 
 
 def read_texts(network: Any, texts: Sequence[Sequence[int]], reading: Reading) -> TextsRead:
