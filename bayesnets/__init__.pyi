@@ -15,7 +15,6 @@ from .phrase_files import load_phrases as load_phrases
 from .phrase_files import plain_phrases as plain_phrases
 from .phrases import Phrases as Phrases
 from .pictures.drawing import draw as draw
-from .population import NetworkPopulation as NetworkPopulation
 from .posterior import evidence_probability as evidence_probability
 from .posterior import posterior as posterior
 from .records.cases import sample_record_cases as sample_record_cases

@@ -6,10 +6,7 @@ from .agents import simulate as simulate
 from .analysis.analyze import analyze as analyze
 from .analysis.comparison.compare import compare as compare
 from .analysis.comparison.result import Comparison as Comparison
-from .analysis.costs import Costs as Costs
-from .analysis.populations import Groups as Groups
 from .analysis.power import power as power
-from .analysis.power_result import PowerResult as PowerResult
 from .checks.cmi import cmi_test as cmi_test
 from .checks.consistency import prompt_consistency as prompt_consistency
 from .checks.forest_baseline import random_forest_baseline as random_forest_baseline

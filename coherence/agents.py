@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.special import softmax
 
 from coherence.errors import InputError, closest, suggestion
-from coherence.inputs import Codes, Floats, require, whole_number
+from coherence.inputs import Floats, require, whole_number
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.schema import ACTION_PREFIX, DRAWN
 
@@ -408,9 +408,8 @@ class World:
     given_z: Floats = field(repr=False)  # shape (n_contexts, 2): posterior given z = 0, 1
 
 
-def _draw_world(n_contexts: int, rng: np.random.Generator, missed: Floats | None) -> World:
+def _draw_world(n_contexts: int, rng: np.random.Generator) -> World:
     exact = rng.uniform(*_EXACT, size=n_contexts)
-    chance = exact if missed is None else _expit(log_odds(exact) + missed)
     spread = rng.normal(size=(n_contexts, N_FEATURES))
     # Features add up to the log-odds, whatever the spread among them.
     features = log_odds(exact)[:, None] / N_FEATURES + spread - spread.mean(axis=1, keepdims=True)
@@ -421,7 +420,7 @@ def _draw_world(n_contexts: int, rng: np.random.Generator, missed: Floats | None
     given_z = np.stack([exact - share * shift, exact + (1 - share) * shift], axis=1)
     return World(
         exact,
-        (rng.random(n_contexts) < chance).astype(np.float64),
+        (rng.random(n_contexts) < exact).astype(np.float64),
         np.round(features, 3),
         share,
         given_z,
@@ -435,69 +434,6 @@ def named_agent(name: str) -> Agent:
             f"agent must be the name of an agent; received {name!r}. {suggestion(name, AGENTS)}"
         )
     return AGENTS[name]
-
-
-@dataclass(frozen=True)
-class Answers:
-    """What an agent answers in a world: a row per context and repetition, contexts together."""
-
-    world: World  # contexts
-    context: Codes  # shape (n,): context of each row
-    # column of a runs table -> actions drawn, or the probability of each action, shape (n,)
-    acted: dict[str, Any]
-    reports: tuple[Floats, ...]  # shape (n,): stated beliefs, for each wording
-    # shape (n,) each: stated belief given each state of z, and stated probability of that state;
-    # empty where it was not asked for
-    given_z: tuple[tuple[Floats, Floats], ...]
-
-
-def answer(
-    agent: Agent,
-    n_contexts: int,
-    n_reps: int,
-    rng: np.random.Generator,
-    *,
-    prompts: Sequence[str] = PROMPTS,
-    iterated: bool = True,
-    policies: bool = False,
-    lure: Floats | float = 0.0,
-    missed: Floats | None = None,
-) -> Answers:
-    """Draw what an agent answers, as arrays; `simulate` makes a runs table of it.
-
-    `lure`, shape (n_contexts, 3), adds to the utilities of a context, and `missed`, shape
-    (n_contexts,), to the log-odds of its state, of which no belief knows.
-    """
-    world = _draw_world(n_contexts, rng, missed)
-    taste = rng.normal(0, 1, size=(n_contexts, len(ACTIONS))) * agent.taste + lure
-    # One belief and one taste for each context, repeated: repetitions differ by shocks alone.
-    row = np.repeat(np.arange(n_contexts), n_reps)
-    spoken = world.exact
-    if agent.unstated:  # the other agents' draws stay as they are
-        spoken = agent.speak_of(world.exact, rng.normal(size=n_contexts), POPULATION)
-    belief = agent.believe(spoken)[row]
-    progress = np.tile(np.linspace(-0.5, 0.5, n_reps) if n_reps > 1 else [0.0], n_contexts)
-    situation = agent.act_on(spoken, world.exact)[row], world.theta[row], taste[row]
-    # Drawn in any case, so that what is drawn afterwards stays the same.
-    acted: dict[str, Any] = {"action": agent.choose(*situation, rng)}
-    if policies:
-        acted = {f"{ACTION_PREFIX}{name}": of for name, of in agent.policies(*situation).items()}
-
-    def said(held: Floats, prompt: str) -> Floats:
-        return agent.report(held, prompt, rng, progress=progress)
-
-    reports = tuple(said(belief, prompt) for prompt in prompts)
-    given_z = []
-    for state in (0, 1) if iterated else ():
-        # Shrinking both to 1/2 leaves each a probability, yet their mean misses the posterior.
-        exact = world.given_z[:, state]
-        if agent.unstated:
-            exact = given_part(spoken, world.exact, exact)
-        shrunk = (1 - agent.iterated_bias) * exact + agent.iterated_bias * 0.5
-        weight = world.z_share if state == 1 else 1 - world.z_share
-        stated = said(agent.believe(shrunk)[row], prompts[0])
-        given_z.append((stated, np.round(weight, 2)[row]))
-    return Answers(world, row, acted, reports, tuple(given_z))
 
 
 def simulate(
@@ -561,16 +497,20 @@ def simulate(
     )
     named = not isinstance(prompts, str) and len(prompts) > 0
     require(named, f"prompts must name at least one prompt; received {prompts!r:.60}. List them.")
-    drawn = answer(
-        agent,
-        n_contexts,
-        n_reps,
-        as_generator(rng),
-        prompts=prompts,
-        iterated=iterated,
-        policies=policies,
-    )
-    world, row, acted = drawn.world, drawn.context, dict(drawn.acted)
+    rng = as_generator(rng)
+    world = _draw_world(n_contexts, rng)
+    taste = rng.normal(0, 1, size=(n_contexts, len(ACTIONS))) * agent.taste
+    # One belief and one taste for each context, repeated: repetitions differ by shocks alone.
+    row = np.repeat(np.arange(n_contexts), n_reps)
+    spoken = world.exact
+    if agent.unstated:  # the other agents' draws stay as they are
+        spoken = agent.speak_of(world.exact, rng.normal(size=n_contexts), POPULATION)
+    progress = np.tile(np.linspace(-0.5, 0.5, n_reps) if n_reps > 1 else [0.0], n_contexts)
+    situation = agent.act_on(spoken, world.exact)[row], world.theta[row], taste[row]
+    # Drawn in any case, so that what is drawn afterwards stays the same.
+    acted: dict[str, Any] = {"action": agent.choose(*situation, rng)}
+    if policies:
+        acted = {f"{ACTION_PREFIX}{name}": of for name, of in agent.policies(*situation).items()}
 
     def frame(p: Floats, **columns: Any) -> pd.DataFrame:
         table = {
@@ -592,19 +532,22 @@ def simulate(
         }
         return pd.DataFrame({**table, **columns})
 
-    pieces = [frame(drawn.reports[0], **acted)]
+    def said(belief: Floats, prompt: str) -> Floats:
+        return agent.report(belief[row], prompt, rng, progress=progress)
+
+    belief = agent.believe(spoken)
+    pieces = [frame(said(belief, prompts[0]), **acted)]
     # An action is asked for once, together with the first wording.
-    others = zip(prompts[1:], drawn.reports[1:], strict=True)
-    pieces += [frame(report, prompt=prompt) for prompt, report in others]
-    pieces += [
-        frame(
-            stated,
-            z="z",
-            z_state=str(state),
-            p_z=weight,
-            p_true=world.given_z[row, state],
-        )
-        for state, (stated, weight) in enumerate(drawn.given_z)
-    ]
+    pieces += [frame(said(belief, prompt), prompt=prompt) for prompt in prompts[1:]]
+    for state in (0, 1) if iterated else ():
+        # Shrinking both to 1/2 leaves each a probability, yet their mean misses the posterior.
+        exact = world.given_z[:, state]
+        if agent.unstated:
+            exact = given_part(spoken, world.exact, exact)
+        shrunk = (1 - agent.iterated_bias) * exact + agent.iterated_bias * 0.5
+        weight = np.round(world.z_share if state == 1 else 1 - world.z_share, 2)
+        stated = said(agent.believe(shrunk), prompts[0])
+        given_z = {"z": "z", "z_state": str(state), "p_z": weight[row]}
+        pieces.append(frame(stated, **given_z, p_true=world.given_z[row, state]))
     runs = pd.concat(pieces, ignore_index=True)
     return runs.sort_values(["context", "rep"], kind="stable", ignore_index=True)

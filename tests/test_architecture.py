@@ -25,7 +25,7 @@ HOMES = {
     "sklearn": "coherence/statistics/learners.py coherence/checks/forest_baseline.py "
     "bayesnets/records/datasets.py",
     "statsmodels": "coherence/statistics/multiplicity.py coherence/statistics/random_effects.py "
-    "coherence/statistics/shares.py coherence/analysis/power.py bayesnets/records/datasets.py",
+    "coherence/statistics/shares.py bayesnets/records/datasets.py",
     "inspect_ai": "coherence/importing/* elicitation/asking/side_question.py "
     "elicitation/commands/inspect_tasks.py "
     "elicitation/models/hosted/*",

@@ -137,8 +137,6 @@ def shrunk(words):
         smaller += ["--draws", "5"]
     if words[1:2] == ["power"] and "--simulations" not in words:
         smaller += ["--simulations", "20"]
-    if "--group-size" in words and "--contexts" in words:  # at least ten groups
-        smaller[smaller.index("--contexts") + 1] = "200"
     # A reader of three steps says nothing that can be read, which would end a session.
     if words[1:2] == ["elicit"]:
         smaller += ["--keep-going"]

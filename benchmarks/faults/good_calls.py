@@ -114,10 +114,9 @@ def good_calls() -> dict[Callable[..., Any], dict[str, Any]]:
             **{"published": False, "rng": 1},
         },
         co.power: {
-            **{"agent": "clairvoyant", "n_contexts": [20], "n_reps": [2], "signal": [0.1]},
-            **{"check": "sufficiency", "planted": None, "policies": None},
-            **{"n_simulations": 10, "n_draws": 19, "alpha": 0.05, "target": None, "limit": 50},
-            **{"costs": None, "name": None, "n_jobs": 1, "rng": 1},
+            **{"agent": "clairvoyant", "n_cases": [20], "n_reps": 2, "signal": 0.1},
+            **{"check": "sufficiency", "state": "auto", "n_simulations": 10},
+            **{"n_jobs": 1, "rng": 1},
         },
         co.predictive_gain_test: {
             **data,

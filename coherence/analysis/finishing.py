@@ -7,7 +7,7 @@ from typing import Any
 
 from coherence.analysis.decision import decide, sentence, verdict_input
 from coherence.analysis.evaluation import EvaluationRows, unreadable
-from coherence.analysis.pilot import says_all
+from coherence.analysis.pilot import why_no_pilot
 from coherence.analysis.reading import settled_by_choice, with_alerts
 from coherence.analysis.verdict import (
     cautions,
@@ -125,7 +125,7 @@ def measured(
         state_names=_state_names(evaluation),
         variation=variation(beliefs, evaluation.runs),
         figures=figure_tables(beliefs),
-        says_all=_says_all(evaluation),
+        plannable=not why_no_pilot(evaluation),
         **(kept if with_rows else {}),
     )
 
@@ -178,14 +178,6 @@ def withheld(result: CheckResult, verdict: Verdict) -> CheckResult:
         settings={key: value for key, value in result.settings.items() if key not in hidden},
         contributions=None,
     )
-
-
-def _says_all(evaluation: EvaluationRows) -> bool:
-    shown = evaluation.shown()
-    if not evaluation.exact_state or not {"belief", "p_true"} <= set(shown):
-        return False
-    known = shown[["belief", "p_true", "context"]].dropna()
-    return says_all(known["belief"], known["p_true"].astype(float), known["context"])
 
 
 def _state_name(evaluation: EvaluationRows) -> str:

@@ -14,9 +14,6 @@ from coherence.errors import InputError
 from coherence.report.wording import clean
 from coherence.result import CheckResult
 
-BOUNDED = ("sufficiency",)
-"""The test of belief against choice whose effect a margin bounds."""
-
 
 def as_margin(value: object) -> float:
     """Validate a margin."""

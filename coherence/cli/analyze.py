@@ -333,10 +333,6 @@ def _analyse(
     return report, before, behind
 
 
-SIMULATIONS = "400"
-"""Studies of the plan that a report proposes: a minute or two, with shares to within .05."""
-
-
 def _with_source(report: "Report", args: argparse.Namespace) -> "Report":
     """Say which commands go on from here, with the options of the file as they were typed."""
     from coherence.report.evaluation import Source
@@ -345,7 +341,6 @@ def _with_source(report: "Report", args: argparse.Namespace) -> "Report":
     typed = {"seed": args.seed or None, "checks": args.checks}
     again = command({**report.settings, **typed}, files=args.files)
     read = ["coherence", "power", "--like", args.runs, *power_words(args)]
-    read += ["--simulations", SIMULATIONS]
     plans = len(args.files) == 1 and args.runs != STREAM and not args.merge_labels
     source = Source(
         again if args.runs != STREAM else "",

@@ -53,8 +53,8 @@ _COMMANDS = {
         "train small models whose belief and policy are known, coherent and incoherent ones",
     ),
     "power": (
-        "elicitation.commands.power",
-        "how many contexts and repetitions does a study need, and what do they cost?",
+        "coherence.cli.power",
+        "how many cases and repetitions does a study need to find an effect?",
     ),
     "reveal": (
         "elicitation.commands.reveal",

@@ -263,8 +263,9 @@ def reading_words(args: argparse.Namespace) -> list[str]:
 def power_words(args: argparse.Namespace) -> list[str]:
     """Return the same options, and those of labels, as ``coherence power --like`` takes them."""
     words = [re.sub("^--task=", "--task-column=", word) for word in reading_words(args)]
-    words += [f"--positive={label}" for label in (args.positive or [])[:1]]
-    return words + ([] if args.reference is None else [f"--reference={args.reference}"])
+    words += [f"--positive={label}" for label in args.positive or []]
+    words += [] if args.reference is None else [f"--reference={args.reference}"]
+    return words + ([] if args.state == "auto" else [f"--state={args.state}"])
 
 
 def pilot_options(args: argparse.Namespace) -> argparse.Namespace:

@@ -72,8 +72,7 @@ class EvaluationReport:
     askable: bool = True  # whether this toolkit asked, so that it can ask again
     # how far beliefs and choices vary; None where that was not asked
     variation: Variation | None = None
-    # whether what is stated leaves nothing of the exact posterior unsaid, but for rounding
-    says_all: bool = False
+    plannable: bool = False  # whether `coherence.power` can draw tables from it
     source: Source | None = None  # where it comes from; None in Python
 
     @property

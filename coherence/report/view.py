@@ -29,12 +29,13 @@ from coherence.report.wording import (
 from coherence.result import CheckResult, ForecastScores, Outcome
 from coherence.statistics.difference_sequences import FEWEST_CONTEXTS
 from coherence.table.audit import MISSING, audit_table
-from coherence.table.needs import STATE_AND_CHOICES
 from coherence.table.notes import Code, Note
 from coherence.table.printable import counted
 from coherence.table.schema import FAILURES, LOW_MASS, PARSED
+from coherence.table.states import zero_or_one
 
 FURTHER = "What else was estimated"
+SIGNAL = 0.2  # of the plan that a report proposes
 QUESTIONS = {
     "Is it the belief acted on?": {
         "sufficiency": "choices at equal belief",
@@ -446,22 +447,29 @@ def _margin(evaluation: EvaluationReport) -> Step:
 
 
 def _power(evaluation: EvaluationReport) -> Step:
-    """Send to a plan, where an agent with something left to know can be fitted."""
+    """Send to a plan: as many cases, twice and four times as many."""
     settled = any(result.settings.get("settled") for result in evaluation.results)
-    unlike = evaluation.rows.unmet() & {*STATE_AND_CHOICES}  # no agent can be fitted
-    if settled or evaluation.says_all or len(evaluation.rows.states) > 2 or unlike:
+    if settled or not evaluation.plannable:
         return Step()
     text, source = "How many cases would show a smaller effect?", evaluation.source
+    most = max(evaluation.results, key=lambda result: result.n_contexts)
+    cases = [most.n_contexts * times for times in (1, 2, 4)]
+    n_reps = round(most.n_rows / most.n_contexts)
     names = {"model": evaluation.model, "task": evaluation.task}
     if source is None:
         rows = " and ".join(f"{name} == {value!r}" for name, value in names.items() if value)
-        if evaluation.rows.named.columns:  # no columns of a runs table are at hand to plan from
+        # No columns of a runs table, or no labels that say their order, are at hand to plan from.
+        unnamed = zero_or_one(evaluation.rows.theta.dropna().unique().tolist()) is None
+        if evaluation.rows.named.columns or unnamed:
             return Step("coherence.power tells how many cases would show a smaller effect.")
-        return Step(text, f"coherence.power(runs{f'.query({rows!r})' if rows else ''})")
+        table = f"runs{f'.query({rows!r})' if rows else ''}"
+        return Step(text, f"coherence.power({table}, {cases}, n_reps={n_reps}, signal={SIGNAL:g})")
     if not source.power:
         return Step()
-    chosen = [f"--{name}={value}" for name, value in names.items() if value and source.several]
-    return Step(text, " ".join([source.power, *(shlex.quote(clean(word)) for word in chosen)]))
+    words = [f"--{name}={value}" for name, value in names.items() if value and source.several]
+    words += ["--cases", ",".join(map(str, cases)), "--reps", f"{n_reps}"]
+    words += ["--signal", f"{SIGNAL:g}"]
+    return Step(text, " ".join([source.power, *(shlex.quote(clean(word)) for word in words)]))
 
 
 def sample_sentences(results: Sequence[CheckResult]) -> list[str]:

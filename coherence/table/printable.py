@@ -65,11 +65,6 @@ def span(low: object, high: object) -> str:
     return str(low) if low == high else f"{low}–{high}"
 
 
-def repeated(n_reps: int) -> str:
-    """Say how many repetitions there are."""
-    return counted(n_reps, "repetition")
-
-
 def counted(n: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun, which one thing has in the singular."""
     return f"{n} {numbered(n, noun, plural)}"

@@ -1,6 +1,6 @@
 """Tables made by hand, so that what a figure must show is known."""
 
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -36,17 +36,6 @@ def make_choices(*, actions=("yes", "no", "defer"), p_true=True, n_contexts=60, 
     action = np.array(actions, dtype=object)[scores.argmax(axis=1)]
     columns = {"belief": belief, "action": action, "truth": truth[context], "context": context}
     return pd.DataFrame(columns | ({"p_true": posterior[context]} if p_true else {}))
-
-
-def make_power(checks=("sufficiency",), quantity="power"):
-    """A line of every power for each signal."""
-    rows = product(checks, (0.0, 0.1, 0.2), (25, 50, 100))
-    table = pd.DataFrame(rows, columns=["check", "signal", "n_contexts"])
-    kind = np.where((table["signal"] > 0) | (quantity == "precision"), quantity, "size")
-    power = table["signal"] * table["n_contexts"] / 40
-    ends = {"low": (power - 0.02).clip(lower=0), "high": (power + 0.1).clip(upper=1)}
-    table = table.assign(n_reps=5, quantity=kind, power=(power + 0.05).clip(upper=1), **ends)
-    return table.assign(half_width=1 / table["n_contexts"])
 
 
 def read_exactly(source):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, analyze, power, simulate
+from coherence import InputError, analyze, simulate
 
 CHECKS = ["sufficiency"]
 LEAKY = simulate("leaky", n_contexts=200, n_reps=5, iterated=False, rng=1)
@@ -72,23 +72,3 @@ def test_no_interval_no_claim(runs):
     told = analyze(few, checks=CHECKS, margin=0.05, rng=1).evaluations[0].conclusion[0]
     assert told.startswith("Cannot tell: too few cases")
     assert "ithin" not in told
-
-
-@pytest.mark.lengthy
-def test_power_counts_studies_within_the_margin():
-    options = {"n_contexts": [50, 400], "signal": 0.4, "n_simulations": 20, "rng": 1}
-    table = power("rational", planted="hidden_signal", margin=0.15, **options).table
-    assert set(table["quantity"]) == {"within margin"}
-    share = table.set_index(["signal", "n_contexts"])["power"]
-    assert share[0.0, 50] < 0.3 < 0.7 < share[0.0, 400]
-    assert share[0.4, 400] == 0
-
-
-@pytest.mark.lengthy
-def test_a_plan_says_that_its_pilot_has_an_error():
-    runs = simulate("rational", n_contexts=60, n_reps=2, iterated=False, rng=1)
-    table = runs.drop(columns=["p_true", "truth_kind"])
-    planned = power(table, n_contexts=30, n_reps=2, n_simulations=10, rng=1)
-    assert any("those of 60 contexts, whose own error" in note for note in planned.notes)
-    plain = power("rational", n_contexts=30, n_simulations=10)
-    assert not any("whose own error" in note for note in plain.notes)

@@ -1,11 +1,12 @@
 """What a report advises next follows from what it found."""
 
+import re
 from dataclasses import replace
 
 import pandas as pd
 import pytest
 
-from coherence import AGENTS, InputError, analyze, power, read_runs, simulate
+from coherence import AGENTS, analyze, power, read_runs, simulate
 
 
 @pytest.fixture(scope="module")
@@ -24,18 +25,18 @@ def test_the_example_names_one_agent_as_caught_and_one_of_which_tests_say_little
 
 
 @pytest.mark.lengthy
-def test_a_pass_that_means_something_leads_to_power_and_margins():
-    runs = simulate("rational", n_contexts=60, n_reps=3, rng=1)
-    shaded = simulate(replace(AGENTS["rational"], unstated=0.5), n_contexts=60, n_reps=3, rng=1)
-    said = str(analyze(shaded, checks=["sufficiency"], rng=1))
-    assert "coherence.power(runs.query(\"model == 'rational' and task == 'simulated'\"))" in said
-    planned = power(shaded.query("model == 'rational'"), n_contexts=40, n_simulations=10, rng=1)
-    assert planned.settings["population"] == "an agent like rational on simulated"
+def test_a_pass_that_means_something_leads_to_a_plan_that_runs():
+    shaded = replace(AGENTS["rational"], unstated=1.0)
+    runs = simulate(shaded, n_contexts=60, n_reps=3, iterated=False, rng=5)
+    said = " ".join(str(analyze(runs, checks=["sufficiency"], rng=1)).split())
+    (call,) = re.findall(r"coherence\.(power\(runs.*?signal=[\d.]+)\)", said.replace(" \\ ", " "))
+    assert "[60, 120, 240], n_reps=3" in call
+    names = {"power": power, "runs": runs}
+    planned = eval(f"{call}, n_simulations=10, rng=1)", names)  # noqa: S307
+    assert set(planned["agent"]) == {"an agent like rational on simulated"}
     # What is stated is the posterior, and leaves no part of it to plan for.
-    said = str(analyze(runs, checks=["sufficiency"], rng=1))
-    assert "coherence.power" not in said
-    with pytest.raises(InputError, match="leave something of the exact posterior unsaid"):
-        power(runs)
+    runs = simulate("rational", n_contexts=60, n_reps=3, rng=1)
+    assert "coherence.power" not in str(analyze(runs, checks=["sufficiency"], rng=1))
     # Without choices there is no agent to plan for: power would refuse the table.
     beliefs = simulate("wordbound", n_contexts=40, n_reps=2, rng=1).drop(columns="action")
     assert "coherence.power" not in str(analyze(beliefs, rng=1))
@@ -61,7 +62,7 @@ def test_an_action_after_which_no_truth_is_known_is_named():
 
 
 def test_where_nothing_can_be_tested_no_effect_is_planned_for():
-    """Breaks if a table to which no agent can be fitted is sent to `coherence power`."""
+    """Breaks if a table from which no other can be drawn is sent to `coherence power`."""
     few = simulate("leaky", n_contexts=12, n_reps=3, rng=1)
     said = " ".join(str(analyze(few, checks=["sufficiency"], rng=1)).split())
     assert "Next: Ask about more cases: tests need 20, and see little below 60." in said

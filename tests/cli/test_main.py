@@ -48,7 +48,7 @@ def test_help_of_no_command_loads_anything_heavy():
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    for option in ("--published", "--target POWER", "--variable", "--belief-task"):
+    for option in ("--published", "--cases N,N", "--variable", "--belief-task"):
         assert option in done.stdout
 
 

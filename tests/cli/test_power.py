@@ -1,108 +1,99 @@
-import json
 import shlex
+from dataclasses import replace
 from xml.etree import ElementTree
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import coherence
-from bayesnets import NetworkPopulation, load_network
-from coherence import Costs
 
-SMALL = ["--contexts", "20,30", "--reps", "2", "--simulations", "10", "--draws", "99"]
-
-
+SMALL = ["--cases", "20,30", "--reps", "2", "--simulations", "10"]
 OWN = {"p": "said so", "action": "did", "theta": "truth", "context": "id"}
+READ = ["--belief", "said so", "--action", "did", "--truth=truth", "--context", "id"]
 
 
-def pilot(tmp_path, agent="shaded"):
-    runs = coherence.simulate(agent, n_contexts=40, n_reps=2, prompts=["standard"], rng=1)
-    runs = runs[runs["action"].notna()].drop(columns=["p_true", "model", "task", "prompt"])
-    runs.rename(columns=OWN).to_csv(tmp_path / "pilot.csv", index=False)
-    return tmp_path / "pilot.csv"
+def own(runs):
+    rows = runs[runs["action"].notna()]
+    return rows.drop(columns=["p_true", "model", "task", "prompt"]).rename(columns=OWN)
 
 
-def test_what_analyze_advises_runs_as_pasted(tmp_path, run, monkeypatch):
+def named(runs):
+    return runs.assign(theta=np.where(runs["theta"] == 1, "ill", "well"))
+
+
+def two_tasks(runs):
+    flood = runs.assign(task="flood", theta=np.where(runs["theta"] == 1, "wet", "dry"))
+    return pd.concat([named(runs).assign(task="heart"), flood])
+
+
+def percent(runs):
+    return runs.assign(p=100 * runs["p"], other=runs["rep"])
+
+
+def groups(runs):
+    return runs.assign(template=pd.factorize(runs["context"])[0] % 30)
+
+
+@pytest.mark.parametrize(
+    ("of", "options"),
+    [
+        (own, READ),
+        (named, ["--positive", "ill"]),
+        (two_tasks, ["--positive", "ill", "--positive", "wet", "--checks", "sufficiency"]),
+        (percent, ["--percent", "--where", "other >= 0"]),
+        (groups, ["--group", "template"]),
+        (groups, ["--state", "realised", "--reference", "standard"]),
+        (lambda runs: runs.drop(columns=["theta"]), ["--exact", "p_true"]),
+    ],
+)
+def test_what_a_verdict_proposes_runs_as_typed(of, options, tmp_path, run, monkeypatch):
     """Breaks if a command lacks the options by which the file was read, or their quotes."""
-    file = pilot(tmp_path).rename(tmp_path / "my pilot.csv")
-    options = ["--belief", "said so", "--action", "did", "--truth=truth", "--context", "id"]
+    agent = replace(coherence.AGENTS["rational"], unstated=0.5)
+    size = {"n_contexts": 60, "n_reps": 2, "iterated": False, "prompts": ["standard"]}
+    file = tmp_path / "my pilot.csv"
+    of(coherence.simulate(agent, **size, rng=5)).to_csv(file, index=False)
     monkeypatch.setenv("COLUMNS", "80")
-    status, out, _ = run("analyze", file, *options, "--ignore", "rep", "--checks", "cmi")
+    checks = [] if "--checks" in options else ["--checks", "sufficiency"]
+    status, out, _ = run("analyze", file, *options, *checks)
     assert status == 0
-    shown = out[out.index("coherence power") :].split("\n\n")[0]
-    assert max(map(len, shown.splitlines())) <= max(80, len(str(file)) + 25)
-    words = shlex.split(shown.replace("\\\n", ""))
+    assert "No evidence" in out
+    shown = out[out.index("coherence power") :].split("\n\n")[0].replace("\\\n", "")
+    words = shlex.split(shown.split("\n")[0])
     assert words[:4] == ["coherence", "power", "--like", str(file)]
-    assert "--belief=said so" in words
-    few = ["--contexts", "20", "--simulations", "10", "--draws", "99", "--signal", "0.4"]
-    status, out, _ = run(*words[1:], *few)
-    assert status == 0
-    assert out.startswith("an agent like the table")
+    assert words[words.index("--cases") + 1] == "60,120,240"
+    words[words.index("--cases") + 1] = "60"
+    status, out, err = run(*words[1:], "--simulations", "10")
+    assert status == 0, err
+    assert "an agent like" in out.split(":")[0]
 
 
-def test_an_older_number_of_groups_is_taken(run):
-    status, _, err = run("power", "--group", "20", "--contexts", "50")
-    assert status == 2
-    assert "--group N is now --group-size N" in err
-    assert "n_contexts must make at least 10 groups of 20" in err
-
-
-@pytest.mark.lengthy
 def test_the_command_writes_what_the_function_returns(tmp_path, run):
-    out = tmp_path / "plan"
-    options = ["--signal", "0.4", "--checks", "sufficiency", "--seed", "3"]
-    prices = ["--tokens-in", "100", "--price-in", "2", "--per-minute", "60"]
-    arguments = ["power", "noisy", "--set", "taste=0.5", *SMALL, *options, *prices]
-    status, said, _ = run(*arguments, "--out", str(out))
-    assert status == 0
-    expected = coherence.power(
-        coherence.AGENTS["noisy"].with_parameters(taste=0.5),
-        n_contexts=[20, 30],
-        n_reps=2,
-        signal=0.4,
-        check="sufficiency",
-        n_simulations=10,
-        n_draws=99,
-        costs=Costs(tokens_in=100, price_in=2, per_minute=60),
-        name="agent noisy, taste=0.5",
-        rng=3,
-    )
-    pd.testing.assert_frame_equal(pd.read_parquet(out / "power.parquet"), expected.table)
-    assert pd.read_csv(out / "power.csv")["power"].tolist() == expected.table["power"].tolist()
-    assert json.loads((out / "power.json").read_text()) == json.loads(expected.to_json())
-    assert (out / "power.svg").read_text() == expected.to_svg()
-    ElementTree.parse(out / "power.svg")
-    assert said == f"{expected}\n"
-
-
-@pytest.mark.lengthy
-def test_the_cases_of_a_task_are_planned(run):
-    few = ["--contexts", "24", "--reps", "1", "--simulations", "10", "--draws", "99"]
-    status, out, _ = run("power", "--task", "asia", "--variable", "bronc", *few, "--seed", "3")
-    assert status == 0
-    expected = coherence.power(
-        NetworkPopulation(load_network("asia"), "bronc"),
-        n_contexts=24,
-        n_reps=1,
-        n_simulations=10,
-        n_draws=99,
-        name="agent rational on cases of asia:bronc",
-        rng=3,
-    )
-    assert out == f"{expected}\n"
-    assert "sufficiency with theta" in out
-
-
-@pytest.mark.lengthy
-def test_a_search_writes_its_answer_and_a_grid_removes_it(tmp_path, run):
-    search = ["power", "--target", "0.8", "--limit", "40", "--signal", "0.4", "--reps", "2"]
-    small = ["--simulations", "20", "--draws", "99", "--out", str(tmp_path)]
-    status, out, _ = run(*search, *small)
-    assert status == 0
-    needed = pd.read_csv(tmp_path / "needed.csv")
-    assert needed["sentence"][0] in " ".join(out.split())
+    options = ["--signal", "0.4", "--seed", "3", "--out", str(tmp_path)]
     (tmp_path / "mine.txt").write_text("kept")
-    grid = ["power", *SMALL, "--checks", "iterated_expectation", "--out", str(tmp_path)]
-    assert run(*grid)[0] == 0
-    assert not (tmp_path / "needed.csv").exists()
+    status, out, err = run("power", "noisy", *SMALL, *options)
+    assert status == 0
+    assert "wrote power.csv and power.svg" in err
+    table = coherence.power("noisy", [20, 30], 2, 0.4, n_simulations=10, rng=3)
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "power.csv"), table, check_dtype=False)
+    ElementTree.parse(tmp_path / "power.svg")
     assert (tmp_path / "mine.txt").exists()
+    for row in table.to_dict("records"):
+        ends = f"[{row['low']:.2f}, {row['high']:.2f}]"
+        assert f"{row['n_cases']}   {row['power']:.2f}  {ends}" in out
+    # The unit of the signal is said.
+    said = " ".join(out.split())
+    assert "signal 0.4 (weight): share, from 0 to 1, of what the exact posterior adds" in said
+
+
+def test_of_a_table_its_error_is_said_and_its_beliefs_are_taken(run):
+    pilot = ["--like", "examples/runs.parquet", "--model", "planted-leaky"]
+    status, out, _ = run("power", *pilot, *SMALL, "--seed", "1")
+    assert status == 0
+    assert out.startswith("an agent like planted-leaky on asia, 2 repetitions: share of 10")
+    said = " ".join(out.split())
+    assert "note: beliefs and choices are those of 80 cases, whose own error" in said
+    assert "Name one: " not in said
+    status, _, err = run("power", *pilot[:2], *SMALL)
+    assert status == 2
+    assert "--model" in err

@@ -4,7 +4,7 @@ import pytest
 
 import coherence
 
-POWER = ("power", "clairvoyant", "--contexts", "20", "--scheduler")
+POWER = ("power", "clairvoyant", "--cases", "20", "--scheduler")
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://x"])
@@ -46,7 +46,7 @@ def test_two_workers_of_a_cluster_give_the_same_results(scheduler, tmp_path, run
         "analyze": [paths[0], "--checks", "sufficiency,cmi,calibration"],
         "by unit": [paths[0], "--checks", "sufficiency", "--by-evaluation"],
         "compare": [*paths, "--effects", "calibration:brier,sufficiency"],
-        "power": ["clairvoyant", "--contexts", "20", "--simulations", "20", "--signal", "0.3"],
+        "power": ["clairvoyant", "--cases", "20", "--simulations", "20", "--signal", "0.3"],
     }
     for name, words in commands.items():
         command = [name if name != "by unit" else "analyze", *words]

@@ -65,7 +65,7 @@ cmi_test(np.zeros((3, 3, 3)), A, T)
 cmi_test(B + 0j, A, T, context=C)
 simulate(3, n_contexts=4, n_reps=2)
 simulate("leaky", n_contexts=10**13, n_reps=2)
-power("leaky", n_contexts="a", n_reps=2)
+power("leaky", "a", 2, 0.1)
 exact_test("a", [0.3])
 expected_gains("a", 1, 2)
 mixed_equilibrium(1, 2)
@@ -191,12 +191,6 @@ AGENTS["leaky"].with_parameters(hidden=0.1) => no parameter 'hidden' | found: 'h
 compare(TWO, effects=["calibration:brierr"]) => Closest name found: 'calibration:brier'
 compare(TWO, effects="unreadable") => received the text
 compare({n: t[t["context"] < "c0009"] for n, t in TWO.items()}) => at least 10 common contexts
-power("rational", margin=0.1, check=["cmi"]) => received cmi as well
-power("rational", margin=0.1, target=0.8) => target must be left out with margin
-Costs(tokens_in=-1) => tokens_in must be at least 0 and finite; received -1
-Costs(per_minute=0) => per_minute must be above 0; received 0
-Costs(price_out=3.0) => price_out needs tokens_out; received none
-Groups(20, taste=-1) => of groups must be a standard deviation of at least 0
 """
 
 

@@ -1,58 +1,129 @@
+"""Tables drawn from a table look like it, and choices hang on the belief and the signal alone."""
+
 import numpy as np
 import pandas as pd
 import pytest
 
-import coherence
 from coherence import InputError, simulate
 from coherence.analysis.pilot import read_pilot
 from coherence.table.runs import Runs
 
+ONE = {"prompts": ["standard"], "iterated": False}
+
+
+def asked(agent, *, n_contexts=400, exact=False, **options):
+    runs = simulate(agent, n_contexts=n_contexts, rng=1, **{"n_reps": 5} | options, **ONE)
+    return runs if exact else runs.drop(columns=["p_true", "truth_kind"])
+
+
+def drawn(runs, signal=0.0, n_cases=4000, n_reps=5):
+    return read_pilot(Runs(runs)).draw(signal, n_cases, n_reps, np.random.default_rng(2))
+
 
 @pytest.fixture(scope="module")
-def runs():
+def noisy():
+    return asked("noisy")
+
+
+@pytest.fixture(scope="module")
+def four():
     cells = [(model, task) for model in ("noisy", "rational") for task in "ab"]
     tables = (
-        simulate(model, n_contexts=40, n_reps=2, rng=seed).assign(task=task)
-        for seed, (model, task) in enumerate(cells)
+        asked(model, n_contexts=40, n_reps=2).assign(task=task, model=f"{model} {number}")
+        for number, (model, task) in enumerate(cells)
     )
     return pd.concat(tables, ignore_index=True)
 
 
-def test_it_is_the_rows_of_that_model_on_that_task(runs):
-    data, name = read_pilot(Runs(runs), task="b", model="noisy")
-    rows = runs[(runs["task"] == "b") & (runs["model"] == "noisy") & runs["action"].notna()]
-    assert name == "noisy on b"
-    assert data.belief.tolist() == rows["p"].tolist()
-    assert [data.actions[code] for code in data.action] == rows["action"].tolist()
+def test_tables_have_the_beliefs_states_noise_and_choices_of_the_table(noisy):
+    table = drawn(noisy)
+    assert table["p"].mean() == pytest.approx(noisy["p"].mean(), abs=0.03)
+    assert table["p"].std() == pytest.approx(noisy["p"].std(), abs=0.02)
+    # Drawn with repetition, reports of a case have the variance of its n over n.
+    ours, theirs = (p["p"].to_numpy().reshape(-1, 5).var(axis=1) for p in (table, noisy))
+    assert np.sqrt(ours.mean()) == pytest.approx(np.sqrt(0.8 * theirs.mean()), rel=0.06)
+    assert table["theta"].mean() == pytest.approx(noisy["theta"].mean(), abs=0.05)
+    for label in ("no", "yes", "defer"):
+        share = (noisy["action"] == label).mean()
+        assert (table["action"] == label).mean() == pytest.approx(share, abs=0.03)
 
 
-def test_several_models_need_a_name(runs):
-    for options, said in (
-        ({"task": "a"}, r"must leave one \(task, model\) .*; received 2: task 'a'"),
-        ({"model": "noisi"}, "model must be one of the table; received 'noisi'.*noisy"),
+@pytest.mark.parametrize("policies", [False, True])
+def test_choices_of_a_case_are_as_alike_as_in_the_table(policies):
+    """Without it repetitions would seem to bring what only more cases can."""
+    runs = asked("rational", n_reps=1 if policies else 5, policies=policies)
+    table = drawn(runs, n_reps=1 if policies else 5)
+    if policies:
+        names = ["action_defer", "action_no", "action_yes"]
+        found, wanted = ((each[names] ** 2).sum(axis=1).mean() for each in (table, runs))
+        assert found == pytest.approx(wanted, abs=0.02)
+        return
+    codes = runs["action"].to_numpy().reshape(-1, 5)
+    wanted = (codes[:, :1] == codes).mean()  # a share counts a choice with itself
+    codes = table["action"].to_numpy().reshape(-1, 5)
+    assert (codes[:, :1] == codes[:, 1:]).mean() == pytest.approx(wanted, abs=0.03)
+
+
+def test_a_leaky_table_has_nothing_hidden_at_signal_0_and_a_signal_moves_choices(noisy):
+    """Breaks if the choices of a case stay with its own state."""
+    for runs, signal, low, high in ((asked("leaky"), 0.0, -0.05, 0.05), (noisy, 0.4, 0.15, 1.0)):
+        table = drawn(runs, signal=signal, n_reps=1)
+        middle = table[(table["p"] - 0.5).abs() < 0.1]
+        yes = (middle["action"] == "yes").groupby(middle["theta"]).mean()
+        assert low < yes[1] - yes[0] < high
+
+
+def test_a_weight_moves_choices_toward_the_posterior():
+    runs = asked("shaded", exact=True)
+    coherent, weighted = (drawn(runs, signal=signal, n_reps=1) for signal in (0.0, 1.0))
+
+    def slope(table):
+        """Rise of yes with the posterior among middling beliefs."""
+        middle = table[(table["p"] - 0.5).abs() < 0.1]
+        return np.polyfit(middle["p_true"], middle["action"] == "yes", 1)[0]
+
+    assert abs(slope(coherent)) < 0.1 < 0.4 < slope(weighted)
+
+
+def test_what_a_reader_must_know_is_noted():
+    once = asked("rational", n_reps=1, n_contexts=100)
+    grouped = once.assign(group=np.arange(100) // 5)
+    plain, notes = (read_pilot(Runs(runs)).notes for runs in (once, grouped))
+    assert "those of 100 cases" in plain[0]
+    assert "no case has two choices" in plain[1]
+    assert "belong to groups" in notes[2]
+
+
+def test_it_is_the_rows_of_that_model_on_that_task(four):
+    pilot = read_pilot(Runs(four), task="b", model="noisy 1")
+    rows = four[four["model"] == "noisy 1"]
+    assert pilot.name == "noisy 1 on b"
+    assert sorted(pilot.reports) == sorted(rows["p"])
+
+
+def test_labels_and_prompts_are_those_of_the_analysis(noisy):
+    named = noisy.assign(theta=np.where(noisy["theta"] == 1, "ill", "well"))
+    plain, read = read_pilot(Runs(noisy)), read_pilot(Runs(named), positive=["ill"])
+    np.testing.assert_array_equal(read.chance, plain.chance)
+    without = noisy.drop(columns="theta").assign(p_true=simulate_posterior(noisy))
+    assert read_pilot(Runs(without)).exact is not None
+
+
+def simulate_posterior(runs):
+    """A posterior that leaves beliefs something unsaid."""
+    noise = np.random.default_rng(3).normal(0, 0.1, runs["context"].nunique())
+    return np.clip(runs.groupby("context")["p"].transform("mean") + noise.repeat(5), 0.01, 0.99)
+
+
+def test_what_cannot_be_drawn_from_is_refused(four, noisy):
+    one = four[four["model"] == "noisy 0"]
+    for runs, options, said in (
+        (four, {"task": "a"}, r"must leave one \(task, model\) .*; received 2: task 'a'"),
+        (four, {"model": "noisi 0"}, "model must be one of the table; .*'noisi 0'.*noisy 0"),
+        (one.drop(columns="action"), {}, "an action and a state"),
+        (one[one["context"] < "c0015"], {}, "15 contexts"),
+        (noisy.assign(theta=np.where(noisy["theta"] == 1, "a", "b")), {}, "--positive a"),
+        (asked("rational", exact=True), {}, "leave nothing of the exact posterior unsaid"),
     ):
         with pytest.raises(InputError, match=said):
             read_pilot(Runs(runs), **options)
-    one = runs[(runs["task"] == "a") & (runs["model"] == "noisy")].drop(columns="action")
-    with pytest.raises(InputError, match="an action and a state"):
-        read_pilot(Runs(one))
-
-
-def test_policies_and_labels_are_those_of_the_analysis():
-    policies = simulate("rational", n_contexts=60, n_reps=1, policies=True, rng=1)
-    data, _ = read_pilot(Runs(policies.assign(belief_kind="stated:exact")))
-    assert data.policy is not None
-    named = simulate("rational", n_contexts=60, n_reps=2, rng=1)
-    named["theta"] = np.where(named["theta"] == 1, "ill", "well")
-    data, _ = read_pilot(Runs(named), positive="ill")
-    assert data.states == ("well", "ill")
-
-
-@pytest.mark.parametrize(("n_groups", "unit"), [(20, "group"), (5, "context")])
-def test_groups_are_the_units_where_there_are_ten(runs, n_groups, unit):
-    grouped = runs.assign(group=pd.factorize(runs["context"])[0] % n_groups)
-    data, _ = read_pilot(Runs(grouped), task="b", model="noisy")
-    assert data.clusters.name == unit
-    few = {"n_contexts": 20, "n_reps": 1, "signal": [], "n_simulations": 10}
-    notes = coherence.power(data, check="calibration", **few, n_draws=99, rng=1).notes
-    assert any("group" in note for note in notes) == (unit == "group")

@@ -5,13 +5,12 @@ import pandas as pd
 import pytest
 
 from coherence import CheckResult, InputError, plots
-from tests.api.tables import make_choices, make_power
+from tests.api.tables import make_choices
 
 RNG = np.random.default_rng(1)
 BELIEF = RNG.random(120)
 TRUTH, ACTION = (RNG.random(120) < BELIEF).astype(int), RNG.integers(2, size=120)
 FEW = BELIEF[:50], TRUTH[:50], TRUTH[:50]
-POWER = make_power(("cmi", "monotone_choice"))
 
 
 def result(check, **fields):
@@ -41,8 +40,7 @@ CALLS = [
     (lambda: plots.plot_pairwise_choice(result("monotone_choice:a/b")), "must have bins to draw"),
     (lambda: plots.plot_pairwise_choice(result("cmi")), "received cmi"),
     (lambda: plots.plot_pairwise_choice(0.3), "received float"),
-    (lambda: plots.plot_power(POWER), "check must name one result of the table; received None"),
-    (lambda: plots.plot_power(pd.DataFrame()), "lacking the columns check, signal"),
+    (lambda: plots.plot_power(pd.DataFrame()), "lacking the columns agent, check, signal"),
     (lambda: plots.plot_ranks([0.1]), "lacking the columns effect, model"),
     (lambda: states(shown="maybe"), "shown must be an action; received 'maybe'"),
     (lambda: states(truth=None), "no state is known"),

@@ -1,0 +1,208 @@
+"""``coherence power``: how many cases a study needs to find an effect of a given size."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coherence.cli.progress import step_progress
+from coherence.cli.reading import (
+    add_column_arguments,
+    add_form_arguments,
+    pilot_options,
+    read_whole,
+    reading_words,
+)
+from coherence.cli.run_options import add_jobs, add_seed, comma_separated, require_seed, workers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from coherence.agents import Agent
+    from coherence.analysis.pilot import Pilot
+
+_FILES = ("power.csv", "power.svg")
+_OF_TABLES = ("task", "model", "positive", "reference")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "agent",
+        nargs="?",
+        metavar="AGENT",
+        help="name of the agent that would answer ('coherence simulate --list'; default: rational)",
+    )
+    parser.add_argument(
+        "--cases",
+        default="50,100,200,400",
+        metavar="N,N",
+        help="numbers of cases (default: 50,100,200,400)",
+    )
+    parser.add_argument(
+        "--reps", type=int, default=3, metavar="N", help="repetitions per question (default: 3)"
+    )
+    parser.add_argument(
+        "--signal",
+        type=float,
+        default=0.2,
+        metavar="X",
+        help="what is planted, from 0, where nothing is amiss, to 1: the share of what the exact "
+        "posterior adds to the stated belief that choices follow; without posteriors how much "
+        "higher the belief acted on is where the state is true, in probability (default: 0.2)",
+    )
+    parser.add_argument(
+        "--check",
+        default="sufficiency",
+        metavar="NAME",
+        help="test to plan: sufficiency, cmi or predictive_gain; of agents also monotone_choice "
+        "and iterated_expectation, whose signal is the share of the flaw that they look for "
+        "(default: sufficiency)",
+    )
+    parser.add_argument(
+        "--simulations",
+        type=int,
+        default=400,
+        metavar="N",
+        help="simulated tables of each number of cases (default: 400)",
+    )
+    add_seed(parser)
+    add_jobs(parser)
+    parser.add_argument("--out", metavar="DIR", help=f"folder for {' and '.join(_FILES)}")
+    like = parser.add_argument_group("a model that was asked", "instead of a named agent")
+    like.add_argument("--like", metavar="RUNS", help="runs table: plan for its beliefs and choices")
+    like.add_argument("--task", metavar="TASK", help="task of the table, if it has several")
+    like.add_argument("--model", metavar="MODEL", help="model of the table, if it has several")
+    add_column_arguments(parser, of_pilot=True)
+    meaning = parser.add_argument_group("labels", "what the values of these columns mean")
+    meaning.add_argument(
+        "--positive",
+        action="append",
+        metavar="LABEL",
+        help="state whose probability the belief is, as for analyze",
+    )
+    meaning.add_argument(
+        "--reference", metavar="PROMPT", help="wording of the beliefs, as for analyze"
+    )
+    meaning.add_argument(
+        "--state",
+        choices=("auto", "exact", "realised"),
+        default="auto",
+        help="what choices are compared with at equal belief, as for analyze (default: auto)",
+    )
+    add_form_arguments(parser)
+
+
+def _who(args: argparse.Namespace) -> "Agent | Pilot":
+    """Find who would answer."""
+    from coherence.errors import InputError
+
+    if args.like is None:
+        from coherence.agents import named_agent
+
+        words = [f"--{name}" for name in _OF_TABLES if getattr(args, name) is not None]
+        if words := [*words, *reading_words(pilot_options(args))]:
+            raise InputError(
+                f"{words[0].partition('=')[0]} belongs to --like RUNS. Add that, or leave it out."
+            )
+        return named_agent(args.agent or "rational")
+    if args.agent is not None:
+        raise InputError(
+            f"--like takes the agent from a table; received the agent {args.agent!r} as well. "
+            "Leave one of them out."
+        )
+    from coherence.analysis.pilot import read_pilot
+
+    options = {name: getattr(args, name) for name in (*_OF_TABLES, "state")}
+    return read_pilot(read_whole(pilot_options(args)), **options)
+
+
+def _cases(text: str) -> list[int]:
+    """Read whole numbers with commas between them."""
+    from coherence.errors import InputError
+
+    try:
+        return [int(part) for part in comma_separated(text)]
+    except ValueError:
+        raise InputError(
+            f"--cases must be whole numbers with commas between them; received {text!r}. "
+            "Write, for example, --cases 50,100."
+        ) from None
+
+
+def _rendered(table: "pd.DataFrame", notes: tuple[str, ...]) -> str:
+    """Lay out the table, what one unit of the signal is, and notes."""
+    from coherence.analysis.power import UNITS
+    from coherence.report.document import Column, Kind, Table, build_table, count
+    from coherence.report.layout import render_parts
+    from coherence.result import LEVEL, WIDTH
+    from coherence.table.printable import counted
+
+    first = table.iloc[0]
+    rows = table.to_dict("records")
+    parts = {}
+    if table["check"].nunique() > 1:
+        parts = {int(at): str(table["check"][at]) for at in table.drop_duplicates("check").index}
+    columns = [
+        count("n_cases", "cases"),
+        Column("power", digits=2),
+        Column("", "95% interval", Kind.INTERVAL, ends=("low", "high"), digits=2),
+    ]
+    columns += [count("n_undefined", "undefined")] * bool(table["n_undefined"].any())
+    opening = (
+        f"{first['agent']}, {counted(first['n_reps'], 'repetition')}: share of "
+        f"{first['n_simulations']} simulated tables in which {str(first['check']).split(':')[0]} "
+        f"rejects at {LEVEL:g}"
+    )
+    unit = f"signal {first['signal']:g} ({first['planted']}): {UNITS[first['planted']]}"
+    shown: list[Table | str] = [opening, unit, "", build_table(rows, columns, parts=parts)]
+    shown += [line for note in notes for line in ("", f"note: {note}")]
+    return render_parts(shown, width=WIDTH)
+
+
+def _write(table: "pd.DataFrame", folder: Path) -> None:
+    """Write table and figure, and say where."""
+    from coherence.cli.folders import in_place, new_files
+    from coherence.plots.power import plot_power
+    from coherence.plots.style import save_plot
+    from coherence.table.writing import write_table
+
+    names = "|".join(_FILES)
+    said = f"wrote {' and '.join(_FILES)} to {folder}{in_place(folder, names)}"
+    with new_files(folder, names) as new:
+        write_table(table, new / "power.csv")
+        save_plot(lambda ax: plot_power(table, ax=ax), new / "power.svg", size=(6.4, 3.3))
+    print(said, file=sys.stderr)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Simulate, write, print."""
+    require_seed(args)
+    cases = _cases(args.cases)
+    folder = None
+    if args.out is not None:
+        from coherence.cli.folders import prepare_folder
+
+        folder = prepare_folder(args.out, writes=_FILES)
+    from coherence.analysis.pilot import Pilot
+    from coherence.analysis.power import power
+
+    with step_progress(" batches", first="planning") as progress, workers(args):
+        agent = _who(args)
+        table = power(
+            agent,
+            cases,
+            args.reps,
+            args.signal,
+            args.check,
+            state=args.state,
+            n_simulations=args.simulations,
+            n_jobs=args.n_jobs,
+            rng=args.seed,
+            progress=progress,
+        )
+    # Before printing: a reader who leaves early (`| head`) must not cost the files.
+    if folder is not None:
+        _write(table, folder)
+    print(_rendered(table, agent.notes if isinstance(agent, Pilot) else ()))
+    return 0
