@@ -171,17 +171,13 @@ class AgentModel:
         facts = [
             [
                 text,
-                _as_stored(of.spec) | {"case": of.case, "rep": 0, "text": text},
-                *(of.context, of.theta, of.exact, of.spread),
-                *([of.spoken] if agent.unstated else []),
+                asdict(of.spec) | {"case": of.case, "rep": 0, "text": text},
+                *(of.context, of.theta, of.exact, of.spread, of.spoken),
             ]
             for text, of in sorted(self._known.items())
         ]
-        who = asdict(agent)
-        if not agent.unstated:  # as in the stores of agents that state all of their evidence
-            who = {name: of for name, of in who.items() if name not in ("unstated", "weight")}
         self.fingerprint = hashlib.sha256(
-            json.dumps(["agent", who, facts], sort_keys=True).encode()
+            json.dumps(["agent", asdict(agent), facts], sort_keys=True).encode()
         ).hexdigest()
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
@@ -320,13 +316,6 @@ class AgentModel:
         # `coherence.simulate` draws.
         draws = _generator("taste", known.context).normal(size=(1, len(ACTIONS)))
         return draws * self.agent.taste
-
-
-def _as_stored(spec: QuestionSpec) -> dict[str, Any]:
-    """Return a spec by the names that fingerprints of stores which exist were made from."""
-    left_out = ("answer_mode",) if spec.is_offer else ("answer_mode", "level", "frame", "order")
-    known = {name: of for name, of in asdict(spec).items() if name not in left_out}
-    return {("way" if name == "belief_method" else name): of for name, of in known.items()}
 
 
 def _decision(action: str, belief: NDArray[np.float64]) -> str:

@@ -73,7 +73,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"taken by itself from {MOST_ROWS:,} rows on. Numbers are the same; the report has no "
         "pages of answers",
     )
-    parser.add_argument("--by-unit", action="store_true", help=argparse.SUPPRESS)  # its older name
     add_seed(parser)
     add_jobs(parser)
     _add_reading(parser)
@@ -357,9 +356,6 @@ def run(args: argparse.Namespace) -> int:
     from coherence.errors import InputError
 
     require_seed(args)
-    if args.by_unit:
-        print("--by-unit is now --by-evaluation", file=sys.stderr)
-        args.by_evaluation = True
     if args.answers < 0:
         raise InputError(f"--answers must be at least 0; received {args.answers}.")
     require_one_table(args.files)

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from coherence.table.notes import Code, Note
-from coherence.table.schema import RECORDED, WRITTEN_BEFORE
+from coherence.table.schema import RECORDED
 
 Floats = NDArray[np.float64]
 EXACT, KIND = "p_true", "truth_kind"
@@ -33,7 +33,7 @@ _AT_ONCE = 500  # redraws; a calibrated column is told from the first of them
 
 def holds_exact(columns: Collection[Any]) -> bool:
     """Tell by a table's columns whether ``p_true`` is the exact posterior: ours, or named so."""
-    return KIND in columns or set(WRITTEN_BEFORE) <= set(columns)
+    return KIND in columns
 
 
 def set_aside(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:

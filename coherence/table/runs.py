@@ -45,7 +45,6 @@ from coherence.table.schema import (
     REPAIRS,
     STAKES,
     STATE_PREFIX,
-    WRITTEN_BEFORE,
     Naming,
     is_state,
 )
@@ -53,7 +52,7 @@ from coherence.table.schema import (
 REFERENCE = "standard"
 """The usual prompt; an empty cell in the column ``prompt`` stands for it."""
 EVALUATION = ("task", "model")
-TELLING = (*WRITTEN_BEFORE, KIND, "theta_name")
+TELLING = (KIND, "theta_name")
 """Columns that tell what p is about, in that they are there."""
 _OF_MODELS = re.compile("model|llm|engine|checkpoint", re.IGNORECASE)
 COPIES = (

@@ -24,7 +24,6 @@ REPAIRS = (
     "repaired:single",
     "repaired:words",
     "repaired:passage",
-    "repaired:sentence",
 )
 LOW_MASS = "low_mass"
 """A value read off a distribution of which the parsed answers have little; kept, and counted."""
@@ -207,8 +206,6 @@ COMPUTED_KINDS = ("stated:exact", "token", "revealed")
 """Kinds of belief that are computed from a model's distribution, without the noise of drawing."""
 DRAWN, RECORDED = "drawn", "recorded"
 TRUTH_KINDS = (DRAWN, RECORDED)
-WRITTEN_BEFORE = ("z", "z_state", "p_z", "status")
-"""Columns that tell a table of this toolkit which was written before it had ``truth_kind``."""
 PROBABILITY_TOLERANCE = 1e-6  # what rounding may put outside [0, 1]; it counts as 0 or 1
 ACTION_SUM_TOLERANCE = 1e-6  # probabilities of actions are computed, not stated
 PROBABILITIES = tuple(column.name for column in COLUMNS if column.kind == "probability")

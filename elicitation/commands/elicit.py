@@ -4,7 +4,6 @@ import argparse
 import contextlib
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,16 +33,11 @@ FEW_PARSED = 0.5
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_options(parser, OPTIONS)
-    # The name of yesterday, unlisted.
-    parser.add_argument("--no-lie", action="store_true", help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
     """Ask, write, sum up; or only look."""
     options = from_words(OPTIONS, args)
-    if args.no_lie:
-        print("coherence elicit: --no-lie is now --no-iterated", file=sys.stderr)
-        options = replace(options, iterated=False)
     if options.status is not None:
         _print_status(options.status)
         return 0

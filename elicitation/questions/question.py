@@ -89,9 +89,6 @@ class QuestionSpec:
         """Read what `about` says; None of what is kept beside the answers of a battery."""
         try:
             known = json.loads(spec_json)
-            if way := known.pop("way", ""):  # both in one, as stores that exist have it
-                known["belief_method"] = way if way in WAYS else "verbalised"
-                known["answer_mode"] = way if way in ANSWERS else "drawn"
             return cls(**{**known, "lines": tuple(known["lines"])})
         except (ValueError, TypeError, KeyError):
             return None

@@ -31,13 +31,9 @@ def test_a_very_large_table_is_read_by_evaluation_and_this_is_said(path, monkeyp
 
 def test_a_report_by_evaluation_has_no_pages_of_answers(path, tmp_path, run):
     command = ["analyze", path, "--checks", "calibration", "--by-evaluation"]
-    status, printed, _ = run(*command, "--out", tmp_path / "out")
+    run(*command, "--out", tmp_path / "out")
     files = {file.name for file in (tmp_path / "out").rglob("*") if file.is_file()}
     assert files == {"files.sha256", "report.html", "results.json", "results.parquet"}
-    # The older name.
-    status, out, err = run(*command[:-1], "--by-unit")
-    assert (status, out) == (0, printed)
-    assert "--by-unit is now --by-evaluation" in err
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Options said on a command line, by ``--set``, in a study file and to Inspect.
 
-Breaks if one of these takes what another refuses, or says another reason, or if the name of
-yesterday no longer does what it did.
+Breaks if one of these takes what another refuses, or says another reason.
 """
 
 import argparse
@@ -75,12 +74,3 @@ def test_what_one_place_takes_all_take_alike(key):
 def test_values_of_a_file_that_no_word_can_be(table, named):
     with pytest.raises(InputError, match=named):
         from_table(AskOptions, table)
-
-
-def test_the_name_of_yesterday_leaves_the_law_out_and_says_so(tmp_path, run):
-    words = f"elicit --agent leaky --task asia --contexts 12 --reps 1 --out {tmp_path}/r.csv"
-    today = run(f"{words} --no-iterated --dry-run").out
-    said = run(f"{words} --no-lie --dry-run")
-    assert said.out == today != run(f"{words} --dry-run").out
-    assert "--no-lie is now --no-iterated" in said.err
-    assert "--no-lie" not in run("elicit --help").out

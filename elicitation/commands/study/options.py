@@ -4,7 +4,6 @@ A key of the file is an option of ``coherence elicit`` (of a battery: of its com
 """
 
 import importlib
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -45,16 +44,6 @@ def battery_options(command: str) -> type[Any]:
 def keys_of(command: str) -> tuple[str, ...]:
     """Return the keys of a battery's options."""
     return tuple(declared(battery_options(command)))
-
-
-def renamed(table: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return a table with the name of today for a key of yesterday."""
-    if "no_lie" not in table:
-        return dict(table)
-    print(f"coherence study: no_lie in {where} is now iterated = false", file=sys.stderr)
-    return {key: value for key, value in table.items() if key != "no_lie"} | {
-        "iterated": not table["no_lie"]
-    }
 
 
 def unknown_keys(table: Mapping[str, Any], known: tuple[str, ...]) -> list[str]:

@@ -25,7 +25,6 @@ from elicitation.commands.study.options import (
     beside_the_file,
     keys_of,
     merged,
-    renamed,
     unknown_keys,
 )
 from elicitation.options import HIGHEST_PRICE, AskOptions, from_table
@@ -117,17 +116,13 @@ def load_study(path: str | os.PathLike[str]) -> Study:
     file = Path(path)
     content = read_toml(file, "study")
     errors = unknown_keys(content, SECTIONS)
-    study = renamed(_table(content, "study", errors), "[study]")
+    study = _table(content, "study", errors)
     shared = (*DESIGN, *CASES, *_FOR_ALL)
     errors += [f"[study] {text}" for text in unknown_keys(study, ("name", *shared))]
     name = _text_of(study, "name", file.stem, "[study]", errors)
     usual = beside_the_file({key: study[key] for key in shared if key in study}, file.parent)
-    models = _entries(
-        content, "models", lambda table: _model(renamed(table, "[[models]]"), file.parent), errors
-    )
-    tasks = _entries(
-        content, "tasks", lambda table: _task(renamed(table, "[[tasks]]"), file.parent), errors
-    )
+    models = _entries(content, "models", lambda table: _model(table, file.parent), errors)
+    tasks = _entries(content, "tasks", lambda table: _task(table, file.parent), errors)
     batteries = _entries(content, "batteries", _battery, errors)
     analysis = _table(content, "analysis", errors)
     errors += [f"[analysis] {text}" for text in analysis_errors(analysis)]

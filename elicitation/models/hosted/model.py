@@ -101,8 +101,7 @@ class HostedModel:
         # The weights are not known here: when they change, the user gives a new `identity`.
         api = "completions" if self._completes else "chat"
         place = identity or model.api.base_url or full.partition("/")[0]
-        told: list[Any] = ["server", place, self.name, api, system]
-        told += [self._extra] if self._extra else []
+        told = ["server", place, self.name, api, system, self._extra]
         self.fingerprint = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:

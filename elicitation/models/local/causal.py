@@ -151,12 +151,9 @@ def causal_fingerprint(
     source: ModelSource, placement: Placement, dtype: str, prompting: "Prompting"
 ) -> str:
     """Return what the answers of a model are kept under; `dtype` as resolved."""
-    # Without a system message and a prefill the digest is what it was before there were any, so
-    # that stores keep their answers.
-    system, prefill = prompting.system, prompting.prefill
-    opening = f";{json.dumps([system, prefill])}" if system or prefill else ""
+    opening = json.dumps([prompting.system, prompting.prefill])
     settings = f"{opening}{prompting.facts.settings}{placement.settings}"
-    return source.fingerprint(f"dtype={dtype};chat={prompting.chat}{settings}")
+    return source.fingerprint(f"dtype={dtype};chat={prompting.chat};{settings}")
 
 
 class Prompting:

@@ -113,8 +113,7 @@ class Placement:
     @property
     def settings(self) -> str:
         """What of this changes answers, beside the precision, for a fingerprint."""
-        # Nothing where nothing is quantised: answers stored before there was a choice are found.
-        return f";quantization={self.quantization}" if self.quantization else ""
+        return f";quantization={self.quantization}"
 
 
 def load_network(

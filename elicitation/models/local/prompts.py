@@ -42,14 +42,10 @@ class PromptFacts:
     @property
     def settings(self) -> str:
         """What of this changes answers, for a fingerprint."""
-        # Empty where nothing is done: answers that were stored before it was looked at are found.
-        return "".join(
-            (
-                f";cut_behind={self.n_behind}" * bool(self.n_behind),
-                f";thinking={self.thinking}" * bool(self.thinking),
-                f";date={DAY:%Y-%m-%d}" * self.is_dated,
-                f";tags={sorted(self.tags.values())}" * bool(self.tags),
-            )
+        date = f"{DAY:%Y-%m-%d}" if self.is_dated else ""
+        return (
+            f";cut_behind={self.n_behind};thinking={self.thinking};date={date}"
+            f";tags={sorted(self.tags.values())}"
         )
 
     @property

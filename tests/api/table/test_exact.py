@@ -35,10 +35,7 @@ def test_tables_of_ours_need_no_word(tmp_path):
     assert set(runs["truth_kind"]) == {"drawn"}
     runs.to_csv(tmp_path / "runs.csv", index=False)
     assert read_runs(tmp_path / "runs.csv")["p_true"].notna().all()
-    older = runs.drop(columns="truth_kind")
-    assert "p_true" in validate_runs(older).names
-    without_z = older[older["z"].isna()].drop(columns=["z", "p_z"])
-    assert "p_true" not in validate_runs(without_z).names
+    assert "p_true" not in validate_runs(runs.drop(columns="truth_kind")).names
 
 
 def test_what_is_named_is_the_exact_posterior_without_theta_too(tmp_path):

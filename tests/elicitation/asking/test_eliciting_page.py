@@ -33,7 +33,7 @@ def test_every_status_is_explained_by_an_example_that_is_read_so():
         assert read == (status, pytest.approx(value) if value else None), text
     # The others are those that a text alone does not have.
     shown = {status for status, _, _ in examples()}
-    assert set(STATUSES) - shown == {"low_mass", "repaired:sentence", "truncated"}
+    assert set(STATUSES) - shown == {"low_mass", "truncated"}
 
 
 def test_the_template_and_the_columns_on_the_page_are_those_in_the_examples():

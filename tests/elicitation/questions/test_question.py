@@ -1,12 +1,9 @@
 """The keys that answers are stored under: breaks if two different answers share one."""
 
-import json
-
 import pandas as pd
 import pytest
 
 from elicitation import Design, plan_own_questions
-from elicitation.questions.question import QuestionSpec
 
 
 def question(text="How much?", options=None, **design):
@@ -48,20 +45,6 @@ def test_every_way_of_asking_has_a_key_of_its_own():
         ({"belief": "token"}, "2e284eba81d4fe6352fdf0b7fe20970993de7229de6d10e4f124d74e5beb035e"),
     ],
 )
-def test_keys_are_those_of_the_stores_that_exist(design, key):
+def test_the_key_of_a_question_is_pinned(design, key):
     """Breaks if answers that were paid for are asked again."""
     assert question(**design).key("f") == key
-
-
-@pytest.mark.parametrize(
-    ("way", "method", "mode"),
-    [
-        ("verbalised", "verbalised", "drawn"),
-        ("token", "token", "drawn"),
-        ("exact", "verbalised", "exact"),
-    ],
-)
-def test_specs_of_stores_that_exist_are_read(way, method, mode):
-    kept = {"role": "belief", "key": "mse", "lines": ["No", "Yes"], "form": "lines", "way": way}
-    spec = QuestionSpec.load(json.dumps(kept))
-    assert (spec.key, spec.belief_method, spec.answer_mode) == ("mse", method, mode)

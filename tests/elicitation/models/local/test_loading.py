@@ -112,7 +112,7 @@ def test_the_fingerprint_follows_weights_and_tokenizer_but_not_the_log(
     weights[-1] ^= 1
     (copied / "model.safetensors").write_bytes(weights)
     assert load_causal_model(copied).fingerprint != before
-    # Pinned: stores that were filled before there were other sources are still found.
+    # Pinned: a store that was filled by the same files is found.
     folder = tmp_path / "pinned"
     folder.mkdir()
     for name in ("config.json", "model.safetensors", "tokenizer.json", "notes.txt"):
@@ -258,7 +258,7 @@ def test_a_model_of_the_hub_is_loaded_from_its_cache_at_a_commit(
     for revision, commit in ((None, COMMIT), ("v2", NO_SPEC)):
         told = {} if revision is None else {"revision": revision}
         model = load_causal_model("someone/small", device="cpu", dtype="float32", **told)
-        assert model.fingerprint == f"hub someone/small@{commit};dtype=float32;chat=False"
+        assert model.fingerprint.startswith(f"hub someone/small@{commit};dtype=float32;chat=False;")
         assert model.generate(requests) == here.generate(requests)
     assert not is_multiple_choice("someone/small")
     change_config(architectures=["BertForMultipleChoice"])(hub / COMMIT)
