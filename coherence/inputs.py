@@ -154,7 +154,26 @@ def _holds_booleans(values: Any) -> bool:
 
 
 def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
-    """Validate beliefs in [0, 1], shape (n,), or rows over several states, shape (n, n_states)."""
+    """Validate beliefs in [0, 1], shape (n,), or rows over several states, shape (n, n_states).
+
+    They come back as `to_nine_decimals` gives them.
+    """
+    return to_nine_decimals(_as_probabilities(values, name))
+
+
+def to_nine_decimals(probabilities: Floats) -> Floats:
+    """Round probabilities, shape (n,) or (n, n_states), so that 0.3 and 1 - 0.7 are one.
+
+    What would become 0 or 1 by that stays as it is, for the log score of a certainty that fails is
+    infinite. Rows over states sum to 1 as before: else their columns would be independent.
+    """
+    rounded = np.round(probabilities, 9)
+    rounded = np.where((rounded == 0) | (rounded == 1), probabilities, rounded)
+    return rounded if rounded.ndim == 1 else rounded / rounded.sum(axis=1, keepdims=True)
+
+
+def _as_probabilities(values: ArrayLike, name: str) -> Floats:
+    """Validate probabilities, shape (n,) or (n, n_columns) in rows that sum to 1."""
     values = with_missing(values)
     require(
         not _holds_booleans(values),
@@ -328,7 +347,7 @@ def _as_policies(values: Any, length: int) -> Actions:
     """Validate probabilities of actions, shape (n, n_actions)."""
     # Indicators of what was chosen are probabilities of 0 and 1.
     numbers = as_numbers(values, "action") if _holds_booleans(values) else values
-    probabilities = as_belief(numbers, "action")
+    probabilities = _as_probabilities(numbers, "action")
     require(
         len(probabilities) == length,
         f"action must have one row per row of belief; received {len(probabilities)} rows "

@@ -26,6 +26,7 @@ from coherence.table.states import (
     beside_a_pair,
     folded,
     known_pair,
+    labels_error,
     meant_by,
     typed_option,
     unknown_pair,
@@ -132,6 +133,13 @@ def states_of_tasks(runs: Runs, positive: Any, checks: Sequence[Check]) -> State
         meant = [label for word in wanted for label in meant_by(word, named)]
         states[str(task)] = labels, meant[0] if meant else None
         where = f"task {task!r}: " if task else ""
+        numbers = ""
+        if of_state and not columns:
+            order = "belief, action, truth"
+            numbers = labels_error("truth", labels, len(rows), order=order, numbers_alone=True)
+        if numbers:
+            errors.append(where + numbers)
+            continue
         strays = [] if columns or not of_state else beside_a_pair(labels)
         if strays:
             errors.append(where + _not_decided(rows, strays, runs))

@@ -242,9 +242,6 @@ def _predictive_gain(
     rng: Seed = None,
 ) -> CheckResult:
     """Run `predictive_gain_test` on validated data."""
-    if not published:
-        # 0.3 and 1 - 0.7 are one belief: neither trees nor folds may part them.
-        choices = replace(choices, belief=np.round(choices.belief, 9))
     clusters = choices.clusters
     least, most = (1, 1) if published else (PROVED, MOST_SEEDS)
     if n_seeds is not None:

@@ -66,6 +66,7 @@ from coherence.statistics.resample import (
 from coherence.table.needs import FORECASTS
 from coherence.table.notes import not_run
 from coherence.table.runs import Runs
+from coherence.table.states import in_order
 
 N_DRAWS = 1_999
 PARTS = ("miscalibration", "discrimination", "uncertainty")
@@ -116,7 +117,8 @@ def calibration_test(
         and yes, or false and true.
     states : sequence, optional
         Labels of the columns of `belief`, as `truth` names them. None takes the names of columns of
-        a DataFrame, else the sorted labels of `truth`, where they are as many.
+        a DataFrame, else the labels of `truth` by value where all are numbers, or no and yes, or
+        false and true, and as many as the columns.
     n_draws : int
         Sets of outcomes that are redrawn from the forecasts.
     rng : Generator, int or None
@@ -277,6 +279,15 @@ class _Forecasts:
             f"truth; received {listing(map(repr, labels))}. Give states=[LABEL, ...] in the order "
             "of the columns.",
         )
+        if states is None:
+            ordered = in_order(seen)
+            require(
+                ordered is not None,
+                "nothing says which column of belief is which state: truth has "
+                f"{listing(map(repr, seen))}. Give states=[LABEL, ...] in the order of the "
+                "columns, or a DataFrame whose columns are named so.",
+            )
+            labels = ordered or labels
         strange = [label for label in seen if label not in labels]
         require(
             not strange,

@@ -314,11 +314,12 @@ def in_canonical_direction(contexts: Contexts) -> Line:
     group = contexts.group
     if group is not None and not np.ptp(group):
         group = None  # one group says nothing
-    levels, other = np.sort(as_levels(contexts.belief)), np.sort(as_levels(1 - contexts.belief))
+    belief, reversed_belief = contexts.belief, np.round(1 - contexts.belief, 9)
+    levels, other = np.sort(as_levels(belief)), np.sort(as_levels(reversed_belief))
     differs = np.flatnonzero(levels != other)
     straight = not differs.size or bool(levels[differs[0]] < other[differs[0]])
-    belief = contexts.belief if straight else 1 - contexts.belief
-    state = state if straight else 1 - state
+    if not straight:
+        belief, state = reversed_belief, np.round(1 - state, 9)
     # Contexts come sorted by belief and then by actions; those alike in both go by the state.
     differ = np.any(np.diff(contexts.share, axis=0, prepend=np.nan) != 0, axis=1)
     differ |= np.diff(contexts.belief, prepend=np.nan) != 0

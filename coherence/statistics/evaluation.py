@@ -31,7 +31,7 @@ from coherence.inputs import (
 )
 from coherence.statistics.resample import Clusters, context_means, groups_of_contexts
 from coherence.table.runs import Runs
-from coherence.table.states import unknown_pair, zero_or_one
+from coherence.table.states import labels_error, unknown_pair, zero_or_one
 
 RESOLVED = 1e-9  # below which posteriors are equal
 UNKNOWN = -1  # code of what a row does not have
@@ -298,6 +298,13 @@ def evaluation_data(
     truths, states = np.full(n_rows, UNKNOWN, dtype=np.int64), ()
     if truth is not None:
         truths, states = _as_known_codes(truth, "truth", n_rows, missing=missing)
+    order = "belief, truth" if action is None else "belief, action, truth"
+    if checked.ndim == 1 or len(states) > checked.shape[1]:  # columns are labels by themselves
+        error = labels_error("truth", states, len(contexts), order=order)
+        require(not error, error)
+    if chosen.probabilities is None:
+        error = labels_error("action", chosen.labels, len(contexts), order=order)
+        require(not error, error)
     if one_truth and len(states) > 1:
         known = truths != UNKNOWN
         remedy = "Give every realised state its own context id."

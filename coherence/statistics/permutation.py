@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.spatial import cKDTree
 
-from coherence.inputs import MIN_CONTEXTS, Codes, Floats
+from coherence.inputs import MIN_CONTEXTS, Codes, Floats, to_nine_decimals
 from coherence.result import LEVEL
 from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.knn import RESOLUTION, as_levels
@@ -56,7 +56,7 @@ def contexts_of(data: EvaluationData, given: Floats | None = None) -> Contexts:
     `given` has what is conditioned on besides, shape (n_contexts, n_columns).
     """
     n = data.n_contexts
-    belief = context_means(data.belief, data.context, n)
+    belief = to_nine_decimals(context_means(data.belief, data.context, n))
     if belief.ndim == 2 and belief.shape[1] == 2:
         belief = belief[:, 1]
     share = context_means(data.share, data.context, n)
@@ -73,7 +73,7 @@ def contexts_of(data: EvaluationData, given: Floats | None = None) -> Contexts:
     keys += [*as_levels(of_belief).T]
     exact = None
     if data.exact is not None:
-        exact = context_means(data.exact, data.context, n)
+        exact = to_nine_decimals(context_means(data.exact, data.context, n))
         keys.append(as_levels(exact))
     if given is not None:
         keys += [*as_levels(given).T]

@@ -9,17 +9,16 @@ note says so. In tables that it wrote, a bad column stays an error.
 from collections.abc import Callable, Collection
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from coherence.errors import listing
 from coherence.table.notes import Code, Note, warning
 from coherence.table.runs import REFERENCE, Runs
 from coherence.table.schema import ACTION_PREFIX, BELIEF_KINDS, LEVEL_OPTIONS, STATUSES
+from coherence.table.states import not_labels
 
 FEWEST_GROUPS = 10  # fewer are no clusters of an interval, and may be the arms of an experiment
 _MANY_PROMPTS = 10  # more variants than are asked, and fewer rows of one than tests need
-_MOST_STATES = 10  # more different numbers that are not whole are a measurement
 
 
 def _strange(known: Collection[str]) -> Callable[[Runs, "pd.Series[Any]"], str]:
@@ -38,11 +37,8 @@ def _no_count(_: Runs, cells: "pd.Series[Any]") -> str:
 
 
 def _measured(_: Runs, cells: "pd.Series[Any]") -> str:
-    numbers = pd.to_numeric(cells, errors="coerce").dropna().to_numpy(dtype=np.float64)
-    different = len(np.unique(numbers))
-    if different <= _MOST_STATES or not (numbers % 1).any():
-        return ""
-    return f"{different} different numbers, not all whole, are no states"
+    reason = not_labels(list(cells.dropna().unique()), len(cells), numbers_alone=True)
+    return f"it holds {reason}: these are no states" if reason else ""
 
 
 def _without_conditionals(runs: Runs, _: "pd.Series[Any]") -> str:

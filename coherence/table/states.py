@@ -12,6 +12,7 @@ from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coherence.errors import InputError, closest
 
@@ -50,6 +51,66 @@ def known_pair(labels: Collection[Any]) -> tuple[str, str] | None:
     """Return the entry of `KNOWN_PAIRS` that some labels are out of; None if there is none."""
     seen = {folded(label) for label in labels}
     return next((pair for pair in KNOWN_PAIRS if seen and seen <= set(pair)), None)
+
+
+_MOST_STATES = 10
+_INSIDE = 3  # numbers strictly between 0 and 1 that are posteriors: 0, 0.5 and 1 may be outcomes
+
+
+def _as_numbers(labels: Sequence[Any]) -> NDArray[np.float64] | None:
+    """Return labels as numbers, also those in text; None where one of them is not."""
+    try:
+        numbers = np.array([float(label) for label in labels])
+    except (TypeError, ValueError):
+        return None
+    return numbers if np.isfinite(numbers).all() else None
+
+
+def not_labels(labels: Sequence[Any], n_cases: int, *, numbers_alone: bool = False) -> str:
+    """Return why different values of a column are not labels of states or actions; else "".
+
+    Numbers that are not all whole are not, if more than ten differ or three lie strictly between 0
+    and 1; nor, unless `numbers_alone`, are more than ten labels that are more than half as many as
+    the cases.
+    """
+    numbers = _as_numbers(labels)
+    if numbers is not None and (numbers % 1).any():
+        inside = int(((numbers > 0) & (numbers < 1)).sum())
+        if len(labels) > _MOST_STATES or inside >= _INSIDE:
+            return f"{len(labels)} different numbers, not all whole, among {n_cases}"
+    if not numbers_alone and len(labels) > max(_MOST_STATES, n_cases / 2):
+        return f"{len(labels)} different labels among {n_cases}"
+    return ""
+
+
+def labels_error(
+    name: str, labels: Sequence[Any], n_cases: int, *, order: str, numbers_alone: bool = False
+) -> str:
+    """Return the error of `not_labels`, with a remedy; empty where there is none."""
+    reason = not_labels(labels, n_cases, numbers_alone=numbers_alone)
+    if not reason:
+        return ""
+    numbers = _as_numbers(labels)
+    what = "these are measurements, ids or free answers, not labels."
+    if name == "truth" and numbers is not None and 0 <= numbers.min() <= numbers.max() <= 1:
+        what = "is it the exact posterior (exact=, --exact)?"
+    elif name == "truth":
+        what += (
+            " Give 0 or 1 for whether the state came true that the belief is in; where it is the "
+            "confidence in an answer, --prediction and --gold do."
+        )
+    return f"{name} holds {reason}: {what} The order is {order}."
+
+
+def in_order(labels: Sequence[Any]) -> list[Any] | None:
+    """Return labels in the order that they have by themselves; None where they have none.
+
+    Numbers, also as text, go by value; two labels out of `KNOWN_PAIRS` as they stand there.
+    """
+    if (pair := known_pair(labels)) is not None:
+        return sorted(labels, key=lambda label: pair.index(folded(label)))
+    numbers = _as_numbers(labels)
+    return None if numbers is None else [labels[at] for at in np.argsort(numbers, kind="stable")]
 
 
 def meant_by(wanted: Any, labels: Sequence[Any]) -> list[Any]:

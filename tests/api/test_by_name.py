@@ -29,7 +29,7 @@ CHECKS = [
 
 def test_every_check_of_arrays_takes_a_table():
     tests = {name for name in coherence.__all__ if name.endswith("_test")}
-    others = {"iterated_expectation_test", "exact_test"}  # of the runs table, and of counts
+    others = {"iterated_expectation_test"}  # of the runs table
     assert tests - {*CHECKS} == others
 
 

@@ -5,7 +5,13 @@ import pandas as pd
 import pytest
 from scipy.special import softmax
 
-from coherence import analyze, cmi_test, predictive_gain_test, sufficiency_test
+from coherence import (
+    analyze,
+    calibration_test,
+    cmi_test,
+    predictive_gain_test,
+    sufficiency_test,
+)
 
 TESTS = pytest.mark.parametrize("test", [cmi_test, sufficiency_test])
 MONTE_CARLO = 0.06  # five standard errors of a difference of two p-values from 2,999 permutations
@@ -111,3 +117,28 @@ def test_features_that_say_nothing_further():
         for given in (pd.DataFrame({"x": feature} | columns) for columns in more)
     }
     assert len(pvalues) == 1
+
+
+@pytest.mark.parametrize("test", [sufficiency_test, cmi_test, calibration_test])
+def test_one_belief_written_in_several_ways(test):
+    """Breaks if 0.3 and 1 - 0.7 part, in a column or among the reports of one case."""
+    belief, action, truth, context = a_table(4)
+    belief = belief.round(1)  # ties of cases
+    again = np.where(np.arange(belief.size) % 2, 1 - (1 - belief), (belief + 1) - 1)
+    assert (again != belief).any()
+    options = {"context": context, "rng": 0}
+    if test is not calibration_test:
+        options["action"] = action
+    results = {
+        (result.statistic, result.pvalue)
+        for result in (
+            test(each, truth=truth, **options) for each in (belief, again, np.float32(again))
+        )
+    }
+    assert len(results) == 1
+
+
+def test_nothing_becomes_certain_by_rounding():
+    """Breaks if a belief of 1e-12 in what came true has an infinite log score."""
+    scores = calibration_test([1e-12, *[0.4] * 19], [1, *[0] * 19], rng=0).fitted
+    assert scores.n_infinite == 0

@@ -12,6 +12,9 @@ import pytest
 import bayesnets
 import coherence
 import elicitation
+from coherence.checks.calibration import calibration_estimates  # noqa: F401
+from coherence.decoding.decode import decode_choice, decode_distribution  # noqa: F401
+from coherence.table.validation import validate_runs  # noqa: F401
 
 RUNS = coherence.simulate("leaky", n_contexts=40, n_reps=3, rng=1)
 ROWS = RUNS[RUNS["action"].notna()]
@@ -45,9 +48,6 @@ def masked(values):
 
 
 CALLS = r"""
-holm(0.3)
-holm([2.0])
-benjamini_hochberg([[0.1, 0.2]])
 monotone_choice_test(B, A, n_bins=1.5, **PAIR)
 monotone_choice_test(B, A, pair="no", context=C)
 write_runs([1], "x.csv")
@@ -70,12 +70,10 @@ exact_test("a", [0.3])
 expected_gains("a", 1, 2)
 mixed_equilibrium(1, 2)
 belief_distance([0.5, 0.5], [0.1, 0.2, 0.7])
-reliability_table(B, "x")
 calibration_estimates(B, None)
 prompt_consistency([1, 2])
 prompt_consistency(INDEXED)
 prompt_consistency(DATED)
-decode_belief(None)
 decode_choice("a", None)
 validate_runs({})
 score_bets(1, 2)
@@ -194,7 +192,7 @@ compare({n: t[t["context"] < "c0009"] for n, t in TWO.items()}) => at least 10 c
 """
 
 
-MODULES = (bayesnets, elicitation, coherence)
+MODULES = (coherence, coherence.batteries, bayesnets, elicitation)
 KNOWN = {name: getattr(module, name) for module in MODULES for name in module.__all__}
 
 

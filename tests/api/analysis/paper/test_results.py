@@ -55,7 +55,7 @@ def test_a_published_report_gets_the_repaired_numbers_with_the_options_of_the_re
 
 @pytest.fixture(scope="module")
 def runs():
-    return coherence.simulate("noisy", n_contexts=40, n_reps=3, rng=2)
+    return coherence.simulate("noisy", n_contexts=40, n_reps=3, rng=2).round({"p_true": 9})
 
 
 def results_of(runs, **options):
