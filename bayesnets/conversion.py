@@ -183,10 +183,12 @@ def _in_state_order(cpd: DiscreteTable, tables: Mapping[Any, DiscreteTable]) -> 
     """Return the table with every parent's states in the order of the parent's table."""
     table = np.asarray(cpd.values, dtype=float)
     for axis, parent in enumerate(cpd.variables[1:], start=1):
-        listed = list(cpd.state_names[parent])
+        # As text, which they become: one table may have True where another has 'True'.
+        listed = list(map(label_text, cpd.state_names[parent]))
         # A parent without a table is reported by `Network`, which knows all nodes.
-        ordered = list(tables[parent].state_names[parent]) if parent in tables else listed
-        if sorted(map(str, listed)) != sorted(map(str, ordered)):
+        own = tables[parent].state_names[parent] if parent in tables else listed
+        ordered = list(map(label_text, own))
+        if sorted(listed) != sorted(ordered):
             raise InputError(
                 f"states of {str(parent)!r} must agree between its own table and that of "
                 f"{str(cpd.variable)!r}; they are {listing(ordered)} and {listing(listed)}. "

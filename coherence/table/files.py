@@ -127,7 +127,7 @@ def _take_places(folder: Path, stage: Path, names: str, read: set[Path]) -> None
     # What was read and nobody listed stays its owner's.
     ours = {name: {new[name]} for name in new if name in listed or name not in was_read}
     both = {name: listed.get(name, set()) | ours.get(name, set()) for name in listed | ours}
-    _write_list(folder, both)
+    _write_list(folder, stage, both)
     try:
         for name in sorted(new, key=lambda name: (name.endswith((".html", ".md")), name)):
             (folder / name).parent.mkdir(exist_ok=True)
@@ -138,7 +138,7 @@ def _take_places(folder: Path, stage: Path, names: str, read: set[Path]) -> None
             if "/" in name:
                 with suppress(OSError):  # other files are in it
                     (folder / name).parent.rmdir()
-        _write_list(folder, kept | ours)
+        _write_list(folder, stage, kept | ours)
     except OSError as error:
         raise WriteError(
             f"{folder} has files of two sets: those of the later one cannot all take their places "
@@ -192,10 +192,14 @@ def earlier_set(folder: Path, names: str) -> list[str]:
     )
 
 
-def _write_list(folder: Path, digests: Mapping[str, set[str]]) -> None:
+def _write_list(folder: Path, stage: Path, digests: Mapping[str, set[str]]) -> None:
+    """Replace the list; what a kill leaves half written goes with the folder of its set."""
     lines = [f"{digest}  {name}\n" for name in sorted(digests) for digest in sorted(digests[name])]
     if lines:
-        replace_text(folder / LIST, f"{_TOP}\n{''.join(lines)}")
+        new = stage / LIST
+        new.write_text(f"{_TOP}\n{''.join(lines)}", encoding="utf-8")
+        _settle(new)
+        os.replace(new, folder / LIST)
     else:
         (folder / LIST).unlink(missing_ok=True)
 

@@ -9,6 +9,7 @@ is started again asks only what is missing. Several processes may share a store.
 import hashlib
 import json
 import os
+import shlex
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,14 +29,15 @@ CREATE TABLE IF NOT EXISTS texts (digest TEXT PRIMARY KEY, text TEXT NOT NULL) W
 CREATE TABLE IF NOT EXISTS answers (
     key TEXT PRIMARY KEY, model TEXT NOT NULL, fingerprint TEXT NOT NULL,
     text_digest TEXT NOT NULL, settings TEXT NOT NULL, draw INTEGER NOT NULL,
-    seed INTEGER NOT NULL, answer TEXT NOT NULL, extra TEXT NOT NULL, created TEXT NOT NULL
+    seed INTEGER NOT NULL, answer TEXT NOT NULL, extra TEXT NOT NULL, created TEXT NOT NULL,
+    digest TEXT NOT NULL
 ) WITHOUT ROWID;
 """
 CELLS = (
     *("key", "model", "fingerprint", "text_digest", "settings", "draw", "seed"),
-    *("answer", "extra", "created"),
+    *("answer", "extra", "created", "digest"),
 )
-"""Columns of an answer, in their order."""
+"""Columns of an answer, in their order; the digest is that of answer and extra."""
 DETAILS = tuple(
     field.name for field in fields(Answer) if field.name not in ("text", "seed", "created")
 )
@@ -65,8 +67,19 @@ class StoredRow:
     answer: Answer
 
 
-def _row(cells: Sequence[Any]) -> StoredRow:
+def _digest(answer: str, extra: str) -> str:
+    return hashlib.sha256(json.dumps([answer, extra]).encode()).hexdigest()[:16]
+
+
+def _row(cells: Sequence[Any], path: object) -> StoredRow:
     row = dict(zip(CELLS, cells, strict=True))
+    texts = row["answer"], row["extra"]
+    if not all(isinstance(text, str) for text in texts) or _digest(*texts) != row["digest"]:
+        raise CoherenceError(
+            f"answer store {path}: the answer with the key {row['key']} is damaged. Remove it, and "
+            f"it is asked again; all others are kept: sqlite3 {shlex.quote(str(path))} "
+            f"\"DELETE FROM answers WHERE key = '{row['key']}'\""
+        )
     known = json.loads(row["extra"])
     details = {name: known.get(name) for name in DETAILS}
     answer = Answer(row["answer"], **details, seed=row["seed"], created=row["created"])
@@ -157,7 +170,7 @@ class AnswerStore:
                 found = self._database.execute(
                     f"SELECT {_COLUMNS} FROM answers WHERE key IN ({marks})", portion
                 )
-                rows = map(_row, found)
+                rows = (_row(cells, self.path) for cells in found)
                 answers |= {row.key: row.answer for row in rows}
         return answers
 
@@ -194,7 +207,7 @@ class AnswerStore:
             text = answer.text.encode("utf-8", "backslashreplace").decode()
             asked = (question.key(fingerprint), model, fingerprint, digest)
             told = (question.settings, question.number, question.request.seed)
-            rows.append((*asked, *told, text, extra, created))
+            rows.append((*asked, *told, text, extra, created, _digest(text, extra)))
         with self._errors(), self._transaction():
             insert = self._database.executemany
             insert("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts.items())
@@ -279,7 +292,7 @@ def read_store(path: str | os.PathLike[str]) -> Iterator[StoredRow]:
             if _layout_of(database, path) == 0:
                 return
             rows = database.execute(f"SELECT {_COLUMNS} FROM answers ORDER BY created")
-            yield from map(_row, rows)
+            yield from (_row(cells, path) for cells in rows)
     except sqlite3.Error as error:
         raise InputError(
             f"answer store {path} cannot be read: {error}. "

@@ -179,6 +179,26 @@ def test_a_store_of_another_layout_is_refused_and_left_alone(layout, tmp_path, r
     assert not (tmp_path / "r.csv").exists()
 
 
+@pytest.mark.parametrize("column", ["answer", "extra"])
+@pytest.mark.parametrize("value", ["{", '{"logprob": "x"}', b"\xff"])
+def test_a_damaged_row_is_one_line_and_the_other_answers_are_kept(column, value, tmp_path, run):
+    path = tmp_path / "s.sqlite"
+    words = "elicit --agent rational --task asia --contexts 12 --answers exact --no-iterated"
+    words += f" --store {path} --out {tmp_path}/r.csv"
+    run(words)
+    whole = (tmp_path / "r.csv").read_bytes()
+    with closing(sqlite3.connect(path)) as database, database:
+        (key,) = database.execute("SELECT min(key) FROM answers").fetchone()
+        database.execute(f"UPDATE answers SET {column} = ? WHERE key = ?", (value, key))
+    for command in (words, f"elicit --status {path}"):
+        (said,) = run(command, 2).err.splitlines()
+        assert f"the answer with the key {key} is damaged" in said
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(said.partition('"')[2].rstrip('"'))
+    assert "1 answer asked, 59 " in run(words).err
+    assert len((tmp_path / "r.csv").read_bytes()) == len(whole)
+
+
 @pytest.mark.parametrize("how", ["removed", "replaced"])
 def test_a_store_that_vanishes_is_said(tmp_path, how):
     path = tmp_path / "s.sqlite"
