@@ -1,6 +1,6 @@
 """Answers of a model that was asked, as `coherence.power` draws further tables from them.
 
-Beliefs and shares of actions are taken as they are. A table draws cases with their reports, a state
+Beliefs and choices are taken as they are. A table draws cases with their reports, a state
 by what the beliefs foretell of it, and for each case the choices of another one of like belief, so
 that given the belief nothing ties choices to the state. The signal moves the belief by which that
 other case is found.
@@ -51,9 +51,11 @@ class Pilot:
     belief: Floats = field(repr=False)
     chance: Floats = field(repr=False)
     exact: Floats | None = field(repr=False)
-    share: Floats = field(repr=False)  # shape (n_cases, n_actions): of each action
-    reports: Floats = field(repr=False)  # shape (n_rows,), those of a case together
-    counts: Codes = field(repr=False)  # shape (n_cases,): reports of each case
+    # reports, choices: shape (n_rows,) and (n_rows, n_actions), those of a case together; a choice
+    # is 1 for the action taken, or the probability of each
+    reports: Floats = field(repr=False)
+    choices: Floats = field(repr=False)
+    counts: Codes = field(repr=False)  # shape (n_cases,): rows of each case
     notes: tuple[str, ...] = ()  # what a reader must know beside the power
 
     def draw(
@@ -66,27 +68,38 @@ class Pilot:
         truth = (rng.random(n_cases) < exact).astype(np.int64)
         known = truth - 0.5 if self.exact is None else exact - chance
         acted_on = np.clip(self.belief[case] + signal * known, 0.0, 1.0)
-        of_row = np.repeat(case, n_reps)
-        share = np.repeat(self.share[self._of_like_belief(acted_on, rng)], n_reps, axis=0)
-        first = np.cumsum(self.counts) - self.counts
-        report = np.floor(rng.random(of_row.size) * self.counts[of_row]).astype(np.int64)
+        like = self._of_like_belief(acted_on, rng)
+        choices = self.choices[self._rows_of(like, n_reps, rng)]
         columns: dict[str, Any] = {
             "task": "",
             "model": "",
             "context": np.repeat(np.arange(n_cases), n_reps),
             "rep": np.tile(np.arange(n_reps), n_cases),
             "prompt": PROMPTS[0],
-            "p": self.reports[first[of_row] + report],
+            "p": self.reports[self._rows_of(case, n_reps, rng)],
             "theta": np.repeat(truth, n_reps),
         }
         if self.exact is not None:
             columns["p_true"] = np.repeat(exact, n_reps)
         if self.policies:
             names = (f"{ACTION_PREFIX}{action}" for action in self.actions)
-            return pd.DataFrame(columns | dict(zip(names, share.T, strict=True)))
-        below = share.cumsum(axis=1)
-        codes = (below < rng.random(len(below))[:, None] * below[:, -1:]).sum(axis=1)
-        return pd.DataFrame(columns | {"action": np.array(self.actions, dtype=object)[codes]})
+            return pd.DataFrame(columns | dict(zip(names, choices.T, strict=True)))
+        actions = np.array(self.actions, dtype=object)[choices.argmax(axis=1)]
+        return pd.DataFrame(columns | {"action": actions})
+
+    def _rows_of(self, case: Codes, n_reps: int, rng: np.random.Generator) -> Codes:
+        """Draw rows of cases, none twice before all were, shape (n_cases * n_reps,).
+
+        With replacement, what one draw of a case has by chance would stand in all of them, and
+        choices of a case would be more alike than they are.
+        """
+        counts = self.counts[case]
+        keys = rng.random((case.size, counts.max()))
+        keys[np.arange(counts.max()) >= counts[:, None]] = np.inf
+        at = np.arange(n_reps) % counts[:, None]
+        rows = np.take_along_axis(np.argsort(keys, axis=1), at, axis=1)
+        first = np.cumsum(self.counts) - self.counts
+        return np.asarray(first[case][:, None] + rows).ravel()
 
     def _of_like_belief(self, acted_on: Floats, rng: np.random.Generator) -> Codes:
         """Draw for each belief one of the cases whose beliefs are nearest, shape (n,)."""
@@ -188,8 +201,8 @@ def _as_pilot(data: EvaluationData, name: str) -> Pilot:
         belief=belief,
         chance=np.clip(monotone_fit(belief, state), _SETTLED, 1 - _SETTLED),
         exact=None if data.exact is None else np.clip(state, _SETTLED, 1 - _SETTLED),
-        share=context_means(data.share, data.context, data.n_contexts)[order],
         reports=data.belief[rows],
+        choices=data.share[rows],
         counts=counts[order],
         notes=tuple(notes),
     )
