@@ -4,8 +4,7 @@ from .agents import AGENTS as AGENTS
 from .agents import Agent as Agent
 from .agents import simulate as simulate
 from .analysis.analyze import analyze as analyze
-from .analysis.comparison.compare import compare as compare
-from .analysis.comparison.result import Comparison as Comparison
+from .analysis.compare import compare as compare
 from .analysis.power import power as power
 from .checks.cmi import cmi_test as cmi_test
 from .checks.consistency import prompt_consistency as prompt_consistency

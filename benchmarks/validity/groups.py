@@ -151,7 +151,8 @@ def compared(
         tables.append(pd.DataFrame({"model": model, "p": report, "action": action, **columns}))
     runs = pd.concat(tables, ignore_index=True)
     runs = runs if named is not None else runs.drop(columns="group")
-    (found,) = compare(runs, effects=[effect], rng=rng).differences.to_dict("records")
+    differences = compare(runs, effects=[effect], rng=rng).differences
+    (found,) = differences[differences["effect"] == effect].to_dict("records")
     result = CheckResult(
         check=effect,
         null="two models have one effect",

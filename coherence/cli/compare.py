@@ -1,4 +1,4 @@
-"""``coherence compare``: several models on the same cases, which of them can be told apart."""
+"""``coherence compare``: several models on the same cases, their verdicts, effects, differences."""
 
 import argparse
 import os
@@ -19,13 +19,11 @@ from coherence.cli.reading import (
 from coherence.cli.run_options import add_jobs, add_seed, comma_separated, require_seed, workers
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from coherence.analysis.comparison.result import Comparison
+    from coherence.analysis.comparison import Comparison
     from coherence.table.runs import Runs
 
-FILES = r"compare\.(html|json|svg)|(estimates|differences)\.(csv|parquet)"
-_TEXTS = ("compare.html", "compare.json", "compare.svg")
+FILES = r"compare\.(html|json)|(verdicts|effects|differences)\.csv"
+_TEXTS = ("compare.html", "compare.json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,28 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out",
         metavar="DIR",
-        help="folder for compare.html, compare.json, compare.svg, and estimates and differences as "
-        ".csv and .parquet",
-    )
-    parser.add_argument(
-        "--leaderboard",
-        metavar="FILE",
-        help="page that a browser sorts, .html: every model with verdict, rank, hidden share and "
-        "unparsed answers, as 'coherence analyze' finds them",
-    )
-    parser.add_argument(
-        "--mixing",
-        action="append",
-        default=[],
-        metavar="DIR",
-        help="with --leaderboard: folder that 'coherence mix --out' wrote, whose scores stand "
-        "beside the models of the same names; several times for several",
+        help="folder for compare.html, compare.json, and verdicts, effects and differences as .csv",
     )
     parser.add_argument(
         "--effects",
         metavar="A,B",
-        help="what to compare, by the names that the results have (default: all that the tables "
-        "allow)",
+        help="what to compare besides the primary effect, by the names that results of 'coherence "
+        "analyze' have, such as calibration:rmse",
     )
     parser.add_argument(
         "--common",
@@ -77,12 +60,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--reference", metavar="PROMPT", help="reference prompt of the beliefs, as for analyze"
-    )
-    parser.add_argument(
-        "--state",
-        choices=("auto", "exact", "realised"),
-        default="auto",
-        help="what choices are compared with, as for analyze; one for all models of a task",
     )
     add_seed(parser)
     add_jobs(parser)
@@ -147,50 +124,6 @@ def _read(args: argparse.Namespace) -> "dict[str, Runs]":
     }
 
 
-def _mixing_scores(folders: Sequence[str]) -> "dict[str, DataFrame]":
-    """Read the scores of models by name out of folders of the battery."""
-    import pandas as pd
-
-    from coherence.inputs import require
-
-    scores: dict[str, pd.DataFrame] = {}
-    for folder in folders:
-        file = Path(folder, "scores.csv")
-        require(
-            file.is_file(),
-            f"--mixing must be a folder that 'coherence mix --out DIR' wrote; {folder} has no "
-            "scores.csv. Name that folder.",
-        )
-        table = pd.read_csv(file, dtype={"model": str}, keep_default_na=False, na_values=[""])
-        for model, rows in table.fillna({"model": ""}).groupby("model"):
-            require(
-                str(model) not in scores,
-                f"--mixing must name a model once; {model!r} of {folder} is in another folder "
-                "too. Leave one of them out.",
-            )
-            scores[str(model)] = rows
-    return scores
-
-
-def _leaderboard_file(args: argparse.Namespace) -> Path | None:
-    """Return where the leaderboard goes; refuse, before anything is asked, what cannot be."""
-    from coherence.inputs import require
-
-    require(
-        args.leaderboard is not None or not args.mixing,
-        "--mixing needs the page on which scores stand. Add --leaderboard FILE.html.",
-    )
-    if args.leaderboard is None:
-        return None
-    file = Path(args.leaderboard)
-    require(
-        file.suffix == ".html" and not file.is_dir() and os.access(file.parent, os.W_OK | os.X_OK),
-        "--leaderboard must be a file that ends in .html, in a folder that can be written to; "
-        f"received {args.leaderboard}. Name another.",
-    )
-    return file
-
-
 def write_comparison(
     result: "Comparison", folder: Path, inputs: Sequence[str | os.PathLike[str]] = ()
 ) -> None:
@@ -198,17 +131,19 @@ def write_comparison(
     from coherence.cli.folders import in_place, new_files
     from coherence.table.writing import write_table
 
-    texts = dict(zip(_TEXTS, (result.to_html(), result.to_json(), result.to_svg()), strict=True))
-    tables = {"estimates": result.estimates, "differences": result.differences}
-    names = [f"{name}.{ending}" for name in tables for ending in ("csv", "parquet")]
+    tables = {
+        "verdicts": result.verdicts,
+        "effects": result.effects,
+        "differences": result.differences,
+    }
     where = f"{folder}{in_place(folder, FILES)}"
     with new_files(folder, FILES, inputs) as new:
         for name, table in tables.items():
-            for ending in ("csv", "parquet"):
-                write_table(table, new / f"{name}.{ending}")
-        for name, text in texts.items():
+            write_table(table, new / f"{name}.csv")
+        for name, text in zip(_TEXTS, (result.to_html(), result.to_json()), strict=True):
             (new / name).write_text(text, encoding="utf-8")
-    print(f"wrote {', '.join(sorted([*texts, *names]))} to {where}", file=sys.stderr)
+    names = ", ".join([*_TEXTS, *(f"{name}.csv" for name in tables)])
+    print(f"wrote {names} to {where}", file=sys.stderr)
 
 
 def clear_comparison(folder: Path) -> None:
@@ -222,52 +157,27 @@ def clear_comparison(folder: Path) -> None:
             folder.rmdir()
 
 
-def _write_leaderboard(
-    args: argparse.Namespace,
-    tables: "dict[str, Runs]",
-    result: "Comparison",
-    mixing: "dict[str, DataFrame]",
-    page: Path,
-) -> None:
-    """Analyse all tables and write the page."""
-    from coherence.analysis.leaderboard import analyze_sources, leaderboard, render_leaderboard
-    from coherence.cli.folders import replace_text
-
-    options = {"positive": args.positive, "reference": args.reference, "state": args.state}
-    report = analyze_sources(tables, n_jobs=args.n_jobs, rng=args.seed, **options)
-    board = leaderboard(report.evaluations, result, mixing=mixing)
-    replace_text(page, render_leaderboard(board))
-    print(f"wrote the leaderboard, see {page}", file=sys.stderr)
-
-
 def run(args: argparse.Namespace) -> int:
     """Read, compare, print, write."""
     from coherence.cli.folders import prepare_folder
 
     require_seed(args)
-    effects = None if args.effects is None else comma_separated(args.effects)
-    page = _leaderboard_file(args)
-    mixing = _mixing_scores(args.mixing)
-    with step_progress(" effects", first="reading") as progress, workers(args):
+    with step_progress(" models", first="reading") as progress, workers(args):
         tables = _read(args)
         folder = None if args.out is None else prepare_folder(args.out, writes=_TEXTS)
         progress.stage("loading the checks")
-        from coherence.analysis.comparison.compare import compare
+        from coherence.analysis.compare import compare
 
         result = compare(
             tables,
-            effects=effects,
+            effects=() if args.effects is None else comma_separated(args.effects),
             common=args.common,
             positive=args.positive,
             reference=args.reference,
-            state=args.state,
             n_jobs=args.n_jobs,
             rng=args.seed,
             progress=progress,
         )
-        if page is not None:
-            progress.stage("analysing for the leaderboard")
-            _write_leaderboard(args, tables, result, mixing, page)
     # Before printing: a reader who leaves early (`| head`) must not cost the files.
     if folder is not None:
         write_comparison(result, folder, args.runs)

@@ -24,7 +24,7 @@ _COMMANDS = {
     ),
     "compare": (
         "coherence.cli.compare",
-        "several models on the same cases: which of them can be told apart, and by what?",
+        "several models on the same cases: verdict and effects of each, and which of them differ",
     ),
     "elicit": (
         "elicitation.commands.elicit",

@@ -8,6 +8,5 @@ from .matching import plot_case_beliefs as plot_case_beliefs
 from .matching import plot_stated_chances as plot_stated_chances
 from .pairwise import plot_pairwise_choice as plot_pairwise_choice
 from .power import plot_power as plot_power
-from .ranks import plot_ranks as plot_ranks
 from .stakes import plot_thresholds as plot_thresholds
 from .states import plot_state_shares as plot_state_shares

@@ -4,7 +4,6 @@ Settings hold for one call: nothing is registered with matplotlib and nothing st
 a figure that a function makes because it was given no axes.
 """
 
-import io
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,7 +14,6 @@ from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from coherence.inputs import require
@@ -164,14 +162,6 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, salt: str = "co
     """Write a figure, equal bytes for equal figures."""
     with figure_style({"svg.hashsalt": salt}):
         figure.savefig(path, dpi=150, metadata={_DATED[Path(path).suffix[1:]]: None})
-
-
-def svg_text(figure: Figure) -> str:
-    """Return a figure as SVG text, equal for equal figures."""
-    buffer = io.BytesIO()
-    with figure_style():
-        FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None})
-    return buffer.getvalue().decode("utf-8")
 
 
 def save_plot(

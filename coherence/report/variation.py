@@ -52,11 +52,6 @@ class Variation:
         """Whether nearly all choices are one action."""
         return max(self.actions.values(), default=0.0) >= ONE_SIDED_SHARE
 
-    @property
-    def entropy(self) -> float:
-        """Entropy of the actions' shares in nats, which bounds what a choice can tell."""
-        return -sum(share * math.log(share) for share in self.actions.values() if share > 0)
-
 
 def variation(beliefs: pd.DataFrame, runs: Runs) -> Variation:
     """Measure how far beliefs and choices vary."""

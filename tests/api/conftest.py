@@ -46,4 +46,4 @@ def asked():
 
 @pytest.fixture(scope="session")
 def compared(asked):
-    return compare(asked, rng=1)
+    return compare(asked, effects=["calibration:rmse", "calibration:brier"], rng=1)

@@ -11,11 +11,12 @@ from coherence import InputError, SchemaError, compare
 def pair():
     """Two models' tables about the same 20 cases."""
     size = {"n_contexts": 20, "n_reps": 2, "rng": 1, "iterated": False, "prompts": ["standard"]}
-    return {name: coherence.simulate(name, **size) for name in ("rational", "noisy")}
+    asked = {name: coherence.simulate(name, **size) for name in ("rational", "noisy")}
+    return {name: runs.drop(columns="action") for name, runs in asked.items()}
 
 
-def found(runs, effect="calibration:brier", **options):
-    return compare(runs, effects=[effect], rng=1, **options)
+def found(runs, **options):
+    return compare(runs, rng=1, **options)
 
 
 def refusal(runs, **options):
@@ -31,7 +32,7 @@ def test_missing_contexts_are_named_by_model_with_a_remedy(pair):
     assert message.endswith("common=True (--common).")
     comparison = found(pair, common=True)
     assert comparison.settings["n_contexts"] == {"simulated": 18}
-    assert set(comparison.estimates["n_contexts"]) == {18}
+    assert set(comparison.effects["n_contexts"]) == {18}
     assert any("2 of 20 contexts were left out" in note for note in comparison.notes)
 
 
@@ -55,11 +56,11 @@ def test_cases_that_are_not_the_same_under_one_id_are_refused(pair, column, chan
 
 def test_what_a_text_file_rounds_off_is_no_difference(pair):
     table = pair["noisy"]
-    expected = found(pair).estimates["estimate"].tolist()
+    expected = found(pair).effects["estimate"].tolist()
     pair["noisy"] = table.assign(
         p_true=table["p_true"].round(7), x_1=table["x_1"].astype(str), theta=table["theta"].map(str)
     )
-    assert found(pair).estimates["estimate"].tolist() == pytest.approx(expected)
+    assert found(pair).effects["estimate"].tolist() == pytest.approx(expected)
 
 
 def test_ids_of_any_type_are_matched_as_text(pair):
@@ -71,11 +72,11 @@ def test_ids_of_any_type_are_matched_as_text(pair):
 
 def test_what_one_table_knows_of_a_case_holds_for_all(pair):
     expected = found(pd.concat(pair.values(), ignore_index=True))  # one table is as good as two
-    assert expected.estimates["model"].tolist() == ["rational", "noisy"]
+    assert expected.effects["model"].tolist() == ["rational", "noisy"]
     assert expected.notes == ()
     pair["noisy"] = pair["noisy"].drop(columns=["theta", "x_3"])
     comparison = found(pair)
-    pd.testing.assert_frame_equal(comparison.estimates, expected.estimates)
+    pd.testing.assert_frame_equal(comparison.effects, expected.effects)
     assert any("theta is not in the table of 'noisy'" in note for note in comparison.notes)
     assert any("x_3 of 'rational'" in note for note in comparison.notes)
 
@@ -93,11 +94,11 @@ def test_one_model_asked_in_two_ways_is_two_models(pair):
     again = pair["noisy"].assign(model="rational")
     comparison = found({"drawn": pair["rational"], "exact": again})
     names = ["rational (drawn)", "rational (exact)"]
-    assert comparison.estimates["model"].tolist() == names
+    assert comparison.effects["model"].tolist() == names
     # A file without models is a model.
     tables = {name: table.drop(columns="model") for name, table in pair.items()}
     comparison = found({"first": tables["rational"], "second": tables["noisy"]})
-    assert comparison.estimates["model"].tolist() == ["first", "second"]
+    assert comparison.effects["model"].tolist() == ["first", "second"]
 
 
 def test_too_little_to_compare_is_refused(pair):

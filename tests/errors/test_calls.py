@@ -187,7 +187,7 @@ simulate("leeky", n_contexts=1, n_reps=1) => agent must be | 'leaky'
 simulate("leaky", n_contexts=0, n_reps=1) => n_contexts must be a whole number of at least 1
 AGENTS["leaky"].with_parameters(hidden=0.1) => no parameter 'hidden' | found: 'hidden_signal'
 compare(TWO, effects=["calibration:brierr"]) => Closest name found: 'calibration:brier'
-compare(TWO, effects="unreadable") => received the text
+compare(TWO, effects="scores") => received the text
 compare({n: t[t["context"] < "c0009"] for n, t in TWO.items()}) => at least 10 common contexts
 """
 

@@ -42,12 +42,9 @@ LINES = {
     f"{OWN} --by-evaluation": "Write the table as parquet first",
     f"{OWN} --by-evaluation --paper x": "--paper takes all evaluations together",
     "analyze no.csv --fail-on 'p<.05'": "names the quantity 'p', which is none",
-    "compare a.csv b.csv --effects brier": "effects must be among",
+    "compare a.csv b.csv --effects brier": "effects must be results of checks",
     "compare a.csv b.csv --ignore nothing": "--ignore must be a column of a file",
     "compare a.csv a.csv": "a.csv is there twice",
-    "compare no.csv --mixing .": "Add --leaderboard FILE.html",
-    "compare no.csv --leaderboard board.pdf": "ends in .html",
-    "compare no.csv --leaderboard board.html --mixing no": "coherence mix --out DIR",
     # Agents and plans.
     "simulate": "the name of an agent is missing. The agents are rational",
     "simulate leeky --out x.csv": "Closest name found: 'leaky'",

@@ -1,12 +1,11 @@
 """The page of a study: what was asked, what the tests say, which models differ, where all lies."""
 
-import base64
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from coherence.report.document import Cell, Column, Kind, build_table, count, label
+from coherence.report.document import Cell, Column, Kind, Table, build_table, count, label
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.pages import environment
 from coherence.report.variation import little_sentence
@@ -41,8 +40,7 @@ class Compared:
 
     summary: str  # what was found, or why nothing was compared
     notes: Sequence[str] = ()  # what was assumed, left out or not compared
-    picture: str = ""  # SVG text; empty where there is none
-    legend: str = ""  # what the picture shows
+    tables: Sequence[Table] = ()  # of the differences in each task
 
 
 def render_page(
@@ -74,7 +72,13 @@ def render_page(
         ),
         missing=[clean(label) for label in missing],
         tasks=[{"name": name, "units": units} for name, units in tasks.items()],
-        comparison=None if compared is None else _picture(compared),
+        comparison=None
+        if compared is None
+        else {
+            "summary": clean(compared.summary),
+            "notes": [*map(clean, compared.notes)],
+            "tables": compared.tables,
+        },
         asked=build_table(
             [_row(unit, done) for unit, done in finished],
             _ASKED,
@@ -105,17 +109,6 @@ def _untested(unit: EvaluationReport) -> list[str]:
         or (row.leads and row.result.pvalue is None and row.result.reason)
     ]
     return [*lines, *map(str, [*shown.alerts, *shown.notes])]
-
-
-def _picture(compared: Compared) -> dict[str, Any]:
-    encoded = base64.b64encode(compared.picture.encode()).decode()
-    return {
-        "summary": clean(compared.summary),
-        "notes": [clean(note) for note in compared.notes],
-        "legend": clean(compared.legend),
-        # As an image: nothing in it can run, whatever the models are called.
-        "picture": f"data:image/svg+xml;base64,{encoded}" if compared.picture else "",
-    }
 
 
 def _row(unit: Unit, done: Finished) -> dict[str, Any]:

@@ -11,9 +11,7 @@ from typing import Any
 import pandas as pd
 
 from coherence.analysis.analyze import analyze
-from coherence.analysis.comparison.compare import compare
-from coherence.analysis.comparison.result import LEGEND, Comparison
-from coherence.analysis.leaderboard import leaderboard, render_leaderboard
+from coherence.analysis.compare import compare
 from coherence.analysis.paper.write import write_paper
 from coherence.cli.compare import clear_comparison, write_comparison
 from coherence.cli.folders import prepare_folder, replace_text
@@ -28,10 +26,9 @@ from coherence.table.runs import Runs
 from coherence.table.validation import validate_runs
 from elicitation.commands.study.page import Compared, render_page
 from elicitation.commands.study.study_file import Study
-from elicitation.commands.study.units import BatteryUnit, Unit, battery_units, held_answers
+from elicitation.commands.study.units import Unit, battery_units, held_answers
 
 PAGE, REPORT, COMPARE, PAPER = "study.html", "report", "compare", "paper"
-LEADERBOARD = "leaderboard.html"
 SEED = 0
 
 
@@ -46,8 +43,8 @@ def write_study_report(study: Study, units: list[Unit], folder: Path, *, n_jobs:
             f"nothing of study {study.path} is finished in {folder}; "
             f"'coherence study run {study.path}' asks."
         )
-    report, compared, comparison = None, None, None
-    links = {"report": "", "compare": "", "paper": "", "leaderboard": LEADERBOARD}
+    report, compared = None, None
+    links = {"report": "", "compare": "", "paper": ""}
     if finished:
         tables = [read_file(unit.path).table for unit, _ in finished]
         runs = validate_runs(pd.concat(tables, ignore_index=True))
@@ -56,7 +53,7 @@ def write_study_report(study: Study, units: list[Unit], folder: Path, *, n_jobs:
         report = _analyse(study, runs, folder, n_jobs)
         print("comparing the models", file=sys.stderr)
         links |= {"report": f"{REPORT}/report.html", "paper": f"{PAPER}/paper.md"}
-        compared, comparison = _compare(study, runs, folder, n_jobs)
+        compared = _compare(study, runs, folder, n_jobs)
         links["compare"] = f"{COMPARE}/compare.html"
     page = render_page(
         study,
@@ -72,24 +69,8 @@ def write_study_report(study: Study, units: list[Unit], folder: Path, *, n_jobs:
         ],
         links,
     )
-    board = leaderboard(
-        () if report is None else report.evaluations,
-        comparison,
-        mixing=_mixing_scores(batteries),
-        missing=[(unit.task.name, unit.model.name) for unit, done in states if done is None],
-    )
-    replace_text(folder / LEADERBOARD, render_leaderboard(board, links={"study": PAGE}))
     replace_text(folder / PAGE, page)
     print(f"wrote the report, see {folder / PAGE}", file=sys.stderr)
-
-
-def _mixing_scores(batteries: list[BatteryUnit]) -> dict[str, pd.DataFrame]:
-    """Return the scores of the mixing battery by model; of several such batteries the first."""
-    scores: dict[str, pd.DataFrame] = {}
-    for unit in batteries:
-        if unit.battery.command == "mix" and unit.is_finished:
-            scores.setdefault(unit.model.name, pd.read_csv(unit.folder / "scores.csv"))
-    return scores
 
 
 def _analyse(study: Study, runs: Runs, folder: Path, n_jobs: int) -> Report:
@@ -104,14 +85,12 @@ def _analyse(study: Study, runs: Runs, folder: Path, n_jobs: int) -> Report:
     return report
 
 
-def _compare(
-    study: Study, runs: Runs, folder: Path, n_jobs: int
-) -> tuple[Compared | None, Comparison | None]:
+def _compare(study: Study, runs: Runs, folder: Path, n_jobs: int) -> Compared | None:
     """Compare the models in every task that several of them have finished."""
     into = folder / COMPARE
     if (runs.table.groupby("task")["model"].nunique() < 2).all():
         clear_comparison(into)
-        return None, None
+        return None
     said = study.analysis
     options: dict[str, Any] = {key: said.get(key) for key in ("positive", "reference")}
     options["state"] = said.get("state", "auto")
@@ -120,7 +99,7 @@ def _compare(
     # Too few cases, say: the report stands, and the page says why nothing is compared.
     except InputError as error:
         clear_comparison(into)
-        return Compared(f"Models were not compared: {error}"), None
+        return Compared(f"Models were not compared: {error}")
     write_comparison(result, prepare_folder(into))
-    legend = LEGEND[:1].upper() + LEGEND[1:] + "."
-    return Compared(result.summary, result.notes, result.to_svg(), legend), result
+    tables = [tables[1] for _, _, tables in result.tasks()]
+    return Compared(result.summary, result.notes, tables)

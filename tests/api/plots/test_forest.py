@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from coherence import CheckResult, InputError, Interval
-from coherence.plots import plot_forest, plot_ranks
+from coherence.plots import plot_forest
 
 
 def row(model, effect, interval, pvalue, *, check="cmi"):
@@ -21,12 +21,6 @@ RESULTS = pd.DataFrame(
         row("$second$", -0.1, None, 0.3),
         row("third", math.nan, None, math.nan),
     ]
-)
-RANKS = {"rank_low": [1, 1, None], "rank_high": [1, 2, None]}
-ESTIMATES = pd.DataFrame(
-    {"task": "asia", "effect": "rmse", "model": ["a", "$b$", "c"], "estimate": [0.1, 0.3, np.nan]}
-    | {"low": [0.05, np.nan, np.nan], "high": [0.2, np.nan, np.nan], "letters": ["a", "ab", ""]}
-    | {name: pd.array(values, dtype="Int64") for name, values in RANKS.items()}
 )
 
 
@@ -54,27 +48,3 @@ def test_no_effect_is_in_sight_and_one_check_is_drawn_at_a_time(ax, drawn):
         plot_forest(both)
     with pytest.raises(InputError, match="one unit of measurement; received belief and nats"):
         plot_forest(RESULTS.assign(unit=["belief", "belief", "nats"]))
-
-
-def test_points_ends_and_ranks_stand_in_the_line_of_their_model(ax):
-    plot_ranks(ESTIMATES, ax=ax)
-    dots = next(line for line in ax.lines if line.get_marker() == "o")
-    assert dots.get_xydata().tolist() == [[0.1, 0.0], [0.3, 1.0]]
-    (line,) = ax.collections[0].get_segments()
-    assert line[:, 0].tolist() == [0.05, 0.2]
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "$b$", "c"]
-    assert [note.get_text() for note in ax.texts] == ["not estimated"]
-    right = next(child for child in ax.child_axes if not child.collections)
-    assert [label.get_text() for label in right.get_yticklabels()] == ["1  a", "1–2  ab", ""]
-
-
-@pytest.mark.parametrize("signed", [True, False])
-def test_only_what_may_be_negative_has_a_line_at_nothing(ax, signed):
-    both = pd.concat([ESTIMATES, ESTIMATES.assign(effect="unreadable")])
-    plot_ranks(both, effect="unreadable", signed=signed, ax=ax)
-    assert ax.get_title(loc="left") == "unreadable"
-    assert any(line.is_dashed() for line in ax.lines) == signed
-    with pytest.raises(InputError, match="effect must name one effect of estimates; received None"):
-        plot_ranks(both)
-    with pytest.raises(InputError, match="estimates must be of one task; received 2"):
-        plot_ranks(pd.concat([ESTIMATES, ESTIMATES.assign(task="other")]))

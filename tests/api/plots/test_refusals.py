@@ -41,7 +41,6 @@ CALLS = [
     (lambda: plots.plot_pairwise_choice(result("cmi")), "received cmi"),
     (lambda: plots.plot_pairwise_choice(0.3), "received float"),
     (lambda: plots.plot_power(pd.DataFrame()), "lacking the columns agent, check, signal"),
-    (lambda: plots.plot_ranks([0.1]), "lacking the columns effect, model"),
     (lambda: states(shown="maybe"), "shown must be an action; received 'maybe'"),
     (lambda: states(truth=None), "no state is known"),
     (lambda: states(action=None), "no parsed actions"),

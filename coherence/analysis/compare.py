@@ -1,0 +1,365 @@
+"""Several models on the same cases: the verdict and effects of each, and paired differences.
+
+Every model is analysed on the cases that all have (`coherence.analysis.same_cases`). Two models
+differ in an effect by the mean over cases, or over the groups that they are of, of what a case adds
+to the one estimate less what it adds to the other.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from coherence.analysis.analyze import analyze
+from coherence.analysis.comparison import DIFFERENCES, EFFECTS, VERDICTS, Comparison
+from coherence.analysis.decision import LEAK, PRIMARY, SCORES
+from coherence.analysis.evaluation import require_state
+from coherence.analysis.reading import positive_labels
+from coherence.analysis.same_cases import Sources, Task, shared_tasks
+from coherence.checks import CHECKS
+from coherence.checks.catalogue import declaration
+from coherence.errors import InputError, closest, listing
+from coherence.inputs import MIN_CONTEXTS, as_codes, number_of_jobs, require
+from coherence.report.evaluation import EvaluationReport
+from coherence.report.verdicts import Verdict
+from coherence.result import ForecastScores, Interval
+from coherence.statistics.mean_interval import difference_interval, difference_pvalue
+from coherence.statistics.multiplicity import holm
+from coherence.statistics.parallel import Progress, run_calls
+from coherence.statistics.resample import Seed, as_seed, clusters_of, group_of_contexts
+from coherence.table.audit import answering
+from coherence.table.reading import Reading
+from coherence.table.runs import Runs
+from coherence.table.states import meant_by
+
+FEWEST_SHARE = 0.5
+"""Share of a task's cases that a model must show an effect in: else it would decide alone which few
+cases are left for all others."""
+ACCURACY = (SCORES, "calibration:brier", "calibration:rmse")
+"""Effects that no verdict withholds: a constant forecast earns its distance to the truth."""
+
+
+@dataclass(frozen=True)
+class _Effect:
+    """An effect of one model."""
+
+    estimate: float = math.nan
+    interval: Interval | None = None
+    # by case: values whose mean is compared; None where there is no difference, and `reason` why
+    values: "pd.Series[float] | None" = None
+    scale: str = "estimate"
+    of: str = ""  # what it takes for the state; only effects of the same one are compared
+    component: str = ""  # the action that it is of
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class _Model:
+    """One model on one task, and how it is analysed."""
+
+    rows: Runs
+    options: Mapping[str, Any]
+
+    def report(self) -> EvaluationReport:
+        """Return the analysis of its answers."""
+        (report,) = analyze(self.rows, **self.options).evaluations
+        return report
+
+    def about(self, contexts: Sequence[str]) -> EvaluationReport:
+        """Return the analysis of its answers about some cases."""
+        table = self.rows.table
+        kept = self.rows.subset(table[table["context"].isin(contexts)])
+        return replace(self, rows=kept).report()
+
+
+def _effect(report: EvaluationReport, name: str, verdict: Verdict) -> _Effect:
+    """Return an effect, and what cases add to it unless the verdict withholds it."""
+    result = next((result for result in report.results if result.check == name), None)
+    if result is None:
+        return _Effect(reason=report.absent(name) or f"its answers do not give {name}")
+    if verdict.open and name not in ACCURACY:
+        return _Effect(reason=verdict.reason)
+    if isinstance(scores := result.fitted, ForecastScores):
+        kind = f"{scores.n_states} states"
+        return _Effect(scores.brier, scores.brier_interval, scores.losses["brier"], of=kind)
+    estimate = result.statistic, result.interval
+    if verdict is Verdict.ACTS_ON_MORE_TURNING and name == PRIMARY:
+        return _Effect(*estimate, reason="its direction turns with the belief")
+    added = result.contributions
+    if added is None:
+        return _Effect(*estimate, reason=result.reason or "cases do not add up to it")
+    square = result.mean_square
+    scale = "estimate" if square is None else "mean square"
+    values = len(added) * added + (result.statistic if square is None else square)
+    of, component = (str(result.settings.get(key, "")) for key in ("state", "component"))
+    return _Effect(*estimate, values, scale, of, component, result.reason)
+
+
+def compare(
+    runs: Sources,
+    *,
+    columns: Mapping[str, str] | None = None,
+    effects: Sequence[str] = (),
+    common: bool = False,
+    positive: Any = None,
+    reference: str | None = None,
+    state: str = "auto",
+    n_jobs: int = 1,
+    rng: Seed = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Compare models that were asked about the same cases.
+
+    Null of each p-value: the two models have the same effect.
+
+    Parameters
+    ----------
+    runs : DataFrame, Runs or mapping of str to either
+        A runs table with several models, or several tables by name; a table without a column
+        ``model`` is the model of that name. Rows need a ``context``, by which cases are matched:
+        what tables say of a case (truth, exact posterior, group, evidence) must agree.
+    columns : mapping of str to str, optional
+        What your columns are called in all tables, as for `coherence.analyze`.
+    effects : sequence of str
+        Results of `coherence.analyze` that are compared besides the primary effect, such as
+        ``calibration:rmse``. Without choices the Brier score takes the place of the primary effect.
+    common : bool
+        Whether to keep what models have in common where some lack tasks or cases of others; else
+        that is refused.
+    positive, reference
+        As for `coherence.analyze`; the reference prompt is the same for all models of a task.
+    state : {"auto", "exact", "realised"}
+        What choices are compared with at equal belief, as for `coherence.analyze`; one for all
+        models of a task.
+    n_jobs : int
+        Processes for joblib; -1 for all cores. Results do not depend on it.
+    rng : Generator, int or None
+        Source of randomness of the analyses; differences draw nothing.
+    progress : callable, optional
+        Called with (done, total, label) before the first model of a task and after each.
+
+    Returns
+    -------
+    Comparison
+        The verdict and the effects of each model, in the units of `coherence.analyze`, and the
+        differences of all pairs, in these units; of effects that are roots, of their squares. An
+        effect is compared on the cases in which all models show it. It has no difference where the
+        verdict on one of the two models withholds it ("?"), distances to the truth excepted.
+
+    Raises
+    ------
+    SchemaError
+        A table breaks the schema.
+    InputError
+        Fewer than two models, no task with ten common cases and a common prompt, cases that differ
+        between models, an unknown effect, or nothing says which of two states beliefs are in.
+
+    Notes
+    -----
+    Assumes independent cases, or groups where they are named. Each difference is tested by the more
+    conservative of Student's t and a skewness-adjusted t, and never below the sign test;
+    ``pvalue_holm`` is adjusted over all pairs, effects and tasks.
+
+    References
+    ----------
+    Hall (1992), JRSS B 54(1), for the skewness; Holm (1979), Scandinavian Journal of Statistics 6.
+
+    Examples
+    --------
+    >>> from coherence import simulate
+    >>> size = {"n_contexts": 80, "n_reps": 3, "rng": 1}
+    >>> asked = {name: simulate(name, **size) for name in ("rational", "leaky")}
+    >>> found = compare(asked, effects=["calibration:rmse"], rng=1)
+    >>> found.differences[["effect", "model_a", "model_b", "difference"]].round(2)
+                 effect   model_a model_b  difference
+    0       sufficiency  rational   leaky       -0.36
+    1  calibration:rmse  rational   leaky       -0.04
+    """
+    require_state(state)
+    named = _checked_effects(effects)
+    n_jobs, seed = number_of_jobs(n_jobs), as_seed(rng)
+    tasks, notes = shared_tasks(runs, Reading.of(columns), common=common, reference=reference)
+    labels = _positive_by_task(tasks, positive)
+    names = {
+        task.name: list(dict.fromkeys([PRIMARY if task.acted else SCORES, *named]))
+        for task in tasks
+    }
+    models = {
+        (task.name, model): _Model(
+            rows,
+            {
+                "checks": _checks(names[task.name], rows),
+                "reference": task.reference,
+                "positive": labels[task.name],
+                "state": _one_state(task, state),
+                "rng": seed,
+            },
+        )
+        for task in tasks
+        for model, rows in task.rows.items()
+    }
+    calls, called = [(each,) for each in models.values()], [model for _, model in models]
+    reports = run_calls(_Model.report, calls, n_jobs, progress=progress, labels=called)
+    analysed = dict(zip(models, reports, strict=True))
+    _require_found(named, analysed.values())
+    rows, pairs = list[dict[str, Any]](), list[dict[str, Any]]()
+    for task in tasks:
+        for name in names[task.name]:
+            asked = {model: models[task.name, model] for model in task.rows}
+            said = {model: analysed[task.name, model] for model in task.rows}
+            of_effect, of_pairs = _compared(task, asked, said, name)
+            rows += of_effect
+            pairs += of_pairs
+        notes += _ways(task)
+    verdicts = [
+        (*key, str(report.verdict), next(iter(report.conclusion), ""))
+        for key, report in analysed.items()
+    ]
+    differences = pd.DataFrame(pairs, columns=list(DIFFERENCES))
+    return Comparison(
+        pd.DataFrame(verdicts, columns=list(VERDICTS)),
+        pd.DataFrame(rows, columns=list(EFFECTS)),
+        differences.assign(pvalue_holm=holm(differences["pvalue"])),
+        tuple(notes),
+        {
+            "effects": list(named),
+            "common": common,
+            "positive": list(map(str, positive_labels(positive))),
+            "reference": reference,
+            "state": state,
+            "seed": int(rng) if isinstance(rng, int | np.integer) else None,
+            "n_contexts": {task.name: len(task.contexts) for task in tasks},
+        },
+    )
+
+
+def _checked_effects(effects: Sequence[str]) -> list[str]:
+    require(
+        not isinstance(effects, str),
+        f"effects must be a list of names; received the text {effects!r}. Write [{effects!r}].",
+    )
+    for name in effects:
+        if name.partition(":")[0] not in CHECKS:
+            raise InputError(
+                f"effects must be results of checks, such as calibration:brier; received {name!r}. "
+                f"{closest(name, CHECKS)}"
+            )
+    return list(effects)
+
+
+def _require_found(named: Sequence[str], reports: Iterable[EvaluationReport]) -> None:
+    """Refuse an effect that no result has, where its check has others."""
+    found = {result.check for report in reports for result in report.results}
+    checks = {name.partition(":")[0] for name in found}
+    for name in named:
+        if name not in found and name.partition(":")[0] in checks:
+            raise InputError(
+                f"effects must be results of the tables; received {name!r}. {closest(name, found)}"
+            )
+
+
+def _checks(names: Sequence[str], rows: Runs) -> list[str]:
+    """Return the checks that have these effects, and the one that stands before every verdict."""
+    guard = [LEAK] if PRIMARY in names and declaration(LEAK).by_itself(rows) else []
+    return list(dict.fromkeys([*guard, *(name.partition(":")[0] for name in names)]))
+
+
+def _positive_by_task(tasks: Sequence[Task], positive: Any) -> dict[str, list[Any] | None]:
+    """Return the labels that are states of each task; refuse those that are states of none."""
+    wanted, by_task, known = positive_labels(positive), dict[str, list[Any] | None](), list[Any]()
+    for task in tasks:
+        rows = next(iter(task.rows.values()))
+        names = rows.state_names or list(as_codes(rows.theta, "theta")[1])
+        by_task[task.name] = [word for word in wanted if meant_by(word, names)] or None
+        known += names
+    unknown = [word for word in wanted if not meant_by(word, known)]
+    require(
+        not unknown,
+        f"positive must be a label of theta; received {listing(map(repr, unknown))}. "
+        f"{closest(str(unknown[0]) if unknown else '', dict.fromkeys(map(str, known)))}",
+    )
+    return by_task
+
+
+def _one_state(task: Task, state: str) -> str:
+    """Let all models of a task be compared by one state: exact only where it is of all cases."""
+    known = [of.known("p_true")[~of.given_z] for of in task.rows.values()]
+    some = any(each.any() for each in known) and not all(each.all() for each in known)
+    return "realised" if state == "auto" and some else state
+
+
+def _compared(
+    task: Task, models: Mapping[str, _Model], reports: Mapping[str, EvaluationReport], name: str
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Compare the models of a task in one effect, on the cases in which all show it."""
+    found = {model: _effect(report, name, report.verdict) for model, report in reports.items()}
+    values, n = dict[str, "pd.Series[float]"](), len(task.contexts)
+    reasons = {model: effect.reason for model, effect in found.items()}
+    for model, effect in found.items():
+        if effect.values is not None and len(effect.values) >= max(MIN_CONTEXTS, FEWEST_SHARE * n):
+            values[model] = effect.values
+        elif effect.values is not None:
+            reasons[model] = f"it can be had in {len(effect.values)} of {n} cases only"
+    shared = sorted(set.intersection(*(set(of.index) for of in values.values()))) if values else []
+    if len(values) > 1 and len(shared) < MIN_CONTEXTS:
+        few = f"{len(shared)} cases that all models show it in are fewer than {MIN_CONTEXTS}"
+        reasons, values = reasons | dict.fromkeys(values, few), {}
+    for model in [model for model, of in values.items() if len(of) > len(shared)]:
+        found[model] = again = _effect(models[model].about(shared), name, reports[model].verdict)
+        if again.values is None or set(again.values.index) != set(shared):
+            reasons[model] = again.reason or "its cases differ from those of the others"
+            del values[model]
+        else:
+            values[model] = again.values
+    clusters = clusters_of(
+        group_of_contexts(models[next(iter(models))].rows.table), pd.Index(shared)
+    )
+    base, names, pairs = {"task": task.name, "effect": name}, list(models), list[dict[str, Any]]()
+    for at, first in enumerate(names):
+        for second in names[at + 1 :]:
+            pair = base | {"model_a": first, "model_b": second, "n_contexts": len(shared)}
+            lacks = [f"{m!r}: {reasons[m]}" for m in (first, second) if m not in values]
+            if not lacks and found[first].of != found[second].of:
+                lacks.append("they are not compared with the same states")
+            lacks += [clusters.too_few] if clusters.too_few else []
+            scale = max(found[first].scale, found[second].scale)  # one may have no effect
+            pair |= {"scale": scale, "reason": "; ".join(lacks)}
+            if not lacks:
+                first_less = values[first].loc[shared] - values[second].loc[shared]
+                pair |= _difference(clusters.values(np.asarray(first_less, dtype=np.float64)))
+            pairs.append(pair)
+    return [
+        base
+        | {"model": model, "estimate": effect.estimate, "reason": reasons[model]}
+        | ({} if (ends := effect.interval) is None else {"low": ends.low, "high": ends.high})
+        | {"n_contexts": 0 if effect.values is None else len(effect.values)}
+        for model, effect in found.items()
+    ], pairs
+
+
+def _difference(values: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, Any]:
+    """Return the mean of paired differences with its interval and p-value, as far as they have."""
+    pvalue, interval = difference_pvalue(values), difference_interval(values)
+    if math.isnan(pvalue):
+        return {"difference": 0.0, "reason": "no case differs"}
+    ends = {} if interval is None else {"low": interval.low, "high": interval.high}
+    reason = "all cases differ alike" if interval is None else ""
+    return {"difference": float(values.mean()), "pvalue": pvalue, "reason": reason} | ends
+
+
+def _ways(task: Task) -> list[str]:
+    """Say where models answered in different ways."""
+    ways = {}
+    for model, rows in task.rows.items():
+        way = answering(rows)
+        ways[model] = listing(way.kinds) or "not said"
+        ways[model] += ", actions as probabilities" if way.policies else ""
+    if len(set(ways.values())) < 2:
+        return []
+    each = "; ".join(f"{model!r} {way}" for model, way in ways.items())
+    return [
+        f"{task.where}beliefs were elicited in different ways ({each}): differences may be theirs."
+    ]

@@ -1,0 +1,179 @@
+"""What a comparison of models found: tables, text, JSON and a page.
+
+Names of tasks and models are untrusted: every value is cleaned, and escaped in HTML.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import pandas as pd
+
+from coherence.report.document import Column, Row, Table, build_table, count, label, pvalue
+from coherence.report.json import to_plain
+from coherence.report.layout import render_parts
+from coherence.report.pages import environment, render_table
+from coherence.report.screen import mark
+from coherence.report.verdicts import Verdict
+from coherence.report.wording import clean
+from coherence.result import rejects
+from coherence.table.printable import counted
+
+VERDICTS = {
+    "task": "task",
+    "model": "model",
+    "verdict": "a code of `coherence.report.verdicts.Verdict`",
+    "sentence": "the verdict in words; empty without the primary test",
+}
+"""Column of `Comparison.verdicts` -> what it holds."""
+EFFECTS = {
+    "task": "task",
+    "effect": "name of the result of `coherence.analyze`; of `scores` it is the Brier score",
+    "model": "model",
+    "estimate": "on the cases that are compared; NaN where there is none or it is withheld",
+    "low": "low end of its 95% interval",
+    "high": "high end",
+    "n_contexts": "cases behind it",
+    "reason": "why there is no estimate, no interval or no difference",
+}
+"""Column of `Comparison.effects` -> what it holds."""
+DIFFERENCES = {
+    "task": "task",
+    "effect": "as in `EFFECTS`",
+    "model_a": "first model",
+    "model_b": "second model",
+    "difference": "first less second, on the scale of the column `scale`",
+    "low": "low end of its own 95% interval",
+    "high": "high end",
+    "pvalue": "of no difference, alone",
+    "pvalue_holm": "adjusted over all pairs, effects and tasks",
+    "n_contexts": "cases",
+    "scale": "estimate, or mean square where the estimate is the root of one",
+    "reason": "why there is no difference, no p-value or no interval",
+}
+"""Column of `Comparison.differences` -> what it holds."""
+TITLE = "Models on the same cases"
+LEGEND = (
+    "Differences are paired by case, first less second, with 95% intervals; p by Holm over all."
+)
+SCHEMA_VERSION = 2
+WIDTH = 100
+_MODELS = (
+    label("effect"),
+    label("model"),
+    Column("estimate", ends=("low", "high"), reason="reason"),
+    count("n_contexts", "cases"),
+)
+_PAIRS = (
+    label("effect"),
+    label("model_a", "first"),
+    label("model_b", "second"),
+    Column("difference", ends=("low", "high"), reason="reason"),
+    pvalue("pvalue", "p (Holm)", adjusted="pvalue_holm"),
+)
+_HEADINGS = {"sufficiency": "choice at equal belief", "scores": "Brier score"}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Models on the same cases.
+
+    Parameters
+    ----------
+    verdicts : DataFrame
+        A row for each task and model; `VERDICTS` says what its columns hold.
+    effects : DataFrame
+        A row for each task, effect and model; see `EFFECTS`.
+    differences : DataFrame
+        A row for each task, effect and pair of models; see `DIFFERENCES`.
+    notes : tuple of str
+        What was assumed or left out.
+    settings : mapping
+        What shaped the numbers.
+    """
+
+    verdicts: pd.DataFrame
+    effects: pd.DataFrame
+    differences: pd.DataFrame
+    notes: tuple[str, ...]
+    settings: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        """Return a line."""
+        sizes = (
+            counted(self.effects[name].nunique(), name) for name in ("model", "task", "effect")
+        )
+        return f"<Comparison: {', '.join(sizes)}>"
+
+    @property
+    def summary(self) -> str:
+        """How many differences there are, in a sentence."""
+        tested = self.differences.dropna(subset="pvalue")
+        if tested.empty:
+            return "No difference could be tested."
+        n = sum(map(rejects, tested["pvalue_holm"]))
+        pairs = counted(len(tested), "difference was", "differences were")
+        lacking = len(self.differences) - len(tested)
+        without = f" ({lacking} more cannot be tested)" if lacking else ""
+        return f"{pairs} tested{without}: {n or 'none'} at .05 after Holm's correction."
+
+    def tasks(self) -> Iterator[tuple[str, list[str], list[Table]]]:
+        """Yield each task's heading, the verdicts of its models, and its tables."""
+        for task, verdicts in self.verdicts.groupby("task", sort=False):
+            n = counted(self.settings["n_contexts"][task], "case")
+            said = []
+            for row in verdicts.to_dict("records"):
+                if row["sentence"]:
+                    words = mark(Verdict(row["verdict"])), f"{row['model']}: {row['sentence']}"
+                    said.append(" ".join(filter(None, words)))
+            tables = [
+                build_table(_rows(table[table["task"] == task]), columns)
+                for table, columns in ((self.effects, _MODELS), (self.differences, _PAIRS))
+            ]
+            yield f"{clean(task, limit=60)}, {n}" if task else n, list(map(clean, said)), tables
+
+    def __str__(self) -> str:
+        """Return verdicts, effects and differences as text."""
+        parts: list[Table | str] = []
+        for heading, verdicts, tables in self.tasks():
+            parts += [heading, *(f"  {line}" for line in verdicts), ""]
+            parts += [part for table in tables for part in (table, "")]
+        notes = [f"note: {note}" for note in self.notes]
+        return render_parts([*parts, self.summary, f"({LEGEND})", *notes], width=WIDTH)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        tables = "".join(render_table(table) for _, _, of_task in self.tasks() for table in of_task)
+        return f"<p>{escape(self.summary)}</p>{tables}"
+
+    def to_json(self) -> str:
+        """Return everything as JSON text, equal bytes for equal runs."""
+        record = {
+            "schema_version": SCHEMA_VERSION,
+            "settings": dict(self.settings),
+            "summary": self.summary,
+            "notes": self.notes,
+            "verdicts": self.verdicts,
+            "effects": self.effects,
+            "differences": self.differences,
+        }
+        return json.dumps(to_plain(record), sort_keys=True, indent=2, allow_nan=False) + "\n"
+
+    def to_html(self) -> str:
+        """Return one self-contained page without scripts."""
+        template = environment("coherence", "analysis").get_template("comparison.html.j2")
+        return template.render(
+            title=TITLE,
+            summary=self.summary,
+            legend=LEGEND,
+            tasks=list(self.tasks()),
+            notes=list(map(clean, self.notes)),
+        )
+
+
+def _rows(table: pd.DataFrame) -> list[Row]:
+    """Return the rows of a table with effects by the names that readers see."""
+    shown = table.assign(effect=table["effect"].replace(_HEADINGS))
+    return [{str(name): value for name, value in row.items()} for row in shown.to_dict("records")]

@@ -1,1 +1,0 @@
-"""Several models on the same cases: paired differences, false discoveries, rank intervals."""
