@@ -21,8 +21,6 @@ Decision = Literal["usual", "matching", "stakes"]
 USUAL_LEVELS, MOST_LEVELS = 10, 99
 """Chances that matching questions state, and most of them that are different whole percents."""
 PROMPTS = ("standard", "mse", "absolute", "bayes")
-HIGHEST_PRICE = 1e9
-"""The highest price of a million tokens, in whatever currency."""
 SETTINGS_PAGE = "docs/eliciting.md#settings"
 MODEL, HOSTED, SUBJECT, WAYS = "model", "hosted", "subject", "ways"
 STORE, LOOK, GRID = "store", "look", "grid"
@@ -170,20 +168,8 @@ class ModelOptions:
     keep_going: bool = option(
         False, "ask on where none of the first 50 answers can be read", group=STORE
     )
-    dry_run: bool = option(False, "say how much would be asked, and what it may cost", group=LOOK)
-    price_in: float | None = option(
-        None,
-        "price of a million tokens of questions, for --dry-run",
-        advanced=True,
-        least=0,
-        most=HIGHEST_PRICE,
-    )
-    price_out: float | None = option(
-        None,
-        "price of a million tokens of answers, thinking included, for --dry-run",
-        advanced=True,
-        least=0,
-        most=HIGHEST_PRICE,
+    dry_run: bool = option(
+        False, "say how much would be asked, and how much the store has", group=LOOK
     )
 
     @property

@@ -37,7 +37,7 @@ def smollm2_folder():
     from pathlib import Path
 
     from coherence import CoherenceError
-    from elicitation.models.fetch import fetch_model, public_model
+    from elicitation.models.fetch import fetch_model
 
     named = os.environ.get("SMOLLM2")
     if named:
@@ -45,8 +45,10 @@ def smollm2_folder():
         return Path(named)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = cache / "belief-coherence" / "smollm2"
+    if (folder / "config.json").is_file():
+        return folder
     try:
-        fetch_model(public_model("smollm2"), folder)
+        fetch_model("smollm2", folder)
     except CoherenceError as error:
         pytest.skip(f"the public model cannot be had: {error}")
     return folder

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from coherence.cli.folders import in_place, new_files, no_empty_folders, prepare_folder
-from elicitation.commands.dry_run import PlannedAnswers, check_prices, print_planned
+from elicitation.commands.dry_run import PlannedAnswers, print_planned
 from elicitation.commands.model_options import answer_store, connect_to, is_hosted
 from elicitation.options import MODEL, ModelOptions, option
 
@@ -121,7 +121,6 @@ def check_options(options: BatteryOptions) -> None:
             f"{'only one of these' if pair else 'not both'}. See "
             f"'coherence {options.command} --help'."
         )
-    check_prices(options)
     if options.dry_run and options.answer_files:
         raise InputError(
             "--dry-run is for --model; the answers of --answers are there already. Leave it out."

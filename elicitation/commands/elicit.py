@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from coherence.cli.progress import answer_progress
 from coherence.table.printable import counted
-from elicitation.commands.dry_run import check_prices, print_planned
+from elicitation.commands.dry_run import print_planned
 from elicitation.commands.elicit_options import (
     OF_A_TASK,
     design_of,
@@ -59,7 +59,7 @@ def _ask(options: AskOptions) -> int:
     store = options.store or f"{options.out}.answers.sqlite"
     earlier = _earlier_rows(options.out)
     if options.dry_run:
-        print_planned(options, planned_session(options, source, plan), store)
+        print_planned(options, planned_session(options, plan), store)
         _say_if_few(len(source.cases))
         return 0
     # Before the store is opened: a model that cannot be loaded leaves no empty one behind.
@@ -151,7 +151,6 @@ def check(options: AskOptions) -> None:
                     f"--{name.replace('_', '-')} belongs to --task; "
                     "the rows of --questions are the contexts. Leave it out."
                 )
-    check_prices(options)
 
 
 def _check_out(path: str) -> None:

@@ -2,12 +2,11 @@
 
 import sys
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elicitation.commands.dry_run import PlannedAnswers, planned_answers
-from elicitation.commands.model_options import connect_to, is_hosted, load_local, name_in_store
+from elicitation.commands.model_options import connect_to, is_hosted, load_local
 from elicitation.options import PROMPTS, AskOptions
 
 if TYPE_CHECKING:
@@ -108,21 +107,10 @@ def plan_of(options: AskOptions, source: Source, design: "Design") -> "Plan":
     return plan_task(source.subject, source.cases, design)
 
 
-def named_model(options: AskOptions) -> str:
-    """Return the name that the model would have in the store, without loading it."""
-    return (
-        str(options.agent)
-        if options.agent is not None
-        else name_in_store(options, str(options.model))
-    )
-
-
-def planned_session(options: AskOptions, source: Source, plan: "Plan") -> PlannedAnswers:
+def planned_session(options: AskOptions, plan: "Plan") -> PlannedAnswers:
     """Return what the model would be asked."""
-    if options.agent is not None:  # it is its own cases, and made in an instant
-        made = partial(load_model, options, source)
-        names = (named_model(options),)
-        return PlannedAnswers(names, plan.questions, kept_as=lambda: {made().fingerprint})
+    if options.agent is not None:
+        return PlannedAnswers((options.agent,), plan.questions)
     return planned_answers(options, str(options.model), plan.questions)
 
 

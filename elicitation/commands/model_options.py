@@ -115,13 +115,8 @@ def is_hosted(options: ModelOptions) -> bool:
     return bool(hosted)
 
 
-def connect_to(
-    options: ModelOptions, model: str, *, continuing: bool = False, opening: bool = True
-) -> "HostedModel":
-    """Connect to a hosted model; `continuing` asks it to go on from texts, without a template.
-
-    Without `opening` it is not called, and known as the answers of it in a store are.
-    """
+def connect_to(options: ModelOptions, model: str, *, continuing: bool = False) -> "HostedModel":
+    """Connect to a hosted model; `continuing` asks it to go on from texts, without a template."""
     from elicitation.models.hosted.connecting import connect
 
     # Texts that are continued have no system message before them, and no template around them.
@@ -139,7 +134,6 @@ def connect_to(
         reasoning_effort=None if continuing else options.reasoning_effort,
         chat_template_kwargs=None if continuing else options.chat_template_kwargs,
         extra_body=options.extra_body,
-        opening=opening,
     )
 
 

@@ -214,12 +214,10 @@ def _planned(options: RevealOptions, name: str, place: str) -> PlannedAnswers:
     if options.only_revealed:
         stated, beliefs, bets = [], [], []
     if not is_hosted(options):
-        # Texts are continued without a chat template, questions with options go through it.
-        texts = [each.read for each in [*belief_questions(settings), *beliefs]]
+        texts = [*belief_questions(settings), *beliefs]
         with_options = [*(stated if _states(options, name) else []), *bets]
-        asked = [*texts, *(each.read for each in with_options)]
-        plain = {each.text for each in texts}
-        return planned_answers(options, place, asked, plain=plain, continuing=True)
+        asked = [each.read for each in [*texts, *with_options]]
+        return planned_answers(options, place, asked, continuing=True)
     drawn = letter_draws(stated + bets, _sampling(options))
     words = belief_questions(worded(settings))
     try:

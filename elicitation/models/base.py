@@ -98,8 +98,6 @@ class Answer:
     thinking : str or None
         What the model wrote before its answer for itself, where that came apart from the answer;
         kept and counted, and never read as an answer.
-    n_prompt_tokens : int or None
-        Tokens of what was asked, as the model read it.
     served_by : str or None
         A server's own name for the weights that answered, such as a dated snapshot, with its
         fingerprint of them.
@@ -117,7 +115,6 @@ class Answer:
     n_tokens: int | None = None
     finish_reason: str | None = None
     thinking: str | None = None
-    n_prompt_tokens: int | None = None
     served_by: str | None = None
     unset: str | None = None
     answer_mass: float | None = None

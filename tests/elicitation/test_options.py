@@ -20,7 +20,6 @@ WRONG = {
     "draws": ["0"],
     "timeout": ["soon"],
     "resume": ["no"],
-    "price_in": ["-1", "inf"],
     "extra_body": ["[1]", "{"],
 }
 RIGHT = {

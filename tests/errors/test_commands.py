@@ -115,8 +115,6 @@ LINES = {
     f"{ASIA} --set resume=no": "resume must be true or false",
     f"{ASIA} --set 'prefill=So: '": "--prefill begins the answers of a local model",
     f"{ASIA} --answers drown": "--answers must be one of drawn, forced, exact; received 'drown'",
-    f"{ASIA} --set price_in=1": "price_in belongs to --dry-run",
-    f"{ASIA} --set price_out=-1 --dry-run": "price_out must be at least 0",
     "elicit --status no.sqlite": "no.sqlite does not exist",
     f"{ASIA} --store no/s.sqlite": "folder that exists",
     f"{ASIA} --store q.csv": "q.csv cannot be used",
@@ -169,7 +167,6 @@ LINES = {
     "study run lab.txt": "lab.txt",
     "organisms leaky": "--out DIR is missing",
     "models fetch smollm3": "Did you mean 'smollm2'?",
-    "models show no": "no",
 }
 
 

@@ -15,7 +15,7 @@ from elicitation.models.exact import LARGEST_GAP
 from elicitation.questions.question import Question
 
 if TYPE_CHECKING:
-    from elicitation.models.local.causal import CausalModel, Prompting
+    from elicitation.models.local.causal import CausalModel
 
 Masses = dict[str, float]
 
@@ -65,12 +65,7 @@ def in_chat(model: "CausalModel") -> "CausalModel":
         model.network,
         model.tokenizer,
         name=model.name,
-        fingerprint=in_chat_fingerprint(model.fingerprint, prompting),
+        fingerprint=f"{model.fingerprint}{_IN_CHAT}{prompting.facts.settings}",
         chat=True,
         reading=model.reading,
     )
-
-
-def in_chat_fingerprint(fingerprint: str, prompting: "Prompting") -> str:
-    """Return what the answers of a model in its chat template are kept under."""
-    return f"{fingerprint}{_IN_CHAT}{prompting.facts.settings}"

@@ -1,4 +1,4 @@
-"""``coherence study``: run, look at, or report a study of several models and tasks."""
+"""``coherence study``: run or report a study of several models and tasks."""
 
 import argparse
 import os
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 _HELD = ".running"
 ACTIONS = {
     "run": "ask what is missing, write a runs table for every model on every task, and report",
-    "status": "say what is finished, what is left and what it costs; asks nothing",
     "report": "analyse and compare what is finished, and write the report; asks nothing",
 }
 
@@ -39,19 +38,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             sub.add_argument(
                 "--dry-run",
                 action="store_true",
-                help="say what would be asked and what it costs, as 'status' does, and stop",
+                help="say what is finished and how much would be asked, and stop",
             )
             sub.add_argument(
                 "--no-report", action="store_true", help="write the tables alone, no report"
             )
-        if name != "status":
-            add_jobs(sub, "processes of the analysis")
+        add_jobs(sub, "processes of the analysis")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Ask, look or report."""
+    """Ask, count or report."""
     from elicitation.commands.study.study_file import load_study
-    from elicitation.commands.study.units import battery_units, check_units, units_of
+    from elicitation.commands.study.units import check_units, units_of
 
     study = load_study(args.file)
     folder = _folder_of(args)
@@ -63,10 +61,10 @@ def run(args: argparse.Namespace) -> int:
             write_study_report(study, units, folder, n_jobs=args.n_jobs)
         return 0
     check_units(units)
-    if args.action == "status" or args.dry_run:
-        from elicitation.commands.study.outlook import look_at, tell
+    if args.dry_run:
+        from elicitation.commands.study.outlook import render_outlook
 
-        print(tell(look_at(units, battery_units(study, folder))))
+        print(render_outlook(units))
         return 0
     return _run(args, study, units, folder)
 
@@ -87,21 +85,12 @@ def _run(args: argparse.Namespace, study: "Study", units: "list[Unit]", folder: 
     """Ask what is missing, and report on what is finished."""
     from coherence.cli.folders import prepare_folder
     from elicitation.commands.model_options import answer_store
-    from elicitation.commands.study.units import (
-        RUNS,
-        STORE,
-        ask_batteries,
-        ask_units,
-        battery_units,
-    )
+    from elicitation.commands.study.units import RUNS, STORE, ask_units
 
     prepare_folder(folder)
     prepare_folder(folder / RUNS)
-    batteries = battery_units(study, folder)
-    with alone_in(folder):
-        with answer_store(folder / STORE) as store:
-            done = ask_units(units, store)
-        ask_batteries(batteries, done)
+    with alone_in(folder), answer_store(folder / STORE) as store:
+        done = ask_units(units, store)
     _tell(done)
     there = done.finished + done.found > 0 or any(unit.finished() for unit in units)
     if there and not args.no_report:

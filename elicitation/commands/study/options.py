@@ -1,14 +1,9 @@
-"""Tables of a study file as options of the commands that ask: what each table may say.
+"""Tables of a study file as options of ``coherence elicit``: what each table may say."""
 
-A key of the file is an option of ``coherence elicit`` (of a battery: of its command).
-"""
-
-import importlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from coherence.cli.main import MODULES
 from coherence.errors import InputError, closest
 from elicitation.options import SUBJECT, WAYS, AskOptions, declared
 from elicitation.questions.tasks import is_network_file
@@ -25,25 +20,18 @@ DESIGN, TASK = (
 """Keys that a study, a model or a task may hold: in which ways questions are asked; those of a
 task: what about."""
 NOT_IN_A_STUDY = (
-    *("out", "store", "resume", "status", "dry_run", "show_prompts"),
-    *("price_in", "price_out"),
+    "out",
+    "store",
+    "resume",
+    "status",
+    "dry_run",
+    "show_prompts",
 )
 """Options of ``elicit`` that the study itself decides on."""
 MODEL_KEYS = tuple(key for key in _ITEMS if key not in {*DESIGN, *CASES, *TASK, *NOT_IN_A_STUDY})
 """Keys that say who is asked and how it is reached."""
 _DRAWN_ONLY = ("reps", "temperature")
 _FILES = ("questions", "phrases", "records")
-
-
-def battery_options(command: str) -> type[Any]:
-    """Return the options of the command of a battery."""
-    options: type[Any] = importlib.import_module(MODULES[command]).OPTIONS
-    return options
-
-
-def keys_of(command: str) -> tuple[str, ...]:
-    """Return the keys of a battery's options."""
-    return tuple(declared(battery_options(command)))
 
 
 def unknown_keys(table: Mapping[str, Any], known: tuple[str, ...]) -> list[str]:

@@ -1,6 +1,5 @@
 """The page of a study: what was asked, what the tests say, which models differ, where all lies."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,11 +13,9 @@ from coherence.report.wording import answering_notes, clean
 from coherence.result import Outcome
 from coherence.table.notes import Level
 from coherence.table.printable import counted, numbered
-from elicitation.commands.study.outlook import price_of
 from elicitation.commands.study.study_file import Study
 from elicitation.commands.study.units import RUNS, Finished, Unit
 
-_TOKENS = "Tokens were not counted."
 _ASKED = (
     label("task"),
     label("model"),
@@ -27,9 +24,6 @@ _ASKED = (
     Column("parsed", kind=Kind.SHARE),
     count("repaired"),
     count("cut"),
-    Column("tokens_in", "tokens in", Kind.COUNT, why=_TOKENS),
-    Column("tokens_out", "tokens out", Kind.COUNT, why=_TOKENS),
-    Column("price", digits=2),
     Column("", "table", Kind.LABEL, make=lambda row: Cell("parquet", link=row["link"])),
 )
 
@@ -49,7 +43,6 @@ def render_page(
     missing: Sequence[str],
     conclusions: Sequence[EvaluationReport],
     compared: Compared | None,
-    batteries: Sequence[tuple[str, str]],
     links: Mapping[str, str],
 ) -> str:
     """Render the page of a study."""
@@ -83,9 +76,8 @@ def render_page(
             [_row(unit, done) for unit, done in finished],
             _ASKED,
             title="What was asked",
-            caption="Answers of each model on each task; tokens as the model counted them.",
+            caption="Answers of each model on each task.",
         ),
-        batteries=[{"name": clean(name), "link": link} for name, link in batteries],
         links=links,
     )
 
@@ -112,7 +104,6 @@ def _untested(unit: EvaluationReport) -> list[str]:
 
 
 def _row(unit: Unit, done: Finished) -> dict[str, Any]:
-    price = price_of(unit.model, done.tokens_in, done.tokens_out)
     return {
         "task": unit.task.name,
         "model": unit.model.name,
@@ -121,8 +112,5 @@ def _row(unit: Unit, done: Finished) -> dict[str, Any]:
         "parsed": done.n_readable / done.n_answers,
         "repaired": done.n_repaired,
         "cut": done.n_truncated,
-        "tokens_in": math.nan if done.tokens_in is None else done.tokens_in,
-        "tokens_out": math.nan if done.tokens_out is None else done.tokens_out,
-        "price": math.nan if price is None else price,
         "link": f"{RUNS}/{unit.path.name}",
     }

@@ -26,7 +26,7 @@ from coherence.table.runs import Runs
 from coherence.table.validation import validate_runs
 from elicitation.commands.study.page import Compared, render_page
 from elicitation.commands.study.study_file import Study
-from elicitation.commands.study.units import Unit, battery_units, held_answers
+from elicitation.commands.study.units import Unit, held_answers
 
 PAGE, REPORT, COMPARE, PAPER = "study.html", "report", "compare", "paper"
 SEED = 0
@@ -37,37 +37,28 @@ def write_study_report(study: Study, units: list[Unit], folder: Path, *, n_jobs:
     held = held_answers(folder)
     states = [(unit, unit.finished(held)) for unit in units]
     finished = [(unit, done) for unit, done in states if done is not None]
-    batteries = battery_units(study, folder)
-    if not finished and not any(unit.is_finished for unit in batteries):
+    if not finished:
         raise InputError(
             f"nothing of study {study.path} is finished in {folder}; "
             f"'coherence study run {study.path}' asks."
         )
-    report, compared = None, None
-    links = {"report": "", "compare": "", "paper": ""}
-    if finished:
-        tables = [read_file(unit.path).table for unit, _ in finished]
-        runs = validate_runs(pd.concat(tables, ignore_index=True))
-        names = "; ".join(clean(unit.label) for unit, _ in finished)
-        print(f"analysing {counted(len(finished), 'table')}: {names}", file=sys.stderr)
-        report = _analyse(study, runs, folder, n_jobs)
-        print("comparing the models", file=sys.stderr)
-        links |= {"report": f"{REPORT}/report.html", "paper": f"{PAPER}/paper.md"}
-        compared = _compare(study, runs, folder, n_jobs)
-        links["compare"] = f"{COMPARE}/compare.html"
+    tables = [read_file(unit.path).table for unit, _ in finished]
+    runs = validate_runs(pd.concat(tables, ignore_index=True))
+    names = "; ".join(clean(unit.label) for unit, _ in finished)
+    print(f"analysing {counted(len(finished), 'table')}: {names}", file=sys.stderr)
+    report = _analyse(study, runs, folder, n_jobs)
+    print("comparing the models", file=sys.stderr)
     page = render_page(
         study,
         finished,
-        [unit.label for unit, done in states if done is None]
-        + [unit.label for unit in batteries if not unit.is_finished],
-        () if report is None else report.evaluations,
-        compared,
-        [
-            (unit.label, f"{unit.folder.relative_to(folder).as_posix()}/summary.txt")
-            for unit in batteries
-            if unit.is_finished
-        ],
-        links,
+        [unit.label for unit, done in states if done is None],
+        report.evaluations,
+        _compare(study, runs, folder, n_jobs),
+        {
+            "report": f"{REPORT}/report.html",
+            "paper": f"{PAPER}/paper.md",
+            "compare": f"{COMPARE}/compare.html",
+        },
     )
     replace_text(folder / PAGE, page)
     print(f"wrote the report, see {folder / PAGE}", file=sys.stderr)

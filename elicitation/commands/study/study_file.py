@@ -1,4 +1,4 @@
-"""The study file: which models are asked about which tasks, in which ways, at which prices.
+"""The study file: which models are asked about which tasks, and in which ways.
 
 A file is checked as a whole before anything is loaded, and all its errors are reported at once.
 """
@@ -14,28 +14,21 @@ from typing import Any, TypeVar
 
 from coherence.agents import AGENTS
 from coherence.checks import CHECKS
-from coherence.errors import InputError, closest, suggestion
+from coherence.errors import InputError, suggestion
 from elicitation.commands.study.options import (
     CASES,
     DESIGN,
     MODEL_KEYS,
-    NOT_IN_A_STUDY,
     TASK,
-    battery_options,
     beside_the_file,
-    keys_of,
     merged,
     unknown_keys,
 )
-from elicitation.options import HIGHEST_PRICE, AskOptions, from_table
+from elicitation.options import AskOptions, from_table
 from elicitation.questions.prompt_file import read_toml
 
-SECTIONS = ("study", "models", "tasks", "batteries", "analysis")
-BATTERIES = ("reveal", "mix", "bets")
-_OF_BATTERY = ("name", "battery", "models")
+SECTIONS = ("study", "models", "tasks", "analysis")
 _FOR_ALL = ("keep_going", "threads", "batch_size")
-_PRICES = ("price_in", "price_out")
-_STUDY_OWNS = ("model", "server_name", "base", "instruct", "answers", "questions")
 ANALYSIS: Mapping[str, type | tuple[type, ...]] = {
     "checks": list,
     "published": bool,
@@ -64,19 +57,11 @@ class ModelEntry:
     name: str  # value of the `model` column
     # keys of ``coherence elicit``: who is asked, how it is reached, and in which ways
     options: Mapping[str, Any]
-    # price_in, price_out: price of a million tokens of questions, and of answers
-    price_in: float | None = None
-    price_out: float | None = None
 
     @property
     def is_agent(self) -> bool:
         """Whether it is a simulated agent."""
         return "agent" in self.options
-
-    @property
-    def has_prices(self) -> bool:
-        """Whether tokens cost something."""
-        return self.price_in is not None or self.price_out is not None
 
 
 @dataclass(frozen=True)
@@ -85,16 +70,6 @@ class TaskEntry:
 
     name: str  # value of the `task` column
     options: Mapping[str, Any]  # keys of ``coherence elicit``
-
-
-@dataclass(frozen=True)
-class BatteryEntry:
-    """A battery, put to every model that is none of the simulated agents."""
-
-    name: str  # name of its folder
-    command: str  # command that asks it
-    options: Mapping[str, Any]  # keys of that command
-    models: tuple[str, ...] | None = None  # names of the models it is put to; None takes all
 
 
 @dataclass(frozen=True)
@@ -107,7 +82,6 @@ class Study:
     usual: Mapping[str, Any]
     models: tuple[ModelEntry, ...]  # in the order of the file
     tasks: tuple[TaskEntry, ...]  # in the order of the file
-    batteries: tuple[BatteryEntry, ...] = ()  # in the order of the file
     analysis: Mapping[str, Any] = field(default_factory=dict)  # options of ``coherence.analyze``.
 
 
@@ -123,26 +97,21 @@ def load_study(path: str | os.PathLike[str]) -> Study:
     usual = beside_the_file({key: study[key] for key in shared if key in study}, file.parent)
     models = _entries(content, "models", lambda table: _model(table, file.parent), errors)
     tasks = _entries(content, "tasks", lambda table: _task(table, file.parent), errors)
-    batteries = _entries(content, "batteries", _battery, errors)
     analysis = _table(content, "analysis", errors)
     errors += [f"[analysis] {text}" for text in analysis_errors(analysis)]
-    if batteries and models and all(model.is_agent for model in models):
-        errors.append("[[batteries]] are put to models, and all of these are simulated agents.")
     if not content.get("models"):
         errors.append("there is no [[models]]: nobody is asked.")
-    if not content.get("tasks") and not content.get("batteries"):
-        errors.append("there is neither [[tasks]] nor [[batteries]]: nothing is asked.")
-    errors += _strangers(batteries, models)
+    if not content.get("tasks"):
+        errors.append("there is no [[tasks]]: nothing is asked.")
     errors += repeated("models", (entry.name for entry in models))
     errors += repeated("tasks", (entry.name for entry in tasks))
-    errors += repeated("batteries", (entry.name for entry in batteries))
     if not errors:
         errors += _pair_errors(usual, models, tasks)
     if errors:
         raise InputError.all_at_once(
             f"study {file} has {len(errors)} error{'s' if len(errors) > 1 else ''}", errors
         )
-    return Study(file, name, usual, tuple(models), tuple(tasks), tuple(batteries), analysis)
+    return Study(file, name, usual, tuple(models), tuple(tasks), analysis)
 
 
 def _table(content: Mapping[str, Any], section: str, errors: list[str]) -> dict[str, Any]:
@@ -176,7 +145,7 @@ def _entries(
 
 def _model(table: dict[str, Any], folder: Path) -> ModelEntry:
     ways = (*MODEL_KEYS, *DESIGN)
-    _refuse(unknown_keys(table, ("name", *_PRICES, *ways)))
+    _refuse(unknown_keys(table, ("name", *ways)))
     if ("agent" in table) == ("model" in table):
         raise InputError(
             "needs either model (a folder, a .gguf file, OWNER/NAME of the hub, PROVIDER/NAME of a "
@@ -193,8 +162,7 @@ def _model(table: dict[str, Any], folder: Path) -> ModelEntry:
     usual = str(table.get("agent", table.get("model")))
     if "agent" not in table and "server" not in table:
         usual = Path(usual).name.removesuffix(".gguf")
-    prices = {key: _price(table, key) for key in _PRICES}
-    return ModelEntry(_name(table, usual), options, **prices)
+    return ModelEntry(_name(table, usual), options)
 
 
 def _task(table: dict[str, Any], folder: Path) -> TaskEntry:
@@ -212,22 +180,6 @@ def _task(table: dict[str, Any], folder: Path) -> TaskEntry:
     usual = Path(source).stem if is_file else source
     target = table.get("target")
     return TaskEntry(_name(table, f"{usual}:{target}" if target else usual), options)
-
-
-def _battery(table: dict[str, Any]) -> BatteryEntry:
-    command = table.get("battery")
-    if command not in BATTERIES:
-        raise InputError(f"battery must be one of {', '.join(BATTERIES)}; received {command!r}.")
-    own = {*MODEL_KEYS, *NOT_IN_A_STUDY, *_STUDY_OWNS}
-    known = tuple(key for key in keys_of(command) if key not in own)
-    options = {key: value for key, value in table.items() if key not in _OF_BATTERY}
-    _refuse(unknown_keys(options, (*known, *_OF_BATTERY)))
-    from_table(battery_options(command), options)
-    models = table.get("models")
-    if models is not None and (not isinstance(models, list) or not models):
-        raise InputError(f"models must be a list of names of models; received {models!r}.")
-    chosen = None if models is None else tuple(map(str, models))
-    return BatteryEntry(_name(table, command), command, options, chosen)
 
 
 def _refuse(errors: list[str]) -> None:
@@ -249,36 +201,12 @@ def _name(table: Mapping[str, Any], usual: str) -> str:
     return name
 
 
-def _price(table: Mapping[str, Any], key: str) -> float | None:
-    price = table.get(key)
-    if price is None:
-        return None
-    number = isinstance(price, int | float) and not isinstance(price, bool)
-    if not number or not 0 <= price <= HIGHEST_PRICE:
-        raise InputError(
-            f"{key} must be a number, at least 0 and at most {HIGHEST_PRICE:,.0f}; "
-            f"received {price!r}."
-        )
-    return float(price)
-
-
 def _text_of(table: Mapping[str, Any], key: str, usual: str, where: str, errors: list[str]) -> str:
     try:
         return _name({"name": table.get(key, usual)}, usual)
     except InputError as error:
         errors.append(f"{where} {error}")
         return usual
-
-
-def _strangers(batteries: list[BatteryEntry], models: list[ModelEntry]) -> list[str]:
-    """Return an error for each model that a battery is put to and that is none."""
-    names = [model.name for model in models]
-    return [
-        f"[[batteries]] {battery.name}: there is no model {name!r}. {closest(name, names)}"
-        for battery in batteries
-        for name in battery.models or ()
-        if name not in names
-    ]
 
 
 def _pair_errors(

@@ -1,54 +1,40 @@
-"""Sessions of a study: a model on a task each, and batteries put to models.
+"""Sessions of a study: a model on a task each.
 
 A run goes through all of them, one model in memory at a time: what the store has is not asked
 again, and every table is laid out from it. From outside a table is finished where it was made as
 the study file says now, and the store has every answer that the file asks for.
 """
 
-import contextlib
-import importlib
-import io
 import json
 import sys
 from collections.abc import Iterator, Set
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coherence.cli.folders import replace_text
-from coherence.cli.main import MODULES
 from coherence.cli.progress import answer_progress
 from coherence.errors import CoherenceError, InputError
 from coherence.table.printable import counted
-from elicitation.commands.battery import BatteryOptions, places_of, run_battery
 from elicitation.commands.elicit_options import Source, design_of, load_model, plan_of, source_of
 from elicitation.commands.model_options import warn_of_versions
-from elicitation.commands.study.options import MODEL_KEYS, battery_options, keys_of, merged
-from elicitation.commands.study.study_file import (
-    BatteryEntry,
-    ModelEntry,
-    Study,
-    TaskEntry,
-    file_stem,
-)
+from elicitation.commands.study.options import merged
+from elicitation.commands.study.study_file import ModelEntry, Study, TaskEntry, file_stem
 from elicitation.options import AskOptions, ModelOptions, from_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from elicitation.asking.store import AnswerStore
-    from elicitation.commands.battery import Battery
-    from elicitation.commands.dry_run import PlannedAnswers
     from elicitation.models.base import Model
     from elicitation.questions.plan import Plan
 
-STORE, RUNS, BATTERIES, SUMMARY = "answers.sqlite", "runs", "batteries", "summary.txt"
+STORE, RUNS = "answers.sqlite", "runs"
 # What changes neither a question nor an answer.
 _MATTERS_NOT = (
     *("api_key_env", "max_connections", "max_retries", "timeout"),
     *("threads", "batch_size", "keep_going", "resume", "out", "store", "status"),
-    *("dry_run", "price_in", "price_out", "show_prompts"),
+    *("dry_run", "show_prompts"),
 )
 
 
@@ -64,10 +50,6 @@ class Finished:
     n_readable: int
     n_repaired: int
     n_truncated: int
-    # tokens_in, tokens_out: tokens of all questions and answers; None where the model did not count
-    # them
-    tokens_in: int | None
-    tokens_out: int | None
     # answers by the server's own name for the weights, where it gives one
     served_by: dict[str, int] = field(default_factory=dict)
 
@@ -156,7 +138,6 @@ class Unit:
     def ask(self, model: "Model", store: "AnswerStore") -> int:
         """Ask what the store lacks, and write the table; return how many answers were asked."""
         from coherence.table.writing import write_runs
-        from elicitation.asking.overview import sum_of_tokens
         from elicitation.asking.session import run_plan
 
         plan = self.plan()
@@ -174,7 +155,6 @@ class Unit:
         self.record.unlink(missing_ok=True)
         # When an answer came is in the store: tables made at other times are equal.
         write_runs(named.drop(columns="created", errors="ignore"), self.path)
-        answers = store.get(question.key(model.fingerprint) for question in plan.questions).values()
         done = Finished(
             _said(self.options),
             model.fingerprint,
@@ -182,8 +162,6 @@ class Unit:
             tally.readable,
             tally.repaired,
             tally.truncated,
-            sum_of_tokens(answer.n_prompt_tokens for answer in answers),
-            sum_of_tokens(answer.n_tokens for answer in answers),
             dict(tally.served_by),
         )
         replace_text(self.record, json.dumps(asdict(done), indent=1) + "\n")
@@ -299,101 +277,3 @@ def ask_units(units: list[Unit], store: "AnswerStore") -> Asked:
             done.found += asked == 0
         del loaded  # before the next one is loaded
     return done
-
-
-@dataclass(frozen=True)
-class BatteryUnit:
-    """One battery put to one model, by its own command into a folder of its own."""
-
-    battery: BatteryEntry  # what is asked
-    model: ModelEntry  # who is asked
-    study_folder: Path  # folder of the study
-
-    @property
-    def label(self) -> str:
-        """What messages call it."""
-        return f"{self.model.name}, {self.battery.name}"
-
-    @property
-    def folder(self) -> Path:
-        """Where its tables and report lie."""
-        return self.study_folder / BATTERIES / file_stem(self.battery.name, self.model.name)
-
-    @property
-    def record(self) -> Path:
-        """Where it is written down what its tables were made by."""
-        return Path(f"{self.folder}.json")
-
-    @cached_property
-    def options(self) -> BatteryOptions:
-        """Options of its command: what it takes of the model's, and the battery's."""
-        taken = set(keys_of(self.battery.command)) & set(MODEL_KEYS)
-        own = {key: value for key, value in self.model.options.items() if key in taken}
-        folders = {"out": str(self.folder), "store": str(self.study_folder / STORE)}
-        options: BatteryOptions = from_table(
-            battery_options(self.battery.command), {**own, **self.battery.options, **folders}
-        )
-        return options
-
-    @property
-    def battery_of_command(self) -> "Battery[Any, Any]":
-        """How its command reads, asks and scores."""
-        battery: Battery[Any, Any] = importlib.import_module(MODULES[self.battery.command]).BATTERY
-        return battery
-
-    def planned(self) -> "PlannedAnswers":
-        """Return what it asks; raise for options that do not go together."""
-        battery = self.battery_of_command
-        try:
-            battery.check(self.options)
-            ((name, place),) = places_of(self.options).items()
-            planned: PlannedAnswers = battery.planned(self.options, name, place)
-        except InputError as error:
-            raise InputError(f"{self.label}: {error}") from error
-        return planned
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether its tables are there, made as the file says now."""
-        try:
-            said = json.loads(self.record.read_text(encoding="utf-8"))
-            return bool(said == _said(self.options)) and (self.folder / SUMMARY).exists()
-        except (OSError, ValueError):
-            return False
-
-
-def battery_units(study: Study, folder: Path) -> list[BatteryUnit]:
-    """Return every battery with every model that it is put to; simulated agents answer none.
-
-    A battery asks in its own way: two entries that differ in nothing that it heeds are one, and the
-    first of them stands for both.
-    """
-    units: dict[tuple[str, str], BatteryUnit] = {}
-    for battery in study.batteries:
-        for model in study.models:
-            chosen = battery.models is None or model.name in battery.models
-            if chosen and not model.is_agent:
-                unit = BatteryUnit(battery, model, folder)
-                said = json.dumps(_said(unit.options), sort_keys=True)
-                units.setdefault((battery.name, said), unit)
-    return list(units.values())
-
-
-def ask_batteries(units: list[BatteryUnit], done: Asked) -> None:
-    """Put every battery to its model; what the store has is not asked again."""
-    for unit in units:
-        before = unit.is_finished
-        if not before:  # a kill must not leave new tables beside the record of other options
-            unit.record.unlink(missing_ok=True)
-        # What the command would print belongs to its tables, not between those of other units.
-        try:
-            with contextlib.redirect_stdout(io.StringIO()) as said:
-                run_battery(unit.options, unit.battery_of_command)
-        except CoherenceError as error:
-            done.failures.append((unit.label, str(error)))
-            continue
-        replace_text(unit.folder / SUMMARY, said.getvalue())
-        replace_text(unit.record, json.dumps(_said(unit.options), indent=1) + "\n")
-        done.found += before
-        done.finished += not before
-        print(f"{unit.label}: {unit.folder}", file=sys.stderr)

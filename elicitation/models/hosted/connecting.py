@@ -85,7 +85,6 @@ def connect(
     reasoning_effort: str | None = None,
     chat_template_kwargs: Mapping[str, Any] | None = None,
     extra_body: Mapping[str, Any] | None = None,
-    opening: bool = True,
 ) -> HostedModel:
     """Connect to a model behind a service or server, through Inspect, and call it once.
 
@@ -118,9 +117,6 @@ def connect(
         `server` none.
     reasoning_effort, chat_template_kwargs, extra_body
         Further fields of every request; part of the keys of stored answers.
-    opening : bool
-        Whether the model is called once; False leaves it to the first question to show whether it
-        is there.
 
     Returns
     -------
@@ -131,12 +127,6 @@ def connect(
     ------
     InputError
         An option is outside its range, or the model is refused or not there.
-
-    Examples
-    --------
-    >>> model = connect("small", server="http://localhost:8000", opening=False)
-    >>> model.name, model.is_server
-    ('small', True)
     """
     _check_options(model, concurrency=concurrency, max_retries=max_retries, timeout=timeout)
     if server is not None and base_url is not None:
@@ -172,8 +162,7 @@ def connect(
         extra=extra,
         timeout=timeout,
     )
-    if opening:
-        _open(hosted, has_key=key not in (None, NO_KEY), seconds=min(timeout, _OPENING_SECONDS))
+    _open(hosted, has_key=key not in (None, NO_KEY), seconds=min(timeout, _OPENING_SECONDS))
     return hosted
 
 

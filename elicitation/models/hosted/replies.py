@@ -57,18 +57,11 @@ def answer_of(output: "ModelOutput") -> Answer:
     # Inspect turns a refusal that it knows into a reply whose text is the error's.
     if usage is None and (reason == FILTERED or output.stop_reason == "model_length"):
         text = ""
-    # Inspect counts what came from a cache apart.
-    read = usage and [
-        usage.input_tokens,
-        usage.input_tokens_cache_read or 0,
-        usage.input_tokens_cache_write or 0,
-    ]
     return Answer(
         valid(text),
         n_tokens=usage.output_tokens if usage else None,
         finish_reason=reason,
         thinking=valid("\n".join(filter(None, thought))) or None,
-        n_prompt_tokens=sum(read) if read else None,
         served_by=valid(output.model)[:_LONGEST_NAME] or None,
     )
 

@@ -30,14 +30,13 @@ from elicitation.models.local.generation import Row, generate_batch
 from elicitation.models.local.loading import (
     Placement,
     load_network,
-    load_tokenizer,
     require_transformers,
 )
 from elicitation.models.local.memory import Portions
 from elicitation.models.local.prompts import DAY, examine_prompt, template_of_day
 from elicitation.models.local.scoring import Floats, continuation_logprobs, spelling_masses
 from elicitation.models.local.self_check import check_network
-from elicitation.models.local.sources import ModelSource, find_source, without_network
+from elicitation.models.local.sources import ModelSource, find_source
 from elicitation.models.local.time_limit import time_limit
 from elicitation.models.local.trees import Trees, trees_of
 from elicitation.spelling.spellings import Spelling
@@ -249,22 +248,6 @@ class Prompting:
         # Not through the template: some strip the blank at the end of the prefill, or close the
         # turn.
         return rendered + self.prefill
-
-
-def load_prompting(
-    model: str | os.PathLike[str],
-    *,
-    revision: str | None = None,
-    chat: bool | None = None,
-    system: str | None = None,
-    prefill: str = "",
-) -> Prompting:
-    """Load a tokenizer without its model, whose options these are; nothing is fetched."""
-    with without_network():
-        source = find_source(model, revision=revision)
-        tokenizer = load_tokenizer(source)
-    with_chat = tokenizer.chat_template is not None if chat is None else chat
-    return Prompting(tokenizer, name=source.name, chat=with_chat, system=system, prefill=prefill)
 
 
 class CausalModel(Prompting, ReadsForms):

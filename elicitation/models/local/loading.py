@@ -192,18 +192,6 @@ def _require_class(source: ModelSource, architecture: Any, as_what: str) -> None
         )
 
 
-def load_tokenizer(source: ModelSource) -> Any:
-    """Load a tokenizer alone."""
-    with _reading(source):
-        try:
-            return AutoTokenizer.from_pretrained(
-                source.location, **source.options, trust_remote_code=False
-            )
-        except BROKEN as error:
-            reason = " ".join(str(error).split())
-            raise InputError(f"the tokenizer of {source.label} cannot be read: {reason}") from error
-
-
 def choose_device(device: str, dtype: str) -> tuple[str, str]:
     """Resolve "auto" in a device and a precision."""
     if dtype not in ("auto", *DTYPES):

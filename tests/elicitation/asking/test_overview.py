@@ -92,38 +92,12 @@ def test_a_preview_counts_what_is_left(tmp_path, plan, table):
     assert not path.exists()
     with AnswerStore(path) as store:
         run_plan(Mixed(), plan, store, batch_size=10)
-    assert (left().n_left, left().n_stored, left().n_answer_tokens) == (0, 72, 0)
+    assert (left().n_left, left().n_stored) == (0, 72)
     more = left(plan_own_questions(table, Design(reps=5, prompts=BOTH)))
     assert (more.n_questions, more.n_stored, more.n_left) == (90, 72, 18)
     assert left(name="another").n_stored == 0
     greedy = left(plan_own_questions(table, Design(reps=4, temperature=0, prompts=BOTH[:1])), "x")
     assert (greedy.n_questions, greedy.n_distinct) == (48, 12)
-
-
-def test_draws_in_a_form_cost_the_reading_of_their_questions(tmp_path, table):
-    path, design = tmp_path / "s.sqlite", Design(reps=4, prompts=BOTH, answers="forced")
-    plan = plan_own_questions(table, design)
-    before = preview(plan, model_name="m", store=path, count=lambda question: 1)
-    # Six contexts, two beliefs and an action: each is read once for its four draws.
-    assert (before.n_left, before.n_text_tokens) == (72, 18)
-    read = plan_own_questions(table, Design(prompts=BOTH, answers="exact")).questions[:12]
-    with AnswerStore(path) as store:
-        store.put(read, [Answer("{}") for _ in read], model="m", fingerprint="f")
-    after = preview(plan, model_name="m", store=path, count=lambda question: 1)
-    assert (after.n_left, after.n_text_tokens) == (72, 6)
-
-
-def test_expected_tokens_are_at_most_those_that_there_is_room_for(tmp_path, table):
-    path, design = tmp_path / "s.sqlite", {"reps": 50, "prompts": ("standard",)}
-    questions = plan_own_questions(table, Design(**design)).questions[:20]
-    answers = [Answer("50%", n_tokens=length) for length in [10, 500] * 10]
-    with AnswerStore(path) as store:
-        store.put(questions, answers, model="m", fingerprint="f")
-    for room, expected in ((1000, 255), (20, 15)):  # of 20, half of the answers would be cut
-        plan = plan_own_questions(table, Design(**design, max_new_tokens=room))
-        ahead = preview(plan, model_name="m", store=path)
-        assert ahead.n_expected_tokens == pytest.approx(expected * ahead.n_left)
-    assert ahead.n_expected_tokens < ahead.n_answer_tokens
 
 
 def test_other_files_are_refused(tmp_path):

