@@ -373,9 +373,9 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class ForecastScores:
-    """Scores of the forecasts of one model, each case counted once; lower is better.
+    """The Brier score of the forecasts of one model, each case counted once; lower is better.
 
-    Of several forecasts of a case the scores are means over them, and the parts are those of the
+    Of several forecasts of a case the score is the mean over them, and the parts are those of the
     mean forecast.
 
     Parameters
@@ -383,41 +383,26 @@ class ForecastScores:
     brier : float
         Mean squared error, from 0 to 1; of beliefs over three states and more the sum over the
         states, from 0 to 2.
-    brier_interval, log_interval, calibration_interval : Interval or None
-        95% intervals over cases.
-    log_score : float
-        Mean of -log of the probability of what happened, in nats; infinite where one was 0.
-    n_infinite : int
-        Rows that gave what happened a probability of 0.
-    calibration_error : float
-        Root mean square of the gaps of bins, the share of chance removed.
+    brier_interval : Interval or None
+        95% interval over cases, or over their groups.
     miscalibration, discrimination, uncertainty : float
         The parts of the Brier score of the mean forecasts of cases: miscalibration - discrimination
-        + uncertainty. With one forecast a case that is `brier`.
-    losses : DataFrame
-        Columns ``brier``, ``log`` and, where one was named, ``group``; a row a case.
+        + uncertainty. With one forecast a case that is `brier`. NaN of three states and more.
+    losses : Series
+        The squared error of each case.
     n_states : int
-        States that the beliefs are over; calibration error and parts are those of all, the errors
-        averaged and the parts summed.
-    by_state : DataFrame
-        With three states and more, a row a state: mean ``forecast`` and share that ``happened``,
-        and of the mean forecasts of cases Brier score and calibration error with the ends of their
-        intervals, and the parts.
+        States that the beliefs are over.
     """
 
     brier: float
     brier_interval: Interval | None
-    log_score: float
-    log_interval: Interval | None
-    n_infinite: int
-    calibration_error: float
-    calibration_interval: Interval | None
-    miscalibration: float
-    discrimination: float
-    uncertainty: float
-    losses: pd.DataFrame = field(repr=False, compare=False)
+    miscalibration: float = math.nan
+    discrimination: float = math.nan
+    uncertainty: float = math.nan
+    losses: "pd.Series[float]" = field(
+        default_factory=lambda: pd.Series(dtype=float), repr=False, compare=False
+    )
     n_states: int = 2
-    by_state: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
 
 
 def contributions_to_mean(values: "pd.Series[float]") -> "pd.Series[float]":

@@ -3,9 +3,9 @@
     PYTHONPATH=. python benchmarks/validity/scores.py --tables 200 --seed 1
 
 ``scores.csv`` has a line per kind of forecasts, number of cases and power that sharpens them (1 is
-calibrated): the share of tables with p <= .05, and the shares whose 95% intervals hold the expected
-Brier and log score and the calibration error, each the mean of 400,000 cases. Four reports a case
-share an outcome. Table t of line l draws from the seed [seed, l, t].
+calibrated): the share of tables with p <= .05, and the share whose 95% intervals hold the expected
+Brier score, the mean of 400,000 cases. Four reports a case share an outcome.
+Table t of line l draws from the seed [seed, l, t].
 """
 
 import argparse
@@ -27,15 +27,12 @@ FORECASTS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "rare outcomes": lambda rng, n: np.round(rng.beta(0.5, 20, n), 3),
     "one value": lambda rng, n: np.full(n, 0.7),
 }
-STATES = {"three states": 3, "four states": 4, "five states": 5}
 REPORTS = "four reports a case"
 # Forecasts, cases, power that sharpens them.
 LINES = (
     *((name, n, 1.0) for name in FORECASTS for n in (12, 60, 300)),
     *((REPORTS, n, 1.0) for n in (12, 60)),
-    *((name, n, 1.0) for name in STATES for n in (30, 200)),
     *(("continuous", n, 2.0) for n in (60, 300)),
-    *((name, 200, 1.8) for name in STATES),
 )
 
 
@@ -49,44 +46,14 @@ def sharpened(chance: np.ndarray, power: float) -> np.ndarray:
     return chance**power / (chance**power + (1 - chance) ** power)
 
 
-def several(
-    rng: np.random.Generator, n: int, n_states: int, power: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Forecasts over several states, calibrated or sharpened by a power, and what happened."""
-    chance = rng.dirichlet(np.full(n_states, 1.5), n)
-    stated = chance**power / (chance**power).sum(axis=1, keepdims=True)
-    outcome = (rng.random((n, 1)) >= np.cumsum(chance, axis=1)[:, :-1]).sum(axis=1)
-    return stated, chance, outcome
-
-
-def true_classwise_error(rng: np.random.Generator, n_states: int, power: float) -> float:
-    """Root mean square gap of ten bins of each state, in a population."""
-    stated, chance, _ = several(rng, 400_000, n_states, power)
-    squares = []
-    for state in range(n_states):
-        values = stated[:, state]
-        bins = np.searchsorted(np.quantile(values, np.linspace(0.1, 0.9, 9)), values)
-        gaps = np.bincount(bins, weights=values - chance[:, state]) / np.bincount(bins)
-        squares.append(np.mean(gaps**2))
-    return float(np.sqrt(np.mean(squares)))
-
-
 def truths(name: str, power: float) -> dict[str, float]:
-    """Return the expected scores of these forecasts; of several states the calibration error."""
+    """Return the expected Brier score of these forecasts."""
     rng = np.random.default_rng(0)
-    if name in STATES:
-        return {"calibration": true_classwise_error(rng, STATES[name], power)}
     if name == REPORTS:
         return {}
     chance = FORECASTS[name](rng, 400_000)
     stated = sharpened(chance, power)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        surprise = -(chance * np.log(stated) + (1 - chance) * np.log(1 - stated))
-    sure = (stated == 0) | (stated == 1)  # a calibrated forecast of 0 or 1 comes true
-    return {
-        "brier": float(np.mean(chance * (1 - stated) ** 2 + (1 - chance) * stated**2)),
-        "log": float(np.mean(np.where(sure, 0.0, surprise))),
-    }
+    return {"brier": float(np.mean(chance * (1 - stated) ** 2 + (1 - chance) * stated**2))}
 
 
 def table(
@@ -95,10 +62,7 @@ def table(
     """Draw one table: whether it is rejected, and which intervals hold the truth."""
     rng = np.random.default_rng(seed)
     options: dict[str, object] = {"n_draws": 199, "rng": rng}
-    if name in STATES:
-        stated, _, outcome = several(rng, n, STATES[name], power)
-        options["states"] = range(STATES[name])
-    elif name == REPORTS:
+    if name == REPORTS:
         case = np.repeat(np.arange(n), 4)
         stated = np.clip(rng.random(n)[case] + rng.normal(0, 0.1, case.size), 0, 1)
         outcome = happened(rng, np.bincount(case, weights=stated) / 4)[case]
@@ -134,8 +98,7 @@ def main() -> None:
             | {"tables": options.tables, "seed": options.seed}
         )
         print(rows[-1], flush=True)
-    columns = ["forecasts", "cases", "power", "rejected", "brier_held", "log_held"]
-    columns += ["calibration_held", "tables", "seed"]
+    columns = ["forecasts", "cases", "power", "rejected", "brier_held", "tables", "seed"]
     pd.DataFrame(rows)[columns].to_csv(options.out, index=False)
 
 

@@ -17,7 +17,6 @@ from coherence.analysis.by_evaluation import analyze_scan
 from coherence.analysis.decision import PRIMARY
 from coherence.analysis.evaluation import EvaluationRows, require_state
 from coherence.analysis.finishing import adjusted, measured, with_results
-from coherence.analysis.forecasts import score_differences
 from coherence.analysis.margins import as_margin
 from coherence.analysis.planning import Job, plan_evaluation
 from coherence.analysis.reading import as_runs, positive_labels, read_evaluations
@@ -258,4 +257,4 @@ def analyze(
         **({"reading": words} if (words := option_words(reading)) else {}),
         **({} if margin is None else {"margin": margin}),
     }
-    return Report(tuple(found), settings, score_differences(found))
+    return Report(tuple(found), settings)

@@ -84,7 +84,7 @@ def _effect(report: EvaluationReport, name: str, verdict: Verdict) -> _Effect:
         return _Effect(reason=verdict.reason)
     if isinstance(scores := result.fitted, ForecastScores):
         kind = f"{scores.n_states} states"
-        return _Effect(scores.brier, scores.brier_interval, scores.losses["brier"], of=kind)
+        return _Effect(scores.brier, scores.brier_interval, scores.losses, of=kind)
     estimate = result.statistic, result.interval
     if verdict is Verdict.ACTS_ON_MORE_TURNING and name == PRIMARY:
         return _Effect(*estimate, reason="its direction turns with the belief")

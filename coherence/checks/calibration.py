@@ -323,35 +323,6 @@ def calibration_of(
     return results
 
 
-def classwise_error(
-    values: Floats,
-    happened: Floats,
-    context: Codes,
-    contexts: tuple[Any, ...],
-    clusters: Clusters,
-    *,
-    n_bins: int = N_BINS,
-) -> CheckResult:
-    """Estimate the calibration error of beliefs over several states, shape (n, n_states).
-
-    It is the root mean square of the gaps in bins of each state's beliefs, over rows and states,
-    the share of chance removed; a context is one unit with all its states.
-    """
-    n_rows, n_states = values.shape
-    bins, first = np.empty((n_states, n_rows), dtype=np.int64), 0
-    for state in range(n_states):
-        bins[state] = first + belief_bins(values[:, state], n_bins)
-        first = int(bins[state].max()) + 1
-    stacked = np.tile(context, n_states)
-    unit = clusters.of_context[stacked]
-    beliefs = _Beliefs(values.T.ravel(), stacked, contexts, clusters, unit, bins.ravel(), n_bins)
-    outcomes = happened.T.ravel()
-    result = beliefs.gaps(outcomes, "", "the realised state")[0]
-    if not np.ptp(happened, axis=0).any():
-        result = replace(result, interval=None, reason=result.reason or ONE_OUTCOME)
-    return replace(result, n_rows=n_rows)
-
-
 @dataclass(frozen=True)
 class _Beliefs:
     """Beliefs of one unit in bins, and the estimates that a target makes of them."""

@@ -1,10 +1,8 @@
-"""Scores of forecasts of one model, what they are made of, and a test of their calibration.
+"""The Brier score of forecasts of one model, what it is made of, and a test of their calibration.
 
 The forecast of a case is the mean of its forecasts: the test, its null, the parts and the curve are
-of these means. Brier score, log score and calibration error are those of single forecasts.
-
-Forecasts over three states and more are taken state by state: each has a Brier score of its own,
-whose sum is the score of Brier (1950), and parts of its own, whose sums are its parts.
+of these means. The Brier score is that of single forecasts. Of forecasts over three states and more
+it is the sum over the states (Brier 1950), and there is nothing else.
 
 The Brier score of the means is the sum of miscalibration less discrimination plus uncertainty,
 where forecasts are recalibrated by isotonic regression (CORP; Dimitriadis, Gneiting and Jordan
@@ -26,14 +24,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression
-from scipy.sparse import csr_array
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.calibration import (
-    ONE_OUTCOME,
-    calibration_of,
-    classwise_error,
-)
+from coherence.checks.calibration import ONE_OUTCOME
 from coherence.checks.check import (
     ANY,
     Call,
@@ -58,7 +51,6 @@ from coherence.statistics.evaluation import EvaluationData, evaluation_data, req
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import (
     NUMBERS_HELD,
-    Clusters,
     Seed,
     check_stream,
     context_means,
@@ -72,6 +64,7 @@ N_DRAWS = 1_999
 PARTS = ("miscalibration", "discrimination", "uncertainty")
 MOST_DRAWN = 200
 """Forecasts at which the reliability curve and its band are kept."""
+SEVERAL_STATES = "of three states and more there is the Brier score alone"
 DEPENDENT = "outcomes of a group may depend on each other, and redrawn ones do not"
 LOGIT_ENDS = 0.01, 0.99  # of the forecasts whose log-odds the test takes
 _NOTHING = 1e-12
@@ -131,15 +124,12 @@ def calibration_test(
         without an interval; `pvalue` is (1 + b) / (1 + `n_draws`) with b redrawn sets of outcomes
         whose score is as large as that of the data. `fitted` holds ``miscalibration``,
         ``discrimination`` and ``uncertainty`` of the mean forecasts, whose sum (the second taken
-        negative) is their Brier score, and the scores of single forecasts, averaged over a case:
-        ``brier`` and ``log_score`` with intervals over cases, ``n_infinite`` and
-        ``calibration_error``. Of three states and more these are sums over the states, the
-        calibration error is the root mean square over them, and ``by_state`` holds those of the
-        mean forecasts apart. `details` is
+        negative) is their Brier score, and ``brier``, that of single forecasts, averaged over a
+        case, with an interval over cases. `details` is
         the reliability curve at up to 200 forecasts: ``forecast``, ``recalibrated`` (isotonic
         regression), and the ends ``low`` and ``high`` of the pointwise 95% consistency band, in
-        which the curve of a calibrated forecaster lies; of three states and more one below the
-        other, with a column ``state``.
+        which the curve of a calibrated forecaster lies. Of three states and more `fitted` holds the
+        Brier score alone, the sum over the states.
 
     Raises
     ------
@@ -154,18 +144,12 @@ def calibration_test(
     rejects too often with few cases of rare outcomes. It does not see a curve that crosses the
     diagonal twice; MCB and the curve show that.
 
-    Of three states and more the null is that all beliefs of a case are right together; scores of
-    the states are summed, and what shows in several at once alone is missed.
-
-    The log score is infinite where a forecast of 0 or 1 was wrong.
-
     References
     ----------
     Cox (1958), Two further applications of a model for binary regression, Biometrika 45(3/4), for
     the test; Dimitriadis, Gneiting and Jordan (2021), Stable reliability diagrams for probabilistic
     classifiers, PNAS 118(8), for decomposition and band; Brier (1950), Monthly Weather Review
-    78(1), for the sum over states; Kull et al. (2019), Beyond temperature scaling, for the
-    calibration of each state.
+    78(1), for the sum over states.
 
     Examples
     --------
@@ -191,39 +175,50 @@ def _calibration(
     forecasts: _Forecasts, data: EvaluationData, *, n_draws: int = N_DRAWS, rng: Seed = None
 ) -> CheckResult:
     """Run `calibration_test` on validated forecasts, and the contexts and groups of their rows."""
-    n_rows, generator, clusters = data.n_rows, check_stream(rng, "calibration"), data.clusters
-    of_row, contexts = data.context, data.contexts
-    too_few = len(contexts) < MIN_CONTEXTS  # scores and test are then undefined
-    means = forecasts.means(of_row, len(contexts))
-    cases = means.cases()
-    error = _error(forecasts, data)
-    by_state = _by_state(means, cases, data)
-    losses = _losses(forecasts, of_row, contexts)
-    if data.group is not None:
-        losses["group"] = pd.Series(list(data.groups))[data.group].to_numpy()
-    n_infinite = int((forecasts.given == 0).sum())
-    scores = _scores(losses, n_infinite, clusters, cases, error)
-    scores = replace(scores, n_states=forecasts.n_states, by_state=by_state)
-    untested = few_contexts(len(contexts)) if too_few else "" if data.group is None else DEPENDENT
-    same = "" if too_few or scores.uncertainty else ONE_OUTCOME
-    pvalue, details = math.nan, pd.DataFrame()
-    averaged = n_rows > len(contexts)
-    forecast = "mean forecast of its case" if averaged else "probability that was forecast"
+    n_rows, n_contexts, clusters = data.n_rows, len(data.contexts), data.clusters
+    too_few = n_contexts < MIN_CONTEXTS  # the score and the test are then undefined
+    losses = _losses(forecasts, data)
+    brier, interval = math.nan, None
+    one_outcome = not np.ptp(forecasts.happened, axis=0).any()
     if not too_few:
-        reached, details = _redrawn(forecasts.names, cases, n_draws, generator)
+        brier = float(losses.mean())
+        if not one_outcome:
+            interval = interval_or_reason(losses.to_numpy(), clusters, "error")[0]
+    scores = ForecastScores(
+        brier,
+        None if interval is None else interval.within(0.0, min(forecasts.n_states - 1.0, 2.0)),
+        losses=losses,
+        n_states=forecasts.n_states,
+    )
+    if too_few:
+        untested = few_contexts(n_contexts)
+    elif forecasts.n_states > 2:
+        untested = SEVERAL_STATES
+    else:
+        untested = "" if data.group is None else DEPENDENT
+    pvalue, details = math.nan, pd.DataFrame()
+    if not too_few and forecasts.n_states == 2:
+        cases = forecasts.cases(data.context, n_contexts)
+        scores = replace(scores, **dict(zip(PARTS, decomposition(cases), strict=True)))
+        reached, details = _redrawn(cases, n_draws, check_stream(rng, "calibration"))
         if not untested:
             pvalue = (1 + reached) / (1 + n_draws)
         else:  # the band holds for independent outcomes, as the test does
             details[["low", "high"]] = math.nan
+    averaged = n_rows > n_contexts
+    forecast = "mean forecast of its case" if averaged else "probability that was forecast"
+    lacks = [untested]
+    if not too_few:
+        lacks += [clusters.too_few, ONE_OUTCOME * one_outcome]
     return CheckResult(
         check="scores",
         null=f"each outcome is drawn, independently of the others, with the {forecast}",
-        statistic=math.nan if too_few else scores.miscalibration,
+        statistic=scores.miscalibration,
         unit="squared error (MCB)",
         interval=None,
         pvalue=pvalue,
         n_rows=n_rows,
-        n_contexts=len(contexts),
+        n_contexts=n_contexts,
         settings={
             "n_draws": n_draws,
             "cluster of resampling": clusters.name,
@@ -231,7 +226,7 @@ def _calibration(
         },
         details=details,
         assumptions=("outcomes of different contexts are independent, given the forecasts",),
-        reason="; ".join(filter(None, [untested, "" if too_few else clusters.too_few, same])),
+        reason="; ".join(filter(None, lacks)),
         fitted=scores,
     )
 
@@ -243,7 +238,6 @@ class _Forecasts:
     values: Floats  # shape (n, k)
     outcome: Codes  # of each row; of two states 1 is that of the column
     labels: tuple[Any, ...]  # of the outcomes
-    names: tuple[str, ...]  # of the columns; empty for two states
 
     @classmethod
     def of(
@@ -297,19 +291,19 @@ class _Forecasts:
         )
         outcome = np.array([labels.index(label) for label in seen], dtype=np.int64)[codes]
         if len(labels) == 2:
-            return cls(values[:, 1:], outcome, tuple(labels), ())
-        return cls(values, outcome, tuple(labels), tuple(map(str, labels)))
+            return cls(values[:, 1:], outcome, tuple(labels))
+        return cls(values, outcome, tuple(labels))
 
     @classmethod
     def in_one(cls, data: EvaluationData) -> _Forecasts:
         """Return the forecasts of a belief in one of two states."""
-        return cls(data.belief[:, None], require_state(data).astype(np.int64), (0, 1), ())
+        return cls(data.belief[:, None], require_state(data).astype(np.int64), (0, 1))
 
     @classmethod
     def in_columns(cls, data: EvaluationData) -> _Forecasts:
         """Return the forecasts of beliefs over three states and more, whose columns are named."""
         outcome = np.array(data.column_of, dtype=np.int64)[data.truth]
-        return cls(data.belief, outcome, data.columns, data.columns)
+        return cls(data.belief, outcome, data.columns)
 
     @property
     def n_states(self) -> int:
@@ -318,33 +312,17 @@ class _Forecasts:
     @cached_property
     def happened(self) -> Floats:
         """Whether the state of each column came true, shape (n, k)."""
-        if not self.names:
+        if self.n_states == 2:
             return self.outcome[:, None].astype(np.float64)
-        return np.eye(len(self.names))[self.outcome]
+        return np.eye(self.n_states)[self.outcome]
 
-    @cached_property
-    def given(self) -> Floats:
-        """Probability of what happened, shape (n,)."""
-        if not self.names:
-            values = self.values[:, 0]
-            return np.where(self.outcome == 1, values, 1 - values)
-        return self.values[np.arange(len(self.values)), self.outcome]
-
-    def means(self, case: Codes, n_cases: int) -> _Forecasts:
-        """Return the mean forecast of each case, and its outcome."""
+    def cases(self, case: Codes, n_cases: int) -> _Cases:
+        """Pool the cases by their mean forecast, of two states."""
         first = np.unique(case, return_index=True)[1]
-        values = context_means(self.values, case, n_cases)
+        means = context_means(self.values[:, 0], case, n_cases)
         if len(case) > n_cases:  # equal means differ in their last bits
-            values = values.round(9)
-        return replace(self, values=values, outcome=self.outcome[first])
-
-    def cases(self) -> list[_Cases]:
-        """Pool the cases, a row each, for every column."""
-        several = bool(self.names)
-        return [
-            _Cases.of(values, happened, with_shares=several)
-            for values, happened in zip(self.values.T, self.happened.T, strict=True)
-        ]
+            means = means.round(9)
+        return _Cases.of(means, self.happened[first, 0])
 
 
 @dataclass(frozen=True)
@@ -354,30 +332,21 @@ class _Cases:
     forecasts: Floats  # shape (k,): values that occur, ascending
     weight: Floats  # shape (k,): share of cases; sums to 1
     happened: Floats  # shape (k,): share of it in which the state came true
-    # what a case adds to the weight of each value, shape (k, n_cases); of one state None
-    shares: csr_array | None
-    mean: Floats  # shape (n_cases,): forecasts of cases
+    n_cases: int
 
     @classmethod
-    def of(cls, values: Floats, state: Floats, *, with_shares: bool = False) -> _Cases:
+    def of(cls, values: Floats, state: Floats) -> _Cases:
         """Pool all cases."""
         forecasts, of_case, counts = np.unique(values, return_inverse=True, return_counts=True)
-        n_cases, size = len(values), (len(forecasts), len(values))
-        share = np.full(n_cases, 1 / n_cases)
-        return cls(
-            forecasts,
-            counts / n_cases,
-            np.bincount(of_case, weights=state) / counts,
-            csr_array((share, (of_case, np.arange(n_cases))), shape=size) if with_shares else None,
-            values,
-        )
+        happened = np.bincount(of_case, weights=state) / counts
+        return cls(forecasts, counts / len(values), happened, len(values))
 
     @cached_property
     def _score(self) -> tuple[Floats, Floats]:
         """Cox's regressors times the cases of each forecast, and the inverse of their variance."""
         cut = np.clip(self.forecasts, *LOGIT_ENDS)
         design = np.stack([np.ones(len(cut)), np.log(cut / (1 - cut))])
-        counted = design * self.weight * len(self.mean)
+        counted = design * self.weight * self.n_cases
         variance = (counted * self.forecasts * (1 - self.forecasts)) @ design.T
         # What cannot happen under the null, as an outcome forecast with 0, has no variance there.
         return counted, np.linalg.inv(variance + _NOTHING * np.eye(2))
@@ -390,37 +359,11 @@ class _Cases:
 
     def redrawn(self, n_draws: int, rng: np.random.Generator) -> Iterator[Floats]:
         """Draw outcomes of all cases from their forecasts; yield the share that came true."""
-        n_cases, size = len(self.mean), len(self.forecasts)
-        batch = max(1, NUMBERS_HELD // (size if self.shares is None else n_cases))
+        counts, size = np.rint(self.weight * self.n_cases).astype(np.int64), len(self.forecasts)
+        batch = max(1, NUMBERS_HELD // size)
         for start in range(0, n_draws, batch):
             number = min(batch, n_draws - start)
-            if self.shares is None:
-                counts = np.rint(self.weight * n_cases).astype(np.int64)
-                yield from rng.binomial(counts, self.forecasts, size=(number, size)) / counts
-            else:
-                yield from self.came_true(rng.random((number, n_cases)) < self.mean)
-
-    def came_true(self, outcomes: NDArray[np.bool_]) -> Floats:
-        """Return the shares that came true of outcomes of cases, shape (n_draws, n_cases)."""
-        assert self.shares is not None
-        return np.asarray((self.shares @ outcomes.T.astype(np.float64)).T / self.weight)
-
-
-def _redraws(
-    columns: Sequence[_Cases], n_draws: int, rng: np.random.Generator
-) -> Iterator[tuple[Floats, ...]]:
-    """Draw the outcomes of all cases anew; yield the share that came true of each column."""
-    if len(columns) == 1:
-        yield from ((happened,) for happened in columns[0].redrawn(n_draws, rng))
-        return
-    means = np.stack([cases.mean for cases in columns])
-    ends = np.cumsum(means / means.sum(axis=0), axis=0)[:-1, None]
-    n_cases = means.shape[1]
-    batch = max(1, NUMBERS_HELD // (n_cases * len(columns)))
-    for start in range(0, n_draws, batch):
-        drawn = (rng.random((min(batch, n_draws - start), n_cases)) >= ends).sum(axis=0)
-        of_state = (cases.came_true(drawn == at) for at, cases in enumerate(columns))
-        yield from zip(*of_state, strict=True)
+            yield from rng.binomial(counts, self.forecasts, size=(number, size)) / counts
 
 
 def recalibrated(happened: Floats, weight: Floats) -> Floats:
@@ -442,33 +385,20 @@ def decomposition(cases: _Cases) -> tuple[float, float, float]:
     return max(miscalibration, 0.0), max(discrimination, 0.0), uncertainty
 
 
-def _redrawn(
-    names: Sequence[str], columns: Sequence[_Cases], n_draws: int, rng: np.random.Generator
-) -> tuple[int, pd.DataFrame]:
-    """Count the redrawn outcomes that depart as far as those seen; return curves and bands."""
-    shown = [_evenly(cases.forecasts) for cases in columns]
-    curves, reached = [np.empty((n_draws, len(at))) for at in shown], 0
-    observed = sum(cases.departure(cases.happened) for cases in columns)
+def _redrawn(cases: _Cases, n_draws: int, rng: np.random.Generator) -> tuple[int, pd.DataFrame]:
+    """Count the redrawn outcomes that depart as far as those seen; return curve and band."""
+    at, reached = _evenly(cases.forecasts), 0
+    curves = np.empty((n_draws, len(at)))
+    observed = cases.departure(cases.happened)
     least = observed - _TIE * max(observed, 1.0)
-    for draw, shares in enumerate(_redraws(columns, n_draws, rng)):
-        departure = 0.0
-        for cases, happened, at, kept in zip(columns, shares, shown, curves, strict=True):
-            kept[draw] = recalibrated(happened, cases.weight)[at]
-            departure += cases.departure(happened)
-        reached += departure >= least
-    tables = []
-    for cases, at, drawn in zip(columns, shown, curves, strict=True):
-        low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
-        curve = recalibrated(cases.happened, cases.weight)[at]
-        table = {"forecast": cases.forecasts[at], "recalibrated": curve, "low": low, "high": high}
-        tables.append(pd.DataFrame(table))
-    if not names:
-        return reached, tables[0]
-    tables = [
-        table.assign(state=name)[["state", *table]]
-        for name, table in zip(names, tables, strict=True)
-    ]
-    return reached, pd.concat(tables, ignore_index=True)
+    for draw, happened in enumerate(cases.redrawn(n_draws, rng)):
+        curves[draw] = recalibrated(happened, cases.weight)[at]
+        reached += cases.departure(happened) >= least
+    low, high = np.quantile(curves, [0.025, 0.975], axis=0)
+    curve = recalibrated(cases.happened, cases.weight)[at]
+    return reached, pd.DataFrame(
+        {"forecast": cases.forecasts[at], "recalibrated": curve, "low": low, "high": high}
+    )
 
 
 def _evenly(forecasts: Floats) -> NDArray[np.int64]:
@@ -477,84 +407,11 @@ def _evenly(forecasts: Floats) -> NDArray[np.int64]:
     return np.unique(np.linspace(0, len(forecasts) - 1, n_shown).round().astype(np.int64))
 
 
-def _losses(forecasts: _Forecasts, case: Codes, contexts: tuple[Any, ...]) -> pd.DataFrame:
-    """Return the mean losses of each case."""
-    given = forecasts.given
-    square = (1 - given) ** 2
-    if forecasts.names:
-        square = ((forecasts.values - forecasts.happened) ** 2).sum(axis=1)
-    with np.errstate(divide="ignore"):
-        of_row = pd.DataFrame({"brier": square, "log": -np.log(given)})
-    losses = of_row.groupby(case).mean()
-    losses.index = pd.Index(list(contexts), tupleize_cols=False)
-    return losses
-
-
-def _error(forecasts: _Forecasts, data: EvaluationData) -> CheckResult:
-    """Return the calibration error of single forecasts."""
-    if forecasts.names:
-        resampled = data.context, data.contexts, data.clusters
-        return classwise_error(forecasts.values, forecasts.happened, *resampled)
-    single = replace(data, belief=forecasts.values[:, 0])
-    return calibration_of(single, state=forecasts.happened[:, 0], exact=None)[1]
-
-
-def _by_state(means: _Forecasts, columns: Sequence[_Cases], data: EvaluationData) -> pd.DataFrame:
-    """Return the scores of each of several states, of the mean forecasts of cases."""
-    rows = []
-    of_cases = replace(data, context=np.arange(len(means.values)))
-    for at, (name, cases) in enumerate(zip(means.names, columns, strict=False)):
-        brier, error = calibration_of(
-            replace(of_cases, belief=means.values[:, at]), state=means.happened[:, at], exact=None
-        )[:2]
-        row: dict[str, Any] = {
-            "state": name,
-            "forecast": float(cases.mean.mean()),
-            "happened": float(cases.weight @ cases.happened),
-        }
-        for label, ends, result in (
-            ("brier", "brier", brier),
-            ("calibration_error", "calibration", error),
-        ):
-            interval = result.interval
-            row[label] = result.statistic
-            row[f"{ends}_low"] = math.nan if interval is None else interval.low
-            row[f"{ends}_high"] = math.nan if interval is None else interval.high
-        parts = (math.nan,) * 3 if math.isnan(brier.statistic) else decomposition(cases)
-        rows.append(row | dict(zip(PARTS, parts, strict=True)))
-    return pd.DataFrame(rows)
-
-
-def _scores(
-    losses: pd.DataFrame,
-    n_infinite: int,
-    clusters: Clusters,
-    columns: Sequence[_Cases],
-    error: CheckResult,
-) -> ForecastScores:
-    """Score forecasts; of fewer cases than intervals take, scores are undefined."""
-    if len(losses) < MIN_CONTEXTS:
-        undefined = (math.nan, None)
-        parts = (math.nan, math.nan, math.nan)
-        return ForecastScores(*undefined, *undefined, n_infinite, *undefined, *parts, losses)
-    brier, log = (losses[name].to_numpy(dtype=np.float64) for name in ("brier", "log"))
-    of_states = np.array([decomposition(cases) for cases in columns]).sum(axis=0)
-    parts = (float(of_states[0]), float(of_states[1]), float(of_states[2]))
-    of_brier = of_log = None
-    if parts[2]:  # uncertainty
-        of_brier = interval_or_reason(brier, clusters, "error")[0]
-        of_log = None if n_infinite else interval_or_reason(log, clusters, "score")[0]
-    return ForecastScores(
-        float(brier.mean()),
-        None if of_brier is None else of_brier.within(0.0, 1.0 if len(columns) == 1 else 2.0),
-        float(log.mean()),
-        None if of_log is None else of_log.within(0.0, math.inf),
-        n_infinite,
-        error.statistic,
-        error.interval,
-        *parts,
-        losses,
-    )
+def _losses(forecasts: _Forecasts, data: EvaluationData) -> pd.Series[float]:
+    """Return the mean squared error of each case; of several states summed over them."""
+    square = ((forecasts.values - forecasts.happened) ** 2).sum(axis=1)
+    means = context_means(square, data.context, len(data.contexts))
+    return pd.Series(means, index=pd.Index(list(data.contexts), tupleize_cols=False))
 
 
 def forecasts_alone(runs: Runs) -> bool:

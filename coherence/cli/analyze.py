@@ -228,7 +228,6 @@ def _print_report(report: "Report", stream: TextIO, full: bool) -> None:
     plain = shows_ascii_only(stream)
     text = render_report(
         report.evaluations,
-        differences=report.score_differences,
         full=full,
         color=shows_styles(stream),
         ascii_only=plain,

@@ -52,7 +52,7 @@ def write_tables(report: "Report", folder: Path) -> str:
     """Write every table of a report, and remove those of an earlier one that it does not have."""
     from coherence.report.folder import OURS, TABLES, table_files
 
-    files = table_files(report.evaluations, differences=report.score_differences)
+    files = table_files(report.evaluations)
     where = f"{folder}{in_place(folder, OURS[TABLES])}"
     with new_files(folder, OURS[TABLES]) as new:
         for name, text in files.items():

@@ -12,7 +12,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from coherence.errors import closest
 from coherence.inputs import Floats, as_belief, require, whole_number
 from coherence.plots.choices import choices_of
 from coherence.plots.scales import fit_effects, fit_probabilities, span_of
@@ -160,7 +159,6 @@ def plot_reliability(
     result: CheckResult,
     *,
     forecasts: ArrayLike | None = None,
-    state: str | None = None,
     noun: str = STATED,
     title: str | None = None,
     ax: Axes | None = None,
@@ -173,8 +171,6 @@ def plot_reliability(
         From `coherence.calibration_test`, whose `details` are drawn.
     forecasts : array-like, shape (n,), optional
         All forecasts, for a histogram along the lower edge.
-    state : str, optional
-        The state to draw, of forecasts over three states and more.
     noun : str
         What the axis calls the belief.
     title : str, optional
@@ -191,7 +187,7 @@ def plot_reliability(
     Raises
     ------
     InputError
-        The result has no reliability curve, or several, of which none was named.
+        The result has no reliability curve.
 
     Examples
     --------
@@ -207,14 +203,6 @@ def plot_reliability(
         f"result must be of calibration_test, with a reliability curve; received {result.check!r}"
         f"{f', {result.reason}' if result.reason else ''}.",
     )
-    states = list(dict.fromkeys(curve["state"])) if "state" in curve else []
-    if states or state is not None:
-        require(
-            state in states,
-            f"state must be one of the states of the forecasts; received {state!r}. "
-            f"{closest(state, states)}",
-        )
-        curve = curve[curve["state"] == state]
     counted = None
     if forecasts is not None:
         counted = bars_of(pd.Series(as_belief(forecasts).ravel()))

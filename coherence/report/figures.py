@@ -377,12 +377,8 @@ def _reliability(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
         for result in evaluation.results
         if isinstance(result.fitted, ForecastScores) and not result.details.empty
     ]
-    several_prompts, number = len(scored) > 1, 0
-    for result, scores in scored:
-        parts = [("", scores.miscalibration, scores.discrimination, scores.uncertainty)]
-        if len(scores.by_state):
-            columns = scores.by_state[["state", "miscalibration", "discrimination", "uncertainty"]]
-            parts = list(columns.itertuples(index=False, name=None))
+    several_prompts = len(scored) > 1
+    for number, (result, scores) in enumerate(scored, start=1):
         prompt = f", prompt {clean(result.settings['prompt'])}" if several_prompts else ""
         forecast = f"mean {noun} of a case" if result.settings.get("averaged") else noun
         band = (
@@ -391,26 +387,24 @@ def _reliability(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
             if result.details["low"].notna().any()
             else ""
         )
-        for state, *of_state in parts:
-            number += 1
-            mcb, dsc, unc = format_numbers(of_state)
-            bars = evaluation.figures.get("forecasts") if number == 1 and not state else None
-            caption = (
-                f"How often it happened, by isotonic regression on the {forecast}. {band}On the "
-                f"dashed line forecasts are calibrated. MCB {mcb}, DSC {dsc}, UNC {unc}."
-                + ("" if bars is None else " Along the lower edge: how often each was forecast.")
-            )
-            curve = result.details
-            curve = curve[curve["state"] == state] if state else curve
-            draw = partial(calibration_plot.draw_reliability, curve, bars, noun=noun)
-            yield Figure(
-                f"{key}-reliability-{number}",
-                calibration_plot.RELIABILITY + (f", {clean(state)}" if state else "") + prompt,
-                caption,
-                draw,
-                4.2,
-                place="lead",
-            )
+        mcb, dsc, unc = format_numbers(
+            [scores.miscalibration, scores.discrimination, scores.uncertainty]
+        )
+        bars = evaluation.figures.get("forecasts") if number == 1 else None
+        caption = (
+            f"How often it happened, by isotonic regression on the {forecast}. {band}On the "
+            f"dashed line forecasts are calibrated. MCB {mcb}, DSC {dsc}, UNC {unc}."
+            + ("" if bars is None else " Along the lower edge: how often each was forecast.")
+        )
+        draw = partial(calibration_plot.draw_reliability, result.details, bars, noun=noun)
+        yield Figure(
+            f"{key}-reliability-{number}",
+            calibration_plot.RELIABILITY + prompt,
+            caption,
+            draw,
+            4.2,
+            place="lead",
+        )
 
 
 def _calibration(evaluation: EvaluationReport, key: str, noun: str) -> Steps:

@@ -11,8 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from coherence.plots.style import save_plot
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.answers import answer_pages, moves
@@ -22,7 +20,7 @@ from coherence.report.figures import all_figures
 from coherence.report.files import render_all, render_page
 from coherence.report.html import evaluation_page_name, render_evaluation_page, render_html
 from coherence.report.ranking import FEW, evaluation_key
-from coherence.report.scores import score_table, score_tables, state_table
+from coherence.report.scores import forecast_table, forecasts_alone
 from coherence.report.view import (
     CHECK,
     CONTEXTS,
@@ -60,14 +58,14 @@ def report_files(
     settings: Mapping[str, Any],
     *,
     most_answers: int,
-    differences: pd.DataFrame | None = None,
 ) -> Iterator[tuple[str, str]]:
     """Render all files of a report, the page that links to the others last."""
-    split = len(evaluations) > FEW
+    many = len(evaluations) > FEW
+    split = many and not forecasts_alone(evaluations)
     links: dict[str, AnswerLinks] = {}
     for number, evaluation in enumerate(evaluations, start=1):
         key = evaluation_key(number)
-        if most_answers and len(evaluation.rows):
+        if most_answers and len(evaluation.rows) and split >= many:
             contexts = evaluation.rows.table["context"].drop_duplicates().tolist()
             base = "../answers/" if split else "answers/"
             links[key] = AnswerLinks(
@@ -76,7 +74,7 @@ def report_files(
         if split:
             # Drawing an evaluation's figures tells which groups are linked to.
             yield evaluation_page_name(key), render_evaluation_page(evaluation, key, links.get(key))
-    page = render_html(evaluations, settings, links=links, split=split, differences=differences)
+    page = render_html(evaluations, settings, links=links, split=split)
     for number, evaluation in enumerate(evaluations, start=1):
         key = evaluation_key(number)
         back = f"../{evaluation_page_name(key)}" if split else f"../{REPORT}#{key}"
@@ -105,14 +103,10 @@ def write_figures(evaluations: Sequence[EvaluationReport], folder: Path) -> list
     return [*written, FIGURES]
 
 
-def table_files(
-    evaluations: Sequence[EvaluationReport], *, differences: pd.DataFrame | None = None
-) -> dict[str, str]:
+def table_files(evaluations: Sequence[EvaluationReport]) -> dict[str, str]:
     """Render every table of a report in every form, and one page that shows them all."""
-    tables = score_tables(
-        score_table(evaluations), differences, state_table(evaluations), every=True
-    )
-    tables += result_tables(evaluations)
+    scores = forecast_table(evaluations)
+    tables = [*([] if scores is None else [scores]), *result_tables(evaluations)]
     return render_all(tables) | {TABLES: render_page(tables)}
 
 

@@ -35,12 +35,11 @@ from coherence.report.ranking import (
     rank,
 )
 from coherence.report.scores import (
+    forecast_table,
     forecasts_alone,
+    score_remarks,
     score_table,
-    score_tables,
     scores_sentence,
-    state_table,
-    unscored,
 )
 from coherence.report.screen import has_verdicts, headline, legend, short_table, warnings
 from coherence.report.variation import little_sentence
@@ -79,11 +78,10 @@ def render_html(
     *,
     links: Mapping[str, AnswerLinks] | None = None,
     split: bool = False,
-    differences: pd.DataFrame | None = None,
 ) -> str:
     """Render a report as a page; `split` leaves what each evaluation says to a page of its own."""
     check, ranked = rank(evaluations)
-    links = links or {}
+    links, alone = links or {}, forecasts_alone(evaluations)
 
     def url_of(row: Ranked) -> str:
         return evaluation_page_name(row.key) if split else f"#{row.key}"
@@ -94,7 +92,9 @@ def render_html(
         alert for alert in first if all(alert in evaluation.alerts for evaluation in evaluations)
     ]
     shown = []
-    for number, evaluation in enumerate(evaluations, start=1):
+    # Of many forecasters the table says what there is to say.
+    sections = () if alone and len(evaluations) > FEW else evaluations
+    for number, evaluation in enumerate(sections, start=1):
         key = evaluation_key(number)
         of_evaluation = links.get(key)
         if split:
@@ -119,7 +119,7 @@ def render_html(
         counted(n_results, "result"),
     ]
     subtitle += [f"coherence {wording.clean(version)}"] if version not in (None, "unknown") else []
-    scores = score_table(evaluations)
+    scores = forecast_table(evaluations)
     overview = {row.key: _overview_row(row, url_of(row), shared) for row in ranked}
     calibration = calibration_column(ranked)
     for row in ranked:
@@ -129,12 +129,13 @@ def render_html(
         .get_template("page.html.j2")
         .render(
             title=TITLE,
+            empty=not evaluations,
             question=_question(evaluations),
             subtitle=" · ".join(subtitle),
-            scores=score_tables(scores, differences, state_table(evaluations)),
-            scored=scores_sentence(scores) if len(scores) else "",
-            unscored=[wording.clean(text) for text in unscored(evaluations)] if len(scores) else [],
-            forecasts_alone=forecasts_alone(evaluations),
+            scores=scores,
+            scored=scores_sentence(score_table(evaluations)) if scores else "",
+            score_remarks=score_remarks(evaluations) if scores else [],
+            forecasts_alone=alone,
             counted=counted_rejections(evaluations),
             alerts=list(map(wording.as_shown, shared)),
             short=_short(evaluations) if evaluations else {},

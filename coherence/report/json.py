@@ -11,7 +11,7 @@ import pandas as pd
 
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.ranking import pooled
-from coherence.report.scores import score_table, state_table
+from coherence.report.scores import score_table
 from coherence.report.wording import answering_notes, belief_noun
 from coherence.table.audit import audit_table
 
@@ -93,11 +93,7 @@ def _evaluation_record(evaluation: EvaluationReport) -> dict[str, Any]:
     return record
 
 
-def render_json(
-    evaluations: Sequence[EvaluationReport],
-    settings: Mapping[str, Any],
-    differences: pd.DataFrame | None = None,
-) -> str:
+def render_json(evaluations: Sequence[EvaluationReport], settings: Mapping[str, Any]) -> str:
     """Render a report as JSON."""
     scores = score_table(evaluations)
     record = {
@@ -107,10 +103,6 @@ def render_json(
         "evaluations": [_evaluation_record(evaluation) for evaluation in evaluations],
     }
     if len(scores):
-        record |= {
-            "scores": scores,
-            **({"state_scores": states} if len(states := state_table(evaluations)) else {}),
-            "score_differences": [] if differences is None else differences,
-        }
+        record["scores"] = scores
     # ASCII escapes keep even half a surrogate pair from a model's answer writable.
     return json.dumps(to_plain(record), sort_keys=True, indent=2, allow_nan=False) + "\n"

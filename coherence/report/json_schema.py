@@ -225,75 +225,34 @@ def _evaluation() -> Any:
     )
 
 
-def _score_tables() -> dict[str, Any]:
-    """Describe the scores of forecasts and their differences."""
+def _scores() -> Any:
+    """Describe the scores of forecasts."""
     ends = {
         f"{name}_{end}": _number(f"{end.capitalize()} end of the 95% interval of the {score}.")
-        for name, score in (
-            ("brier", "Brier score"),
-            ("log", "log score"),
-            ("calibration", "calibration error"),
-        )
+        for name, score in (("brier", "Brier score"), ("rmse", "distance"))
         for end in ("low", "high")
     }
-    names = {
-        "task": _text("As in the runs table; empty where it has none."),
-        "model": _text("As in the runs table; empty where it has none."),
-        "prompt": _text("Prompt of the forecasts."),
-    }
-    return {
-        "scores": _rows(
-            "Scores of forecasts, within a task the best Brier score first; only where forecasts "
-            "were scored.",
-            **names,
-            n_contexts=_count("Cases."),
-            n_rows=_count("Forecasts."),
-            n_states=_count("States that the forecasts are over."),
-            brier=_number(
-                "Mean squared error; over three states and more their sum.", least=0, most=2
-            ),
-            log_score=_number("In nats; null where it is infinite (n_infinite above 0)."),
-            n_infinite=_count("Forecasts that gave what happened a probability of 0."),
-            calibration_error=_number("Root mean square over bins, the share of chance removed."),
-            **ends,
-            miscalibration=_number("MCB; brier is MCB - DSC + UNC.", least=0),
-            discrimination=_number("DSC.", least=0),
-            uncertainty=_number("UNC.", least=0),
-            pvalue=_number(
-                "Of calibration: level and slope, against redrawn outcomes.", least=0, most=1
-            ),
-            pvalue_holm=_number("By Holm over all tests of the file.", least=0, most=1),
-            reason=_text("Why a number is null; empty otherwise."),
+    return _rows(
+        "Scores of forecasts, within a task the best Brier score first; only where forecasts "
+        "were scored.",
+        task=_text("As in the runs table; empty where it has none."),
+        model=_text("As in the runs table; empty where it has none."),
+        prompt=_text("Prompt of the forecasts."),
+        n_contexts=_count("Cases."),
+        n_rows=_count("Forecasts."),
+        n_states=_count("States that the forecasts are over."),
+        brier=_number("Mean squared error; over three states and more their sum.", least=0, most=2),
+        rmse=_number("Distance to the exact posterior, where that is known.", least=0, most=1),
+        **ends,
+        miscalibration=_number("MCB; brier is MCB - DSC + UNC.", least=0),
+        discrimination=_number("DSC.", least=0),
+        uncertainty=_number("UNC.", least=0),
+        pvalue=_number(
+            "Of calibration: level and slope, against redrawn outcomes.", least=0, most=1
         ),
-        "state_scores": _rows(
-            "Scores of each state by itself, of forecasts over three states and more; else absent.",
-            **names,
-            state=_text("State, against all others."),
-            forecast=_number("Mean forecast.", least=0, most=1),
-            happened=_number("Share of cases in which it came true.", least=0, most=1),
-            brier=_number("Mean squared error.", least=0, most=1),
-            calibration_error=_number("As in scores."),
-            **{name: text for name, text in ends.items() if not name.startswith("log")},
-            miscalibration=_number("MCB.", least=0),
-            discrimination=_number("DSC.", least=0),
-            uncertainty=_number("UNC.", least=0),
-        ),
-        "score_differences": _rows(
-            "Scores of a row less those of the other, on common cases; stands beside scores.",
-            **names,
-            other_model=_text("Model of the better Brier score."),
-            other_prompt=_text("Its prompt."),
-            n_contexts=_count("Common cases."),
-            brier_difference=_number("Mean difference."),
-            low=_number("Lower end of its 95% interval."),
-            high=_number("Upper end."),
-            pvalue=_number("Of no difference in the Brier score.", least=0, most=1),
-            pvalue_holm=_number("By Holm over all pairs.", least=0, most=1),
-            log_difference=_number("Mean difference in the log score; null where infinite."),
-            log_low=_number("Lower end of its 95% interval."),
-            log_high=_number("Upper end."),
-        ),
-    }
+        pvalue_holm=_number("By Holm over all tests of the file.", least=0, most=1),
+        reason=_text("Why a number is null; empty otherwise."),
+    )
 
 
 def results_schema() -> dict[str, Any]:
@@ -301,8 +260,8 @@ def results_schema() -> dict[str, Any]:
     described = _record(
         "Results of `coherence analyze`: strict JSON, unrounded, null where undefined. Fields may "
         "be added; those described here stay.",
-        ("scores", "state_scores", "score_differences"),
-        **_score_tables(),
+        ("scores",),
+        scores=_scores(),
         schema_version={"const": SCHEMA_VERSION, "description": "Of this description."},
         settings=_record(
             "How the analysis was run.",

@@ -7,7 +7,7 @@ a program that wants the numbers alone loads neither matplotlib nor rich.
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -56,17 +56,10 @@ class Report:
         Sorted by task and model.
     settings : mapping
         Seed, version, checks asked for, published or not. Nothing that varies between equal runs.
-    score_differences : DataFrame
-        Of forecasts that were scored, one row for each two models or prompts of a task:
-        ``brier_difference`` and ``log_difference`` on their ``n_contexts`` common cases, the row
-        less the other, which has the better Brier score; ``low``, ``high``, ``log_low`` and
-        ``log_high`` (95%, of one pair alone), ``pvalue`` and ``pvalue_holm`` (over all pairs) of
-        the Brier score.
     """
 
     evaluations: tuple[EvaluationReport, ...]
     settings: Mapping[str, Any]
-    score_differences: pd.DataFrame = field(default_factory=pd.DataFrame, compare=False)
 
     @property
     def results(self) -> pd.DataFrame:
@@ -142,33 +135,21 @@ class Report:
     def scores(self) -> pd.DataFrame:
         """One row for each model and prompt whose forecasts were scored, the best first.
 
-        Columns ``task``, ``model``, ``prompt``, ``n_contexts``, ``n_rows``, ``brier``,
-        ``log_score`` (nats), ``n_infinite`` and ``calibration_error`` with the ends of their
-        intervals, ``miscalibration`` - ``discrimination`` + ``uncertainty`` (the Brier score),
-        ``pvalue`` and ``pvalue_holm`` of calibration, ``reason`` where one is missing, and
-        ``n_states``; with three and more the Brier score is the sum over the states.
+        Columns ``task``, ``model``, ``prompt``, ``n_contexts``, ``n_rows``, ``n_states``,
+        ``brier`` with the ends of its interval (of three states and more the sum over them), its
+        parts ``miscalibration``, ``discrimination`` and ``uncertainty``, ``pvalue`` and
+        ``pvalue_holm`` of calibration, ``rmse`` to the exact posterior with the ends of its
+        interval, where that is known, and ``reason`` where a number is missing.
         """
         from coherence.report.scores import score_table
 
         return score_table(self.evaluations)
 
-    @property
-    def state_scores(self) -> pd.DataFrame:
-        """One row for each state of forecasts over three states and more.
-
-        Columns ``task``, ``model``, ``prompt``, ``state``, mean ``forecast``, share that
-        ``happened``, ``brier`` and ``calibration_error`` with the ends of their intervals, and the
-        parts of the Brier score, all of the state against all others.
-        """
-        from coherence.report.scores import state_table
-
-        return state_table(self.evaluations)
-
     def to_html(self) -> str:
         """Return a self-contained HTML page."""
         from coherence.report.html import render_html
 
-        return render_html(self.evaluations, self.settings, differences=self.score_differences)
+        return render_html(self.evaluations, self.settings)
 
     def to_files(self, *, answers: int | None = None) -> Iterator[tuple[str, str]]:
         """Render the page, and beside it pages of evaluations and of answers that it links to.
@@ -188,9 +169,7 @@ class Report:
         from coherence.report.folder import report_files
 
         most = MOST_CONTEXTS if answers is None else answers
-        yield from report_files(
-            self.evaluations, self.settings, most_answers=most, differences=self.score_differences
-        )
+        yield from report_files(self.evaluations, self.settings, most_answers=most)
 
     @property
     def brief(self) -> pd.DataFrame:
@@ -201,7 +180,7 @@ class Report:
         """Return the report as JSON text, equal bytes for equal runs."""
         from coherence.report.json import render_json
 
-        return render_json(self.evaluations, self.settings, self.score_differences)
+        return render_json(self.evaluations, self.settings)
 
     def __repr__(self) -> str:
         """Return a line; `print` shows the table, and a notebook the results."""
@@ -219,4 +198,4 @@ class Report:
         from coherence.report.terminal import render_report
 
         more = "report.results, or report.to_html()"
-        return render_report(self.evaluations, differences=self.score_differences, more=more)
+        return render_report(self.evaluations, more=more)

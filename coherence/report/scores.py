@@ -1,7 +1,7 @@
-"""The tables of scores of a report: a row a model, and its differences from the first.
+"""The table of forecasts of a report: a row a forecaster, the best first.
 
-Everything is computed by then (`coherence.checks.scores`, `coherence.analysis.forecasts`); here
-numbers are put in order and written.
+Everything is computed by then (`coherence.checks.scores`); here numbers are put in order and
+written.
 """
 
 import math
@@ -13,34 +13,27 @@ import pandas as pd
 
 from coherence.report.document import Cell, Column, Kind, Row, Table, build_table, count, pvalue
 from coherence.report.evaluation import EvaluationReport
-from coherence.report.wording import clean, evaluation_heading
-from coherence.result import LEVEL, CheckResult, ForecastScores
+from coherence.report.wording import (
+    as_shown,
+    clean,
+    evaluation_heading,
+    evaluations_named,
+)
+from coherence.result import LEVEL, CheckResult, ForecastScores, Interval
+from coherence.table.notes import Code, Level, Note
 from coherence.table.printable import counted, evaluation_name
 
 NAME = "scores"
 KEY = ("task", "model", "prompt")
+PARTS = ("miscalibration", "discrimination", "uncertainty")
 COLUMNS = (
     *KEY,
-    *("n_contexts", "n_rows", "brier", "brier_low", "brier_high"),
-    *("log_score", "log_low", "log_high", "n_infinite"),
-    *("calibration_error", "calibration_low", "calibration_high"),
-    *("miscalibration", "discrimination", "uncertainty", "pvalue", "pvalue_holm", "reason"),
-    "n_states",
-)
-PARTS = ("miscalibration", "discrimination", "uncertainty")
-BY_STATE = (
-    *(*KEY, "state", "forecast", "happened", "brier", "brier_low", "brier_high"),
-    *("calibration_error", "calibration_low", "calibration_high", *PARTS),
-)
-DIFFERENCES = (
-    *(*KEY, "other_model", "other_prompt", "n_contexts"),
-    *("brier_difference", "low", "high", "pvalue", "pvalue_holm"),
-    *("log_difference", "log_low", "log_high"),
+    *("n_contexts", "n_rows", "n_states", "brier", "brier_low", "brier_high", *PARTS),
+    *("pvalue", "pvalue_holm", "rmse", "rmse_low", "rmse_high", "reason"),
 )
 SCORES_NOTE = (
-    "Lower is better; each case counts once. Log score in nats. Calibration error: root mean "
-    "square over ten bins, without the share of chance. 95% intervals over cases, or over their "
-    "groups where those were named."
+    "Lower is better; each case counts once. 95% intervals over cases, or over their groups where "
+    "those were named."
 )
 PARTS_NOTE = (
     "Brier score = miscalibration (MCB) - discrimination (DSC) + uncertainty (UNC), forecasts "
@@ -48,29 +41,19 @@ PARTS_NOTE = (
     "that of calibrated forecasts: the level and slope of their log-odds (Cox), against redrawn "
     "outcomes (by Holm over all tests)."
 )
+RMSE_NOTE = "RMSE: distance to the exact posterior (root mean square)."
 SEVERAL_STATES_NOTE = (
-    "With three states and more the Brier score is the sum over the states, from 0 to 2; "
-    "calibration error and parts are those of each state by itself, averaged and summed."
+    "With three states and more the Brier score is the sum over the states, from 0 to 2."
 )
-BY_STATE_NOTE = (
-    "Each state against all others. Forecast: the mean; happened: the share of cases. Brier scores "
-    "and their parts sum to those above."
-)
-PROMPTS_NOTE = (
-    "Root mean square of the differences from the reference prompt, case by case, in probability: "
-    "of mean forecasts as stated, and without the noise of repetitions, which takes two of each "
-    "case and prompt (prompt_consistency)."
-)
-_CONSISTENCY = "prompt_consistency"
 AVERAGED = (
-    "Where a case has several forecasts, as updates of one, their scores are averaged: these are "
-    "scores of single forecasts."
+    "Where a case has several forecasts, the Brier score is the mean of those of single forecasts; "
+    "MCB, DSC, UNC and p are those of their mean."
 )
-OF_MEANS = "Of the mean forecast of each case. "
 DIFFERENT_CASES = (
-    "These forecasts are of different cases: compare the differences on common cases below, not "
+    "These forecasts are of different cases: compare paired differences (coherence compare), not "
     "the scores."
 )
+_RMSE = "calibration:rmse"
 
 
 def of_scores(result: CheckResult) -> bool:
@@ -93,6 +76,7 @@ def score_table(evaluations: Sequence[EvaluationReport]) -> pd.DataFrame:
     """Return the scores of every model and prompt, within a task the best Brier score first."""
     rows = []
     for evaluation in evaluations:
+        rmse = {result.check: result for result in evaluation.results}.get(_RMSE)
         for result in evaluation.results:
             scores = result.fitted
             if not isinstance(scores, ForecastScores):
@@ -103,47 +87,28 @@ def score_table(evaluations: Sequence[EvaluationReport]) -> pd.DataFrame:
                 "prompt": result.settings.get("prompt", ""),
                 "n_contexts": result.n_contexts,
                 "n_rows": result.n_rows,
+                "n_states": scores.n_states,
                 "brier": scores.brier,
-                "log_score": scores.log_score,
-                "n_infinite": scores.n_infinite,
-                "calibration_error": scores.calibration_error,
-                "miscalibration": scores.miscalibration,
-                "discrimination": scores.discrimination,
-                "uncertainty": scores.uncertainty,
+                **_ends("brier", scores.brier_interval),
+                **{part: getattr(scores, part) for part in PARTS},
                 "pvalue": math.nan if result.pvalue is None else result.pvalue,
                 "pvalue_holm": math.nan if result.pvalue_holm is None else result.pvalue_holm,
                 "reason": result.reason,
-                "n_states": scores.n_states,
             }
-            for name, interval in (
-                ("brier", scores.brier_interval),
-                ("log", scores.log_interval),
-                ("calibration", scores.calibration_interval),
-            ):
-                record[f"{name}_low"] = math.nan if interval is None else interval.low
-                record[f"{name}_high"] = math.nan if interval is None else interval.high
+            if rmse is not None and result.check == NAME:  # it is that of the reference prompt
+                record |= {"rmse": rmse.statistic, **_ends("rmse", rmse.interval)}
             rows.append(record)
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     return table.sort_values(["task", "brier", *KEY[1:]], kind="stable", ignore_index=True)
 
 
-def state_table(evaluations: Sequence[EvaluationReport]) -> pd.DataFrame:
-    """Return the scores of each state, of forecasts over three states and more."""
-    tables = [
-        result.fitted.by_state.assign(
-            task=evaluation.task, model=evaluation.model, prompt=result.settings.get("prompt", "")
-        )
-        for evaluation in evaluations
-        for result in evaluation.results
-        if isinstance(result.fitted, ForecastScores) and len(result.fitted.by_state)
-    ]
-    if not tables:
-        return pd.DataFrame(columns=list(BY_STATE))
-    return pd.concat(tables, ignore_index=True)[list(BY_STATE)]
+def _ends(name: str, interval: Interval | None) -> dict[str, float]:
+    low, high = (math.nan, math.nan) if interval is None else (interval.low, interval.high)
+    return {f"{name}_low": low, f"{name}_high": high}
 
 
 def scores_sentence(table: pd.DataFrame) -> str:
-    """Say how many forecasters were scored, and for how many the test of calibration rejects."""
+    """Return how many forecasters were scored, and for how many calibration is rejected."""
     several = table["prompt"].nunique() > 1
     who = counted(
         len(table),
@@ -164,11 +129,22 @@ def scores_sentence(table: pd.DataFrame) -> str:
     return f"{who}, {of}{' each' if len(table) > 1 else ''}; {said}."
 
 
-def unscored(evaluations: Sequence[EvaluationReport]) -> list[str]:
-    """Name the evaluations that the table of scores lacks, and say why."""
-    return [
-        f"{evaluation_heading(evaluation)} is not in the table: "
-        f"{evaluation.absent(NAME) or 'no forecasts.'}"
+def score_remarks(evaluations: Sequence[EvaluationReport]) -> list[str]:
+    """Return what was assumed, what may mislead first, and which evaluations the table lacks."""
+    about: dict[Note, list[EvaluationReport]] = {}
+    for evaluation in evaluations:
+        for note in evaluation.remarks:
+            if note.code is not Code.NOT_RUN:
+                about.setdefault(as_shown(note), []).append(evaluation)
+    remarks = [
+        str(note) if len(of) == len(evaluations) else f"{evaluations_named(of)}: {note}"
+        for note, of in sorted(about.items(), key=lambda pair: pair[0].level is not Level.WARNING)
+    ]
+    return remarks + [
+        clean(
+            f"{evaluation_heading(evaluation)} is not in the table: "
+            f"{evaluation.absent(NAME) or 'no forecasts.'}"
+        )
         for evaluation in evaluations
         if not any(map(of_scores, evaluation.results))
     ]
@@ -176,144 +152,47 @@ def unscored(evaluations: Sequence[EvaluationReport]) -> list[str]:
 
 def _name(row: Row) -> Cell:
     """Name a forecaster; the file has its task, model and prompt apart."""
-    return Cell(row["name"], {key: row[key] for key in (*KEY, "state") if key in row})
+    return Cell(row["name"], {key: row[key] for key in KEY})
 
 
-def _number(name: str, heading: str, ends: str = "", **about: Any) -> Column:
-    of = (f"{ends}_low", f"{ends}_high") if ends else None
-    return Column(name, heading, ends=of, together=True, reason="reason", **about)
+def _number(name: str, heading: str, *, ends: bool = False) -> Column:
+    of = (f"{name}_low", f"{name}_high") if ends else None
+    return Column(name, heading, ends=of, together=True, reason="reason")
 
 
-_NAME = Column("", "", Kind.LABEL, make=_name)
-_CASES = count("n_contexts", "cases")
-_BRIER = _number("brier", "Brier score", "brier")
-_ERROR = _number("calibration_error", "calibration error", "calibration")
-_PARTS = tuple(_number(n, a) for n, a in zip(PARTS, ("MCB", "DSC", "UNC"), strict=True))
-_P = pvalue("pvalue", "p (Holm)", adjusted="pvalue_holm", reason="reason")
-_EXACT = {"low": "log_low", "high": "log_high", "n_infinite": "n_infinite"}
-_LOG = _number("log_score", "log score", "log", exact=_EXACT, behind="infinite")
-_SCORES = (_NAME, _CASES, _BRIER, _LOG, _ERROR)
-_CALIBRATED = (_NAME, _number("brier_of_means", "Brier score"), *_PARTS, _P)
-_DIFFERENCES = (
-    _NAME,
-    Column("", "less", Kind.LABEL, make=lambda row: Cell(row["other"], row["others"])),
-    _CASES,
-    Column("brier_difference", "Brier score", ends=("low", "high"), together=True),
-    pvalue("pvalue", "p (Holm)", adjusted="pvalue_holm"),
-    Column("log_difference", "log score", ends=("log_low", "log_high"), together=True),
-)
-_STATES = (
-    _NAME,
-    *(_number(name, name) for name in ("forecast", "happened")),
-    *(_BRIER, _ERROR, *_PARTS),
-)
-_PROMPTS = (
-    Column("name", "", Kind.LABEL),
-    _CASES,
-    Column("raw", "difference", together=True),
-    Column("difference", "without noise", ends=("low", "high"), together=True),
+_COLUMNS = (
+    Column("", "", Kind.LABEL, make=_name),
+    count("n_contexts", "cases"),
+    _number("brier", "Brier score", ends=True),
+    *(_number(name, short) for name, short in zip(PARTS, ("MCB", "DSC", "UNC"), strict=True)),
+    pvalue("pvalue", "p (Holm)", adjusted="pvalue_holm", reason="reason"),
 )
 
 
-def score_tables(
-    table: pd.DataFrame,
-    differences: pd.DataFrame | None = None,
-    states: pd.DataFrame | None = None,
-    *,
-    every: bool = False,
-) -> list[Table]:
-    """Return the tables of scores, parts, differences and single states; `every` of all pairs."""
+def forecast_table(evaluations: Sequence[EvaluationReport]) -> Table | None:
+    """Lay out the table of scores; None where nothing was scored."""
+    table = score_table(evaluations)
     if table.empty:
-        return []
-    if differences is None or differences.empty:
-        differences = pd.DataFrame(columns=list(DIFFERENCES))
-    rows = _named(table, table)
-    infinite = (
-        " A log score is infinite where forecasts gave what happened a probability of 0; how many "
-        "stands beside it."
-        if table["n_infinite"].any()
-        else ""
-    )
-    for row in rows:
-        n = row["n_infinite"]
-        row["infinite"] = f" ({counted(n, 'forecast')})" if n else ""
-        miscalibration, discrimination, uncertainty = (row[part] for part in PARTS)
-        row["brier_of_means"] = miscalibration - discrimination + uncertainty
-    several = SEVERAL_STATES_NOTE if (table["n_states"] > 2).any() else ""
-    averaged = bool((table["n_rows"] > table["n_contexts"]).any())
-    of_means = OF_MEANS if averaged else ""
-    remarks = [
-        SCORES_NOTE + infinite,
-        AVERAGED * averaged,
-        several,
-        _different_cases(table, differences),
-    ]
-    tables = [
-        build_table(
-            rows, _SCORES, title="Scores, the best first", caption=" ".join(filter(None, remarks))
-        ),
-        build_table(rows, _CALIBRATED, title="Are they calibrated?", caption=of_means + PARTS_NOTE),
-    ]
-    if shown := _of_pairs(table, differences, every):
-        tables.append(shown)
-    if states is not None and len(states):
-        rows = _named(states, table)
-        # In the order of the table of scores.
-        order = [row["name"] for row in _named(table, table)]
-        rows.sort(key=lambda row: order.index(row["name"]))
-        for row in rows:
-            row |= {"name": f"{row['name']} · {clean(row['state'])}", "reason": ""}
-        tables.append(
-            build_table(rows, _STATES, title="State by state", caption=of_means + BY_STATE_NOTE)
-        )
-    return [
-        replace(each, name=f"scores-{number}", label=f"Scores {number}")
-        for number, each in enumerate(tables, start=1)
-    ]
-
-
-def prompt_table(evaluations: Sequence[EvaluationReport]) -> Table | None:
-    """Lay out how far forecasts under other prompts lie from those under the reference prompt."""
-    rows = []
-    for evaluation in evaluations:
-        for result in evaluation.results:
-            name, _, prompt = result.check.partition(":")
-            if name != _CONSISTENCY or not prompt or result.details.empty:
-                continue
-            of_prompt = result.details.iloc[0]
-            of_evaluation = (
-                [evaluation_name(evaluation.task, evaluation.model)]
-                if evaluation.task or evaluation.model
-                else []
-            )
-            interval = result.interval
-            low, high = (math.nan, math.nan) if interval is None else (interval.low, interval.high)
-            rows.append(
-                {
-                    "name": " · ".join([*of_evaluation, clean(prompt)]),
-                    "n_contexts": int(of_prompt["n_contexts"]),
-                    "raw": float(of_prompt["rmse_means"]),
-                    "difference": result.statistic,
-                    "low": low,
-                    "high": high,
-                }
-            )
-    title = "Forecasts under other prompts"
-    return build_table(rows, _PROMPTS, title=title, caption=PROMPTS_NOTE) if rows else None
-
-
-def _named(
-    rows: pd.DataFrame, table: pd.DataFrame, of: Sequence[str] = KEY
-) -> list[dict[str, Any]]:
-    """Return rows with a name each, by its prompt too where the table of scores has several."""
+        return None
     several = table["prompt"].nunique() > 1
-    return [
-        {
-            **{str(k): v for k, v in row.items()},
-            "name": _name_of(*(row[key] for key in of), several=several),
-        }
-        for row in rows.to_dict("records")
+    rows: list[dict[str, Any]] = [
+        {str(key): value for key, value in row.items()}
+        | {"name": _name_of(*(row[key] for key in KEY), several=several)}
+        for row in table.to_dict("records")
     ]
+    two_states, exact = (table["n_states"] == 2).any(), table["rmse"].notna().any()
+    remarks = [
+        SCORES_NOTE,
+        PARTS_NOTE if two_states else "",
+        RMSE_NOTE if exact else "",
+        AVERAGED if two_states and (table["n_rows"] > table["n_contexts"]).any() else "",
+        SEVERAL_STATES_NOTE if (table["n_states"] > 2).any() else "",
+        DIFFERENT_CASES if _different_cases(evaluations) else "",
+    ]
+    columns = [*_COLUMNS, _number("rmse", "RMSE", ends=True)] if exact else _COLUMNS
+    title, caption = "Forecasts, the best first", " ".join(filter(None, remarks))
+    found = build_table(rows, columns, title=title, caption=caption)
+    return replace(found, name="scores-1", label="Scores 1")
 
 
 def _name_of(task: str, model: str, prompt: str, *, several: bool) -> str:
@@ -322,40 +201,13 @@ def _name_of(task: str, model: str, prompt: str, *, several: bool) -> str:
     return " · ".join([*([evaluation_name(task, model)] if task or model else []), clean(prompt)])
 
 
-def _different_cases(table: pd.DataFrame, differences: pd.DataFrame) -> str:
-    """Warn where scores are of different cases."""
-    for task, rows in table.groupby("task"):
-        common = differences.loc[differences["task"] == task, "n_contexts"]
-        if len(rows) > 1 and (common.empty or common.min() < rows["n_contexts"].max()):
-            return DIFFERENT_CASES
-    return ""
-
-
-def _of_pairs(table: pd.DataFrame, differences: pd.DataFrame, every: bool) -> Table | None:
-    """Lay out the differences of each row from the first of its task, or those of every pair."""
-    others = ("task", "other_model", "other_prompt")
-    first = set(table.drop_duplicates("task")[list(KEY)].itertuples(index=False, name=None))
-    keys = differences[list(others)].itertuples(index=False, name=None)
-    shown = differences if every else differences[[key in first for key in keys]]
-    if shown.empty:
-        return None
-    # Of thousands most share no case with the first; where all do so, the table says it.
-    compared = shown["brier_difference"].notna()
-    shown = shown[compared] if compared.any() and not every else shown
-    rows = _named(shown, table)
-    for row, named in zip(rows, _named(shown, table, others), strict=True):
-        row |= {"other": named["name"], "others": {key: row[key] for key in others[1:]}}
-    n_pairs = int(differences["pvalue"].notna().sum())
-    what = "Above 0 the other is better" if every else "Above 0 the first is better"
-    note = f"{what}; p is that of the Brier score."
-    if n_pairs > 1:
-        chosen = "" if every else ", which allows for the first being chosen by its score"
-        note = (
-            f"{what}. Each interval is of one pair alone (95%); p of the Brier score, by Holm "
-            f"over all {counted(n_pairs, 'pair')} of the table{chosen}."
-        )
-    if n_left := len(compared) - len(shown):
-        note += f" Left out, as too few cases are common: {n_left} of {len(compared)}."
-    columns = [column for column in _DIFFERENCES if every or column.heading != "less"]
-    of = "" if every else " from the first"
-    return build_table(rows, columns, title=f"Differences{of}, on common cases", caption=note)
+def _different_cases(evaluations: Sequence[EvaluationReport]) -> bool:
+    """Tell whether forecasters of one task were asked about different cases."""
+    first: dict[str, frozenset[Any]] = {}
+    for evaluation in evaluations:
+        for result in evaluation.results:
+            if isinstance(scores := result.fitted, ForecastScores):
+                cases = frozenset(scores.losses.index)
+                if first.setdefault(evaluation.task, cases) != cases:
+                    return True
+    return False

@@ -9,13 +9,12 @@ from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 
-import pandas as pd
 from rich.console import RenderableType
 from rich.rule import Rule
 from rich.table import Table as Grid
 from rich.text import Text
 
-from coherence.report.document import MISSING, Cell, Column, Kind, build_table
+from coherence.report.document import MISSING, Cell, Column, Kind, Table, build_table
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.layout import Command, Fitted, as_text, listed, rendered
 from coherence.report.ranking import (
@@ -30,13 +29,11 @@ from coherence.report.ranking import (
     rank,
 )
 from coherence.report.scores import (
+    forecast_table,
     forecasts_alone,
-    prompt_table,
+    score_remarks,
     score_table,
-    score_tables,
     scores_sentence,
-    state_table,
-    unscored,
 )
 from coherence.report.screen import has_verdicts, screen
 from coherence.report.variation import little_sentence
@@ -60,6 +57,7 @@ from coherence.report.wording import (
     clean,
     concerns_all,
     evaluation_heading,
+    evaluations_named,
     interval_heading,
 )
 from coherence.result import Outcome
@@ -68,8 +66,9 @@ from coherence.table.printable import counted
 
 MORE = "--full, or report.html with --out DIR"
 _BESIDE_SCORES = "Reliability diagrams, every result in words, and all notes"
+_BESIDE_MANY = "Every result: --full, or report.results; reliability diagrams: --figures DIR."
 _LEFT_OUT = "Every estimate, each result in words, what became of the answers, and all notes"
-MOST_NOTES, MOST_NAMED = 3, 8
+MOST_NOTES = 3
 WORTH_SAYING = 0.01
 """Share of unreadable answers from which a summary names the evaluation."""
 _RANKED, _FAILING = 24, 6
@@ -78,7 +77,6 @@ _RANKED, _FAILING = 24, 6
 def render_report(
     evaluations: Sequence[EvaluationReport],
     *,
-    differences: pd.DataFrame | None = None,
     full: bool = False,
     width: int | None = None,
     color: bool = False,
@@ -89,15 +87,11 @@ def render_report(
     if not evaluations:
         return "The runs table holds no rows to check."
     parts: list[RenderableType] = []
-    scores = score_table(evaluations)
-    if len(scores):
-        parts = list(_scores(evaluations, scores, differences, full))
+    if scores := forecast_table(evaluations):
+        parts = list(_scores(evaluations, scores, full))
     if not full and forecasts_alone(evaluations):
-        parts += [
-            *_forecast_remarks(evaluations),
-            Text(),
-            as_text(f"{_BESIDE_SCORES}: {more}.", "dim"),
-        ]
+        rest = f"{_BESIDE_SCORES}: {more}." if len(evaluations) <= FEW else _BESIDE_MANY
+        parts += [*_forecast_remarks(evaluations), Text(), as_text(rest, "dim")]
     elif not full and len(evaluations) <= FEW and has_verdicts(evaluations):
         parts += screen(evaluations, more, _over_tasks(evaluations))
     elif not full and len(evaluations) > FEW:
@@ -237,36 +231,19 @@ def _counted_answers(evaluation: EvaluationReport) -> str:
 
 
 def _scores(
-    evaluations: Sequence[EvaluationReport],
-    scores: pd.DataFrame,
-    differences: pd.DataFrame | None,
-    full: bool,
+    evaluations: Sequence[EvaluationReport], scores: Table, full: bool
 ) -> Iterator[RenderableType]:
-    """Yield the tables of scores, a row a model."""
-    yield as_text(scores_sentence(scores), "bold")
+    """Yield the table of scores, a row a forecaster."""
+    yield as_text(scores_sentence(score_table(evaluations)), "bold")
     yield from (as_text(line, "bold") for line in alert_lines(evaluations))
-    tables = score_tables(scores, differences, state_table(evaluations))
-    if forecasts_alone(evaluations) and (of_prompts := prompt_table(evaluations)):
-        tables.append(of_prompts)
-    for table in tables:
-        yield from (Text(), Fitted(table, most=None if full else _RANKED))
-        yield as_text(table.caption, "dim")
+    yield from (Text(), Fitted(scores, most=None if full else _RANKED))
+    yield as_text(scores.caption, "dim")
     yield Text()
 
 
 def _forecast_remarks(evaluations: Sequence[EvaluationReport]) -> Iterator[RenderableType]:
     """Yield what was assumed, without the checks that these tables have nothing for."""
-    about: dict[Note, list[EvaluationReport]] = {}
-    for evaluation in evaluations:
-        for note in evaluation.remarks:
-            if note.code is not Code.NOT_RUN:
-                about.setdefault(as_shown(note), []).append(evaluation)
-    # What may mislead is never among those that are only counted.
-    remarks = [
-        str(note) if len(of) == len(evaluations) else f"{_evaluations_named(of)}: {note}"
-        for note, of in sorted(about.items(), key=lambda pair: pair[0].level is not Level.WARNING)
-    ]
-    remarks += [clean(text) for text in unscored(evaluations)]
+    remarks = score_remarks(evaluations)
     if len(evaluations) == 1:
         remarks.append(_counted_answers(evaluations[0]))
     shown = remarks[: MOST_NOTES + 1]
@@ -318,16 +295,9 @@ def alert_lines(evaluations: Sequence[EvaluationReport]) -> list[str]:
         for alert in evaluation.alerts:
             about.setdefault(alert, []).append(evaluation)
     return [
-        _alert(alert) + ("" if len(of) == len(evaluations) else f" In {_evaluations_named(of)}.")
+        _alert(alert) + ("" if len(of) == len(evaluations) else f" In {evaluations_named(of)}.")
         for alert, of in about.items()
     ]
-
-
-def _evaluations_named(evaluations: Sequence[EvaluationReport]) -> str:
-    """Name evaluations, and count those beyond a few."""
-    named = [evaluation_heading(evaluation) for evaluation in evaluations[:MOST_NAMED]]
-    more = [f"{len(evaluations) - MOST_NAMED} more"] if len(evaluations) > MOST_NAMED else []
-    return ", ".join([*named, *more])
 
 
 def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
@@ -411,9 +381,9 @@ def _passing(passing: Sequence[Ranked]) -> Iterator[RenderableType]:
     yield Text()
     yield as_text(
         f"No test rejects in {counted(len(passing), 'evaluation')}{uncorrected}: "
-        f"{_evaluations_named([row.evaluation for row in passing])}. Not rejecting "
+        f"{evaluations_named([row.evaluation for row in passing])}. Not rejecting "
         "is not evidence of coherence: the intervals hold the effects compatible with the data."
-        + (f" Beliefs or choices hardly vary in {_evaluations_named(little)}." if little else "")
+        + (f" Beliefs or choices hardly vary in {evaluations_named(little)}." if little else "")
     )
 
 
@@ -442,7 +412,7 @@ def _shared_remarks(ranked: Sequence[Ranked]) -> Iterator[str]:
     # What may mislead in some evaluations only, with their names.
     of_some = [note for note in about if note.level is Level.WARNING and note not in of_all]
     yield from (f"all evaluations: {note}" for note in of_all[:MOST_NOTES])
-    yield from (f"{_evaluations_named(about[note])}: {note}" for note in of_some[:MOST_NOTES])
+    yield from (f"{evaluations_named(about[note])}: {note}" for note in of_some[:MOST_NOTES])
     others = len(about) - len(of_all[:MOST_NOTES]) - len(of_some[:MOST_NOTES])
     if others > 0:
         yield f"{counted(others, 'more note')} on what was left out or assumed in some evaluations."

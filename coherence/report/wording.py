@@ -26,6 +26,8 @@ _POLICIES = (
     "actions are probabilities that were computed, and no action was drawn: the checks of belief "
     "against action test the policy."
 )
+MOST_NAMED = 8
+"""Evaluations that a sentence names; those beyond are counted."""
 REVEALED = "revealed"
 KINDS = {
     "stated:drawn": ("stated belief", "stated, drawn as text and parsed"),
@@ -98,6 +100,13 @@ def interval_heading(results: Iterable[CheckResult]) -> str:
 def evaluation_heading(evaluation: EvaluationReport) -> str:
     """Return "task · model", with whatever of the two is named."""
     return evaluation_name(evaluation.task, evaluation.model)
+
+
+def evaluations_named(evaluations: Sequence[EvaluationReport]) -> str:
+    """Name evaluations, and count those beyond a few."""
+    named = [evaluation_heading(evaluation) for evaluation in evaluations[:MOST_NAMED]]
+    more = [f"{len(evaluations) - MOST_NAMED} more"] if len(evaluations) > MOST_NAMED else []
+    return ", ".join([*named, *more])
 
 
 def belief_noun(answering: ElicitationSummary | None) -> str:

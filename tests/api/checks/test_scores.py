@@ -38,12 +38,6 @@ def test_the_decomposition_by_hand():
     assert scores.uncertainty == pytest.approx(0.25)
     assert scores.miscalibration == pytest.approx(2 / 12 - 0.125)
     assert scores.discrimination == pytest.approx(0.25 - 0.125)
-    # A wrong certainty is infinite and counted.
-    belief, truth = np.r_[np.tile([0.2, 0.9], 20), 1.0, 0.0], np.r_[np.tile([0, 1], 20), 0, 1]
-    scores = scored(belief, truth).fitted
-    assert math.isinf(scores.log_score)
-    assert (scores.n_infinite, scores.log_interval) == (2, None)
-    assert scores.brier_interval is not None
 
 
 def test_the_parts_add_up_however_many_rows_a_case_has():
@@ -142,7 +136,7 @@ def test_outcomes_that_depend_never_differ_or_are_few_take_numbers_away():
     assert groups.fitted.brier_interval is None
     # Where nothing happened yet, the errors seen do not show how large they can be.
     never = scored(np.linspace(0.01, 0.1, 40), np.zeros(40, int))
-    assert (never.fitted.brier_interval, never.fitted.log_interval) == (None, None)
+    assert never.fitted.brier_interval is None
     assert "same outcome" in never.reason
     assert 0 < never.pvalue <= 1
     few = scored([0.2, 0.9] * 3, [0, 1] * 3)
@@ -155,68 +149,56 @@ def test_a_case_has_one_outcome():
         scored([0.2] * 40, [0, 1] * 20, context=np.repeat(np.arange(20), 2))
 
 
-def test_forecasts_alone_are_scored_sorted_and_compared():
-    rows = forecasters()
-    report = coherence.analyze(rows, rng=1)
+def test_forecasts_alone_are_one_table_the_best_first():
+    report = coherence.analyze(forecasters(), rng=1)
     assert report.scores["model"].tolist() == ["good", "noisy"]
     assert report.scores["brier"].is_monotonic_increasing
-    (pair,) = report.score_differences.to_dict("records")
-    assert (pair["model"], pair["other_model"], pair["n_contexts"]) == ("noisy", "good", 60)
-    away = report.scores["brier"][1] - report.scores["brier"][0]
-    assert pair["brier_difference"] == pytest.approx(away)
-    assert pair["low"] < away < pair["high"]
     record = json.loads(report.to_json())
     assert [row["model"] for row in record["scores"]] == ["good", "noisy"]
-    assert record["score_differences"][0]["pvalue"] == pytest.approx(pair["pvalue"])
     for text in (" ".join(str(report).split()), report.to_html()):
-        assert text.index("Brier score") < text.index("MCB") < text.index("Differences from")
+        assert text.index("Brier score") < text.index("MCB") < text.index("p (Holm)")
         assert "No test rejects" not in text
-    # A wrong certainty has an infinite log score, which is printed with its count.
-    wrong = (rows["model"] == "noisy") & (rows["context"] == 3)
-    report = coherence.analyze(rows.assign(p=rows["p"].mask(wrong, 1.0 - rows["theta"])), rng=1)
-    assert "infinite (1 forecast)" in str(report)
-    assert report.score_differences["log_difference"].isna().all()
-    assert report.score_differences["brier_difference"].notna().all()
 
 
-def test_models_on_other_questions_are_compared_on_common_ones_alone():
+def test_the_distance_to_the_exact_posterior_stands_in_the_table_where_it_is_known():
+    rows = forecasters()
+    exact = rows.assign(
+        p_true=rows["context"].map(rows[rows["model"] == "good"].set_index("context")["p"])
+    )
+    assert "RMSE" not in str(coherence.analyze(rows, rng=1))
+    report = coherence.analyze(exact, columns={"p_true": "p_true"}, rng=1)
+    assert "RMSE" in str(report)
+    assert report.scores["rmse"].iloc[0] == pytest.approx(0, abs=1e-9)
+    assert report.scores["rmse"].iloc[1] > 0.1
+
+
+def test_forecasts_of_different_cases_are_pointed_to_paired_differences():
     table = forecasters()
+    assert "of different cases" not in " ".join(str(coherence.analyze(table, rng=1)).split())
     table = table[~((table["model"] == "noisy") & (table["context"] < 20))]
     report = coherence.analyze(table, rng=1)
-    assert report.score_differences["n_contexts"].tolist() == [40]
     assert "of different cases" in " ".join(str(report).split())
-    apart = table[~((table["model"] == "good") & (table["context"] >= 25))]
-    apart = coherence.analyze(apart, rng=1)
-    assert apart.score_differences["brier_difference"].isna().all()  # five common cases
+
+
+def test_many_forecasters_have_one_page():
+    table = forecasters()
+    many = pd.concat([table.assign(model=table["model"] + str(at)) for at in range(3)])
+    names = [name for name, _ in coherence.analyze(many, rng=1).to_files()]
+    assert names == ["report.html"]
 
 
 def test_updates_of_a_forecast_are_averaged_and_it_is_said():
     table = forecasters()
-    assert "scores are averaged" not in str(coherence.analyze(table, checks=["scores"], rng=1))
+    assert "several forecasts" not in str(coherence.analyze(table, checks=["scores"], rng=1))
     updated = pd.concat([table, table[table["context"] < 9].assign(p=0.5)], ignore_index=True)
     report = coherence.analyze(updated, checks=["scores"], rng=1)
     said = " ".join(str(report).split())
-    assert "their scores are averaged" in said
-    assert "Of the mean forecast of each case." in said
+    assert "MCB, DSC, UNC and p are those of their mean." in said
     assert "mean stated belief" in " ".join(report.evaluations[0].conclusion)
     losses = (updated["p"] - updated["theta"]) ** 2
     of_good = losses[updated["model"] == "good"].groupby(updated["context"]).mean()
     brier = report.scores.set_index("model").loc["good", "brier"]
     assert brier == pytest.approx(of_good.mean())
-
-
-@pytest.mark.parametrize("n_reps", [1, 2])
-def test_forecasts_under_other_prompts_stand_beside_the_scores(n_reps):
-    """Breaks if the one difference between prompts that was estimated is on no screen."""
-    table = forecasters().rename(columns={"model": "prompt"})
-    table = pd.concat([table.assign(rep=rep) for rep in range(n_reps)], ignore_index=True)
-    wide = table[table["rep"] == 0].pivot(index="context", columns="prompt", values="p")
-    difference = ((wide["good"] - wide["noisy"]) ** 2).mean() ** 0.5
-    said = str(coherence.analyze(table, rng=1))
-    lines = said[said.index("under other prompts") :].splitlines()
-    row = next(line for line in lines if "60" in line)
-    assert row.split()[:3] == ["noisy", "60", f"{difference:.3f}"]
-    assert ("–" in row) is (n_reps == 1)  # without repetitions their noise is not known
 
 
 @pytest.mark.lengthy

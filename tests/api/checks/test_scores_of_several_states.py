@@ -1,12 +1,10 @@
 """Scores of forecasts over three states and more: by hand, against scikit-learn, by redrawing."""
 
-import json
 import math
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.isotonic import IsotonicRegression
 
 import coherence
 from coherence.errors import InputError
@@ -39,32 +37,8 @@ def test_scores_by_hand():
     scores = scored(belief, ["home", "home"] * 10, states=["home", "draw", "away"]).fitted
     # .25 + .09 + .04 and .81 + .01 + .64
     assert scores.brier == pytest.approx((0.38 + 1.46) / 2)
-    assert scores.log_score == pytest.approx(-(math.log(0.5) + math.log(0.1)) / 2)
     assert scores.n_states == 3
     assert scores.brier_interval is None  # all cases had the same outcome
-    assert scores.calibration_interval is None
-
-
-def test_parts_are_those_of_the_states_and_add_up():
-    belief, truth = forecasts()
-    result = scored(belief, truth, states=STATES)
-    scores, by_state = result.fitted, result.fitted.by_state
-    parts = scores.miscalibration - scores.discrimination + scores.uncertainty
-    assert parts == pytest.approx(scores.brier, abs=1e-12)
-    for name in ("brier", "miscalibration", "discrimination", "uncertainty"):
-        assert by_state[name].sum() == pytest.approx(getattr(scores, name))
-    for at, state in enumerate(STATES):
-        happened = (truth == state).astype(float)
-        values = belief[:, at]
-        curve = IsotonicRegression().fit(values, happened).predict(values)
-        square, left = ((each - happened) ** 2 for each in (values, curve))
-        row = by_state.iloc[at]
-        assert row["miscalibration"] == pytest.approx((square - left).mean())
-        assert row["brier"] == pytest.approx(square.mean())
-        assert row["brier_low"] < row["brier"] < row["brier_high"]
-        alone = scored(values, happened.astype(int)).fitted
-        assert row["calibration_error"] == pytest.approx(alone.calibration_error)
-        assert row["discrimination"] == pytest.approx(alone.discrimination)
 
 
 def test_two_columns_are_one_belief():
@@ -76,31 +50,13 @@ def test_two_columns_are_one_belief():
     assert wide_.pvalue == plain.pvalue
 
 
-def test_names_and_order_of_states_change_nothing_but_names():
+def test_names_and_order_of_states_change_nothing():
     belief, truth = forecasts()
     one = scored(belief, truth, states=STATES)
     frame = pd.DataFrame(belief, columns=STATES)[["home", "away", "draw"]]
-    other = scored(frame, truth)
-    for name in ("brier", "log_score", "calibration_error", "miscalibration"):
-        assert getattr(other.fitted, name) == pytest.approx(getattr(one.fitted, name))
-    for end in ("low", "high"):
-        ends = [getattr(result.fitted.calibration_interval, end) for result in (one, other)]
-        assert ends[0] == pytest.approx(ends[1])
-    assert abs(one.pvalue - other.pvalue) < 0.15  # other draws of the same null
-    assert list(other.details["state"].unique()) == ["home", "away", "draw"]
-
-
-def test_overconfidence_is_rejected_and_shows_in_every_state():
-    belief, truth = forecasts(400, power=2.5)
-    result = scored(belief, truth, states=STATES)
-    assert result.pvalue == pytest.approx(1 / 200)
-    assert result.fitted.calibration_interval.low > 0
-    out = ~result.details["recalibrated"].between(result.details["low"], result.details["high"])
-    assert out.groupby(result.details["state"]).any().all()
-    belief, truth = forecasts(400)
-    calibrated = scored(belief, truth, states=STATES)
-    assert calibrated.pvalue > 0.01
-    assert calibrated.fitted.calibration_interval.low == 0
+    assert scored(frame, truth).fitted.brier == pytest.approx(one.fitted.brier)
+    assert math.isnan(one.pvalue)
+    assert "Brier score alone" in one.reason
 
 
 def test_repetitions_change_nothing():
@@ -110,18 +66,11 @@ def test_repetitions_change_nothing():
     once = scored(belief, truth, states=STATES).fitted
     thrice = scored(belief[context], truth[context], states=STATES, context=context).fitted
     assert thrice.brier_interval.low == pytest.approx(once.brier_interval.low)
-    assert thrice.miscalibration == pytest.approx(once.miscalibration)
-    assert thrice.calibration_interval.high == pytest.approx(once.calibration_interval.high)
 
 
-def test_groups_take_the_test_away_and_few_cases_all_numbers():
-    belief, truth = forecasts(40)
-    result = scored(belief, truth, states=STATES, group=np.repeat(np.arange(20), 2))
-    assert math.isnan(result.pvalue)
-    assert result.fitted.brier_interval is not None
-    few = scored(belief[:6], truth[:6], states=STATES)
-    assert math.isnan(few.fitted.brier)
-    assert few.fitted.by_state["miscalibration"].isna().all()
+def test_few_cases_have_no_score():
+    belief, truth = forecasts(6)
+    assert math.isnan(scored(belief, truth, states=STATES).fitted.brier)
 
 
 @pytest.mark.parametrize(
@@ -153,15 +102,9 @@ def test_wide_columns_are_scored_by_themselves(monkeypatch):
     belief, truth = forecasts(80)
     direct = scored(belief, truth, states=STATES).fitted
     assert report.scores["brier"][0] == pytest.approx(direct.brier)
-    assert report.score_differences["n_contexts"].tolist() == [79]
-    assert report.score_differences["brier_difference"][0] > 0
-    assert report.state_scores["state"].tolist() == 2 * STATES
     for text in (" ".join(str(report).split()), report.to_html()):
         assert "sum over the states, from 0 to 2" in text
-        assert "one · draw" in text
     renamed = coherence.analyze(table.rename(columns={"p_draw": "p_tie"}), rng=1)
     assert renamed.scores.empty
     notes = " ".join(map(str, renamed.evaluations[0].notes))
     assert "Name each column of beliefs p_<state>" in notes
-    record = json.loads(report.to_json())
-    assert {row["state"] for row in record["state_scores"]} == set(STATES)
