@@ -61,7 +61,6 @@ from coherence.table.runs import Runs
 from coherence.table.states import in_order
 
 N_DRAWS = 1_999
-PARTS = ("miscalibration", "discrimination", "uncertainty")
 MOST_DRAWN = 200
 """Forecasts at which the reliability curve and its band are kept."""
 SEVERAL_STATES = "of three states and more there is the Brier score alone"
@@ -183,7 +182,7 @@ def _calibration(
     if not too_few:
         brier = float(losses.mean())
         if not one_outcome:
-            interval = interval_or_reason(losses.to_numpy(), clusters, "error")[0]
+            interval = interval_or_reason(np.asarray(losses, np.float64), clusters, "error")[0]
     scores = ForecastScores(
         brier,
         None if interval is None else interval.within(0.0, min(forecasts.n_states - 1.0, 2.0)),
@@ -199,7 +198,8 @@ def _calibration(
     pvalue, details = math.nan, pd.DataFrame()
     if not too_few and forecasts.n_states == 2:
         cases = forecasts.cases(data.context, n_contexts)
-        scores = replace(scores, **dict(zip(PARTS, decomposition(cases), strict=True)))
+        mcb, dsc, unc = decomposition(cases)
+        scores = replace(scores, miscalibration=mcb, discrimination=dsc, uncertainty=unc)
         reached, details = _redrawn(cases, n_draws, check_stream(rng, "calibration"))
         if not untested:
             pvalue = (1 + reached) / (1 + n_draws)
