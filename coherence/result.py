@@ -125,6 +125,7 @@ class Lack(StrEnum):
     CASES = "cases"
     REPORTS = "reports"  # of one and the same case
     ACTIONS = "actions"  # choices or beliefs hardly move
+    BELIEF = "belief"  # it is not about the state
     OPEN = "open"  # beliefs leave nothing of the state open, or it never differs at equal belief
 
 

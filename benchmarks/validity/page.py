@@ -48,6 +48,7 @@ PROGRAMS = (
     Program("gaps", "--tables 1000", ("gaps",), "tables", 1),
     Program("scores", "--tables 200", ("scores",), "tables", 3),
     Program("agents", "--tables 200", ("agents",), "n_tables", 4),
+    Program("confidence", "--tables 60", ("confidence",), "n_tables", 4),
     Program("groups", "--tables 400", ("groups",), "n_tables", 120),
     Program("persons", "--tables 100", ("persons",), "n_tables", 10),
     Program("margins", "--tables 100", ("margins",), "n_tables", 5),
@@ -883,6 +884,30 @@ def programs() -> str:
     )
 
 
+def confidences() -> str:
+    """Tell how often a confidence in the own answer is taken for a belief in a state."""
+    found = read("confidence")
+    of_answer = found[found["read"] == "confidence"]
+
+    def shares(rows: pd.DataFrame) -> tuple[str, str]:
+        n = rows["n_tables"].sum()
+        return share(rows["held"].sum() / n), share(rows["accused"].sum() / n)
+
+    kinds = of_answer.groupby(["rows", "below"])
+    rows = [(n, f"{below:.0%}", *shares(of_kind)) for (n, below), of_kind in kinds]
+    for read_as, words in (
+        ("probability", "the same as probabilities of an option"),
+        ("ordinary", "beliefs in a state"),
+    ):
+        rows.append((words, "", *shares(found[found["read"] == read_as])))
+    return (
+        "Answers to questions of two to five options, each the most probable one, with the "
+        "confidence in it: coherent by construction. Read as the belief in an option that is "
+        "named, they are held back as `other_belief`; what is not is accused.\n\n"
+        + grid(["rows", "confidences below one half", "held back", "accused"], rows)
+    )
+
+
 SECTIONS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("What breaks a test", what_breaks),
     ("How small an effect is found", power),
@@ -893,6 +918,7 @@ SECTIONS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("Shared templates", shared_templates),
     ("Persons who judge the same cases", persons),
     ("Margins", margins),
+    ("Confidences in the own answer", confidences),
     ("Turns of imported agents", agents),
     ("Matching probabilities", matching),
     ("Stated stakes", stakes),

@@ -95,6 +95,7 @@ class VerdictInput:
 
 TABLE: tuple[tuple[Verdict, Callable[[VerdictInput], bool]], ...] = (
     (Verdict.KNOWS_TRUTH, lambda f: f.leak is not None and rejects(f.leak.pvalue, alpha=LEAKED)),
+    (Verdict.OTHER_BELIEF, lambda f: f.lack is Lack.BELIEF),
     (Verdict.FORECASTS, lambda f: f.primary is None and f.scored),
     (Verdict.NOT_TESTED, lambda f: f.primary is None),
     (Verdict.TOO_FEW_CASES, lambda f: f.lack is Lack.CASES),
@@ -266,6 +267,10 @@ def _no_evidence(facts: VerdictInput) -> str:
 
 _SENTENCES: dict[Verdict, Callable[[VerdictInput], str]] = {
     Verdict.KNOWS_TRUTH: _leaked,
+    Verdict.OTHER_BELIEF: lambda f: (
+        "Cannot tell: its beliefs look like confidences in its own answers, not like beliefs in "
+        "one state."
+    ),
     Verdict.TOO_FEW_CASES: lambda f: f"Cannot tell: too few cases ({_reason(f)}).",
     Verdict.TOO_FEW_REPORTS: _too_few_reports,
     Verdict.HARDLY_MOVES: _still,

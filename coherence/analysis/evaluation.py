@@ -16,6 +16,7 @@ import pandas as pd
 from coherence.errors import InputError, closest
 from coherence.inputs import Floats, as_codes, require
 from coherence.statistics.evaluation import EvaluationData, evaluation_data
+from coherence.statistics.own_answer import OwnAnswer
 from coherence.statistics.report_noise import ReportNoise, noise_bias, report_noise
 from coherence.table.exact import SMALLEST, calibration_pvalue
 from coherence.table.needs import (
@@ -348,6 +349,7 @@ class EvaluationRows:
             group=rows.get("group"),
             person=rows["person"] if self.crossed else None,
             missing=True,
+            may_be_confidence=not self.runs.says_state,
         )
         if not self.in_two_states and not self.unpaired:
             about["columns"] = tuple(name.removeprefix(STATE_PREFIX) for name in self.states)
@@ -357,6 +359,11 @@ class EvaluationRows:
         if kind is not None and (self.rows["truth_kind"] == DRAWN).any():
             about["drawn"] = (kind == DRAWN).to_numpy()
         return replace(data, computed=self.runs.computed, **about)
+
+    @property
+    def own_answer(self) -> OwnAnswer | None:
+        """What tells that beliefs are confidences in the own answer; None where nothing does."""
+        return self._arrays.own_answer
 
     def data(self, needs: Sequence[str]) -> EvaluationData:
         """Return the rows that hold what a check needs, with what else it takes."""

@@ -8,7 +8,7 @@ from typing import Any
 from coherence.analysis.decision import decide, sentence, verdict_input
 from coherence.analysis.evaluation import EvaluationRows, unreadable
 from coherence.analysis.pilot import why_no_pilot
-from coherence.analysis.reading import settled_by_choice, with_alerts
+from coherence.analysis.reading import confidence_note, settled_by_choice, with_alerts
 from coherence.analysis.verdict import (
     cautions,
     conclude_further,
@@ -109,6 +109,7 @@ def measured(
     means = over_contexts(beliefs)[0]["belief"]
     kept: dict[str, Any] = {"rows": evaluation.runs, "labels": labels, "mean_beliefs": means}
     remarks = [*spelling_notes(evaluation.rows), *assumed, *planned, *settled_by_choice(evaluation)]
+    remarks += confidence_note(evaluation)
     return EvaluationReport(
         task=str(key[0]),
         model=str(key[1]),
@@ -158,11 +159,13 @@ def with_results(
 
 
 def withheld(result: CheckResult, verdict: Verdict) -> CheckResult:
-    """Return a result without its numbers where it is the primary one and nothing can be told.
+    """Return a result without its numbers where nothing can be told, and it is the primary one.
 
     So no reader of the report has an effect that its verdict does not stand by.
     """
-    if result.family is not Family.PRIMARY or not verdict.open:
+    # Of beliefs in something else, no check is about the state.
+    of_all = verdict is Verdict.OTHER_BELIEF
+    if not (verdict.open and (of_all or result.family is Family.PRIMARY)):
         return result
     reason = result.reason or verdict.reason
     hidden = ("p_direction", "p_turn", "p_beyond_rounding")
@@ -170,8 +173,9 @@ def withheld(result: CheckResult, verdict: Verdict) -> CheckResult:
         result,
         statistic=math.nan,
         interval=None,
-        pvalue=math.nan,
+        pvalue=None if result.pvalue is None else math.nan,
         pvalue_bh=math.nan,
+        pvalue_holm=None if result.pvalue_holm is None else math.nan,
         reason=reason,
         also={name: each.withheld(reason) for name, each in result.also.items()},
         details=result.details.iloc[:0],

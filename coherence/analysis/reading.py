@@ -14,6 +14,7 @@ from coherence.checks.catalogue import declaration
 from coherence.checks.check import Check
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import as_codes
+from coherence.statistics.own_answer import own_answer
 from coherence.table.frames import require_frame
 from coherence.table.needs import ACTION, TARGET, THETA
 from coherence.table.notes import Code, Level, Note
@@ -159,9 +160,9 @@ def states_of_tasks(runs: Runs, positive: Any, checks: Sequence[Check]) -> State
             errors.append(
                 f"{where}theta has {len(labels)} states ({listing(map(repr, labels), 4)}), of "
                 "which p is the probability of one. If p is the confidence in an answer, name the "
-                "answers and the right ones (--prediction COLUMN --gold COLUMN); if it is that of "
-                "one state, name it, to test it against all others (--positive LABEL); of several, "
-                "give a column p_<state> for every state."
+                "answers and the right ones (--prediction COLUMN --gold COLUMN); if it is over all "
+                "states, give a column p_<state> for each; if it is that of one state, name it, to "
+                "test it against all others (--positive LABEL)."
             )
     errors += [
         f"positive must be a label of theta; received {word!r}. "
@@ -211,37 +212,59 @@ def _maybe_confidence(rows: pd.DataFrame, labels: tuple[Any, ...], runs: Runs) -
     With answers, right answers and confidences no state has the probability p, and every test of
     belief against action would be of something else.
     """
-    if not {"action", "p"} <= set(runs.names):
+    if not {"action", "p", "theta"} <= set(runs.names):
         return ""
-    action, theta = runs.named.plain("action"), runs.named.plain("theta")
-    actions = as_codes(rows["action"].dropna(), "action")[1]
-    chosen, states = set(map(folded, actions)), set(map(folded, labels))
+    complete = rows.dropna(subset=["p", "action", "theta"])
+    chosen, states = ({*map(folded, complete[name].unique())} for name in ("action", "theta"))
     common = chosen & states
     if len(common) < 2 and not (chosen and chosen <= states and len(states) > 1):
         return ""
-    lowest = pd.to_numeric(rows["p"], errors="coerce").min()
-    is_pair = known_pair(labels) is not None
-    if is_pair and not lowest >= 0.5:
-        return ""
     shared = [label for label in labels if folded(label) in common]
     about = next((label for label in labels if folded(label) in YES), shared[0])
-    columns = [runs.named.columns.get(name, name) for name in ("action", "theta")]
-    typed = [
-        typed_option(option, value)
-        for option, value in (
-            ("--positive", about),
-            ("--prediction", columns[0]),
-            ("--gold", columns[1]),
+    case = np.arange(len(complete), dtype=np.int64)
+    if "context" in complete:  # of a file too large to read at once it was not
+        case = pd.factorize(complete["context"])[0].astype(np.int64)
+    if known_pair(labels) is not None:
+        found = own_answer(
+            complete["p"].to_numpy(np.float64),
+            complete["action"].to_numpy(object),
+            complete["theta"].to_numpy(object),
+            about,
+            case,
         )
-    ]
+        if found is None:
+            return ""
+        looks = found.sentence(quoted_column(runs.named.columns.get("p", "p")))
+    else:
+        looks = (
+            f"{runs.named.plain('action')} has labels of {runs.named.plain('theta')} "
+            f"({listing(map(repr, shared), 4)}), and nothing says what p is the probability of"
+        )
+    columns = "" if len(states) < 3 else " If it is over all states: a column p_<state> for each."
     return (
-        f"{action} has labels of {theta} ({listing(map(repr, shared), 4)}), "
-        + (f"and no p lies below one half (the lowest is {lowest:g}): " if is_pair else "and ")
-        + "nothing says what p is the probability of. If it is that of one state, name it: "
-        f"{typed[0]} (positive={about!r}). If it is the confidence that {columns[0]} is right, say "
-        f"which columns to compare, in place of --action and --truth: {typed[1]} {typed[2]} "
-        f"(prediction={columns[0]!r}, gold={columns[1]!r})."
+        f"{looks}. {compared_instead(runs)}{columns} If it is the probability of one state, name "
+        f"it: {typed_option('--positive', about)} (positive={about!r})."
     )
+
+
+def compared_instead(runs: Runs) -> str:
+    """Name the options that read a belief as the confidence in the own answer."""
+    action, theta = (runs.named.columns.get(name, name) for name in ("action", "theta"))
+    typed = f"{typed_option('--prediction', action)} {typed_option('--gold', theta)}"
+    return (
+        f"If it is the confidence that {action} is right, in place of --action and --truth: "
+        f"{typed} (prediction={action!r}, gold={theta!r})."
+    )
+
+
+def confidence_note(evaluation: EvaluationRows) -> list[Note]:
+    """Say that beliefs in a state that was named look like confidences in the own answer."""
+    found = evaluation.own_answer
+    if found is None:
+        return []
+    runs = evaluation.runs
+    text = f"{found.sentence(runs.named.plain('p'))}. {compared_instead(runs)}"
+    return [Note(Code.OWN_ANSWER, text, Level.ALERT)]
 
 
 def evaluations_of(

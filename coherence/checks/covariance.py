@@ -161,6 +161,8 @@ def lacking(undefined: CheckResult, reason: str, lack: Lack) -> CheckResult:
 
 def _lack_of(data: EvaluationData) -> Lack:
     """Tell what degenerate data lack."""
+    if data.own_answer is not None:
+        return Lack.BELIEF
     if len(data.actions) < 2:
         return Lack.ACTIONS
     return Lack.CASES if few_contexts(data.n_contexts) else Lack.OPEN

@@ -181,7 +181,8 @@ def evidence_leak_test(
     True
     """
     options: dict[str, Any] = {"positive": positive, "oriented": True, "posterior": exact}
-    choices = as_choices(belief, action, truth, context, **options)
+    # What goes with the state at equal posterior leaks, whatever the belief is about.
+    choices = as_choices(belief, action, truth, context, may_be_confidence=False, **options)
     require(
         len(choices.states) < 3,
         f"truth must have two states, or positive must name the one that belief and exact are in; "

@@ -11,6 +11,8 @@ class Verdict(StrEnum):
 
     KNOWS_TRUTH = "knows_truth"
     """Its answers know the realised state beyond all evidence."""
+    OTHER_BELIEF = "other_belief"
+    """Its beliefs look like confidences in its own answers, not like beliefs in a state."""
     TOO_FEW_CASES = "too_few_cases"
     TOO_FEW_REPORTS = "too_few_reports"
     """Its reports of a case differ, and too few a case, or too few values, for the moment test."""
@@ -52,6 +54,7 @@ class Verdict(StrEnum):
     def open(self) -> bool:
         """Whether the data cannot tell."""
         return self in (
+            Verdict.OTHER_BELIEF,
             Verdict.TOO_FEW_CASES,
             Verdict.TOO_FEW_REPORTS,
             Verdict.HARDLY_MOVES,

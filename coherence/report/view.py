@@ -372,6 +372,11 @@ def _next_step(evaluation: EvaluationReport) -> Step:
         python = evaluation.source is None
         how = "columns={'model': NAME}" if python else "--model-column NAME"
         return Step(f"Name the column of models, whose answers seem to be pooled ({how}).")
+    if verdict is Verdict.OTHER_BELIEF:
+        return Step(
+            "Name the answers and the right ones (--prediction COLUMN --gold COLUMN), in place of "
+            "--action and --truth."
+        )
     alone = verdict is Verdict.NOT_TESTED
     if verdict.marked or (alone and any(r.outcome() is Outcome.REJECTED for r in tests)):
         return _look(evaluation)

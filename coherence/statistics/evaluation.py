@@ -29,6 +29,7 @@ from coherence.inputs import (
     require_aligned,
     seen_policies,
 )
+from coherence.statistics.own_answer import OwnAnswer, own_answer
 from coherence.statistics.resample import Clusters, context_means, groups_of_contexts
 from coherence.table.runs import Runs
 from coherence.table.states import labels_error, unknown_pair, zero_or_one
@@ -64,6 +65,7 @@ class EvaluationData:
     person: Codes | None = None  # shape (n,): who judged, where several judged the same contexts
     drawn: NDArray[np.bool_] | None = None  # rows whose truth was drawn from the posterior
     features: pd.DataFrame | None = None  # evidence columns in which the rows have any value
+    own_answer: OwnAnswer | None = None  # why beliefs may be confidences in the action
     computed: bool = False  # whether beliefs come from a model's distribution, without noise
     n_asked: int = 0  # rows that were asked what a check needs, parsed or not
     # of beliefs over several states: the names of the columns, and the column of each of `states`
@@ -140,6 +142,8 @@ class EvaluationData:
     @property
     def degenerate(self) -> str:
         """Why no check of belief, action and truth can say anything; empty if one can."""
+        if self.own_answer is not None:
+            return self.own_answer.sentence("belief")
         if len(self.actions) < 2:
             others = " or ".join(map(repr, self.left_out))
             lost = f"; only rows that were left out have {others}" if others else ""
@@ -253,10 +257,15 @@ def as_choices(
         "truth must hold the state of every row; received None. Pass it, or the exact posteriors "
         "as exact.",
     )
-    if exact is None:
-        return evaluation_data(belief, action, truth, context, **options)
-    data = evaluation_data(belief, action, truth, context, posterior=exact, **options)
-    return data.with_exact_state()
+    options = {"posterior": exact, "may_be_confidence": True} | options
+    data = evaluation_data(belief, action, truth, context, **options)
+    if data.own_answer is not None and options.get("positive") is None:
+        raise InputError(
+            f"{data.own_answer.sentence('belief')}. A confidence is tested by "
+            "calibration_test(belief, action == truth). If it is the probability of one state, "
+            f"name it: positive={data.own_answer.state!r}."
+        )
+    return data if exact is None else data.with_exact_state()
 
 
 def evaluation_data(
@@ -273,12 +282,14 @@ def evaluation_data(
     person: ArrayLike | None = None,
     missing: bool = False,
     one_truth: bool = True,
+    may_be_confidence: bool = False,
 ) -> EvaluationData:
     """Validate aligned arrays.
 
     `oriented` refuses two labels of which nothing says which the belief is in; `labels` are all
     that the truth may have, of which its rows may lack some. With `missing`, actions, truths and
-    posteriors may be. Without `one_truth`, rows of a context may differ in it.
+    posteriors may be. Without `one_truth`, rows of a context may differ in it. A belief
+    `may_be_confidence` in the action where nothing but the arrays tells.
     """
     require_aligned(
         belief=belief,
@@ -315,11 +326,16 @@ def evaluation_data(
         f"positive names the state of a belief in one; received {positive!r} with beliefs over "
         f"{checked.shape[-1]} states. Leave it out.",
     )
-    code = None
+    code, confidence = None, None
+    named = truths, states
     if in_one and states:
         truths, states, code = _oriented(truths, states, positive, labels)
         if code is None and oriented and len(states) == 2:
             raise InputError(unknown_pair(states, "truth"))
+        if may_be_confidence and code == 1 and chosen.codes.size:
+            confidence = _own_answer(
+                checked, chosen.codes, chosen.labels, *named, states[1], of_row
+            )
     of_context, groups = None, ()
     if group is not None:
         of_context, groups = groups_of_contexts(group, of_row, contexts)
@@ -338,8 +354,29 @@ def evaluation_data(
         group=of_context,
         groups=groups,
         person=None if person is None else as_codes(person, "person", n_rows)[0],
+        own_answer=confidence,
         n_asked=n_rows,
     )
+
+
+def _own_answer(
+    belief: Floats,
+    action: Codes,
+    actions: Sequence[Any],
+    truth: Codes,
+    states: Sequence[Any],
+    state: Any,
+    context: Codes,
+) -> OwnAnswer | None:
+    """Hold beliefs in one state against answers and truths, in the rows that have both."""
+    known = (action != UNKNOWN) & (truth != UNKNOWN)
+    if belief.ndim > 1 or not known.any():
+        return None
+    answers, truths = (
+        np.array([*map(str, labels)], dtype=object)[codes[known]]
+        for labels, codes in ((actions, action), (states, truth))
+    )
+    return own_answer(belief[known], answers, truths, state, context[known])
 
 
 def _as_known_actions(values: Any, n_rows: int) -> Actions:

@@ -51,6 +51,7 @@ class Code(StrEnum):
     PERSONS = "persons"
     GROUPS = "groups"
     REPORT_NOISE = "report_noise"
+    OWN_ANSWER = "own_answer"  # beliefs that may be confidences in the action
     BY_CHOICE = "by_choice"  # a choice after which one state was never seen
     # how answers were elicited
     FORM_MASS = "form_mass"

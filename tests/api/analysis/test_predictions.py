@@ -8,7 +8,8 @@ import pytest
 
 import coherence
 from coherence import InputError, analyze, read_runs, scan_runs, simulate
-from coherence.table.notes import Level
+from coherence.report.verdicts import Verdict
+from coherence.table.notes import Code, Level
 from coherence.table.runs import Runs
 
 CHECKS = ["sufficiency", "calibration"]
@@ -32,17 +33,13 @@ def answers(labels="ABCD", n=200):
         (["no", "yes"], "--positive yes (positive='yes')"),
     ],
 )
-def test_labels_shared_by_actions_and_states_need_a_word(labels, named, tmp_path):
+def test_labels_shared_by_actions_and_states_need_a_word(labels, named):
     """Breaks if a confidence in the prediction is tested as the probability of a state."""
     table = answers(labels)
-    with pytest.raises(InputError, match="what p is the probability of") as error:
+    with pytest.raises(InputError, match="what p is|in the own answer") as error:
         analyze(table, checks=CHECKS)
     for remedy in (named, "--prediction action --gold theta (prediction='action', gold='theta')"):
         assert remedy in str(error.value)
-    table.to_parquet(tmp_path / "runs.parquet")
-    with pytest.raises(InputError) as of_scan:
-        analyze(scan_runs(tmp_path / "runs.parquet"), checks=CHECKS)
-    assert str(of_scan.value) == str(error.value)
     # Both remedies work.
     positive = labels[0] if named.startswith("--positive A") else labels[1]
     assert len(analyze(table, checks=CHECKS, positive=positive, rng=1).evaluations[0].results) > 1
@@ -53,14 +50,44 @@ def test_labels_shared_by_actions_and_states_need_a_word(labels, named, tmp_path
 def test_what_says_that_p_is_about_a_state_is_enough():
     """Breaks if a table is refused in which it is known what p is about."""
     table = answers([0, 1])
-    below = table.assign(p=table["p"] - 0.1)
+    of_state = table.assign(p=table["p"].where(table["action"] == 1, 1 - table["p"]))
     other = table.assign(action=table["action"].map({0: "wait", 1: "treat"}))
     ours = simulate("rational", n_contexts=30, n_reps=1, rng=1)
     states = ours["theta"].map({0: "no", 1: "yes"}).astype(object)
     ours = ours.assign(p=ours["p"].clip(lower=0.5), theta=states)
     named = table.assign(truth_kind="drawn"), table.assign(theta_name="x")
-    for sound in (below, other, ours, *named):
+    for sound in (of_state, other, ours, *named):
         assert len(analyze(sound, checks=["sufficiency"], rng=1).results) == 1
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], "ABC"])
+def test_a_confidence_named_as_a_belief_in_a_state_is_held_back(labels):
+    """Breaks if one confidence below one half, or a name, makes knowledge of it."""
+    table = answers(labels, n=300)
+    table.loc[0, "p"] = 0.45
+    names = {"belief": "p", "action": "action", "truth": "theta", "data": table}
+    for test in (coherence.sufficiency_test, coherence.cmi_test, coherence.predictive_gain_test):
+        result = test(**names, positive=labels[-1], rng=1)
+        assert result.pvalue is None or np.isnan(result.pvalue)
+        assert "looks like the confidence in the own answer" in result.reason
+        if len(labels) == 2:
+            with pytest.raises(InputError, match=r"calibration_test\(belief, action == truth\)"):
+                test(**names, rng=1)
+    report = analyze(table, positive=labels[-1], rng=1)
+    (evaluation,) = report.evaluations
+    assert evaluation.verdict is Verdict.OTHER_BELIEF
+    assert (
+        report.results[["estimate", "low", "high", "pvalue", "pvalue_holm"]].isna().all(axis=None)
+    )
+    (alert,) = [note for note in evaluation.notes if note.code is Code.OWN_ANSWER]
+    assert alert.level is Level.ALERT
+    assert "--prediction action --gold theta" in alert.text
+    assert "not calibrated" not in str(report)
+    # The probability of that state is a belief, and the agent is coherent.
+    yes, other = labels[-1], (1 - table["p"]) / (len(labels) - 1)
+    in_state = table.assign(p=table["p"].where(table["action"] == yes, other))
+    told = analyze(in_state, checks=["sufficiency"], positive=yes, rng=1).evaluations[0]
+    assert told.verdict is not Verdict.OTHER_BELIEF
 
 
 def test_a_prediction_is_right_as_its_label_says(tmp_path):

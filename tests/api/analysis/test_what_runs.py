@@ -161,7 +161,7 @@ def test_gaps_of_a_single_context_are_said_beside_their_size():
 def test_one_probability_and_three_states_are_tested_once_the_state_is_named(runs):
     """At equal p, evidence for another state may move the choices of a coherent agent."""
     table = in_three(runs)
-    with pytest.raises(InputError, match="--positive LABEL.*p_<state>"):
+    with pytest.raises(InputError, match="p_<state>.*--positive LABEL"):
         analyze(table, checks=CMI, rng=1)
     named = analyze(table, checks=CMI, positive="b", rng=1).results
     binary = analyze(table.assign(theta=(table["theta"] == "b") * 1), checks=CMI, rng=1).results

@@ -1,0 +1,120 @@
+"""Whether a column of beliefs is the confidence in the own answer, and not the belief in a state.
+
+A belief in "yes" is low where the answer is "no"; a confidence is as high there. Or it goes with
+the answer being right, better than with the truth and with the answer. Every test of belief, action
+and truth takes a confidence for knowledge that is left unsaid.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coherence.inputs import Codes, Floats
+from coherence.table.states import folded
+
+_BOTH = 0.2  # share of other answers than the commonest, for being right to part from the truth
+_SURE = 2.5  # standard errors by which it goes with being right
+_BELOW = 0.25  # share of confidences below one half, as of answers that are talked out of
+_RISES = 0.4  # correlation with the answer that a belief has and a confidence seldom
+_FEWEST = 10  # cases in which the state is denied
+
+
+@dataclass(frozen=True)
+class OwnAnswer:
+    """What tells that beliefs are confidences in the own answer.
+
+    Parameters
+    ----------
+    state : object
+        Label of the state that the belief would be in.
+    where_denied, where_answered : float
+        Mean belief where another state is the answer, and where the one is that it would be in.
+    came_true : float
+        How often that state came true where it was denied.
+    with_right, with_truth : float
+        Correlation of the belief with the answer being right, and with the truth.
+    """
+
+    state: object
+    where_denied: float
+    where_answered: float
+    came_true: float
+    with_right: float
+    with_truth: float
+
+    def sentence(self, belief: str) -> str:
+        """Say it, without a full stop; `belief` is what the column is called."""
+        state = repr(str(self.state))
+        return (
+            f"{belief} looks like the confidence in the own answer: where the answer is not "
+            f"{state} it is {self.where_denied:.2f} on average, where it is "
+            f"{self.where_answered:.2f}, and {state} came true in {self.came_true:.0%} of the "
+            f"former; it goes with the answer being right (correlation {self.with_right:.2f}; "
+            f"with the truth {self.with_truth:.2f})"
+        )
+
+
+def own_answer(
+    belief: Floats,
+    answer: NDArray[Any],
+    truth: NDArray[Any],
+    state: object,
+    case: Codes,
+) -> OwnAnswer | None:
+    """Tell whether beliefs, shape (n,), are confidences in answers; None where nothing says so.
+
+    `state` is the label that the belief would be in. Where answers and truths do not share two
+    labels, there is nothing to be right about. ``benchmarks/validity/confidence.csv`` has how often
+    ordinary beliefs in a state are taken for confidences, and confidences for beliefs.
+    """
+    answers, truths = (_folded(labels) for labels in (answer, truth))
+    if len(set(answers) & set(truths)) < 2:
+        return None
+    answered, came, right = (
+        np.asarray(each, dtype=np.float64)
+        for each in (answers == folded(state), truths == folded(state), answers == truths)
+    )
+    denied = answered == 0
+    n_denied = np.unique(case[denied]).size
+    if not n_denied or denied.all():
+        return None
+    p, good, true, given = map(_standardised, (belief, right, came, answered))
+    goes = 1 - _commonest(answers) >= _BOTH and all(
+        _excess(p * gap, case) > _SURE for gap in (good, good - true, good - given)
+    )
+    hits = float(came[denied].mean())
+    allowed = _BELOW if abs((p * given).mean()) < _RISES else _BELOW / 10
+    high = (
+        n_denied >= _FEWEST
+        and belief[denied].mean() > 0.5
+        and (belief[denied] < 0.5).mean() <= allowed
+        and hits + 1 / np.sqrt(n_denied) < 0.5
+        and right.mean() > _commonest(truths)
+    )
+    if not (goes or high):
+        return None
+    means = float(belief[denied].mean()), float(belief[~denied].mean())
+    return OwnAnswer(state, *means, hits, float((p * good).mean()), float((p * true).mean()))
+
+
+def _folded(labels: NDArray[Any]) -> NDArray[Any]:
+    seen, codes = np.unique(labels.astype(str), return_inverse=True)
+    return np.array([folded(label) for label in seen], dtype=object)[codes]
+
+
+def _commonest(labels: NDArray[Any]) -> float:
+    return float(np.unique(labels.astype(str), return_counts=True)[1].max() / labels.size)
+
+
+def _standardised(values: Floats) -> Floats:
+    spread = values.std()
+    return (values - values.mean()) / spread if spread > 1e-12 else np.zeros_like(values)
+
+
+def _excess(values: Floats, case: Codes) -> float:
+    """Mean over its standard error, by cases."""
+    sums = np.bincount(case, values)
+    spread = sums.std(ddof=1) if sums.size > 1 else 0.0
+    return float(np.sqrt(sums.size) * sums.mean() / spread) if spread > 1e-12 else 0.0
