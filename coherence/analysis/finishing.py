@@ -8,7 +8,12 @@ from typing import Any
 from coherence.analysis.decision import decide, sentence, verdict_input
 from coherence.analysis.evaluation import EvaluationRows, unreadable
 from coherence.analysis.pilot import why_no_pilot
-from coherence.analysis.reading import confidence_note, settled_by_choice, with_alerts
+from coherence.analysis.reading import (
+    confidence_note,
+    settled_by_choice,
+    stated_where_it_acts,
+    with_alerts,
+)
 from coherence.analysis.verdict import (
     cautions,
     conclude_further,
@@ -109,7 +114,7 @@ def measured(
     means = over_contexts(beliefs)[0]["belief"]
     kept: dict[str, Any] = {"rows": evaluation.runs, "labels": labels, "mean_beliefs": means}
     remarks = [*spelling_notes(evaluation.rows), *assumed, *planned, *settled_by_choice(evaluation)]
-    remarks += confidence_note(evaluation)
+    remarks += confidence_note(evaluation) + stated_where_it_acts(evaluation)
     return EvaluationReport(
         task=str(key[0]),
         model=str(key[1]),

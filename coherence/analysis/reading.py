@@ -21,7 +21,7 @@ from coherence.table.notes import Code, Level, Note
 from coherence.table.reading import AS_IT_IS, Reading, read_file, read_frame
 from coherence.table.row_condition import quoted_column
 from coherence.table.runs import EVALUATION, Runs
-from coherence.table.schema import answer_columns
+from coherence.table.schema import SAME_CONTEXT, answer_columns
 from coherence.table.states import (
     YES,
     beside_a_pair,
@@ -38,6 +38,11 @@ _REPEATED = (
     "every row has a context of its own, although rep counts repetitions: they were taken as "
     "independent. If rows repeat a context, p-values and intervals are too optimistic; name the "
     "column that tells contexts apart (--context NAME)."
+)
+_SAME_CONTEXT = (
+    "beliefs were stated in the conversation in which the agent acts (belief_context), where it "
+    "reads them before it acts: the choice may follow what was said because it was said. Ask "
+    "aside, in a context of their own."
 )
 _LOG_CHANCE = -12.0  # log probability of one state alone, by beliefs and by other choices
 States = Mapping[str, tuple[tuple[Any, ...], Any]]
@@ -99,6 +104,14 @@ def settled_by_choice(evaluation: EvaluationRows) -> list[Note]:
         )
         return [Note(Code.BY_CHOICE, text, Level.ALERT)]
     return []
+
+
+def stated_where_it_acts(evaluation: EvaluationRows) -> list[Note]:
+    """Say that an agent stated its beliefs in the conversation in which it acts."""
+    rows = evaluation.rows
+    if "belief_context" not in rows or not (rows["belief_context"] == SAME_CONTEXT).any():
+        return []
+    return [Note(Code.BELIEF_CONTEXT, _SAME_CONTEXT, Level.ALERT)]
 
 
 def positive_labels(positive: Any) -> list[Any]:

@@ -1,6 +1,7 @@
 """``coherence import``: answers that another program elicited -> a runs table."""
 
 import argparse
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -27,7 +28,7 @@ _EXAMPLES = 3  # of answers that could not be read
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    from coherence.importing.log_format import MAX_BYTES, MODULES
+    from coherence.importing.log_format import MAX_BYTES
 
     parser.add_argument(
         "files",
@@ -38,18 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
-    )
-    parser.add_argument(
-        "--list",
-        action="store_true",
-        help="show which tools the agents of Inspect logs called, where beliefs stand, and the "
-        "command to type next; nothing is written",
-    )
-    parser.add_argument(
-        "--format",
-        default="auto",
-        choices=("auto", *MODULES),
-        help="program that wrote the files (default: told by their content)",
     )
     parser.add_argument(
         "--map",
@@ -90,33 +79,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"largest size of one unpacked entry of a .eval log (default: {MAX_BYTES:,})",
     )
     parser.add_argument("--force", action="store_true", help="replace the output if it exists")
-    agents = parser.add_argument_group("agents", "where every turn of an Inspect log is a row")
+    agents = parser.add_argument_group("agents", "where every episode of an Inspect log is a case")
     agents.add_argument(
         "--action-from",
-        choices=("tool_calls",),
-        help="take the tools that are called in a turn for its action",
-    )
-    agents.add_argument(
-        "--tool-action",
-        action="append",
-        default=[],
-        metavar="TOOL[=LABEL]",
-        help="tool that is an action, and what to call it (default: every tool); may be given "
-        "several times",
-    )
-    agents.add_argument(
-        "--action-argument",
-        action="append",
-        default=[],
-        metavar="TOOL:ARGUMENT",
-        help="argument whose values are actions of their own, such as treat:dose; may be given "
-        "several times",
+        metavar="TOOL",
+        help="tool whose last call in an episode is its action, or several with commas between "
+        "them; TOOL.ARGUMENT takes the argument's value",
     )
     agents.add_argument(
         "--belief-from",
         metavar="WHERE",
-        help="where the belief of a turn stands: side_question (default), "
-        "tool:NAME.ARGUMENT or text, what was said before the call",
+        help="where the belief before the action stands: side_question (default), "
+        "tool:NAME.ARGUMENT or text",
+    )
+    agents.add_argument(
+        "--belief-pattern",
+        metavar="REGEX",
+        help="regular expression whose group is the number, in answers or words of an agent, such "
+        "as 'probability of rain: ([0-9.]+)'",
     )
     beliefs = parser.add_argument_group("beliefs", "where they are no probabilities of one state")
     add_scale_arguments(beliefs, beliefs="--map p=P,Q,R")
@@ -143,23 +123,22 @@ def run(args: argparse.Namespace) -> int:
     from coherence.table.writing import write_runs
 
     files = [Path(name) for name in args.files]
-    if args.list:
-        return _list(files, args.max_bytes)
+    pattern = _pattern(args)
+    _require_action_from(args, files)
     if args.out is None:
-        raise InputError(
-            "--out says which runs table to write, such as --out runs.parquet. To see what the "
-            "logs hold: --list."
-        )
+        raise InputError("--out says which runs table to write, such as --out runs.parquet.")
     # Everything that can be wrong with the output is said before the logs are read.
     out = Path(args.out)
     _check_output(out, files, force=args.force)
-    format, imported = _imported(args, files)
+    format, imported = _imported(args, files, pattern)
     write_runs(imported.runs, out)
     _print_summary(imported, out, format)
     return 1 if _mostly_unparsed(Runs(imported.runs)) else 0
 
 
-def _imported(args: argparse.Namespace, files: Sequence[Path]) -> tuple[str, "Imported"]:
+def _imported(
+    args: argparse.Namespace, files: Sequence[Path], pattern: "re.Pattern[str] | None"
+) -> tuple[str, "Imported"]:
     """Return the format of the logs, and what they hold: many times smaller than the logs."""
     from coherence.importing.assemble import Reading, assemble
     from coherence.importing.log_format import read_logs, with_shape
@@ -171,10 +150,9 @@ def _imported(args: argparse.Namespace, files: Sequence[Path]) -> tuple[str, "Im
         outcomes = paired_outcomes(mapping.pop("p", None), args.outcomes, option="--map p=")
     format, logs = read_logs(
         files,
-        format=args.format,
         max_bytes=args.max_bytes,
         text=text_form(args),
-        calls=_calls(args),
+        calls=_calls(args, pattern),
     )
     _refuse_own(logs)
     shape = table_shape(args, outcomes)
@@ -184,6 +162,7 @@ def _imported(args: argparse.Namespace, files: Sequence[Path]) -> tuple[str, "Im
         positive=args.positive,
         percent=args.percent,
         scale=scale,
+        pattern=pattern,
     )
     imported = assemble(
         logs,
@@ -196,52 +175,56 @@ def _imported(args: argparse.Namespace, files: Sequence[Path]) -> tuple[str, "Im
     return format, imported
 
 
-def _calls(args: argparse.Namespace) -> "Callable[..., AnswerLog] | None":
-    """Return what reads the turns of agents; None where answers are read."""
+def _pattern(args: argparse.Namespace) -> "re.Pattern[str] | None":
+    """Return the pattern of a belief among words."""
+    from coherence.errors import InputError
+
+    if args.belief_pattern is None:
+        return None
+    try:
+        pattern = re.compile(args.belief_pattern, re.IGNORECASE)
+    except re.error as error:
+        raise InputError(
+            f"--belief-pattern must be a regular expression; {args.belief_pattern!r} is none: "
+            f"{error}. Such as 'probability: ([0-9.]+)'."
+        ) from None
+    if pattern.groups > 1:
+        raise InputError(
+            f"--belief-pattern must have one group, the number; received {args.belief_pattern!r} "
+            f"with {pattern.groups}. Write (?:...) for the others."
+        )
+    return pattern
+
+
+def _calls(
+    args: argparse.Namespace, pattern: "re.Pattern[str] | None"
+) -> "Callable[..., AnswerLog] | None":
+    """Return what reads the episodes of agents; None where answers are read."""
     from coherence.errors import InputError
     from coherence.importing.tool_calls import CallReading, read_calls
 
     if args.action_from is None:
-        for option in ("tool_action", "action_argument", "belief_from"):
-            if getattr(args, option):
-                raise InputError(
-                    f"--{option.replace('_', '-')} is about the turns of agents. "
-                    "Add --action-from tool_calls."
-                )
-        return None
-    tools = {}
-    for setting in args.tool_action:
-        tool, _, label = (part.strip() for part in setting.partition("="))
-        tools[tool] = label or tool
-    arguments = []
-    for setting in args.action_argument:
-        tool, colon, argument = (part.strip() for part in setting.partition(":"))
-        if not (tool and colon and argument):
+        if args.belief_from:
             raise InputError(
-                f"--action-argument needs TOOL:ARGUMENT, such as treat:dose; received {setting!r}."
+                "--belief-from is about the episodes of agents. Add --action-from TOOL."
             )
-        arguments.append((tool, argument))
-    return partial(read_calls, reading=CallReading(args.belief_from, tools, arguments))
+        return None
+    tools = tuple(name.strip() for name in args.action_from.split(",") if name.strip())
+    return partial(read_calls, reading=CallReading(tools, args.belief_from, pattern))
 
 
-def _list(files: Sequence[Path], max_bytes: int) -> int:
-    """Print what the agents of logs called and stated."""
-    from coherence.importing.log_format import read_logs
-    from coherence.importing.scan import scan
-    from coherence.table.printable import clean
+def _require_action_from(args: argparse.Namespace, files: Sequence[Path]) -> None:
+    """Raise for logs of agents where nothing says which call is the action."""
+    from coherence.importing.log_format import detect_format
+    from coherence.importing.overview import require_action_from
 
-    lines: list[str] = []
-
-    def look(path: Path, *, max_bytes: int) -> "AnswerLog":
-        log, found = scan(path, max_bytes=max_bytes)
-        lines.extend(found)
-        return log
-
-    read_logs(files, max_bytes=max_bytes, calls=look)
-    for line in lines:
-        text = line.lstrip(" ")
-        print(" " * (len(line) - len(text)) + clean(text))
-    return 0
+    said = any(setting.partition("=")[0].strip() in ("p", "action") for setting in args.map)
+    if said or args.action_from or args.belief_task or args.action_task:
+        return
+    for path in files:
+        readable = path.suffix.lower() in (".eval", ".json") and path.is_file()
+        if readable and path.stat().st_size and detect_format(path) == "inspect":
+            require_action_from(path, max_bytes=args.max_bytes)
 
 
 def _actions(text: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ belief was not asked keeps its row, without a belief; a belief without an action
 Both are counted.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from coherence.importing.cells import (
     as_number,
     belief_cell,
     distribution_cells,
+    found_cell,
     picked_cell,
     row_status,
 )
@@ -52,6 +54,7 @@ class Reading:
     positive: str | None = None  # label of theta = 1
     percent: bool = False  # whether beliefs are percentages
     scale: Scale | None = None  # of beliefs that are no probabilities
+    pattern: re.Pattern[str] | None = None  # of the number that is the belief, among words
 
     def __post_init__(self) -> None:
         """Refuse two scales."""
@@ -237,6 +240,12 @@ def _belief_columns(
             picked_cell(
                 record.get(name),
                 _picked(record, log, name),
+                partial(read, reason=_cut(record, log, name)),
+            )
+            if reading.pattern is None
+            else found_cell(
+                record.get(name),
+                reading.pattern,
                 partial(read, reason=_cut(record, log, name)),
             )
             for record in log.records

@@ -146,6 +146,17 @@ def picked_cell(
     return next((cell for cell in cells if cell.value is not None), cells[-1])
 
 
+def found_cell(value: object, pattern: re.Pattern[str], read: Callable[[object], Cell]) -> Cell:
+    """Read the belief that a pattern finds among words: its group, of several places the last."""
+    if value is None or value == "":
+        return read(value)
+    found = [match[min(pattern.groups, 1)] or "" for match in pattern.finditer(str(value))]
+    if found:
+        return replace(read(found[-1]), raw=str(value))
+    cell = read(value)  # a refusal stays one
+    return cell if cell.value is None else Cell(None, "unparsed", str(value))
+
+
 def row_status(cells: Sequence[Cell], logged: object) -> str:
     """Return the status of a row, for which the log may name one."""
     decoded = worst([cell.status for cell in cells])

@@ -136,7 +136,7 @@ def _one_error(path: Path) -> Iterator[None]:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise InputError(
             f"{path}: this is no Inspect log, or a damaged one ({reason}). "
-            "Get the whole file again; coherence import reads other logs (--format)."
+            "Get the whole file again."
         ) from None
 
 
@@ -286,9 +286,4 @@ def _recognises(path: Path) -> bool:
         return not file.read(256).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
 
 
-FORMAT = LogFormat(
-    (".eval", ".json"),
-    recognises=_recognises,
-    read=read_inspect_log,
-    has_calls=True,
-)
+FORMAT = LogFormat((".eval", ".json"), recognises=_recognises, read=read_inspect_log)

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 MODULES = {
     "inspect": "inspect_log",
     "lm-eval": "lm_eval",
-    "openai-batch": "openai_batch",
-    "folktexts": "folktexts",
     "table": "plain_tables",
 }
 """Name of a format -> its module, as text: a command can list the formats without loading them."""
@@ -102,9 +100,6 @@ class LogFormat:
     # Whether both callables also take, by name, `text`, what the user says about separators,
     # decimal marks and encodings. Such a format reads files packed by gzip as well.
     takes_text: bool = False
-    # turns the logs of all files into those of answers, where a format has files that hold none
-    join: Callable[[Sequence[AnswerLog]], list[AnswerLog]] | None = None
-    has_calls: bool = False  # whether its logs may hold episodes of agents that call tools
 
 
 def format_declaration(name: str) -> LogFormat:
@@ -124,19 +119,18 @@ def detect_format(path: Path, text: TextForm = AS_IT_SAYS) -> str:
     *others, last = dict.fromkeys(ending for form in declared.values() for ending in form.endings)
     raise InputError(
         f"{path}: the ending must be {', '.join(others)} or {last}, "
-        f"not {suffix or 'missing'!r}. Name the format (--format)."
+        f"not {suffix or 'missing'!r}. Name the log itself."
     )
 
 
 def read_logs(
     paths: Sequence[Path],
     *,
-    format: str = "auto",
     max_bytes: int = MAX_BYTES,
     text: TextForm = AS_IT_SAYS,
     calls: Callable[..., AnswerLog] | None = None,
 ) -> tuple[str, list[AnswerLog]]:
-    """Read files of one format; `calls` reads the turns of agents where others read answers."""
+    """Read files of one format; `calls` reads the episodes of agents where others read answers."""
     for path in paths:
         if not path.is_file():
             raise InputError(f"{path}: no such file. Name the log itself, not its folder.")
@@ -145,7 +139,7 @@ def read_logs(
             raise InputError(f"{path}: the file is empty (0 bytes). Check the run that wrote it.")
     if max_bytes < 1:
         raise InputError(f"max_bytes must be positive; received {max_bytes}.")
-    formats = [detect_format(path, text) if format == "auto" else format for path in paths]
+    formats = [detect_format(path, text) for path in paths]
     # Fields mean different things in each format, and one mapping must serve all files.
     for path, other in zip(paths, formats, strict=True):
         if other != formats[0]:
@@ -161,15 +155,14 @@ def read_logs(
             "Leave out --sep, --decimal and --encoding."
         )
     if calls is not None:
-        if not form.has_calls:
+        if formats[0] != "inspect":
             raise InputError(
                 f"{paths[0]}: only logs of Inspect have tool calls; this one has the format "
-                f"{formats[0]}. Leave out --action-from and --list."
+                f"{formats[0]}. Leave out --action-from."
             )
         return formats[0], [calls(path, max_bytes=max_bytes) for path in paths]
     said = {"text": text} if form.takes_text else {}
-    logs = [form.read(path, max_bytes=max_bytes, **said) for path in paths]
-    return formats[0], logs if form.join is None else form.join(logs)
+    return formats[0], [form.read(path, max_bytes=max_bytes, **said) for path in paths]
 
 
 def flatten(value: object, name: str) -> dict[str, object]:

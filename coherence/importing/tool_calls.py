@@ -1,22 +1,24 @@
-"""Episodes of agents in Inspect logs: every turn that calls tools is a row, its calls the action.
+"""Episodes of agents in Inspect logs: an episode is a case, its last call of a tool the action.
 
-A turn is a message of the model that calls tools. Its belief was stated before: aside (an event
-that the solver wrote into the transcript), as an argument of a tool that reports it, or in the
-words before the call. Samples come from Inspect's own reader some at a time, as all of a long log
-at once do not fit into memory.
+The belief is what was said before that call in the same episode: aside (an event that the solver
+wrote into the transcript), as an argument of a tool that reports it, or in words. What came before
+what is told by places in the transcript, never by ids of calls, which repeat in some logs. Samples
+come from Inspect's own reader some at a time, as all of a long log at once do not fit into memory.
 """
 
 import json
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coherence.errors import InputError, closest, listing
+from coherence.importing.cells import belief_cell
 from coherence.importing.inspect_log import episodes_of, log_notes, record_of, whole_text
 from coherence.importing.log_format import PICKED, AnswerLog, names_of, sample_columns
+from coherence.table.schema import OWN_CONTEXT, SAME_CONTEXT
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
@@ -24,20 +26,38 @@ if TYPE_CHECKING:
 SIDE_QUESTION, TEXT, TOOL = "side_question", "text", "tool:"
 SOURCE = "coherence.side_question"
 """Source of the event by which a solver records what it asked aside."""
-TOGETHER = " + "
-"""Between the calls of one turn: what was called at once is one action, in alphabetical order."""
 UNPARSED = "unparsed"
+_GRADES = {"C", "I", "P", "N"}  # of an answer, as Inspect's scorers give them
 
 
 @dataclass(frozen=True)
 class CallReading:
-    """Which calls are actions, and where the beliefs stand."""
+    """Which calls are the action, and where the belief stands."""
 
-    # SIDE_QUESTION, TEXT or "tool:NAME.ARGUMENT"; None: aside, if anything was asked so
+    # TOOL, or TOOL.ARGUMENT where a value of the argument is the action
+    tools: tuple[str, ...]
+    # SIDE_QUESTION, TEXT or "tool:NAME.ARGUMENT"; None: in words if there is a pattern, else aside
     belief_from: str | None = None
-    # tool -> what the action is called; empty: every tool, by its name
-    tools: Mapping[str, str] = field(default_factory=dict)
-    arguments: Sequence[tuple[str, str]] = ()  # (tool, argument) whose values tell actions apart
+    pattern: re.Pattern[str] | None = None  # of the number that is the belief
+
+    def __post_init__(self) -> None:
+        """Refuse places that there are not."""
+        if not self.tools:
+            raise InputError(
+                "action_from must name a tool, or several with commas between them, such as "
+                "--action-from treat,home."
+            )
+        if self.belief_from in (None, SIDE_QUESTION, TEXT) or self.belief_argument:
+            return
+        raise InputError(
+            f"belief_from must be {SIDE_QUESTION}, {TEXT} or {TOOL}NAME.ARGUMENT, such as "
+            f"--belief-from tool:report_confidence.probability; received {self.belief_from!r}."
+        )
+
+    @property
+    def source(self) -> str:
+        """Where the belief stands."""
+        return self.belief_from or (TEXT if self.pattern else SIDE_QUESTION)
 
     @property
     def belief_argument(self) -> tuple[str, str] | None:
@@ -47,14 +67,10 @@ class CallReading:
         tool, dot, argument = self.belief_from.removeprefix(TOOL).rpartition(".")
         return (tool, argument) if tool and dot and argument else None
 
-    def __post_init__(self) -> None:
-        """Refuse places that there are not."""
-        if self.belief_from in (None, SIDE_QUESTION, TEXT) or self.belief_argument:
-            return
-        raise InputError(
-            f"belief_from must be {SIDE_QUESTION}, {TEXT} or {TOOL}NAME.ARGUMENT, such as "
-            f"--belief-from tool:report_confidence.probability; received {self.belief_from!r}."
-        )
+    def argument_of(self, tool: str) -> str | None:
+        """Return the argument of a tool that is the action: empty for all, None of no action."""
+        of = {name.removeprefix(f"{tool}.") for name in self.tools if name.startswith(f"{tool}.")}
+        return "" if tool in self.tools else next(iter(of), None)
 
 
 @dataclass(frozen=True)
@@ -71,28 +87,41 @@ class Call:
         return f"{self.tool}({given})"
 
 
-@dataclass
-class Turn:
-    """What was said and called in one message, and asked aside before its calls were run."""
-
-    calls: list[Call]
-    said: str = ""
-    asked: list[Mapping[str, Any]] = field(default_factory=list)
-
-
 @dataclass(frozen=True)
 class Episode:
-    """A sample of one epoch."""
+    """A sample of one epoch, in the order of its transcript."""
 
     sample: "EvalSample"
-    turns: list[Turn]
-    elsewhere: int  # calls in events that no message of the episode has, as those of sub-agents
+    spoken: list[Call | str]  # words and calls of the agent's own messages
+    events: list[Mapping[str, Any] | str]  # what was asked aside, and names of tools that were run
 
     @property
     def name(self) -> str:
         """What identifies it: the sample, and the epoch after the first."""
         epoch = self.sample.epoch
         return f"{self.sample.id}" if epoch == 1 else f"{self.sample.id} (epoch {epoch})"
+
+    @property
+    def calls(self) -> list[Call]:
+        """The calls of the agent's own messages."""
+        return [each for each in self.spoken if isinstance(each, Call)]
+
+    def asked_before(self, at: int) -> list[Mapping[str, Any]]:
+        """Return what was last asked aside before what stands at a place of `spoken`."""
+        end = len(self.events)
+        if at < len(self.spoken) and isinstance(acted := self.spoken[at], Call):
+            called = sum(call.tool == acted.tool for call in self.calls)
+            run = [place for place, event in enumerate(self.events) if event == acted.tool]
+            # Where a call was not run, as at a limit, it is the last: all else was before it.
+            end = run[-1] if len(run) >= called else end
+        asked: list[Mapping[str, Any]] = []
+        for event in reversed(self.events[:end]):
+            if isinstance(event, str) or (asked and event.get("turn") != asked[0].get("turn")):
+                if asked:
+                    break
+                continue
+            asked.insert(0, event)
+        return asked
 
 
 def as_text(value: object) -> str:
@@ -107,59 +136,32 @@ def read_episodes(path: Path, *, max_bytes: int) -> tuple["EvalLog", Iterator[Ep
 
 
 def _episode(sample: "EvalSample") -> Episode:
-    turns: list[Turn] = []
-    turn_of: dict[str, Turn] = {}
-    said = ""
+    spoken: list[Call | str] = []
     for message in sample.messages:
-        if message.role == "user":
-            said = ""
-        if message.role != "assistant":
-            continue
-        text = whole_text(message.text, sample).strip()
-        said = text or said
-        if not message.tool_calls:
-            continue
-        turn = Turn(
-            [Call(c.function, c.arguments, bool(c.parse_error)) for c in message.tool_calls]
-        )
-        turn.said, said = said, ""
-        turns.append(turn)
-        turn_of |= {call.id: turn for call in message.tool_calls}
-    waiting: list[Mapping[str, Any]] = []
-    elsewhere = 0
+        if message.role == "assistant":
+            text = whole_text(message.text, sample).strip()
+            spoken += [text] * bool(text)
+            spoken += [
+                Call(each.function, each.arguments, bool(each.parse_error))
+                for each in message.tool_calls or ()
+            ]
+    events: list[Mapping[str, Any] | str] = []
     for event in sample.events:
         if event.event == "info" and event.source == SOURCE:
             data = event.data if isinstance(event.data, dict) else {"reply": event.data}
-            waiting.append(
+            events.append(
                 {
                     name: whole_text(value, sample) if isinstance(value, str) else value
                     for name, value in data.items()
                 }
             )
         elif event.event == "tool":
-            asked = turn_of.get(event.id)
-            if asked is None:
-                elsewhere += 1
-            elif waiting:
-                *before, asked.asked = _by_turn(waiting)
-                at = next(number for number, turn in enumerate(turns) if turn is asked)
-                turns[at:at] = [Turn([], asked=of) for of in before]
-                waiting = []
-    # The call that it was asked before was never run, or there was none.
-    for of in _by_turn(waiting):
-        if not turns or turns[-1].asked:
-            turns.append(Turn([]))
-        turns[-1].asked = of
-    return Episode(sample, turns, elsewhere)
-
-
-def _by_turn(asked: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
-    """Part what was asked aside by the turns that the solver names, of which some call nothing."""
-    return [list(of) for _, of in groupby(asked, key=lambda data: data.get("turn"))]
+            events.append(event.function)
+    return Episode(sample, spoken, events)
 
 
 def read_calls(path: Path, *, max_bytes: int, reading: CallReading) -> AnswerLog:
-    """Return the turns of a log's episodes, one record each.
+    """Return the episodes of a log, one record each, or one for each time it was asked aside.
 
     Raises
     ------
@@ -171,24 +173,29 @@ def read_calls(path: Path, *, max_bytes: int, reading: CallReading) -> AnswerLog
     for episode in episodes:
         made.add(episode)
     made.check()
-    records = tuple(made.records)
-    names = names_of(records)
+    records, names = tuple(made.records), names_of(made.records)
     columns = sample_columns(names, "metadata.")
-    columns = {name: column for name, column in columns.items() if name != "p_true"}
-    theta = "metadata.theta" if "metadata.theta" in names else "target"
+    # A list is one a turn, and an episode is one case.
+    listed = any(as_text(record.get("metadata.p_true", ""))[:1] == "[" for record in records)
+    if listed:
+        columns.pop("p_true")
     fields = {
-        "context": "turn_id",
-        "group": "episode",
-        "rep": "rep",
+        "context": "episode",
         "answer": "belief",
-        "action": "action",
-        "theta": theta,
+        "theta": _theta(records, names),
         "created": "completed_at",
-        "status": "status",
-        **{name: name for name in ("raw_action", "asked", "p_true") if name in names},
+        **{name: name for name in ("rep", "action", "status", "belief_context")},
+        **({"group": "id"} if made.counts["epochs"] else {}),
+        **{name: name for name in ("raw_action", "asked") if name in names},
         **({"raw_belief": "reply"} if "reply" in names else {}),
         **columns,
     }
+    notes = [*log_notes(log, made.n_episodes, made.errors), *made.notes()]
+    if listed:
+        notes.append(
+            "metadata.p_true is a list, and left out: give the exact posterior at the action, one "
+            "number an episode"
+        )
     return AnswerLog(
         file=path.name,
         task=log.eval.task,
@@ -196,162 +203,126 @@ def read_calls(path: Path, *, max_bytes: int, reading: CallReading) -> AnswerLog
         records=records,
         fields=fields,
         labels=("action",),
-        notes=(*log_notes(log, made.n_episodes, made.errors), *made.notes()),
+        notes=tuple(notes),
     )
 
 
+def _theta(records: Iterable[Mapping[str, object]], names: Iterable[str]) -> str:
+    """Return the field of the state: the sample's own, or what the only scorer gives."""
+    if "metadata.theta" in names:
+        return "metadata.theta"
+    scores = [name for name in names if name.startswith("scores.") and name.endswith(".value")]
+    values = {str(record.get(scores[0])) for record in records} if len(scores) == 1 else _GRADES
+    given = any(record.get("target") not in (None, "") for record in records)
+    return "target" if given or values <= _GRADES else scores[0]
+
+
 class _Made:
-    """Records of turns, and what is counted while they are made."""
+    """Records of episodes, and what is counted while they are made."""
 
     def __init__(self, path: Path, reading: CallReading) -> None:
         self.path, self.reading = path, reading
         self.records: list[dict[str, object]] = []
         self.errors: Counter[str] = Counter()
         self.called: Counter[str] = Counter()
-        self.given: dict[str, set[str]] = {}
+        self.given: dict[str, Counter[str]] = {}
         self.counts: Counter[str] = Counter()
-        self.silent: list[str] = []  # episodes without a call
-        self.no_row: Counter[str] = Counter()  # calls of tools that are no actions
+        self.without: list[str] = []  # episodes without an action
+        self.unsaid: list[str] = []  # episodes without a belief before it
         self.n_episodes = 0
-
-    @property
-    def reporter(self) -> str | None:
-        """The tool that reports beliefs; its calls are no actions."""
-        of = self.reading.belief_argument
-        return None if of is None else of[0]
 
     def add(self, episode: Episode) -> None:
         """Make the records of an episode."""
         self.n_episodes += 1
-        sample = episode.sample
+        sample, reading = episode.sample, self.reading
         if sample.error:
             self.errors[sample.error.message] += 1
-        self.counts["elsewhere"] += episode.elsewhere
         self.counts["epochs"] += sample.epoch > 1
-        if not any(turn.calls for turn in episode.turns):
-            self.silent.append(episode.name)
-        # How the last message ended, and what it answers, is nothing of a turn's.
-        shared = {
+        self.counts["aside"] += any(not isinstance(event, str) for event in episode.events)
+        acting = []
+        for place, call in enumerate(episode.spoken):
+            if isinstance(call, Call):
+                self.called[call.tool] += 1
+                self.given.setdefault(call.tool, Counter()).update(call.arguments)
+                acting += [place] * (reading.argument_of(call.tool) is not None)
+        self.counts["several"] += len(acting) > 1
+        at = acting[-1] if acting else len(episode.spoken)
+        # How the last message ended, and what it answers, is nothing of the action's.
+        record: dict[str, object] = {
             name: value
             for name, value in record_of(sample).items()
             if name not in (PICKED, "finish_reason")
-        } | {"episode": episode.name}
-        exact = (sample.metadata or {}).get("p_true")
-        reported: list[object] = []
-        number = 0
-        for turn in episode.turns:
-            for call in turn.calls:
-                self.called[call.tool] += 1
-                self.given.setdefault(call.tool, set()).update(call.arguments)
-                self.counts["broken"] += call.broken
-            of = self.reading.belief_argument
-            reported += [
-                call.arguments.get(of[1])
-                for call in turn.calls
-                if of is not None and call.tool == of[0]
-            ]
-            self.counts["side"] += bool(turn.asked)
-            acting = [call for call in turn.calls if self._is_action(call)]
-            self.no_row.update(
-                call.tool
-                for call in turn.calls
-                if call not in acting and call.tool != self.reporter
-            )
-            # What a report alone says is stated before the next turn that acts.
-            aside = self.reading.belief_from in (None, SIDE_QUESTION) and turn.asked
-            if not acting and not aside:
-                continue
-            turn.calls = acting
-            self._put(episode, turn, number, shared, reported, exact)
-            reported, number = [], number + 1
-        if reported:
-            self._put(episode, Turn([]), number, shared, reported, exact)
-
-    def _put(
-        self,
-        episode: Episode,
-        turn: Turn,
-        number: int,
-        shared: Mapping[str, object],
-        reported: Sequence[object],
-        exact: object,
-    ) -> None:
-        """Make the records of one turn: one, or one for each time that it was asked aside."""
-        # A status says that what is empty was not asked for.
-        record = {
-            **shared,
-            "turn_id": f"{episode.name}:{number}",
-            "rep": 0,
-            "said": turn.said,
-            "status": "ok",
-            **self._action(turn),
         }
-        if isinstance(exact, list):
-            if number < len(exact):
-                record["p_true"] = exact[number]
-            else:
-                self.counts["short"] += 1
-        elif exact is not None:
-            record["p_true"] = exact
-        beliefs: list[dict[str, object]]
-        source = self.reading.belief_from or SIDE_QUESTION
-        if source == SIDE_QUESTION:
-            beliefs = self._asked(episode, turn, number)
-        elif source == TEXT:
-            beliefs = [{"belief": turn.said or None}]
-        else:
-            self.counts["superseded"] += len(reported) > 1
-            beliefs = [{"belief": _answer(reported[-1]) if reported else None}]
-        self.records.append(record | beliefs[0])
+        # A status says that what is empty was not asked for.
+        record |= {"episode": episode.name, "status": "ok", **self._action(episode, at)}
+        aside = reading.source == SIDE_QUESTION
+        record["belief_context"] = OWN_CONTEXT if aside else SAME_CONTEXT
+        beliefs = self._asked(episode, at) if aside else [{"belief": self._said(episode, at)}]
+        self.unsaid += [episode.name] * (not beliefs or beliefs == [{"belief": None}])
+        self.records.append({**record, "rep": 0, **(beliefs or [{"belief": None}])[0]})
         for rep, belief in enumerate(beliefs[1:], 1):
-            # Further reports at the same turn: it acted once.
+            # Further reports before the same action: it acted once.
             again = {**record, **belief, "rep": rep, "status": "ok"}
             self.records.append({**again, "action": None, "raw_action": None})
 
-    def _asked(self, episode: Episode, turn: Turn, number: int) -> list[dict[str, object]]:
-        questions = {str(asked.get("question")) for asked in turn.asked}
+    def _action(self, episode: Episode, at: int) -> dict[str, object]:
+        """Return the action that stands at a place; what cannot be named has the status of it."""
+        if at == len(episode.spoken):
+            self.without.append(episode.name)
+            return {"action": None, "raw_action": None, "status": UNPARSED}
+        call = episode.spoken[at]
+        assert isinstance(call, Call), "a place of an action"
+        argument = self.reading.argument_of(call.tool)
+        if argument and (call.broken or argument not in call.arguments):
+            self.counts["unnamed"] += 1
+            return {"action": None, "raw_action": str(call), "status": UNPARSED}
+        value = as_text(call.arguments[argument]) if argument else ""
+        label = value if value and len(self.reading.tools) == 1 else f"{call.tool} {value}".strip()
+        return {"action": label, "raw_action": str(call)}
+
+    def _asked(self, episode: Episode, at: int) -> list[dict[str, object]]:
+        asked = episode.asked_before(at)
+        questions = {str(each.get("question")) for each in asked}
         if len(questions) > 1:
             raise InputError(
-                f"{self.path}: {len(questions)} different questions were asked aside at turn "
-                f"{number} of episode {episode.name!r}, and nothing says which is the belief: "
+                f"{self.path}: {len(questions)} different questions were asked aside before the "
+                f"action of episode {episode.name!r}, and nothing says which is the belief: "
                 f"{listing(sorted(map(repr, questions)), 2)}. Ask one question a turn, or read "
                 f"beliefs elsewhere: --belief-from {TEXT}."
             )
-        beliefs: list[dict[str, object]] = [
+        # A number that the solver read itself comes before the reply.
+        as_read = self.reading.pattern is None
+        return [
             {
-                # A number that the solver read itself comes before the reply.
-                "belief": _answer(asked.get("reply") if asked.get("p") is None else asked["p"]),
-                "reply": asked.get("reply"),
-                "asked": asked.get("question"),
+                "belief": _answer(each["p"] if as_read and each.get("p") is not None else reply),
+                "reply": reply,
+                "asked": each.get("question"),
             }
-            for asked in turn.asked
+            for each in asked
+            for reply in [each.get("reply")]
         ]
-        return beliefs or [{"belief": None}]
 
-    def _action(self, turn: Turn) -> dict[str, object]:
-        """Return the action of a turn; what cannot be named has the status of it."""
-        if not turn.calls:
-            return {"action": None}
-        labels = list(map(self._label, turn.calls))
-        self.counts["together"] += len(labels) > 1
-        raw = TOGETHER.join(map(str, turn.calls))
-        if None in labels:
-            self.counts["unnamed"] += 1
-            return {"action": None, "raw_action": raw, "status": UNPARSED}
-        named = sorted({label for label in labels if label is not None})
-        return {"action": TOGETHER.join(named), "raw_action": raw}
+    def _said(self, episode: Episode, at: int) -> object:
+        """Return what the agent itself said before a place: the last that can be read."""
+        before, of = episode.spoken[:at], self.reading.belief_argument
+        if of is not None:
+            reports = [
+                call.arguments[of[1]]
+                for call in before
+                if isinstance(call, Call) and call.tool == of[0] and of[1] in call.arguments
+            ]
+            return _answer(reports[-1]) if reports else None
+        texts = [each for each in before if isinstance(each, str)]
+        readable = (text for text in reversed(texts) if self._holds_belief(text))
+        return next(readable, texts[-1] if texts else None)
 
-    def _is_action(self, call: Call) -> bool:
-        chosen = self.reading.tools
-        return call.tool != self.reporter and (not chosen or call.tool in chosen)
-
-    def _label(self, call: Call) -> str | None:
-        """Return what a call is called; None where an argument that tells is not given."""
-        names = [argument for tool, argument in self.reading.arguments if tool == call.tool]
-        if call.broken or any(name not in call.arguments for name in names):
-            return None
-        label = self.reading.tools.get(call.tool, call.tool)
-        return " ".join([label, *(f"{name}={as_text(call.arguments[name])}" for name in names)])
+    def _holds_belief(self, text: str) -> bool:
+        if self.reading.pattern:
+            return self.reading.pattern.search(text) is not None
+        return any(
+            belief_cell(text, None, is_text=True, percent=percent).value is not None
+            for percent in (False, True)
+        )
 
     def check(self) -> None:
         """Raise where the log has nothing of what is to be read."""
@@ -359,98 +330,71 @@ class _Made:
         if not self.called:
             raise InputError(
                 f"{path}: no message of {self.n_episodes} episodes calls a tool. Leave out "
-                "--action-from, or see what the log holds: --list."
+                "--action-from."
             )
-        chosen = [("tool_action", name) for name in reading.tools]
-        chosen += [("action_argument", name) for name, _ in reading.arguments]
-        chosen += [("belief_from", self.reporter)] if self.reporter else []
-        for option, name in chosen:
-            if name not in self.called:
-                raise InputError(
-                    f"{path}: {option} names the tool {name!r}, which is never called. "
-                    f"{closest(name, self.called)}"
-                )
-        if self.reporter in reading.tools:
-            raise InputError(
-                f"{path}: the tool {self.reporter!r} reports beliefs, and is no action. "
-                f"Leave out --tool-action {self.reporter}."
-            )
-        for name, _ in reading.arguments:
-            if reading.tools and name not in reading.tools:
-                raise InputError(
-                    f"{path}: action_argument is about {name!r}, which is not among the tools that "
-                    f"are actions. Add --tool-action {name}."
-                )
         of = reading.belief_argument
-        for tool, argument in (*reading.arguments, *([of] if of else [])):
-            if argument not in self.given[tool]:
+        named = [("action_from", *self._parted(name)) for name in reading.tools]
+        named += [("belief_from", *of)] if of else []
+        for option, tool, argument in named:
+            if tool not in self.called:
+                raise InputError(
+                    f"{path}: {option} names the tool {tool!r}, which is never called. "
+                    f"{closest(tool, self.called)}"
+                )
+            if argument and argument not in self.given[tool]:
                 raise InputError(
                     f"{path}: no call of {tool!r} has the argument {argument!r}. "
                     f"{closest(argument, sorted(self.given[tool]))}"
                 )
-        if not of and reading.belief_from != TEXT and not self.counts["side"]:
+            if option == "belief_from" and reading.argument_of(tool) is not None:
+                raise InputError(
+                    f"{path}: the tool {tool!r} reports beliefs, and is no action. Leave it out "
+                    "of --action-from."
+                )
+        if reading.source == SIDE_QUESTION and not self.counts["aside"]:
             raise InputError(
                 f"{path}: no belief was asked aside, and nothing says where beliefs stand: "
                 f"--belief-from {TOOL}NAME.ARGUMENT or --belief-from {TEXT}. See what the log "
-                f"holds: coherence import {path} --list."
+                f"holds: coherence import {path}"
             )
-        if not any(record["action"] for record in self.records) and not self.counts["unnamed"]:
+        actions = {record["action"] for record in self.records} - {None}
+        only = reading.tools[0]
+        if len(reading.tools) == 1 and actions == {only} and self.given[only]:
             raise InputError(
-                f"{path}: the only tool that is called is {self.reporter!r}, which reports "
-                "beliefs, so that there is no action. Name another --belief-from."
+                f"{path}: every action is {only!r}. An argument of it may tell actions apart: "
+                f"--action-from {only}.{self.given[only].most_common(1)[0][0]}; it has "
+                f"{listing(self.given[only], 6)}."
             )
+
+    def _parted(self, name: str) -> tuple[str, str]:
+        tool, _, argument = name.rpartition(".")
+        return (name, "") if name in self.called or not tool else (tool, argument)
 
     def notes(self) -> Iterable[str]:
         """Say what was left out, joined or not found."""
         counts = self.counts
-        # Epochs of a sample share its outcome: as cases of their own they would count it often.
-        if counts["epochs"] and not any("p_true" in record for record in self.records):
+        if counts["several"]:
             yield (
-                "no metadata.p_true: an episode has one outcome, and so have all epochs of a "
-                "sample: sufficiency takes one turn of each, and samples for the cases: add --map "
-                "group=id here, then coherence analyze FILE --where 'turn == 0' --context group "
-                "--ignore rep"
-            )
-        elif not any("p_true" in record for record in self.records):
-            yield (
-                "no metadata.p_true: an episode has one outcome, and sufficiency takes one turn of "
-                "each: coherence analyze FILE --where 'turn == 0' --ignore group"
-            )
-        if counts["together"]:
-            yield (
-                f"turns that call several tools at once: {counts['together']}; their calls "
-                f"together are one action, such as 'a{TOGETHER}b'"
+                f"episodes with several calls of these tools: {counts['several']}; the last one is "
+                "the action"
             )
         if counts["unnamed"]:
             yield (
-                f"turns whose call lacks an argument that tells actions apart, or cannot be read: "
+                f"episodes whose call lacks the argument that is the action, or cannot be read: "
                 f"{counts['unnamed']}; their action is unparsed"
             )
-        if self.no_row:
-            left = ", ".join(f"{tool} {n}" for tool, n in self.no_row.most_common())
-            yield f"calls of tools that are no action (--tool-action): {left}"
-        if self.silent:
+        if self.without:
             yield (
-                f"episodes without a call, which have no action: {len(self.silent)}: "
-                f"{listing(self.silent, 3)}"
+                f"episodes without such a call, which have no action: {len(self.without)}: "
+                f"{listing(self.without, 3)}"
             )
-        if counts["superseded"]:
+        if self.unsaid:
             yield (
-                f"turns before which several beliefs were reported: {counts['superseded']}; the "
-                "last one is read"
-            )
-        if counts["short"]:
-            yield f"turns beyond the end of metadata.p_true: {counts['short']}; they have no p_true"
-        if counts["elsewhere"]:
-            yield (
-                f"calls in the events alone, as of sub-agents: {counts['elsewhere']}; they are "
-                "left out"
+                f"episodes in which no belief was said before the action: {len(self.unsaid)}: "
+                f"{listing(self.unsaid, 3)}"
             )
         if counts["epochs"]:
-            yield (
-                "every epoch of a sample is an episode (group), though epochs share the outcome; "
-                "--map group=id takes samples for the clusters"
-            )
+            yield "every epoch of a sample is a case; they share its outcome, and are a group"
 
 
 def _answer(value: object) -> object:

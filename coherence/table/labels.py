@@ -19,7 +19,7 @@ from coherence.table.schema import AS_IN_RUNS, COLUMNS, Naming, answer_columns
 from coherence.table.states import folded, tidy
 
 # Their values come from lists of their own.
-_LISTED = ("belief_kind", "status")
+_LISTED = ("belief_kind", "belief_context", "status")
 LABELS = tuple(
     column.name for column in COLUMNS if column.kind == "label" and column.name not in _LISTED
 )

@@ -56,6 +56,7 @@ class Code(StrEnum):
     # how answers were elicited
     FORM_MASS = "form_mass"
     BELIEF_KIND = "belief_kind"
+    BELIEF_CONTEXT = "belief_context"  # a belief stated in the conversation of the action
     POLICIES = "policies"
 
 

@@ -14,7 +14,13 @@ import pandas as pd
 from coherence.errors import listing
 from coherence.table.notes import Code, Note, warning
 from coherence.table.runs import REFERENCE, Runs
-from coherence.table.schema import ACTION_PREFIX, BELIEF_KINDS, LEVEL_OPTIONS, STATUSES
+from coherence.table.schema import (
+    ACTION_PREFIX,
+    BELIEF_CONTEXTS,
+    BELIEF_KINDS,
+    LEVEL_OPTIONS,
+    STATUSES,
+)
 from coherence.table.states import not_labels
 
 FEWEST_GROUPS = 10  # fewer are no clusters of an interval, and may be the arms of an experiment
@@ -128,6 +134,7 @@ def no_chances(runs: Runs, cells: "pd.Series[Any]") -> str:
 _READINGS: dict[str, Callable[[Runs, "pd.Series[Any]"], str]] = {
     "status": _strange(STATUSES),
     "belief_kind": _strange(BELIEF_KINDS),
+    "belief_context": _strange(BELIEF_CONTEXTS),
     "tokens": _no_count,
     "theta": _measured,
     "z": _without_conditionals,

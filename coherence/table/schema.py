@@ -92,6 +92,12 @@ COLUMNS = (
         "stated:exact, token, sampled or revealed.",
     ),
     Column(
+        "belief_context",
+        "label",
+        "Where the belief was stated: own (a context apart from the action's; also where it is "
+        "null) or same_context (by an agent in the conversation in which it acts).",
+    ),
+    Column(
         "action",
         "label",
         "What the model chose, asked in a separate context; "
@@ -204,6 +210,7 @@ BELIEF_KINDS = (
 )
 COMPUTED_KINDS = ("stated:exact", "token", "revealed")
 """Kinds of belief that are computed from a model's distribution, without the noise of drawing."""
+OWN_CONTEXT, SAME_CONTEXT = BELIEF_CONTEXTS = "own", "same_context"
 DRAWN, RECORDED = "drawn", "recorded"
 TRUTH_KINDS = (DRAWN, RECORDED)
 PROBABILITY_TOLERANCE = 1e-6  # what rounding may put outside [0, 1]; it counts as 0 or 1

@@ -21,6 +21,7 @@ from coherence.table.schema import (
     ACTION_PREFIX,
     ACTION_SUM_TOLERANCE,
     AS_IN_RUNS,
+    BELIEF_CONTEXTS,
     BELIEF_KINDS,
     COLUMN_NAMES,
     COLUMNS,
@@ -369,12 +370,13 @@ def _value_errors(runs: Runs, named: Naming) -> list[str]:
         rule = f"not lie above {named('p_q95')}"
         first = _first(table["p_q05"], low > high)
         errors += _broken(named("p_q05"), rule, low > high, first, "Are the two exchanged?")
-    if "belief_kind" in table.columns:
-        kind = table["belief_kind"].astype("object")
-        unknown = kind.notna() & ~kind.isin(BELIEF_KINDS)
-        rule = f"be one of {', '.join(BELIEF_KINDS)}"
-        first = repr(_first(kind, unknown))
-        errors += _broken(named("belief_kind"), rule, unknown, first, "Or leave the cell empty.")
+    for name, known in (("belief_kind", BELIEF_KINDS), ("belief_context", BELIEF_CONTEXTS)):
+        if name in table.columns:
+            kind = table[name].astype("object")
+            unknown = kind.notna() & ~kind.isin(known)
+            first = repr(_first(kind, unknown))
+            rule = f"be one of {', '.join(known)}"
+            errors += _broken(named(name), rule, unknown, first, "Or leave the cell empty.")
     if "truth_kind" in table.columns:
         kind = table["truth_kind"].astype("object")
         unknown = kind.notna() & ~kind.isin(TRUTH_KINDS)

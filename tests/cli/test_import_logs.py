@@ -14,7 +14,6 @@ BELIEF, ACTION = str(GOLDEN / "inspect_belief.eval"), str(GOLDEN / "inspect_acti
 TEXT, YES, CHOICE = (
     str(next(GOLDEN.glob(f"samples_rain_{name}_*.jsonl"))) for name in ("text", "yes", "choice")
 )
-FOLKTEXTS = str(GOLDEN / "folktexts_predictions.csv")
 BOTH = [BELIEF, ACTION, "--belief-task", "rain_belief", "--action-task", "rain_action"]
 BOTH += ["--actions", "take,leave"]
 
@@ -47,7 +46,7 @@ def test_every_log_becomes_a_table_and_the_summary_is_right_about_the_checks(
 
 def test_beliefs_alone_are_imported_and_analysed(tmp_path, run):
     out = tmp_path / "runs.csv"
-    status, printed, _ = run("import", FOLKTEXTS, "--out", str(out))
+    status, printed, _ = run("import", BELIEF, "--map", "p_true=-", "--out", str(out))
     assert status == 0
     assert "\n  the table allows calibration, scores\n" in printed
     assert "\n  no action and no p_true: evidence_leak cannot be run\n" in printed
@@ -140,19 +139,41 @@ def test_answers_on_a_scale_are_mapped(tmp_path, run):
     assert runs["status"].tolist() == ["ok", "ok", "ok", "out_of_range", "unparsed"]
 
 
-def test_what_list_proposes_of_tool_calls_makes_a_table_of_episodes(tmp_path, run):
-    agent = str(GOLDEN / "inspect_agent.eval")
-    status, printed, _ = run("import", agent, "--list")
-    assert status == 0
-    for line in (
-        "    treat: 8 calls\n      dose: 5 (4), 10 (3)\n",
-        "    side_question: in 17 turns, read in 16, such as '0.6'\n",
-        "    tool:report_confidence.probability: in 17 turns, read in 17 as percentages, such as",
-    ):
-        assert line in printed
-    command = shlex.split(printed.rpartition("next: coherence ")[2])
-    out = tmp_path / "runs.parquet"
+def test_what_is_proposed_for_a_log_of_an_agent_makes_a_table_of_episodes(tmp_path, run):
+    agent, out = str(GOLDEN / "inspect_agent.eval"), tmp_path / "runs.parquet"
+    status, _, err = run("import", agent, "--out", str(out))
+    assert (status, err.count("\n"), out.exists()) == (2, 1, False)
+    assert "treat (8 calls)" in err
+    assert "side_question (16 of 17 read)" in err
+    command = shlex.split(err.partition("Type: coherence ")[2].partition(". To read")[0])
     status, printed, _ = run(*command[:-1], str(out))
     assert status == 0
     assert any("allows" in line for line in printed.splitlines())
-    assert set(read_runs(out)["action"].dropna()) == {"test", "treat", "test + treat"}
+    runs = read_runs(out)
+    assert set(runs["action"].dropna()) == {"test", "treat"}
+    assert runs["context"].is_unique
+
+
+def test_a_belief_said_where_the_agent_acts_is_said_on_the_screen_and_the_page(tmp_path, run):
+    agent, out = str(GOLDEN / "inspect_agent.eval"), tmp_path / "runs.parquet"
+    reported = ["--belief-from", "tool:report_confidence.probability", "--percent"]
+    run("import", agent, "--action-from", "treat,test", *reported, "--out", str(out))
+    few = read_runs(out)
+    more = pd.concat([few.assign(context=few["context"] + f"/{n}") for n in range(3)])
+    more.to_parquet(out)
+    _, screen, _ = run("analyze", str(out), "--out", str(tmp_path / "report"))
+    page = (tmp_path / "report" / "report.html").read_text("utf-8")
+    for shown in (" ".join(screen.split()), page):
+        assert "in the conversation in which the agent acts" in shown
+    more.assign(belief_context="own").to_parquet(out)
+    assert "in the conversation in which" not in run("analyze", str(out))[1]
+
+
+def test_a_pattern_is_one_group_of_a_regular_expression(tmp_path, run):
+    log, out = texts(tmp_path, "I think rain: 0.25", "rain: 0.5"), tmp_path / "runs.csv"
+    command = ["import", log, "--out", str(out), "--belief-pattern"]
+    for pattern, said in (("(", "must be a regular expression"), ("(a)(b)", "must have one group")):
+        status, _, err = run(*command, pattern)
+        assert (status, said in err) == (2, True)
+    assert run(*command, "rain: ([0-9.]+)")[0] == 0
+    assert read_runs(out)["p"].tolist() == [0.25, 0.5]

@@ -8,7 +8,6 @@ import pytest
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 BELIEF, ACTION, AGENT = (GOLDEN / f"inspect_{kind}.eval" for kind in ("belief", "action", "agent"))
-FOLKTEXTS = GOLDEN / "folktexts_predictions.csv"
 TEXT = next(GOLDEN.glob("samples_rain_text_*.jsonl"))
 FILES = {
     "own.csv": "conf,choice,y,case\n.2,no,0,a\n.8,yes,1,b\n.6,yes,1,c\n",
@@ -25,7 +24,7 @@ ASIA = "elicit --agent leaky --task asia --out x.csv"
 OWN = "analyze own.csv --belief conf --action choice --truth y --context case"
 IMPORT, CALLS = (
     f"import {BELIEF} --out x.csv",
-    f"import {AGENT} --action-from tool_calls --out x.csv",
+    f"import {AGENT} --out x.csv --action-from",
 )
 LINES = {
     # Tables of answers.
@@ -71,18 +70,17 @@ LINES = {
     f"{IMPORT} --map p": "--map needs COLUMN=FIELD",
     f"{IMPORT} --map p=output --map p=target": "--map names column 'p' twice",
     f"{IMPORT} --max-bytes 100": "raise --max-bytes",
-    f"import {BELIEF} {FOLKTEXTS} --out x.csv": "Import files of different formats one by one",
+    f"import {BELIEF} {TEXT} --out x.csv": "Import files of different formats one by one",
     "import no.eval --out x.csv": "no.eval: no such file",
-    f"import {FOLKTEXTS} --format inspect --out x.csv": "this is no Inspect log",
-    f"import {TEXT} --format table --out x.csv": "nothing says which field holds the belief",
     "import own.csv --map p=conf --scale 1..7 --percent --out x.csv": "Leave percent (--percent)",
-    f"{CALLS} --tool-action tst": "never called. Closest name found: 'test'",
-    f"{CALLS} --action-argument treat:dos": "Closest name found: 'dose'",
-    f"{CALLS} --belief-from words": "received 'words'",
-    f"{CALLS} --belief-from tool:treat.p": "no call of 'treat' has the argument 'p'",
-    f"import {AGENT} --belief-from text --out x.csv": "Add --action-from tool_calls",
-    f"{IMPORT} --action-from tool_calls": "no message of 36 episodes calls a tool",
-    f"import {FOLKTEXTS} --action-from tool_calls --out x.csv": "only logs of Inspect have tool",
+    f"{CALLS} tst,treat": "never called. Closest name found: 'test'",
+    f"{CALLS} treat.dos": "Closest name found: 'dose'",
+    f"{CALLS} treat --belief-from words": "received 'words'",
+    f"{CALLS} test --belief-from tool:treat.p": "no call of 'treat' has the argument 'p'",
+    f"{IMPORT} --belief-from text": "Add --action-from TOOL",
+    f"import {AGENT} --out x.csv": "nothing says which call is the action",
+    f"{IMPORT} --action-from go": "no message of 36 episodes calls a tool",
+    f"import {TEXT} --action-from go --out x.csv": "only logs of Inspect have tool",
     # Who is asked, about what, and where the answers go.
     "elicit --task asia --out x.csv": "needed: --model",
     "elicit --model no/folder --task asia --out x.csv": "no/folder is not a folder",

@@ -11,8 +11,6 @@ from typing import Any
 
 from openai import DefaultAsyncHttpxClient, Timeout
 
-from coherence.importing.openai_batch import text_and_thinking
-
 _CONNECT_SECONDS = 60.0
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 # Reasons for an end, beside those of the protocol, that servers give of a whole answer ...
@@ -87,7 +85,7 @@ def complete(reply: dict[str, Any], name: str | None) -> None:
             choice["finish_reason"] = "length"  # whatever it was, it was no end of its own
         message = choice.get("message")
         if isinstance(message, dict) and isinstance(message.get("content"), list):
-            message["content"], thinking = text_and_thinking(message["content"])
+            message["content"], thinking = _text_and_thinking(message["content"])
             if thinking:
                 message["reasoning_content"] = thinking
         if isinstance(choice.get("logprobs"), dict):
@@ -115,3 +113,26 @@ def _leave_unknown_out(logprobs: dict[str, Any]) -> None:
         logprobs["token_logprobs"] = [
             _UNKNOWN if value is None else value for value in logprobs["token_logprobs"]
         ]
+
+
+def _text_and_thinking(content: object) -> tuple[str | None, str | None]:
+    """Join the texts of a reply in parts, and apart from them what it thought; None without any.
+
+    A part is text, or an object with a type and a text, which may be a list of parts itself.
+    """
+    if isinstance(content, str):
+        return content, None
+    said: list[str] = []
+    thought: list[str] = []
+    for part in content if isinstance(content, list) else []:
+        if isinstance(part, str):
+            said.append(part)
+            continue
+        entry = part if isinstance(part, dict) else {}
+        kind = entry.get("type", "text")
+        if kind in ("thinking", "reasoning"):
+            inner = entry.get("thinking", entry.get("reasoning", entry.get("text")))
+            thought.append(_text_and_thinking(inner)[0] or "")
+        elif kind in ("text", "output_text"):
+            said.append(_text_and_thinking(entry.get("text"))[0] or "")
+    return "".join(said) if said else None, "".join(thought) or None

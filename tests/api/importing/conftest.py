@@ -19,7 +19,6 @@ BELIEF, ACTION = GOLDEN / "inspect_belief.eval", GOLDEN / "inspect_action.eval"
 TEXT, YES, CHOICE = (
     next(GOLDEN.glob(f"samples_rain_{name}_*.jsonl")) for name in ("text", "yes", "choice")
 )
-FOLKTEXTS = GOLDEN / "folktexts_predictions.csv"
 STUDY = Path(__file__).parents[3] / "benchmarks" / "logs" / "rain_study.py"
 # What Inspect says of a run before its samples.
 RUN = {"created": "2026-01-05T12:00:00+00:00", "task": "t", "model": "m"}
@@ -37,13 +36,13 @@ def study():
     return module
 
 
-def imported(*paths, format="auto", belief=(), action=(), mapping=None, model=None, **options):
+def imported(*paths, belief=(), action=(), mapping=None, model=None, **options):
     form = {name: options.pop(name) for name in ("sep", "decimal", "encoding") if name in options}
     reading = {name: options.pop(name) for name in ("max_bytes",) if name in options}
     calls = options.pop("calls", None)
     if calls is not None:
         reading["calls"] = partial(read_calls, reading=CallReading(**calls))
-    _, logs = read_logs(list(paths), format=format, text=TextForm(**form), **reading)
+    _, logs = read_logs(list(paths), text=TextForm(**form), **reading)
     tasks = {"belief_tasks": belief, "action_tasks": action}
     return assemble(logs, Reading(**options), **tasks, mapping=mapping, model=model)
 

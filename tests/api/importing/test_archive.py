@@ -16,7 +16,7 @@ from tests.api.importing.conftest import BELIEF, GOLDEN, HEADER, imported, packe
 def test_a_truncated_archive_is_named(tmp_path, length):
     path = tmp_path / "cut.eval"
     path.write_bytes(BELIEF.read_bytes()[:length])
-    with pytest.raises(InputError, match=r"cut\.eval.*damaged.*--format"):
+    with pytest.raises(InputError, match=r"cut\.eval.*damaged.*whole file"):
         imported(path)
 
 

@@ -12,7 +12,7 @@ from coherence import InputError, SchemaError
 from coherence.importing.cells import belief_cell
 from coherence.importing.typed_table import typed_table
 from coherence.table.schema import PARSED
-from tests.api.importing.conftest import FOLKTEXTS, imported, write_lines, write_table
+from tests.api.importing.conftest import imported, write_lines, write_table
 
 
 def test_a_table_keeps_ids_and_labels_as_they_are(tmp_path):
@@ -174,16 +174,3 @@ def test_a_column_has_the_narrowest_type_that_holds_all_of_it(column, values, dt
     runs = typed_table({column: values, "status": ["ok"] * len(values)}, None)
     assert str(runs[column].dtype) == dtype
     assert [None if pd.isna(value) else value for value in runs[column]] == expected
-
-
-def test_folktexts_predictions_are_beliefs_with_labels(study, tmp_path):
-    runs, written = imported(FOLKTEXTS).runs, pd.read_csv(FOLKTEXTS, index_col=0)
-    assert runs["p"].tolist() == written["risk_score"].tolist()
-    assert runs["theta"].tolist() == written["label"].tolist()
-    assert runs["theta"].tolist() == [int(case.rained) for case in study.CASES]
-    assert runs["context"].tolist() == written.index.tolist()
-    # No column for what folktexts does not have.
-    assert list(runs.columns) == ["context", "rep", "p", "theta", "truth_kind", "status"]
-    table = write_table(tmp_path / "a.csv", ",risk_scores,label\n0,0.5,1\n")
-    with pytest.raises(InputError, match="'risk_score', .* Closest name found: 'risk_scores'"):
-        imported(table, format="folktexts")

@@ -1,115 +1,195 @@
-"""Turns of agents, from the log of benchmarks/logs/make_inspect_agent.py and from small ones."""
+"""Episodes of agents, from the log of benchmarks/logs/make_inspect_agent.py and from small ones."""
+
+import re
 
 import pandas as pd
 import pytest
 
 from coherence import InputError
-from coherence.importing.scan import scan
+from coherence.importing.overview import require_action_from
 from coherence.table.validation import validate_runs
 from tests.api.importing.conftest import GOLDEN, imported, packed, sample
 
 AGENT = GOLDEN / "inspect_agent.eval"
-TOOLS = {"test": "test", "treat": "treat"}
+DOSE = {"tools": ("treat.dose",)}
+REPORTED = "tool:report_confidence.probability"
 
 
 def cells(runs, column):
     return [None if pd.isna(cell) else cell for cell in runs[column]]
 
 
-def test_a_turn_is_a_row_with_what_was_asked_aside_before_its_calls():
-    log = imported(AGENT, calls={"tools": TOOLS, "arguments": [("treat", "dose")]})
-    turn = log.runs["context"].str.rpartition(":")[2].astype(int)
-    runs = log.runs.assign(turn=turn).set_index(["group", "turn"])
-    validate_runs(log.runs)
-    assert runs.index.tolist()[:6] == [(f"patient-{e}", t) for e in (0, 1) for t in range(3)]
-    assert log.runs["context"].nunique() == len(runs) == 17
-    assert cells(runs, "p")[:6] == [0.6, 0.8, 0.9, 0.4, 0.3, 0.1]
-    assert cells(runs, "p_true")[:3] == [0.59, 0.77, 0.86]
-    assert cells(runs.loc["patient-0"], "action") == ["test", "test", "treat dose=10"]
-    assert runs.loc[("patient-1", 1), "action"] == "test + treat dose=5"  # called at once
-    # A percentage and a refusal that the solver left to the reader, and a dose that is missing.
-    assert cells(runs.loc["patient-2"], "status") == ["ok", "repaired:percent", "refused"]
-    assert runs.loc[("patient-2", 2), "raw_belief"] == "I cannot say."
-    nameless = runs.loc[("patient-3", 1)]
-    shown = nameless[["status", "p", "raw_action"]].tolist()
-    assert shown == ["unparsed", 0.2, "treat()"]
-    assert pd.isna(nameless["action"])
-    assert set(log.runs["theta"]) == {0, 1}
+def test_an_episode_is_a_case_with_its_last_call_and_what_was_asked_aside_before_it():
+    log = imported(AGENT, calls=DOSE)
+    runs = log.runs
+    validate_runs(runs)
+    assert runs["context"].tolist() == [f"patient-{number}" for number in range(8)]
+    assert cells(runs, "p") == [0.9, 0.1, 0.7, 0.3, 0.9, 0.3, 0.2, None]
+    assert cells(runs, "action") == ["10", "5", "10", "5", "10", None, "5", None]
+    assert cells(runs, "raw_action")[1:3] == ["treat(dose=5)", "treat(dose=10)"]
+    assert set(runs["belief_context"]) == {"own"}
+    assert set(runs["theta"]) == {0, 1}
+    assert "p_true" not in runs
     notes = "\n".join(log.notes)
     for said in (
         "samples that ended in an error: 1",
-        "several tools at once: 1",
-        "lacks an argument that tells actions apart, or cannot be read: 1",
-        "no action (--tool-action): report_confidence 17",
-        "episodes without a call, which have no action: 1: patient-7",
+        "several calls of these tools: 2",
+        "without such a call, which have no action: 2: patient-5, patient-7",
+        "no belief was said before the action: 1: patient-7",
+        "metadata.p_true is a list",
     ):
         assert said in notes
 
 
-def test_a_report_alone_is_the_belief_of_the_turn_after_it():
-    log = imported(AGENT, calls={"belief_from": "tool:report_confidence.probability"}, percent=True)
-    aside = imported(AGENT, calls={"tools": TOOLS})
-    assert cells(log.runs, "action") == cells(aside.runs, "action")
-    stated = aside.runs["p"].to_numpy()
-    assert (abs(log.runs["p"].to_numpy() - stated) < 0.011)[~pd.isna(stated)].all()
-    raw = imported(AGENT, calls={"belief_from": "tool:report_confidence.probability"}).runs
-    assert set(raw["status"]) == {"out_of_range"}  # 60 is no probability unless the user says so
+def test_of_several_tools_the_last_call_is_the_action():
+    runs = imported(AGENT, calls={"tools": ("test", "treat.dose")}).runs
+    assert cells(runs, "action")[:4] == ["treat 10", "treat 5", "test", "treat 5"]
 
 
-def test_words_before_the_call_are_read():
-    runs = imported(AGENT, calls={"tools": TOOLS, "belief_from": "text"}).runs
-    assert cells(runs[runs["group"] == "patient-1"], "p") == [None, 0.3, 0.1]
+def test_what_a_tool_reported_before_the_call_is_said_where_the_agent_acts():
+    runs = imported(AGENT, calls=DOSE | {"belief_from": REPORTED}, percent=True).runs
+    aside = imported(AGENT, calls=DOSE).runs
+    assert cells(runs, "action") == cells(aside, "action")
+    assert cells(runs, "p")[:2] == [0.9, 0.1]
+    assert set(runs["belief_context"]) == {"same_context"}
+    raw = imported(AGENT, calls=DOSE | {"belief_from": REPORTED}).runs
+    assert "out_of_range" in set(raw["status"])  # 60 is no probability unless the user says so
 
 
-def agent_log(path, asked, calls=(("go", {}),)):
-    """Write a log of one episode: data of side questions, then a message that calls tools."""
-    made = [
-        {"id": str(n), "function": name, "arguments": arguments}
-        for n, (name, arguments) in enumerate(calls)
-    ]
+def agent_log(path, *samples, events=True, metadata=None, **facts):
+    """Write a log of episodes: each a list of what is asked aside, said and called, in order.
+
+    A number is a side question's answer, a text is said, a list is the calls of one message.
+    """
     when = {"timestamp": "2026-01-05T12:00:00+00:00", "working_start": 0}
-    events = [
-        {"event": "info", "source": "coherence.side_question", "data": data, **when}
-        for data in asked
-    ]
-    events += [{"event": "tool", **call, **when} for call in (*made, {**made[0], "id": "other"})]
-    messages = [{"role": "assistant", "content": "", "tool_calls": made}]
-    facts = {"messages": messages, "events": events, "metadata": {"theta": 0, "p_true": []}}
-    return packed(path, **{"samples/1_epoch_2.json": sample(1, epoch=2, **facts)})
+    written = {}
+    for number, (epoch, *steps) in enumerate(samples):
+        messages, transcript = [], []
+        for step in steps:
+            if isinstance(step, float):
+                data = {"question": "P?", "reply": str(step), "p": step}
+                source = {"event": "info", "source": "coherence.side_question"}
+                transcript.append({**source, "data": data, **when})
+                continue
+            said, calls = (step, []) if isinstance(step, str) else ("", step)
+            made = [
+                # Numbered anew in every message, as some providers do.
+                {"id": f"call_{place}", "function": name, "arguments": arguments}
+                for place, (name, arguments) in enumerate(calls)
+            ]
+            messages.append({"role": "assistant", "content": said, "tool_calls": made or None})
+            transcript += [{"event": "tool", **call, **when} for call in made if events]
+        told = {"messages": messages, "events": transcript, "metadata": metadata or {"theta": 1}}
+        name = f"samples/{number}_epoch_{epoch}.json"
+        identity = number if epoch == 1 else number - 1
+        written[name] = sample(identity, epoch=epoch, **told | facts)
+    return packed(path, **written)
 
 
-def test_several_answers_to_one_question_are_repetitions_of_a_turn_that_acted_once(tmp_path):
-    asked = [{"question": "P?", "reply": str(p), "p": p} for p in (0.4, 0.5)]
-    log = imported(agent_log(tmp_path / "a.eval", asked), calls={})
-    assert log.runs[["context", "rep", "p"]].to_numpy().tolist() == [
-        ["1 (epoch 2):0", 0, 0.4],
-        ["1 (epoch 2):0", 1, 0.5],
-    ]
-    assert cells(log.runs, "action") == ["go", None]
-    assert cells(log.runs, "status") == ["ok", "ok"]
-    assert cells(log.runs, "theta") == [0, 0]  # of the metadata, before the target
-    notes = "\n".join(log.notes)
-    for said in ("metadata.p_true: 1", "events alone", "every epoch", "--context group"):
-        assert said in notes
+GO, STAY, LOOK = ("go", {}), ("stay", {}), ("look", {"at": "x"})
+ACTS = {"tools": ("go", "stay")}
 
 
-def test_what_was_asked_at_a_turn_without_a_call_is_a_turn_of_its_own(tmp_path):
-    asked = [{"turn": n, "question": "P?", "reply": f"0.{n}", "p": n / 10} for n in (4, 5)]
-    runs = imported(agent_log(tmp_path / "a.eval", asked), calls={}).runs
-    assert runs[["rep", "p"]].to_numpy().tolist() == [[0, 0.4], [0, 0.5]]
-    assert cells(runs, "action") == [None, "go"]
+@pytest.mark.parametrize(
+    ("steps", "p", "action"),
+    [
+        ([0.1, [GO], [STAY], [GO]], 0.1, "go"),  # asked once, before the first of repeated ids
+        ([0.1, [GO], 0.2, [STAY], 0.3, [LOOK]], 0.2, "stay"),
+        ([0.1, [LOOK, GO, STAY]], 0.1, "stay"),  # of one message the last
+        ([0.1, [GO], 0.2, [LOOK], 0.3, [GO], 0.4, "Done."], 0.3, "go"),
+        ([[GO], 0.2, [LOOK]], None, "go"),  # what was said after it is not before it
+        ([0.1, [LOOK], 0.2, "I give up."], 0.2, None),
+        ([0.1, "Nothing."], 0.1, None),
+    ],
+)
+def test_places_in_the_transcript_tell_what_was_before(tmp_path, steps, p, action):
+    called = [1, 0.9, [STAY]]  # another episode, so that both tools are called
+    runs = imported(agent_log(tmp_path / "a.eval", [1, *steps], called, [1, [GO]]), calls=ACTS).runs
+    assert (cells(runs, "p")[0], cells(runs, "action")[0]) == (p, action)
+    assert cells(runs, "p")[1] == 0.9
+
+
+def test_a_call_that_was_not_run_is_the_last(tmp_path):
+    path = agent_log(tmp_path / "a.eval", [1, 0.2, [GO]], events=False)
+    runs = imported(path, calls={"tools": ("go",)}).runs
+    assert (cells(runs, "p"), cells(runs, "action")) == ([0.2], ["go"])
+
+
+def test_several_answers_to_one_question_are_repetitions_of_an_episode_that_acted_once(tmp_path):
+    path = agent_log(tmp_path / "a.eval", [1, 0.9, [LOOK], 0.4, 0.5, [GO]], [1, 0.2, [STAY]])
+    runs = imported(path, calls=ACTS).runs
+    assert list(map(str, runs["context"])) == ["0", "0", "1"]
+    assert cells(runs, "p") == [0.4, 0.5, 0.2]
+    assert cells(runs, "action") == ["go", None, "stay"]
+    assert set(runs["status"]) == {"ok"}
+
+
+def test_epochs_of_a_sample_are_cases_of_one_group(tmp_path):
+    path = agent_log(tmp_path / "a.eval", [1, 0.4, [GO]], [2, 0.5, [STAY]])
+    log = imported(path, calls=ACTS)
+    assert cells(log.runs, "context") == ["0", "0 (epoch 2)"]
+    assert log.runs["group"].nunique() == 1
+    assert "share its outcome, and are a group" in "\n".join(log.notes)
+
+
+@pytest.mark.parametrize("said", ["Probability of a broken database: 0.53", "It is about 53%"])
+def test_a_pattern_reads_a_number_among_words(tmp_path, said):
+    steps = ["Probability of a broken database: 0.9", [LOOK], f"{said}. I restart.", [GO]]
+    path = agent_log(tmp_path / "a.eval", [1, *steps], [1, "probability: 0.2", [STAY]])
+    pattern = re.compile(r"(?:database:|probability:|about) ([0-9.]+%?)", re.IGNORECASE)
+    found = imported(path, calls=ACTS | {"pattern": pattern}, pattern=pattern).runs
+    assert found["p"].tolist() == [0.53, 0.2]
+    assert set(found["belief_context"]) == {"same_context"}
+    assert said in found["raw_belief"][0]
+    words = imported(path, calls=ACTS | {"belief_from": "text"}).runs
+    assert words["p"].isna()[0]
+
+
+@pytest.mark.parametrize(
+    ("facts", "theta"),
+    [
+        ({"target": "", "scores": {"state": {"value": 1}}}, 1),
+        ({"target": "No", "scores": {"state": {"value": 1}}}, 0),
+        ({"target": "", "scores": {"right": {"value": "C"}}}, None),  # a grade of what it did
+    ],
+)
+def test_the_state_is_what_a_scorer_gives(tmp_path, facts, theta):
+    path = agent_log(tmp_path / "a.eval", [1, 0.4, [GO]], metadata={"x_a": 1}, **facts)
+    runs = imported(path, calls={"tools": ("go",)}).runs
+    assert (cells(runs, "theta")[0] if "theta" in runs else None) == theta
 
 
 def test_what_is_not_clear_of_calls_is_asked_for(tmp_path):
-    path, two = tmp_path / "a.eval", ("P(a)?", "P(b)?")
-    asked = [{"question": question, "reply": "0.5", "p": 0.5} for question in two]
-    for data, said in (
-        (asked, r"2 different questions .* turn 0 .* --belief-from"),
-        ([], r"no belief was asked aside.*--belief-from.*--list"),
-    ):
-        with pytest.raises(InputError, match=said):
-            imported(agent_log(path, data), calls={})
-    # Of one tool that acts the argument that tells calls apart is proposed.
-    calls = [("act", {"kind": kind, "note": f"n{kind}", "why": "x"}) for kind in ("a", "b")]
-    _, lines = scan(agent_log(path, asked[:1], calls), max_bytes=10**6)
-    assert "--action-argument act:kind" in lines[-1]
+    calls = [[1, 0.3, [("act", {"kind": kind, "note": f"n{kind}"})]] for kind in ("a", "b")]
+    path, options = agent_log(tmp_path / "a.eval", *calls), {"tools": ("act",)}
+    with pytest.raises(InputError, match=r"every action is 'act'.*--action-from act\.(kind|note)"):
+        imported(path, calls=options)
+    runs = imported(path, calls={"tools": ("act.kind",)}).runs
+    assert runs["action"].tolist() == ["a", "b"]
+    silent = agent_log(tmp_path / "b.eval", [1, [GO]], [1, [STAY]])
+    with pytest.raises(InputError, match=r"no belief was asked aside.*--belief-from"):
+        imported(silent, calls=ACTS)
+    both = {"tools": ("report_confidence", "treat"), "belief_from": REPORTED}
+    with pytest.raises(InputError, match=r"report_confidence' reports beliefs"):
+        imported(AGENT, calls=both)
+
+
+@pytest.mark.parametrize(
+    ("episodes", "proposed"),
+    [
+        ([[0.3, [LOOK], [GO]], [0.2, [STAY]]], "--action-from go,stay --out"),
+        ([[[("act", {"kind": kind, "why": f"{kind}!"})], "P: 0.3"] for kind in "ab"],
+         r"--action-from act.kind --belief-from text"),
+        ([["Chance of a flood: 0.53, I go", [GO]], ["It is dry", [STAY]]],
+         r"--belief-pattern 'Chance\ of\ a\ flood: *"),
+        ([["Well", [("say", {"probability": 60})], [GO]]],
+         "--action-from go --belief-from tool:say.probability --percent"),
+    ],
+)  # fmt: skip
+def test_a_log_of_an_agent_ends_with_its_tools_and_the_command(tmp_path, episodes, proposed):
+    path = agent_log(tmp_path / "a.eval", *([1, *steps] for steps in episodes))
+    with pytest.raises(InputError) as said:
+        require_action_from(path, max_bytes=10**6)
+    assert proposed in str(said.value)
+    tool = next(call[0] for step in episodes[0] if isinstance(step, list) for call in step)
+    assert f"{tool} (" in str(said.value)

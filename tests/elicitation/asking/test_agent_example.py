@@ -38,11 +38,13 @@ def test_what_was_planted_is_found(example, tmp_path, policy, n, leaks):
         gc.collect()
     assert log.status == "success", log.error
     out = str(tmp_path / "runs.parquet")
-    assert main(["import", log.location, "--action-from", "tool_calls", "--out", out]) == 0
+    assert main(["import", log.location, "--action-from", "treat,home", "--out", out]) == 0
     runs = coherence.read_runs(out)
-    assert set(runs["action"]) <= {"test", "treat", "home"}
+    assert set(runs["action"].dropna()) == {"treat", "home"}
+    assert set(runs["belief_context"]) == {"own"}
+    assert runs["context"].nunique() == n
     if not leaks:  # states the posterior, in steps of .05
         assert abs(runs["p"] - runs["p_true"]).max() <= 0.025 + 1e-9
-    columns = {"exact": "p_true", "context": "context", "group": "group"}
-    result = coherence.sufficiency_test("p", "action", data=runs, **columns, rng=1)
-    assert (result.pvalue <= 0.05) is leaks
+    (evaluation,) = coherence.analyze(runs, checks=["sufficiency"], rng=1).evaluations
+    result = next(each for each in evaluation.results if each.check == "sufficiency")
+    assert (result.pvalue is not None and result.pvalue <= 0.05) is leaks
