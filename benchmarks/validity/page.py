@@ -50,7 +50,7 @@ PROGRAMS = (
     Program("agents", "--tables 200", ("agents",), "n_tables", 4),
     Program("confidence", "--tables 60", ("confidence",), "n_tables", 4),
     Program("groups", "--tables 400", ("groups",), "n_tables", 120),
-    Program("persons", "--tables 100", ("persons",), "n_tables", 10),
+    Program("persons", "--tables 400", ("persons",), "n_tables", 3),
     Program("margins", "--tables 100", ("margins",), "n_tables", 5),
     Program("matching", "--tables 200", ("matching",), "n_tables", 8),
     Program("stakes", "--tables 400", ("stakes",), "n_tables", 10),
@@ -361,7 +361,7 @@ def overview() -> str:
             cells(panels[panels["population"] != "knows"], "n_tables"),
             extreme(panels[panels["population"] != "knows"], "rejected", judged),
             extreme(panels, "covered", judged, high=False),
-            "below twenty cases nothing is tested",
+            "below five cases of either truth nothing is tested",
         )
     )
     tasks = read("pooling")
@@ -683,7 +683,6 @@ def persons() -> str:
     for reading, name in (
         ("person", "`person`"),
         ("cells, group=person", "persons as groups"),
-        ("context=case", "as repetitions of a case"),
     ):
         part = table[table["reading"] == reading]
         knows = part["population"] == "knows"

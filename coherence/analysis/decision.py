@@ -206,8 +206,9 @@ def _or_noisy(facts: VerdictInput) -> str:
     assert facts.primary is not None
     if facts.says("n_persons"):
         return (
-            f"They act on more than they say, or single reports are noisy: {_points(facts)}. The "
-            "noise of reports is averaged over the persons of a case, and else not allowed for."
+            "They act on more than they say, or their single reports are noisy: "
+            f"{_points(facts)}. One report of a person on a case cannot tell the two apart. The "
+            f"{facts.primary.n_contexts} cases count as {facts.says('n_counting'):g} equal ones."
         )
     ask = 5 if facts.says("state") == "exact" else 3
     if facts.says("reports") == Reports.DIFFER:  # of several states
@@ -300,9 +301,11 @@ def _points(facts: VerdictInput) -> str:
     if value < 0:
         value, interval = -value, interval and Interval(-interval.high, -interval.low)
     how = "more" if result.statistic >= 0 else "less"
-    chooses = "they choose" if facts.says("n_persons") else "it chooses"
+    chooses = "at equal stated belief it chooses"
+    if facts.says("n_persons"):
+        chooses = "at the same stated belief of their own they choose"
     return (
-        f"at equal stated belief {chooses} {facts.action} "
+        f"{chooses} {facts.action} "
         f"{with_interval(value, interval, ' points')} {how} often when {facts.when} ({pvalue})"
     )
 

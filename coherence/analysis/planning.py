@@ -236,8 +236,8 @@ def _persons(
     how = "these are the clusters of intervals."
     if not published and any(ACTION in c.needs and _has_rows(evaluation, c) for c in taking):
         how = (
-            "whole cases are compared, each person's own belief and taste taken out of choices. "
-            "Assumed: how persons disagree at one mean belief does not go with the state."
+            "choices are compared at each person's own belief; cases and persons are the clusters. "
+            "Single reports are taken as exact."
         )
     persons, cases = evaluation.rows["person"].nunique(), evaluation.rows["context"].nunique()
     judged = f"{counted(persons, 'person')} judged {counted(cases, 'case')}: {how}"

@@ -162,16 +162,18 @@ def _filled(which: str, what: str, result: CheckResult, belief: str) -> str:
         template.format(
             value=result.statistic,
             variant=variant,
-            belief=_forecast(belief, [result]),
+            belief=_belief_of([result], belief),
             position="lies above 0" if above else "does not lie above 0",
         )
     )
 
 
-def _forecast(belief: str, results: Sequence[CheckResult]) -> str:
-    """Name the beliefs: of calibration, with several forecasts of a case, their mean."""
-    averaged = any(result.settings.get("averaged") for result in results)
-    return f"mean {belief}" if averaged else belief
+def _belief_of(results: Sequence[CheckResult], belief: str) -> str:
+    """Name the beliefs that were compared: of a case, of its mean forecast, of each person."""
+    if any(result.settings.get("averaged") for result in results):
+        return f"mean {belief}"
+    persons = any(result.settings.get("n_persons") for result in results)
+    return f"{belief} of their own" if persons else belief
 
 
 def _effects_within(result: CheckResult, interval: Interval) -> str:
@@ -234,7 +236,7 @@ def conclude_further(
 
 def _calibration(results: Sequence[CheckResult], belief: str) -> tuple[str, ...]:
     """Say how tests of calibration ended."""
-    belief = _forecast(belief, results)
+    belief = _belief_of(results, belief)
     ended = [result.outcome() for result in results]
     if all(outcome is Outcome.UNTESTED for outcome in ended):
         return (f"Calibration was not tested: {results[0].reason}.",)

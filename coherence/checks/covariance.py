@@ -23,9 +23,8 @@ import pandas as pd
 
 from coherence.checks.several_states import permuted_states
 from coherence.inputs import Floats, few_contexts
-from coherence.result import EXACT_REPORT, LEVEL, CheckResult, Interval, Lack
+from coherence.result import EXACT_REPORT, CheckResult, Interval, Lack
 from coherence.statistics.difference_sequences import (
-    FEWEST_CONTEXTS,
     NOTHING,
     Line,
     RunSums,
@@ -39,7 +38,6 @@ from coherence.statistics.difference_sequences import (
     too_few_runs,
 )
 from coherence.statistics.evaluation import EvaluationData, in_several_states, separated
-from coherence.statistics.panels import Panel
 from coherence.statistics.permutation import (
     Contexts,
     by_context,
@@ -76,18 +74,6 @@ FOLDS = 10
 CERTAIN = 0.02  # chance of a state below which next to nothing is left open
 TOGETHER = "all {} together"
 MOVES_MOST = "beliefs give no direction, and p is that of the difference that moves most, {}"
-FEW_SHARED = (
-    "{persons} persons share {n} cases, each with one state: whole cases are exchanged, however "
-    "many persons judge each, and the test takes {fewest}"
-)
-WITHIN_PERSONS = (
-    "; at each person's own belief choices differ by {points:.0f} points between the states (least "
-    "squares, without an error: noisy reports look like that too)"
-)
-EXCHANGEABLE = (
-    "contexts of one mean belief are exchangeable, however persons disagree there, and each "
-    "person's choices go with the own belief by a straight line"
-)
 INVERTED = "the test inverted (signs of runs of neighbours)"
 FOLLOWS = 5.0  # t of the slope of choice on belief from which a shift of belief can be read off it
 
@@ -96,12 +82,11 @@ def arrangement_test(
     data: EvaluationData,
     n_draws: int,
     rng: np.random.Generator,
-    panel: Panel | None = None,
     level: float = 0.95,
 ) -> tuple[CheckResult, Arranged | None]:
     """Return the test, and what two states were arranged to where it has one.
 
-    `level` is that of intervals, without a panel and in two states.
+    `level` is that of intervals, in two states.
     """
     exact = data.exact is not None
     several = len(data.states) > 2 or in_several_states(data)
@@ -120,38 +105,22 @@ def arrangement_test(
         settings={
             "cluster of resampling": data.clusters.name,
             "state": "exact" if exact else "realised",
-            **({} if panel is None else {"n_persons": panel.n_persons}),
         },
     )
-    if panel is not None and len(data.actions) > 1 and data.n_contexts < FEWEST_CONTEXTS:
-        return _few_shared(data, panel, undefined), None
     if data.degenerate:
         return lacking(undefined, data.degenerate, _lack_of(data)), None
-    cases = data if panel is None else panel.cases
-    if not exact and separated(cases):
+    if not exact and separated(data):
         return lacking(undefined, SEPARATED, Lack.OPEN), None
-    contexts = contexts_of(cases)
+    contexts = contexts_of(data)
     if settled := settled_by_groups(contexts):
         return lacking(undefined, settled, Lack.OPEN), None
     if several:
         return permuted_states(data, contexts, n_draws, rng, undefined), None
-    found = _arranged(contexts, n_draws, rng, undefined, panel)
+    found = _arranged(contexts, n_draws, rng, undefined)
     if isinstance(found, CheckResult):
         return found, None
     found = replace(found, level=level)
     return _direction_of(data, found, undefined), found
-
-
-def _few_shared(data: EvaluationData, panel: Panel, undefined: CheckResult) -> CheckResult:
-    """Say why so few cases are not tested, and what persons do at their own beliefs."""
-    reason = FEW_SHARED.format(persons=panel.n_persons, n=data.n_contexts, fewest=FEWEST_CONTEXTS)
-    state = data.truth.astype(np.float64) if data.exact is None else data.exact
-    within = panel.within_persons(data.share, state)
-    if not math.isnan(within):
-        reason += WITHIN_PERSONS.format(points=100 * within)
-        settings = {**undefined.settings, "within_persons": within}
-        undefined = replace(undefined, settings=settings)
-    return lacking(undefined, reason, Lack.CASES)
 
 
 def lacking(undefined: CheckResult, reason: str, lack: Lack) -> CheckResult:
@@ -178,46 +147,12 @@ class Arranged:
     sums: RunSums
     part: float  # of products with the state, what the isotonic fit leaves
     foretold: Floats  # shape (n,): the state as the belief foretells it
-    panel: Panel | None = None  # of persons who judged the same contexts
     level: float = 0.95  # of intervals
 
-    def interval(
-        self, column: int, over: int = -1, *, score: int | None = None
-    ) -> tuple[float, float, float]:
-        """Return the ratio of two sums and its interval, with what persons add to it.
-
-        `score` is the column of the scores that the first sum is of; None where that is its own.
-        """
-        value, *ends = self.sums.interval(column, over, self.level)
-        if self.panel is None:
-            return value, ends[0], ends[1]
-        of_persons = self.error_of_persons(column if score is None else score, over)
-        added = self.panel.reach * of_persons
-        low, high = (
-            value + side * math.hypot(end - value, added)
-            for side, end in zip((-1.0, 1.0), ends, strict=True)
-        )
+    def interval(self, column: int, over: int = -1) -> tuple[float, float, float]:
+        """Return the ratio of two sums and its interval."""
+        value, low, high = self.sums.interval(column, over, self.level)
         return value, low, high
-
-    def error(self, column: int) -> float:
-        """Return the standard error of a score's sum over the squares of the state."""
-        return math.hypot(self.sums.error(column), self.error_of_persons(column))
-
-    def error_of_persons(self, score: int, over: int = -1) -> float:
-        """Return the standard error that is due to persons alone."""
-        if self.panel is None or self.sums.observed[over] <= NOTHING:
-            return 0.0
-        line, influence = self.line, self.sums.influence[:, 0 if over == -1 else 1]
-        exposure = influence * line.state
-        weights, exposed = np.zeros((2, len(influence)))
-        cases = self.contexts.order[line.order]
-        weights[cases] = influence / float(self.sums.observed[over])
-        exposed[cases] = exposure / float(exposure.sum())
-        # Scores are linear in the shares of actions, whose signs are turned with the state.
-        share = line.share - line.share.mean(axis=0)
-        column = self.scores.columns[:, score]
-        in_actions = np.linalg.lstsq(share, column - column.mean())[0]
-        return self.panel.error(weights, in_actions, exposed)
 
 
 def _arranged(
@@ -225,7 +160,6 @@ def _arranged(
     n_draws: int,
     rng: np.random.Generator,
     undefined: CheckResult,
-    panel: Panel | None = None,
 ) -> Arranged | CheckResult:
     """Lay contexts out along the belief and draw; `undefined` with a reason where nothing can."""
     line = in_canonical_direction(contexts)
@@ -264,7 +198,7 @@ def _arranged(
         rng=rng,
         gathered=(scores.shown, scores.knowing),
     )
-    return Arranged(contexts, line, scores, sums, part, foretold, panel)
+    return Arranged(contexts, line, scores, sums, part, foretold)
 
 
 def _foretold(line: Line, left: Floats) -> Floats:
@@ -291,13 +225,11 @@ def _direction_of(data: EvaluationData, found: Arranged, undefined: CheckResult)
     without_interval = _no_interval(contexts)
     tested = _tested(data, details, without_interval) if scores.directed else ""
     estimate, low, high = (float(details[name][at]) for name in ("estimate", "low", "high"))
-    n_draws = len(sums.drawn)
-    doubt = 2 * math.sqrt(LEVEL * (1 - LEVEL) / n_draws)
     added = sums.added[:, 0] - estimate * sums.added[:, -1]
     size = math.sqrt(float((added**2).sum()))
     contributions = np.empty(len(added))
     # Of the size that runs of neighbours show, so that differences between models have that error.
-    contributions[line.order] = added * (found.error(scores.shown) / size if size > 0 else 0.0)
+    contributions[line.order] = added * (found.sums.error(scores.shown) / size if size > 0 else 0.0)
     result = replace(
         undefined,
         reason=MOVES_MOST.format(other) if other else "",
@@ -309,15 +241,13 @@ def _direction_of(data: EvaluationData, found: Arranged, undefined: CheckResult)
             "action": str(data.actions[at]),
             "states": [str(data.states[1]), str(data.states[0])],
             **({"tested": tested} if tested else {}),
-            "n_draws": n_draws,
+            "n_draws": len(sums.drawn),
             "n_orders": len(sums.totals),
-            **({"near_level": True} if abs(pvalue - LEVEL) <= doubt else {}),
         },
         details=details,
         assumptions=(
             "contexts are independent given belief"
             + ("" if contexts.group is None else " and group"),
-            *(() if found.panel is None else (EXCHANGEABLE,)),
             EXACT_REPORT,
             "state and actions are smooth in the belief but for a few jumps",
         ),
@@ -325,8 +255,7 @@ def _direction_of(data: EvaluationData, found: Arranged, undefined: CheckResult)
     )
     if without_interval:
         return replace(result, reason="; ".join(filter(None, [without_interval, result.reason])))
-    method = INVERTED if found.panel is None else f"{INVERTED}, with the variance between persons"
-    interval = Interval(low, high, found.level, method)
+    interval = Interval(low, high, found.level, INVERTED)
     return replace(result, interval=interval.within(-1.0, 1.0))
 
 
@@ -411,11 +340,11 @@ def _details(
     for at, name in enumerate(names):
         column = scores.first + at
         estimate, *ends = found.interval(column)
-        error = found.error(column)
+        error = found.sums.error(column)
         records.append((name, estimate, error, *ends, *of_actions[:, at]))
     if scores.shift is not None:
         estimate, *ends = found.interval(scores.shift)
-        records.append((SHIFT, estimate, found.error(scores.shift), *ends, pvalue, pvalue))
+        records.append((SHIFT, estimate, found.sums.error(scores.shift), *ends, pvalue, pvalue))
     columns = ["component", "estimate", "standard_error", "low", "high"]
     return pd.DataFrame(records, columns=[*columns, "pvalue_single", "pvalue_adjusted"])
 

@@ -33,6 +33,7 @@ from coherence.checks.check import (
 )
 from coherence.checks.covariance import CERTAIN, N_DRAWS, Arranged, arrangement_test
 from coherence.checks.moments import beyond_belief
+from coherence.checks.persons import own_belief_test
 from coherence.inputs import require, whole_number
 from coherence.result import CheckResult, Estimate, Family, Lack
 from coherence.statistics.evaluation import (
@@ -42,9 +43,15 @@ from coherence.statistics.evaluation import (
     one_dimensional,
 )
 from coherence.statistics.hidden_share import CLEAR, share_of_covariance
-from coherence.statistics.panels import as_panel
 from coherence.statistics.report_noise import Reports, kind_of_reports, rounding_bound
-from coherence.statistics.resample import Seed, check_stream, context_means
+from coherence.statistics.resample import (
+    LONGER,
+    Seed,
+    as_seed,
+    check_stream,
+    context_means,
+    near_level,
+)
 from coherence.table.needs import STATE_AND_CHOICES
 
 NAME = "sufficiency"
@@ -71,7 +78,8 @@ OPPOSITE = (
 )
 NOISY = "reports of a case differ, and the noise of a statement passes for what it leaves unsaid"
 GROUPS = "the covariance of choices and state takes ten groups for its error"
-PERSONS = "persons differ in it, and its interval would be of contexts alone"
+PERSONS = "it is estimated for one agent, and persons differ in it"
+OWN_WEIGHTS = "with persons, cases count by what their own beliefs leave open of the truth"
 SEVERAL_STATES = "it is estimated for two states"
 ENOUGH = {True: 5, False: 3}
 """Reports of a case that the moment test takes, with the exact state or the realised one."""
@@ -128,8 +136,8 @@ def sufficiency_test(
         What contexts share beyond their belief, such as a template: contexts are compared within
         groups. Constant within a context.
     person : array-like, shape (n,), optional
-        Who judged, where several persons judged each context: beliefs and tastes are then those of
-        persons, and the state that of the context. In two states.
+        Who judged, where several persons judged each context: choices are then compared at each
+        person's own belief. In two states.
     positive : Any
         Label of the state that a belief in one state is in; of two columns of beliefs, the second
         is in it. May be left out where the labels are 0 and 1, no and yes, or false and true.
@@ -137,7 +145,8 @@ def sufficiency_test(
         Whether beliefs were computed from a model's distribution, so that they have no noise.
     n_draws : int
         Random signs of runs, rounded up to a multiple of 128 (of more than two states:
-        permutations); at least 99.
+        permutations; of persons none); at least 99. Ten times as many where the p-value lies within
+        two Monte Carlo errors of .05.
     rng : Generator, int or None
         Source of randomness.
 
@@ -154,11 +163,12 @@ def sufficiency_test(
         the hidden shift: choices move with the truth as if the belief acted on were that much
         higher (units of belief, to first order). `also` has ``plain_average``, the same with every
         case alike, and ``hidden_share``, E cov(A, S | p) / cov(A, S). `settings` says which test
-        was run (``test``: direction and turn, moments, or permuted blocks), what reports tell of
-        their noise (``reports``: exact, differ or single), ``p_direction``, the same beyond what
-        rounding explains (``p_beyond_rounding``) and ``p_turn``; of the moment test the ``degree``
-        of its polynomial and the contexts in it (``n_tested``). Where there is no p-value, as below
-        20 contexts (10 that can be permuted with more than two states), `reason` says why and
+        was run (``test``: direction and turn, moments, permuted blocks, or own belief), what
+        reports tell of their noise (``reports``: exact, differ or single), ``p_direction``, the
+        same beyond what rounding explains (``p_beyond_rounding``) and ``p_turn``; of the moment
+        test the ``degree`` of its polynomial and the contexts in it (``n_tested``). Where there is
+        no p-value, as below 20 contexts (10 that can be permuted with more than two states),
+        `reason` says why and
         ``lack`` what for. `contributions` holds those of contexts to the statistic.
 
     Raises
@@ -197,13 +207,18 @@ def sufficiency_test(
     reports, a state was seen in fewer than five of them, beliefs leave next to nothing open about
     the state, or the calibration bends further than the number of reports allows for.
 
-    With persons, a linear mixed model, ``choice ~ 0 + context + belief + (1 + belief | person)``,
-    takes out what each person's own belief and taste explain; contexts have its effects for their
-    shares. Their belief is the mean over persons, less the level of each (``belief ~ 0 + context +
-    (1 | person)``), weighed by how steeply each acts on it. Assumes that what this mean leaves open
-    of the state does not go with how persons disagree there.
-    The p-value concerns these persons; the interval has the variance between persons added
-    (Cameron, Gelbach and Miller 2011, without that of rows), with Student's t.
+    With persons, the difference is that at each person's own belief: the coefficient of the state
+    in a linear probability model of the action shown, beside a line of each person's own on the own
+    belief and the bends of a natural spline of it (five knots) that all share. Its variance is the
+    jackknife's over contexts, plus that over persons, less that of rows (Cameron, Gelbach and
+    Miller 2011), and not below the first; Student's t has as many degrees of freedom as contexts
+    count, 1 / sum of squares of their shares of the freed state (``n_counting``), or persons, less
+    one.
+    Estimate, interval and p-value are of this one difference. With the exact posterior it is
+    brought to the unit of the realised state by the variance of the toss. There is no result below
+    five contexts of either state, or ten with the exact posterior. Assumes that persons and
+    contexts are independent, that people differ by lines and not by bends, and that a report is the
+    belief itself: single reports may be noise.
 
     More than two states: realised states of whole contexts are permuted between contexts of like
     belief, at least four to a block, after a spline is taken out of the actions; each state has its
@@ -257,13 +272,32 @@ def sufficiency(
     choices: EvaluationData, *, n_draws: int = N_DRAWS, rng: Seed = None, level: float = 0.95
 ) -> CheckResult:
     """Run `sufficiency_test` on validated data; `level` is of its intervals, in two states."""
-    panel = as_panel(choices)
-    # Beliefs of different persons are no copies of one; who judges twice may tell of noise.
-    copies = choices.context if panel is None else panel.cell
-    kind, noise = kind_of_reports(choices.belief, copies)
+    if choices.person is not None:
+        result, slope = own_belief_test(choices, level)
+        also = {
+            SHARE: _none(SHARE, PERSONS),
+            PLAIN: _none(PLAIN, result.reason or OWN_WEIGHTS),
+            SLOPE: slope,
+        }
+        return replace(result, also=also)
+    seed = as_seed(rng)
+    result = _of_one_agent(choices, n_draws, seed, level)
+    drawn = result.settings.get("n_draws")
+    if result.settings["test"] != SEQUENCES or not isinstance(drawn, int):
+        return result
+    if near_level(result.pvalue or 0.0, drawn):
+        result = _of_one_agent(choices, LONGER * n_draws, seed, level)
+        if near_level(result.pvalue or 0.0, LONGER * drawn):
+            result = replace(result, settings={**result.settings, "near_level": True})
+    return result
+
+
+def _of_one_agent(choices: EvaluationData, n_draws: int, seed: int, level: float) -> CheckResult:
+    """Test choices whose reports of a case are copies of one belief."""
+    kind, noise = kind_of_reports(choices.belief, choices.context)
     if choices.computed:
         kind, noise = Reports.EXACT, 0.0
-    direction, found = arrangement_test(choices, n_draws, check_stream(rng, NAME), panel, level)
+    direction, found = arrangement_test(choices, n_draws, check_stream(seed, NAME), level)
     two_states = len(choices.states) <= 2 and not in_several_states(choices)
     result = replace(
         direction,
@@ -278,12 +312,7 @@ def sufficiency(
     )
     if not two_states:
         return result
-    # Every person makes a report of a case of its own.
-    n_reported = choices.n_contexts if panel is None else int(panel.cell.max()) + 1
-    rounding = 0.0 if choices.computed else rounding_bound(choices.belief, n_reported)
-    if panel is not None:
-        result = _turned(result, found, panel.of_means(rounding), level)
-        return replace(result, also={**result.also, SLOPE: _slope(panel.cases, level)})
+    rounding = 0.0 if choices.computed else rounding_bound(choices.belief, choices.n_contexts)
     result = _turned(result, found, rounding, level)
     if kind is Reports.DIFFER and result.lack is not Lack.ACTIONS:
         result = _by_moments(result, choices, level)
@@ -305,8 +334,10 @@ def _turned(
     if found is None:
         return replace(result, also=_without(result.reason))
     plain = _plain_averages(found)
-    share = _hidden_share(found, level) if found.panel is None else _none(SHARE, PERSONS)
-    also = {SHARE: share, PLAIN: plain[found.scores.shown - found.scores.first]}
+    also = {
+        SHARE: _hidden_share(found, level),
+        PLAIN: plain[found.scores.shown - found.scores.first],
+    }
     details = result.details.copy()
     for name in ("value", "low", "high"):  # behind the actions may stand a shift, which has none
         column = [getattr(each, name) for each in plain]
@@ -409,8 +440,7 @@ def _plain_averages(found: Arranged) -> list[Estimate]:
     averages = []
     for action in range(scores.n_actions):
         column = sums.n_scores + sums.n_turned + scores.first + action
-        score = scores.first + action
-        value, low, high = (float(end) for end in found.interval(column, -2, score=score))
+        value, low, high = found.interval(column, -2)
         low, high = max(low, -1.0), min(high, 1.0)
         averages.append(Estimate(value, low, high, UNIT[PLAIN], MEANING[PLAIN]))
     return averages

@@ -165,6 +165,9 @@ def _states(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
         _bars(noun, noise if noise is not None and noise.exceeds else None),
         _hidden_bars(shown, scales),
         _outside(evaluation, table, shown),
+        "Persons are pooled here; the test compares each at the own belief."
+        if evaluation.rows.crossed
+        else "",
         "Panels differ in their scale." if len(set(scales)) > 1 else "",
     )
     lines = -(-len(actions) // state_plot.PANELS_BESIDE)

@@ -7,6 +7,7 @@ other row has one, and nothing but the verdict concludes.
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from rich.console import RenderableType
 from rich.table import Table as Grid
@@ -207,7 +208,9 @@ def _by_name(evaluation: EvaluationReport, name: str) -> CheckResult | None:
     return next((result for result in evaluation.results if result.check == name), None)
 
 
-def _at_equal_belief(evaluation: EvaluationReport) -> str:
+def _at_equal_belief(evaluation: EvaluationReport, persons: bool = False) -> str:
+    if evaluation.rows.crossed is not persons:
+        return NOT_GIVEN
     primary = _primary(evaluation)
     if evaluation.verdict is Verdict.ACTS_ON_MORE_TURNING:
         return f"turns {FOUND}"  # one number would average its two directions away
@@ -269,6 +272,7 @@ def _brier(evaluation: EvaluationReport) -> str:
 
 ROWS: tuple[tuple[str, Callable[[EvaluationReport], str]], ...] = (
     ("choice at equal belief, points", _at_equal_belief),
+    ("choice at equal own belief, points", partial(_at_equal_belief, persons=True)),
     ("hidden share", _hidden_share),
     ("choices follow belief", _follows),
     ("acted on less stated belief, points", _acted_on),

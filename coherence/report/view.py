@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from coherence.checks.persons import FEWEST_CASES, FEWEST_OF_STATE, OWN_BELIEF
 from coherence.inputs import MIN_CONTEXTS
 from coherence.report.document import Cell, Column, Kind, Table, build_table, count
 from coherence.report.evaluation import EvaluationReport
@@ -323,6 +324,8 @@ def rows_by_question(
     groups: dict[str, list[Row]] = {question: [] for question in (*QUESTIONS, FURTHER)}
     for result, verdict in zip(results, verdicts, strict=True):
         question, words = _asked(result.check)
+        if result.settings.get("test") == OWN_BELIEF:
+            words = "choices at equal own belief"
         if len(pairs) > 1 and result is pair:
             words += f", smallest p of {len(pairs)} pairs"
         groups[question].append(Row(result, _full_verdict(result, verdict), words, leads(result)))
@@ -397,8 +400,10 @@ def _next_step(evaluation: EvaluationReport) -> Step:
         return Step()
     too_few = verdict is Verdict.TOO_FEW_CASES
     if evaluation.rows.crossed:
-        least = f"the test takes {FEWEST_CONTEXTS}, however many persons judge each"
-        return Step(f"Have persons judge more cases: {least}.") if too_few else Step()
+        least = f"{FEWEST_OF_STATE} of either truth, or {FEWEST_CASES} with the exact posterior"
+        return (
+            Step(f"Have persons judge more cases: the test takes {least}.") if too_few else Step()
+        )
     still = little_sentence(evaluation.variation)
     most = max(result.n_contexts for result in evaluation.results)
     if too_few or most < MIN_CONTEXTS:

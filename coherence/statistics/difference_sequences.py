@@ -41,6 +41,7 @@ ORDERS = 128  # of equal beliefs; with eight, p of one table moves by a factor o
 FEWEST_RUNS = 9  # whose signs reach .05 however unequal they are
 FEWEST_CONTEXTS = 20  # in one sequence, which make so many runs
 CELLS = 100_000  # orders x contexts that are worked on at once
+DRAWS_HELD = 100  # of an order, up to which so many are
 NOTHING = 1e-20  # a variance that is rounding
 BACKFITS = 20  # of an isotonic curve and means of groups in turn
 WIDEST = 64.0  # ratio beyond which an interval has no end
@@ -71,9 +72,6 @@ class RunSums:
     # shape (n, 1 + n_gathered): what contexts add to the totals of the gathered scores, and to the
     # squared differences
     added: Floats
-    # shape (n, 2): what a unit of a context's score adds to its totals, without and with the
-    # weights of windows
-    influence: Floats
 
     def spreads(self, weights: Floats) -> tuple[float, float]:
         """Return the factor of the draws of a weighted total, and the error of noise added to them.
@@ -440,19 +438,17 @@ def run_sums(
     values = _Values(belief, state, scores, chance, weight, turned, gathered)
     totals, drawn = [], []
     added, spread = np.zeros((n, len(gathered) + 1)), 0.0
-    influence = np.zeros((n, 2))
     for offset in range(RUN):
         starts = layout.starts(offset)
         of_offset = len(range(offset, n_orders, RUN))
-        batch = max(1, CELLS // n)
+        batch = max(1, CELLS // n // max(each // DRAWS_HELD, 1))
         for first in range(0, of_offset, batch):
             size = min(batch, of_offset - first)
-            products, more, pulled = _products(layout, layout.orders(size, first, rng), values)
+            products, more = _products(layout, layout.orders(size, first, rng), values)
             sums = np.add.reduceat(products, starts, axis=1)
             totals.append(sums.sum(axis=1))
             spread = spread + np.einsum("orc,ord->cd", sums, sums)
             added += more
-            influence += pulled
             bits = rng.integers(0, 256, (size, each, -(-len(starts) // 8)), dtype=np.uint8)
             signs = np.unpackbits(bits, axis=2, count=len(starts)) * 2.0 - 1.0
             drawn.append((signs @ sums).reshape(size * each, -1))
@@ -474,11 +470,10 @@ def run_sums(
         state_squares=state_squares,
         n_windows=len(layout.window),
         added=added / n_orders,
-        influence=influence / n_orders,
     )
 
 
-def _products(layout: Layout, order: Codes, values: _Values) -> tuple[Floats, Floats, Floats]:
+def _products(layout: Layout, order: Codes, values: _Values) -> tuple[Floats, Floats]:
     """Multiply differences in every window, and gather what each context's state is multiplied by.
 
     A total is the sum over contexts of the state times what its windows hold of the actions, and
@@ -514,13 +509,10 @@ def _products(layout: Layout, order: Codes, values: _Values) -> tuple[Floats, Fl
         return np.asarray(sums, dtype=np.float64)
 
     parts = [values.state * gathered(acted[at], layout.weight) for at in values.gathered]
-    pulled = gathered(moved, layout.weight)
-    weighted = pulled if values.weight is None else gathered(moved * weight, layout.weight)
-    own = values.state * pulled
+    own = values.state * gathered(moved, layout.weight)
     if values.chance is not None:
         own = own + values.chance * gathered(np.ones_like(moved), mean)
-    columns = np.stack([*parts, own], axis=1), np.stack([pulled, weighted], axis=1)
-    return np.stack(products, axis=2), *columns
+    return np.stack(products, axis=2), np.stack([*parts, own], axis=1)
 
 
 def _expected(layout: Layout, down: int, values: _Values) -> tuple[Floats, Floats, Floats]:

@@ -16,10 +16,9 @@ import pandas as pd
 from scipy.spatial import cKDTree
 
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, to_nine_decimals
-from coherence.result import LEVEL
 from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.knn import RESOLUTION, as_levels
-from coherence.statistics.resample import context_means
+from coherence.statistics.resample import LONGER, context_means, near_level
 
 BLOCK = 4  # contexts that a block of different beliefs holds at the least
 # Ways of cutting beliefs into blocks, over which p-values are averaged, half of them from either
@@ -29,7 +28,6 @@ WIDEST = 0.1  # difference in belief between neighbours beyond which they are no
 NEIGHBOURS = 32  # of a context, among which those of its block are looked for
 # States in a batch of arrangements, which a cache holds, and arrangements of many contexts.
 BATCH, FEWEST = 200_000, 32
-LONGER = 10  # times as many permutations where the first leave the verdict open
 
 
 @dataclass(frozen=True)
@@ -385,7 +383,7 @@ def permutation_test(
         return share if all(exact) else pvalues_of(share, total)
 
     pvalues = pvalues_with(part)
-    if not all(exact) and _near(pvalues[0], n_permutations):
+    if not all(exact) and near_level(pvalues[0], n_permutations):
         pvalues = pvalues_with((LONGER - 1) * part)
     together = np.concatenate([values for each in drawn for values in each])
     settings: dict[str, object] = {
@@ -395,14 +393,9 @@ def permutation_test(
         "n_cuts": len(cuts),
         "n_exchangeable": int(exchangeable(cuts[0], state).size),
     }
-    if not all(exact) and _near(pvalues[0], len(together)):
+    if not all(exact) and near_level(pvalues[0], len(together)):
         settings["near_level"] = True
     return Permuted(pvalues, of_cut[0](state[None])[0], together, settings)
-
-
-def _near(pvalue: float, n_permutations: int) -> bool:
-    """Tell whether a p-value lies within two Monte Carlo errors of the level."""
-    return abs(pvalue - LEVEL) <= 2 * math.sqrt(LEVEL * (1 - LEVEL) / n_permutations)
 
 
 def by_context(values: Floats, contexts: Contexts, data: EvaluationData) -> "pd.Series[float]":

@@ -5,6 +5,7 @@ it, so the context is the cluster of resampling everywhere (Cameron and Miller 2
 """
 
 import hashlib
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from coherence.errors import InputError
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, as_codes, of_contexts
+from coherence.result import LEVEL
 
 Seed = np.random.Generator | int | None
 
+LONGER = 10  # times as many draws where the first leave the verdict open
 NUMBERS_HELD = 2_000_000  # numbers of resamples that are in memory together
 
 
@@ -52,6 +55,14 @@ def check_stream(rng: Seed, check: str) -> np.random.Generator:
     digest = hashlib.sha256(check.encode()).digest()
     key = tuple(int.from_bytes(digest[at : at + 4], "big") for at in (0, 4))
     return np.random.default_rng(np.random.SeedSequence(as_seed(rng), spawn_key=key))
+
+
+def near_level(pvalue: float, n_draws: int) -> bool:
+    """Tell whether a p-value lies within two Monte Carlo errors of the level.
+
+    It is then drawn `LONGER` times as long; if it still does, the verdict hangs on the draws.
+    """
+    return abs(pvalue - LEVEL) <= 2 * math.sqrt(LEVEL * (1 - LEVEL) / n_draws)
 
 
 def context_sums(values: Floats, context: Codes, n_contexts: int) -> Floats:

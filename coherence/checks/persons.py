@@ -1,0 +1,342 @@
+"""Persons who judge the same cases: whether choices go with the truth at each person's own belief.
+
+A linear probability model: choice = a line of each person's own on the own belief + bends of the
+belief that all persons share (a natural spline) + effect x truth of the case. Choice and truth are
+freed of the first two (Frisch and Waugh 1933), and the effect is the slope of what is left. Its
+variance is that of the jackknife over cases, plus that over persons, less that of rows (Cameron,
+Gelbach and Miller 2011, with leave-one-out refits in place of their sandwich, which rejects .10 of
+coherent panels with 25 cases). There are no draws.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from coherence.inputs import Codes, Floats, require
+from coherence.result import EXACT_REPORT, CheckResult, Estimate, Interval, Lack
+from coherence.statistics.evaluation import EvaluationData, one_dimensional, separated
+from coherence.statistics.report_noise import Reports, kind_of_reports
+
+OWN_BELIEF = "own belief"
+"""Name of the test."""
+FEWEST_OF_STATE = 5  # cases of either truth
+FEWEST_CASES = 10  # with the exact posterior
+KNOTS = (0.05, 0.275, 0.5, 0.725, 0.95)  # quantiles of the beliefs (Harrell 2015, table 2.3)
+RESOLVED, NOTHING = 0.005, 1e-9  # root mean squares of what is left: of a posterior, of choices
+NULL = (
+    "given each person's own belief{group}, the action that rises most with it does not covary "
+    "with the {state}"
+)
+METHOD = "jackknife over cases and persons"
+RARE = (
+    "{persons} persons share {n} cases, of which {few} have one truth: the test takes {fewest} of "
+    "either, however many persons judge each"
+)
+FEW = "{persons} persons share {n} cases: the test takes {fewest}, however many persons judge each"
+SEPARATED = (
+    "a threshold of the belief separates the states, "
+    "which leaves no other state to compare with at equal belief"
+)
+ALIKE = "own beliefs{group} leave nothing of the truth open: nothing to compare"
+FOLLOWS = (
+    "change in P(action) from a stated belief of 0 to one of 1, by least squares, each person with "
+    "a level; of the action that rises most"
+)
+SAME = "each person's belief is the same in every case"
+SETTLED = "each person's own belief settles the action, and leaves the truth nothing to move"
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """Slopes of the actions on one column, both freed of others."""
+
+    slopes: Floats  # shape (n_actions,)
+    errors: Floats  # shape (n_actions,)
+    n_counting: float  # cases that weigh alike and tell as much: 1 / sum of squared shares
+    degrees: float  # of freedom
+    moved: Floats  # shape (n_cases, n_actions): what a case moves the slope by
+
+    def interval(self, at: int, level: float) -> tuple[float, float]:
+        """Return the ends of the interval of an action."""
+        reach = float(stats.t.ppf((1 + level) / 2, self.degrees)) * float(self.errors[at])
+        return float(self.slopes[at]) - reach, float(self.slopes[at]) + reach
+
+    def pvalue(self, at: int) -> float:
+        """Return the two-sided p-value of an action."""
+        slope, error = abs(float(self.slopes[at])), float(self.errors[at])
+        if error <= 0:
+            return 0.0 if slope > NOTHING else 1.0
+        return float(2 * stats.t.sf(slope / error, self.degrees))
+
+
+def own_belief_test(data: EvaluationData, level: float) -> tuple[CheckResult, Estimate]:
+    """Return `sufficiency_test` of a panel, and the slope of choice on the own belief."""
+    person, belief = _persons(data), one_dimensional(data, "a panel of persons")
+    n_persons, case, exact = int(person.max()) + 1, data.context, data.exact is not None
+    kind = _reports(data, belief, person)
+    grouped = data.group is not None and len(data.groups) > 1
+    group = " and the group" if grouped else ""
+    state = data.exact if data.exact is not None else data.truth.astype(np.float64)
+    named = "exact posterior of the state" if exact else "realised state"
+    undefined = CheckResult(
+        check="sufficiency",
+        null=NULL.format(group=group, state=named),
+        statistic=math.nan,
+        unit="probability",
+        interval=None,
+        pvalue=math.nan,
+        n_rows=data.n_rows,
+        n_contexts=data.n_contexts,
+        settings={
+            "cluster of resampling": "case and person",
+            "state": "exact" if exact else "realised",
+            "n_persons": n_persons,
+            "test": OWN_BELIEF,
+            "reports": str(kind),
+        },
+    )
+    slope = Estimate(math.nan, math.nan, math.nan, "probability", FOLLOWS, SAME)
+    lacking = _lacking(data, n_persons, state)
+    if lacking is not None:
+        return replace(undefined, reason=lacking[0], lack=lacking[1]), slope
+    own = belief - (np.bincount(person, belief) / np.bincount(person))[person]
+    lines = _Lines(own, person)
+    share, common = data.share, _bends(belief)
+    if grouped and data.group is not None:
+        common = np.hstack([common, np.eye(len(data.groups))[data.group][case][:, 1:]])
+    along = _fit(own, np.zeros((len(own), 0)), _centred(share, person), case, person)
+    at = int(np.argmax(np.round(along.slopes, 9)))
+    if own @ own > NOTHING:
+        ends = along.interval(at, 1 - (1 - level) / max(share.shape[1] - 1, 1))
+        slope = Estimate(float(along.slopes[at]), *ends, "probability", FOLLOWS)
+    else:  # no belief moves: the most frequent action is shown
+        at = int(np.argmax(np.round(share.mean(axis=0), 9)))
+    others, truth, choices = lines.free(common), lines.free(state[:, None]), lines.free(share)
+    truth, choices = _beyond(others, truth), _beyond(others, choices)
+    left = float(np.sqrt((truth**2).mean()))
+    if left < (min(RESOLVED, 0.1 * float(state.std())) if exact else NOTHING):
+        return replace(undefined, reason=ALIKE.format(group=group), lack=Lack.OPEN), slope
+    if float(np.sqrt((choices[:, at] ** 2).mean())) < NOTHING:
+        settings = {**undefined.settings, "settled": True}
+        settled = replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED, settings=settings)
+        return settled, slope
+    # The posterior differs less than the truth, by the toss between them: in units of the truth,
+    # whose difference is named.
+    toss = None if data.exact is None else _toss(data.exact, lines, others, case)
+    fit = _fit(truth[:, 0], others, choices, case, person, toss)
+    if fit.degrees < 1:
+        return replace(undefined, reason=ALIKE.format(group=group), lack=Lack.OPEN), slope
+    return _result(data, undefined, fit, at, level), slope
+
+
+def _result(
+    data: EvaluationData, undefined: CheckResult, fit: _Fit, at: int, level: float
+) -> CheckResult:
+    """Return the difference of every action, and that which is shown."""
+    details = _details(data, fit, level)
+    moved = fit.moved[:, at] - fit.moved[:, at].mean()
+    size = float(np.sqrt(moved @ moved))
+    added = moved * (float(fit.errors[at]) / size if size > 0 else 0.0)
+    index = pd.Index(list(data.contexts), tupleize_cols=False)
+    pvalue = fit.pvalue(at)
+    return replace(
+        undefined,
+        statistic=float(fit.slopes[at]),
+        interval=Interval(*fit.interval(at, level), level, METHOD).within(-1.0, 1.0),
+        pvalue=pvalue,
+        settings={
+            **undefined.settings,
+            "component": details["component"][at],
+            "action": str(data.actions[at]),
+            "states": [str(data.states[1]), str(data.states[0])],
+            "n_counting": round(fit.n_counting, 1),
+            "p_direction": pvalue,
+        },
+        details=details,
+        assumptions=(
+            "cases are independent, and persons are",
+            "choices rise with the own belief by a line of each person's own and bends of all",
+            EXACT_REPORT,
+        ),
+        contributions=pd.Series(added, index=index, name="contribution"),
+    )
+
+
+def _details(data: EvaluationData, fit: _Fit, level: float) -> pd.DataFrame:
+    """Tabulate the difference of every action; adjusted by Bonferroni."""
+    names = data.difference_names(data.states[1], data.states[0])
+    records: list[tuple[Any, ...]] = []
+    for at, name in enumerate(names):
+        pvalue, ends = fit.pvalue(at), fit.interval(at, level)
+        adjusted = min(1.0, pvalue * max(len(names) - 1, 1))
+        records.append((name, fit.slopes[at], fit.errors[at], *ends, pvalue, adjusted))
+    columns = ["component", "estimate", "standard_error", "low", "high"]
+    return pd.DataFrame(records, columns=[*columns, "pvalue_single", "pvalue_adjusted"])
+
+
+def _persons(data: EvaluationData) -> Codes:
+    """Return who judged; refuse what is not a panel."""
+    assert data.person is not None
+    require(
+        len(data.states) <= 2,
+        f"person takes a state with two labels; truth has {len(data.states)}. Name the state that "
+        "the belief is in (positive), to hold it against all others.",
+    )
+    n_persons = int(data.person.max()) + 1
+    pairs = np.unique(np.stack([data.context, data.person]), axis=1)
+    require(
+        bool((np.bincount(pairs[0], minlength=data.n_contexts) > 1).any()),
+        f"person names those who judge shared contexts; each of {data.n_contexts} contexts was "
+        f"judged by one of {n_persons} persons alone. Name the person as group (--group) in "
+        "place of person (--person); if cases are shared, their ids are the context (--context).",
+    )
+    return data.person
+
+
+def _reports(data: EvaluationData, belief: Floats, person: Codes) -> Reports:
+    """Tell what is known of the noise of reports: by those that one person made of one case."""
+    if data.computed:
+        return Reports.EXACT
+    cell = np.unique(data.context * (int(person.max()) + 1) + person, return_inverse=True)[1]
+    return kind_of_reports(belief, cell.ravel())[0]
+
+
+def _lacking(data: EvaluationData, n_persons: int, state: Floats) -> tuple[str, Lack] | None:
+    """Say why there is nothing to test; None where there is."""
+    if len(data.actions) < 2:
+        return data.degenerate, Lack.ACTIONS
+    said: dict[str, Any] = {"persons": n_persons, "n": data.n_contexts}
+    if data.exact is not None:
+        if data.n_contexts < FEWEST_CASES:
+            return FEW.format(**said, fewest=FEWEST_CASES), Lack.CASES
+        return (data.degenerate, Lack.OPEN) if data.degenerate else None
+    if len(data.states) < 2:
+        return data.degenerate, Lack.OPEN
+    of_case = state[np.unique(data.context, return_index=True)[1]]
+    few = int(min(of_case.sum(), len(of_case) - of_case.sum()))
+    if few < FEWEST_OF_STATE:
+        return RARE.format(**said, few=few, fewest=FEWEST_OF_STATE), Lack.CASES
+    return (SEPARATED, Lack.OPEN) if separated(data) else None
+
+
+def _centred(values: Floats, person: Codes) -> Floats:
+    """Take the mean of each person out of columns."""
+    n = np.bincount(person)
+    means = np.stack([np.bincount(person, column) / n for column in values.T], axis=1)
+    return np.asarray(values - means[person])
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """A line of each person's own on the own belief."""
+
+    own: Floats  # shape (n,): beliefs less the mean of the person
+    person: Codes
+
+    @property
+    def squares(self) -> Floats:
+        """Sum of squares of each person's beliefs; 1 where they are all the same."""
+        squares: Floats = np.bincount(self.person, self.own**2).astype(np.float64)
+        return np.where(squares > NOTHING, squares, 1.0)
+
+    def free(self, values: Floats) -> Floats:
+        """Free columns of each person's level and slope."""
+        if not values.shape[1]:
+            return values
+        left = _centred(values, self.person)
+        sums = [np.bincount(self.person, self.own * column) for column in left.T]
+        slopes = np.stack(sums, axis=1) / self.squares[:, None]
+        return np.asarray(left - self.own[:, None] * slopes[self.person])
+
+
+def _bends(belief: Floats) -> Floats:
+    """Natural cubic spline of the belief without its line, straight beyond the outer knots."""
+    knots = np.unique(np.quantile(belief, KNOTS))
+    if len(knots) < 3:
+        return np.zeros((len(belief), 0))
+
+    def cube(knot: float) -> Floats:
+        return np.asarray(np.maximum(belief - knot, 0) ** 3)
+
+    before, last = (float(knot) for knot in knots[-2:])
+    bends = [
+        cube(knot)
+        - cube(before) * (last - knot) / (last - before)
+        + cube(last) * (before - knot) / (last - before)
+        for knot in knots[:-2]
+    ]
+    return np.column_stack(bends) / (last - float(knots[0])) ** 2
+
+
+def _beyond(others: Floats, values: Floats) -> Floats:
+    """Return what columns leave of values, by least squares."""
+    if not others.shape[1]:
+        return values
+    return np.asarray(values - others @ np.linalg.lstsq(others, values)[0])
+
+
+def _fit(
+    column: Floats,
+    others: Floats,
+    values: Floats,
+    case: Codes,
+    person: Codes,
+    toss: Floats | None = None,
+) -> _Fit:
+    """Regress values, shape (n, n_actions), on a column.
+
+    Both are free of `others`, whose coefficients move when clusters are left out. What the `toss`
+    adds to the squares of each case makes slopes smaller.
+    """
+    squares = np.maximum(np.bincount(case, column**2), 1e-300)
+    total, design = float(squares.sum()), np.column_stack([column, others])
+    whole = squares if toss is None else squares + toss
+    part, slope = total / whole.sum(), column @ values / total
+
+    def without(code: Codes) -> Floats:
+        """Slopes without each cluster."""
+        parts = np.split(np.argsort(code, kind="stable"), np.cumsum(np.bincount(code))[:-1])
+        squares = np.stack([design[rows].T @ design[rows] for rows in parts])
+        products = np.stack([design[rows].T @ values[rows] for rows in parts])
+        inverse = np.linalg.pinv(squares.sum(axis=0) - squares, rcond=1e-12, hermitian=True)
+        return np.asarray((inverse @ (products.sum(axis=0) - products))[:, 0])
+
+    def variance(each: Floats) -> Floats:
+        return np.asarray((len(each) - 1) / len(each) * ((each - part * slope) ** 2).sum(axis=0))
+
+    part_without = (total - squares) / np.maximum(whole.sum() - whole, 1e-300)
+    of_cases = part_without[:, None] * without(case)
+    of_case, of_person = variance(of_cases), variance(part * without(person))
+    of_rows = ((column[:, None] * (values - column[:, None] * slope)) ** 2).sum(axis=0)
+    errors = np.sqrt(np.maximum(of_case + of_person - (part / total) ** 2 * of_rows, of_case))
+    n_counting = float(total**2 / (squares**2).sum())
+    degrees = min(n_counting, int(person.max()) + 1) - 1
+    return _Fit(part * slope, errors, n_counting, degrees, part * slope - of_cases)
+
+
+def _toss(exact: Floats, lines: _Lines, others: Floats, case: Codes) -> Floats:
+    """Return what the toss that decides the truth adds to the squares of the freed posterior.
+
+    Of each case, shape (n_cases,), its variance times the squares left of the case's indicator.
+    """
+    n_persons = int(lines.person.max()) + 1
+    cells, of_row = np.unique(case * n_persons + lines.person, return_inverse=True)
+    of_row = of_row.ravel()
+    rows: Floats = np.bincount(of_row).astype(np.float64)
+    along = np.bincount(of_row, lines.own)
+    of_case, of_person = cells // n_persons, cells % n_persons
+    explained = rows**2 / np.bincount(lines.person)[of_person]
+    explained += along**2 / lines.squares[of_person]
+    left = np.bincount(case) - np.bincount(of_case, explained)
+    if others.shape[1]:
+        sums = np.stack([np.bincount(case, column) for column in others.T], axis=1)
+        inverse = np.linalg.pinv(others.T @ others, rcond=1e-12, hermitian=True)
+        left = left - np.einsum("ck,kl,cl->c", sums, inverse, sums)
+    first = np.unique(case, return_index=True)[1]
+    return np.asarray((exact * (1 - exact))[first] * np.maximum(left, 0.0))
