@@ -4,8 +4,7 @@ import sys
 import pytest
 from hypothesis import settings
 
-# The same examples everywhere, so that a failure can be run again; `benchmarks/faults/drawn.py`
-# draws others.
+# The same examples everywhere, so that a failure can be run again.
 settings.register_profile("repeatable", derandomize=True)
 settings.load_profile("repeatable")
 

@@ -1,20 +1,18 @@
 """Kill commands at random moments, and look at what they leave.
 
-    python benchmarks/faults/kills.py --command analyze --kills 200 --seed 0
+    python tests/faults/kills.py --command analyze --kills 200 --seed 0
 
 Everything is imported once; every life is a fork, ended by SIGKILL. Commands that only write are
 killed between their start and a little more than the time of an undisturbed call; the files in
 ``--out`` must then be those of the call before or of this one, or a list of digests must tell that
-they are mixed; after a call that nobody kills they must be equal to those of an undisturbed one,
-and nothing else may be left.
+they are mixed; after a call that nobody kills they must be equal to those of an undisturbed one.
 
 Commands that ask are killed again and again until they are done, each life after a drawn number of
 its answers was written and a moment drawn from the time of a write, or, where all is answered, from
 the time that the tables and reports take: every answer that the store had must still be there, none
 of these may be written again, and answers and tables must be those of an undisturbed call. Who is
-asked is a simulated agent, a network that was not trained, the model of `session`, or the server of
-`answering`; every answer kept must then be one that the server sent, and it may receive no request
-whose answer was kept.
+asked is a simulated agent, the model of `session`, or the server of `answering`; every answer kept
+must then be one that the server sent, and it may receive no request whose answer was kept.
 """
 
 import argparse
@@ -45,17 +43,12 @@ from coherence.cli.main import main
 
 LIST = "files.sha256"  # of the digests of a set
 GRID = ("--where", "scenario=dice", "--where", "variant=single", "--where", "n=2", "--faces", "4")
-DICE = (*GRID[:4], "--where", "n=1,2,3", "--faces", "4,6,8")
-TRAINING = ("--from-scratch", "--epochs", "2", "--goal", "1", "--threads", "1", "--seed", "1")
-BLANK = ("--threads", "1", "--batch-size", "4", "--model")
-SHORT = ("--draws", "2", "--max-new-tokens", "4", "--keep-going")
-PREFERENCES = ("--where", "scenario=preference", "--reps", "1")
 ANSWERING = Path(__file__).with_name("answering.py")
 FEW = ("--reps", "2", "--batch-size", "8")
 SESSIONS = {f"session-{way}": way for way in ("drawn", "forced", "exact")}
-HOSTED = ("elicit-hosted", "reveal-hosted", "mix-hosted")
-ASKING = ("elicit", "study", "reveal-asked", "mix-asked", *SESSIONS, *HOSTED)
-COMMANDS = ("analyze", "reveal", "mix", "bets-train", *ASKING)
+HOSTED = "elicit-hosted"
+ASKING = ("elicit", "study", *SESSIONS, HOSTED)
+COMMANDS = ("analyze", "reveal", "mix", *ASKING)
 STUDY = """
 [study]
 contexts = 20
@@ -75,13 +68,6 @@ WRITE = 0.05  # seconds that a write to a store is made to take at least
 
 def material(folder: Path) -> None:
     """Make two inputs of every command, so that an old and a new set differ."""
-    rows = [
-        f"{value} {split} {n},{value},{split}"
-        for value in ("high", "low")
-        for split in ("train", "dev", "test")
-        for n in "ab"
-    ]
-    (folder / "things.csv").write_text("\n".join(["item,value,split", *rows]) + "\n")
     (folder / "two.toml").write_text(STUDY)
     for number in (1, 2):
         runs = simulate("rational", n_contexts=30 + number, n_reps=2, rng=number)
@@ -102,21 +88,16 @@ def material(folder: Path) -> None:
 
 def words_of(command: str, number: int, folder: Path, out: Path) -> list[str]:
     """Return the command line of the first or second call."""
-    file, things = str(folder / f"{command}{number}.csv"), str(folder / "things.csv")
+    file = str(folder / f"{command}{number}.csv")
     words = {
         "analyze": ["analyze", file, "--checks", "sufficiency,calibration"],
         "reveal": ["reveal", "--answers", file, *GRID, "--only-revealed"],
         "mix": ["mix", "--answers", file],
-        "bets-train": ["bets", "train", "--modality", "coin", "--items", things, *TRAINING],
         "elicit": ["elicit", "--agent", "leaky", "--task", "asia", "--contexts", "20", *FEW],
         "study": ["study", "run", str(folder / "two.toml")],
-        "reveal-asked": ["reveal", *BLANK, str(folder / "blank"), *DICE, "--only-revealed"],
-        "mix-asked": ["mix", *BLANK, str(folder / "blank"), *SHORT],
-        "elicit-hosted": ["elicit", "--task", "asia", "--contexts", "10", "--reps", "1"],
-        "reveal-hosted": ["reveal", *PREFERENCES],
-        "mix-hosted": ["mix", *SHORT],
+        HOSTED: ["elicit", "--task", "asia", "--contexts", "10", "--reps", "1"],
     }[command]
-    if command in HOSTED:
+    if command == HOSTED:
         address = (folder / "address").read_text()
         words += ["--model", "m", "--server", address, "--keep-going"]
     return [*words, "--out", str(out / "runs.csv" if words[0] == "elicit" else out)]
@@ -171,9 +152,8 @@ def shown(folder: Path) -> dict[str, bytes]:
     return {
         name: path.read_bytes()
         for name, path in named.items()
-        # How long a training took is no part of its result; a kill may leave hidden folders.
+        # A kill may leave hidden folders.
         if not any(part.startswith(".") for part in Path(name).parts)
-        and Path(name).name != "training.json"
     }
 
 
@@ -214,33 +194,6 @@ def replaced(command: str, kills: int, rng: np.random.Generator, folder: Path) -
             turn = 1 - turn
     assert end(start(work_of(command, 1, folder, out))) == 0
     counts["equal at the end"] += shown(out) == sets[0]
-    return counts
-
-
-def trained(kills: int, rng: np.random.Generator, folder: Path) -> Counter[str]:
-    """Kill a training again and again until it is done, and compare the weights."""
-    counts: Counter[str] = Counter()
-    began = time.monotonic()
-    assert end(start(work_of("bets-train", 1, folder, folder / "whole"))) == 0
-    seconds, whole = time.monotonic() - began, shown(folder / "whole")
-    while counts["killed"] < kills:
-        out = folder / f"out{counts['trainings']}"
-        # A little more than an epoch at most, so that some lives go on from a checkpoint.
-        while counts["killed"] < kills:
-            status = end(
-                start(work_of("bets-train", 1, folder, out)), float(rng.uniform(0, seconds))
-            )
-            counts["killed" if status == -signal.SIGKILL else "finished"] += 1
-            if status == 0:
-                break
-            if status != -signal.SIGKILL:
-                counts[f"FAULT: status {status}"] += 1
-                break
-        if end(start(work_of("bets-train", 1, folder, out))) != 0:
-            counts["FAULT: does not go on"] += 1
-        counts["trainings"] += 1
-        counts["equal weights"] += shown(out) == whole
-        shutil.rmtree(out, ignore_errors=True)
     return counts
 
 
@@ -285,22 +238,20 @@ def answering(folder: Path) -> Iterator[None]:
             server.kill()
 
 
-def requests_of(notes: Path) -> dict[tuple[str, int, bool], str]:
-    """Return what a server noted: its answer by prompt, seed, and whether tokens were listed."""
+def requests_of(notes: Path) -> dict[tuple[str, int], str]:
+    """Return what a server noted: its answer by prompt and seed."""
     lines = map(json.loads, notes.read_text().splitlines()) if notes.exists() else ()
-    return {(prompt, seed, lists): text for prompt, seed, lists, text in lines}
+    return {(prompt, seed): text for prompt, seed, text in lines}
 
 
-def kept_requests(folder: Path) -> dict[tuple[str, int, bool], str]:
+def kept_requests(folder: Path) -> dict[tuple[str, int], str]:
     """Return what the stores of a folder hold, by the request that a server gets for it."""
-    rows: dict[tuple[str, int, bool], str] = {}
-    listing = """
-        SELECT text, seed, settings, answer FROM answers JOIN texts ON text_digest = texts.digest
-    """
+    rows: dict[tuple[str, int], str] = {}
+    listing = "SELECT text, seed, answer FROM answers JOIN texts ON text_digest = texts.digest"
     for store in folder.glob("*.sqlite") if held(folder) else ():
         with contextlib.closing(sqlite3.connect(store)) as database:
-            for text, seed, settings, answer in database.execute(listing):
-                rows[text, seed & (1 << 31) - 1, "labels" in json.loads(settings)] = answer
+            for text, seed, answer in database.execute(listing):
+                rows[text, seed & (1 << 31) - 1] = answer
     return rows
 
 
@@ -312,23 +263,6 @@ def tables(folder: Path) -> dict[str, bytes]:
             table = pd.read_csv(folder / name, dtype=str, keep_default_na=False)
             files[name] = table.drop(columns="created", errors="ignore").to_csv().encode()
     return {name: text for name, text in files.items() if Path(name).name != LIST}
-
-
-def compared(whole: dict[str, bytes], other: dict[str, bytes]) -> list[tuple[str, bool]]:
-    """Return every file of two folders, a table by its columns, and whether it is equal in both."""
-    seen = []
-    for name in sorted(whole | other):
-        one, two = whole.get(name), other.get(name)
-        if one == two or one is None or two is None or not name.endswith((".csv", ".parquet")):
-            seen.append((name, one == two))
-            continue
-        read = pd.read_csv if name.endswith(".csv") else pd.read_parquet
-        left, right = read(io.BytesIO(one)), read(io.BytesIO(two))
-        for column in [*left, *(column for column in right if column not in left)]:
-            same = column in left and column in right and left[column].equals(right[column])
-            seen.append((f"{name}, {column}", same))
-        seen.append((f"{name}, bytes", False))
-    return seen
 
 
 def struck(child: int, log: Path, n_answers: int, seconds: float) -> int:
@@ -356,7 +290,7 @@ def asked(command: str, kills: int, rng: np.random.Generator, folder: Path) -> C
         out.mkdir()
         status = None
         while status != 0:
-            before, kept = held(out), kept_requests(out) if command in HOSTED else {}
+            before, kept = held(out), kept_requests(out) if command == HOSTED else {}
             log.write_text("")
             (folder / "received").unlink(missing_ok=True)
             left = len(all_of_it) - len(before)
@@ -373,22 +307,22 @@ def asked(command: str, kills: int, rng: np.random.Generator, folder: Path) -> C
             counts["killed with answers kept"] += status != 0 and len(now) > len(before)
             counts["killed when all was answered"] += status != 0 and len(now) == len(all_of_it)
             counts["FAULT: asked again"] += len(set(log.read_text().split()) & set(before))
-            if command in HOSTED:
+            if command == HOSTED:
                 counts["FAULT: requested again"] += len(
                     {*requests_of(folder / "received")} & {*kept}
                 )
                 sent = requests_of(folder / "sent")
                 counts["FAULT: not sent"] += sum(
-                    sent.get(request) is None if request[2] else sent.get(request) != answer
-                    for request, answer in kept_requests(out).items()
+                    sent.get(request) != answer for request, answer in kept_requests(out).items()
                 )
             counts["FAULT: lost or changed"] += sum(now.get(key) != before[key] for key in before)
             if status not in (0, -signal.SIGKILL):
                 counts[f"FAULT: status {status}"] += 1
                 break
         counts["sessions"] += 1
-        for name, equal in compared(whole, tables(out)):
-            counts[f"FAULT: {name} differs"] += not equal
+        again = tables(out)
+        for name in whole | again:
+            counts[f"FAULT: {name} differs"] += whole.get(name) != again.get(name)
         same = {key: answer for key, (answer, _) in held(out).items()}
         counts["FAULT: other answers"] += same != {key: one for key, (one, _) in all_of_it.items()}
         shutil.rmtree(out)
@@ -402,17 +336,11 @@ def run(command: str, kills: int, seed: int) -> Counter[str]:
         folder = Path(name)
         os.environ["KILLS_LOG"] = str(folder / "log")
         material(folder)
-        if command.endswith("-asked"):
-            from elicitation.training.organisms.untrained import make_untrained_model
-
-            make_untrained_model(folder / "blank")
-        if command in HOSTED:
+        if command == HOSTED:
             with answering(folder):
                 counts = asked(command, kills, rng, folder)
         elif command in ASKING:
             counts = asked(command, kills, rng, folder)
-        elif command == "bets-train":
-            counts = trained(kills, rng, folder)
         else:
             counts = replaced(command, kills, rng, folder)
         log = folder / "log"
@@ -424,26 +352,16 @@ def warm(command: str) -> None:
     """Import what the command needs, by calling it once."""
     if command in SESSIONS:
         return
-    if command in HOSTED:
+    if command == HOSTED:
         # The loop of hosted models is a thread, which does not outlive a fork: nobody is asked.
-
-        import elicitation.models.hosted.connecting
+        import elicitation.models.hosted.connecting  # noqa: F401
 
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         material(folder)
-        if command in ("bets-train", "reveal-asked", "mix-asked"):
-            # Threads of torch do not outlive a fork: nothing is computed before.
-            import transformers  # noqa: F401
-
-            import elicitation.batteries.bets.models
-            import elicitation.commands.bets_training
-            import elicitation.models.local.causal
-            import elicitation.training.finetuning  # noqa: F401
-        else:
-            (folder / "out").mkdir()
-            said(words_of(command, 1, folder, folder / "out"))
+        (folder / "out").mkdir()
+        said(words_of(command, 1, folder, folder / "out"))
 
 
 if __name__ == "__main__":
