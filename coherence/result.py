@@ -15,6 +15,14 @@ import pandas as pd
 
 WIDTH = 80
 """Columns that printed results take at most."""
+ROUNDING = 1e-12
+"""What sums of probabilities, which are computed, are off by at most: as good as zero."""
+
+
+def significant(value: float, digits: int, *, sign: bool = False) -> str:
+    """Return a number with so many digits; 0 where it is zero but for rounding."""
+    kept = 0.0 if abs(value) <= ROUNDING else value
+    return f"{kept:{'+' if sign and kept else ''}.{digits}g}"
 
 
 def wrapped(opening: str, lines: Sequence[str]) -> str:
@@ -311,10 +319,10 @@ class CheckResult:
 
     def _effect(self) -> str:
         """Effect, interval and p-value on one line."""
-        line = f"{self.statistic:.4g} {self.unit}"
+        line = f"{significant(self.statistic, 4)} {self.unit}"
         if self.interval is not None:
-            low, high, level = self.interval.low, self.interval.high, self.interval.level
-            line += f", {level:.0%} interval [{low:.4g}, {high:.4g}]"
+            low, high = (significant(end, 4) for end in (self.interval.low, self.interval.high))
+            line += f", {self.interval.level:.0%} interval [{low}, {high}]"
         return line if self.pvalue is None else f"{line}, p = {self.pvalue:.4g}"
 
     def estimate_note(self) -> str:

@@ -16,6 +16,7 @@ from coherence.report.verdicts import Verdict
 from coherence.report.wording import clean, format_pvalue, points, with_interval
 from coherence.result import LEVEL, CheckResult, Estimate, Interval, Lack, rejects
 from coherence.statistics.report_noise import Reports
+from coherence.table.printable import capitalised
 
 PRIMARY, LEAK, SCORES = "sufficiency", "evidence_leak", "scores"
 LEAKED = 0.001  # p-value of `evidence_leak` from which answers are said to know the truth
@@ -327,7 +328,7 @@ def _compatible(facts: VerdictInput) -> str:
     assert result is not None
     if result.interval is None or math.isnan(result.interval.high):
         if reason := clean(result.reason):
-            return f" {reason[0].upper()}{reason[1:]}."
+            return f" {capitalised(reason)}."
         return " There is no interval: what effect was missed is not known."
     low, high = points([result.interval.low, result.interval.high])
     component = clean(result.settings.get("component", ""))

@@ -127,7 +127,7 @@ def measured(
         answering=way,
         scatter=evaluation.scatter,
         state_name=_state_name(evaluation),
-        askable=evaluation.runs.ours,
+        askable=evaluation.runs.ours and not evaluation.crossed,
         state_names=_state_names(evaluation),
         variation=variation(beliefs, evaluation.runs),
         figures=figure_tables(beliefs),

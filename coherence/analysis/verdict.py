@@ -20,7 +20,7 @@ from coherence.report.wording import clean, format_numbers
 from coherence.result import LEVEL, CheckResult, Interval, Outcome
 from coherence.statistics.report_noise import ReportNoise
 from coherence.table.notes import Code, Level, Note
-from coherence.table.printable import counted, numbered
+from coherence.table.printable import capitalised, counted, numbered
 
 NO_INTERVAL = "There is no interval: what effect was missed is not known."
 MOST_NAMED = 4  # pairs of actions can be dozens; the table below names them all
@@ -137,7 +137,7 @@ def _tested(
     if outcome is Outcome.UNCORRECTED:
         tests = f"{result.n_tests} tests" if result.n_tests else "all further tests"
         return f"Some evidence that {sign}, which does not survive the correction over {tests}."
-    return template.format(Sign=f"{sign[:1].upper()}{sign[1:]}", **words)
+    return template.format(Sign=capitalised(sign), **words)
 
 
 def _interval_sentence(result: CheckResult) -> str:

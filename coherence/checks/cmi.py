@@ -36,7 +36,7 @@ from coherence.inputs import (
     whole_number,
     with_missing,
 )
-from coherence.result import EXACT_REPORT, CheckResult, Estimate, Interval
+from coherence.result import EXACT_REPORT, CheckResult, Estimate, Interval, significant
 from coherence.statistics.adjustment import explained_by, fitted, left_over
 from coherence.statistics.evaluation import (
     EvaluationData,
@@ -86,13 +86,13 @@ AVERAGED = 39
 NO_SPREAD = 1e-12  # standard deviation of information over permutations that is rounding alone
 NO_PUBLISHED = "the published estimate takes chosen actions, and here actions are probabilities"
 NO_INTERVAL = (
-    "no interval of known coverage; the nearest-neighbour estimate is {:.3g} nats, {:.3g} where "
+    "no interval of known coverage; the nearest-neighbour estimate is {} nats, {} where "
     "states are permuted"
 )
 NEAREST = "nearest_neighbours"
 """Name of the nearest-neighbour estimate among the further ones, `CheckResult.also`."""
 MEANING = (
-    "I({action}; truth | {columns}) by {k} nearest neighbours; {mean:.3g} where states are permuted"
+    "I({action}; truth | {columns}) by {k} nearest neighbours; {mean} where states are permuted"
 )
 
 
@@ -317,7 +317,7 @@ def cmi(
     )
     mean = float(np.mean([estimate(every, states[position]) for states in averaged]))
     tested, excess, _ = _tested(permuted.observed, permuted.drawn)
-    meaning = MEANING.format(k=k, mean=mean, **names)
+    meaning = MEANING.format(k=k, mean=significant(mean, 3), **names)
     return replace(
         result,
         statistic=excess,
@@ -330,7 +330,7 @@ def cmi(
             **permuted.settings,
         },
         details=_details(value, mean, permuted, choices.n_contexts),
-        reason=NO_INTERVAL.format(value, mean),
+        reason=NO_INTERVAL.format(significant(value, 3), significant(mean, 3)),
         also={NEAREST: Estimate(value, math.nan, math.nan, UNIT, meaning)},
         assumptions=(
             choices.clusters.independent,

@@ -391,7 +391,7 @@ def _unanswered(swing: CheckResult, order: CheckResult) -> str:
     if not math.isnan(order.statistic):
         text += f"; an option gains {order.statistic:.3f} from being named first"
     if not math.isnan(correlation := swing.settings["frames_correlate"]):
-        text += f"; choices of event and complement correlate {correlation:+.2f} over cases"
+        text += f"; choices of event and complement correlate {correlation:+z.2f} over cases"
     return text
 
 

@@ -28,7 +28,7 @@ _COMMANDS = {
     ),
     "elicit": (
         "elicitation.commands.elicit",
-        "ask a local model for beliefs and, separately, for actions",
+        "ask a model, local or on a server, for beliefs and, separately, for actions",
     ),
     "import": (
         "coherence.cli.import_logs",

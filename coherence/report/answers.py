@@ -23,7 +23,7 @@ from coherence.report.answer_links import PER_PAGE, AnswerLinks
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.pages import environment, script, visible
 from coherence.report.wording import NOT_GIVEN, clean, evaluation_heading
-from coherence.result import Family
+from coherence.result import Family, significant
 from coherence.table.printable import counted
 from coherence.table.runs import Runs, question_kind
 from coherence.table.schema import ACTION_PREFIX, FEATURE_PREFIX, LEVEL_COLUMNS
@@ -244,7 +244,7 @@ def _text(value: Any) -> str:
     if value is None or value is pd.NA or value != value:  # NaN alone differs from itself
         return NOT_GIVEN
     if isinstance(value, float | np.floating):
-        return f"{value:.6g}"
+        return significant(value, 6)
     return clean(value)
 
 
@@ -345,13 +345,13 @@ def _facts(
     """Return what is known of a case besides its evidence and answers."""
     facts = {}
     if moved is not None:
-        facts["moves the result, points"] = f"{100 * moved:+.2g}"
+        facts["moves the result, points"] = significant(100 * moved, 2, sign=True)
     [state] = _state_names(evaluation, [record.get("theta")])
     facts["state"] = _text(state)
     exact = record.get("p_true")
     if isinstance(exact, float | np.floating):
         # Computed, and never stated in more digits.
-        facts["exact posterior"] = NOT_GIVEN if np.isnan(exact) else f"{exact:.3g}"
+        facts["exact posterior"] = NOT_GIVEN if np.isnan(exact) else significant(float(exact), 3)
     return {name: text for name, text in facts.items() if text != NOT_GIVEN}
 
 

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from coherence.report.document import Table
 from coherence.report.wording import ALERT, clean
-from coherence.table.printable import UNPRINTABLE
+from coherence.table.printable import UNPRINTABLE, capitalised
 
 
 @cache
@@ -28,7 +28,7 @@ def environment(package: str = "coherence", folder: str = "report") -> Environme
     )
     made.globals["ALERT"] = ALERT
     made.filters["clean"] = clean
-    made.filters["capital"] = lambda text: f"{str(text)[:1].upper()}{str(text)[1:]}"
+    made.filters["capital"] = lambda text: capitalised(str(text))
     return made
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from coherence.statistics.figure_tables import over_contexts
-from coherence.table.printable import clean, counted, format_numbers
+from coherence.table.printable import capitalised, clean, counted, format_numbers
 from coherence.table.runs import Runs
 
 NARROW_SD = 0.05
@@ -129,9 +129,8 @@ def stillness(moves: Variation) -> str:
             said[-1] += f" where the {moves.truth} runs from {ends}"
     if moves.one_sided:
         action, share = next(iter(moves.actions.items()))
-        said.append(f"{clean(action, limit=30)} is {share:.1%} of its choices")
-    text = ", and ".join(said)
-    return f"{text[0].upper()}{text[1:]}."
+        said.append(f"{share:.1%} of its choices are {clean(action, limit=30)}")
+    return f"{capitalised(', and '.join(said))}."
 
 
 def little_sentence(moves: Variation | None) -> str:
@@ -142,10 +141,7 @@ def little_sentence(moves: Variation | None) -> str:
     action = next(iter(moves.actions), "")
     one = f"choices ({clean(action, limit=30)} {moves.actions[action]:.1%})" if action else ""
     hardly = " and ".join(filter(None, [narrow, one if moves.one_sided else ""]))
-    return (
-        f"{hardly[0].upper()}{hardly[1:]} hardly vary: tests of belief against choice can see "
-        "little here."
-    )
+    return f"{capitalised(hardly)} hardly vary: tests of belief against choice can see little here."
 
 
 def _number(value: float) -> str:

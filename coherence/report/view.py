@@ -31,7 +31,7 @@ from coherence.result import CheckResult, ForecastScores, Outcome
 from coherence.statistics.difference_sequences import FEWEST_CONTEXTS
 from coherence.table.audit import MISSING, audit_table
 from coherence.table.notes import Code, Note
-from coherence.table.printable import counted
+from coherence.table.printable import capitalised, counted
 from coherence.table.schema import FAILURES, LOW_MASS, PARSED
 from coherence.table.states import zero_or_one
 
@@ -389,13 +389,12 @@ def _next_step(evaluation: EvaluationReport) -> Step:
         often = any(result.settings.get("ask") for result in evaluation.results)
         computed = "let answers be computed (answers exact)"
         return Step(
-            f"Ask each case more often, or {computed}." if often else f"{computed.capitalize()}."
+            f"Ask each case more often, or {computed}." if often else f"{capitalised(computed)}."
         )
     if unparsed_share(evaluation) > MOSTLY:
-        return Step(
-            "Ask in another way: most answers could not be parsed. Let answers be computed or "
-            "forced (answers exact or forced), where the model allows it."
-        )
+        ask = "Ask in another way: most answers could not be parsed."
+        other = " Let answers be computed or forced (answers exact or forced), where the model "
+        return Step(f"{ask}{other}allows it." if evaluation.askable else ask)
     if not tests:
         return Step()
     too_few = verdict is Verdict.TOO_FEW_CASES

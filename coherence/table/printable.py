@@ -9,6 +9,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from coherence.result import ROUNDING
+
 # Terminal commands first (CSI and OSC with their arguments): dropping the escape character alone
 # would leave "[31m" behind.
 _ESCAPES = re.compile(
@@ -44,7 +46,7 @@ def spreadsheet_safe(value: object) -> object:
 def decimals_of(values: Sequence[float]) -> int:
     """Return the decimals with which the largest of some numbers has three digits."""
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
-    return min(max(2 - math.floor(math.log10(largest)), 0), 6) if largest > 0 else 2
+    return min(max(2 - math.floor(math.log10(largest)), 0), 6) if largest > ROUNDING else 2
 
 
 def format_numbers(values: Sequence[float], decimals: int | None = None) -> list[str]:
@@ -63,6 +65,11 @@ def evaluation_name(task: object, model: object) -> str:
 def span(low: object, high: object) -> str:
     """Return "1–3", or one of the two where they are equal."""
     return str(low) if low == high else f"{low}–{high}"
+
+
+def capitalised(text: str) -> str:
+    """Return a sentence with a capital; its first word is never a label of a file."""
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def counted(n: int, noun: str, plural: str = "") -> str:

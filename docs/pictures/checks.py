@@ -91,8 +91,8 @@ def p_value(result: coherence.CheckResult) -> str:
 
 
 def difference(result: coherence.CheckResult) -> str:
-    """Write a difference between the states in points, as a title does."""
-    return f"{round(100 * result.statistic) + 0} points, {p_value(result)}"
+    """Write a difference between the states in the unit of its axis, as a title does."""
+    return f"gap {result.statistic:z.2f}, ".replace("0.", ".") + p_value(result)
 
 
 def shares_by_state(rows: pd.DataFrame, n_bins: int = 8) -> pd.DataFrame:
@@ -172,21 +172,21 @@ def equal_belief() -> None:
 
 
 def sufficiency() -> None:
-    """The primary test: points at equal belief, and what choices know and statements do not say."""
-    points, shares = {}, {}
+    """The primary test: choice at equal belief, and what choices know and statements leave out."""
+    differences, shares = {}, {}
     for agent in ("rational", "noisy", "shaded", "leaky"):
         rows = answers(agent)
         found = coherence.sufficiency_test(
             rows["p"], rows["action"], exact=rows["p_true"], context=rows["context"], rng=SEED
         )
-        points[f"{agent}, {p_value(found)}"] = found
+        differences[f"{agent}, {p_value(found)}"] = found
         share = found.also["hidden_share"]
         if not share.reason:
             ends = coherence.Interval(share.low, share.high)
             shares[agent] = replace(
                 found, statistic=share.value, interval=ends, unit="hidden share"
             )
-    panels: list[Panel] = [("points at equal belief", effects(points))]
+    panels: list[Panel] = [("difference at equal belief", effects(differences))]
     panels.append(("hidden share", effects(shares)))
     write("sufficiency", *panels)
 

@@ -154,6 +154,8 @@ def test_bins_are_even_where_the_network_can_fill_them_and_the_others_are_named(
         assert "0.95 to 1 (0)" in note
         assert "all 1182 found lie between 7.09e-05 and 0.938" in note
         caplog.clear()
+        # One bin of twenty that no evidence reaches, as in README's own command.
+        assert sample_cases(ASIA, "lung", 40, rng=1).attrs["coverage"]["note"] == ""
         assert sample_cases(ASIA, "lung", 20, n_bins=4, rng=1).attrs["coverage"]["note"] == ""
         assert sample_cases(ASIA, "lung", 20, even=False, rng=1).attrs["coverage"]["note"] == ""
         # Twelve cases leave most of 20 bins empty whatever the network has.

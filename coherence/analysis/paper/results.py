@@ -29,6 +29,7 @@ from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.report_noise import variances_within
 from coherence.statistics.resample import Seed, as_seed, clusters_of, group_of_contexts
 from coherence.table.needs import NEEDS_STATE_AND_ACTION
+from coherence.table.printable import capitalised
 from coherence.table.reading import Reading
 from coherence.table.runs import REFERENCE, Runs, all_computed
 
@@ -120,7 +121,7 @@ class PaperResults:
 
 def as_sentence(reason: str) -> str:
     """Return a reason with a capital and a full stop; empty for none."""
-    return f"{reason[:1].upper()}{reason[1:].removesuffix('.')}." if reason else ""
+    return f"{capitalised(reason.removesuffix('.'))}." if reason else ""
 
 
 _OF_REPORT = (*WITH_PUBLISHED, "calibration")

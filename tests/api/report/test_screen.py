@@ -225,3 +225,21 @@ def test_rows_of_no_context_enter_nothing():
     checks = ["calibration", "prompt_consistency"]
     text = str(analyze(pd.concat(versions, ignore_index=True), checks=checks, rng=1))
     assert "30 rows in 30 contexts enter an estimate" in words(text)
+
+
+def test_labels_keep_their_letters_at_the_beginning_of_a_sentence(tmp_path):
+    runs = simulate("rational", n_contexts=60, n_reps=1, iterated=False, rng=1)
+    asked = runs["action"].notna()
+    runs.loc[asked, "action"] = ["restart", *["check_logs"] * (asked.sum() - 1)]
+    report = analyze(runs, rng=1)
+    assert "98.3% of its choices are check_logs." in str(report)
+    texts = str(report) + render_report(report.evaluations) + report.to_html()
+    assert "check_logs" in texts
+    assert "Check_logs" not in texts
+
+
+@pytest.mark.parametrize("value", [1.3e-17, -1.3e-17, 0.0])
+def test_a_number_that_is_zero_but_for_rounding_prints_as_zero(value, of):
+    effect = estimate("sufficiency", value, value, value)
+    assert "0 probability, 95% interval [0, 0]" in str(effect)
+    assert "e-1" not in render_report([of(effect)])
