@@ -13,16 +13,10 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
+from coherence.table.printable import significant
+
 WIDTH = 80
 """Columns that printed results take at most."""
-ROUNDING = 1e-12
-"""What sums of probabilities, which are computed, are off by at most: as good as zero."""
-
-
-def significant(value: float, digits: int, *, sign: bool = False) -> str:
-    """Return a number with so many digits; 0 where it is zero but for rounding."""
-    kept = 0.0 if abs(value) <= ROUNDING else value
-    return f"{kept:{'+' if sign and kept else ''}.{digits}g}"
 
 
 def wrapped(opening: str, lines: Sequence[str]) -> str:

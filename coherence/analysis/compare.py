@@ -175,7 +175,7 @@ def compare(
     >>> found = compare(asked, effects=["calibration:rmse"], rng=1)
     >>> found.differences[["effect", "model_a", "model_b", "difference"]].round(2)
                  effect   model_a model_b  difference
-    0       sufficiency  rational   leaky       -0.36
+    0       sufficiency  rational   leaky       -0.29
     1  calibration:rmse  rational   leaky       -0.04
     """
     require_state(state)

@@ -9,8 +9,6 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from coherence.result import ROUNDING
-
 # Terminal commands first (CSI and OSC with their arguments): dropping the escape character alone
 # would leave "[31m" behind.
 _ESCAPES = re.compile(
@@ -21,6 +19,14 @@ _ESCAPES = re.compile(
 _NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")
 # Format characters (Cf) are the bidi overrides and zero-width marks that reorder or hide text.
 UNPRINTABLE = ("Cc", "Cf", "Cs", "Co", "Cn")
+ROUNDING = 1e-12
+"""What sums of probabilities, which are computed, are off by at most: as good as zero."""
+
+
+def significant(value: float, digits: int, *, sign: bool = False) -> str:
+    """Return a number with so many digits; 0 where it is zero but for rounding."""
+    kept = 0.0 if abs(value) <= ROUNDING else value
+    return f"{kept:{'+' if sign and kept else ''}.{digits}g}"
 
 
 def clean(text: object, *, limit: int | None = None) -> str:

@@ -183,4 +183,4 @@ def test_the_fingerprint_follows_all_that_shapes_an_answer(asia, many):
     assert len({first, *(other.fingerprint for other in others)}) == 5
     # Answers of stores that exist are not asked again.
     agent = agent_for_task("rational", asia, asia.cases(12, seed=0))
-    assert agent.fingerprint == "cde314d07f2af44fdcc9b30db4308d14c7fdf876cec55dbcaf34d91d6112533d"
+    assert agent.fingerprint == "9aea059cced3b137a7ff1b958fdf7e09c953598ee9135d08964ae7956d78b400"

@@ -127,6 +127,15 @@ def connect(
     ------
     InputError
         An option is outside its range, or the model is refused or not there.
+
+    Examples
+    --------
+    A server that runs ``small`` is ``connect("small", server="http://localhost:8000")``; a name
+    alone says nothing of where it is.
+
+    >>> connect("small")  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    InputError: model must be PROVIDER/NAME, such as openai/gpt-4o
     """
     _check_options(model, concurrency=concurrency, max_retries=max_retries, timeout=timeout)
     if server is not None and base_url is not None:

@@ -64,7 +64,8 @@ def shares(model):
 
 def changed_settings(model, folder, chat):
     """Return whether answers stored before are asked anew."""
-    return model.fingerprint != find_source(folder).fingerprint(f"dtype=float32;chat={chat}")
+    settings = f'dtype=float32;chat={chat};[null, ""]'
+    return model.fingerprint != find_source(folder).fingerprint(settings)
 
 
 @pytest.mark.parametrize("behind", [ENDS, ["<end>", "<pad>"]])
