@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-from coherence.table.printable import significant
+from coherence.printable import significant
 
 WIDTH = 80
 """Columns that printed results take at most."""

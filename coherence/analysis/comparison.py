@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from coherence.printable import counted
 from coherence.report.document import Column, Row, Table, build_table, count, label, pvalue
 from coherence.report.json import to_plain
 from coherence.report.layout import render_parts
@@ -19,7 +20,6 @@ from coherence.report.screen import mark
 from coherence.report.verdicts import Verdict
 from coherence.report.wording import clean
 from coherence.result import rejects
-from coherence.table.printable import counted
 
 VERDICTS = {
     "task": "task",

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from coherence.analysis.margins import bounds_margins, held_against, smallest_margin
 from coherence.checks.sufficiency import MOMENTS, OF_DIRECTION, SHARE, SLOPE
+from coherence.printable import capitalised
 from coherence.report.variation import Variation, stillness
 from coherence.report.verdicts import Verdict
 from coherence.report.wording import clean, format_pvalue, points, with_interval
 from coherence.result import LEVEL, CheckResult, Estimate, Interval, Lack, rejects
 from coherence.statistics.report_noise import Reports
-from coherence.table.printable import capitalised
 
 PRIMARY, LEAK, SCORES = "sufficiency", "evidence_leak", "scores"
 LEAKED = 0.001  # p-value of `evidence_leak` from which answers are said to know the truth

@@ -15,6 +15,7 @@ from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.checks.check import Call, Check
 from coherence.errors import listing
+from coherence.printable import counted
 from coherence.result import CheckResult, Family
 from coherence.statistics.discrimination import clustered_auc
 from coherence.table.needs import (
@@ -30,7 +31,6 @@ from coherence.table.needs import (
     THETA,
 )
 from coherence.table.notes import Code, Level, Note, not_run, warning, why_not_run
-from coherence.table.printable import counted
 from coherence.table.runs import REFERENCE
 
 

@@ -16,11 +16,11 @@ from coherence.analysis.evaluation import joined_names
 from coherence.checks.catalogue import interpretation_of
 from coherence.checks.sufficiency import MOMENTS
 from coherence.errors import InputError
+from coherence.printable import capitalised, counted, numbered
 from coherence.report.wording import clean, format_numbers
 from coherence.result import LEVEL, CheckResult, Interval, Outcome
 from coherence.statistics.report_noise import ReportNoise
 from coherence.table.notes import Code, Level, Note
-from coherence.table.printable import capitalised, counted, numbered
 
 NO_INTERVAL = "There is no interval: what effect was missed is not known."
 MOST_NAMED = 4  # pairs of actions can be dozens; the table below names them all

@@ -36,6 +36,7 @@ from coherence.inputs import (
     whole_number,
     with_missing,
 )
+from coherence.printable import significant
 from coherence.result import EXACT_REPORT, CheckResult, Estimate, Interval
 from coherence.statistics.adjustment import explained_by, fitted, left_over
 from coherence.statistics.evaluation import (
@@ -74,7 +75,6 @@ from coherence.statistics.windows import (
     window_size,
 )
 from coherence.table.needs import NEEDS_STATE_AND_ACTION
-from coherence.table.printable import significant
 
 NULL = (
     "given the {given}, the {action} of a context is independent of its truth: I({action}; truth | "

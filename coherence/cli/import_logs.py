@@ -270,7 +270,7 @@ def _mapping(settings: Sequence[str]) -> dict[str, str]:
 
 
 def _print_summary(imported: "Imported", out: Path, format: str) -> None:
-    from coherence.table.printable import clean, counted
+    from coherence.printable import clean, counted
     from coherence.table.runs import Runs
 
     runs = Runs(imported.runs)
@@ -331,7 +331,7 @@ def _mostly_unparsed(runs: "Runs") -> dict[str, "pd.DataFrame"]:
 def _checks(runs: "Runs") -> tuple[list[str], list[str]]:
     """Return the checks that the table allows, and what it lacks, with the checks that need it."""
     from coherence.checks.catalogue import lacking
-    from coherence.table.printable import counted
+    from coherence.printable import counted
 
     # Checks that lack the same are named in one line.
     barred: dict[tuple[str, ...], list[str]] = {}

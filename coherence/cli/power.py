@@ -133,10 +133,10 @@ def _cases(text: str) -> list[int]:
 def _rendered(table: "pd.DataFrame", notes: tuple[str, ...]) -> str:
     """Lay out the table, what one unit of the signal is, and notes."""
     from coherence.analysis.power import UNITS
+    from coherence.printable import counted
     from coherence.report.document import Column, Kind, Table, build_table, count
     from coherence.report.layout import render_parts
     from coherence.result import LEVEL, WIDTH
-    from coherence.table.printable import counted
 
     first = table.iloc[0]
     rows = table.to_dict("records")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from coherence.table.printable import clean
+from coherence.printable import clean
 
 if TYPE_CHECKING:
     from tqdm import tqdm

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.folders import in_place, new_files
-from coherence.table.printable import counted
+from coherence.printable import counted
 
 if TYPE_CHECKING:
     from coherence.report.report import Report

@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     """Draw and write."""
     from coherence.agents import AGENTS, simulate
     from coherence.errors import InputError, closest
-    from coherence.table.printable import counted
+    from coherence.printable import counted
     from coherence.table.writing import write_runs
 
     if args.list:

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import IO, TextIO
 
-from coherence.table.printable import PLAIN
+from coherence.printable import PLAIN
 
 STREAM = "-"
 """The name of a file that stands for standard input or output."""

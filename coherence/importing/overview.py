@@ -8,7 +8,7 @@ from pathlib import Path
 from coherence.errors import InputError, listing
 from coherence.importing.cells import belief_cell
 from coherence.importing.tool_calls import SIDE_QUESTION, TEXT, TOOL, Episode, read_episodes
-from coherence.table.printable import counted
+from coherence.printable import counted
 
 _OF_BELIEFS = re.compile(r"prob|confid|belie|likel|chance|credence|certain|risk|^p$", re.IGNORECASE)
 _STATED = re.compile(r"([^\W\d][^\n:=]{2,60}[:=])\s*(?:[0-9]*\.[0-9]+|[0-9]{1,3} ?%)")

@@ -19,9 +19,9 @@ from coherence.plots.style import (
     canvas,
     set_title,
 )
+from coherence.printable import clean
 from coherence.statistics.figure_tables import belief_bars
 from coherence.table.audit import STATED
-from coherence.table.printable import clean
 
 ALL = "all answers"
 _LABEL = 40

@@ -26,6 +26,7 @@ from coherence.plots.style import (
     canvas,
     set_title,
 )
+from coherence.printable import clean
 from coherence.result import CheckResult
 from coherence.statistics.figure_tables import (
     EXACT,
@@ -35,7 +36,6 @@ from coherence.statistics.figure_tables import (
     spaced,
 )
 from coherence.table.audit import STATED
-from coherence.table.printable import clean
 
 _LABEL = 24  # letters
 SMALL = 0.05

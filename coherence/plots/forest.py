@@ -9,8 +9,8 @@ from coherence.plots.results import results_table, rows_of
 from coherence.plots.row_axes import name_rows, note_missing
 from coherence.plots.scales import fit_effects, span_of
 from coherence.plots.style import INK, canvas, frame_axes, set_title
+from coherence.printable import clean, evaluation_name
 from coherence.result import Outcome
-from coherence.table.printable import clean, evaluation_name
 
 _LABEL = 44
 _LETTERS = 7.5  # points

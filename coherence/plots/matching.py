@@ -18,9 +18,9 @@ from coherence.plots.style import (
     probability_scales,
     set_title,
 )
+from coherence.printable import clean
 from coherence.result import CheckResult
 from coherence.table.audit import STATED
-from coherence.table.printable import clean
 
 CASES = "Beliefs case by case"
 AGAINST_STATED = "Belief acted on and stated belief"

@@ -16,8 +16,8 @@ from coherence.plots.style import (
     probability_scales,
     set_title,
 )
+from coherence.printable import clean, counted
 from coherence.result import LEVEL
-from coherence.table.printable import clean, counted
 
 WANTED = 0.8
 _LINES = ("agent", "check", "signal", "n_reps")

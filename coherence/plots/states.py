@@ -13,10 +13,10 @@ from coherence.inputs import require
 from coherence.plots.choices import choices_of
 from coherence.plots.scales import Span, fit_probabilities, span_of
 from coherence.plots.style import INK, STATE_COLOURS, Style, belief_axes, canvas, set_title
+from coherence.printable import clean
 from coherence.statistics.figure_tables import shares_by_state
 from coherence.statistics.state_shares import StateShares
 from coherence.table.audit import STATED
-from coherence.table.printable import clean
 
 PANELS_BESIDE = 2
 """Panels in a line: more would make them or their letters small."""

@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from coherence.inputs import require
-from coherence.table.printable import clean
+from coherence.printable import clean
 
 # Okabe and Ito's palette, told apart by readers with any common colour deficiency; the roles also
 # differ in line style and marker.

@@ -18,9 +18,9 @@ from coherence.plots.style import (
     belief_axes,
     probability_scales,
 )
+from coherence.printable import clean
 from coherence.statistics.figure_tables import EXACT, STATE
 from coherence.table.audit import STATED
-from coherence.table.printable import clean
 
 _LABEL = 20  # letters
 _JITTER = 0.12  # half the width over which contexts of one realised state are spread

@@ -19,12 +19,12 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup, escape
 
+from coherence.printable import counted, significant
 from coherence.report.answer_links import PER_PAGE, AnswerLinks
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.pages import environment, script, visible
 from coherence.report.wording import NOT_GIVEN, clean, evaluation_heading
 from coherence.result import Family
-from coherence.table.printable import counted, significant
 from coherence.table.runs import Runs, question_kind
 from coherence.table.schema import ACTION_PREFIX, FEATURE_PREFIX, LEVEL_COLUMNS
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from coherence.printable import spreadsheet_safe
 from coherence.report.document import FigureFile, Table
 from coherence.report.wording import clean
 from coherence.table.files import replace_text
-from coherence.table.printable import spreadsheet_safe
 
 INDEX, DOCUMENT = "paper.md", "paper.tex"
 _PREAMBLE = r"""\documentclass{article}

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from coherence.plots.style import save_plot
+from coherence.printable import spreadsheet_safe
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.answers import answer_pages, moves
 from coherence.report.document import Table, build_table
@@ -32,7 +33,6 @@ from coherence.report.view import (
     view,
 )
 from coherence.report.wording import clean
-from coherence.table.printable import spreadsheet_safe
 
 REPORT, FIGURES, TABLES = "report.html", "figures.csv", "tables.md"
 """What stands in every folder: the page, and the tables of contents of figures and tables."""

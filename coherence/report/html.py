@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
+from coherence.printable import counted
 from coherence.report import wording
 from coherence.report.answer_links import AnswerLinks
 from coherence.report.document import Table, build_table
@@ -58,7 +59,6 @@ from coherence.report.view import (
 from coherence.result import LEVEL, CheckResult
 from coherence.table.audit import STATED
 from coherence.table.notes import Note
-from coherence.table.printable import counted
 
 TITLE = "Belief coherence report"
 MOST_IN_NOTEBOOK = 6

@@ -21,9 +21,9 @@ from rich.segment import Segment
 from rich.table import Table as Grid
 from rich.text import Text
 
+from coherence.printable import PLAIN
 from coherence.report.document import Table
 from coherence.report.wording import clean
-from coherence.table.printable import PLAIN
 
 MIN_WIDTH, MAX_WIDTH, PIPE_WIDTH = 60, 120, 100
 _WORD = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'"])+""")

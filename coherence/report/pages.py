@@ -9,9 +9,9 @@ from functools import cache
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from coherence.printable import UNPRINTABLE, capitalised
 from coherence.report.document import Table
 from coherence.report.wording import ALERT, clean
-from coherence.table.printable import UNPRINTABLE, capitalised
 
 
 @cache

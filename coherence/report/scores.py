@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from coherence.printable import counted, evaluation_name
 from coherence.report.document import Cell, Column, Kind, Row, Table, build_table, count, pvalue
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.wording import (
@@ -21,7 +22,6 @@ from coherence.report.wording import (
 )
 from coherence.result import LEVEL, CheckResult, ForecastScores, Interval
 from coherence.table.notes import Code, Level, Note
-from coherence.table.printable import counted, evaluation_name
 
 NAME = "scores"
 KEY = ("task", "model", "prompt")

@@ -13,6 +13,7 @@ from rich.console import RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
+from coherence.printable import counted, numbered
 from coherence.report.acted_on import (
     ACTS,
     DIFFERENCE,
@@ -32,7 +33,6 @@ from coherence.report.view import View, unparsed_share, view
 from coherence.report.wording import ALERT, LOW, NOT_GIVEN, clean, evaluation_heading, with_interval
 from coherence.result import CheckResult, Estimate, Family, Outcome
 from coherence.table.notes import Level, Note
-from coherence.table.printable import counted, numbered
 
 MOST_WARNINGS, MOST_NAMED = 3, 3
 NOT_IDENTIFIED = "not identified"

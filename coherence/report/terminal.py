@@ -14,6 +14,7 @@ from rich.rule import Rule
 from rich.table import Table as Grid
 from rich.text import Text
 
+from coherence.printable import counted
 from coherence.report.document import MISSING, Cell, Column, Kind, Table, build_table
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.layout import Command, Fitted, as_text, listed, rendered
@@ -62,7 +63,6 @@ from coherence.report.wording import (
 )
 from coherence.result import Outcome
 from coherence.table.notes import Code, Level, Note
-from coherence.table.printable import counted
 
 MORE = "--full, or report.html with --out DIR"
 _BESIDE_SCORES = "Reliability diagrams, every result in words, and all notes"

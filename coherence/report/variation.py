@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from coherence.printable import capitalised, clean, counted, format_numbers
 from coherence.statistics.figure_tables import over_contexts
-from coherence.table.printable import capitalised, clean, counted, format_numbers
 from coherence.table.runs import Runs
 
 NARROW_SD = 0.05

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from coherence.checks.persons import FEWEST_CASES, FEWEST_OF_STATE, OWN_BELIEF
 from coherence.inputs import MIN_CONTEXTS
+from coherence.printable import capitalised, counted
 from coherence.report.document import Cell, Column, Kind, Table, build_table, count
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.variation import little_sentence, moves_sentence
@@ -31,7 +32,6 @@ from coherence.result import CheckResult, ForecastScores, Outcome
 from coherence.statistics.difference_sequences import FEWEST_CONTEXTS
 from coherence.table.audit import MISSING, audit_table
 from coherence.table.notes import Code, Note
-from coherence.table.printable import capitalised, counted
 from coherence.table.schema import FAILURES, LOW_MASS, PARSED
 from coherence.table.states import zero_or_one
 

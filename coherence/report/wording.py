@@ -1,21 +1,21 @@
 """Words that all views of a report share: numbers with intervals, p-values, kinds of answers.
 
 Names of tasks, models and actions come from files and model output; `clean` makes them safe to
-print. It and `format_numbers` stand in `coherence.table.printable`, where figures have them too.
+print. It and `format_numbers` stand in `coherence.printable`, where figures have them too.
 """
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from coherence.printable import clean as clean
+from coherence.printable import counted, evaluation_name
+from coherence.printable import decimals_of as decimals_of
+from coherence.printable import format_numbers as format_numbers
 from coherence.report.evaluation import EvaluationReport
 from coherence.result import CheckResult, Interval
 from coherence.table.audit import STATED, ElicitationSummary, FormProbability
 from coherence.table.notes import Code, Note, warning
-from coherence.table.printable import clean as clean
-from coherence.table.printable import counted, evaluation_name
-from coherence.table.printable import decimals_of as decimals_of
-from coherence.table.printable import format_numbers as format_numbers
 
 NOT_GIVEN = "–"
 ALERT = "Warning"

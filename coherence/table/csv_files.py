@@ -20,9 +20,9 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from coherence.errors import InputError
+from coherence.printable import counted
 from coherence.table.missing import without_marks
 from coherence.table.notes import Code, Note
-from coherence.table.printable import counted
 from coherence.table.text_files import AS_IT_SAYS, TextForm, header_of, read_text
 
 logger = logging.getLogger(__name__)

@@ -12,8 +12,8 @@ from typing import Any
 
 import pandas as pd
 
+from coherence.printable import counted
 from coherence.table.notes import Code, Note
-from coherence.table.printable import counted
 from coherence.table.runs import EVALUATION
 from coherence.table.schema import AS_IN_RUNS, COLUMNS, Naming, answer_columns
 from coherence.table.states import folded, tidy

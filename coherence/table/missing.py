@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from coherence.errors import listing
+from coherence.printable import counted, numbered
 from coherence.table.notes import Code, Note
-from coherence.table.printable import counted, numbered
 
 NA = "NA"
 _NUMBERS = r"^[+-]?([0-9]+[.,]?[0-9]*|[.,][0-9]+)([eE][+-]?[0-9]+)?[ \t]*%?$|^(?i:true|false)$"

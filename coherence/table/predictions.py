@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from coherence.errors import InputError, closest, listing
+from coherence.printable import counted
 from coherence.table.notes import Code, Note, warning
-from coherence.table.printable import counted
 from coherence.table.row_condition import quoted_column
 from coherence.table.states import folded, typed_option
 

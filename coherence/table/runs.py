@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError, closest, listing
+from coherence.printable import counted
 from coherence.table.exact import KIND, holds_exact
 from coherence.table.needs import (
     ACTION,
@@ -30,7 +31,6 @@ from coherence.table.needs import (
     P,
 )
 from coherence.table.notes import Code, Level, Note
-from coherence.table.printable import counted
 from coherence.table.schema import (
     ACTION_PREFIX,
     AS_IN_RUNS,

@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from coherence.errors import InputError, closest
+from coherence.printable import numbered
 from coherence.table.frames import require_path, with_index_columns
 from coherence.table.notes import Note
-from coherence.table.printable import numbered
 from coherence.table.probabilities import Written, judge_percentages, log_notes, stated_columns
 from coherence.table.reading import (
     DAMAGED,

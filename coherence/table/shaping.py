@@ -12,8 +12,8 @@ from typing import Any
 import pandas as pd
 
 from coherence.errors import InputError, closest, listing
+from coherence.printable import counted
 from coherence.table.notes import Code, Note
-from coherence.table.printable import counted
 from coherence.table.row_condition import RowCondition
 from coherence.table.runs import NOTES
 from coherence.table.schema import STATE_PREFIX

@@ -11,8 +11,8 @@ from typing import Any
 
 import pandas as pd
 
+from coherence.printable import clean, counted
 from coherence.table.notes import Code, Note, warning
-from coherence.table.printable import clean, counted
 from coherence.table.schema import ACTION_PREFIX, COLUMNS, FEATURE_PREFIX
 
 # What checks read; a missing note on an answer changes no number.

@@ -8,12 +8,12 @@ import pandas as pd
 import pyarrow as pa
 
 from coherence.errors import InputError, SchemaError, closest, listing
+from coherence.printable import counted
 from coherence.table.exact import holds_exact, set_aside
 from coherence.table.frames import require_frame, with_index_columns
 from coherence.table.labels import label_errors, labels_alike, merge_alike, without_blank_labels
 from coherence.table.needs import EVIDENCE
 from coherence.table.notes import Code, Note
-from coherence.table.printable import counted
 from coherence.table.probabilities import Tally, stated_columns
 from coherence.table.reserved import without_strangers
 from coherence.table.runs import EVALUATION, Runs

@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 
 from coherence.errors import CoherenceError, InputError
+from coherence.printable import spreadsheet_safe
 from coherence.table.files import replacing
 from coherence.table.frames import require_frame, require_path, with_index_columns
-from coherence.table.printable import spreadsheet_safe
 
 _ENDINGS = (".parquet", ".csv", ".jsonl", ".ndjson")
 # What pandas and pyarrow raise of a table that a format cannot hold.

@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
-from coherence.table.printable import counted
+from coherence.printable import counted
 from elicitation.options import option
 
 if TYPE_CHECKING:

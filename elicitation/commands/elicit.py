@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.progress import answer_progress
-from coherence.table.printable import counted
+from coherence.printable import counted
 from elicitation.commands.dry_run import print_planned
 from elicitation.commands.elicit_options import (
     OF_A_TASK,

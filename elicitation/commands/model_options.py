@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coherence.table.printable import clean, counted
+from coherence.printable import clean, counted
 from elicitation.options import ModelOptions
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from coherence.cli.progress import answer_progress
-from coherence.table.printable import counted, numbered
+from coherence.printable import counted, numbered
 from elicitation.commands.battery import (
     Battery,
     BatteryOptions,

@@ -20,6 +20,7 @@ from coherence.checks.catalogue import declaration, declared_name
 from coherence.checks.cmi import NEAREST, cmi
 from coherence.errors import InputError
 from coherence.inputs import few_contexts
+from coherence.printable import capitalised
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.report import Report
 from coherence.result import CheckResult
@@ -29,7 +30,6 @@ from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.report_noise import variances_within
 from coherence.statistics.resample import Seed, as_seed, clusters_of, group_of_contexts
 from coherence.table.needs import NEEDS_STATE_AND_ACTION
-from coherence.table.printable import capitalised
 from coherence.table.reading import Reading
 from coherence.table.runs import REFERENCE, Runs, all_computed
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from coherence.printable import counted
 from coherence.report.document import build_table, count, label
 from coherence.report.layout import render_parts
-from coherence.table.printable import counted
 from elicitation.asking.overview import preview
 from elicitation.commands.elicit_options import planned_session
 from elicitation.commands.study.units import STORE, Unit, held_answers

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from coherence.printable import counted, numbered
 from coherence.report.document import Cell, Column, Kind, Table, build_table, count, label
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.pages import environment
@@ -12,7 +13,6 @@ from coherence.report.view import view
 from coherence.report.wording import answering_notes, clean
 from coherence.result import Outcome
 from coherence.table.notes import Level
-from coherence.table.printable import counted, numbered
 from elicitation.commands.study.study_file import Study
 from elicitation.commands.study.units import RUNS, Finished, Unit
 

@@ -18,9 +18,9 @@ from coherence.cli.folders import prepare_folder, replace_text
 from coherence.cli.progress import step_progress
 from coherence.cli.report_folder import write_report
 from coherence.errors import InputError
+from coherence.printable import counted
 from coherence.report.report import Report
 from coherence.report.wording import clean
-from coherence.table.printable import counted
 from coherence.table.reading import read_file
 from coherence.table.runs import Runs
 from coherence.table.validation import validate_runs

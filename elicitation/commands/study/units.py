@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from coherence.cli.folders import replace_text
 from coherence.cli.progress import answer_progress
 from coherence.errors import CoherenceError, InputError
-from coherence.table.printable import counted
+from coherence.printable import counted
 from elicitation.commands.elicit_options import Source, design_of, load_model, plan_of, source_of
 from elicitation.commands.model_options import warn_of_versions
 from elicitation.commands.study.options import merged

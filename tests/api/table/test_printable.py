@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from coherence.table.printable import clean, spreadsheet_safe
+from coherence.printable import clean, spreadsheet_safe
 from coherence.table.writing import write_table
 
 

@@ -15,6 +15,7 @@ from elicitation.answers.reading import decode_answer
 from elicitation.asking.ask import ask
 from elicitation.batteries.revealed.reading import in_chat
 from elicitation.models.local.causal import Prompting
+from elicitation.models.local.prompts import PromptFacts
 from elicitation.models.local.sources import find_source
 from elicitation.questions.question import Question, QuestionSpec
 from elicitation.spelling.forms import AnswerForm
@@ -64,7 +65,8 @@ def shares(model):
 
 def changed_settings(model, folder, chat):
     """Return whether answers stored before are asked anew."""
-    settings = f'dtype=float32;chat={chat};[null, ""]'
+    nothing = PromptFacts().settings
+    settings = f'dtype=float32;chat={chat};[null, ""]{nothing};quantization=None'
     return model.fingerprint != find_source(folder).fingerprint(settings)
 
 
