@@ -86,10 +86,10 @@ def _by_task_and_model(runs: Sources, reading: Reading) -> dict[str, dict[str, R
     parts: dict[tuple[str, str], list[tuple[str, Runs]]] = {}
     for source, given in sources.items():
         table = _completed(given, str(source), reading)
-        for (task, model), rows in table.table.groupby([*EVALUATION], sort=False):
+        for (task, model), of_model in table.table.groupby([*EVALUATION], sort=False):
             key = str(task), str(model) or str(source)
-            parts.setdefault(key, []).append((str(source), table.subset(rows)))
-    twice = {model for (_, model), rows in parts.items() if len(rows) > 1}
+            parts.setdefault(key, []).append((str(source), table.subset(of_model)))
+    twice = {model for (_, model), of_sources in parts.items() if len(of_sources) > 1}
     tasks: dict[str, dict[str, Runs]] = {}
     for (task, model), of_sources in sorted(parts.items(), key=lambda part: part[0][0]):
         for source, rows in of_sources:

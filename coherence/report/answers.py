@@ -244,7 +244,7 @@ def _text(value: Any) -> str:
     if value is None or value is pd.NA or value != value:  # NaN alone differs from itself
         return NOT_GIVEN
     if isinstance(value, float | np.floating):
-        return significant(value, 6)
+        return significant(float(value), 6)
     return clean(value)
 
 
