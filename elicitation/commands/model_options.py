@@ -39,10 +39,7 @@ def load_local(
 ) -> "CausalModel | MultipleChoiceModel":
     """Load a model as what its configuration says it is; else as `load_causal`."""
     from coherence.errors import InputError
-    from elicitation.models.local.multiple_choice import (
-        is_multiple_choice,
-        load_multiple_choice_model,
-    )
+    from elicitation.models.local.sources import is_multiple_choice
 
     # Such a model has no chat template: --chat and --system are for the others.
     if not is_multiple_choice(model, revision=options.revision):
@@ -52,6 +49,8 @@ def load_local(
             f"--prefill needs a model that writes its answers; {model} chooses among options. "
             "Leave it out."
         )
+    from elicitation.models.local.multiple_choice import load_multiple_choice_model
+
     settings = _local_settings(options)
     if settings["batch_size"] is None:
         del settings["batch_size"]  # memory sets no limit here; the loader has one of its own

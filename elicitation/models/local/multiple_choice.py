@@ -19,7 +19,7 @@ from coherence.errors import InputError
 from elicitation.models.base import Answer, Request, require_requests, require_texts
 from elicitation.models.local.forward import learnt_positions
 from elicitation.models.local.loading import Placement, load_network, require_transformers
-from elicitation.models.local.sources import ModelSource, find_source, locate
+from elicitation.models.local.sources import ModelSource, find_source
 from elicitation.spelling.forms import AnswerForm, Distribution
 
 # Tokenizers that know no limit carry a number of this size.
@@ -100,14 +100,6 @@ def load_multiple_choice_model(
 def choice_fingerprint(source: ModelSource, placement: Placement, dtype: str) -> str:
     """Return what the answers of a model are kept under; `dtype` as resolved."""
     return source.fingerprint(f"multiple_choice;dtype={dtype}{placement.settings}")
-
-
-def is_multiple_choice(model: str | os.PathLike[str], *, revision: str | None = None) -> bool:
-    """Tell whether a model chooses among options, by what its config.json says."""
-    architectures = locate(model, revision=revision).config().get("architectures")
-    # transformers names the class that saved the model first.
-    named = architectures[:1] if isinstance(architectures, list) else []
-    return any(str(name).endswith("ForMultipleChoice") for name in named)
 
 
 class MultipleChoiceModel:

@@ -10,14 +10,18 @@ import json
 import logging
 import os
 import re
+import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from coherence.errors import InputError, MissingExtraError
+from elicitation.models.hosted.names import proxy_variable
 
 # Everything in a model folder that can change an answer; a log of the training, say, does not
 # belong to the fingerprint.
@@ -38,6 +42,7 @@ _WAYS = (
     "model must be a folder with config.json and safetensors weights, a .gguf file, "
     "or OWNER/NAME of a model on the hub"
 )
+_LOOK = 2.0  # seconds within which the hub must take a connection
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
@@ -204,24 +209,40 @@ def without_network() -> Iterator[None]:
         constants.HF_HUB_OFFLINE = before
 
 
+def is_multiple_choice(model: str | os.PathLike[str], *, revision: str | None = None) -> bool:
+    """Tell whether a model chooses among options, by what its config.json says."""
+    architectures = locate(model, revision=revision).config().get("architectures")
+    # transformers names the class that saved the model first.
+    named = architectures[:1] if isinstance(architectures, list) else []
+    return any(str(name).endswith("ForMultipleChoice") for name in named)
+
+
 def _found_on_hub(repository: str, revision: str | None) -> ModelSource:
-    from huggingface_hub import constants
-    from transformers.utils import cached_file
+    from huggingface_hub import constants, hf_hub_download
 
     asked = f"{repository}{f' at revision {revision}' if revision else ''}"
     # Its remarks on every further try; the last one is an error.
     remarks = logging.getLogger("huggingface_hub")
     before = remarks.level
     remarks.setLevel(logging.ERROR)
+    unreachable = (
+        "the environment says HF_HUB_OFFLINE"
+        if constants.HF_HUB_OFFLINE
+        else _unreachable(constants.ENDPOINT)
+    )
+    file: str | None
     try:
-        file = cached_file(repository, "config.json", revision=revision)
+        if unreachable:  # the libraries would try for half a minute, and load torch before
+            file = hf_hub_download(
+                repository, "config.json", revision=revision, local_files_only=True
+            )
+        else:
+            from transformers.utils import cached_file
+
+            file = cached_file(repository, "config.json", revision=revision)
     # Whatever the network, the hub or the cache raise on the way.
     except (OSError, ValueError) as error:
-        reason = (
-            "the environment says HF_HUB_OFFLINE"
-            if constants.HF_HUB_OFFLINE
-            else " ".join(str(error).split()).partition(". ")[0][:300]
-        )
+        reason = unreachable or " ".join(str(error).split()).partition(". ")[0][:300]
         raise InputError(
             f"{_WAYS}; {repository} is not a folder here, and {asked} is neither in the hub's "
             f"cache nor to be had from the hub ({reason}). Check the name and the network, or "
@@ -238,3 +259,26 @@ def _found_on_hub(repository: str, revision: str | None) -> ModelSource:
             f"model {asked}: the hub's cache names no commit for {file}. Clear that cache entry."
         )
     return ModelSource("hub", Path(file), repository, commit)
+
+
+def _unreachable(endpoint: str) -> str:
+    """Return why no connection to the hub can be opened, or ""; one try of at most two seconds."""
+    # Where a proxy stands between, it is what must answer.
+    address = urlsplit(os.environ.get(proxy_variable(endpoint) or "") or endpoint)
+    reasons: list[str] = []
+
+    def connect() -> None:
+        try:
+            port = address.port or {"http": 80, "https": 443}.get(address.scheme, 1080)
+            socket.create_connection((address.hostname, port), timeout=_LOOK).close()
+            reasons.append("")
+        except (OSError, ValueError) as error:
+            reasons.append(f"{address.netloc} cannot be reached: {error}")
+
+    if not address.hostname:
+        return ""  # whatever it is, the libraries say what is wrong with it
+    # The look-up of a name knows no time limit, so that it cannot be waited for here.
+    look = threading.Thread(target=connect, daemon=True)
+    look.start()
+    look.join(_LOOK)
+    return reasons[0] if reasons else f"{address.netloc} does not answer within {_LOOK:g} s"
