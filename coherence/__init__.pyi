@@ -24,6 +24,4 @@ from .report.report import Report as Report
 from .result import CheckResult as CheckResult
 from .result import Interval as Interval
 from .table.reading import read_runs as read_runs
-from .table.scan import RunsScan as RunsScan
-from .table.scan import scan_runs as scan_runs
 from .table.writing import write_runs as write_runs

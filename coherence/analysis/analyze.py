@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.analysis.by_evaluation import analyze_scan
 from coherence.analysis.decision import PRIMARY
 from coherence.analysis.evaluation import EvaluationRows, require_state
 from coherence.analysis.finishing import adjusted, measured, with_results
@@ -32,7 +31,6 @@ from coherence.statistics.resample import Seed, as_seed
 from coherence.table.notes import Note
 from coherence.table.reading import Reading, option_words
 from coherence.table.runs import Runs
-from coherence.table.scan import RunsScan
 
 
 def _checked_names(checks: Sequence[str] | None) -> tuple[str, ...]:
@@ -58,7 +56,7 @@ def _checked_names(checks: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(name for name in CHECKS if name in checks)
 
 
-def _in_memory(
+def _checked(
     evaluations: Sequence[tuple[tuple[Any, ...], EvaluationRows]],
     assumed: Sequence[Note],
     names: Sequence[str],
@@ -96,17 +94,8 @@ def _ran_by_themselves(names: Sequence[str], evaluations: Sequence[EvaluationRep
     return [name for name in names if name in ran or declaration(name).by_itself(anything)]
 
 
-def _require_by_evaluation(**options: object) -> None:
-    for name, value in options.items():
-        require(
-            value is None,
-            f"{name} must be left out for a table that is read by evaluation; received {value!r}. "
-            "It takes all evaluations together: read the table into memory, or a part of it.",
-        )
-
-
 def analyze(
-    runs: Runs | pd.DataFrame | str | os.PathLike[str] | RunsScan,
+    runs: Runs | pd.DataFrame | str | os.PathLike[str],
     *,
     columns: Mapping[str, str] | None = None,
     checks: Sequence[str] | None = None,
@@ -128,12 +117,10 @@ def analyze(
 
     Parameters
     ----------
-    runs : DataFrame, path, Runs or RunsScan
+    runs : DataFrame, path or Runs
         A runs table, or the file that `coherence.read_runs` reads it from; see
         `coherence.table.schema.COLUMNS`. Beliefs ``p`` and something to check them against suffice,
         such as ``action`` or ``theta``. What `read_runs` returns is not validated again.
-        A table larger than memory comes from `coherence.scan_runs`; its results are the
-        same, and the report has no pages of answers.
     columns : mapping of str to str, optional
         What your columns are called, as for `coherence.read_runs` and on the command line:
         ``{"belief": "confidence", "truth": "correct", "context": "question"}``. A file whose cells
@@ -218,34 +205,31 @@ def analyze(
     n_jobs = number_of_jobs(n_jobs)
     require_state(state)
     reading = Reading.of(columns, merge_labels=merge_labels, prediction=prediction, gold=gold)
-    options: dict[str, Any] = {"strict": strict, "positive": positive, "reference": reference}
-    options["state"] = state
-    shared: dict[str, Any] = {"published": published, "n_jobs": n_jobs, "progress": progress}
-    shared["full"] = full
-    if isinstance(runs, RunsScan):
-        require(
-            not columns,
-            f"columns of a table that is read by evaluation are named where it is opened: "
-            f"coherence.scan_runs(path, columns={columns!r}).",
-        )
-        _require_by_evaluation(
-            merge_labels=merge_labels,
-            prediction=prediction,
-            gold=gold,
-        )
-        shared |= {"seed": as_seed(rng), "named": checks is not None}
-        found, data = analyze_scan(runs, names, **options, **shared, margin=margin)
-    else:
-        table = as_runs(runs, reading)
-        evaluations, assumed = read_evaluations(table, names, **options)
-        data = {"rows": len(table), "columns": len(table.names), "fingerprint": table.fingerprint}
-        shared |= {"named": checks is not None, "margin": margin}
-        found = _in_memory(evaluations, assumed, names, as_seed(rng), **shared)
+    table = as_runs(runs, reading)
+    evaluations, assumed = read_evaluations(
+        table, names, strict=strict, positive=positive, reference=reference, state=state
+    )
+    found = _checked(
+        evaluations,
+        assumed,
+        names,
+        as_seed(rng),
+        named=checks is not None,
+        full=full,
+        published=published,
+        margin=margin,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
     seed = int(rng) if isinstance(rng, int | np.integer) else None
     settings = {
         "version": package_version("belief-coherence"),
         "versions": versions(published=published),
-        "data": data,
+        "data": {
+            "rows": len(table),
+            "columns": len(table.names),
+            "fingerprint": table.fingerprint,
+        },
         "checks": list(names) if checks is not None else _ran_by_themselves(names, found),
         "published": published,
         "strict": strict,

@@ -104,15 +104,12 @@ def measured(
     evaluation: EvaluationRows,
     assumed: Sequence[Note],
     planned: Sequence[Note],
-    *,
-    with_rows: bool = True,
 ) -> EvaluationReport:
     """Put down what an evaluation holds, before anything is said about it."""
     way = answering(evaluation.runs)
     labels = label_rows(evaluation.runs, evaluation.reference)
     beliefs = evaluation.shown()
     means = over_contexts(beliefs)[0]["belief"]
-    kept: dict[str, Any] = {"rows": evaluation.runs, "labels": labels, "mean_beliefs": means}
     remarks = [*spelling_notes(evaluation.rows), *assumed, *planned, *settled_by_choice(evaluation)]
     remarks += confidence_note(evaluation) + stated_where_it_acts(evaluation)
     return EvaluationReport(
@@ -132,7 +129,9 @@ def measured(
         variation=variation(beliefs, evaluation.runs),
         figures=figure_tables(beliefs),
         plannable=not why_no_pilot(evaluation),
-        **(kept if with_rows else {}),
+        rows=evaluation.runs,
+        labels=labels,
+        mean_beliefs=means,
     )
 
 

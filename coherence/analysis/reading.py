@@ -234,9 +234,7 @@ def _maybe_confidence(rows: pd.DataFrame, labels: tuple[Any, ...], runs: Runs) -
         return ""
     shared = [label for label in labels if folded(label) in common]
     about = next((label for label in labels if folded(label) in YES), shared[0])
-    case = np.arange(len(complete), dtype=np.int64)
-    if "context" in complete:  # of a file too large to read at once it was not
-        case = pd.factorize(complete["context"])[0].astype(np.int64)
+    case = pd.factorize(complete["context"])[0].astype(np.int64)
     if known_pair(labels) is not None:
         found = own_answer(
             complete["p"].to_numpy(np.float64),

@@ -18,7 +18,6 @@ from coherence.cli.fail_on import judge
 from coherence.cli.folders import in_place, prepare_folder, replace_text
 from coherence.cli.progress import StepProgress, step_progress
 from coherence.cli.reading import (
-    MOST_ROWS,
     add_column_arguments,
     add_form_arguments,
     power_words,
@@ -65,13 +64,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--strict",
         action="store_true",
         help="leave out answers that missed the form and were repaired",
-    )
-    parser.add_argument(
-        "--by-evaluation",
-        action="store_true",
-        help="read a parquet table one task and model at a time, for tables larger than memory; "
-        f"taken by itself from {MOST_ROWS:,} rows on. Numbers are the same; the report has no "
-        "pages of answers",
     )
     add_seed(parser)
     add_jobs(parser)
@@ -284,7 +276,7 @@ def _analyse(
     args: argparse.Namespace, progress: StepProgress
 ) -> tuple["Report", list[str], list[str]]:
     """Read, analyse and write; return what to say of files before the report, and behind it."""
-    runs = read_table(args)
+    runs = read_table(args, merge_labels=args.merge_labels)
     _require_apart(args)
     folder, figures, tables = _folders(args)
     paper = _paper_folder(args)
@@ -294,7 +286,6 @@ def _analyse(
     # Imported after the options are known to be right: the checks take a second to load.
     progress.stage("loading the checks")
     from coherence.analysis.analyze import analyze
-    from coherence.table.runs import Runs
 
     behind = []
     with workers(args):
@@ -314,7 +305,6 @@ def _analyse(
             progress=progress,
         )
         if paper is not None:
-            assert isinstance(runs, Runs)  # with --paper it is not read by evaluation
             progress.stage("drawing the tables and figures of the paper")
             behind.append(_write_paper(report, paper, runs, args, progress))
     read = {"file": ", ".join(args.files), "reading": reading_words(args)}

@@ -10,7 +10,7 @@ from coherence.cli.reading import (
     add_column_arguments,
     add_form_arguments,
     pilot_options,
-    read_whole,
+    read_table,
     reading_words,
 )
 from coherence.cli.run_options import add_jobs, add_seed, comma_separated, require_seed, workers
@@ -114,7 +114,7 @@ def _who(args: argparse.Namespace) -> "Agent | Pilot":
     from coherence.analysis.pilot import read_pilot
 
     options = {name: getattr(args, name) for name in (*_OF_TABLES, "state")}
-    return read_pilot(read_whole(pilot_options(args)), **options)
+    return read_pilot(read_table(pilot_options(args)), **options)
 
 
 def _cases(text: str) -> list[int]:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from coherence.table.runs import Runs
-    from coherence.table.scan import RunsScan
     from coherence.table.shaping import Shape
     from coherence.table.text_files import TextForm
 
@@ -23,9 +22,6 @@ LOG = ".eval"
 """Ending of a log of Inspect."""
 # Named as text, as the commands are: what makes a runs table of answers stands above this package.
 _LOG_READER = "elicitation.commands.inspect_logs"
-
-# A table with more rows is read by evaluation: in memory it would take more than two gigabytes.
-MOST_ROWS = 5_000_000
 
 FORM = ("sep", "encoding", "missing", "sheet")
 """What `reading` returns of how a file is written; the rest is how its columns are understood."""
@@ -299,58 +295,7 @@ def require_one_table(files: Sequence[str]) -> None:
         )
 
 
-def _is_large(args: argparse.Namespace) -> bool:
-    """Tell whether a table is to be read by evaluation: it was said, or it has very many rows."""
-    from coherence.errors import InputError
-    from coherence.table.scan import count_rows, is_parquet
-
-    together = {
-        "--paper": args.paper is not None,
-        "--merge-labels": args.merge_labels is not None,
-        "--prediction": args.prediction is not None,
-        "--outcomes": args.outcomes is not None,
-        "--where": args.where is not None,
-        "--stack": bool(args.stack),
-        "--set-column": bool(args.set_column),
-        "--missing": args.missing is not None,
-        "--scale": args.scale is not None,
-    }
-    needing = [option for option, given in together.items() if given]
-    if args.by_evaluation:
-        if needing:
-            raise InputError(
-                f"{needing[0]} takes all evaluations together; received "
-                "--by-evaluation as well. Leave one out."
-            )
-        return True
-    path = Path(args.runs)
-    if needing or args.runs == STREAM or not (path.is_dir() or is_parquet(path)):
-        return False
-    return count_rows(path) > MOST_ROWS
-
-
-def read_table(args: argparse.Namespace) -> "Runs | RunsScan":
-    """Read a table from a file, a folder or standard input; a very large one by evaluation."""
-    from coherence.errors import InputError
-
-    if is_log(args.runs) and args.by_evaluation:
-        raise InputError(f"--by-evaluation reads parquet tables; received the log {args.runs}.")
-    if not is_log(args.runs) and _is_large(args):
-        from coherence.table.scan import scan_runs
-
-        said = reading(args)
-        scan = scan_runs(
-            args.runs, **{name: said[name] for name in ("columns", "percent", "ignore")}
-        )
-        print(
-            f"{scan.n_rows:,} rows are read by evaluation: the report has no pages of answers",
-            file=sys.stderr,
-        )
-        return scan
-    return read_whole(args, merge_labels=args.merge_labels)
-
-
-def read_whole(args: argparse.Namespace, *, merge_labels: bool | None = None) -> "Runs":
+def read_table(args: argparse.Namespace, *, merge_labels: bool | None = None) -> "Runs":
     """Read a table from a file, a folder or standard input, or logs of Inspect."""
     from coherence.table.reading import Reading, as_runs, read_file, read_stream
 

@@ -121,14 +121,12 @@ def read_probabilities(
     *,
     percent: bool = False,
     decimal: str = ".",
-    judged: bool = False,
     named: Naming = AS_IN_RUNS,
     titles: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[pd.DataFrame, list[str], list[Note]]:
     """Turn columns of probabilities into numbers; return what is wrong and what was assumed.
 
-    `judged` tells that `percent` was found to be right for a larger table; `titles` are what a
-    file calls columns, at length, and may end in a percent sign.
+    `titles` are what a file calls columns, at length, and may end in a percent sign.
     """
     runs = Runs(table)
     known = [name for name in PROBABILITIES if name in table.columns]
@@ -163,7 +161,7 @@ def read_probabilities(
             text = f"{quoted} was read as percentages, as its heading {title!r} says:"
             example = f"{bare.largest:g} as {bare.largest / 100:g}"
             notes.append(Note(Code.PERCENT, f"{text} {example}."))
-        elif said and not judged:
+        elif said:
             wrong, doubts = judge_percentages(tallies, named)
             errors, notes, said = errors + wrong, notes + doubts, not wrong
         for name, column in zip(names, columns, strict=True):

@@ -584,8 +584,6 @@ def as_runs(
     reading: Reading,
     source: Path | str,
     *,
-    where: str = "",
-    judged: bool = False,
     notes: Sequence[Note] = (),
 ) -> Runs:
     """Turn a table as a file has it into a runs table, or raise with all that is wrong with it."""
@@ -595,8 +593,6 @@ def as_runs(
     table = table.drop(columns=reading.left_out, errors="ignore")
     table, shaped = reading.shape.apply(table)
     table, joined = joined_context(table, reading)
-    if reading.shape.where is not None and not where:
-        where = "rows that where keeps"
     kept = [str(name) for name in table.columns]
     missing = {name: as_ for name, as_ in reading.columns.items() if as_ not in kept}
     errors = [f"there is no column {name!r} to ignore. {closest(name, there)}" for name in absent]
@@ -637,7 +633,6 @@ def as_runs(
         mine,
         percent=reading.percent,
         decimal=reading.decimal,
-        judged=judged,
         named=named,
         titles={
             name: titles.get(as_, as_)
@@ -653,7 +648,7 @@ def as_runs(
         missing=list(missing),
         ours=holds_exact(table.columns),  # the file's own, before --exact
     )
-    title = f"{source}, {where}" if where else str(source)
+    title = f"{source}{'' if reading.shape.where is None else ', rows that where keeps'}"
     # All at once: each round of corrections takes a user as long as the first.
     if errors or of_scale or of_numbers:
         everything = [*errors, *of_scale, *of_numbers, *of_table]

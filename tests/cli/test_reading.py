@@ -6,35 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import simulate, write_runs
-
-
-@pytest.fixture
-def path(tmp_path):
-    runs = simulate("rational", n_contexts=20, n_reps=2, rng=1)
-    write_runs(runs, tmp_path / "runs.parquet")
-    write_runs(runs, tmp_path / "runs.csv")
-    return tmp_path / "runs.parquet"
-
-
-def test_a_very_large_table_is_read_by_evaluation_and_this_is_said(path, monkeypatch, run):
-    checks = ["--checks", "calibration,sufficiency"]
-    whole = run("analyze", path, *checks)
-    assert (whole[0], whole[2]) == (0, "")
-    monkeypatch.setattr("coherence.cli.reading.MOST_ROWS", 239)
-    status, out, err = run("analyze", path, *checks)
-    assert (status, out) == whole[:2]
-    assert "240 rows are read by evaluation: the report has no pages of answers" in err
-    # What is no parquet is read into memory all the same.
-    assert run("analyze", path.with_suffix(".csv"), *checks) == whole
-
-
-def test_a_report_by_evaluation_has_no_pages_of_answers(path, tmp_path, run):
-    command = ["analyze", path, "--checks", "calibration", "--by-evaluation"]
-    run(*command, "--out", tmp_path / "out")
-    files = {file.name for file in (tmp_path / "out").rglob("*") if file.is_file()}
-    assert files == {"files.sha256", "report.html", "results.json", "results.parquet"}
-
 
 @pytest.fixture
 def rows(tmp_path):

@@ -44,12 +44,11 @@ def test_two_workers_of_a_cluster_give_the_same_results(scheduler, tmp_path, run
         coherence.write_runs(table, path)
     commands = {
         "analyze": [paths[0], "--checks", "sufficiency,cmi,calibration"],
-        "by unit": [paths[0], "--checks", "sufficiency", "--by-evaluation"],
         "compare": [*paths, "--effects", "calibration:brier,sufficiency"],
         "power": ["clairvoyant", "--cases", "20", "--simulations", "20", "--signal", "0.3"],
     }
     for name, words in commands.items():
-        command = [name if name != "by unit" else "analyze", *words]
+        command = [name, *words]
         status, here, _ = run(*command)
         assert status == 0
         status, out, _ = run(*command, "--scheduler", scheduler)

@@ -38,8 +38,6 @@ LINES = {
     f"{OWN} --json no/r.json": "--json must be a file in a folder",
     f"{OWN} --answers -1": "--answers must be at least 0; received -1.",
     f"{OWN} --set-column model": "--set-column needs COLUMN=VALUE",
-    f"{OWN} --by-evaluation": "Write the table as parquet first",
-    f"{OWN} --by-evaluation --paper x": "--paper takes all evaluations together",
     "analyze no.csv --fail-on 'p<.05'": "names the quantity 'p', which is none",
     "compare a.csv b.csv --effects brier": "effects must be results of checks",
     "compare a.csv b.csv --ignore nothing": "--ignore must be a column of a file",

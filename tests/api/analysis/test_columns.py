@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence import InputError, analyze, read_runs, scan_runs, simulate
+from coherence import InputError, analyze, read_runs, simulate
 from coherence.table.reading import Reading
 from coherence.table.schema import OPTIONS
 
@@ -94,13 +94,3 @@ def test_a_frame_is_read_with_the_options_of_a_file(mine):
     assert runs["p"][1:].to_numpy() == pytest.approx(mine["confidence"][1:].to_numpy())
     with pytest.raises(InputError, match="sep says how a file is written"):
         read_runs(mine, columns=NAMES, sep=";")
-
-
-def test_a_table_read_by_unit_names_its_columns_where_it_is_opened(mine, tmp_path):
-    mine.to_parquet(tmp_path / "mine.parquet")
-    with pytest.raises(InputError, match="scan_runs"):
-        analyze(scan_runs(tmp_path / "mine.parquet", columns=NAMES), columns=NAMES)
-    scan = scan_runs(tmp_path / "mine.parquet", columns=OPTION_NAMES)
-    assert analyze(scan, checks=["calibration"], rng=1).evaluations
-    with pytest.raises(InputError, match="read_runs"):
-        scan_runs(tmp_path / "mine.parquet", columns={"prediction": "choice", "gold": "outcome"})

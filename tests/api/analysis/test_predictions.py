@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence import InputError, analyze, read_runs, scan_runs, simulate
+from coherence import InputError, analyze, read_runs, simulate
 from coherence.report.verdicts import Verdict
 from coherence.table.notes import Code, Level
 from coherence.table.runs import Runs
@@ -112,13 +112,11 @@ def test_a_prediction_is_right_as_its_label_says(tmp_path):
 def test_columns_that_cannot_be_a_prediction_and_its_label_are_refused(tmp_path):
     table, both = answers(), {"prediction": "action", "gold": "theta"}
     table.to_csv(tmp_path / "runs.csv", index=False)
-    table.to_parquet(tmp_path / "runs.parquet")
     for options, said in (
         ({"prediction": "action"}, "received gold=None"),
         ({"gold": "theta"}, "received prediction=None"),
         ({"prediction": "action", "gold": "action"}, "must be two columns"),
         ({"prediction": "actoin", "gold": "theta"}, "Closest name found: 'action'"),
-        ({"runs": scan_runs(tmp_path / "runs.parquet"), **both}, "read by evaluation"),
     ):
         with pytest.raises(InputError, match=said):
             analyze(**{"runs": table} | options)
