@@ -193,4 +193,7 @@ if __name__ == "__main__":
     parser.add_argument("--logs", default="logs")
     args = parser.parse_args()
     model = scripted(args.policy)
-    eval(agent_on_asia(args.episodes, args.seed), model=model, log_dir=args.logs, display="none")
+    [log] = eval(
+        agent_on_asia(args.episodes, args.seed), model=model, log_dir=args.logs, display="none"
+    )
+    print(f"Log: {log.location}")

@@ -130,10 +130,7 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed (default: 0)")
     parser.add_argument(
-        "--out",
-        default="lesson",
-        metavar="DIR",
-        help="folder for the table and the figures (default: lesson)",
+        "--out", metavar="DIR", help="folder for the table and the figures (default: none written)"
     )
     args = parser.parse_args()
 
@@ -149,7 +146,8 @@ def main() -> None:
     scores = score_bets(questions, answers)
     print_accuracy(scores.accuracy)
     print_ladders(scores.ladders)
-    write(scores, Path(args.out))
+    if args.out:
+        write(scores, Path(args.out))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import pandas as pd
 from coherence.batteries.mixing.agents import MIXING_AGENTS, expected_answers, simulate_mixing
 from coherence.batteries.mixing.design import mixed_equilibrium
 from coherence.batteries.mixing.figures import compare_figure
-from coherence.batteries.mixing.scores import score_mixing
+from coherence.batteries.mixing.scores import MixingScores, score_mixing
 from coherence.plots.style import save_figure
 
 
@@ -77,23 +77,28 @@ def print_game() -> None:
         )
 
 
+def write(answers: pd.DataFrame, scores: MixingScores, out: Path) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    answers.to_csv(out / "answers.csv", index=False)
+    save_figure(compare_figure(scores.curves, list(MIXING_AGENTS)), out / "flips.png")
+    print(
+        f"\n{out / 'flips.png'} shows one flip of every agent; {out / 'answers.csv'} holds all "
+        "answers."
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--out",
-        default="lesson",
-        metavar="DIR",
-        help="folder for the answers and the figure (default: lesson)",
+        "--out", metavar="DIR", help="folder for the answers and the figure (default: none written)"
     )
     parser.add_argument(
         "--draws", type=int, default=100, metavar="N", help="answers per condition (default: 100)"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed (default: 0)")
     args = parser.parse_args()
-    out = Path(args.out)
-    out.mkdir(parents=True, exist_ok=True)
 
     answers = pd.concat(
         [
@@ -102,17 +107,13 @@ def main() -> None:
         ],
         ignore_index=True,
     )
-    answers.to_csv(out / "answers.csv", index=False)
     scores = score_mixing(answers, rng=args.seed)
     print_agents()
     print_scores(scores.leaderboard())
     print_noise(args.seed)
     print_game()
-    save_figure(compare_figure(scores.curves, list(MIXING_AGENTS)), out / "flips.png")
-    print(
-        f"\n{out / 'flips.png'} shows one flip of every agent; {out / 'answers.csv'} holds all "
-        "answers."
-    )
+    if args.out:
+        write(answers, scores, Path(args.out))
 
 
 if __name__ == "__main__":

@@ -71,11 +71,21 @@ def print_exercise() -> None:
     )
 
 
+def write(table: pd.DataFrame, beliefs: pd.DataFrame, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    table.to_csv(folder / "lesson.csv")
+    figures = write_figures(
+        beliefs[beliefs["source"].isin(["gambler", "first-outcome lover"])], folder
+    )
+    print(f"\nWrote lesson.csv, {', '.join(path.name for path in figures)} to {folder}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", default="lesson", help="folder for the table and the figures")
-    folder = Path(parser.parse_args().out)
-    folder.mkdir(parents=True, exist_ok=True)
+    parser.add_argument(
+        "--out", metavar="DIR", help="folder for the table and the figures (default: none written)"
+    )
+    out = parser.parse_args().out
     settings = select(
         standard_grid(n_dice=[1, 2], faces=[4, 6]),
         {"variant": ["single", "independent", "dependent"]},
@@ -85,14 +95,11 @@ def main() -> None:
         ignore_index=True,
     )
     table = measure(beliefs)
-    table.to_csv(folder / "lesson.csv")
     print_question()
     print_measures(table)
     print_exercise()
-    figures = write_figures(
-        beliefs[beliefs["source"].isin(["gambler", "first-outcome lover"])], folder
-    )
-    print(f"\nWrote lesson.csv, {', '.join(path.name for path in figures)} to {folder}")
+    if out:
+        write(table, beliefs, Path(out))
 
 
 if __name__ == "__main__":
