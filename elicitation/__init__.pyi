@@ -1,5 +1,3 @@
-from .answers.outcomes import OutcomeProbabilities as OutcomeProbabilities
-from .answers.outcomes import outcome_probabilities as outcome_probabilities
 from .asking.overview import preview as preview
 from .asking.overview import summarise_store as summarise_store
 from .asking.session import Tally as Tally

@@ -97,9 +97,6 @@ class RevealOptions(BatteryOptions):
         group=GRID,
         metavar="A/B",
     )
-    extra: bool = option(
-        False, "add settings with several earlier results, and Poisson counts", group=GRID
-    )
 
     @property
     def pair(self) -> dict[str, str | None]:
@@ -165,7 +162,7 @@ def _write_questions(options: RevealOptions, path: str) -> None:
 
 def _settings(options: RevealOptions) -> "list[Setting]":
     from coherence.errors import InputError
-    from elicitation.batteries.revealed.scenarios.grid import extra_settings, select, standard_grid
+    from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
 
     chosen: dict[str, object] = {}
     if options.faces is not None:
@@ -185,8 +182,6 @@ def _settings(options: RevealOptions) -> "list[Setting]":
             )
         chosen["labels"] = pairs
     settings = standard_grid(**chosen)  # type: ignore[arg-type]
-    if options.extra:
-        settings += extra_settings()
     where: dict[str, list[str]] = {}
     for condition in options.where:
         name, equals, values = condition.partition("=")

@@ -134,12 +134,6 @@ CALLS = {
         for wrong in (None, "text", [1], {"a": 1})
     },
     "no network": (causal(network="x"), "network must be a"),
-    "outcomes of one who only writes": (
-        lambda folder: elicitation.outcome_probabilities(
-            elicitation.agent_for_task("rational", ASIA, CASES), ["Does it?"], ["Yes", "No"]
-        ),
-        "all spellings; .* does not. Use a local",
-    ),
 }
 
 

@@ -10,13 +10,15 @@ import pytest
 from scipy import stats
 
 from coherence import InputError
-from elicitation import Task, load_causal_model, outcome_probabilities
+from elicitation import Task, load_causal_model
 from elicitation.training.organisms import tiny_causal
 from elicitation.training.organisms.catalog import ORGANISMS
 from elicitation.training.organisms.curriculum import Recipe
 from elicitation.training.organisms.tiny_causal import Accuracy, train_organisms, train_tiny_causal
 from elicitation.training.organisms.tiny_multiple_choice import Shape, make_multiple_choice
 from elicitation.training.organisms.untrained import make_untrained_model
+
+from ..outcome_masses import outcome_masses
 
 ROOT = Path(__file__).parents[3]
 BATCH = (("belief", 2), ("decision", 2), ("auxiliary", 2))
@@ -165,7 +167,7 @@ def test_equal_seeds_are_equal_untrained_models_and_others_are_not(tmp_path):
     shape = Shape(hidden=16, inner=16, layers=1, heads=1)
     for name, seed, texts in (("a", 1, ["x y", "z"]), ("b", 1, ["z", "x y"]), ("c", 2, ["x y"])):
         model = load_causal_model(make_untrained_model(tmp_path / name, seed=seed))
-        found = outcome_probabilities(model, ["A die shows"], ["1", "2"])
+        found = outcome_masses(model, ["A die shows"], ["1", "2"])
         probabilities.append(found.probabilities.to_numpy())
         make_multiple_choice(tmp_path / f"{name}2", texts, shape=shape, seed=seed)
         choosers.append(weights(tmp_path / f"{name}2"))

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import combinations
 
 from coherence.errors import InputError
 from elicitation.batteries.revealed.scenarios.setting import (
@@ -294,13 +293,6 @@ def grid(n_dice: Sequence[int], faces: Sequence[int]) -> list[Setting]:
                 and not ("not middle" in observations and middle(n, f) == n)
             ]
     return settings
-
-
-def several_previous(n: int, faces: int, *, dependent: bool) -> list[Setting]:
-    """Return settings with two different earlier results, and with one three times."""
-    results = (n, middle(n, faces), n * faces)
-    histories = [*map(list, combinations(results, 2)), *([result] * 3 for result in results)]
-    return [repeated(n, faces, history, dependent=dependent) for history in histories]
 
 
 def _setting(

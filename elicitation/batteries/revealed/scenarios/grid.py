@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from coherence.errors import InputError, closest
 from coherence.inputs import whole_number
-from elicitation.batteries.revealed.scenarios import choice, coins, counts, dice, preference
+from elicitation.batteries.revealed.scenarios import choice, coins, dice, preference
 from elicitation.batteries.revealed.scenarios.setting import Decomposition, Setting
 
 
@@ -54,23 +54,6 @@ def standard_grid(
 def _each_whole(values: Sequence[int], name: str, least: int) -> list[int]:
     """Return whole numbers as Python's, which know no overflow."""
     return [whole_number(value, f"each of {name}", least) for value in values]
-
-
-def extra_settings() -> list[Setting]:
-    """Return settings beyond the standard grid: several earlier results, and Poisson counts."""
-    rolls = [
-        setting
-        for n in (1, 2)
-        for dependent in (False, True)
-        for setting in dice.several_previous(n, 6, dependent=dependent)
-    ]
-    flips = [
-        coins.repeated(2, side, 1, history, dependent=dependent)
-        for side in coins.SIDES
-        for dependent in (False, True)
-        for history in ([0, 0, 0], [0, 2], [2, 2, 2])
-    ]
-    return [*rolls, *flips, *(counts.single(rate) for rate in (1, 3, 6))]
 
 
 def select(settings: Sequence[Setting], where: Mapping[str, Collection[str]]) -> list[Setting]:

@@ -17,6 +17,8 @@ from elicitation.spelling.openings import letter_spellings, opened_with, opening
 from elicitation.spelling.tokenizations import spelling_graph
 from elicitation.spelling.vocabulary import Vocabulary
 
+from ...outcome_masses import outcome_masses
+
 
 def asking(*texts, kind="outcomes", labels=("1", "2")):
     return [Question.of_form(text, AnswerForm(kind, labels)) for text in texts]
@@ -196,16 +198,14 @@ def test_a_number_is_not_the_beginning_of_a_longer_one(store, teller):
     assert list(table["wording"].unique()) == ["standard", "story", "record"]
 
 
-def test_a_real_model_is_read_as_by_outcome_probabilities(model, store):
-    from elicitation import outcome_probabilities
-
+def test_a_real_model_is_read_as_by_masses_of_spellings(model, store):
     settings = [dice.single(1, 12), choice.single(4), preference.single("Yes", "No")]
     table = reveal(model, settings, store)
     for setting in settings:
         for wording, text in setting.texts.items():
             rows = table[(table["setting"] == setting.name) & (table["wording"] == wording)]
             options = {"ignore_case": True} if setting.scenario == "preference" else {}
-            exact = outcome_probabilities(
+            exact = outcome_masses(
                 model, [text], setting.outcomes, tolerance=1e-15, **options
             ).probabilities.iloc[0]
             assert rows["mass"].to_numpy() == pytest.approx(exact.to_numpy(), rel=1e-3, abs=1e-12)

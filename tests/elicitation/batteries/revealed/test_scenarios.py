@@ -6,17 +6,14 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 
-import numpy as np
 import pytest
-from scipy import stats
 
 from coherence import InputError
 from elicitation import standard_grid
 from elicitation.batteries.revealed.questions import even_bet_questions
-from elicitation.batteries.revealed.scenarios import choice, coins, counts, dice, preference
+from elicitation.batteries.revealed.scenarios import choice, coins, dice, preference
 from elicitation.batteries.revealed.scenarios.grid import (
     decompositions,
-    extra_settings,
     in_between,
     select,
 )
@@ -72,14 +69,6 @@ def of_choice(parameters, variant):
     return {letter: Fraction(1, len(letters)) for letter in letters}
 
 
-def of_counts(parameters, variant):
-    """Each Poisson weight from the one before."""
-    weights = [Fraction(1)]
-    for k in range(1, int(parameters["at_most"]) + 1):
-        weights.append(weights[-1] * int(parameters["rate"]) / k)
-    return {str(k): weight / sum(weights) for k, weight in enumerate(weights)}
-
-
 def of_preference(parameters, variant):
     favoured, other = parameters["labels"].split("/")
     slips = Counter([favoured] * int(parameters["bias"]) + [other])
@@ -96,7 +85,7 @@ def test_every_truth_equals_enumeration():
     many = [dice.observed(n, 6, ["larger", "odd", "not middle"]) for n in (1, 2, 3)]
     assert {setting.variant for setting in many} == {"more observations"}
     own = standard_grid(faces=[5, 7, 9, 11], n_coins=[4], n_options=[3], label_biases=[4])
-    for setting in [*GRID, *extra_settings(), *many, *own]:
+    for setting in [*GRID, *many, *own]:
         expected = brute_force(setting)
         assert setting.truth == expected, setting.name
         # The order in which the text lists them.
@@ -104,7 +93,7 @@ def test_every_truth_equals_enumeration():
 
 
 def test_events_are_uncertain_and_have_the_probability_of_what_their_claim_says():
-    for setting in [*GRID, *extra_settings()]:
+    for setting in GRID:
         event, expected = setting.event, brute_force(setting)
         if event is None:
             assert len(setting.support) == 1
@@ -127,11 +116,10 @@ def test_the_grid_is_that_of_the_paper_and_texts_are_unfinished_and_complete():
     # result make 852.
     counts = Counter(setting.scenario for setting in GRID)
     assert counts == {"dice": 705, "coins": 96, "choice": 15, "preference": 36}
-    every = GRID + extra_settings()
-    assert len({setting.name for setting in every}) == 852 + len(extra_settings())
+    assert len({setting.name for setting in GRID}) == 852
     assert len(dice.PAIRS) == 10
-    texts = [text for setting in every for text in setting.texts.values()]
-    assert len(texts) == len(set(texts)) == 3 * len(every)  # no two settings share a text
+    texts = [text for setting in GRID for text in setting.texts.values()]
+    assert len(texts) == len(set(texts)) == 3 * len(GRID)  # no two settings share a text
     for text in texts:
         assert text[-1].isalpha() or text[-1] == ":"
         assert "{" not in text
@@ -173,12 +161,9 @@ def test_the_iterated_expectation_has_contexts_enough_and_counts_none_twice():
     assert in_between([*GRID, *in_between(GRID)]) == []
 
 
-def test_a_total_goes_on_from_earlier_rolls_and_histories_differ():
+def test_a_total_goes_on_from_earlier_rolls():
     on = dice.repeated(1, 6, [2, 6], dependent=True)
     assert on.outcomes == ("9", "10", "11", "12", "13", "14")
-    settings = dice.several_previous(1, 6, dependent=False)
-    histories = [setting.parameters["previous"] for setting in settings]
-    assert histories == ["1, 3", "1, 6", "3, 6", "1, 1, 1", "3, 3, 3", "6, 6, 6"]
 
 
 @pytest.mark.parametrize("faces", [2, 3, 4])
@@ -213,17 +198,6 @@ def test_texts_say_what_the_truth_supposes():
     assert not set(alone.texts.values()) & set(after.texts.values())
 
 
-def test_poisson_counts_are_those_of_scipy_below_the_bound():
-    for rate, at_most in ((1, 9), (6, 20)):
-        exact = np.array([float(p) for p in counts.poisson_counts(rate, at_most).values()])
-        expected = stats.poisson.pmf(np.arange(at_most + 1), rate) / stats.poisson.cdf(
-            at_most, rate
-        )
-        assert exact == pytest.approx(expected, rel=1e-12)
-    # The default bound hardly matters.
-    assert stats.poisson.sf(int(counts.single(6).parameters["at_most"]), 6) < 1e-4
-
-
 @pytest.mark.parametrize(
     ("make", "match"),
     [
@@ -247,7 +221,6 @@ def test_poisson_counts_are_those_of_scipy_below_the_bound():
         (lambda: preference.single("Left", "left side"), "none begins with the other"),
         (lambda: preference.single("Left", "Right", bias=0), "bias must be at least 1"),
         (lambda: preference.repeated("Left", "Right", "Up"), "must be 'Left' or 'Right'"),
-        (lambda: counts.poisson_counts(0, 3), "at least 1"),
     ],
 )
 def test_impossible_settings_are_refused(make, match):

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from coherence import InputError
-from elicitation import Request, load_causal_model, outcome_probabilities
+from elicitation import Request, load_causal_model
 from elicitation.answers.reading import decode_answer
 from elicitation.asking.ask import ask
 from elicitation.batteries.revealed.reading import in_chat
@@ -20,6 +20,8 @@ from elicitation.models.local.sources import find_source
 from elicitation.questions.question import Question, QuestionSpec
 from elicitation.spelling.forms import AnswerForm
 from elicitation.training.organisms.untrained import make_untrained_model
+
+from ...outcome_masses import outcome_masses
 
 ENDS = ["<end>"]
 CHAT = "{% for m in messages %}[{{ m.role }}] {{ m.content }}{% endfor %}{{ 'Reply:' }}"
@@ -60,7 +62,7 @@ def changed(blank, tmp_path):
 
 
 def shares(model):
-    return outcome_probabilities(model, ["Rain?"], ["Yes", "No"]).probabilities.to_numpy()
+    return outcome_masses(model, ["Rain?"], ["Yes", "No"]).probabilities.to_numpy()
 
 
 def changed_settings(model, folder, chat):

@@ -6,10 +6,11 @@ import torch
 from tokenizers import decoders
 
 from coherence import InputError
-from elicitation import Request, load_causal_model, outcome_probabilities
+from elicitation import Request, load_causal_model
 from elicitation.models.local.forward import ALONE
 from elicitation.spelling.spellings import Spelling
 
+from ...outcome_masses import outcome_masses
 from ...tiny_tokenizers import BYTE_LEVEL, tokenizer_of
 from .tiny_networks import SIZE, HeedsNoMask, Watched, model_of, network_of, one_by_one
 
@@ -106,6 +107,6 @@ def test_half_precision_is_near_single_precision(model_folder):
         load_causal_model(model_folder, dtype=dtype) for dtype in ("float32", "bfloat16")
     )
     assert half.network.dtype == torch.bfloat16
-    read = [outcome_probabilities(model, *asked).probabilities for model in (single, half)]
+    read = [outcome_masses(model, *asked).probabilities for model in (single, half)]
     np.testing.assert_allclose(read[1], read[0], atol=0.05)
     assert len(half.generate([Request("Why?", 0, 5)])) == 1
