@@ -161,24 +161,6 @@ def states(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, str], dict
     return frame, named | {"truth": "weather"}, {}
 
 
-def one_hot(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, str], dict[str, Any]]:
-    frame, named, _ = states(rng)
-    came = frame.pop(named.pop("truth"))
-    outcomes = {name: f"{name}_came" for name in STATES}
-    for name, outcome in outcomes.items():
-        frame[outcome] = (came == name.removeprefix("p_")).astype(int)
-    own = {name: name.removeprefix("p_") for name in STATES}
-    frame = frame.rename(columns=own)
-    return frame, named, {"outcomes": {own[name]: outcome for name, outcome in outcomes.items()}}
-
-
-def stacked(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, str], dict[str, Any]]:
-    frame, named, _ = choices(rng)
-    frame["reworded"], frame["kind"] = _p(rng, len(frame)), ["a", "b"] * 12
-    own = {"stack": {"p": [named.pop("belief"), "reworded"]}, "set_columns": {"task": "t"}}
-    return frame, named, own | {"where": 'kind == "b"'}
-
-
 SHAPES = (
     choices,
     forecasts,
@@ -187,8 +169,6 @@ SHAPES = (
     posteriors,
     runs_table,
     states,
-    one_hot,
-    stacked,
 )
 
 
@@ -197,19 +177,7 @@ def case_of(rng: np.random.Generator) -> Case:
     frame, columns, options = SHAPES[rng.integers(len(SHAPES))](rng)
     kind = KINDS[rng.integers(len(KINDS))]
     expected = pd.DataFrame(index=frame.index)
-    if "stack" in options:
-        kept = frame[frame["kind"] == "b"].reset_index(drop=True)
-        fields = options["stack"]["p"]
-        expected = pd.DataFrame({"p": pd.concat([kept[name] for name in fields]).to_numpy()})
-        kept = pd.concat([kept, kept], ignore_index=True)
-        expected = expected.assign(action=kept["choice"], theta=kept["outcome"].astype(str))
-        return _case(frame, columns, expected, kind, rng, options)
-    if "outcomes" in options:
-        for name in options["outcomes"]:
-            expected[f"p_{name}"] = frame[name]
-        came = frame[list(options["outcomes"].values())].to_numpy().argmax(axis=1)
-        expected["theta"] = np.array([*options["outcomes"]], dtype=object)[came]
-    elif "belief" not in columns:
+    if "belief" not in columns:
         expected[list(STATES)] = frame[list(STATES)]
     else:
         expected["p"] = frame[columns["belief"]].astype(float)
@@ -221,17 +189,6 @@ def case_of(rng: np.random.Generator) -> Case:
     if "prediction" in columns:
         right = frame[columns["prediction"]] == frame[columns["gold"]]
         expected["theta"] = right.astype(int).astype(str)
-    return _case(frame, columns, expected, kind, rng, options)
-
-
-def _case(
-    frame: pd.DataFrame,
-    columns: dict[str, str],
-    expected: pd.DataFrame,
-    kind: str,
-    rng: np.random.Generator,
-    options: dict[str, Any],
-) -> Case:
     sep = "\t" if kind == ".tsv" else ","
     return Case(frame.astype(object), columns, expected, kind, rng, options=options, sep=sep)
 
@@ -254,8 +211,6 @@ def renames_to_a_reserved_name(case: Case) -> None:
     """Another column than the belief gets a name of the runs table, and is mapped."""
     option = "truth" if "truth" in case.columns else "context"
     name = str(case.rng.choice([name for name in RESERVED if name not in case.frame]))
-    if name == "theta" and "outcomes" in case.options:  # which makes a column of that name
-        return
     case.frame = case.frame.rename(columns={case.columns[option]: name})
     case.columns[option] = name
 
@@ -272,8 +227,6 @@ def adds_a_reserved_column(case: Case) -> None:
         "p_true": [True, False],
     }
     name = str(case.rng.choice([name for name in values if name not in case.frame]))
-    if name == "prompt" and "stack" in case.options:  # which makes a column of that name
-        return
     if name == "theta" and {"truth", "prediction", "exact"}.isdisjoint(case.columns):
         return
     case.frame[name] = pd.Series(case.rng.choice(np.array(values[name], object), len(case.frame)))
@@ -313,8 +266,6 @@ def shuffles_rows(case: Case) -> None:
 
 
 def doubles_rows(case: Case) -> None:
-    if "stack" in case.options:
-        return
     case.frame = pd.concat([case.frame] * 2, ignore_index=True)
     case.expected = pd.concat([case.expected] * 2, ignore_index=True)
     if "rep" in case.frame.columns or "prediction" in case.columns:
@@ -820,8 +771,7 @@ def with_pandas(case: Case, path: Path) -> "np.ndarray[Any, Any] | None":
                 else:
                     table = pd.read_parquet(io.BytesIO(packed_bytes))
         if "belief" not in case.columns:
-            name = STATES[0] if STATES[0] in case.frame else "sun"
-            return table[name].astype(float).to_numpy()
+            return table[STATES[0]].astype(float).to_numpy()
         return np.array([_number(case, cell) for cell in table[case.belief]])
     except Exception:  # whatever pandas and Python say of a file that was broken on purpose
         return None
@@ -871,7 +821,7 @@ def judged(case: Case, path: Path) -> Verdict:
     if checked and not np.allclose(ours, theirs, rtol=0, atol=1e-9, equal_nan=True):
         return Verdict(case, "read", f"pandas has other beliefs: {ours} {theirs}")
     fault = _unlike(runs, case.expected) if case.claim == EQUAL else ""
-    if case.claim == EQUAL and not checked and "stack" not in case.options:
+    if case.claim == EQUAL and not checked:
         fault = fault or f"pandas does not read it, or other rows: {theirs}"
     return Verdict(case, "read", fault, checked)
 
@@ -895,13 +845,7 @@ def analysed(case: Case, path: Path) -> str:
     """Run the command on a file, and return what is wrong with how it ends."""
     words = [f"--{option}={column}" for option, column in case.columns.items()]
     for option, value in case.options.items():
-        if option == "outcomes":
-            words += [f"--belief={','.join(value)}", f"--outcomes={','.join(value.values())}"]
-        elif option in ("stack", "set_columns"):
-            texts = (",".join(each) if isinstance(each, list) else each for each in value.values())
-            named = option.replace("_columns", "-column")
-            words += [f"--{named}={name}={text}" for name, text in zip(value, texts, strict=True)]
-        elif value is not False:
+        if value is not False:
             text = ",".join(value) if isinstance(value, list) else str(value)
             words.append(f"--{option}" if value is True else f"--{option}={text}")
     out, err = io.StringIO(), io.StringIO()

@@ -105,7 +105,6 @@ def analyze(
     positive: Any = None,
     reference: str | None = None,
     state: str = "auto",
-    merge_labels: bool | None = None,
     prediction: str | None = None,
     gold: str | None = None,
     margin: float | None = None,
@@ -149,9 +148,6 @@ def analyze(
         realised ``theta``. "auto" takes the posterior where every row with a belief and an action
         has it, in two states: actions can know of theta only what the evidence says, and the rest
         is the toss of a coin.
-    merge_labels : bool, optional
-        What becomes of labels that differ only by blanks, case, Unicode form or type: True takes
-        them for one, False keeps them apart; None refuses the table and shows them.
     prediction, gold : str, optional
         Columns with predicted and with right labels, where ``p`` is the confidence in the
         prediction: the state is then whether the two are the same.
@@ -204,7 +200,7 @@ def analyze(
     )
     n_jobs = number_of_jobs(n_jobs)
     require_state(state)
-    reading = Reading.of(columns, merge_labels=merge_labels, prediction=prediction, gold=gold)
+    reading = Reading.of(columns, prediction=prediction, gold=gold)
     table = as_runs(runs, reading)
     evaluations, assumed = read_evaluations(
         table, names, strict=strict, positive=positive, reference=reference, state=state
@@ -237,7 +233,6 @@ def analyze(
         "positive": list(map(str, positive_labels(positive))),
         "reference": reference,
         "state": state,
-        "merge_labels": merge_labels,
         **({"reading": words} if (words := option_words(reading)) else {}),
         **({} if margin is None else {"margin": margin}),
     }

@@ -55,12 +55,11 @@ def as_runs(
     """Return a validated table, whatever a user has of it: itself, a DataFrame or a file."""
     if isinstance(runs, str | os.PathLike):
         return read_file(runs, reading)
-    merge_labels = reading.merge_labels
     if reading.columns or reading.prediction is not None:
         return read_frame(runs.frame() if isinstance(runs, Runs) else runs, reading)
     if isinstance(runs, Runs):
-        return runs if not merge_labels else valid(runs.frame(), merge_labels=True)
-    return valid(require_frame(runs), merge_labels=merge_labels)
+        return runs
+    return valid(require_frame(runs))
 
 
 def with_alerts(notes: Sequence[Note], rows: pd.DataFrame) -> tuple[Note, ...]:

@@ -157,13 +157,6 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         help="what choices are compared with at equal belief: the exact posterior or the realised "
         "state (default: the posterior where every answer has it)",
     )
-    meaning.add_argument(
-        "--merge-labels",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="take labels that differ only by blanks, case, Unicode form or type for one, or keep "
-        "them apart (default: refuse the table and show them)",
-    )
     add_form_arguments(parser)
 
 
@@ -276,7 +269,7 @@ def _analyse(
     args: argparse.Namespace, progress: StepProgress
 ) -> tuple["Report", list[str], list[str]]:
     """Read, analyse and write; return what to say of files before the report, and behind it."""
-    runs = read_table(args, merge_labels=args.merge_labels)
+    runs = read_table(args)
     _require_apart(args)
     folder, figures, tables = _folders(args)
     paper = _paper_folder(args)
@@ -298,7 +291,6 @@ def _analyse(
             positive=args.positive,
             reference=args.reference,
             state=args.state,
-            merge_labels=args.merge_labels,
             margin=args.margin,
             n_jobs=args.n_jobs,
             rng=args.seed,
@@ -329,7 +321,7 @@ def _with_source(report: "Report", args: argparse.Namespace) -> "Report":
     typed = {"seed": args.seed or None, "checks": args.checks}
     again = command({**report.settings, **typed}, files=args.files)
     read = ["coherence", "power", "--like", args.runs, *power_words(args)]
-    plans = len(args.files) == 1 and args.runs != STREAM and not args.merge_labels
+    plans = len(args.files) == 1 and args.runs != STREAM
     source = Source(
         again if args.runs != STREAM else "",
         shlex.join(read) if plans else "",

@@ -95,8 +95,6 @@ def name_files(files: Sequence[str]) -> dict[str, str]:
 
 def _read(args: argparse.Namespace) -> "dict[str, Runs]":
     """Read all tables by name."""
-    from coherence.errors import closest
-    from coherence.inputs import require
     from coherence.table.reading import Reading, as_runs, read_table
 
     said = reading(args)
@@ -104,24 +102,11 @@ def _read(args: argparse.Namespace) -> "dict[str, Runs]":
     logs = [file for file in args.runs if is_log(file)]
     others = [file for file in args.runs if not is_log(file)]
     files = name_files(others) if others else {}
-    tables = {name: read_table(file, Reading(**said), **written) for name, file in files.items()}
+    how = Reading(**said)
+    tables = {name: read_table(file, how, **written) for name, file in files.items()}
     if logs:  # their models have names
         tables[logs[0]], files[logs[0]] = read_logs(logs), logs[0]
-    there = list(dict.fromkeys(column for table in tables.values() for column in table.columns))
-    for column in args.ignore:
-        require(
-            column in there,
-            f"--ignore must be a column of a file; received {column!r}. {closest(column, there)}",
-        )
-    # A column to leave out need not be in every file.
-    return {
-        name: as_runs(
-            table,
-            Reading(**said | {"ignore": [each for each in args.ignore if each in table.columns]}),
-            Path(files[name]),
-        )
-        for name, table in tables.items()
-    }
+    return {name: as_runs(table, how, Path(files[name])) for name, table in tables.items()}
 
 
 def write_comparison(

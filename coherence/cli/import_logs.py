@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 
 from coherence.cli.reading import (
     add_form_arguments,
-    add_scale_arguments,
-    paired_outcomes,
-    table_shape,
+    add_scale_argument,
     text_form,
 )
 
@@ -98,8 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="regular expression whose group is the number, in answers or words of an agent, such "
         "as 'probability of rain: ([0-9.]+)'",
     )
-    beliefs = parser.add_argument_group("beliefs", "where they are no probabilities of one state")
-    add_scale_arguments(beliefs, beliefs="--map p=P,Q,R")
+    add_scale_argument(parser.add_argument_group("beliefs", "where they are not probabilities"))
     add_form_arguments(parser, percent="beliefs were asked for in percent: 70 means 0.7")
 
 
@@ -141,13 +138,11 @@ def _imported(
 ) -> tuple[str, "Imported"]:
     """Return the format of the logs, and what they hold: many times smaller than the logs."""
     from coherence.importing.assemble import Reading, assemble
-    from coherence.importing.log_format import read_logs, with_shape
+    from coherence.importing.log_format import read_logs
     from coherence.table.scales import Scale
 
-    mapping, outcomes = _mapping(args.map), {}
+    mapping = _mapping(args.map)
     scale = None if args.scale is None else Scale.parse(args.scale)
-    if args.outcomes is not None:
-        outcomes = paired_outcomes(mapping.pop("p", None), args.outcomes, option="--map p=")
     format, logs = read_logs(
         files,
         max_bytes=args.max_bytes,
@@ -155,8 +150,6 @@ def _imported(
         calls=_calls(args, pattern),
     )
     _refuse_own(logs)
-    shape = table_shape(args, outcomes)
-    logs = [with_shape(log, shape) for log in logs]
     reading = Reading(
         actions=_actions(args.actions or ""),
         positive=args.positive,

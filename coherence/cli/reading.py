@@ -3,7 +3,7 @@
 import argparse
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from coherence.table.runs import Runs
-    from coherence.table.shaping import Shape
     from coherence.table.text_files import TextForm
 
 LOG = ".eval"
@@ -46,7 +45,7 @@ HOLDS = {
 
 
 def add_column_arguments(parser: argparse.ArgumentParser, *, of_pilot: bool = False) -> None:
-    """Declare an option for every column, and ``--ignore``; of a pilot ``--task`` names a task."""
+    """Declare an option for every column; of a pilot ``--task`` names a task."""
     group = parser.add_argument_group(
         "columns", "names in your file, where they differ from those of the runs table"
     )
@@ -64,24 +63,18 @@ def add_column_arguments(parser: argparse.ArgumentParser, *, of_pilot: bool = Fa
         "is whether they are right",
     )
     group.add_argument("--gold", metavar="COLUMN", help="right labels, for --prediction")
-    add_scale_arguments(group, beliefs="--belief P,Q,R")
+    add_scale_argument(group)
     group.add_argument(
-        "--ignore",
-        action="append",
-        default=[],
-        metavar="COLUMN",
-        help="column of your file to leave out; may be given several times",
+        "--where",
+        action=_Conditions,
+        metavar="CONDITION",
+        help="rows to keep: columns compared with literals, joined by and, or, not, such as "
+        "'type == \"binary\" and score >= 0.5'; of several all must hold",
     )
 
 
-def add_scale_arguments(group: "argparse._ArgumentGroup", *, beliefs: str) -> None:
-    """Declare what beliefs are given as, where they are no probabilities of one state."""
-    group.add_argument(
-        "--outcomes",
-        metavar="A,B,C",
-        help="columns that are 1 where a state came true and else 0, in the order of the beliefs "
-        f"in the states: {beliefs}",
-    )
+def add_scale_argument(group: "argparse._ArgumentGroup") -> None:
+    """Declare what beliefs are given as, where they are not probabilities."""
     group.add_argument(
         "--scale",
         metavar="LOW..HIGH",
@@ -95,7 +88,7 @@ def add_form_arguments(
     *,
     percent: str = "stated probabilities are percentages: 70 or 70%% is 0.7",
 ) -> None:
-    """Declare how a file is written, and which of its rows and fields are read."""
+    """Declare how a file is written."""
     group = parser.add_argument_group("files", "how your file is written, where it does not tell")
     group.add_argument(
         "--sep",
@@ -119,30 +112,6 @@ def add_form_arguments(
     )
     group.add_argument(
         "--sheet", metavar="NAME", help="sheet of a workbook (default: the one with cells)"
-    )
-    shape = parser.add_argument_group("rows", "what your table is made into before it is read")
-    shape.add_argument(
-        "--where",
-        action=_Conditions,
-        metavar="CONDITION",
-        help="rows to keep: columns compared with literals, joined by and, or, not, such as "
-        "'type == \"binary\" and score >= 0.5'; of several all must hold",
-    )
-    shape.add_argument(
-        "--stack",
-        action="append",
-        default=[],
-        metavar="COLUMN=FIELD,FIELD",
-        help="column to make of several fields, each under a prompt of its own; nested fields of "
-        "JSON have dotted names; may be given for several columns",
-    )
-    shape.add_argument(
-        "--set-column",
-        action="append",
-        default=[],
-        metavar="COLUMN=VALUE",
-        help="column to add that is the same throughout, such as prompt=verbal; may be given "
-        "several times",
     )
 
 
@@ -173,70 +142,22 @@ def missing_marks(args: argparse.Namespace) -> tuple[str, ...]:
     return () if args.missing is None else tuple(args.missing.split(","))
 
 
-def table_shape(args: argparse.Namespace, outcomes: Mapping[str, str] | None = None) -> "Shape":
-    """Return what is made of a table before it is read."""
-    from coherence.errors import InputError
-    from coherence.table.shaping import Shape
-
-    stack = {}
-    for name, fields in _assignments("--stack", args.stack, "p=FIELD,FIELD"):
-        stack[name] = [field.strip() for field in fields.split(",")]
-    constants = dict(_assignments("--set-column", args.set_column, "prompt=verbal"))
-    if len(stack) < len(args.stack) or len(constants) < len(args.set_column):
-        raise InputError(
-            "--stack and --set-column make each column once; received "
-            f"{[*args.stack, *args.set_column]}."
-        )
-    return Shape(args.where, stack, constants, outcomes or {})
-
-
-def paired_outcomes(
-    beliefs: str | None, outcomes: str, *, option: str = "--belief "
-) -> dict[str, str]:
-    """Return the outcome of each belief, which an option names."""
-    from coherence.errors import InputError
-
-    lists = [[name.strip() for name in (text or "").split(",")] for text in (beliefs, outcomes)]
-    if len(lists[0]) != len(lists[1]) or len(lists[0]) != len(set(lists[0])) or not beliefs:
-        raise InputError(
-            f"--outcomes names as many columns as {option.strip(' =')}, in the same order, such as "
-            f"{option}P,Q,R --outcomes A,B,C; received {option}{beliefs} and --outcomes {outcomes}."
-        )
-    return dict(zip(*lists, strict=True))
-
-
-def _assignments(option: str, texts: Sequence[str], example: str) -> list[tuple[str, str]]:
-    """Parse COLUMN=VALUE."""
-    from coherence.errors import InputError
-
-    parts = [tuple(part.strip() for part in text.partition("=")) for text in texts]
-    for text, (name, _, value) in zip(texts, parts, strict=True):
-        if not name or not value:
-            raise InputError(f"{option} needs COLUMN=VALUE, such as {example}; received {text!r}.")
-    return [(name, value) for name, _, value in parts]
-
-
 def reading(args: argparse.Namespace) -> dict[str, Any]:
     """Return what the options say: the fields of a `Reading`, and those in `FORM`."""
     from coherence.table.scales import Scale
 
     named = {column: getattr(args, _attribute(option)) for option, column in OPTIONS.items()}
-    outcomes = {}
-    if args.outcomes is not None:
-        outcomes = paired_outcomes(named["p"], args.outcomes)
-        named["p"] = None
     return {
         "columns": {column: name for column, name in named.items() if name is not None},
         "sep": args.sep,
         "decimal": args.decimal,
         "encoding": args.encoding,
         "percent": args.percent,
-        "ignore": args.ignore,
         "prediction": args.prediction,
         "gold": args.gold,
         "missing": missing_marks(args),
         "sheet": args.sheet,
-        "shape": table_shape(args, outcomes),
+        "where": args.where,
         "scale": None if args.scale is None else Scale.parse(args.scale),
     }
 
@@ -245,13 +166,10 @@ def reading_words(args: argparse.Namespace) -> list[str]:
     """Return the options that said how a file was read, as words of the command line."""
     named = [(option, getattr(args, _attribute(option))) for option in OPTIONS]
     named += [("prediction", args.prediction), ("gold", args.gold)]
-    named += [("ignore", name) for name in args.ignore]
     named += [("sep", args.sep), ("encoding", args.encoding)]
     named += [("decimal", args.decimal if args.decimal != "." else None)]
     named += [("missing", args.missing), ("sheet", args.sheet), ("scale", args.scale)]
-    named += [("where", args.where), ("outcomes", args.outcomes)]
-    named += [("stack", text) for text in args.stack]
-    named += [("set-column", text) for text in args.set_column]
+    named += [("where", args.where)]
     words = [f"--{option}={value}" for option, value in named if value is not None]
     return [*words, *(["--percent"] if args.percent else [])]
 
@@ -295,13 +213,13 @@ def require_one_table(files: Sequence[str]) -> None:
         )
 
 
-def read_table(args: argparse.Namespace, *, merge_labels: bool | None = None) -> "Runs":
+def read_table(args: argparse.Namespace) -> "Runs":
     """Read a table from a file, a folder or standard input, or logs of Inspect."""
     from coherence.table.reading import Reading, as_runs, read_file, read_stream
 
     said = reading(args)
     written = {name: said.pop(name) for name in FORM}
-    how = Reading(**said, merge_labels=merge_labels)
+    how = Reading(**said)
     if is_log(args.runs):
         return as_runs(read_logs(args.files), how, Path(args.runs))
     if args.runs == STREAM:

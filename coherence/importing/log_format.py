@@ -14,14 +14,10 @@ from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from sys import intern
-from typing import TYPE_CHECKING
 
 from coherence.errors import InputError
-from coherence.table.schema import COLUMN_NAMES, FEATURE_PREFIX
+from coherence.table.schema import FEATURE_PREFIX
 from coherence.table.text_files import AS_IT_SAYS, TextForm, bare_name, inner_suffix
-
-if TYPE_CHECKING:
-    from coherence.table.shaping import Shape
 
 MODULES = {
     "inspect": "inspect_log",
@@ -218,29 +214,6 @@ def with_fields(log: AnswerLog, names: Iterable[str]) -> AnswerLog:
         for record in log.records
     ]
     return replace(log, records=tuple(records))
-
-
-def with_shape(log: AnswerLog, shape: "Shape") -> AnswerLog:
-    """Keep the records that are asked for, stack fields of theirs, and add constants."""
-    if shape.is_empty:
-        return log
-    stacked = [name for fields in shape.stack.values() for name in fields]
-    log = with_fields(log, [*stacked, *shape.outcomes, *shape.outcomes.values()])
-    import pandas as pd  # here, so that --help stays fast
-
-    # As objects: what a record holds stays as it was written.
-    table = pd.DataFrame(list(map(dict, log.records)), columns=log.field_names, dtype=object)
-    table, notes = shape.apply(table)
-    records = [
-        {str(name): value for name, value in record.items() if value == value}
-        for record in table.to_dict("records")
-    ]
-    made = {name: name for name in shape.made if name in COLUMN_NAMES}
-    made |= {name: name for name in shape.beliefs}
-    left = {column: name for column, name in log.fields.items() if name not in stacked}
-    return replace(
-        log, records=tuple(records), fields=left | made, notes=(*log.notes, *map(str, notes))
-    )
 
 
 def _follow(record: Record, name: str) -> Iterable[tuple[str, object]]:

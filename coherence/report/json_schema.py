@@ -287,7 +287,6 @@ def results_schema() -> dict[str, Any]:
             positive=_texts("States that were named as the one that `p` is the probability of."),
             reference={"type": ["string", "null"], "description": "Wording that was asked for."},
             state=_text("What choices are compared with: auto, exact or realised."),
-            merge_labels={"type": ["boolean", "null"], "description": "As it was asked for."},
             margin=_number("Largest difference that counts as none; only where one was given."),
         ),
         pooled=_table("Effects of a model over three tasks or more.", POOLED),

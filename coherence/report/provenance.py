@@ -47,8 +47,6 @@ def command(settings: Mapping[str, Any], files: Sequence[str] = ()) -> str:
         words.append(f"--state {clean(settings['state'])}")
     if settings.get("margin") is not None:
         words.append(f"--margin {settings['margin']:g}")
-    if settings.get("merge_labels") is not None:
-        words.append("--merge-labels" if settings["merge_labels"] else "--no-merge-labels")
     checks = settings.get("checks")
     if checks:
         names = checks if isinstance(checks, str) else ",".join(map(str, checks))

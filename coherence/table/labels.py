@@ -1,11 +1,10 @@
 """Labels that are written differently and look like one: ``yes``, ``YES`` and ``"yes "``.
 
 Taken as different they double contexts and split actions, and every p-value is off; taken as one
-they may hide a distinction that was meant. So a table that has them is refused until its owner says
-which.
+they may hide a distinction that was meant. So a table that has them is refused, with the line of
+pandas for either.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +22,9 @@ _LISTED = ("belief_kind", "belief_context", "status")
 LABELS = tuple(
     column.name for column in COLUMNS if column.kind == "label" and column.name not in _LISTED
 )
+# What makes labels alike, as pandas writes it.
+_ONE_WAY = ".str.normalize('NFC').str.casefold().str.split().str.join(' ')"
+_AS_TEXT = ".map(str, na_action='ignore').str.removesuffix('.0')"
 
 
 @dataclass(frozen=True)
@@ -34,14 +36,6 @@ class Alike:
     # table without tasks
     task: str
     counts: tuple[tuple[Any, int], ...]  # the labels and their rows, the most frequent first
-
-    @property
-    def common(self) -> Any:
-        """The most frequent way to write the label, without blanks around it."""
-        rows = Counter[Any]()
-        for label, count in self.counts:
-            rows[tidy(label) if isinstance(label, str) else label] += count
-        return rows.most_common(1)[0][0]
 
     def __str__(self) -> str:
         """Return the labels side by side, such that they can be told apart."""
@@ -94,40 +88,32 @@ def _shown(texts: Sequence[str]) -> str:
 
 def label_errors(runs: pd.DataFrame, named: Naming = AS_IN_RUNS) -> list[str]:
     """Say which labels differ only in how they are written, one sentence for each column."""
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, list[Alike]] = {}
     if "theta" in runs.columns and (answers := answer_columns(runs)):
         # The truths of questions that nobody answered by a probability may be numbers and dates.
         runs = runs.assign(theta=runs["theta"].where(runs[answers].notna().any(axis="columns")))
     for group in labels_alike(runs):
-        groups.setdefault(group.column, []).append(str(group))
+        groups.setdefault(group.column, []).append(group)
     return [
         f"column {named(column)} has labels that differ only by blanks, case, Unicode form or "
-        f"type: {_shown(texts)}. If they are one, merge them (--merge-labels, merge_labels=True); "
-        "if they are meant to differ, keep them apart (--no-merge-labels, merge_labels=False)."
-        for column, texts in groups.items()
+        f"type: {_shown(list(map(str, alike)))}. "
+        f"{_remedy(named.columns.get(column, column), alike)}"
+        for column, alike in groups.items()
     ]
 
 
-def merge_alike(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
-    """Write labels that differ only in how they are written as the most frequent of them."""
-    merged_into: dict[str, list[str]] = {}
-    # Tasks first: which labels are compared is known only once their task has one name.
-    for columns in (EVALUATION, [name for name in LABELS if name not in EVALUATION]):
-        alike = labels_alike(runs, columns)
-        for name in dict.fromkeys(group.column for group in alike):
-            groups = [group for group in alike if group.column == name]
-            common = {
-                (group.task, label): group.common for group in groups for label, _ in group.counts
-            }
-            keys = zip(_tasks(runs, name), runs[name].astype(object), strict=True)
-            merged = [common.get(key, key[1]) for key in keys]
-            runs = runs.assign(**{name: pd.Series(merged, index=runs.index, dtype=object)})
-            written = [f"{group} as {group.common!r}" for group in groups]
-            merged_into.setdefault(name, []).extend(written)
-    return runs, [
-        Note(Code.LABELS, f"labels of {name!r} were merged: {_shown(texts)}.")
-        for name, texts in merged_into.items()
-    ]
+def _remedy(column: str, alike: Sequence[Alike]) -> str:
+    """Return the lines of pandas that write labels in one way, or tell them apart."""
+    labels = [label for group in alike for label, _ in group.counts]
+    typed = "" if all(isinstance(label, str) for label in labels) else _AS_TEXT
+    cells = [f"table[{name.strip()!r}]" for name in column.split(",")]  # of several of a context
+    lines = "; ".join(f"{each} = {each}{typed}{_ONE_WAY}" for each in cells)
+    one = f"If they are one, write them in one way, in pandas: {lines}"
+    if len(cells) > 1:
+        return f"{one}."
+    texts = [label for label, _ in alike[0].counts if isinstance(label, str)]
+    apart = f"{cells[0]}.replace({{{texts[-1]!r}: {f'{tidy(texts[-1])} (2)'!r}}})"
+    return f"{one}; if they are meant to differ, name one otherwise: {cells[0]} = {apart}."
 
 
 def without_blank_labels(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:

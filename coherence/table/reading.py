@@ -35,6 +35,7 @@ from coherence.table.predictions import (
     with_right_or_wrong,
 )
 from coherence.table.probabilities import log_notes, read_probabilities
+from coherence.table.row_condition import RowCondition
 from coherence.table.runs import NOTES, Runs
 from coherence.table.scales import Scale, with_scale
 from coherence.table.schema import (
@@ -45,7 +46,6 @@ from coherence.table.schema import (
     RECORDED,
     Naming,
 )
-from coherence.table.shaping import NO_SHAPE, Shape
 from coherence.table.states import typed_option
 from coherence.table.text_files import (
     SEPARATORS,
@@ -84,18 +84,17 @@ class Reading:
     columns: Mapping[str, str] = field(default_factory=dict)
     decimal: str = "."  # decimal mark of numbers that are text
     percent: bool = False  # whether stated probabilities are percentages
-    ignore: Collection[str] = ()  # columns of the file to leave out
-    # what becomes of labels that differ only in how they are written; see `read_runs`.
-    merge_labels: bool | None = None
     # columns of the file that hold predicted and right labels, of which theta is made; or neither
     prediction: str | None = None
     gold: str | None = None
-    shape: Shape = NO_SHAPE  # what is made of the table before its columns are looked up
+    where: str | None = None  # the rows to keep; see `row_condition`
     scale: Scale | None = None  # of stated beliefs that are no probabilities
 
     def __post_init__(self) -> None:
         """Refuse a mapping of something else than columns of the runs table, or not one to one."""
         require_both(self.prediction, self.gold)
+        if self.where is not None:
+            RowCondition.parse(self.where)
         if self.scale is not None and self.percent:
             raise InputError(
                 f"percent is the scale 0..100; received the scale {self.scale} as well. Leave "
@@ -116,11 +115,6 @@ class Reading:
             raise InputError(
                 f"columns uses one column of the file twice: {dict(self.columns)}. Map every "
                 "column once."
-            )
-        if self.shape.outcomes and {"p", "theta"} & (self.columns.keys() | {self.prediction}):
-            raise InputError(
-                "outcomes say what the beliefs and the truth are; received columns for them as "
-                f"well: {dict(self.columns)}. Leave p and theta (--truth) out."
             )
         if self.prediction is None:
             return
@@ -177,15 +171,8 @@ class Reading:
         named = self.columns.get("context", "")
         return [part.strip() for part in named.split(",")] if "," in named else []
 
-    @property
-    def left_out(self) -> list[str]:
-        """Names of the columns to leave out, of which one may come as a text."""
-        return [self.ignore] if isinstance(self.ignore, str) else list(self.ignore)
-
     def renamed(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Give columns of a file their names in the runs table, those to leave out left out."""
-        left_out = [name for name in self.left_out if name not in self.shape.made]
-        table = table.drop(columns=left_out, errors="ignore")
+        """Give columns of a file their names in the runs table."""
         renamed = {original: name for name, original in self.columns.items() if original != name}
         # A column of the file that already bears the name steps aside: it is not what was asked
         # for.
@@ -220,16 +207,11 @@ def read_runs(
     decimal: str = ".",
     encoding: str | None = None,
     percent: bool = False,
-    ignore: Collection[str] = (),
-    merge_labels: bool | None = None,
     prediction: str | None = None,
     gold: str | None = None,
     missing: Collection[str] = (),
     scale: str | None = None,
     where: str | None = None,
-    stack: Mapping[str, Sequence[str]] | None = None,
-    set_columns: Mapping[str, Any] | None = None,
-    outcomes: Mapping[str, str] | None = None,
     sheet: str | None = None,
 ) -> pd.DataFrame:
     r"""Read and validate a runs table.
@@ -254,11 +236,6 @@ def read_runs(
         Encoding of a text file; None: told by its first bytes (UTF-16, UTF-32), else UTF-8.
     percent : bool
         Whether stated probabilities are percentages, with a percent sign or without.
-    ignore : collection of str
-        Columns of the file to leave out.
-    merge_labels : bool, optional
-        What becomes of labels that differ only by blanks, case, Unicode form or type: True writes
-        them as the most frequent of them, False keeps them apart; None takes them for an error.
     prediction, gold : str, optional
         Columns of the file with predicted and with right labels: ``theta`` is then whether they are
         the same, and ``p`` the confidence in the prediction.
@@ -270,14 +247,7 @@ def read_runs(
         ``"1..4=.5..1"`` where its lowest step is a guess between two.
     where : str, optional
         Rows to keep, as comparisons of the file's columns with literals: ``'type == "binary"'``.
-    stack : mapping of str to sequences of str, optional
-        Column to make -> fields of the file, each under a prompt of its own, as in ``{"p":
-        ["line.P.prob", "line.para_P.prob"]}``. Nested fields have dotted names.
-    set_columns : mapping of str, optional
-        Column to add -> the value that it has throughout.
-    outcomes : mapping of str, optional
-        Column of the belief in each of several states -> column that is 1 where that state came
-        true and 0 elsewhere: the beliefs become ``p_<column>`` and ``theta`` the state.
+        Nested fields have dotted names.
     sheet : str, optional
         Sheet of a workbook; None: the only one that holds cells.
 
@@ -291,7 +261,7 @@ def read_runs(
     Raises
     ------
     InputError
-        The path does not exist, cannot be read, is empty, or a mapped or ignored column is missing;
+        The path does not exist, cannot be read, is empty, or a mapped column is missing;
         signs, commas or bytes need an option, which is named.
     SchemaError
         The table breaks the schema; the message lists every error.
@@ -313,11 +283,9 @@ def read_runs(
         columns,
         decimal=decimal,
         percent=percent,
-        ignore=ignore,
-        merge_labels=merge_labels,
         prediction=prediction,
         gold=gold,
-        shape=Shape(where, stack or {}, set_columns or {}, outcomes or {}),
+        where=where,
         scale=None if scale is None else Scale.parse(scale),
     )
     if isinstance(path, str | os.PathLike):
@@ -531,7 +499,7 @@ def _first_cell(cells: pd.Series[Any]) -> object:
 
 def _read_csv(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
     compared = {name for name in (reading.prediction, reading.gold) if name is not None}
-    read = {reading.name_in_file(name) for name in COLUMN_NAMES}.difference(reading.left_out)
+    read = {reading.name_in_file(name) for name in COLUMN_NAMES}
     read |= {*compared, *reading.parts_of_context}
     cells = read_cells(path, form, once=read)
     texts = {reading.name_in_file(name).strip() for name in _TEXTS}
@@ -548,8 +516,7 @@ def _read_csv(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
     table.attrs[NOTES] = [note.record() for note in cells.notes]
     table.attrs[TITLES] = dict(cells.questions)
     # Blanks around a name belong to it only where the user says so, or another has it without.
-    named = (*reading.columns.values(), *compared, *reading.left_out)
-    asked = {name.strip(): name for name in named}
+    asked = {name.strip(): name for name in (*reading.columns.values(), *compared)}
     plain = [asked.get(name.strip(), name.strip()) for name in cells.names]
     return table if len({*plain}) < len(plain) else table.set_axis(plain, axis="columns")
 
@@ -587,24 +554,20 @@ def as_runs(
     notes: Sequence[Note] = (),
 ) -> Runs:
     """Turn a table as a file has it into a runs table, or raise with all that is wrong with it."""
-    # Left out first: a column that is made may have its name.
-    absent = [name for name in reading.left_out if name not in table.columns]
-    there = list(table.columns)
-    table = table.drop(columns=reading.left_out, errors="ignore")
-    table, shaped = reading.shape.apply(table)
+    shaped = list[Note]()
+    if reading.where is not None:
+        table, note = RowCondition.parse(reading.where).kept_rows(table)
+        shaped.append(note)
     table, joined = joined_context(table, reading)
     kept = [str(name) for name in table.columns]
     missing = {name: as_ for name, as_ in reading.columns.items() if as_ not in kept}
-    errors = [f"there is no column {name!r} to ignore. {closest(name, there)}" for name in absent]
-    errors += [
+    errors = [
         f"there is no column {as_!r} to use as {name!r}. "
         f"{_inside(table, name, as_)}{closest(as_, kept)}"
         for name, as_ in missing.items()
     ]
     errors = _header_beneath(table, set(missing.values())) or errors
-    # What the user makes is meant as what its name says, as what is mapped.
-    made = {name: name for name in reading.shape.made if name in COLUMN_NAMES}
-    named = Naming(made | {name: as_ for name, as_ in reading.columns.items() if as_ in kept})
+    named = Naming({name: as_ for name, as_ in reading.columns.items() if as_ in kept})
     titles = table.attrs.get(TITLES, {})
     judged_notes, n_labels = list[Note](), None
     if reading.prediction is not None and reading.gold is not None:
@@ -643,12 +606,11 @@ def as_runs(
     assumed = [*mapped, *assumed]
     runs, of_table = examined(
         restore_whole_labels(numbers),
-        merge_labels=reading.merge_labels,
         named=named,
         missing=list(missing),
         ours=holds_exact(table.columns),  # the file's own, before --exact
     )
-    title = f"{source}{'' if reading.shape.where is None else ', rows that where keeps'}"
+    title = f"{source}{'' if reading.where is None else ', rows that where keeps'}"
     # All at once: each round of corrections takes a user as long as the first.
     if errors or of_scale or of_numbers:
         everything = [*errors, *of_scale, *of_numbers, *of_table]

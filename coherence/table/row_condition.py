@@ -15,6 +15,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from coherence.errors import InputError, closest, listing
+from coherence.printable import counted
+from coherence.table.notes import Code, Note
 
 Literal = str | int | float | bool | None
 _Mask = NDArray[np.bool_]
@@ -84,6 +86,17 @@ class RowCondition:
         condition = cls(text, tree, tuple(quoted))
         condition._check(tree)
         return condition
+
+    def kept_rows(self, table: pd.DataFrame) -> tuple[pd.DataFrame, Note]:
+        """Return the rows that meet the condition, and how many they are."""
+        keep, of = self.keeps(table), counted(len(table), "row")
+        if not keep.any():
+            raise InputError(
+                f"where keeps none of {of}: {self.text!r}. "
+                "Check the values it names, also their case and blanks."
+            )
+        kept = table[keep].reset_index(drop=True)
+        return kept, Note(Code.SHAPE, f"where kept {len(kept)} of {of}: {self.text}.")
 
     def keeps(self, table: pd.DataFrame) -> _Mask:
         """Return which rows meet the condition; a missing cell is unequal to every literal."""

@@ -11,9 +11,8 @@ from coherence.errors import InputError, SchemaError, closest, listing
 from coherence.printable import counted
 from coherence.table.exact import holds_exact, set_aside
 from coherence.table.frames import require_frame, with_index_columns
-from coherence.table.labels import label_errors, labels_alike, merge_alike, without_blank_labels
+from coherence.table.labels import label_errors, without_blank_labels
 from coherence.table.needs import EVIDENCE
-from coherence.table.notes import Code, Note
 from coherence.table.probabilities import Tally, stated_columns
 from coherence.table.reserved import without_strangers
 from coherence.table.runs import EVALUATION, Runs
@@ -385,7 +384,8 @@ def _value_errors(runs: Runs, named: Naming) -> list[str]:
             f"be {' or '.join(TRUTH_KINDS)}",
             unknown,
             repr(_first(kind, unknown)),
-            f"Leave it out if it is something else (--ignore {named.plain('truth_kind')}).",
+            "If it is something else, drop it, in pandas: "
+            f"{dropped(named.columns.get('truth_kind', 'truth_kind'))}.",
         )
     if "tokens" in table.columns:
         number = _numbers(table, ["tokens"])[:, 0]
@@ -565,6 +565,11 @@ def _named_by(meant: str, name: str) -> str:
     return f"Name it ({_OPTIONS[meant]} {name})" if meant in _OPTIONS else "Rename the column"
 
 
+def dropped(*names: str) -> str:
+    """Return the line of pandas that leaves columns out of a table."""
+    return f"table = table.drop(columns={list(names)!r})"
+
+
 def _typo_errors(runs: Runs, missing: Collection[str]) -> list[str]:
     """Say which columns are passed over although they seem to be meant as known ones."""
     names = {*runs.names, *missing}
@@ -574,8 +579,8 @@ def _typo_errors(runs: Runs, missing: Collection[str]) -> list[str]:
             near.setdefault(meant, []).append(name)
     return [
         f"nothing reads {listing(map(repr, similar))}, and the name is close to {meant!r}, which "
-        f"is missing. {_named_by(meant, similar[0])} if that is meant; else drop it "
-        f"({listing(f'--ignore {name}' for name in similar)})."
+        f"is missing. {_named_by(meant, similar[0])} if that is meant; else drop it, in pandas: "
+        f"{dropped(*similar)}."
         for meant, similar in near.items()
     ]
 
@@ -593,7 +598,6 @@ _RULES = (
 def examined(
     table: pd.DataFrame,
     *,
-    merge_labels: bool | None = None,
     part: bool = False,
     named: Naming = AS_IN_RUNS,
     missing: Collection[str] = (),
@@ -615,27 +619,18 @@ def examined(
     ours = holds_exact(table.columns) if ours is None else ours
     table, strangers = (table, []) if ours else without_strangers(table, named.columns)
     notes = [*unnamed, *notes, *strangers]
-    if merge_labels:
-        table, merged = merge_alike(table)
-        notes += merged
-    elif merge_labels is False:
-        apart = labels_alike(table)[:5]
-        texts = [f"labels of {group.column!r} were kept apart: {group}." for group in apart]
-        notes += [Note(Code.LABELS, text) for text in texts]
     runs = Runs(table, tuple(dict.fromkeys((*runs.notes, *notes))), named)
     errors = [] if "p" in missing else _missing_columns(runs, named)
     if not part and not missing:
         errors += _nothing_to_check(runs, named)
     errors += [error for rule in _RULES for error in rule(runs, named)]
     errors += _typo_errors(runs, missing)
-    if merge_labels is None and not part:
+    if not part:
         errors += label_errors(table, named)
     return runs, errors
 
 
-def validate_runs(
-    runs: pd.DataFrame, *, source: str = "runs table", labels_apart: bool = False
-) -> Runs:
+def validate_runs(runs: pd.DataFrame, *, source: str = "runs table") -> Runs:
     """Raise if a table is not a valid runs table.
 
     Parameters
@@ -644,9 +639,6 @@ def validate_runs(
         Candidate runs table; the columns are described in `COLUMNS`.
     source : str
         Name of the table in the message.
-    labels_apart : bool
-        Whether labels that differ only by blanks, case, Unicode form or type are meant to differ,
-        and no error.
 
     Returns
     -------
@@ -671,7 +663,7 @@ def validate_runs(
     runs = require_frame(runs)
     if not isinstance(source, str):
         raise InputError(f"source must be a text; received {type(source).__name__}.")
-    return valid(runs, source=source, merge_labels=False if labels_apart else None)
+    return valid(runs, source=source)
 
 
 def with_columns(runs: pd.DataFrame, needed: Collection[str] = ()) -> pd.DataFrame:
@@ -686,11 +678,9 @@ def with_columns(runs: pd.DataFrame, needed: Collection[str] = ()) -> pd.DataFra
     return runs
 
 
-def valid(
-    table: pd.DataFrame, *, source: str = "runs table", merge_labels: bool | None = None
-) -> Runs:
+def valid(table: pd.DataFrame, *, source: str = "runs table") -> Runs:
     """Return a table as `Runs`, or raise with all that is wrong with it."""
-    runs, errors = examined(table, merge_labels=merge_labels)
+    runs, errors = examined(table)
     if errors:
         raise SchemaError(errors, source)
     return runs

@@ -62,7 +62,7 @@ def test_persons_ids_of_two_columns_and_levels_reach_the_analysis(tmp_path, anal
 
 def test_columns_and_options_reach_the_analysis(runs, analyze, run):
     words = "--seed 7 --n-jobs 2 --published --strict --positive Yes --positive hit"
-    words += " --reference mse --state realised --no-merge-labels --checks"
+    words += " --reference mse --state realised --checks"
     status, out, err = run("analyze", runs, *MAPPING, *words.split(), "cmi, calibration")
     assert status == 0
     read, options = analyze[0]
@@ -78,7 +78,6 @@ def test_columns_and_options_reach_the_analysis(runs, analyze, run):
         "positive": ["Yes", "hit"],
         "reference": "mse",
         "state": "realised",
-        "merge_labels": False,
         "margin": None,
         "n_jobs": 2,
         "rng": 7,
@@ -151,18 +150,17 @@ def test_columns_and_labels_that_are_nearly_right_end_with_2(tmp_path, run):
     options = ["analyze", str(path), "--checks", "calibration"]
     status, _, err = run(*options)
     assert status == 2
-    assert "--ignore acton" in err
-    assert run(*options, "--ignore", "acton")[0] == 0
+    assert "table.drop(columns=['acton'])" in err
     assert run(*options, "--action", "acton")[0] == 0
     runs.loc[runs.index[:3], "action"] = runs["action"].str.upper() + " "
     runs.to_csv(path, index=False)
     status, _, err = run(*options)
     assert status == 2
-    assert "merge them (--merge-labels" in err
-    status, out, _ = run(*options, "--merge-labels")
-    assert status == 0
-    assert "labels of 'action' were merged" in out
-    assert run(*options, "--no-merge-labels")[0] == 0
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    names = {"table": table}
+    exec(err[err.index("table[") : err.index("; if they")], names)  # noqa: S102
+    names["table"].to_csv(path, index=False)
+    assert run(*options)[0] == 0
 
 
 def test_conditions_decide_the_status_and_say_what_meets_them(runs, analyze, run):
@@ -222,16 +220,16 @@ def test_answers_and_figures_are_written_and_the_command_says_how(tmp_path, run)
     table = coherence.simulate("rational", n_contexts=20, n_reps=2, rng=0)
     table.loc[[0, 5], ["p", "status"]] = [None, "refused"]
     table.to_parquet(path)
-    options = ["analyze", str(path), "--checks", "calibration", "--ignore", "x_1"]
+    options = ["analyze", str(path), "--checks", "calibration", "--where", "rep >= 0"]
     status, _, err = run(*options, "--out", str(folder), "--figures", str(figures))
     assert status == 0
     count = sum(path.suffix == ".pdf" for path in figures.iterdir())
     assert count == sum(path.suffix == ".svg" for path in figures.iterdir()) > 0
     assert f"wrote {count} figures" in err
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert "--ignore=x_1 --seed 0 --checks calibration" in page
+    assert "--where=rep &gt;= 0" in page
     settings = json.loads((folder / "results.json").read_text())["settings"]
-    assert (settings["data"]["rows"], settings["reading"]) == (len(table), ["--ignore=x_1"])
+    assert (settings["data"]["rows"], settings["reading"]) == (len(table), ["--where=rep >= 0"])
     assert "Status refused" in (folder / "answers" / "evaluation-1.html").read_text("utf-8")
     assert run(*options, "--out", str(folder), "--answers", "0")[0] == 0
     assert not (folder / "answers").exists()

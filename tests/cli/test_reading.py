@@ -29,20 +29,13 @@ def test_values_that_begin_with_a_minus_need_no_equals_sign(rows, run):
     assert "3 cells with -99 or -1 are missing: 'belief' (3)" in said
 
 
-def test_rows_constants_and_stacked_fields_on_the_command_line(rows, tmp_path, run):
+def test_rows_are_chosen_on_the_command_line(rows, tmp_path, run):
     command = ["analyze", rows, *COLUMNS, "--scale", "-1..1", "--json", tmp_path / "results.json"]
-    status, out, _ = run(
-        *command, "--where", 'kind == "b" and not id > 30', "--set-column", "model=m"
-    )
+    status, out, _ = run(*command, "--where", 'kind == "b" and not id > 30')
     assert (status, "where kept 23 of 40 rows" in out) == (0, True)
     results = json.loads((tmp_path / "results.json").read_text())
-    assert results["evaluations"][0]["model"] == "m"
     # What was said of the file is written down, so that the reading can be repeated.
-    assert "--set-column=model=m" in results["settings"]["reading"]
     assert '--where=kind == "b" and not id > 30' in results["settings"]["reading"]
-    stacked = ["--stack", "p=belief,is", "--context", "id", "--scale", "-1..1"]
-    status, out, _ = run("analyze", rows, *stacked)
-    assert (status, "stack made 80 rows of 40: the prompts are 'belief', 'is'" in out) == (0, True)
 
 
 @pytest.mark.parametrize(

@@ -37,10 +37,8 @@ LINES = {
     f"{OWN} --out own.csv/below": "--out must be a folder that can be made",
     f"{OWN} --json no/r.json": "--json must be a file in a folder",
     f"{OWN} --answers -1": "--answers must be at least 0; received -1.",
-    f"{OWN} --set-column model": "--set-column needs COLUMN=VALUE",
     "analyze no.csv --fail-on 'p<.05'": "names the quantity 'p', which is none",
     "compare a.csv b.csv --effects brier": "effects must be results of checks",
-    "compare a.csv b.csv --ignore nothing": "--ignore must be a column of a file",
     "compare a.csv a.csv": "a.csv is there twice",
     # Agents and plans.
     "simulate": "the name of an agent is missing. The agents are rational",

@@ -30,7 +30,6 @@ from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.report_noise import variances_within
 from coherence.statistics.resample import Seed, as_seed, clusters_of, group_of_contexts
 from coherence.table.needs import NEEDS_STATE_AND_ACTION
-from coherence.table.reading import Reading
 from coherence.table.runs import REFERENCE, Runs, all_computed
 
 REPAIRED, PUBLISHED = "repaired", "published"
@@ -57,7 +56,7 @@ NOT_RUN = {
     REPAIRED: "Only the published procedure was run.",
 }
 NEEDS_RUNS = "Not computed: this needs the runs table, and tables were made of a report alone."
-_READ_BACK = ("strict", "reference", "merge_labels")
+_READ_BACK = ("strict", "reference")
 
 _PAPER_ORDER = (REFERENCE, "mse", "absolute", "bayes")
 _UNIT = "probability"
@@ -211,13 +210,12 @@ def supplement(
     strict: bool = False,
     positive: Any = None,
     reference: str | None = None,
-    merge_labels: bool | None = None,
     n_jobs: int = 1,
     rng: Seed = None,
 ) -> list[UnitResult]:
     """Compute what the papers' tables show beyond the checks of a report."""
     evaluations, _ = read_evaluations(
-        as_runs(runs, Reading(merge_labels=merge_labels)),
+        as_runs(runs),
         ["cmi"],
         strict=strict,
         positive=positive,

@@ -36,7 +36,6 @@ ANALYSIS: Mapping[str, type | tuple[type, ...]] = {
     "positive": (str, list),
     "reference": str,
     "state": str,
-    "merge_labels": bool,
     "seed": int,
 }
 """Keys of ``[analysis]``: the options of ``coherence.analyze``, its `rng` as a seed."""

@@ -129,14 +129,14 @@ def test_everything_found_is_said(report, page_of_two):
 def test_the_command_is_written_as_a_shell_reads_it(report):
     settings = {"file": "my runs; rm -rf.csv", "reading": ["--belief=my p", "--percent"]}
     settings |= {"seed": 3, "positive": ["ja", "not today"], "reference": "mse"}
-    settings |= {"merge_labels": False, "checks": ["cmi", "calibration"]}
+    settings |= {"checks": ["cmi", "calibration"]}
     bare = dataclasses.replace(report.evaluations[0], figures=FigureTables())
     words = Page(Report((bare,), report.settings | settings).to_html()).words
     command = words[words.index("coherence analyze 'my runs") :]
     assert shlex.split(command[: command.index("calibration") + len("calibration")]) == [
         *("coherence", "analyze", "my runs; rm -rf.csv", "--belief=my p", "--percent"),
         *("--seed", "3", "--positive", "ja", "--positive", "not today"),
-        *("--reference", "mse", "--no-merge-labels", "--checks", "cmi,calibration"),
+        *("--reference", "mse", "--checks", "cmi,calibration"),
     ]
 
 

@@ -1,12 +1,12 @@
-"""Labels that look like one: found, shown side by side, merged or kept apart."""
+"""Labels that look like one: refused, with the lines of pandas that write or name them."""
 
+import re
 import unicodedata
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import SchemaError, analyze, read_runs, simulate
+from coherence import SchemaError, read_runs
 from coherence.table.validation import validate_runs
 
 
@@ -33,23 +33,46 @@ def test_labels_that_look_like_one_are_a_fault_and_others_are_none():
         validate_runs(with_actions(one, other))
 
 
-def test_the_fault_shows_them_side_by_side_and_names_the_option():
-    runs = pd.DataFrame({"p": 0.5, "theta": [0, 1, 0, 1], "context": ["c1", "c1 ", "c2", "C2"]})
+def lines_in(said):
+    """Return the lines of pandas that write labels in one way, and that tell them apart."""
+    one = re.search(r"in pandas: (table.*?)(?:; if they|\.$)", said)[1]
+    other = re.search(r"name one otherwise: (table.*)\.$", said)
+    return one, other and other[1]
+
+
+@pytest.mark.parametrize(
+    ("labels", "left"),
+    [
+        (["c1", "c1 ", "c2", "c2", "C2", "c1"], {"c1", "c2"}),
+        (["Straße", "STRASSE", "not\u00a0 now", "not now", "caf\u00e9", "cafe\u0301"], None),
+        ([1, "1", 1.0, 2, "2.0", 2], {"1", "2"}),
+    ],
+)
+def test_the_lines_that_the_error_proposes_do_what_it_says_when_typed(labels, left):
+    table = pd.DataFrame({"p": 0.5, "theta": [0, 1] * 3, "choice": pd.Series(labels, dtype=object)})
+    columns = {"action": "choice"}
     with pytest.raises(SchemaError) as error:
-        validate_runs(runs)
-    (said,) = error.value.errors
-    assert "'c1' (1 row), 'c1 ' (1 row); 'C2' (1 row), 'c2' (1 row)" in said
-    assert "(--merge-labels, merge_labels=True)" in said
-    assert "(--no-merge-labels, merge_labels=False)" in said
-    validate_runs(runs, labels_apart=True)
+        read_runs(table, columns=columns)
+    one, apart = lines_in(error.value.errors[0])
+    names = {"table": table.copy()}
+    exec(one, names)  # noqa: S102
+    actions = read_runs(names["table"], columns=columns)["action"]
+    assert set(actions.astype(str)) == left if left else actions.nunique() == 3
+    if left == {"c1", "c2"}:
+        assert "'c1' (2 rows), 'c1 ' (1 row); 'c2' (2 rows), 'C2' (1 row)" in str(error.value)
+    if labels[0] == "c1":
+        names = {"table": table[:2].copy()}
+        exec(apart, names)  # noqa: S102
+        assert read_runs(names["table"], columns=columns)["action"].nunique() == 2
 
 
-def test_the_most_frequent_writing_stays(tmp_path):
-    path = tmp_path / "runs.csv"
-    labels = ("YES", "yes", '"yes "', "No", "yes", "other")
-    path.write_text("p,theta,action\n" + "".join(f"0.5,1,{label}\n" for label in labels))
-    runs = read_runs(path, merge_labels=True)
-    assert runs["action"].tolist() == ["yes", "yes", "yes", "No", "yes", "other"]
+def test_parts_of_a_context_are_written_in_one_way(tmp_path):
+    table = pd.DataFrame({"day": ["a", "A", "b", "B"], "id": "x", "p": 0.5, "theta": [0, 0, 1, 1]})
+    with pytest.raises(SchemaError) as error:
+        read_runs(table, columns={"context": "day,id"})
+    names = {"table": table}
+    exec(lines_in(error.value.errors[0])[0], names)  # noqa: S102
+    assert read_runs(names["table"], columns={"context": "day,id"})["context"].nunique() == 2
 
 
 def test_labels_of_different_tasks_are_not_compared_until_the_tasks_are_one():
@@ -57,27 +80,3 @@ def test_labels_of_different_tasks_are_not_compared_until_the_tasks_are_one():
     validate_runs(runs)
     with pytest.raises(SchemaError, match="column 'context' has labels"):
         validate_runs(runs.assign(task="t"))
-
-
-@pytest.mark.lengthy
-def test_contexts_do_not_double():
-    """Half of the answers to each context bear its name with a blank behind it."""
-    whole = simulate("rational", n_contexts=40, n_reps=4, prompts=("standard",), rng=2)
-    whole = whole[whole["z_state"].isna()][["context", "p", "action", "theta"]]
-    blanks = np.where(np.arange(len(whole)) % 2, " ", "")
-    split = whole.assign(context=whole["context"] + blanks)
-    options = {"checks": ["sufficiency"], "rng": 1}
-    with pytest.raises(SchemaError, match="column 'context' has labels that differ only by"):
-        analyze(split, **options)
-    merged, apart = (analyze(split, merge_labels=wish, **options) for wish in (True, False))
-    expected = analyze(whole, **options).results
-    assert merged.results["n_contexts"].tolist() == [40]
-    assert merged.results["pvalue"].tolist() == expected["pvalue"].tolist()
-    assert apart.results["n_contexts"].tolist() == [80]
-    for report, said in (
-        (merged, "labels of 'context' were merged"),
-        (apart, "were kept apart: 'c"),
-    ):
-        assert any(said in note.text for note in report.evaluations[0].notes)
-    assert merged.settings["merge_labels"] is True
-    assert "--merge-labels" in merged.to_html()

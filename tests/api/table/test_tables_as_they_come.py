@@ -227,24 +227,6 @@ def test_what_is_no_condition_is_refused_with_the_way_to_write_it(tmp_path, cond
         read_runs(written(tmp_path, ROWS), where=condition)
 
 
-def test_fields_are_stacked_as_prompts(tmp_path):
-    rows = [
-        {"line": {"P": {"id": f"q{at}", "prob": at / 10}, "para_P": {"prob": at / 20}}, "won": 1}
-        for at in range(6)
-    ]
-    path = tmp_path / "mine.jsonl"
-    path.write_text("\n".join(map(json.dumps, rows)))
-    columns = {"context": "line.P.id", "theta": "won"}
-    stack = {"p": ["line.P.prob", "line.para_P.prob"]}
-    runs = read_runs(path, columns=columns, stack=stack)
-    assert runs.groupby("prompt")["p"].sum().to_dict() == {"P": 1.5, "para_P": 0.75}
-    assert runs["context"].value_counts().eq(2).all()
-    with pytest.raises(InputError, match="no field 'line.P.prop'. Closest name found: 'line.P.pro"):
-        read_runs(path, columns=columns, stack={"p": ["line.P.prop", "line.para_P.prob"]})
-    with pytest.raises(InputError, match="two or more different fields"):
-        read_runs(path, columns=columns, stack={"p": ["line.P.prob"]})
-
-
 def test_a_truth_that_was_annulled_is_no_state(tmp_path, cases):
     """Breaks if a question that was annulled counts as one that did not come true."""
     truth = cases["correct"].map({0: "no", 1: "yes"}).mask(cases.index < 5, "annulled")
@@ -263,28 +245,6 @@ def test_a_truth_that_looks_reversed_is_remarked_on(cases):
         (unit,) = analyze(frame, checks=["calibration"], rng=1).evaluations
         said = " ".join(map(str, unit.notes))
         assert ("beliefs are lower where the state came true" in said) is expected
-
-
-def test_outcomes_in_a_column_each_are_one_truth(tmp_path):
-    """Breaks if a belief is compared with the outcome of another state."""
-    rng = np.random.default_rng(1)
-    beliefs = rng.dirichlet([1, 1, 1], 12)
-    won = rng.integers(0, 3, 12)
-    table = pd.DataFrame(beliefs, columns=["lose", "tie", "win"]).assign(action="x")
-    columns = {name: f"{name}_outcome" for name in ("win", "lose", "tie")}
-    for at, name in enumerate(("lose", "tie", "win")):
-        table[columns[name]] = (won == at).astype(int)
-    runs = read_runs(written(tmp_path, table), outcomes=columns)
-    assert runs["theta"].tolist() == [("lose", "tie", "win")[at] for at in won]
-    np.testing.assert_allclose(runs["p_win"], beliefs[:, 2])
-    table.loc[3, list(columns.values())] = np.nan
-    unresolved = read_runs(written(tmp_path, table), outcomes=columns)
-    assert unresolved["theta"].isna().to_numpy().nonzero()[0].tolist() == [3]
-    table.loc[4, list(columns.values())] = 1
-    with pytest.raises(InputError, match="1 of 12 rows do not, the first is row 4: 1.0, 1.0, 1.0"):
-        read_runs(written(tmp_path, table), outcomes=columns)
-    with pytest.raises(InputError, match="Leave p and theta"):
-        read_runs(written(tmp_path, table), outcomes=columns, columns={"theta": "win"})
 
 
 def test_a_column_called_theta_names_the_cases_of_predictions(tmp_path, cases):

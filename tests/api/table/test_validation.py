@@ -144,7 +144,7 @@ def test_all_errors_come_at_once():
 
 def test_missing_columns_name_the_closest():
     missing, nothing, slip = errors_of(pd.DataFrame({"Belief": [0.1], "acton": ["a"], "y": [1]}))
-    assert says([slip], "'acton'", "'action'", "--ignore acton")
+    assert says([slip], "'acton'", "'action'", "drop(columns=['acton'])")
     assert says([missing], "'p'", "closest name found is 'Belief'", "--belief NAME", "columns={'p'")
     assert says([nothing], "'action'", "'theta'", "the exact posterior", "'prompt'", "is 'acton'")
     assert says([nothing], "--action NAME, --truth NAME, --exact NAME", "columns={'action': NAME")

@@ -360,5 +360,5 @@ def test_files_of_the_documentation_are_studies_with_every_option(study):
     for path in (ROOT / "examples").glob("s*.toml"):
         assert load_study(path).tasks
     options = 'checks = ["cmi"]\npublished = true\npositive = "yes"\nreference = "standard"\n'
-    options += "strict = true\nmerge_labels = true\nseed = 3\n"
+    options += "strict = true\nseed = 3\n"
     study.look(SMALL[: SMALL.index("[analysis]")] + f"[analysis]\n{options}")
