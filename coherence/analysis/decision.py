@@ -164,9 +164,19 @@ def _leaked(facts: VerdictInput) -> str:
     assert facts.leak is not None
     return (
         "Its answers know the truth itself: at the same exact posterior they go with the realised "
-        f"state, of which the evidence says no more ({_p(facts.leak.pvalue)}). Look for answers in "
-        "the prompt, contamination, or rows that were joined wrongly."
+        f"state, of which the evidence says no more ({_p(facts.leak.pvalue)}).{_one_case(facts)} "
+        "Look for answers in the prompt, contamination, or rows that were joined wrongly."
     )
+
+
+def _one_case(facts: VerdictInput) -> str:
+    """Say that a leak is seen in one case alone."""
+    assert facts.leak is not None
+    without = facts.leak.settings.get("p_without_case")
+    if not isinstance(without, float):
+        return ""
+    left = "nothing is left to test" if math.isnan(without) else _p(without)
+    return f" It hangs on one case: without {str(facts.leak.settings['case'])!r} {left}."
 
 
 def _reason(facts: VerdictInput) -> str:

@@ -233,11 +233,13 @@ def _persons(
         alone = "no two persons judged the same case here: persons were not used."
         return [Note(Code.PERSONS, alone)] * lone, [*checks]
     taking = [check for check in checks if check.of_persons]
-    how = "these are the clusters of intervals."
+    grouped = "group" in evaluation.runs.names
+    how = f"{'groups' if grouped else 'cases'} are the clusters of intervals."
     if not published and any(ACTION in c.needs and _has_rows(evaluation, c) for c in taking):
+        within = ", within groups of cases" if grouped else ""
         how = (
-            "choices are compared at each person's own belief; cases and persons are the clusters. "
-            "Single reports are taken as exact."
+            f"choices are compared at each person's own belief{within}; cases and persons are the "
+            "clusters. Single reports are taken as exact."
         )
     persons, cases = evaluation.rows["person"].nunique(), evaluation.rows["context"].nunique()
     judged = f"{counted(persons, 'person')} judged {counted(cases, 'case')}: {how}"
@@ -299,8 +301,8 @@ def plan_evaluation(
     notes += [] if published else [*_exact_state(evaluation, there)]
     if "group" in evaluation.runs.names and not published:
         groups = counted(evaluation.rows["group"].nunique(), "group")
-        text = f"{groups} of contexts are the clusters of tests and intervals."
-        notes.insert(0, Note(Code.GROUPS, text))
+        where = "scores and distances" if evaluation.crossed else "tests and intervals"
+        notes.insert(0, Note(Code.GROUPS, f"{groups} of contexts are the clusters of {where}."))
     jobs = []
     # The primary test comes first; sorting is stable, so that checks of the same evidence stay in
     # the order of the catalogue.

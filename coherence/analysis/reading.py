@@ -15,6 +15,7 @@ from coherence.checks.check import Check
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import as_codes
 from coherence.statistics.own_answer import own_answer
+from coherence.table.design import case_column
 from coherence.table.frames import require_frame
 from coherence.table.needs import ACTION, TARGET, THETA
 from coherence.table.notes import Code, Level, Note
@@ -36,8 +37,7 @@ from coherence.table.validation import valid
 
 _REPEATED = (
     "every row has a context of its own, although rep counts repetitions: they were taken as "
-    "independent. If rows repeat a context, p-values and intervals are too optimistic; name the "
-    "column that tells contexts apart (--context NAME)."
+    "independent. If rows repeat a context, p-values and intervals are too optimistic; {remedy}."
 )
 _SAME_CONTEXT = (
     "beliefs were stated in the conversation in which the agent acts (belief_context), where it "
@@ -69,7 +69,10 @@ def with_alerts(notes: Sequence[Note], rows: pd.DataFrame) -> tuple[Note, ...]:
         alert = Code.NO_CONTEXT
     # A column that numbers the rows is easily taken for the one that names the cases.
     elif len(rows) > 1 and rows["context"].is_unique and rows["rep"].nunique() > 1:
-        return (Note(Code.EACH_ITS_OWN, _REPEATED, Level.ALERT), *notes)
+        cases = case_column(rows, Runs(rows).unused_columns)
+        remedy = cases.remedy if cases else "name the column of cases (--context NAME)"
+        text = _REPEATED.format(remedy=remedy)
+        return (Note(Code.EACH_ITS_OWN, text, Level.ALERT), *notes)
     return tuple(replace(note, level=Level.ALERT) if note.code is alert else note for note in notes)
 
 

@@ -1,7 +1,7 @@
 """Arguments of a check as names of columns: ``cmi_test("p", "act", "theta", data=table)``."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -31,6 +31,9 @@ def takes_columns(*names: str) -> Callable[[Callable[Given, Result]], Callable[G
     def decorated(function: Callable[Given, Result]) -> Callable[Given, Result]:
         signature = inspect.signature(function)
         of_columns = [name for name in signature.parameters if name in names]
+        needed = {
+            n for n in of_columns if signature.parameters[n].default is inspect.Parameter.empty
+        }
 
         @wraps(function)
         def called(*args: Given.args, **kwargs: Given.kwargs) -> Result:
@@ -41,17 +44,33 @@ def takes_columns(*names: str) -> Callable[[Callable[Given, Result]], Callable[G
                         f"{text[0]} is the name of a column, and no table is given; received "
                         f"{given[text[0]]!r}. Add data=, the DataFrame that has it."
                     )
+                _require_columns(
+                    {name: given[name] for name in of_columns if name in given}, needed
+                )
                 return function(*args, **kwargs)
             given = signature.bind_partial(*args, **kwargs).arguments
             table = require_frame(given.pop("data"), "data")
             for name in of_columns:
                 if name in given:
                     given[name] = _column(table, name, given[name])
+            _require_columns({name: given[name] for name in of_columns if name in given}, needed)
             return function(**given)  # type: ignore[arg-type, call-arg]
 
         return called
 
     return decorated
+
+
+def _require_columns(given: dict[str, Any], needed: set[str]) -> None:
+    """Refuse a single value, or none, where a column is expected."""
+    for name, value in given.items():
+        if value is None and name not in needed:
+            continue
+        if not isinstance(value, Sized) or getattr(value, "shape", (1,)) == ():
+            raise InputError(
+                f"{name} must be an array with a value for every row; received {value!r}. Give a "
+                "list, an array or a Series."
+            )
 
 
 def _column(table: pd.DataFrame, name: str, value: Any) -> Any:

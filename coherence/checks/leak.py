@@ -33,7 +33,7 @@ from coherence.inputs import (
     require,
     whole_number,
 )
-from coherence.result import CheckResult, Interval
+from coherence.result import CheckResult, Interval, Outcome
 from coherence.statistics.adjustment import Differences, differences, left_over
 from coherence.statistics.evaluation import EvaluationData, as_choices, one_dimensional
 from coherence.statistics.resample import (
@@ -238,6 +238,10 @@ def _evidence_leak(
     nothing = np.flatnonzero(~left.any(axis=0))
     details.loc[nothing, ["low", "high", "pvalue"]] = math.nan
     headline = int(np.argmax(np.round(slopes, 9)))
+    size_of_column = np.sqrt((left**2).mean(axis=0))
+    surprise = np.abs(state - posterior) * np.abs(
+        np.divide(left, size_of_column, out=np.zeros_like(left), where=size_of_column > 0)
+    ).max(axis=1)
     _, value, low, high, _ = details.iloc[headline]
     result = replace(
         result,
@@ -247,6 +251,7 @@ def _evidence_leak(
             **result.settings,
             "component": details["component"][headline],
             "tested": _tested(choices, details),
+            "case": str(choices.contexts[int(np.argmax(np.round(surprise, 9)))]),
         },
         details=details,
         reason=odd,
@@ -399,7 +404,20 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     if _one_draw_a_group(used):
         yield not_run(ONE_DRAW.format(n=len(used.groups)), "evidence_leak")
         return
-    yield Call(partial(_evidence_leak, used), used.n_dropped)
+    yield Call(partial(_with_influence, used), used.n_dropped)
+
+
+def _with_influence(data: EvaluationData, **options: Any) -> CheckResult:
+    """Test, and where the test rejects, once more without the case that speaks most against it."""
+    result = _evidence_leak(data, **options)
+    case = result.settings.get("case")
+    if case is None or result.outcome() is not Outcome.REJECTED:
+        return result
+    at = [str(each) for each in data.contexts].index(str(case))
+    without = _evidence_leak(data.subset(data.context != at), **options)
+    if without.outcome() is Outcome.REJECTED:
+        return result
+    return replace(result, settings={**result.settings, "p_without_case": without.pvalue})
 
 
 def _one_draw_a_group(data: EvaluationData) -> bool:

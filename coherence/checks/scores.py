@@ -431,7 +431,13 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
         )
         return
     if not _scored(data).any():
-        yield not_run("no outcome is known: forecasts were not scored.", "scores")
+        lack = "no outcome is known: forecasts were not scored."
+        if data.known("truth").any():
+            lack = (
+                f"truth has {len(data.states)} states, and which of them the beliefs are in is not "
+                "known: forecasts were not scored. Name it (--positive LABEL)."
+            )
+        yield not_run(lack, "scores")
         return
     yield _under_prompt("", data)
     for prompt, other in data.other_prompts.items():

@@ -16,6 +16,7 @@ import pandas as pd
 
 from coherence.errors import InputError, closest, listing
 from coherence.printable import counted
+from coherence.table.design import case_column
 from coherence.table.exact import KIND, holds_exact
 from coherence.table.needs import (
     ACTION,
@@ -62,7 +63,7 @@ COPIES = (
 )
 NO_CONTEXT = (
     "no context column: every row was taken as its own context. If rows repeat a context, "
-    "p-values and intervals are too optimistic; name the column (--context NAME)."
+    "p-values and intervals are too optimistic; {remedy}."
 )
 NOTES = "notes_of_reading"  # attribute of a DataFrame that `coherence.read_runs` returns
 
@@ -447,7 +448,9 @@ class Runs:
         if "context" not in table.columns:
             table = table.assign(context=np.arange(len(table)))
             if "group" not in table.columns:  # rows then depend on each other within groups alone
-                assumed.append(Note(Code.NO_CONTEXT, NO_CONTEXT))
+                cases = case_column(self.table, self.unused_columns)
+                remedy = cases.remedy if cases else "name the column (--context NAME)"
+                assumed.append(Note(Code.NO_CONTEXT, NO_CONTEXT.format(remedy=remedy)))
         if "rep" not in table.columns:
             texts = table.assign(
                 **{str(name): table[name].astype(str) for name in self.unused_columns}

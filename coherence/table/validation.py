@@ -8,7 +8,8 @@ import pandas as pd
 import pyarrow as pa
 
 from coherence.errors import InputError, SchemaError, closest, listing
-from coherence.printable import counted
+from coherence.printable import capitalised, counted
+from coherence.table.design import case_column
 from coherence.table.exact import holds_exact, set_aside
 from coherence.table.frames import require_frame, with_index_columns
 from coherence.table.labels import label_errors, without_blank_labels
@@ -515,11 +516,15 @@ def _key_errors(runs: Runs, named: Naming) -> list[str]:
     keys = [*(name for name in EVALUATION if name in names), "context"]
     contexts = table.groupby(keys, dropna=False, observed=True, sort=False)
     question = named.columns.get("context", "context")
+    cases = case_column(table, runs.unused_columns)
     several = (
         "Where rows are several answers to a question, each right or wrong by itself, the question "
         f"is their group and not their context: {typed_option('--group', question)} in place of "
-        f"--context ({typed_option('--map', f'group={question}')} of import)."
+        f"--context ({typed_option('--map', f'group={question}')} of import). Where it is who "
+        f"judged, name the cases too: --context NAME {typed_option('--person', question)}."
     )
+    if cases is not None:
+        several = f"{capitalised(cases.sentence)}: {cases.options(table, 'context', question)}."
     for name, remedy in (
         ("theta", f"Give every realised state its own context id. {several}"),
         (
@@ -540,9 +545,14 @@ def _key_errors(runs: Runs, named: Naming) -> list[str]:
         who = named.columns.get("person", "person")
         errors.append(
             f"{named.plain('person')} must name several persons in some context, who share its "
-            f"state; each of {counted(contexts.ngroups, 'context')} has one. If rows of a person "
-            f"depend on each other, it is their group: {typed_option('--group', who)} in place of "
-            "--person. If persons share cases, name these: --context NAME."
+            f"state; each of {counted(contexts.ngroups, 'context')} has one. "
+            + (
+                f"{capitalised(cases.sentence)}: {cases.options(table, 'person', who)}."
+                if cases is not None
+                else "If rows of a person depend on each other, it is their group: "
+                f"{typed_option('--group', who)} in place of --person. If persons share cases, "
+                "name these: --context NAME."
+            )
         )
     if "rep" in names:
         key = [name for name in KEY if name in table.columns]

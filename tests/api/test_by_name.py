@@ -2,6 +2,7 @@
 
 import inspect
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -62,3 +63,13 @@ def test_what_is_no_column_or_no_table_is_said():
         coherence.cmi_test(ROWS["p"], ROWS["action"], "theta")
     with pytest.raises(InputError, match=r"data must be .*dict"):
         coherence.sufficiency_test("p", "action", "theta", data={"p": [0.1]})
+
+
+@pytest.mark.parametrize("check", [coherence.matching_estimates, coherence.stakes_estimates])
+@pytest.mark.parametrize("wrong", [0.3, None, np.float64(0.3)])
+@pytest.mark.parametrize("name", ["belief", "action", "level"])
+def test_a_single_value_is_no_column(check, wrong, name):
+    """Breaks if a number or nothing in the place of a column ends in a traceback."""
+    columns = {"belief": [0.3] * 8, "action": ["act"] * 8, "level": [0.5] * 8} | {name: wrong}
+    with pytest.raises(coherence.InputError, match=f"{name} must be an array"):
+        check(**columns, context=range(8))

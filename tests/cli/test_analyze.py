@@ -246,3 +246,13 @@ def test_results_never_take_the_place_of_the_table(tmp_path, run):
         assert "--out must not hold the table that is read" in err
     assert (tmp_path / "results.parquet").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["results.parquet"]
+
+
+def test_a_table_of_which_nothing_could_be_parsed_ends_with_2(tmp_path, run):
+    """Breaks if a program takes "nothing is known" for success, or the page is not written."""
+    table = pd.DataFrame({"context": range(30), "p": None, "action": None, "theta": [0, 1] * 15})
+    table.assign(status="unparsed").to_csv(tmp_path / "t.csv", index=False)
+    code, out, err = run("analyze", tmp_path / "t.csv", "--out", tmp_path / "report")
+    assert (code, "No check could be run" in out) == (2, True)
+    assert "could be parsed" in err
+    assert (tmp_path / "report" / "report.html").exists()

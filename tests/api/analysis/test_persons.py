@@ -76,7 +76,7 @@ def test_persons_repeat_only_their_own_judgements():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"person": "who", "context": "cell"}, "--group who"),
+        ({"person": "who", "context": "cell"}, "--context case --person who"),
         ({"group": "who"}, "--person who"),
         ({"context": "who,case"}, "--context case --person who"),
         ({"context": "case,nobody"}, "no column 'case,nobody'"),
