@@ -18,8 +18,7 @@ from coherence.cli.fail_on import judge
 from coherence.cli.folders import in_place, prepare_folder, replace_text
 from coherence.cli.progress import StepProgress, step_progress
 from coherence.cli.reading import (
-    add_column_arguments,
-    add_form_arguments,
+    add_reading,
     power_words,
     read_table,
     reading_words,
@@ -67,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_seed(parser)
     add_jobs(parser)
-    _add_reading(parser)
+    add_reading(parser)
 
 
 def _add_outputs(parser: argparse.ArgumentParser) -> None:
@@ -131,33 +130,6 @@ def _add_pipelines(parser: argparse.ArgumentParser) -> None:
         help="file for the results as JSON; - is standard output, and everything else then goes to "
         "standard error ('coherence schema' describes it)",
     )
-
-
-def _add_reading(parser: argparse.ArgumentParser) -> None:
-    """Declare how the table is to be understood."""
-    add_column_arguments(parser)
-    meaning = parser.add_argument_group("labels", "what the values of these columns mean")
-    meaning.add_argument(
-        "--positive",
-        action="append",
-        metavar="LABEL",
-        help="state whose probability the belief is, as the truth names it; once for each task "
-        "(not needed for 0 and 1, no and yes, false and true)",
-    )
-    meaning.add_argument(
-        "--reference",
-        metavar="PROMPT",
-        help="wording whose beliefs are held against actions and states (default: standard, else "
-        "the one with the most actions)",
-    )
-    meaning.add_argument(
-        "--state",
-        choices=("auto", "exact", "realised"),
-        default="auto",
-        help="what choices are compared with at equal belief: the exact posterior or the realised "
-        "state (default: the posterior where every answer has it)",
-    )
-    add_form_arguments(parser)
 
 
 def _prepare_folder(name: str, option: str, writes: Iterable[str]) -> Path:

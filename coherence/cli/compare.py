@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from coherence.cli.progress import step_progress
 from coherence.cli.reading import (
     FORM,
-    add_column_arguments,
-    add_form_arguments,
+    add_reading,
     is_log,
     read_logs,
     reading,
@@ -52,19 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="keep the cases that all models have, and say how many were left out (default: refuse "
         "runs whose cases differ)",
     )
-    parser.add_argument(
-        "--positive",
-        action="append",
-        metavar="LABEL",
-        help="state whose probability the belief is, as for analyze; once for each task",
-    )
-    parser.add_argument(
-        "--reference", metavar="PROMPT", help="reference prompt of the beliefs, as for analyze"
-    )
     add_seed(parser)
     add_jobs(parser)
-    add_column_arguments(parser)
-    add_form_arguments(parser)
+    add_reading(parser)
 
 
 def name_files(files: Sequence[str]) -> dict[str, str]:
@@ -159,6 +148,7 @@ def run(args: argparse.Namespace) -> int:
             common=args.common,
             positive=args.positive,
             reference=args.reference,
+            state=args.state,
             n_jobs=args.n_jobs,
             rng=args.seed,
             progress=progress,

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.reading import (
-    add_form_arguments,
-    add_scale_argument,
+    add_reading,
     text_form,
 )
 
@@ -96,8 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="regular expression whose group is the number, in answers or words of an agent, such "
         "as 'probability of rain: ([0-9.]+)'",
     )
-    add_scale_argument(parser.add_argument_group("beliefs", "where they are not probabilities"))
-    add_form_arguments(parser, percent="beliefs were asked for in percent: 70 means 0.7")
+    add_reading(parser, ("scale", "percent", "sep", "decimal", "encoding", "missing", "sheet"))
 
 
 def _refuse_own(logs: "Sequence[AnswerLog]") -> None:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from coherence.cli.progress import step_progress
 from coherence.cli.reading import (
-    add_column_arguments,
-    add_form_arguments,
+    add_reading,
     pilot_options,
     read_table,
     reading_words,
@@ -73,24 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     like.add_argument("--like", metavar="RUNS", help="runs table: plan for its beliefs and choices")
     like.add_argument("--task", metavar="TASK", help="task of the table, if it has several")
     like.add_argument("--model", metavar="MODEL", help="model of the table, if it has several")
-    add_column_arguments(parser, of_pilot=True)
-    meaning = parser.add_argument_group("labels", "what the values of these columns mean")
-    meaning.add_argument(
-        "--positive",
-        action="append",
-        metavar="LABEL",
-        help="state whose probability the belief is, as for analyze",
-    )
-    meaning.add_argument(
-        "--reference", metavar="PROMPT", help="wording of the beliefs, as for analyze"
-    )
-    meaning.add_argument(
-        "--state",
-        choices=("auto", "exact", "realised"),
-        default="auto",
-        help="what choices are compared with at equal belief, as for analyze (default: auto)",
-    )
-    add_form_arguments(parser)
+    add_reading(parser, of_pilot=True)
 
 
 def _who(args: argparse.Namespace) -> "Agent | Pilot":

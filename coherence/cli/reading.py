@@ -3,7 +3,7 @@
 import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -44,77 +44,6 @@ HOLDS = {
 }
 
 
-def add_column_arguments(parser: argparse.ArgumentParser, *, of_pilot: bool = False) -> None:
-    """Declare an option for every column; of a pilot ``--task`` names a task."""
-    group = parser.add_argument_group(
-        "columns", "names in your file, where they differ from those of the runs table"
-    )
-    for option, column in OPTIONS.items():
-        names = [f"--{option}"]
-        if option == "task":
-            names = ["--task-column"] if of_pilot else [*names, "--task-column"]
-        # Of a table that is not ours the name does not say so much.
-        default = f"{column}, in tables of this toolkit" if option == "exact" else column
-        group.add_argument(*names, metavar="COLUMN", help=f"{HOLDS[option]} (default: {default})")
-    group.add_argument(
-        "--prediction",
-        metavar="COLUMN",
-        help="predicted labels, where the belief is the confidence in them: with --gold the truth "
-        "is whether they are right",
-    )
-    group.add_argument("--gold", metavar="COLUMN", help="right labels, for --prediction")
-    add_scale_argument(group)
-    group.add_argument(
-        "--where",
-        action=_Conditions,
-        metavar="CONDITION",
-        help="rows to keep: columns compared with literals, joined by and, or, not, such as "
-        "'type == \"binary\" and score >= 0.5'; of several all must hold",
-    )
-
-
-def add_scale_argument(group: "argparse._ArgumentGroup") -> None:
-    """Declare what beliefs are given as, where they are not probabilities."""
-    group.add_argument(
-        "--scale",
-        metavar="LOW..HIGH",
-        help="scale of the beliefs, such as 1..7 or -1..1, mapped to probabilities from 0 to 1; "
-        "1..4=.5..1 maps it to others, as where the lowest step is a guess between two",
-    )
-
-
-def add_form_arguments(
-    parser: argparse.ArgumentParser,
-    *,
-    percent: str = "stated probabilities are percentages: 70 or 70%% is 0.7",
-) -> None:
-    """Declare how a file is written."""
-    group = parser.add_argument_group("files", "how your file is written, where it does not tell")
-    group.add_argument(
-        "--sep",
-        metavar="CHARACTER",
-        help="separator of a .csv or .tsv file; ';', tab and '|' are recognised",
-    )
-    group.add_argument(
-        "--decimal", metavar="MARK", default=".", help="its decimal mark: . or , (default: .)"
-    )
-    group.add_argument(
-        "--encoding",
-        metavar="NAME",
-        help="encoding of a text file, such as latin-1 or cp1252 "
-        "(default: UTF-8; UTF-16 with its mark is recognised)",
-    )
-    group.add_argument("--percent", action="store_true", help=percent)
-    group.add_argument(
-        "--missing",
-        metavar="A,B",
-        help="what cells hold that are missing, such as NA,-99; empty ones are so anyway",
-    )
-    group.add_argument(
-        "--sheet", metavar="NAME", help="sheet of a workbook (default: the one with cells)"
-    )
-
-
 class _Conditions(argparse.Action):
     """Join conditions on rows: one that an error proposes stands beside those that were given."""
 
@@ -128,6 +57,109 @@ class _Conditions(argparse.Action):
         before = getattr(namespace, self.dest)
         joined = values if before is None else f"({before}) and ({values})"
         setattr(namespace, self.dest, joined)
+
+
+_OF_COLUMNS: dict[str, dict[str, Any]] = {
+    option: {
+        "metavar": "COLUMN",
+        # Of a table that is not ours the name does not say so much.
+        "help": f"{HOLDS[option]} (default: {column}"
+        f"{', in tables of this toolkit' if option == 'exact' else ''})",
+    }
+    for option, column in OPTIONS.items()
+}
+READING: dict[str, dict[str, dict[str, Any]]] = {
+    "columns": {
+        **_OF_COLUMNS,
+        "prediction": {
+            "metavar": "COLUMN",
+            "help": "predicted labels, where the belief is the confidence in them: with --gold the "
+            "truth is whether they are right",
+        },
+        "gold": {"metavar": "COLUMN", "help": "right labels, for --prediction"},
+        "scale": {
+            "metavar": "LOW..HIGH",
+            "help": "scale of the beliefs, such as 1..7 or -1..1, mapped to probabilities from 0 "
+            "to 1; 1..4=.5..1 maps it to others, as where the lowest step is a guess between two",
+        },
+        "percent": {
+            "action": "store_true",
+            "help": "stated probabilities are percentages: 70 or 70%% is 0.7",
+        },
+        "where": {
+            "action": _Conditions,
+            "metavar": "CONDITION",
+            "help": "rows to keep: columns compared with literals, joined by and, or, not, such as "
+            "'type == \"binary\" and score >= 0.5'; of several all must hold",
+        },
+    },
+    "labels": {
+        "positive": {
+            "action": "append",
+            "metavar": "LABEL",
+            "help": "state whose probability the belief is, as the truth names it; once for each "
+            "task (not needed for 0 and 1, no and yes, false and true)",
+        },
+        "reference": {
+            "metavar": "PROMPT",
+            "help": "wording whose beliefs are held against actions and states (default: standard, "
+            "else the one with the most actions)",
+        },
+        "state": {
+            "choices": ("auto", "exact", "realised"),
+            "default": "auto",
+            "help": "what choices are compared with at equal belief: the exact posterior or the "
+            "realised state (default: the posterior where every answer has it)",
+        },
+    },
+    "files": {
+        "sep": {
+            "metavar": "CHARACTER",
+            "help": "separator of a .csv or .tsv file; ';', tab and '|' are recognised",
+        },
+        "decimal": {
+            "metavar": "MARK",
+            "default": ".",
+            "help": "its decimal mark: . or , (default: .)",
+        },
+        "encoding": {
+            "metavar": "NAME",
+            "help": "encoding of a text file, such as latin-1 or cp1252 "
+            "(default: UTF-8; UTF-16 with its mark is recognised)",
+        },
+        "missing": {
+            "metavar": "A,B",
+            "help": "what cells hold that are missing, such as NA,-99; empty ones are so anyway",
+        },
+        "sheet": {
+            "metavar": "NAME",
+            "help": "sheet of a workbook (default: the one with cells)",
+        },
+    },
+}
+"""Every option that says how a table is read, by group: all commands that read one share them."""
+_TITLES = {
+    "columns": "names in your file, where they differ from those of the runs table, and its rows",
+    "labels": "what the values of these columns mean",
+    "files": "how your file is written, where it does not tell",
+}
+
+
+def add_reading(
+    parser: argparse.ArgumentParser,
+    only: Collection[str] | None = None,
+    *,
+    of_pilot: bool = False,
+) -> None:
+    """Declare the options of reading, or some; of a pilot ``--task`` names a task of the table."""
+    for title, options in READING.items():
+        asked = {name: how for name, how in options.items() if only is None or name in only}
+        group = parser.add_argument_group(title, _TITLES[title]) if asked else parser
+        for name, how in asked.items():
+            names = [f"--{name}"]
+            if name == "task":
+                names = ["--task-column"] if of_pilot else [*names, "--task-column"]
+            group.add_argument(*names, **how)
 
 
 def text_form(args: argparse.Namespace) -> "TextForm":
@@ -162,24 +194,24 @@ def reading(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def reading_words(args: argparse.Namespace) -> list[str]:
+def reading_words(
+    args: argparse.Namespace, groups: Sequence[str] = ("columns", "files")
+) -> list[str]:
     """Return the options that said how a file was read, as words of the command line."""
-    named = [(option, getattr(args, _attribute(option))) for option in OPTIONS]
-    named += [("prediction", args.prediction), ("gold", args.gold)]
-    named += [("sep", args.sep), ("encoding", args.encoding)]
-    named += [("decimal", args.decimal if args.decimal != "." else None)]
-    named += [("missing", args.missing), ("sheet", args.sheet), ("scale", args.scale)]
-    named += [("where", args.where)]
-    words = [f"--{option}={value}" for option, value in named if value is not None]
-    return [*words, *(["--percent"] if args.percent else [])]
+    words = []
+    for name, how in (option for group in groups for option in READING[group].items()):
+        value = getattr(args, _attribute(name))
+        if value is True:
+            words.append(f"--{name}")
+        elif value not in (None, False, how.get("default")):
+            words += [f"--{name}={each}" for each in ([value] if isinstance(value, str) else value)]
+    return words
 
 
 def power_words(args: argparse.Namespace) -> list[str]:
-    """Return the same options, and those of labels, as ``coherence power --like`` takes them."""
-    words = [re.sub("^--task=", "--task-column=", word) for word in reading_words(args)]
-    words += [f"--positive={label}" for label in args.positive or []]
-    words += [] if args.reference is None else [f"--reference={args.reference}"]
-    return words + ([] if args.state == "auto" else [f"--state={args.state}"])
+    """Return these, and the options of labels, as ``coherence power --like`` takes them."""
+    words = reading_words(args, list(READING))
+    return [re.sub("^--task=", "--task-column=", word) for word in words]
 
 
 def pilot_options(args: argparse.Namespace) -> argparse.Namespace:

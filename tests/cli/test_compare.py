@@ -20,11 +20,14 @@ def files(tmp_path_factory):
 def test_the_command_writes_what_the_function_returns(files, tmp_path, run):
     paths = [str(files / f"{name}.parquet") for name in ("rational", "noisy")]
     out = tmp_path / "out"
-    status, printed, _ = run("compare", *paths, *FAST, "--seed", "3", "--out", out)
+    status, printed, _ = run(
+        "compare", *paths, *FAST, "--seed", "3", "--state", "realised", "--out", out
+    )
     assert status == 0
     expected = coherence.compare(
         {name: coherence.read_runs(files / f"{name}.parquet") for name in ("rational", "noisy")},
         effects=["calibration:brier"],
+        state="realised",
         rng=3,
     )
     assert printed == f"{expected}\n"

@@ -1,3 +1,4 @@
+import argparse
 import json
 import re
 import shlex
@@ -5,6 +6,9 @@ import shlex
 import numpy as np
 import pandas as pd
 import pytest
+
+from coherence.cli import analyze, compare, import_logs, power
+from coherence.cli.reading import READING
 
 
 @pytest.fixture
@@ -14,6 +18,26 @@ def rows(tmp_path):
     table["kind"] = ["a", "b", "b", "b"] * 10
     table.to_csv(tmp_path / "mine.csv", index=False)
     return tmp_path / "mine.csv"
+
+
+SHARED = [name for options in READING.values() for name in options]
+
+
+@pytest.mark.parametrize(
+    ("command", "most"), [(analyze, 16), (compare, 8), (power, 12), (import_logs, 12)]
+)
+def test_a_command_has_few_options_beside_the_shared_ones_of_reading(command, most):
+    """Breaks if reading is declared in a second place, or an option comes in for no other."""
+    parser = argparse.ArgumentParser(add_help=False)
+    command.add_arguments(parser)
+    names = {action.dest for action in parser._actions if action.option_strings}
+    shared = {name.replace("-", "_") for name in SHARED}
+    if command is power:  # whose --task names one of the table
+        shared = shared - {"task"} | {"task_column"}
+    assert len(names - shared) <= most
+    if command is not import_logs:
+        assert shared <= names
+    assert len(SHARED) == len(set(SHARED)) <= 28
 
 
 COLUMNS = ("--belief", "belief", "--truth", "is", "--context", "id")
