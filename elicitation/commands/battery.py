@@ -69,11 +69,6 @@ class BatteryOptions(ModelOptions):
         return (self.answers,) if isinstance(self.answers, str) else self.answers or ()
 
     @property
-    def pair(self) -> dict[str, str | None]:
-        """Two versions of one model by their names in results, where the battery takes such."""
-        return {}
-
-    @property
     def inputs(self) -> tuple[str, ...]:
         """Files that are read, and must not be replaced by results."""
         return self.answer_files
@@ -112,14 +107,10 @@ def check_options(options: BatteryOptions) -> None:
     """Raise for what can be known before anything is read or loaded."""
     from coherence.errors import InputError
 
-    pair = options.pair
-    ways = [bool(options.named), bool(options.answer_files), any(pair.values())]
-    if sum(ways) != 1 or (any(pair.values()) and not all(pair.values())):
-        beside = "or both --base DIR and --instruct DIR, " if pair else ""
+    if bool(options.named) == bool(options.answer_files):
         raise InputError(
-            f"needed: --model DIR to ask a model, {beside}or --answers FILE to score answers, and "
-            f"{'only one of these' if pair else 'not both'}. See "
-            f"'coherence {options.command} --help'."
+            "needed: --model DIR to ask a model, or --answers FILE to score answers, and not both. "
+            f"See 'coherence {options.command} --help'."
         )
     if options.dry_run and options.answer_files:
         raise InputError(
@@ -143,7 +134,7 @@ def folder_of(path: str) -> Path:
 
 
 def places_of(options: BatteryOptions) -> dict[str, str]:
-    """Return what `--model`, or `--base` and `--instruct`, name, by what results call it.
+    """Return what `--model` names, by what results call it.
 
     Folders may have one name: as much of the path as tells them apart is added.
     """
@@ -151,8 +142,6 @@ def places_of(options: BatteryOptions) -> dict[str, str]:
     from coherence.errors import InputError
 
     named = options.named
-    if not named:
-        return {name: str(place) for name, place in options.pair.items()}
     if is_hosted(options):
         if len(set(named)) < len(named):
             raise InputError(f"--model must name different models; received {', '.join(named)}.")

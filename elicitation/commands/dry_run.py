@@ -21,8 +21,9 @@ class PlannedAnswers:
 
     names: tuple[str, ...]  # of the model in the store
     questions: "Sequence[Question]"
-    # those that are put to it only if it can answer them, which nobody knows without asking
+    # those that are put to it on a condition, which is not looked up here
     perhaps: "Sequence[Question]" = ()
+    condition: str = ""
 
 
 def planned_answers(
@@ -31,12 +32,13 @@ def planned_answers(
     questions: "Sequence[Question]",
     *,
     perhaps: "Sequence[Question]" = (),
+    condition: str = "",
     continuing: bool = False,
 ) -> PlannedAnswers:
     """Return what a model would be asked; `continuing` where it goes on from texts as well."""
     ways = (False, True) if continuing else (False,)
     names = dict.fromkeys(name_in_store(options, place, continuing=way) for way in ways)
-    return PlannedAnswers(tuple(names), questions, perhaps)
+    return PlannedAnswers(tuple(names), questions, perhaps, condition)
 
 
 def print_planned(options: ModelOptions, planned: PlannedAnswers, store: str) -> None:
@@ -51,7 +53,7 @@ def print_planned(options: ModelOptions, planned: PlannedAnswers, store: str) ->
         for questions in (planned.questions, [*planned.questions, *planned.perhaps])
     )
     number = every.n_left - sure.n_left
-    only = f", {number} of them only where the server continues texts and lists likely tokens"
+    only = f", {number} of them only where {planned.condition}"
     print(f"questions  {every.n_questions}, of which {every.n_distinct} differ")
     whose = " of a model of this name, under whatever settings" if every.n_stored else ""
     print(f"in store   {every.n_stored}{whose}")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from coherence.cli.progress import answer_progress
-from coherence.printable import counted, numbered
+from coherence.printable import clean, counted, numbered
 from elicitation.commands.battery import (
     Battery,
     BatteryOptions,
@@ -62,14 +62,6 @@ class RevealOptions(BatteryOptions):
     answers: str | None = option(
         None, "questions that were asked elsewhere, filled in; needs no model", metavar="FILE"
     )
-    base: str | None = option(
-        None, "folder of a base model, to stand beside --instruct", metavar="DIR"
-    )
-    instruct: str | None = option(
-        None,
-        "folder of the instruction-tuned model; stated answers are its own",
-        metavar="DIR",
-    )
     questions: str | None = option(
         None, "write all questions as CSV, to be asked elsewhere, and stop", metavar="FILE"
     )
@@ -97,11 +89,6 @@ class RevealOptions(BatteryOptions):
         group=GRID,
         metavar="A/B",
     )
-
-    @property
-    def pair(self) -> dict[str, str | None]:
-        """The base model and the tuned one."""
-        return {"base": self.base, "instruct": self.instruct}
 
 
 OPTIONS = RevealOptions
@@ -139,7 +126,7 @@ def _write_questions(options: RevealOptions, path: str) -> None:
     from coherence.table.files import replacing
     from elicitation.batteries.revealed.questions import questions_table
 
-    unused = ("model", "base", "instruct", "answers", "out", "paper", "dry_run")
+    unused = ("model", "answers", "out", "paper", "dry_run")
     said = [name for name in unused if getattr(options, name) not in (None, False)]
     if beside := [f"--{name.replace('_', '-')}" for name in said]:
         raise InputError(
@@ -209,10 +196,16 @@ def _planned(options: RevealOptions, name: str, place: str) -> PlannedAnswers:
     if options.only_revealed:
         stated, beliefs, bets = [], [], []
     if not is_hosted(options):
-        texts = [*belief_questions(settings), *beliefs]
-        with_options = [*(stated if _states(options, name) else []), *bets]
-        asked = [each.read for each in [*texts, *with_options]]
-        return planned_answers(options, place, asked, continuing=True)
+        asked = [each.read for each in [*belief_questions(settings), *beliefs, *bets]]
+        in_template = [each.read for each in stated]
+        return planned_answers(
+            options,
+            place,
+            asked,
+            perhaps=in_template,
+            condition="the model has a chat template",
+            continuing=True,
+        )
     drawn = letter_draws(stated + bets, _sampling(options))
     words = belief_questions(worded(settings))
     try:
@@ -225,13 +218,14 @@ def _planned(options: RevealOptions, name: str, place: str) -> PlannedAnswers:
             "model's files, those about words a server that continues texts."
         )
     perhaps = [each.read for each in words]
-    return planned_answers(options, place, drawn, perhaps=perhaps, continuing=bool(words))
-
-
-def _states(options: RevealOptions, source: str) -> bool:
-    # The stated answers of a base model to questions with options are no use to compare with; bets
-    # are its actions all the same.
-    return options.base is None or source == "instruct"
+    return planned_answers(
+        options,
+        place,
+        drawn,
+        perhaps=perhaps,
+        condition="the server continues texts and lists likely tokens",
+        continuing=bool(words),
+    )
 
 
 def _sampling(options: RevealOptions) -> "SamplingOptions":
@@ -277,9 +271,17 @@ def _ask_model(
         texts, sampling = settings, None
         if not options.only_revealed:
             acting = in_chat(acting)
+        # What a base model states in answer to options is no belief; bets are its actions.
+        states = acting.chat
+        if not (states or options.only_revealed):
+            print(
+                f"coherence reveal: {clean(source)} has no chat template, and is not asked for "
+                "stated answers",
+                file=sys.stderr,
+            )
     else:
         # First what may end in an error: nothing is asked before all is known.
-        acting, source = place, place.name
+        acting, source, states = place, place.name, True
         revealing, texts = _continuing(options, source, settings), worded(settings)
         sampling = _sampling(options)
     if revealing is not None:
@@ -287,7 +289,7 @@ def _ask_model(
             battery.beliefs.append(
                 reveal(revealing, texts, store, source=source, progress=progress)
             )
-    if not options.only_revealed and _states(options, source):
+    if states and not options.only_revealed:
         with answer_progress(f"{source}, stated answers") as progress:
             battery.stated.append(
                 state(acting, settings, store, sampling=sampling, source=source, progress=progress)

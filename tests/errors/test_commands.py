@@ -121,7 +121,6 @@ LINES = {
     "reveal": "needed: --model DIR",
     "mix --out x": "needed: --model DIR to ask a model, or --answers FILE",
     "bets --out x": "needed: --model DIR to ask a model, or --answers FILE",
-    "reveal --base m --out x": "both --base DIR and --instruct DIR",
     "mix --model m --answers flips.csv --out x": "and not both",
     "mix --answers flips.csv": "--out DIR is missing",
     "mix --answers flips.csv --out taken": "--out must be a folder",

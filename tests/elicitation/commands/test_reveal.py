@@ -44,8 +44,8 @@ def fill_in(run, tmp_path):
 
 @pytest.mark.lengthy
 def test_from_a_model_folder_to_the_verdict(blank_models, tmp_path, run):
-    base, out = blank_models[0], tmp_path / "out"
-    words = f"reveal --model {base} --out {out} {COINS} --where n=2,3 --threads 1"
+    instruct, out = blank_models[1], tmp_path / "out"
+    words = f"reveal --model {instruct} --out {out} {COINS} --where n=2,3 --threads 1"
     said = run(words)
     # Random weights hardly ever say a letter: the answer mass is in the table, and is warned of.
     assert pd.read_csv(out / "stated_errors.csv")["answer_mass"].between(0, 0.5).all()
@@ -60,16 +60,19 @@ def test_from_a_model_folder_to_the_verdict(blank_models, tmp_path, run):
     assert {"iterated_expectation", "sufficiency", "prompt_consistency:story"} <= checks
     # Every text is in the store: the same command asks nothing and finds the same.
     first = pd.read_csv(out / "scores.csv")
-    assert "base, beliefs: 36 of 36 answers" in run(f"{words} --only-revealed").err
+    assert "instruct, beliefs: 36 of 36 answers" in run(f"{words} --only-revealed").err
     pd.testing.assert_frame_equal(pd.read_csv(out / "scores.csv"), first)
 
 
 @pytest.mark.lengthy
 def test_base_and_instruct_side_by_side(blank_models, tmp_path, run):
     base, instruct = blank_models
-    words = f"reveal --base {base} --instruct {instruct} --out {tmp_path} --labels Up/In"
+    words = f"reveal --model {base} --model {instruct} --out {tmp_path} --labels Up/In"
     words += " --where variant=single,independent --where scenario=choice,preference --threads 1"
-    run(words)
+    said = run(f"{words} --paper {tmp_path}/paper").err
+    assert "base has no chat template, and is not asked for stated answers" in said
+    columns = pd.read_csv(tmp_path / "paper" / "revealed-choice.csv").columns
+    assert {"l1.base", "l1.instruct", "stated.instruct"} <= set(columns)
     table = pd.read_csv(tmp_path / "table.csv")
     assert {"base", "instruct", "instruct stated"} <= set(table.columns)
     assert "base stated" not in table.columns
@@ -78,7 +81,7 @@ def test_base_and_instruct_side_by_side(blank_models, tmp_path, run):
     assert set(pd.read_csv(tmp_path / "orders.csv")["option"]) == {"In"}
     assert {"previous.png", "orders.png"} <= written(tmp_path)
     # Asked by itself, a model says the same: neither one's answers reach the other.
-    alone = words.replace(f"--base {base} --instruct", "--model")
+    alone = words.replace(f"--model {base}", "")
     run(alone.replace(str(tmp_path), f"{tmp_path}/x"))
     alone = pd.read_csv(tmp_path / "x" / "table.csv")
     assert alone["instruct"].tolist() == pytest.approx(table["instruct"].tolist())
