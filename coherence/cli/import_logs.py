@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from coherence.cli.reading import (
     add_reading,
-    text_form,
 )
 
 if TYPE_CHECKING:
@@ -31,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help="logs of one format: .eval, .json, samples_*.jsonl, .csv, .tsv, .jsonl or .parquet; "
-        "files of text also packed as .gz",
+        help="logs of one format: .eval or .json of Inspect, or samples_*.jsonl of lm-eval, also "
+        "packed as .gz",
     )
     parser.add_argument(
         "--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
@@ -95,7 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="regular expression whose group is the number, in answers or words of an agent, such "
         "as 'probability of rain: ([0-9.]+)'",
     )
-    add_reading(parser, ("scale", "percent", "sep", "decimal", "encoding", "missing", "sheet"))
+    add_reading(parser, ("scale", "percent"))
 
 
 def _refuse_own(logs: "Sequence[AnswerLog]") -> None:
@@ -141,12 +140,7 @@ def _imported(
 
     mapping = _mapping(args.map)
     scale = None if args.scale is None else Scale.parse(args.scale)
-    format, logs = read_logs(
-        files,
-        max_bytes=args.max_bytes,
-        text=text_form(args),
-        calls=_calls(args, pattern),
-    )
+    format, logs = read_logs(files, max_bytes=args.max_bytes, calls=_calls(args, pattern))
     _refuse_own(logs)
     reading = Reading(
         actions=_actions(args.actions or ""),

@@ -32,7 +32,7 @@ _COMMANDS = {
     ),
     "import": (
         "coherence.cli.import_logs",
-        "turn logs of Inspect or lm-eval, or a plain table, into a runs table",
+        "turn logs of Inspect or lm-eval into a runs table",
     ),
     "mix": (
         "elicitation.commands.mix",

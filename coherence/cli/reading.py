@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from coherence.table.runs import Runs
-    from coherence.table.text_files import TextForm
 
 LOG = ".eval"
 """Ending of a log of Inspect."""
@@ -160,13 +159,6 @@ def add_reading(
             if name == "task":
                 names = ["--task-column"] if of_pilot else [*names, "--task-column"]
             group.add_argument(*names, **how)
-
-
-def text_form(args: argparse.Namespace) -> "TextForm":
-    """Return how a file is written."""
-    from coherence.table.text_files import TextForm
-
-    return TextForm(args.sep, args.decimal, args.encoding, missing_marks(args), args.sheet)
 
 
 def missing_marks(args: argparse.Namespace) -> tuple[str, ...]:

@@ -34,15 +34,15 @@ from coherence.importing.mapping import (
     is_belief,
     split_by_task,
 )
-from coherence.importing.typed_table import NUMBER_COLUMNS, Columns, typed_table, with_empty_actions
+from coherence.importing.typed_table import NUMBER_COLUMNS, Columns, typed_table
 from coherence.table.exact import EXACT
-from coherence.table.probabilities import Tally, judge_percentages, read_probabilities
+from coherence.table.probabilities import Tally, judge_percentages
 from coherence.table.runs import REFERENCE
 from coherence.table.scales import Scale
-from coherence.table.schema import ACTION_PREFIX, Naming
+from coherence.table.schema import ACTION_PREFIX
 from coherence.table.validation import examined
 
-_MISSING = (None, "")  # tables write what is missing as an empty cell
+_MISSING = (None, "")
 _Key = tuple[str, str, str, int]
 
 
@@ -141,8 +141,6 @@ def assemble(
         _refuse_doubles(choices, ())
         answers, unpaired = _joined(answers, choices)
     runs = typed_table(answers, reading.positive)
-    if not actions:  # with a log of its own, an action that is not there was not asked for
-        runs = with_empty_actions(runs, list(map(bool, answers["told"])))
     # Wordings and models may be imported one by one, so a table need not allow a check by itself.
     _, errors = examined(runs, part=True)
     if errors:
@@ -165,7 +163,6 @@ def _doubts(log: AnswerLog, fields: Mapping[str, str], *, percent: bool) -> list
         "imported; coherence analyze reads them where they are"
     ] * bool(policies)
     stated = {column: name for column, name in fields.items() if is_belief(column)}
-    errors: list[str] = []
     if percent:
         # What the log picked out of a reply is what will be read.
         tallies = {
@@ -178,14 +175,8 @@ def _doubts(log: AnswerLog, fields: Mapping[str, str], *, percent: bool) -> list
         }
         errors, doubts = judge_percentages(tallies)
         notes += [f"{log.file}: {doubt}" for doubt in doubts]
-    elif not log.is_text:  # a column with percent signs in some cells alone, as `analyze` does
-        cells = {
-            column: pd.Series([record.get(name) for record in log.records], dtype=object)
-            for column, name in stated.items()
-        }
-        errors = read_probabilities(pd.DataFrame(cells), decimal=",", named=Naming(stated))[1]
-    if errors:
-        raise InputError.all_at_once(log.file, errors)
+        if errors:
+            raise InputError.all_at_once(log.file, errors)
     return notes
 
 
@@ -216,8 +207,7 @@ def _number(cell: object, column: str, name: str, log: AnswerLog) -> float:
     if number is None:
         raise InputError(
             f"{log.file}: field {name!r} must hold numbers to be used as {column!r}; "
-            f"received {cell!r}. Map another field, or say --decimal , where numbers have "
-            "decimal commas."
+            f"received {cell!r}. Map another field."
         )
     return number
 
@@ -231,7 +221,7 @@ def _belief_columns(
 ) -> Columns:
     columns = _plain(log, fields, shared)
     stated = {column: name for column, name in fields.items() if is_belief(column)}
-    form: dict[str, Any] = {"is_text": log.is_text, "percent": percent, "scale": reading.scale}
+    form: dict[str, Any] = {"percent": percent, "scale": reading.scale}
     if "p" in stated:
         name = stated["p"]
         # Answers are read once, however often they were given.
@@ -265,25 +255,26 @@ def _belief_columns(
             ]
     columns["raw_belief"] = _raw(beliefs, columns.get("raw_belief"))
     actions: list[Cell | None] = [None] * len(beliefs)
+    logged = _logged(log, fields)
     if "action" in fields:
-        read_action = _action_reader(log, fields, reading)
-        is_text = log.is_text and fields["action"] not in log.labels
-        # Rows of the law of iterated expectation, and of further wordings, ask for no action.
+        name, read_action = fields["action"], _action_reader(log, fields, reading)
+        # Rows of the law of iterated expectation ask for no action, nor does a row without the
+        # label that a program wrote, where it has a status that says so.
         actions = [
-            read_action(record)
-            if not given_z and (is_text or record.get(fields["action"]) not in _MISSING)
-            else None
-            for record, given_z in zip(log.records, columns.get("z", actions), strict=True)
+            None
+            if given_z or (name in log.labels and said and record.get(name) in _MISSING)
+            else read_action(record)
+            for record, given_z, said in zip(
+                log.records, columns.get("z", actions), logged, strict=True
+            )
         ]
     if any(actions):
         columns["action"] = [action and action.value for action in actions]
         columns["raw_action"] = _raw(actions, columns.get("raw_action"))
-    logged = _logged(log, fields)
     columns["status"] = [
         row_status([belief] if action is None else [belief, action], said)
         for belief, action, said in zip(beliefs, actions, logged, strict=True)
     ]
-    columns["told"] = [said not in _MISSING for said in logged]
     return columns
 
 
@@ -333,7 +324,7 @@ def _action_reader(
     """Return what reads the action of a record."""
     name = fields["action"]
     is_scored = name in log.labels or (log.states_scored and name == log.fields["answer"])
-    by_letter = not reading.actions and log.is_text
+    by_letter = not reading.actions
     read = lru_cache(maxsize=None, typed=True)(partial(action_cell, by_letter=by_letter))
 
     def read_action(record: Record) -> Cell:
@@ -342,7 +333,7 @@ def _action_reader(
         options = reading.actions or (offered if isinstance(offered, tuple) else ())
         if is_scored:
             options = ()  # a program named it: nothing is to be read
-        elif log.is_text and not options:
+        elif not options:
             # The answers themselves suggest what to write after --actions.
             texts = Counter(str(other.get(name)).strip()[:40] for other in log.records)
             listed = ", ".join(f"{text!r} ({count})" for text, count in texts.most_common(4))

@@ -62,17 +62,16 @@ def belief_cell(
     value: object,
     reason: str | None,
     *,
-    is_text: bool,
     percent: bool,
     scale: Scale | None = None,
 ) -> Cell:
     """Read a belief; `reason` is why the answer ended, where it was cut or withheld."""
-    # The sample ended before an answer, or the table has an empty cell.
+    # The sample ended before an answer.
     if value is None or value == "":
         return Cell(None, "unparsed")
     if scale is not None:
         return _on_scale(value, scale)
-    number = None if is_text and isinstance(value, str) else as_number(value)
+    number = None if isinstance(value, str) else as_number(value)
     if number is None:
         return Cell(*read_belief(str(value), reason, percent=percent), str(value))
     if not math.isfinite(number):
@@ -94,11 +93,11 @@ def _on_scale(value: object, scale: Scale) -> Cell:
 
 
 def distribution_cells(
-    values: Mapping[str, object], *, is_text: bool, percent: bool, scale: Scale | None = None
+    values: Mapping[str, object], *, percent: bool, scale: Scale | None = None
 ) -> Cell:
     """Read the beliefs in several states."""
     cells = {
-        column: belief_cell(value, None, is_text=is_text, percent=percent, scale=scale)
+        column: belief_cell(value, None, percent=percent, scale=scale)
         for column, value in values.items()
     }
     shares = {column: cell.value for column, cell in cells.items() if isinstance(cell.value, float)}
@@ -118,7 +117,7 @@ def action_cell(
     """Read an action."""
     if value is None or value == "":
         return Cell(None, "unparsed")
-    # A label from a program's table needs no reading, and no list to be read against.
+    # A label that a program wrote needs no reading, and no list to be read against.
     if not options:
         return Cell(value, "ok")
     text = str(value)

@@ -19,7 +19,7 @@ from typing import Any
 from coherence.errors import InputError
 from coherence.importing.log_format import MAX_BYTES, AnswerLog, LogFormat, flatten, sample_columns
 from coherence.table.reading import LINES
-from coherence.table.text_files import AS_IT_SAYS, TextForm, bare_name, read_objects
+from coherence.table.text_files import bare_name, read_objects
 
 NEEDED = ("doc_id", "doc", "target", "resps")
 _ROUNDING = 1e-3  # half precision may put a certain continuation a little above 0
@@ -37,9 +37,9 @@ _SKIPPED = (
 _FIELDS = {"context": "doc_id", "rep": "rep", "theta": "target"}
 
 
-def read_lm_eval_samples(path: Path, *, max_bytes: int, text: TextForm = AS_IT_SAYS) -> AnswerLog:
+def read_lm_eval_samples(path: Path, *, max_bytes: int) -> AnswerLog:
     """Read one task's samples."""
-    documents = _documents(path, text, max_bytes)
+    documents = _documents(path, max_bytes)
     options = [_options(document.sample) for document in documents]
     scored = [choices is not None for choices in options]
     # The two need different columns, and one file of one task never holds both.
@@ -98,9 +98,9 @@ class _Document:
     filtered: dict[str, Any] = field(default_factory=dict)
 
 
-def _documents(path: Path, text: TextForm, max_bytes: int) -> list[_Document]:
+def _documents(path: Path, max_bytes: int) -> list[_Document]:
     documents: dict[str, _Document] = {}
-    for number, sample in read_objects(path, text=text, max_bytes=max_bytes):
+    for number, sample in read_objects(path, max_bytes=max_bytes):
         missing = [name for name in NEEDED if name not in sample]
         if missing:
             raise InputError(
@@ -244,10 +244,10 @@ def _scores(pairs: list[list[Any]], choices: tuple[str, ...], where: str) -> dic
     }
 
 
-def _is_log(path: Path, text: TextForm = AS_IT_SAYS) -> bool:
+def _is_log(path: Path) -> bool:
     # One line is enough: every line of a harness log has these two fields.
-    first = next((record for _, record in read_objects(path, text=text, max_bytes=MAX_BYTES)), {})
+    first = next((record for _, record in read_objects(path, max_bytes=MAX_BYTES)), {})
     return {"doc_id", "resps"} <= set(first)
 
 
-FORMAT = LogFormat(LINES, recognises=_is_log, read=read_lm_eval_samples, takes_text=True)
+FORMAT = LogFormat(LINES, recognises=_is_log, read=read_lm_eval_samples)

@@ -1,12 +1,12 @@
 """What a log is, whichever program wrote it: records of answers with dotted field names.
 
 Every format is a module beside this one, which ends in ``FORMAT = LogFormat(...)``; the first that
-recognises a file's content has it, and the plain table, which takes any, stands last. Everything in
-a record came from outside and stays text or a number: no field is ever used as a path, a pattern or
-code.
+recognises a file's content has it. Everything in a record came from outside and stays text or a
+number: no field is ever used as a path, a pattern or code.
 """
 
 import json
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,12 +17,11 @@ from sys import intern
 
 from coherence.errors import InputError
 from coherence.table.schema import FEATURE_PREFIX
-from coherence.table.text_files import AS_IT_SAYS, TextForm, bare_name, inner_suffix
+from coherence.table.text_files import bare_name, inner_suffix
 
 MODULES = {
     "inspect": "inspect_log",
     "lm-eval": "lm_eval",
-    "table": "plain_tables",
 }
 """Name of a format -> its module, as text: a command can list the formats without loading them."""
 MAX_BYTES = 200_000_000
@@ -52,10 +51,7 @@ class AnswerLog:
     # the answers that the model was scored on, if it was; their shares are the fields
     # ``probability.<state>``.
     states: tuple[str, ...] = ()
-    # whether answers are what a model said, to be decoded; False where a program wrote them as
-    # numbers and labels
-    is_text: bool = True
-    labels: tuple[str, ...] = ()  # fields that a program wrote all the same
+    labels: tuple[str, ...] = ()  # fields that a program wrote, where others are to be decoded
     notes: tuple[str, ...] = ()  # what the reader had to leave out or found missing
 
     @property
@@ -93,9 +89,6 @@ class LogFormat:
     # turns a file into an `AnswerLog`; takes the path and, by name, `max_bytes`, the largest size
     # of one unpacked entry of a packed log
     read: Callable[..., AnswerLog]
-    # Whether both callables also take, by name, `text`, what the user says about separators,
-    # decimal marks and encodings. Such a format reads files packed by gzip as well.
-    takes_text: bool = False
 
 
 def format_declaration(name: str) -> LogFormat:
@@ -104,18 +97,16 @@ def format_declaration(name: str) -> LogFormat:
     return declared
 
 
-def detect_format(path: Path, text: TextForm = AS_IT_SAYS) -> str:
-    """Tell a file's format."""
+def detect_format(path: Path) -> str:
+    """Return the name of a file's format."""
     suffix = inner_suffix(path)
     declared = {name: format_declaration(name) for name in MODULES}
     for name, form in declared.items():
-        said = {"text": text} if form.takes_text else {}
-        if suffix in form.endings and form.recognises(path, **said):
+        if suffix in form.endings and form.recognises(path):
             return name
-    *others, last = dict.fromkeys(ending for form in declared.values() for ending in form.endings)
     raise InputError(
-        f"{path}: the ending must be {', '.join(others)} or {last}, "
-        f"not {suffix or 'missing'!r}. Name the log itself."
+        f"{path} is not a log of {' or '.join(MODULES)}. A table needs no import: "
+        f"coherence analyze {shlex.quote(str(path))}."
     )
 
 
@@ -123,7 +114,6 @@ def read_logs(
     paths: Sequence[Path],
     *,
     max_bytes: int = MAX_BYTES,
-    text: TextForm = AS_IT_SAYS,
     calls: Callable[..., AnswerLog] | None = None,
 ) -> tuple[str, list[AnswerLog]]:
     """Read files of one format; `calls` reads the episodes of agents where others read answers."""
@@ -135,7 +125,7 @@ def read_logs(
             raise InputError(f"{path}: the file is empty (0 bytes). Check the run that wrote it.")
     if max_bytes < 1:
         raise InputError(f"max_bytes must be positive; received {max_bytes}.")
-    formats = [detect_format(path, text) for path in paths]
+    formats = [detect_format(path) for path in paths]
     # Fields mean different things in each format, and one mapping must serve all files.
     for path, other in zip(paths, formats, strict=True):
         if other != formats[0]:
@@ -144,12 +134,6 @@ def read_logs(
                 "Import files of different formats one by one."
             )
     form = format_declaration(formats[0])
-    # A user who names a separator believes in a table; passing over it would hide the mistake.
-    if text != AS_IT_SAYS and not form.takes_text:
-        raise InputError(
-            f"{paths[0]}: a log of the format {formats[0]} says itself how it is written. "
-            "Leave out --sep, --decimal and --encoding."
-        )
     if calls is not None:
         if formats[0] != "inspect":
             raise InputError(
@@ -157,23 +141,14 @@ def read_logs(
                 f"{formats[0]}. Leave out --action-from."
             )
         return formats[0], [calls(path, max_bytes=max_bytes) for path in paths]
-    said = {"text": text} if form.takes_text else {}
-    return formats[0], [form.read(path, max_bytes=max_bytes, **said) for path in paths]
+    return formats[0], [form.read(path, max_bytes=max_bytes) for path in paths]
 
 
 def flatten(value: object, name: str) -> dict[str, object]:
     """Turn nested JSON into dotted fields; lists stay JSON text."""
-    return flatten_all([{name: value}])[0]
-
-
-def flatten_all(records: Iterable[Record]) -> list[dict[str, object]]:
-    """Return the dotted fields of records, see `flatten`; a name is one text for all of them."""
-    names = _Names("")
-    flattened: list[dict[str, object]] = []
-    for record in records:
-        flattened.append({})
-        _put(record, names, flattened[-1])
-    return flattened
+    fields: dict[str, object] = {}
+    _put({name: value}, _Names(""), fields)
+    return fields
 
 
 class _Names(dict[str, tuple[str, "_Names | None"]]):

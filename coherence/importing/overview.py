@@ -59,8 +59,7 @@ class _Seen:
     def _said(self, place: str, value: object) -> None:
         seen = self.places.setdefault(place, Counter())
         read, percent = (
-            belief_cell(value, None, is_text=True, percent=percent).value is not None
-            for percent in (False, True)
+            belief_cell(value, None, percent=percent).value is not None for percent in (False, True)
         )
         seen.update(all=1, read=read, percent=percent and not read)
 

@@ -320,8 +320,7 @@ class _Made:
         if self.reading.pattern:
             return self.reading.pattern.search(text) is not None
         return any(
-            belief_cell(text, None, is_text=True, percent=percent).value is not None
-            for percent in (False, True)
+            belief_cell(text, None, percent=percent).value is not None for percent in (False, True)
         )
 
     def check(self) -> None:

@@ -4,15 +4,13 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
-import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError, closest
 from coherence.importing.cells import as_number
 from coherence.importing.mapping import KNOWN_LABELS
 from coherence.table.exact import EXACT, KIND
-from coherence.table.runs import Runs
-from coherence.table.schema import COLUMNS, FEATURE_PREFIX, PARSED, RECORDED, is_state
+from coherence.table.schema import COLUMNS, FEATURE_PREFIX, RECORDED, is_state
 from coherence.table.states import folded
 
 NUMBER_COLUMNS = tuple(
@@ -131,20 +129,3 @@ def _as_zero_or_one(labels: Sequence[object], positive: str | None) -> list[int 
         )
     codes = {label: KNOWN_LABELS[folded(label)] for label in seen}
     return [None if label is None else codes[str(label)] for label in labels]
-
-
-def with_empty_actions(runs: pd.DataFrame, told: Sequence[bool]) -> pd.DataFrame:
-    """Give rows with an empty action the status of an unparsed answer.
-
-    Under the reference prompt an empty cell is an answer that is missing, and widens the bounds:
-    only a row's own status, told by its log, can say that no action was asked for. A program that
-    writes statuses for a table that had none must not turn the one into the other.
-    """
-    # What is judged is the table as it would be without statuses, each task and model by itself.
-    completed = Runs(runs.drop(columns="status")).completed()
-    missing = pd.Series(False, index=completed.table.index)
-    for _, evaluation in completed.evaluations():
-        asked = evaluation.asked_for_action(evaluation.reference())
-        missing[evaluation.table.index] = asked & ~evaluation.acted
-    changed = missing.to_numpy() & runs["status"].isin(PARSED) & ~np.asarray(told, dtype=bool)
-    return runs.assign(status=runs["status"].mask(changed, "unparsed").astype(runs["status"].dtype))

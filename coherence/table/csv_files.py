@@ -9,7 +9,7 @@ import io
 import logging
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,11 @@ from coherence.errors import InputError
 from coherence.printable import counted
 from coherence.table.missing import without_marks
 from coherence.table.notes import Code, Note
-from coherence.table.text_files import AS_IT_SAYS, TextForm, header_of, read_text
+from coherence.table.text_files import TextForm, header_of, read_text
 
 logger = logging.getLogger(__name__)
 _IMPORT_ID = re.compile(r"""\s*\{\s*["']ImportId["']\s*:""")
 _BLOCK = 1 << 26  # bytes; no row is longer, and a header of 20,000 names is none of the usual ones
-_ROW_WISE = 10_000
 _FIRST = 1_000  # cells that are tried before all of a column
 UNNAMED = "Unnamed: "
 """What a column without a name is called, with its number."""
@@ -43,22 +42,15 @@ class Cells:
     notes: tuple[Note, ...]  # what was passed over, and what may be missing
     questions: Mapping[str, str]  # column -> what a further header line calls it
 
-    def records(self) -> Iterable[dict[str, str | None]]:
-        """Yield the rows, empty cells as None."""
-        table = pa.table(dict(zip(self.names, self.columns, strict=True)))
-        for batch in table.to_batches(max_chunksize=_ROW_WISE):
-            yield from batch.to_pylist()
-
 
 def read_cells(
     path: Path,
-    form: TextForm = AS_IT_SAYS,
+    form: TextForm,
     *,
-    max_bytes: int | None = None,
-    once: Collection[str] | None = None,
+    once: Collection[str],
 ) -> Cells:
-    """Read a CSV or TSV file as text."""
-    text = read_text(path, form, max_bytes)
+    """Read a CSV or TSV file as text; the columns named in `once` may not stand there twice."""
+    text = read_text(path, form)
     header = header_of(path, text, form)
     if header.spaced:  # blanks behind separators, also before a quote, which pyarrow takes as text
         text = _without_blanks(text, header.sep)
@@ -143,13 +135,13 @@ def _without_header_lines(
     return table, []
 
 
-def _names(path: Path, header: list[str], once: Collection[str] | None) -> list[str]:
+def _names(path: Path, header: list[str], once: Collection[str]) -> list[str]:
     """Return names that tell all columns apart; what stands nowhere gets a number."""
     names = [name if name.strip() else f"{UNNAMED}{at}" for at, name in enumerate(header)]
     numbers: Counter[str] = Counter()
     unlike = []
     for name in names:
-        if numbers[name] and (once is None or name in once):
+        if numbers[name] and name in once:
             raise InputError(
                 f"{path}: column {name!r} occurs more than once. Name every column once."
             )

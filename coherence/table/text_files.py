@@ -185,7 +185,7 @@ def _fields(value: object, name: str, depth: int) -> Iterator[tuple[str, object]
         yield from _fields(part, f"{name}.{key}", depth + 1)
 
 
-def read_array(path: Path, *, text: TextForm = AS_IT_SAYS) -> list[dict[str, object]]:
+def read_array(path: Path, *, text: TextForm) -> list[dict[str, object]]:
     """Return the objects of a file that is one JSON array of them."""
     try:
         value = json.loads(read_text(path, text))
@@ -219,7 +219,7 @@ class Header(NamedTuple):
     spaced: bool  # whether blanks follow separators, so that cells begin behind them
 
 
-def header_of(path: Path, text: str, form: TextForm = AS_IT_SAYS) -> Header:
+def header_of(path: Path, text: str, form: TextForm) -> Header:
     """Return the cells of the first line of a table's text, and what separates them."""
     usual, start = SEPARATORS[inner_suffix(path)], text[:_CHUNK]
     headers: list[tuple[Header, list[str]]] = []

@@ -275,8 +275,7 @@ def _probability_errors(runs: Runs, named: Naming) -> list[str]:
             "hold numbers",
             text,
             repr(_first(column, text)),
-            "Leave the cell empty where there is no number: it counts as an unparsed answer. "
-            "coherence import counts and keeps replies in words."
+            "Leave the cell empty where there is no number: it counts as an unparsed answer."
             f"{_marked(column[text & ~boolean])}",
         )
         outside = (numbers < -PROBABILITY_TOLERANCE) | (numbers > 1 + PROBABILITY_TOLERANCE)

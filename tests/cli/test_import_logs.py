@@ -18,6 +18,16 @@ BOTH = [BELIEF, ACTION, "--belief-task", "rain_belief", "--action-task", "rain_a
 BOTH += ["--actions", "take,leave"]
 
 
+def texts(tmp_path, *completions, **metadata):
+    samples = [
+        json.loads(sample(number, text)) | {"metadata": {"choice": "go", **metadata}}
+        for number, text in enumerate(completions)
+    ]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({"status": "success", "eval": RUN, "samples": samples}))
+    return str(path)
+
+
 @pytest.mark.lengthy
 @pytest.mark.parametrize(
     "arguments",
@@ -59,11 +69,9 @@ def test_beliefs_alone_are_imported_and_analysed(tmp_path, run):
 def test_beliefs_that_allow_nothing_are_imported_and_refused_by_themselves(tmp_path, run):
     """Two wordings may be imported one by one into a folder; together they can be compared."""
     for name in ("standard", "mse"):
-        table = tmp_path / f"{name}.csv"
-        table.write_text(
-            "context,prompt,p\n" + "".join(f"{case},{name},0.{case + 1}\n" for case in range(5))
-        )
-        status, out, _ = run("import", str(table), "--out", str(tmp_path / f"{name}.parquet"))
+        log = texts(tmp_path, *(f"0.{case + 1}" for case in range(5)), prompt=name)
+        mapped = ["--map", "prompt=metadata.prompt", "--map", "theta=-"]
+        status, out, _ = run("import", log, *mapped, "--out", str(tmp_path / f"{name}.parquet"))
         assert status == 0
         assert "the table allows no check by itself yet" in out
     status, _, err = run("analyze", str(tmp_path / "mse.parquet"))
@@ -75,16 +83,6 @@ def test_beliefs_that_allow_nothing_are_imported_and_refused_by_themselves(tmp_p
     status, out, _ = run("analyze", str(tmp_path))
     assert status == 0
     assert "prompt_consistency:mse" in out
-
-
-def texts(tmp_path, *completions):
-    samples = [
-        json.loads(sample(number, text)) | {"metadata": {"choice": "go"}}
-        for number, text in enumerate(completions)
-    ]
-    path = tmp_path / "log.json"
-    path.write_text(json.dumps({"status": "success", "eval": RUN, "samples": samples}))
-    return str(path)
 
 
 def test_most_beliefs_unread_is_exit_1_with_examples(tmp_path, run):
@@ -126,14 +124,10 @@ def test_no_input_is_replaced_and_no_output_without_force(tmp_path, run):
 
 
 def test_answers_on_a_scale_are_mapped(tmp_path, run):
-    rows = [
-        {"id": at, "rating": rating, "is": at % 2} for at, rating in enumerate([1, 4, 7, 9, ""])
-    ]
-    pd.DataFrame(rows).to_csv(tmp_path / "log.csv", index=False)
-    command = ["import", tmp_path / "log.csv", "--map", "p=rating", "--map", "theta=is"]
-    command += ["--map", "context=id", "--out", tmp_path / "runs.csv"]
+    log = texts(tmp_path, "1", "4", "7", "9", "")
+    command = ["import", log, "--out", tmp_path / "runs.csv"]
     status, said, _ = run(*command, "--scale", "1..7")
-    assert "rating was read on the scale 1..7: 1 as 0, 2 as 0.167" in " ".join(said.split())
+    assert "output was read on the scale 1..7: 1 as 0, 2 as 0.167" in " ".join(said.split())
     runs = read_runs(tmp_path / "runs.csv")
     assert (status, runs["p"][:3].tolist()) == (0, [0, 0.5, 1])
     assert runs["status"].tolist() == ["ok", "ok", "ok", "out_of_range", "unparsed"]

@@ -68,7 +68,7 @@ LINES = {
     f"{IMPORT} --max-bytes 100": "raise --max-bytes",
     f"import {BELIEF} {TEXT} --out x.csv": "Import files of different formats one by one",
     "import no.eval --out x.csv": "no.eval: no such file",
-    "import own.csv --map p=conf --scale 1..7 --percent --out x.csv": "Leave percent (--percent)",
+    f"{IMPORT} --scale 1..7 --percent": "Leave percent (--percent)",
     f"{CALLS} tst,treat": "never called. Closest name found: 'test'",
     f"{CALLS} treat.dos": "Closest name found: 'dose'",
     f"{CALLS} treat --belief-from words": "received 'words'",

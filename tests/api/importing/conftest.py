@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from coherence.importing.assemble import Reading, assemble
-from coherence.importing.log_format import read_logs
+from coherence.importing.log_format import AnswerLog, read_logs
 from coherence.importing.tool_calls import CallReading, read_calls
-from coherence.table.text_files import TextForm
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 BELIEF, ACTION = GOLDEN / "inspect_belief.eval", GOLDEN / "inspect_action.eval"
@@ -37,23 +36,30 @@ def study():
 
 
 def imported(*paths, belief=(), action=(), mapping=None, model=None, **options):
-    form = {name: options.pop(name) for name in ("sep", "decimal", "encoding") if name in options}
     reading = {name: options.pop(name) for name in ("max_bytes",) if name in options}
     calls = options.pop("calls", None)
     if calls is not None:
         reading["calls"] = partial(read_calls, reading=CallReading(**calls))
-    _, logs = read_logs(list(paths), text=TextForm(**form), **reading)
+    _, logs = read_logs(list(paths), **reading)
     tasks = {"belief_tasks": belief, "action_tasks": action}
     return assemble(logs, Reading(**options), **tasks, mapping=mapping, model=model)
 
 
-def write_table(path, text):
+def log_of(text, name="answers"):
+    """Return a log whose records are the lines of a table, under the names of their columns."""
+    header, *lines = (line.split(",") for line in text.splitlines())
+    records = tuple(dict(zip(header, (c or None for c in line), strict=True)) for line in lines)
+    named = dict(zip(header, header, strict=True))
+    return AnswerLog(f"{name}.log", None, None, records, named, labels=("action",))
+
+
+def write_text(path, text):
     path.write_text(text, encoding="utf-8")
     return path
 
 
 def write_lines(path, objects):
-    return write_table(path, "\n".join(map(json.dumps, objects)))
+    return write_text(path, "\n".join(map(json.dumps, objects)))
 
 
 def packed(path, *samples, header=HEADER, **entries):

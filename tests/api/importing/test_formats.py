@@ -15,7 +15,7 @@ from tests.api.importing.conftest import (
     TEXT,
     YES,
     imported,
-    write_table,
+    write_text,
 )
 
 NESTED = st.recursive(
@@ -42,23 +42,19 @@ def somewhere(value, draw, replacement):
     [
         ("a.eval", "no zip at all", "no Inspect log.*zip"),
         ("a.json", "{", "no Inspect log"),
-        ("a.json", "[1]", "must be a JSON array of objects"),
+        ("a.json", "[1]", "not a log of inspect or lm-eval. .*: coherence analyze .*a.json"),
         ("a.json", '{"results": 1}', "no Inspect log"),
         ("a.json", HEADER, "the log has no samples"),
-        ("a.json", "[" * 100_000, "nested too deeply"),
-        ("a.jsonl", '{"p": 0.5}\n{"p": \n', "line 2 is not JSON"),
-        ("a.jsonl", '{"p": 0.5}\n[1]\n', "line 2 is a JSON list"),
+        ("a.json", "[" * 100_000, "not a log of"),
+        ("a.jsonl", '{"p": 0.5}\n', "not a log of inspect or lm-eval"),
+        ("a.jsonl", '{"p": \n', "line 1 is not JSON"),
         ("a.jsonl", '{"doc_id": 0, "resps": [["a"]]}\n', "line 1 lacks 'doc', 'target'"),
-        ("a.csv", "", "empty"),
-        ("a.csv", "p,action\n", "no rows"),
-        ("a.csv", "p,action,p\n1,2,3\n", "column 'p' occurs more than once"),
-        ("a.csv", "p,action,theta\n1,2\n", "line 2 has 2 cells, the header 3"),
-        ("a.csv", "confidnce,action,theta\n1,2,1\n", "nothing says which field holds the belief"),
-        ("a.ods", "x", "the ending must be .eval, .json, .jsonl, .ndjson.*, .csv, .tsv, .parquet"),
+        ("a.eval", "", "empty"),
+        ("my a.csv", "p,theta\n1,1\n", "A table needs no import: coherence analyze '.*/my a.csv'"),
     ],
 )
 def test_what_cannot_be_read_is_said(tmp_path, name, content, message):
-    path = write_table(tmp_path / name, content)
+    path = write_text(tmp_path / name, content)
     with pytest.raises(InputError, match=message):
         imported(path)
 

@@ -3,6 +3,7 @@
 import pytest
 
 from coherence import InputError, SchemaError
+from coherence.importing.assemble import Reading, assemble
 from tests.api.importing.conftest import (
     ACTION,
     BELIEF,
@@ -10,8 +11,7 @@ from tests.api.importing.conftest import (
     TEXT,
     YES,
     imported,
-    write_lines,
-    write_table,
+    log_of,
 )
 
 
@@ -41,7 +41,6 @@ ONE = {"belief": ["rain_belief"]}
             "theta has the labels 'low', 'middling', 'high'",
         ),
         (ONE | {"mapping": {"p_true": "target"}}, "field 'target' must hold numbers .*'No'"),
-        (ONE | {"sep": ";"}, "says itself how it is written. Leave out --sep"),
     ],
 )
 def test_what_is_not_clear_is_asked_for(options, message):
@@ -57,17 +56,12 @@ def test_a_mapping_of_the_action_is_not_looked_for_in_the_beliefs():
     assert "theta" not in imported(BELIEF, mapping={"theta": "-"}).runs.columns
 
 
-@pytest.fixture
-def joined(tmp_path):
-    def join(beliefs, actions):
-        first = write_table(tmp_path / "beliefs.csv", beliefs)
-        second = write_table(tmp_path / "actions.csv", actions)
-        return imported(first, second, belief=["beliefs"])
-
-    return join
+def joined(beliefs, actions):
+    logs = [log_of(beliefs, "beliefs"), log_of(actions, "actions")]
+    return assemble(logs, Reading(), belief_tasks=["beliefs"])
 
 
-def test_actions_without_beliefs_keep_their_rows(joined):
+def test_actions_without_beliefs_keep_their_rows():
     log = joined("context,p,theta\na,0.2,0\nb,0.8,1\n", "context,action\nb,go\nc,stay\n")
     assert log.runs["context"].tolist() == ["a", "b", "c"]
     assert log.runs["action"].fillna("").tolist() == ["", "go", "stay"]
@@ -78,41 +72,42 @@ def test_actions_without_beliefs_keep_their_rows(joined):
     ]
 
 
-def test_models_and_tasks_are_joined_each_to_its_own(joined):
+def test_models_and_tasks_are_joined_each_to_its_own():
     beliefs = "task,model,context,p,theta\nt,m,a,0.1,0\nt,n,a,0.2,0\nu,m,a,0.3,0\n"
     log = joined(beliefs, "task,model,context,action\nu,m,a,three\nt,n,a,two\nt,m,a,one\n")
     assert log.runs["action"].tolist() == ["one", "two", "three"]
     assert log.unpaired == []
 
 
-def test_actions_stand_on_the_reference_wording_and_not_on_rows_given_z(joined):
+def test_actions_stand_on_the_reference_wording_and_not_on_rows_given_z():
     rows = "a,other,,,,0.1,0\na,standard,season,dry,0.5,0.3,0\na,standard,,,,0.2,0\n"
     log = joined(f"context,prompt,z,z_state,p_z,p,theta\n{rows}", "context,action\na,go\n")
     assert log.runs["action"].fillna("").tolist() == ["", "", "go"]
 
 
-def test_actions_that_were_asked_in_vain_keep_their_column(joined):
+def test_actions_that_were_asked_in_vain_keep_their_column():
     """Without the column a report would say that nothing was asked."""
     runs = joined("context,p,theta\na,0.2,0\nb,0.8,\n", "context,action\na,\nb,\n").runs
     assert runs["action"].isna().all()
     assert runs["status"].tolist() == ["unparsed", "unparsed"]
 
 
-def test_a_log_of_actions_gives_no_state(joined):
+def test_a_log_of_actions_gives_no_state():
     """Its target may be the right action."""
     runs = joined("context,p\na,0.2\nb,0.8\n", "context,action,theta\na,go,1\nb,stay,0\n").runs
     assert runs["action"].tolist() == ["go", "stay"]
     assert "theta" not in runs
 
 
-def test_samples_gathered_into_contexts_are_counted(tmp_path):
-    lines = [{"id": at, "group": at // 2, "p": 0.5, "theta": 1, "action": "a"} for at in range(6)]
-    runs = imported(write_lines(tmp_path / "mine.jsonl", lines), mapping={"context": "group"}).runs
-    assert runs["context"].tolist() == [0, 0, 1, 1, 2, 2]
+def test_samples_gathered_into_contexts_are_counted():
+    lines = "".join(f"{at},{at // 2},0.5,1,a\n" for at in range(6))
+    log = log_of(f"id,group,p,theta,action\n{lines}")
+    runs = assemble([log], Reading(), mapping={"context": "group"}).runs
+    assert runs["context"].tolist() == ["0", "0", "1", "1", "2", "2"]
     assert runs["rep"].tolist() == [0, 1, 0, 1, 0, 1]
 
 
-def test_logs_that_do_not_fit_each_other_are_refused(joined, tmp_path):
+def test_logs_that_do_not_fit_each_other_are_refused():
     with pytest.raises(
         InputError, match=r"no answer of the action log .* \(1\): a .* \(1\): b rep"
     ):
@@ -121,6 +116,5 @@ def test_logs_that_do_not_fit_each_other_are_refused(joined, tmp_path):
         InputError, match="36 answers occur more than once, the first is context 'ev"
     ):
         imported(BELIEF, BELIEF)
-    table = write_table(tmp_path / "mine.csv", "context,p,action,theta\na,0.2,x,0\na,0.2,x,1\n")
     with pytest.raises(SchemaError, match="theta must be the same in all rows of a context"):
-        imported(table)
+        assemble([log_of("context,p,action,theta\na,0.2,x,0\na,0.2,x,1\n")], Reading())
