@@ -109,7 +109,7 @@ def main() -> None:
     )
     scores = score_mixing(answers, rng=args.seed)
     print_agents()
-    print_scores(scores.leaderboard())
+    print_scores(scores.experiments[scores.experiments["experiment"] == 0])
     print_noise(args.seed)
     print_game()
     if args.out:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from elicitation.models.hosted.model import HostedModel
 
 _WRITTEN = (
-    r"(scores|measures|curves|dependence|leaderboard)\.csv|scores\.json|(answers|runs)\.parquet"
+    r"(scores|measures|curves|dependence)\.csv|scores\.json|(answers|runs)\.parquet"
     r"|(rates(-[1-9][0-9]*)?|flips)\.png"
 )
 
@@ -192,13 +192,12 @@ def _score(options: MixOptions, answers: "pd.DataFrame") -> Results:
     from coherence.table.writing import write_table
 
     scores = score_mixing(answers, rng=options.seed)
-    board = scores.leaderboard()
-    several = len(board) > 1
+    models = scores.experiments["model"].unique()
+    several = len(models) > 1
     tables = {
         "scores.csv": scores.experiments,
         "measures.csv": scores.measures,
         "curves.csv": scores.curves,
-        "leaderboard.csv": board if several else board[:0],
         # Not as CSV: raw texts may hold any character, and a lone carriage return would part a row
         # in two.
         "answers.parquet": answers[:0] if options.answer_files else answers,
@@ -208,14 +207,14 @@ def _score(options: MixOptions, answers: "pd.DataFrame") -> Results:
     results.files["scores.json"] = partial(_write_json, scores)
     # Without rows too: no test of dependence was possible.
     results.files["dependence.csv"] = partial(write_table, scores.dependence)
-    for number, model in enumerate(board["model"], start=1):
+    for number, model in enumerate(models, start=1):
         curves = scores.curves[scores.curves["model"] == model]
         figure = mixing_figure(curves, title=model or "rates")
         # Names of models are text from outside and never become part of a path.
         name = f"rates-{number}.png" if several else "rates.png"
         results.files[name] = partial(save_figure, figure)
     if several and (scores.curves["part"] == "flip").any():
-        figure = compare_figure(scores.curves, list(board["model"]))
+        figure = compare_figure(scores.curves, list(models))
         results.files["flips.png"] = partial(save_figure, figure)
     return results
 

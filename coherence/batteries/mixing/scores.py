@@ -298,24 +298,6 @@ class MixingScores:
     dependence: pd.DataFrame
     notes: tuple[str, ...] = ()
 
-    def leaderboard(self) -> pd.DataFrame:
-        """Return one row per model, the highest corrected total first.
-
-        Models without a total come last, by name.
-        """
-        wide = self.experiments.pivot(index="model", columns="experiment", values="published").drop(
-            columns=0
-        )
-        totals = self.experiments[self.experiments["experiment"] == 0].set_index("model")
-        board = totals[
-            ["published", "ceiling", "equilibrium", "corrected", "low", "high", "refused", "unread"]
-        ].join(wide.add_prefix("experiment_"))
-        board = board.sort_index().sort_values(
-            "corrected", ascending=False, kind="stable", na_position="last"
-        )
-        board.insert(0, "rank", board["corrected"].rank(ascending=False, method="min"))
-        return board.reset_index()
-
 
 def score_mixing(
     answers: pd.DataFrame, *, n_resamples: int = 1000, rng: Seed = None

@@ -14,7 +14,6 @@ from coherence.report.document import (
     Row,
     Table,
     build_table,
-    count,
     label,
 )
 from coherence.report.layout import render_parts
@@ -45,8 +44,7 @@ _COLUMNS = (
     Column("unread", "unparsed", Kind.SHARE),
     Column("refused", kind=Kind.SHARE),
 )
-_BOARD = (
-    count("rank"),
+_TOTALS = (
     label("model"),
     Column("corrected", ends=("low", "high")),
     Column("published"),
@@ -87,9 +85,9 @@ def mix_report(scores: MixingScores) -> str:
         columns = [each for each in _COLUMNS if each != _BOUNDS or (rows["unread"] > 0).any()]
         parts += [build_table(rows.to_dict("records"), columns, title=str(model)), ""]
         parts += [*_unread(rows), *_notes(scores, str(model)), "", ""]
-    board = scores.leaderboard()
-    if len(board) > 1:
-        parts += [build_table(board.to_dict("records"), _BOARD), "", ""]
+    totals = scores.experiments[scores.experiments["experiment"] == 0]
+    if len(totals) > 1:
+        parts += [build_table(totals.to_dict("records"), _TOTALS), "", ""]
     return render_parts([*parts, *scores.notes]).rstrip()
 
 

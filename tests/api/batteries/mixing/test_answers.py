@@ -80,7 +80,7 @@ def test_several_files_are_joined(tmp_path):
         paths.append(tmp_path / folder / "run 1.csv")
         counted(second).drop(columns="model").to_csv(paths[-1], index=False)
     scores = scored(read_mixing_answers(*paths))
-    assert scores.leaderboard()["model"].tolist() == ["steep", "a/run 1", "b/run 1"]
+    assert scores.experiments["model"].unique().tolist() == ["steep", "a/run 1", "b/run 1"]
     for model, alone in (("steep", first), ("a/run 1", second)):
         golden = scored(alone).experiments
         joined = scores.experiments[scores.experiments["model"] == model]

@@ -1,4 +1,4 @@
-"""Scores of whole tables: ceilings, bounds, intervals, dependence of draws, the leaderboard."""
+"""Scores of whole tables: ceilings, bounds, intervals, dependence of draws, totals of models."""
 
 import math
 
@@ -10,6 +10,7 @@ from scipy import stats
 from coherence.batteries import expected_answers, score_mixing, simulate_mixing
 from coherence.batteries.mixing.answers import check_answers, count_checked
 from coherence.batteries.mixing.losses import measures_of
+from coherence.batteries.mixing.tables import mix_report
 from tests.api.batteries.mixing.conftest import scored
 
 TENTHS = np.arange(1, 10) / 10
@@ -148,16 +149,16 @@ def test_a_single_answer_shows_no_noise_to_take_out():
         assert scored(whole).experiments["corrected"].notna().all()
 
 
-def test_the_leaderboard_ranks_by_the_corrected_total():
-    names = ("first", "ideal", "argmax")
-    answers = pd.concat([simulate_mixing(name, n_draws=20, rng=0) for name in names])
+def test_several_models_stand_together_and_one_without_a_total_too():
+    answers = pd.concat([simulate_mixing(name, n_draws=20, rng=0) for name in ("first", "ideal")])
     flips = (answers["model"] == "ideal") & (answers["experiment"] == "flip")
-    some = answers[flips].assign(model="flips only")
-    board = scored(pd.concat([answers, some])).leaderboard()
-    assert board["model"].tolist() == ["ideal", "argmax", "first", "flips only"]
-    assert board["rank"].tolist()[:3] == [1, 2, 3]
-    assert math.isnan(board["corrected"].iloc[3])
-    assert board["experiment_1"].notna().all()
+    scores = scored(pd.concat([answers, answers[flips].assign(model="flips only")]))
+    totals = scores.experiments[scores.experiments["experiment"] == 0].set_index("model")
+    assert totals.index.tolist() == ["first", "ideal", "flips only"]
+    last = mix_report(scores).rpartition("\nmodel ")[2].splitlines()[2:]
+    assert [line.partition("  ")[0] for line in last] == ["first", "ideal", "flips only"]
+    assert f"{totals.loc['first', 'corrected']:.1f} [" in last[0]
+    assert math.isnan(totals.loc["flips only", "corrected"])
 
 
 def test_curves_hold_the_rate_of_every_quantity_with_its_target():
