@@ -514,7 +514,6 @@ def what_breaks() -> str:
             "cases have 1, 2 or 20 answers",
             "the calibration error is that of this mix of answers, and covers less for new cases",
         ),
-        ("bets on crossed pairs", "pairs share things: `cmi` rejects more; disjoint pairs do not"),
     ]
     return grid(["where", "what happens to coherent agents"], rows)
 

@@ -6,7 +6,7 @@ Asks it, or scores answers; trains models on bets, and tests what carries over.
 import argparse
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from coherence.cli.progress import answer_progress
 from coherence.cli.reading import is_log
@@ -63,17 +63,6 @@ class BetsOptions(TermOptions, BatteryOptions):
         None,
         "the questions that --answers is about, as 'coherence bets questions' wrote them",
         metavar="FILE",
-    )
-    rule: Literal["side", "outcome"] = option(
-        "side", "a thing changes hands if the side bet on comes up (default), or in any case"
-    )
-    pairs: Literal["disjoint", "crossed"] = option(
-        "disjoint",
-        "pairs of things in runs.parquet: some of which no two share a thing (default), or all",
-    )
-    likelihood: Literal["total", "token"] = option(
-        "total",
-        "a causal model chooses by the probability of an option in total (default) or per token",
     )
     temperature: float | None = option(
         None, "of a hosted model's answers (default: 0, the most probable one)", metavar="T"
@@ -167,10 +156,6 @@ def _check(options: BetsOptions) -> None:
                 f"--{name.replace('_', '-')} belongs to hosted models; of a folder options are "
                 "scored, and nothing is drawn. Leave it out."
             )
-    if hosted and options.likelihood != "total":
-        raise InputError(
-            "--likelihood needs the model's files; a hosted model answers in words. Leave it out."
-        )
     terms = any(getattr(options, name) is not None for name in _TERMS)
     if options.questions is not None and (options.answers is None or terms):
         raise InputError(
@@ -268,9 +253,7 @@ def _ask_model(
 
         local = load_local(options, model)
         with answer_progress(local.name) as progress:
-            return score_choices(
-                local, questions, likelihood=options.likelihood, store=store, progress=progress
-            )
+            return score_choices(local, questions, store=store, progress=progress)
     from elicitation.batteries.bets.words import choose_in_words
 
     with answer_progress(model.name) as progress:
@@ -294,8 +277,8 @@ def _score(options: BetsOptions, asked: "Tables") -> Results:
     from coherence.plots.style import save_plot
 
     questions, answers = asked
-    scores = score_bets(questions, answers, rule=options.rule)
-    comparison = compare_models(scores.answers, rule=options.rule)
+    scores = score_bets(questions, answers)
+    comparison = compare_models(scores.answers)
     # One model has nobody to be compared with.
     several = "model" in comparison and comparison["model"].nunique() > 1
     ladders = [
@@ -305,8 +288,7 @@ def _score(options: BetsOptions, asked: "Tables") -> Results:
     tables = {
         "answers.csv": answers,
         "accuracy.csv": scores.accuracy,
-        # Pairs that share a thing are no independent contexts; --pairs crossed keeps them.
-        "runs.parquet": belief_runs(scores.answers, disjoint=options.pairs == "disjoint"),
+        "runs.parquet": belief_runs(scores.answers),
         "ladder_runs.parquet": ladder_runs(scores.answers, rng=options.seed),
         "models.csv": comparison if several else comparison[:0],
         "ladder.csv": pd.concat(ladders, ignore_index=True) if ladders else pd.DataFrame(),

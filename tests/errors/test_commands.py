@@ -147,7 +147,6 @@ LINES = {
     "bets --model m --questions q.csv --out x": "--questions belongs to --answers",
     "bets --answers flips.csv --questions q.csv --payout 1 --out x": "without --items, --chance",
     "bets --model m --temperature 1 --out x": "--temperature belongs to hosted models",
-    "bets --model m --server http://a --likelihood token --out x": "needs the model's files",
     "bets --rule outcome questions --out x.csv": "--rule does not belong to 'coherence bets quest",
     "bets --model m train --modality coin --out x": "--model does not belong to 'coherence bets tr",
     "bets --no-chat transfer --out x": "--chat does not belong to 'coherence bets tr",

@@ -16,13 +16,12 @@ from coherence.table.schema import DRAWN, RECORDED
 
 
 def belief_runs(
-    groups: list[BetAnswers], *, belief_template: str = BELIEF_TEMPLATE, disjoint: bool = False
+    groups: list[BetAnswers], *, belief_template: str = BELIEF_TEMPLATE
 ) -> pd.DataFrame:
     """Return a runs table of value beliefs and bets.
 
-    The checks take contexts as independent. Pairs of things that share a thing are not: with all
-    pairs p-values come out too small. With `disjoint` every thing is in one context at most, and
-    contexts are as independent as things are; there are few of them.
+    The checks take contexts as independent, and pairs that share a thing are not: every thing is
+    in one context at most, so that few of the pairs asked about are there.
     """
     rows = [
         _belief_rows(bets, values, belief_template)
@@ -31,10 +30,10 @@ def belief_runs(
         for values in groups
         if values.kind == "value" and values.model == bets.model
     ]
-    runs = pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
-    if disjoint and rows:
-        return runs[runs["context"].isin(_disjoint(groups))].reset_index(drop=True)
-    return runs
+    if not rows:
+        return pd.DataFrame()
+    runs = pd.concat(rows)
+    return runs[runs["context"].isin(_disjoint(groups))].reset_index(drop=True)
 
 
 def _disjoint(groups: list[BetAnswers]) -> set[str]:

@@ -23,7 +23,6 @@ from coherence.batteries.bets.truths import (
     MEMBERS,
     NO_CHOICE,
     VALUE_CHOICES,
-    BetRule,
     Truths,
     asked,
     believed_best,
@@ -42,21 +41,21 @@ from coherence.errors import InputError
 from coherence.inputs import Codes
 
 
-def right_roles(questions: pd.DataFrame, *, rule: BetRule = "side") -> list[str]:
+def right_roles(questions: pd.DataFrame) -> list[str]:
     """Return the role of the right option of every question, for training."""
     roles = np.full(len(questions), "high", dtype=object)
     is_bet = (questions["kind"] != "value").to_numpy()
     if is_bet.any():
-        best = best_choices(bet_gains(questions[is_bet], rule=rule))
+        best = best_choices(bet_gains(questions[is_bet]))
         roles[is_bet] = np.array(BET_CHOICES, dtype=object)[best.argmax(axis=1)]
     return [str(role) for role in roles]
 
 
-def correct_choices(group: BetAnswers, rule: BetRule = "side") -> Truths:
+def correct_choices(group: BetAnswers) -> Truths:
     """Return the truth of the standard method."""
     if group.kind == "value":
         return np.tile([True, False, False], (len(group.questions), 1))
-    return best_choices(bet_gains(group.questions, rule=rule))
+    return best_choices(bet_gains(group.questions))
 
 
 def believed_values(group: BetAnswers) -> dict[tuple[str, str], int]:
@@ -81,9 +80,7 @@ def _beliefs_of_models(
     }
 
 
-def rational_choices(
-    group: BetAnswers, beliefs: Mapping[tuple[str, str], int], rule: BetRule = "side"
-) -> Truths:
+def rational_choices(group: BetAnswers, beliefs: Mapping[tuple[str, str], int]) -> Truths:
     """Return the choices that are rational given a model's own answers on values."""
     bets = group.questions
     pairs = zip(bets["high"].astype(str), bets["low"].astype(str), strict=True)
@@ -92,7 +89,7 @@ def rational_choices(
     # odds it depends on how valuable, which was not asked: such a bet is left out.
     even = (bets["chance"] == 0.5).to_numpy() & (payouts(bets) == 0)
     belief[(belief == VALUE_CHOICES.index("same")) & ~even] = NO_CHOICE
-    gains = [bet_gains(bets, rule=rule, swapped=swapped) for swapped in (False, True)]
+    gains = [bet_gains(bets, swapped=swapped) for swapped in (False, True)]
     return believed_best(belief, *gains)
 
 
@@ -219,7 +216,6 @@ def score_bets(
     answers: pd.DataFrame,
     *,
     split: str = "test",
-    rule: BetRule = "side",
     belief_template: str = BELIEF_TEMPLATE,
 ) -> BetScores:
     """Score answers to value questions and bets.
@@ -234,8 +230,6 @@ def score_bets(
         Optional: `prob_a` to `prob_c`, and `model`.
     split : str
         The questions to score; thresholds are tuned on those of split "dev".
-    rule : {"side", "outcome"}
-        See `expected_gains`.
     belief_template : str
         Which value questions tell a model's belief, for the belief-conditioned accuracy.
 
@@ -286,7 +280,7 @@ def score_bets(
     ladders: dict[tuple[str, str], LadderFit] = {}
     for group in groups:
         if group.kind == "ladder":
-            fit = _fit_answers(group, rule, notes)
+            fit = _fit_answers(group, notes)
             if fit is not None:
                 ladders[group.model, group.template] = fit
             continue
@@ -294,17 +288,17 @@ def score_bets(
         if not len(test.questions):
             notes.add(group, f"no answers to questions of split {split!r}.")
             continue
-        right = correct_choices(test, rule)
+        right = correct_choices(test)
         for said in constant_notes(test, right):
             notes.add(group, said)
         rows.append(_row(test, "correct", STANDARD, test.choice, right))
         if group.kind == "bet" and group.model in beliefs:
-            rational = rational_choices(test, beliefs[group.model], rule)
+            rational = rational_choices(test, beliefs[group.model])
             rows.append(_row(test, BCA, STANDARD, test.choice, rational))
         elif group.kind == "bet":
             without = f"without answers to the value questions {belief_template!r}."
             notes.add(group, f"no belief-conditioned accuracy {without}")
-        rows += _set_rows(test, dev, rule, notes)
+        rows += _set_rows(test, dev, notes)
     lost: dict[str, list[bool]] = {}
     for group in groups:
         if group.kind != "ladder":
@@ -325,13 +319,8 @@ def _of_split(group: BetAnswers, split: str) -> BetAnswers:
     return group.only((group.questions["split"] == split).to_numpy())
 
 
-def _fit_answers(group: BetAnswers, rule: BetRule, notes: _Notes) -> LadderFit | None:
+def _fit_answers(group: BetAnswers, notes: _Notes) -> LadderFit | None:
     """Fit the ladder of a model in one modality; None where that cannot be, with a note why."""
-    if rule != "side":
-        # Whoever bets gets whatever comes up then, and below one half the losing side costs less:
-        # no stake tells such chances apart.
-        notes.add(group, "ladders are fitted for the rule 'side' only.")
-        return None
     # Unread is not refused: taken for bets declined, such answers would move the chance acted on.
     read = group.choice != NO_CHOICE
     if not read.all():
@@ -350,18 +339,18 @@ def _fit_answers(group: BetAnswers, rule: BetRule, notes: _Notes) -> LadderFit |
     return fit_ladder(bets["chance"], break_evens(bets), group.choice == 0, first=high, second=low)
 
 
-def _set_truths(group: BetAnswers, rule: BetRule) -> Mapping[str, Truths]:
+def _set_truths(group: BetAnswers) -> Mapping[str, Truths]:
     """Return the truths for sets of choices, by name; none for a group without questions."""
     if not len(group.questions):
         return {}
     if group.kind == "value":
         return value_truths(len(group.questions))
-    return bet_truths(bet_gains(group.questions, rule=rule))
+    return bet_truths(bet_gains(group.questions))
 
 
-def _set_rows(test: BetAnswers, dev: BetAnswers, rule: BetRule, notes: _Notes) -> list[_Row]:
+def _set_rows(test: BetAnswers, dev: BetAnswers, notes: _Notes) -> list[_Row]:
     """Return the rows of the threshold method, or those of sets that were stated as letters."""
-    truths, dev_truths = _set_truths(test, rule), _set_truths(dev, rule)
+    truths, dev_truths = _set_truths(test), _set_truths(dev)
     if test.scores is None:
         return [
             _row(test, name, STATED, test.stated, right)
@@ -426,7 +415,6 @@ def compare_models(
     answers: list[BetAnswers],
     *,
     split: str = "test",
-    rule: BetRule = "side",
     belief_template: str = BELIEF_TEMPLATE,
 ) -> pd.DataFrame:
     """Return the shares of right single choices of every model."""
@@ -436,9 +424,9 @@ def compare_models(
         test = _of_split(group, split)
         if group.kind == "ladder" or not len(test.questions):
             continue
-        truths = {"values" if group.kind == "value" else "bets": correct_choices(test, rule)}
+        truths = {"values" if group.kind == "value" else "bets": correct_choices(test)}
         if group.kind == "bet" and group.model in beliefs:
-            own = rational_choices(test, beliefs[group.model], rule)
+            own = rational_choices(test, beliefs[group.model])
             truths["bets by own values"] = own
         for measure, right in truths.items():
             answered = parts.setdefault((measure, group.model), [])

@@ -10,8 +10,6 @@ and 4 for the first, second and third choice, so that 0 is the empty set and 7 a
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
@@ -41,9 +39,6 @@ def switching_chance(
     return np.maximum(stake / (prize + returned), sides_equal)
 
 
-BetRule = Literal["side", "outcome"]
-
-
 def expected_gains(
     prize: ArrayLike,
     loss: ArrayLike,
@@ -51,9 +46,11 @@ def expected_gains(
     *,
     chance: ArrayLike = 0.5,
     payout: ArrayLike = 0.0,
-    rule: BetRule = "side",
 ) -> Floats:
     """Return the expected gains of each choice in a bet with two sides.
+
+    A thing changes hands only if the side bet on comes up, as in the tables of the paper's
+    appendix; its section 4.3.3 says at one place that it does in any case.
 
     Parameters
     ----------
@@ -68,10 +65,6 @@ def expected_gains(
     payout : array-like
         What is paid on top of a stake that comes back, per unit of it, at least 0; the paper's bets
         have 0.
-    rule : {"side", "outcome"}
-        "side": a thing changes hands only if the side bet on comes up, as in the tables of the
-        paper's appendix. "outcome": whoever bets gets whatever comes up, as its section 4.3.3 says
-        at one place.
 
     Returns
     -------
@@ -82,8 +75,7 @@ def expected_gains(
     Raises
     ------
     InputError
-        A value, stake or payout that is negative or not finite, a chance outside [0, 1], or an
-        unknown rule.
+        A value, stake or payout that is negative or not finite, or a chance outside [0, 1].
 
     References
     ----------
@@ -95,8 +87,6 @@ def expected_gains(
     [[40.0, -10.5, 14.75, 0.0]]
     >>> expected_gains(1, 100, 20).tolist()
     [[-9.5, -60.0, -34.75, 0.0]]
-    >>> expected_gains(100, 1, 20, rule="outcome").tolist()
-    [[39.5, 39.5, 39.5, 0.0]]
     """
     amounts = {"prize": prize, "loss": loss, "stake": stake, "payout": payout}
     values = {name: np.atleast_1d(as_numbers(value, name)) for name, value in amounts.items()}
@@ -114,7 +104,6 @@ def expected_gains(
         f"chance must hold probabilities in [0, 1]; the first other value is {p[outside][:1]}. "
         "Divide percentages by 100.",
     )
-    require(rule in ("side", "outcome"), f"rule must be 'side' or 'outcome'; received {rule!r}.")
     try:
         prize, loss, stake, payout, p = np.broadcast_arrays(*values.values(), p)
     except ValueError:
@@ -127,21 +116,15 @@ def expected_gains(
     # with the side that does.
     on_winning = stake * (p * payout - (1 - p))
     on_losing = stake * ((1 - p) * payout - p)
-    if rule == "side":
-        win, lose = p * prize + on_winning, on_losing - (1 - p) * loss
-    else:
-        thing = p * prize - (1 - p) * loss
-        win, lose = thing + on_winning, thing + on_losing
+    win, lose = p * prize + on_winning, on_losing - (1 - p) * loss
     # Half the stake on each side: gains are linear in the stake, so that "both" lies half-way.
     return np.column_stack([win, lose, (win + lose) / 2, np.zeros_like(win)])
 
 
-def bet_gains(bets: pd.DataFrame, *, rule: BetRule = "side", swapped: bool = False) -> Floats:
+def bet_gains(bets: pd.DataFrame, *, swapped: bool = False) -> Floats:
     """Return the expected gains of a table of bets."""
     prize, loss = _amounts(bets, swapped=swapped)
-    return expected_gains(
-        prize, loss, bets["stake"], chance=bets["chance"], payout=payouts(bets), rule=rule
-    )
+    return expected_gains(prize, loss, bets["stake"], chance=bets["chance"], payout=payouts(bets))
 
 
 def break_evens(bets: pd.DataFrame) -> Floats:

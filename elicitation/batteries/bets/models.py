@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,6 @@ from elicitation.spelling.forms import AnswerForm
 from elicitation.training.finetuning import BatchProgress, TrainingSet, TuningRecipe, fine_tune
 from elicitation.training.organisms.tiny_multiple_choice import Shape, make_multiple_choice
 
-Likelihood = Literal["total", "token"]
 SCRATCH = TuningRecipe(learning_rate=2e-3, max_epochs=60)
 """For a small model with random weights: forty times the learning rate of the paper's pretrained
 ones."""
@@ -50,7 +49,6 @@ def score_choices(
     model: MultipleChoiceModel | CausalModel,
     questions: pd.DataFrame,
     *,
-    likelihood: Likelihood = "total",
     store: AnswerStore | None = None,
     progress: AskingProgress | None = None,
 ) -> pd.DataFrame:
@@ -62,13 +60,9 @@ def score_choices(
         The model.
     questions : DataFrame
         As from `value_questions` or `bet_questions`.
-    likelihood : {"total", "token"}
-        Of a causal model: whether ``prob`` compares the options by the probability of all their
-        tokens, or by its geometric mean per token, which does not favour short options. No matter
-        for a multiple-choice model.
     store : AnswerStore, optional
         Where scores are kept, some hundred questions at a time; what it holds of this model is not
-        asked again, under either likelihood. None keeps them nowhere.
+        asked again. None keeps them nowhere.
     progress : callable, optional
         See `elicitation.asking.ask.Progress`.
 
@@ -78,7 +72,8 @@ def score_choices(
         One row per question: ``question``, ``model``; ``score_a`` to ``score_c``, in [0, 1], each
         option by itself, for the threshold method (the logistic transform of a multiple-choice
         model's score; the geometric mean of the probabilities of an option's tokens of a causal
-        one); ``prob_a`` to ``prob_c``, which sum to 1, for the standard method.
+        one); ``prob_a`` to ``prob_c``, which sum to 1, for the standard method (of a causal model
+        in proportion to the probability of all tokens of an option).
 
     Raises
     ------
@@ -100,8 +95,6 @@ def score_choices(
     [1.0, 1.0]
     >>> folder.cleanup()
     """
-    if likelihood not in ("total", "token"):
-        raise InputError(f"likelihood must be 'total' or 'token'; received {likelihood!r}.")
     if not isinstance(model, MultipleChoiceModel | CausalModel):
         raise InputError(
             "model must be a local multiple-choice or causal model; received a "
@@ -113,9 +106,8 @@ def score_choices(
         logits = measures[:, 0]
         scores = expit(logits)
     else:
-        total, mean = measures[:, 0], measures[:, 1]
+        logits, mean = measures[:, 0], measures[:, 1]
         scores = np.exp(mean)
-        logits = total if likelihood == "total" else mean
     table = pd.DataFrame({"question": questions["question"].to_numpy(), "model": model.name})
     table[[f"score_{letter}" for letter in OPTIONS]] = scores
     table[[f"prob_{letter}" for letter in OPTIONS]] = softmax(logits, axis=1)

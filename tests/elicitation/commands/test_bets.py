@@ -93,11 +93,9 @@ def test_answers_are_scored_as_in_python_and_results_of_an_earlier_call_do_not_s
 
 
 @pytest.mark.lengthy
-def test_pairs_and_the_paper_on_request(table, tmp_path, score):
+def test_the_paper_on_request(table, tmp_path, score):
     paper, out = tmp_path / "paper", tmp_path / "out"
-    score(simulate_answers("maximiser", table, rng=1), f"--pairs crossed --paper {paper}")
-    contexts = read_runs(out / "runs.parquet").groupby("task")["context"].nunique()
-    assert contexts.unique().tolist() == [100]
+    score(simulate_answers("maximiser", table, rng=1), f"--paper {paper}")
     assert not (out / "models.csv").exists()
     scores = pd.read_csv(out / "accuracy.csv").set_index(["template", "truth"])
     shown, sets = (pd.read_csv(paper / f"{name}.csv").iloc[0] for name in ("bets", "bets-sets"))
@@ -105,9 +103,7 @@ def test_pairs_and_the_paper_on_request(table, tmp_path, score):
     assert sets["dice.strict.threshold"] == scores.loc[("dice", "strict"), "threshold"]
 
 
-def test_unread_answers_and_odd_names_are_harmless_and_rules_change_what_is_right(
-    table, tmp_path, score
-):
+def test_unread_answers_and_odd_names_are_harmless(table, tmp_path, score):
     test = of_tests(table, "value")
     replies = ["hm"] * 3 + ["a"] * (len(test) - 3)
     names = {"question": test["question"], "answer": replies, "model": "../evil\x1b[2J \U0001f9e8"}
@@ -119,10 +115,9 @@ def test_unread_answers_and_odd_names_are_harmless_and_rules_change_what_is_righ
     bets = of_tests(table, "bet")
     roles = bets[["role_a", "role_b", "role_c"]].set_axis([*"abc"], axis=1)
     lose = pd.DataFrame({"question": bets["question"], "answer": (roles == "lose").idxmax(axis=1)})
-    for rule, share in (("side", 0.0), ("outcome", 0.5)):
-        score(lose, f"--rule {rule}", out=rule)
-        rows = pd.read_csv(tmp_path / rule / "accuracy.csv").set_index(["template", "truth"])
-        assert rows.loc[("coin", "correct"), "accuracy"] == share
+    score(lose, out="lose")
+    rows = pd.read_csv(tmp_path / "lose" / "accuracy.csv").set_index(["template", "truth"])
+    assert rows.loc[("coin", "correct"), "accuracy"] == 0
 
 
 @pytest.mark.lengthy

@@ -159,37 +159,28 @@ def test_what_is_missing_is_said(questions):
     assert "no threshold for 'strict' without scores of development questions" in notes
     with pytest.raises(InputError, match="no answers to questions of split 'train'"):
         score_bets(questions, answers, split="train")
-    asked = questions[questions["kind"] != "bet"]
-    scores = score_bets(asked, simulate_answers("maximiser", asked, rng=0), rule="outcome")
-    assert not scores.ladders
-    assert "maximiser, coin: ladders are fitted for the rule 'side' only." in scores.notes
 
 
 def test_gains_are_those_of_tables_7_and_8():
     assert expected_gains(100, 1, 20).tolist() == [[40, -10.5, 14.75, 0]]
     assert expected_gains(1, 100, 20).tolist() == [[-9.5, -60, -34.75, 0]]
-    # Section 4.3.3 at one place: whatever comes up is carried out for whoever bets; both sides then
-    # gain .5 (H - L - X).
-    assert expected_gains(100, 1, 20, rule="outcome").tolist() == [[39.5, 39.5, 39.5, 0]]
 
 
 amount = st.floats(0.01, 1e4)
 
 
 @settings(deadline=None, max_examples=60)
-@given(
-    amount, amount, amount, st.floats(0, 1), st.floats(0, 3), st.sampled_from(["side", "outcome"])
-)
-def test_gains_are_means_over_the_two_outcomes(prize, loss, stake, chance, payout, rule):
+@given(amount, amount, amount, st.floats(0, 1), st.floats(0, 3))
+def test_gains_are_means_over_the_two_outcomes(prize, loss, stake, chance, payout):
     def purse(side_bet, side_up):
         money = stake * payout if side_bet == side_up else -stake
         thing = prize if side_up == "win" else -loss
-        return money + (thing if rule == "outcome" or side_bet == side_up else 0)
+        return money + (thing if side_bet == side_up else 0)
 
     win, lose = (
         chance * purse(side, "win") + (1 - chance) * purse(side, "lose") for side in ("win", "lose")
     )
-    gains = expected_gains(prize, loss, stake, chance=chance, payout=payout, rule=rule)[0]
+    gains = expected_gains(prize, loss, stake, chance=chance, payout=payout)[0]
     by_hand = [win, lose, (win + lose) / 2, 0]
     np.testing.assert_allclose(gains, by_hand, rtol=1e-9, atol=1e-6)
 
