@@ -1,5 +1,4 @@
 from .asking.overview import preview as preview
-from .asking.overview import summarise_store as summarise_store
 from .asking.session import Tally as Tally
 from .asking.session import elicit as elicit
 from .asking.session import elicit_questions as elicit_questions

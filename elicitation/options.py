@@ -80,9 +80,6 @@ class ModelOptions:
     device: str = option(
         "auto", "torch device (default: a GPU if there is one)", group=MODEL, metavar="NAME"
     )
-    threads: int | None = option(
-        None, "threads of the model (default: torch's own choice)", group=MODEL
-    )
     revision: str | None = option(
         None,
         "branch, tag or commit of a model on the hub (default: its main branch)",
@@ -114,12 +111,6 @@ class ModelOptions:
         group=HOSTED,
         metavar="URL",
     )
-    base_url: str | None = option(
-        None,
-        "address of a provider such as vllm/... or ollama/... where it is not the usual one",
-        group=HOSTED,
-        advanced=True,
-    )
     server_name: str | None = option(
         None,
         "keeps answers under this name instead of the address",
@@ -134,9 +125,6 @@ class ModelOptions:
         metavar="VARIABLE",
     )
     max_connections: int = option(8, "questions under way (default: 8)", advanced=True)
-    max_retries: int | None = option(
-        None, "how often a failed call is tried again (default: until timeout)", advanced=True
-    )
     timeout: int = option(
         600, "seconds for a question, with all waits and tries (default: 600)", advanced=True
     )
@@ -159,11 +147,6 @@ class ModelOptions:
         "where the model's answers are kept, for resuming (default: beside the results)",
         group=STORE,
         metavar="FILE",
-    )
-    resume: bool = option(
-        True,
-        "use the answers that the store has (default); --no-resume refuses a store that has any",
-        group=STORE,
     )
     keep_going: bool = option(
         False, "ask on where none of the first 50 answers can be read", group=STORE
@@ -197,11 +180,6 @@ class AskOptions(ModelOptions):
         "with --server its name there",
         group=MODEL,
         metavar="MODEL",
-    )
-    resume: bool = option(
-        True,
-        "use the answers that the store has (default); false refuses a store that has any",
-        advanced=True,
     )
     task: str | None = option(
         None,
@@ -322,12 +300,6 @@ class AskOptions(ModelOptions):
     seed: int = option(0, "seed of the cases and of the draws (default: 0)", group=WAYS, least=0)
     show_prompts: int | None = option(
         None, "print the first N different questions as they would be asked", group=LOOK, least=1
-    )
-    status: str | None = option(
-        None,
-        "count the answers of a store by model, question and status",
-        group=LOOK,
-        metavar="STORE",
     )
     agent: str | None = option(
         None,

@@ -1,90 +1,16 @@
-"""A session seen from outside: what a store holds, and what a plan would ask.
+"""A session seen from outside: what a plan would ask, and what a store has of it.
 
 No model is loaded and nothing is asked.
 """
 
 import os
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
-import pandas as pd
-
-from elicitation.answers.reading import decode_answer
 from elicitation.asking.store import read_store
 from elicitation.questions.plan import Plan
-from elicitation.questions.question import Question, QuestionSpec
-
-BATTERY, UNKNOWN = "battery", "unknown"
-
-
-def summarise_store(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Count the answers of a store.
-
-    Parameters
-    ----------
-    path : path-like
-        The file of an `AnswerStore`; it may be in use.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``model``, ``question`` (role, for beliefs the prompt, and ``distribution`` where
-        the probabilities of all answers were read; ``battery`` for the questions of one),
-        ``status`` (of the single answer; ``unknown`` where the store does not say how to read it)
-        and ``answers``.
-        Models of one name with several fingerprints are told apart by the beginnings of those.
-
-    Raises
-    ------
-    InputError
-        There is no such store.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import elicitation
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> store = elicitation.AnswerStore(Path(folder.name) / "answers.sqlite")
-    >>> task = elicitation.load_task("asia")
-    >>> cases = task.cases(20, seed=0)
-    >>> agent = elicitation.agent_for_task("leaky", task, cases)
-    >>> _ = elicitation.elicit(agent, task, cases, store, design=elicitation.Design(reps=1))
-    >>> store.close()
-    >>> summarise_store(Path(folder.name) / "answers.sqlite")[["question", "status", "answers"]]
-               question status  answers
-    0         auxiliary     ok       20
-    1  belief: absolute     ok       20
-    2     belief: bayes     ok       20
-    3       belief: mse     ok       20
-    4  belief: standard     ok       20
-    5       conditional     ok       40
-    6          decision     ok       20
-    >>> folder.cleanup()
-    """
-    counts: Counter[tuple[str, str, str, str]] = Counter()
-    spec_of = cache(QuestionSpec.load)  # a store may have millions of answers, of few kinds
-    for row in read_store(path):
-        spec = spec_of(row.spec_json)
-        name, status = BATTERY if row.spec_json else UNKNOWN, UNKNOWN
-        if spec is not None:
-            name = f"belief: {spec.key}" if spec.role == "belief" else spec.role
-            name += ", distribution" if spec.answer_mode == "exact" else ""
-            status = decode_answer(spec, row.answer).status
-        counts[row.model, row.fingerprint, name, status] += 1
-    # A name in two versions, by weights or precision, is two models.
-    names = Counter(
-        model for model, _ in {(model, fingerprint) for model, fingerprint, _, _ in counts}
-    )
-    rows = [
-        (f"{model} ({fingerprint[:8]})" if names[model] > 1 else model, question, status, number)
-        for (model, fingerprint, question, status), number in counts.items()
-    ]
-    table = pd.DataFrame(rows, columns=["model", "question", "status", "answers"])
-    return table.sort_values(["model", "question", "status"], ignore_index=True)
+from elicitation.questions.question import Question
 
 
 @dataclass(frozen=True)

@@ -205,7 +205,7 @@ def _ask_and_write(options: Chosen, battery: "Battery[Chosen, Answers]", out: st
         models = find_models(options)
         # --out is known to be no file: whatever is wrong with --paper leaves no empty folder.
         paper, folder = paper_folder(options.paper), prepare_folder(out)
-        with answer_store(Path(store_of(options)), resume=options.resume) as store:
+        with answer_store(Path(store_of(options))) as store:
             answers = battery.ask(options, models, store)
         results = battery.score(options, answers)
     write_results(
@@ -220,7 +220,7 @@ def _look(options: Chosen, battery: "Battery[Chosen, Answers]") -> None:
     for number, (name, place) in enumerate(places.items()):
         if len(places) > 1:
             print(f"{'' if number == 0 else chr(10)}model      {clean(name)}")
-        print_planned(options, battery.planned(options, name, place), store_of(options))
+        print_planned(battery.planned(options, name, place), store_of(options))
 
 
 def store_of(options: BatteryOptions) -> str:

@@ -38,7 +38,7 @@ _WRITTEN = (
     r"|(accuracy|ladder)_[1-9][0-9]*\.svg"
 )
 _TERMS = ("items", "chance", "stake", "payout")
-_TRAINING = ("items", "device", "threads", "seed", "resume", "out")
+_TRAINING = ("items", "device", "seed", "out")
 _SHARED = {
     "questions": (*_TERMS, "out"),
     "train": _TRAINING,

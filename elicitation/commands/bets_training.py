@@ -44,7 +44,6 @@ class TransferOptions:
         None, "folder of the model to begin with, as written by save_pretrained", metavar="DIR"
     )
     device: str = option("auto", "torch device (default: a GPU if there is one)", metavar="NAME")
-    threads: int | None = option(None, "threads of the model (default: torch's own choice)")
     from_scratch: bool = option(
         False, "begin with a small model of random weights that is taught values first"
     )
@@ -164,10 +163,6 @@ def _training(options: TransferOptions) -> "Iterator[BatchProgress]":
     """Show the batches of an epoch as a bar, and one line per epoch where there is no terminal."""
     from tqdm import tqdm
 
-    if options.threads is not None:
-        import torch
-
-        torch.set_num_threads(options.threads)
     with tqdm(unit="batch", file=sys.stderr, disable=None) as bar:
 
         def show(epoch: int, batch: int, total: int, loss: float) -> None:
@@ -233,7 +228,7 @@ def transfer(options: TransferOptions) -> int:
             record = _fit(options, items, base, modality, out / modality, recipe, show)
             print(_course(modality, record), file=sys.stderr)
             model = load_multiple_choice_model(
-                out / modality, device=options.device, dtype="float32", threads=options.threads
+                out / modality, device=options.device, dtype="float32"
             )
             answers.append(score_choices(model, questions).assign(model=modality))
     # What a model was trained on takes the place of its name.

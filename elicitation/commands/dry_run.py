@@ -5,10 +5,9 @@ No model is loaded, nothing is asked, and nothing is written.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elicitation.commands.model_options import name_in_store, require_empty
+from elicitation.commands.model_options import name_in_store
 from elicitation.options import ModelOptions
 
 if TYPE_CHECKING:
@@ -41,13 +40,10 @@ def planned_answers(
     return PlannedAnswers(tuple(names), questions, perhaps, condition)
 
 
-def print_planned(options: ModelOptions, planned: PlannedAnswers, store: str) -> None:
-    """Print what one model would be asked; raise where the run would for the store."""
+def print_planned(planned: PlannedAnswers, store: str) -> None:
+    """Print what one model would be asked."""
     from elicitation.asking.overview import preview
-    from elicitation.asking.store import read_store
 
-    if not options.resume and Path(store).exists():
-        require_empty(store, sum(1 for _ in read_store(store)))
     sure, every = (
         preview(questions, model_name=planned.names, store=store)
         for questions in (planned.questions, [*planned.questions, *planned.perhaps])

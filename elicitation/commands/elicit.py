@@ -38,9 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Ask, write, sum up; or only look."""
     options = from_words(OPTIONS, args)
-    if options.status is not None:
-        _print_status(options.status)
-        return 0
     check(options)
     return _ask(options)
 
@@ -59,12 +56,12 @@ def _ask(options: AskOptions) -> int:
     store = options.store or f"{options.out}.answers.sqlite"
     earlier = _earlier_rows(options.out)
     if options.dry_run:
-        print_planned(options, planned_session(options, plan), store)
+        print_planned(planned_session(options, plan), store)
         _say_if_few(len(source.cases))
         return 0
     # Before the store is opened: a model that cannot be loaded leaves no empty one behind.
     model = load_model(options, source)
-    with answer_store(Path(store), resume=options.resume) as opened:
+    with answer_store(Path(store)) as opened:
         _say_if_few(len(source.cases))
         with answer_progress() as progress:
             runs, tally = run_plan(
@@ -228,23 +225,6 @@ def _print_masses(masses: "tuple[float, ...]") -> None:
             "a prefill may help (--set prefill=TEXT); --set min_mass=P leaves such answers unread.",
             file=sys.stderr,
         )
-
-
-def _print_status(path: str) -> None:
-    from coherence.report.document import build_table, count, label
-    from coherence.report.layout import render_parts
-    from elicitation.asking.overview import summarise_store
-
-    table = summarise_store(path)
-    if table.empty:
-        print("no answers yet")
-        return
-    columns = [label("model"), label("question"), count("answers"), label("status")]
-    print(render_parts([build_table(table.to_dict("records"), columns)]))
-    is_read = table["question"].str.endswith(", distribution")
-    sums = [(table[~is_read], "answer"), (table[is_read], "distribution")]
-    numbers = [(int(part["answers"].sum()), name) for part, name in sums]
-    print(", ".join(counted(number, name) for number, name in numbers if number))
 
 
 def _print_prompts(plan: "Plan", n: int) -> None:

@@ -65,7 +65,7 @@ def _say_loading(model: str | os.PathLike[str]) -> None:
 
 
 def _local_settings(options: ModelOptions) -> dict[str, Any]:
-    names = ("batch_size", "dtype", "device", "threads")
+    names = ("batch_size", "dtype", "device")
     chosen = {
         "device_map": device_map_of(options.device_map),
         "quantization": options.quantization,
@@ -106,11 +106,6 @@ def is_hosted(options: ModelOptions) -> bool:
             f"--model names hosted models ({', '.join(hosted)}) beside others. "
             "Ask them in two commands."
         )
-    if options.base_url is not None and not hosted:
-        raise InputError(
-            "--base-url is the address of a provider of --model, such as vllm/NAME; for any "
-            "OpenAI-compatible server give --server."
-        )
     return bool(hosted)
 
 
@@ -122,12 +117,10 @@ def connect_to(options: ModelOptions, model: str, *, continuing: bool = False) -
     return connect(
         model,
         server=options.server,
-        base_url=options.base_url,
         chat=False if continuing else options.chat,
         system=None if continuing else options.system,
         identity=options.server_name,
         concurrency=options.max_connections,
-        max_retries=options.max_retries,
         timeout=options.timeout,
         key_variable=options.api_key_env,
         reasoning_effort=None if continuing else options.reasoning_effort,
@@ -156,14 +149,14 @@ def warn_of_versions(served_by: Mapping[str, int]) -> None:
 
 
 @contextmanager
-def answer_store(path: Path, *, resume: bool = True) -> "Iterator[AnswerStore]":
+def answer_store(path: Path) -> "Iterator[AnswerStore]":
     """Open the store of a command, and say after Ctrl-C what is kept.
 
     A new one without an answer goes again where a model could not be loaded, say.
     """
     is_new = not path.exists()
     try:
-        with _opened(path, resume=resume) as store:
+        with _opened(path) as store:
             yield store
     except BaseException:
         if is_new and path.exists() and _is_empty(path):
@@ -185,25 +178,11 @@ def _is_empty(path: Path) -> bool:
         return False
 
 
-def require_empty(path: str, n_answers: int) -> None:
-    """Raise for a store with answers, under ``--no-resume``."""
-    from coherence.errors import InputError
-
-    if n_answers:
-        raise InputError(
-            f"--no-resume needs a new store; {path} has {counted(n_answers, 'answer')}. "
-            "Name another --store, or leave --no-resume out."
-        )
-
-
 @contextmanager
-def _opened(path: Path, *, resume: bool) -> "Iterator[AnswerStore]":
+def _opened(path: Path) -> "Iterator[AnswerStore]":
     from elicitation.asking.store import AnswerStore
 
     with AnswerStore(path) as store:
-        # An empty store was made by the line above, or by a call that asked nothing.
-        if not resume:
-            require_empty(store.path, len(store))
         try:
             yield store
         except KeyboardInterrupt:

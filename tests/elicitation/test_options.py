@@ -10,6 +10,7 @@ import pytest
 from coherence import InputError
 from elicitation.options import AskOptions, add_options, declared, flag_of, from_table, from_words
 
+MOST_OPTIONS, MOST_SETTINGS = 30, 15
 WRONG = {
     "reps": ["x", "0", "1.5"],
     "temperature": ["hot", "-1", "nan"],
@@ -19,7 +20,6 @@ WRONG = {
     "min_mass": ["2"],
     "draws": ["0"],
     "timeout": ["soon"],
-    "resume": ["no"],
     "extra_body": ["[1]", "{"],
 }
 RIGHT = {
@@ -28,7 +28,6 @@ RIGHT = {
     "answers": ("exact", "exact", "exact"),
     "prompts": ("mse,bayes", ["mse", "bayes"], "mse,bayes"),
     "min_mass": ("0.5", 0.5, 0.5),
-    "resume": ("false", False, False),
     "system": ("-x=1", "-x=1", "-x=1"),
     "extra_body": ('{"top_k": 5}', {"top_k": 5}, {"top_k": 5}),
 }
@@ -73,3 +72,13 @@ def test_what_one_place_takes_all_take_alike(key):
 def test_values_of_a_file_that_no_word_can_be(table, named):
     with pytest.raises(InputError, match=named):
         from_table(AskOptions, table)
+
+
+def test_there_are_few_options_and_few_settings():
+    parser = argparse.ArgumentParser(add_help=False)
+    add_options(parser, AskOptions)
+    own = [action.dest for action in parser._actions]
+    assert "settings" in own
+    assert len(own) <= MOST_OPTIONS
+    settings = [item for item in declared(AskOptions).values() if item.metadata["advanced"]]
+    assert len(settings) <= MOST_SETTINGS

@@ -19,14 +19,7 @@ DESIGN, TASK = (
 )
 """Keys that a study, a model or a task may hold: in which ways questions are asked; those of a
 task: what about."""
-NOT_IN_A_STUDY = (
-    "out",
-    "store",
-    "resume",
-    "status",
-    "dry_run",
-    "show_prompts",
-)
+NOT_IN_A_STUDY = ("out", "store", "dry_run", "show_prompts")
 """Options of ``elicit`` that the study itself decides on."""
 MODEL_KEYS = tuple(key for key in _ITEMS if key not in {*DESIGN, *CASES, *TASK, *NOT_IN_A_STUDY})
 """Keys that say who is asked and how it is reached."""

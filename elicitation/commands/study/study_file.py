@@ -28,7 +28,7 @@ from elicitation.options import AskOptions, from_table
 from elicitation.questions.prompt_file import read_toml
 
 SECTIONS = ("study", "models", "tasks", "analysis")
-_FOR_ALL = ("keep_going", "threads", "batch_size")
+_FOR_ALL = ("keep_going", "batch_size")
 ANALYSIS: Mapping[str, type | tuple[type, ...]] = {
     "checks": list,
     "published": bool,

@@ -32,9 +32,8 @@ if TYPE_CHECKING:
 STORE, RUNS = "answers.sqlite", "runs"
 # What changes neither a question nor an answer.
 _MATTERS_NOT = (
-    *("api_key_env", "max_connections", "max_retries", "timeout"),
-    *("threads", "batch_size", "keep_going", "resume", "out", "store", "status"),
-    *("dry_run", "show_prompts"),
+    *("api_key_env", "max_connections", "timeout", "batch_size", "keep_going"),
+    *("out", "store", "dry_run", "show_prompts"),
 )
 
 

@@ -74,7 +74,6 @@ def connect(
     model: str,
     *,
     server: str | None = None,
-    base_url: str | None = None,
     chat: bool | None = None,
     system: str | None = None,
     identity: str | None = None,
@@ -95,9 +94,8 @@ def connect(
         `server` the model's name there.
     server : str or None
         Address of an OpenAI-compatible server, such as ``http://localhost:8000``; ``/v1`` is added
-        where there is no path. Short for ``openai-api/server/MODEL`` with that `base_url`.
-    base_url : str or None
-        Address of the provider, where it is not the usual one.
+        where there is no path. A provider elsewhere than usual is named by its own variable of the
+        environment, such as VLLM_BASE_URL.
     chat : bool or None
         False sends the text as it is, for models without a chat template.
     system : str or None
@@ -138,13 +136,7 @@ def connect(
     InputError: model must be PROVIDER/NAME, such as openai/gpt-4o
     """
     _check_options(model, concurrency=concurrency, max_retries=max_retries, timeout=timeout)
-    if server is not None and base_url is not None:
-        raise InputError(
-            "server and base_url (--server, --base-url) are two ways to give an address. "
-            "Leave one of them out."
-        )
-    address = server or base_url
-    address = address_of(address) if address is not None else None
+    address = address_of(server) if server is not None else None
     full = model if server is None else f"openai-api/server/{model}"
     if provider_of(full) is None:
         raise InputError(
@@ -159,7 +151,7 @@ def connect(
             "system needs a chat; where texts are continued there is no system message. "
             "Leave system out, or put it into the templates."
         )
-    require_address(full, address)
+    require_address(full)
     extra = _extra_fields(full, reasoning_effort, chat_template_kwargs, extra_body)
     key = read_key(key_variable) or (NO_KEY if server is not None else None)
     hosted = HostedModel(
@@ -184,7 +176,7 @@ def _check_options(model: str, *, concurrency: int, max_retries: int | None, tim
             f"{concurrency}."
         )
     if max_retries is not None and max_retries < 0:
-        raise InputError(f"max_retries (--max-retries) must be at least 0; received {max_retries}.")
+        raise InputError(f"max_retries must be at least 0; received {max_retries}.")
     if not 1 <= timeout < float("inf"):
         raise InputError(f"timeout (--timeout) must be at least 1 second; received {timeout}.")
 

@@ -75,13 +75,13 @@ def takes_client(model: str) -> bool:
     return provider_of(model) in _TAKES_CLIENT
 
 
-def require_address(model: str, base_url: str | None) -> None:
+def require_address(model: str) -> None:
     """Refuse a model whose server would be started here."""
     variable = _STARTED.get(str(provider_of(model)))
-    if variable and base_url is None and not os.environ.get(variable):
+    if variable and not os.environ.get(variable):
         raise InputError(
             f"{model} needs the address of a server that runs; without one a server would be "
-            f"started here. Give --base-url http://localhost:8000 (base_url), or set {variable}."
+            f"started here. Set {variable}, or name the model alone and give --server (server)."
         )
 
 

@@ -63,7 +63,6 @@ def load_causal_model(
     prefill: str = "",
     dtype: str = "auto",
     device: str = "auto",
-    threads: int | None = None,
     device_map: str | Mapping[str, Any] | None = None,
     quantization: str | None = None,
 ) -> "CausalModel":
@@ -85,7 +84,7 @@ def load_causal_model(
         System message before every text; needs a chat template that has room for one.
     prefill : str
         What every answer begins with, as if the model had said it.
-    dtype, device, threads, device_map, quantization
+    dtype, device, device_map, quantization
         As of `Placement`.
 
     Returns
@@ -107,7 +106,7 @@ def load_causal_model(
     'blank'
     """
     source = find_source(model, revision=revision)
-    placement = Placement(dtype, device, threads, device_map, quantization)
+    placement = Placement(dtype, device, device_map, quantization)
     network, tokenizer, dtype = load_network(
         source,
         AutoModelForCausalLM,

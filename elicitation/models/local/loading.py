@@ -58,7 +58,6 @@ class Placement:
     # precision of the weights; "auto" is bfloat16 on an accelerator that has it, else float32
     dtype: str = "auto"
     device: str = "auto"  # a torch device; "auto" is the first CUDA device, else the processor
-    threads: int | None = None  # threads of torch, for the whole process; None leaves them
     # handed to transformers as it is, to spread a model over devices; it takes the place of
     # `device`
     device_map: str | Mapping[str, Any] | None = None
@@ -67,8 +66,6 @@ class Placement:
     def check(self, source: ModelSource) -> None:
         """Raise for what cannot be done, before anything is loaded."""
         needed: list[tuple[str, str, str]] = []
-        if self.threads is not None and self.threads < 1:
-            raise InputError(f"threads must be positive; received {self.threads}.")
         if self.device_map is not None:
             if self.device != "auto":
                 raise InputError(
@@ -129,8 +126,6 @@ def load_network(
     """Load a network and its tokenizer; with `new_head` its head may begin with random weights."""
     device, dtype = choose_device(placement.device, placement.dtype)
     placement.check(source)
-    if placement.threads is not None:
-        torch.set_num_threads(placement.threads)
     # Code that comes with a model would run with the rights of the user.
     common = {**source.options, "trust_remote_code": False}
     weights = {} if source.kind == "gguf" else {"use_safetensors": True}

@@ -33,7 +33,6 @@ def load_multiple_choice_model(
     batch_size: int = 64,
     dtype: str = "auto",
     device: str = "auto",
-    threads: int | None = None,
     device_map: str | Mapping[str, Any] | None = None,
     quantization: str | None = None,
 ) -> "MultipleChoiceModel":
@@ -48,7 +47,7 @@ def load_multiple_choice_model(
         Branch, tag or commit of a model on the hub; None takes its main branch.
     batch_size : int
         Pairs of question and option per forward pass, positive.
-    dtype, device, threads, device_map, quantization
+    dtype, device, device_map, quantization
         As of `Placement`.
 
     Returns
@@ -78,7 +77,7 @@ def load_multiple_choice_model(
     if batch_size < 1:
         raise InputError(f"batch_size must be positive; received {batch_size}.")
     source = find_source(model, revision=revision)
-    placement = Placement(dtype, device, threads, device_map, quantization)
+    placement = Placement(dtype, device, device_map, quantization)
     network, tokenizer, dtype = load_network(
         source,
         AutoModelForMultipleChoice,

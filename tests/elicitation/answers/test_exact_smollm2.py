@@ -16,7 +16,7 @@ BELIEF = AnswerForm("lines", ("No", "Yes"))
 
 @pytest.fixture(scope="module")
 def public(smollm2_folder):
-    return load_causal_model(smollm2_folder, device="cpu", dtype="float32", threads=1)
+    return load_causal_model(smollm2_folder, device="cpu", dtype="float32")
 
 
 def enumerated(model, start, part, floor):

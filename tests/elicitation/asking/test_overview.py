@@ -13,15 +13,8 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from elicitation import (
-    Answer,
-    AnswerStore,
-    Design,
-    plan_own_questions,
-    preview,
-    run_plan,
-    summarise_store,
-)
+from elicitation import Answer, AnswerStore, Design, plan_own_questions, preview, run_plan
+from elicitation.asking.store import read_store
 
 ROOT = Path(__file__).parents[3]
 
@@ -54,34 +47,6 @@ def plan(table):
     return plan_own_questions(table, Design(reps=4, prompts=BOTH))
 
 
-def test_counts_are_those_of_the_answers(tmp_path, plan, run):
-    path = tmp_path / "s.sqlite"
-    with AnswerStore(path) as store:
-        runs, tally = run_plan(Mixed(), plan, store)
-        counts = summarise_store(path)  # while the store is in use
-    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-    pd.testing.assert_frame_equal(summarise_store(path), counts)
-    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
-    assert counts["answers"].sum() == tally.total == 72
-    by_status = counts.groupby("status")["answers"].sum()
-    assert by_status["ok"] + by_status["repaired:single"] == tally.readable
-    assert by_status["repaired:single"] == tally.repaired
-    for prompt in BOTH:
-        seen = counts[counts["question"] == f"belief: {prompt}"].set_index("status")["answers"]
-        expected = runs[runs["prompt"] == prompt]["status"].value_counts()
-        assert seen.to_dict() == expected.to_dict()
-    assert counts[counts["question"] == "choice"]["answers"].tolist() == [24]
-    printed = run(f"elicit --status {path}").out
-    assert "\x1b" not in printed
-    assert printed.splitlines()[-1] == "72 answers"
-    assert "repaired:single" in printed
-    # Models of one name are distinguished.
-    with AnswerStore(path) as store:
-        run_plan(Mixed("other weights"), plan, store)
-    names = {f"{Mixed.name} (f1)", f"{Mixed.name} (other we)"}
-    assert set(summarise_store(path)["model"]) == names
-
-
 def test_a_preview_counts_what_is_left(tmp_path, plan, table):
     path = tmp_path / "s.sqlite"
 
@@ -92,7 +57,10 @@ def test_a_preview_counts_what_is_left(tmp_path, plan, table):
     assert not path.exists()
     with AnswerStore(path) as store:
         run_plan(Mixed(), plan, store, batch_size=10)
+        assert left().n_left == 0  # while the store is in use
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     assert (left().n_left, left().n_stored) == (0, 72)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
     more = left(plan_own_questions(table, Design(reps=5, prompts=BOTH)))
     assert (more.n_questions, more.n_stored, more.n_left) == (90, 72, 18)
     assert left(name="another").n_stored == 0
@@ -102,15 +70,15 @@ def test_a_preview_counts_what_is_left(tmp_path, plan, table):
 
 def test_other_files_are_refused(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
-        summarise_store(tmp_path / "none.sqlite")
+        list(read_store(tmp_path / "none.sqlite"))
     assert not (tmp_path / "none.sqlite").exists()
     (tmp_path / "text").write_text("no database " * 100)
     with pytest.raises(InputError, match="cannot be read"):
-        summarise_store(tmp_path / "text")
+        list(read_store(tmp_path / "text"))
     with closing(sqlite3.connect(tmp_path / "other")) as database:
         database.execute("CREATE TABLE mail (id INTEGER)")
     with pytest.raises(InputError, match="another kind"):
-        summarise_store(tmp_path / "other")
+        list(read_store(tmp_path / "other"))
 
 
 def test_a_store_whose_maker_was_killed_has_no_answers_yet(tmp_path):
@@ -120,26 +88,23 @@ def test_a_store_whose_maker_was_killed_has_no_answers_yet(tmp_path):
     for left in ("PRAGMA user_version = 0", "DROP TABLE answers", "DROP TABLE texts"):
         with closing(sqlite3.connect(path)) as database:
             database.execute(left)
-        assert summarise_store(path).empty
+        assert list(read_store(path)) == []
     path.write_bytes(b"")
-    assert summarise_store(path).empty
+    assert list(read_store(path)) == []
     AnswerStore(path).close()
 
 
 @pytest.mark.lengthy
 def test_looking_loads_no_torch(tmp_path, table):
-    questions, store, out = (tmp_path / name for name in ("q.jsonl", "s.sqlite", "o.csv"))
+    questions, out = tmp_path / "q.jsonl", tmp_path / "o.csv"
     table.to_json(questions, orient="records", lines=True)
-    AnswerStore(store).close()
     code = (
         "import sys; from coherence.cli.main import main\n"
-        f"assert main(['elicit', '--status', {str(store)!r}]) == 0\n"
         f"options = ['--questions', {str(questions)!r}, '--out', {str(out)!r}]\n"
         "assert main(['elicit', '--model', 'no/model', *options, '--dry-run']) == 0\n"
         "assert not {'torch', 'transformers'} & set(sys.modules), 'torch was loaded'"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "no answers yet" in done.stdout
     assert "to ask     150" in done.stdout
     assert not (tmp_path / "o.csv.answers.sqlite").exists()

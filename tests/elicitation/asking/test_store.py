@@ -16,7 +16,8 @@ import pandas as pd
 import pytest
 
 from coherence import CoherenceError, InputError
-from elicitation import Answer, AnswerStore, Design, plan_own_questions, summarise_store
+from elicitation import Answer, AnswerStore, Design, plan_own_questions
+from elicitation.asking.store import read_store
 
 ROOT = Path(__file__).parents[3]
 
@@ -170,7 +171,7 @@ def test_a_store_of_another_layout_is_refused_and_left_alone(layout, tmp_path, r
         database.execute(f"PRAGMA user_version = {layout}")
     held = path.read_bytes()
     said = rf"s\.sqlite must have layout 4; received layout {layout}, .* Give another path"
-    for opened in (AnswerStore, summarise_store):
+    for opened in (AnswerStore, lambda path: list(read_store(path))):
         with pytest.raises(InputError, match=said):
             opened(path)
     words = f"elicit --agent rational --task asia --contexts 12 --store {path} --out {tmp_path}"
@@ -190,9 +191,8 @@ def test_a_damaged_row_is_one_line_and_the_other_answers_are_kept(column, value,
     with closing(sqlite3.connect(path)) as database, database:
         (key,) = database.execute("SELECT min(key) FROM answers").fetchone()
         database.execute(f"UPDATE answers SET {column} = ? WHERE key = ?", (value, key))
-    for command in (words, f"elicit --status {path}"):
-        (said,) = run(command, 2).err.splitlines()
-        assert f"the answer with the key {key} is damaged" in said
+    (said,) = run(words, 2).err.splitlines()
+    assert f"the answer with the key {key} is damaged" in said
     with closing(sqlite3.connect(path)) as database, database:
         database.execute(said.partition('"')[2].rstrip('"'))
     assert "1 answer asked, 59 " in run(words).err
@@ -248,4 +248,4 @@ def test_a_damaged_file_is_said_with_what_can_be_done(tmp_path):
     with pytest.raises(CoherenceError, match=said), AnswerStore(path) as store:
         store.get([DRAWS[0].key("f")])
     with pytest.raises(InputError, match=r"malformed.*move it away"):
-        summarise_store(path)
+        list(read_store(path))

@@ -217,7 +217,7 @@ def test_answers_to_other_questions_are_refused_with_the_option_that_is_missing(
 @pytest.mark.slow
 def test_training_asking_and_transfer(things, tmp_path, run):
     """Plumbing on two things of each kind: what is trained is saved, asked, and compared."""
-    short = f"--from-scratch --items {things} --epochs 1 --goal 1 --threads 1 --device cpu"
+    short = f"--from-scratch --items {things} --epochs 1 --goal 1 --device cpu"
     run(f"bets transfer --out {tmp_path}/all {short} --paper {tmp_path}/paper")
     table = pd.read_csv(tmp_path / "all" / "transfer.csv")
     kinds = ("coin", "dice", "card")

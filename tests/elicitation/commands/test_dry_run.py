@@ -109,10 +109,6 @@ def test_a_local_model_is_asked_what_was_counted(name, session, blank_models, tm
     assert mine.left() == 0
     # Another model has answered none of it.
     assert session(name, f"--model {base}").left() == first
-    for more in ("--dry-run", ""):
-        if "elicit" not in name:
-            said = mine.call(f"{mine.words} {more} --no-resume", 2).err
-            assert f"--no-resume needs a new store; {mine.store} has " in said
 
 
 @pytest.mark.parametrize("name", in_short(HOSTED, "elicit"))

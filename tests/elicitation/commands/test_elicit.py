@@ -42,7 +42,6 @@ def test_exact_answers_and_what_is_said_of_them(model_folder, tmp_path, run):
     assert set(read_runs(out)["status"]) == {"low_mass"}
     said = run(f"{words} --set min_mass=0.9").err
     assert "0 answers asked, 4 reused, 0.0% of answers parsed; 100.0% of rows unparsed" in said
-    assert "--no-resume needs a new store" in run(f"{words} --set resume=false", status=2).err
 
 
 def test_where_few_answers_are_parsed_the_way_named_works_when_it_is_typed(

@@ -82,7 +82,7 @@ def test_a_model_is_asked_once_and_folders_of_one_name_are_told_apart(blank_mode
         shutil.copytree(folder, tmp_path / name / "model")
     named, out = f"mix --model {tmp_path}/one/model --model {tmp_path}/two/model", tmp_path / "out"
     for _ in range(2):
-        said = run(f"{named} --out {out} --draws 1 --keep-going --threads 1 --device cpu").err
+        said = run(f"{named} --out {out} --draws 1 --keep-going --device cpu").err
         assert said.count("98 of 98 answers") == 2
         with AnswerStore(out / "answers.sqlite") as store:
             assert len(store) == 2 * 98

@@ -45,7 +45,7 @@ def fill_in(run, tmp_path):
 @pytest.mark.lengthy
 def test_from_a_model_folder_to_the_verdict(blank_models, tmp_path, run):
     instruct, out = blank_models[1], tmp_path / "out"
-    words = f"reveal --model {instruct} --out {out} {COINS} --where n=2,3 --threads 1"
+    words = f"reveal --model {instruct} --out {out} {COINS} --where n=2,3"
     said = run(words)
     # Random weights hardly ever say a letter: the answer mass is in the table, and is warned of.
     assert pd.read_csv(out / "stated_errors.csv")["answer_mass"].between(0, 0.5).all()
@@ -68,7 +68,7 @@ def test_from_a_model_folder_to_the_verdict(blank_models, tmp_path, run):
 def test_base_and_instruct_side_by_side(blank_models, tmp_path, run):
     base, instruct = blank_models
     words = f"reveal --model {base} --model {instruct} --out {tmp_path} --labels Up/In"
-    words += " --where variant=single,independent --where scenario=choice,preference --threads 1"
+    words += " --where variant=single,independent --where scenario=choice,preference"
     said = run(f"{words} --paper {tmp_path}/paper").err
     assert "base has no chat template, and is not asked for stated answers" in said
     columns = pd.read_csv(tmp_path / "paper" / "revealed-choice.csv").columns

@@ -3,10 +3,7 @@
 import json
 import shutil
 
-import pandas as pd
 import pytest
-
-from elicitation import Answer, AnswerStore, Design, plan_own_questions, run_plan
 
 from ..models.hosted.fake_server import Fake, after_opening, answer, probing, raw, serving
 
@@ -52,24 +49,6 @@ def test_hosted_models_get_all_options(command, session, run, monkeypatch):
     assert "very-secret" not in said.out + said.err
 
 
-@pytest.mark.parametrize("command", SESSIONS)
-def test_no_resume_refuses_a_store_with_answers(command, blank_models, session, tmp_path, run):
-    class Known:
-        name = fingerprint = "m"
-
-        def generate(self, requests):
-            return [Answer("No: 0.4\nYes: 0.6") for _ in requests]
-
-    questions = pd.DataFrame({"context": ["a"], "belief_question": "Rain?"})
-    with AnswerStore(tmp_path / "mine.sqlite") as store:
-        run_plan(Known(), plan_own_questions(questions, Design(reps=1)), store)
-        kept = len(store)
-    words = f"{session(command)} --model {blank_models[0]} --store {tmp_path}/mine.sqlite"
-    anew = "--set resume=false" if command == "elicit" else "--no-resume"
-    (said,) = run(f"{words} {anew}", status=2).err.splitlines()
-    assert f"{tmp_path}/mine.sqlite has {kept} answer" in said
-
-
 @pytest.mark.parametrize(
     ("kind", "loader"),
     [
@@ -93,8 +72,8 @@ def test_a_folder_is_loaded_as_what_it_says_it_is(
     for name in ("model.safetensors", "tokenizer.json"):
         (folder / name).write_text("{}", encoding="utf-8")
     with pytest.raises(LoadedError) as caught:
-        run(f"{session('bets')} --model {folder} --device cpu --threads 2 --batch-size 7")
-    assert {"device": "cpu", "threads": 2, "batch_size": 7}.items() <= caught.value.args[0].items()
+        run(f"{session('bets')} --model {folder} --device cpu --batch-size 7")
+    assert {"device": "cpu", "batch_size": 7}.items() <= caught.value.args[0].items()
 
 
 @pytest.mark.parametrize(

@@ -266,7 +266,7 @@ def test_a_served_model_is_asked_once(study):
 def test_a_model_that_cannot_be_loaded_or_is_gone_stops_only_itself(study):
     fake = Fake(lambda body, n: answer("fine") if n < 3 else (_ for _ in ()).throw(OSError))
     with serving(fake) as address:
-        text = served(address, "max_retries=0")
+        text = served(address, "timeout=1")
         text += '[[models]]\nmodel="nowhere"\n[[models]]\nagent="leaky"\n'
         said = study.run(text, status=1).err
     for model in ("m", "nowhere"):
