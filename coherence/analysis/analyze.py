@@ -29,7 +29,7 @@ from coherence.report.report import Report
 from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.resample import Seed, as_seed
 from coherence.table.notes import Note
-from coherence.table.reading import Reading, option_words
+from coherence.table.roles import Reading, option_words
 from coherence.table.runs import Runs
 
 

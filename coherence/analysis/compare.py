@@ -31,7 +31,7 @@ from coherence.statistics.multiplicity import holm
 from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.resample import Seed, as_seed, clusters_of, group_of_contexts
 from coherence.table.audit import answering
-from coherence.table.reading import Reading
+from coherence.table.roles import Reading
 from coherence.table.runs import Runs
 from coherence.table.states import meant_by
 

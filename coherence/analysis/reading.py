@@ -19,7 +19,8 @@ from coherence.table.design import case_column
 from coherence.table.frames import require_frame
 from coherence.table.needs import ACTION, TARGET, THETA
 from coherence.table.notes import Code, Level, Note
-from coherence.table.reading import AS_IT_IS, Reading, read_file, read_frame
+from coherence.table.reading import read_file, read_frame
+from coherence.table.roles import AS_IT_IS, Reading
 from coherence.table.row_condition import quoted_column
 from coherence.table.runs import EVALUATION, Runs
 from coherence.table.schema import SAME_CONTEXT, answer_columns

@@ -15,7 +15,7 @@ from coherence.analysis.reading import as_runs
 from coherence.errors import InputError, listing
 from coherence.inputs import MIN_CONTEXTS, require
 from coherence.printable import counted
-from coherence.table.reading import Reading
+from coherence.table.roles import Reading
 from coherence.table.runs import EVALUATION, Runs
 from coherence.table.states import label_text
 

@@ -84,7 +84,9 @@ def name_files(files: Sequence[str]) -> dict[str, str]:
 
 def _read(args: argparse.Namespace) -> "dict[str, Runs]":
     """Read all tables by name."""
-    from coherence.table.reading import Reading, as_runs, read_table
+    from coherence.table.formats import read_table
+    from coherence.table.reading import as_runs
+    from coherence.table.roles import Reading
 
     said = reading(args)
     written = {name: said.pop(name) for name in FORM}

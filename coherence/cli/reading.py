@@ -239,7 +239,8 @@ def require_one_table(files: Sequence[str]) -> None:
 
 def read_table(args: argparse.Namespace) -> "Runs":
     """Read a table from a file, a folder or standard input, or logs of Inspect."""
-    from coherence.table.reading import Reading, as_runs, read_file, read_stream
+    from coherence.table.reading import as_runs, read_file, read_stream
+    from coherence.table.roles import Reading
 
     said = reading(args)
     written = {name: said.pop(name) for name in FORM}

@@ -18,7 +18,7 @@ from typing import Any
 
 from coherence.errors import InputError
 from coherence.importing.log_format import MAX_BYTES, AnswerLog, LogFormat, flatten, sample_columns
-from coherence.table.reading import LINES
+from coherence.table.formats import LINES
 from coherence.table.text_files import bare_name, read_objects
 
 NEEDED = ("doc_id", "doc", "target", "resps")

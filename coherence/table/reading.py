@@ -1,202 +1,54 @@
 """From somebody's file to a runs table: its columns found, its numbers read, everything checked.
 
-A file is read as what its ending says: parquet, CSV, JSON lines, or a folder of parquet files. What
-was assumed on the way is a note of the table.
+What was assumed on the way is a note of the table.
 """
 
 from __future__ import annotations
 
-import io
-import logging
 import os
 import shutil
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, TypeAlias
-from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from coherence.errors import InputError, SchemaError, closest, listing
-from coherence.table.csv_files import as_column, read_cells
-from coherence.table.exact import EXACT, KIND, holds_exact, set_aside
-from coherence.table.foreign_files import FOREIGN, WORKBOOKS, read_foreign
-from coherence.table.frames import require_path, with_index_columns
+from coherence.table.exact import holds_exact, set_aside
+from coherence.table.foreign_files import WORKBOOKS
+from coherence.table.formats import ARRAY, TITLES, read_table
 from coherence.table.missing import without_marked_cells
 from coherence.table.notes import Code, Note
 from coherence.table.predictions import (
     STOOD_ASIDE,
     missing_columns,
-    require_both,
     with_right_or_wrong,
 )
 from coherence.table.probabilities import log_notes, read_probabilities
+from coherence.table.roles import AS_IT_IS, Reading
 from coherence.table.row_condition import RowCondition
-from coherence.table.runs import NOTES, Runs
+from coherence.table.runs import Runs
 from coherence.table.scales import Scale, with_scale
 from coherence.table.schema import (
-    COLUMN_NAMES,
     COLUMNS,
-    OPTIONS,
-    PROBABILITIES,
-    RECORDED,
     Naming,
 )
 from coherence.table.states import typed_option
 from coherence.table.text_files import (
-    SEPARATORS,
     TextForm,
-    inner_suffix,
-    read_array,
     read_bytes,
-    read_objects,
-    with_dotted_names,
 )
 from coherence.table.validation import examined, with_columns
 
-logger = logging.getLogger(__name__)
-TITLES = "titles_of_columns"  # attribute of a table as read: column -> its heading at length
-PARQUET, LINES = (".parquet", ".pq"), (".jsonl", ".ndjson")
-ARRAY = ".json"
 STANDARD_INPUT, IN_MEMORY = "standard input", "runs"
 Table: TypeAlias = "str | os.PathLike[str] | pd.DataFrame"
 """A file, or a table in memory."""
-DAMAGED = (OSError, ValueError, TypeError, LookupError, NotImplementedError)
-"""What pyarrow raises of a file that is damaged, or has a type that pandas does not know."""
-_COMPARED = ("prediction", "gold")
-_OPTIONS = {option.replace("-", "_"): name for option, name in OPTIONS.items()} | OPTIONS
-_TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
 _LABELS = tuple(column.name for column in COLUMNS if column.kind == "label")
-_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # the folder of rows without a value
 # What may stand before the first character of a text: marks of Unicode, blanks, zero bytes.
 _BEFORE_TEXT = b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n"
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How a file's columns are to be understood."""
-
-    # column of the runs table -> column of the file
-    columns: Mapping[str, str] = field(default_factory=dict)
-    decimal: str = "."  # decimal mark of numbers that are text
-    percent: bool = False  # whether stated probabilities are percentages
-    # columns of the file that hold predicted and right labels, of which theta is made; or neither
-    prediction: str | None = None
-    gold: str | None = None
-    where: str | None = None  # the rows to keep; see `row_condition`
-    scale: Scale | None = None  # of stated beliefs that are no probabilities
-
-    def __post_init__(self) -> None:
-        """Refuse a mapping of something else than columns of the runs table, or not one to one."""
-        require_both(self.prediction, self.gold)
-        if self.where is not None:
-            RowCondition.parse(self.where)
-        if self.scale is not None and self.percent:
-            raise InputError(
-                f"percent is the scale 0..100; received the scale {self.scale} as well. Leave "
-                "percent (--percent) out."
-            )
-        if not isinstance(self.columns, Mapping):
-            raise InputError(
-                "columns must map columns of the runs table to columns of the file, such as "
-                f"{{'p': 'confidence'}}; received {self.columns!r}."
-            )
-        for name in self.columns:
-            if name not in COLUMN_NAMES:
-                raise InputError(
-                    f"columns maps to {name!r}, which is not a column of the runs table. "
-                    f"{closest(name, (*COLUMN_NAMES, *_OPTIONS, *_COMPARED))}"
-                )
-        if len(set(self.columns.values())) < len(self.columns):
-            raise InputError(
-                f"columns uses one column of the file twice: {dict(self.columns)}. Map every "
-                "column once."
-            )
-        if self.prediction is None:
-            return
-        if "theta" in self.columns:
-            raise InputError(
-                "prediction and gold say what theta is, whether the prediction is right; received "
-                f"the truth {self.columns['theta']!r} as well. Leave --truth out (columns)."
-            )
-        if self.columns.get("action") in (self.prediction, self.gold):
-            raise InputError(
-                f"action must be another choice than the prediction, such as whether to abstain; "
-                f"received {self.columns['action']!r} for both. Leave --action out (columns)."
-            )
-
-    @classmethod
-    def of(cls, columns: Mapping[str, str] | None, **fields: Any) -> Reading:
-        """Take a mapping as users write it: its keys may be options of the command line.
-
-        Both ``p`` and ``belief`` name the belief; ``prediction`` and ``gold`` may stand there too.
-        """
-        if not isinstance(columns, Mapping):
-            return cls({} if columns is None else columns, **fields)
-        mapped: dict[str, str] = {}
-        for key, column in columns.items():
-            if key in _COMPARED:
-                if fields.get(key) is not None:
-                    raise InputError(
-                        f"{key} is named twice: {fields[key]!r} and {column!r} in columns. Leave "
-                        "one out."
-                    )
-                fields[key] = column
-                continue
-            name = _OPTIONS.get(key, key)
-            if name in mapped:
-                raise InputError(
-                    f"columns names {name!r} twice: {mapped[name]!r} and {column!r} as {key!r}. "
-                    "Leave one out."
-                )
-            if not isinstance(column, str):
-                raise InputError(
-                    f"columns maps {key!r} to the name of a column; received {column!r}. Write "
-                    "names as text; a DataFrame's become so by runs.columns.map(str)."
-                )
-            mapped[name] = column
-        return cls(mapped, **fields)
-
-    def name_in_file(self, name: str) -> str:
-        """Return what a column of the runs table is called in the file."""
-        return self.columns.get(name, name)
-
-    @property
-    def parts_of_context(self) -> list[str]:
-        """Names of the columns that together are the id of a context; none where one is."""
-        named = self.columns.get("context", "")
-        return [part.strip() for part in named.split(",")] if "," in named else []
-
-    def renamed(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Give columns of a file their names in the runs table."""
-        renamed = {original: name for name, original in self.columns.items() if original != name}
-        # A column of the file that already bears the name steps aside: it is not what was asked
-        # for.
-        aside = {
-            name: f"unmapped_{name}"
-            for name in renamed.values()
-            if name in table.columns and name not in renamed
-        }
-        mine = table.rename(columns={**aside, **renamed})
-        named = self.columns.get(EXACT)
-        # Said to be the exact posterior by the user, of states that are the user's as well.
-        if named in table.columns and (named != EXACT or KIND not in table.columns):
-            mine = mine.assign(**{KIND: RECORDED})
-        return mine
-
-
-AS_IT_IS = Reading()
-
-
-def option_words(reading: Reading) -> list[str]:
-    """Return the options that name the same columns on the command line."""
-    named = {option: reading.columns.get(name) for option, name in OPTIONS.items()}
-    named |= {name: getattr(reading, name) for name in _COMPARED}
-    return [f"--{option}={name}" for option, name in named.items() if name is not None]
 
 
 def read_runs(
@@ -347,178 +199,6 @@ def _kind_of(path: Path) -> str:
         return marked
     first = read_bytes(path)[:256].lstrip(_BEFORE_TEXT)[:1]
     return {b"{": ".jsonl", b"[": ARRAY}.get(first, ".csv")
-
-
-def read_table(
-    path: str | os.PathLike[str],
-    reading: Reading = AS_IT_IS,
-    **form: Any,
-) -> pd.DataFrame:
-    """Read a table with the columns of its file."""
-    source, written = require_path(path), TextForm(decimal=reading.decimal, **form)
-    require_there(source)
-    tables = [
-        _read(file, reading, written).assign(**dict[str, Any](keys))
-        for file, keys in parquet_files(source)
-    ]
-    table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
-    if len(table) == 0:
-        raise InputError(f"{source}: the table has no rows. Check the export that wrote it.")
-    return table
-
-
-def require_there(path: Path) -> None:
-    """Refuse a path where nothing is, and name what lies next to it."""
-    if not path.exists():
-        if path.is_symlink():
-            raise InputError(
-                f"{path}: a link to {path.readlink()}, where nothing is. Make the link anew, or "
-                "name the file itself."
-            )
-        store = path.with_name(f"{path.name}.answers.sqlite")
-        if store.exists():
-            raise InputError(
-                f"{path}: no such file, but {store.name} holds answers of an interrupted "
-                "'coherence elicit'. Run that command again: it asks what is left, and writes the "
-                "table."
-            )
-        beside = path.parent.iterdir() if path.parent.is_dir() else ()
-        tables = (*PARQUET, *SEPARATORS, *LINES, ARRAY, *FOREIGN, ".gz")
-        names = sorted(
-            entry.name for entry in beside if entry.suffix.lower() in tables and entry.exists()
-        )
-        raise InputError(f"{path}: no such file or folder. {closest(path.name, names)}")
-
-
-def parquet_files(path: Path) -> list[tuple[Path, dict[str, str | None]]]:
-    """List the parquet files of a folder, sorted, with what the names of their folders say.
-
-    Folders may be partitions (``task=asia/model=m``); other folders in the table's are left out,
-    and files whose names begin with ``.`` or ``_``. A path that is no folder is its own file.
-    """
-    if not path.is_dir():
-        return [(path, {})]
-    files = []
-    for file in sorted(path.rglob("*")):
-        *folders, name = file.relative_to(path).parts
-        if not all("=" in folder for folder in folders) or name[0] in "._" or not file.is_file():
-            continue
-        if file.suffix.lower() in PARQUET:
-            pairs = [tuple(map(unquote, folder.split("=", 1))) for folder in folders]
-            named = {key: None if text == _NO_VALUE else text for key, text in pairs}
-            files.append((file, named))
-    if not files:
-        raise InputError(
-            f"{path}: the folder holds no .parquet file. Name a file, or a folder of parquet files."
-        )
-    return files
-
-
-def _read(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
-    suffix = inner_suffix(path)
-    if suffix not in (*PARQUET, *SEPARATORS, *LINES, ARRAY, *FOREIGN):
-        remedy = "Save it as .xlsx." if suffix == ".xls" else "Convert the file."
-        raise InputError(
-            f"{path}: the file's ending must be .parquet, .csv, .tsv, .jsonl, .json, .xlsx, .dta, "
-            f".sav or .sas7bdat, not {suffix or 'missing'!r}. {remedy}"
-        )
-    if form.sheet is not None and suffix not in WORKBOOKS:
-        raise InputError(
-            f"sheet is one of a workbook ({', '.join(WORKBOOKS)}); received {form.sheet!r} for "
-            f"{path}. Leave --sheet (sheet=) out."
-        )
-    if path.stat().st_size == 0:
-        raise InputError(f"{path}: the file is empty (0 bytes). Check the export that wrote it.")
-    try:
-        if suffix in SEPARATORS:
-            return _read_csv(path, reading, form)
-        if suffix in (ARRAY, *LINES):
-            objects = (
-                read_array(path, text=form)
-                if suffix == ARRAY
-                else [record for _, record in read_objects(path, text=form)]
-            )
-            table = pd.DataFrame.from_records(list(map(with_dotted_names, objects)))
-        elif suffix in FOREIGN:
-            numbers = {reading.name_in_file(name) for name in PROBABILITIES}
-            table = read_foreign(path, sheet=form.sheet, numbers=numbers)
-        else:
-            table = _read_parquet(path)
-        return _without_marks(path, table, form.missing)
-    except InputError:
-        raise
-    except DAMAGED as error:  # only the first line of such messages helps a user
-        raise InputError(
-            f"{path}: the file cannot be read as {suffix[1:]} ({str(error).splitlines()[0]}). "
-            "Check that it is complete."
-        ) from error
-
-
-def _without_marks(path: Path, table: pd.DataFrame, missing: Sequence[str]) -> pd.DataFrame:
-    left = list(table.attrs.get(NOTES, ()))
-    table, notes = without_marked_cells(table, missing)
-    for note in notes:
-        logger.warning("%s: %s", path, note)
-    if notes:
-        table.attrs[NOTES] = [*left, *(note.record() for note in notes)]
-    return table
-
-
-def _read_parquet(path: Path) -> pd.DataFrame:
-    packed = path.suffix.lower() == ".gz"
-    table = pd.read_parquet(io.BytesIO(read_bytes(path)) if packed else path, engine="pyarrow")
-    for at in range(table.shape[1]):
-        column = table.iloc[:, at].array
-        if isinstance(column.dtype, pd.StringDtype | pd.ArrowDtype):
-            # A damaged page may hold bytes that are no text, which shows wherever they are used.
-            pa.array(column).validate(full=True)
-    return with_index_columns(_with_nested_fields(table))
-
-
-def _with_nested_fields(table: pd.DataFrame) -> pd.DataFrame:
-    """Make columns of structs columns of their fields, under dotted names."""
-    if table.columns.has_duplicates:
-        return table
-    objects = [name for name in table.columns if table[name].dtype == object]
-    nested = [name for name in objects if isinstance(_first_cell(table[name]), dict)]
-    if not nested:
-        return table
-    records = [
-        with_dotted_names(dict(zip(nested, cells, strict=True)))
-        for cells in table[nested].itertuples(index=False, name=None)
-    ]
-    fields = pd.DataFrame.from_records(records, index=table.index)
-    made = fields.columns.difference(table.columns, sort=False)  # a struct that is null has none
-    return pd.concat([table.drop(columns=nested), fields[made]], axis="columns")
-
-
-def _first_cell(cells: pd.Series[Any]) -> object:
-    there = np.flatnonzero(cells.notna())
-    return cells.iloc[there[0]] if there.size else None
-
-
-def _read_csv(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
-    compared = {name for name in (reading.prediction, reading.gold) if name is not None}
-    read = {reading.name_in_file(name) for name in COLUMN_NAMES}
-    read |= {*compared, *reading.parts_of_context}
-    cells = read_cells(path, form, once=read)
-    texts = {reading.name_in_file(name).strip() for name in _TEXTS}
-    of_labels = (*map(reading.name_in_file, _LABELS), *compared, *reading.parts_of_context)
-    labels = {name.strip() for name in of_labels}
-    columns = {
-        # The raw answer 0.70 is no number yet.
-        name: column.to_pandas()
-        if name.strip() in texts
-        else as_column(column, decimal=form.decimal, label=name.strip() in labels)
-        for name, column in zip(cells.names, cells.columns, strict=True)
-    }
-    table = pd.DataFrame(columns)
-    table.attrs[NOTES] = [note.record() for note in cells.notes]
-    table.attrs[TITLES] = dict(cells.questions)
-    # Blanks around a name belong to it only where the user says so, or another has it without.
-    asked = {name.strip(): name for name in (*reading.columns.values(), *compared)}
-    plain = [asked.get(name.strip(), name.strip()) for name in cells.names]
-    return table if len({*plain}) < len(plain) else table.set_axis(plain, axis="columns")
 
 
 def _header_beneath(table: pd.DataFrame, wanted: Collection[str]) -> list[str]:

@@ -170,7 +170,7 @@ def _earlier_rows(path: str) -> int:
     """Count the rows of an earlier call; a table that is none of `elicit` is kept, and an error."""
     from coherence.errors import CoherenceError
     from coherence.table.files import require_new
-    from coherence.table.reading import read_table
+    from coherence.table.formats import read_table
 
     if not os.path.lexists(path):
         return 0

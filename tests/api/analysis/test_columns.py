@@ -5,7 +5,7 @@ import pytest
 
 import coherence
 from coherence import InputError, analyze, read_runs, simulate
-from coherence.table.reading import Reading
+from coherence.table.roles import Reading
 from coherence.table.schema import OPTIONS
 
 NAMES = {"p": "confidence", "action": "choice", "theta": "outcome", "context": "case"}
