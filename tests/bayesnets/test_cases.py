@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import time
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -250,20 +249,16 @@ def test_all_sets_can_be_had_but_not_one_more():
     ("arguments", "message"),
     [
         ({"n": 0}, "n must be a whole number of at least 1; received 0"),
-        ({"n": 2**31}, "n must be at most 10,000,000"),
         ({"n_bins": 1.5}, "n_bins must be a whole number of at least 1"),
         ({"target": "lang"}, "Did you mean 'lung'?"),
         ({"target_state": "true"}, "target_state must be a state of 'lung', not 'true'"),
         ({"auxiliary": "lung"}, "auxiliary must not be the target"),
         ({"auxiliary": "smok"}, "Did you mean 'smoke'?"),
         ({"n_observed": 8}, "from 1 to 7, not 8"),
-        ({"n_observed": (3, 2)}, "from 1 to 7, not (3, 2)"),
-        ({"n_observed": (0, 2)}, "from 1 to 7, not (0, 2)"),
         ({"min_probability": 2}, "min_probability must lie in [0, 1], not 2"),
         ({"min_probability": 1}, "0 sets"),
         ({"min_records": 50}, "'asia' comes with no records, so that min_records"),
         ({"min_records": True}, "min_records must be a whole number of at least 0"),
-        ({"min_records": -1}, "min_records must be a whole number of at least 0"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments, message):
@@ -305,15 +300,6 @@ def test_no_supported_evidence_is_left_out(records, fitted):
     everything = sample_cases(fitted, "lung", 1182, rng=2, min_records=0)
     enough = [agreeing(records, case).sum() >= 100 for _, case in everything.iterrows()]
     assert set(everything.loc[enough, "context"]) == set(kept)
-
-
-def test_other_networks_draw_the_cases_they_ever_drew(fitted, cases):
-    # A published network has no records, and its rule is as before.
-    again = sample_cases(ASIA, "lung", 200, rng=11, min_records=0)
-    pd.testing.assert_frame_equal(again, cases)
-    free = sample_cases(fitted, "lung", 50, rng=3, min_records=0)
-    bare = sample_cases(replace(fitted, support=None, tables=None), "lung", 50, rng=3)
-    pd.testing.assert_frame_equal(free, bare)
 
 
 def test_records_that_are_not_there_are_asked_for(fitted, records):

@@ -164,60 +164,33 @@ def test_what_is_written_is_read_back_whatever_the_names(suffix, tmp_path, netwo
 FAULTS = {
     "bif: no entry": ("(no) 1e-1, .9;", "(no) 1e-1, .9; rest", "wet grass"),
     "bif: table count": ("table 0.25, 0.75", "table 0.25", "'rain'"),
-    "bif: negative": ("0.25, 0.75", "-0.25, 1.25", "'rain'"),
     "bif: no brace": ("variable rain {", "variable rain", "line 6"),
     "bif: no quote": ('variable "wet grass"', "variable wet grass", "line 7"),
     "bif: open quote": ('variable "wet grass"', 'variable "wet grass', "line 7"),
-    "bif: open comment": ("a space */", "a space", "line 4"),
     "bif: count": ("discrete[2]", "discrete[3]", "line 7"),
     "bif: continuous": ("discrete [", "continuous [", "line 6"),
     "bif: twice": ('variable "wet grass"', "variable rain", "rain"),
     "bif: no table": ("probability ( rain ) { table 0.25, 0.75; }", "", "rain"),
     "bif: unknown parent": ("| rain )", "| rian )", "Did you mean 'rain'"),
-    "bif: own parent": ("| rain )", '| rain, "wet grass" )', "wet grass"),
     "bif: unknown state": ("(no)", "(none)", "wet grass"),
     "bif: row twice": ("(no)", '("heavy rain")', "wet grass"),
     "bif: row missing": ("(no) 1e-1, .9;", "", "wet grass"),
     "bif: words": ("1e-1, .9", "one, two", "wet grass"),
-    "bif: nan": ("1e-1, .9", "nan, .9", "wet grass"),
-    "bif: other digits": ("1e-1, .9", "٠.1, .9", "wet grass"),
-    "bif: percent": ("0.25, 0.75", "25, 75", "'rain'"),
-    "bif: sum": ("1e-1, .9", "0.1, 0.88", "wet grass"),
     "bif: cut": ("(no) 1e-1, .9;\n}\n", "(no) 1e-1", "line 9"),
     "bif: table and rows": ("(no) 1e-1, .9;", "table .1 .2 .9 .8;", "wet grass"),
-    "bif: other words": ("network", "netwerk", "line 1"),
-    "bif: a block too many": (
-        "0.1;\n    (no) 1e-1, .9;\n}\n",
-        "0.1;\n (no) 1e-1, .9;\n}\n}\n",
-        "line 13",
-    ),
-    "bif: a cycle": (
-        "( rain ) { table",
-        '( rain | "wet grass" ) { default',
-        "must not form a cycle",
-    ),
     "xml: no network": ("NETWORK>", "NETZ>", "NETWORK"),
     "xml: count": (" 1e-1 .9", " 1e-1", "wet grass"),
     "xml: cut": ("</NETWORK></BIF>\n", "", "must hold XML"),
-    "xml: tags": ("</VARIABLE>\n<DEF", "</VARIABEL>\n<DEF", "line 5"),
     "xml: decision": ('TYPE="nature"><NAME>wet', 'TYPE="decision"><NAME>wet', "wet grass"),
-    "xml: twice": ("<NAME>wet grass</NAME>", "<NAME>rain</NAME>", "rain"),
-    "xml: same state": ("<OUTCOME>yes<", "<OUTCOME>no<", "wet grass"),
     "xml: no table": ("<TABLE>0.25 0.75</TABLE>", "", "rain"),
     "xml: given": ("<GIVEN>rain<", "<GIVEN>rian<", "Did you mean 'rain'"),
     "xml: defined twice": ("wet grass</FOR><GIVEN>rain</GIVEN>", "rain</FOR>", "'rain'"),
-    "xml: sum": (" 1e-1 .9", " 0.1 0.8", "wet grass"),
-    "xml: unknown entity": ("<OUTCOME>yes<", "<OUTCOME>&yes;<", "must hold XML"),
     "xml: encoding": ('version="1.0"', 'version="1.0" encoding="klingon"', "must hold XML"),
     "xml: two networks": ("</NETWORK>", "</NETWORK><NETWORK/>", "found 2 inside BIF"),
-    "xml: a cycle": ("<FOR>rain</FOR>", "<FOR>rain</FOR><GIVEN>rain</GIVEN>", "rain"),
     "json: cut": ("]}]}", "", "must hold JSON"),
-    "json: sum": ("[0.1, 0.9]]", "[0.1, 0.8]]", "wet grass"),
     "json: nan": ("0.25", "NaN", "'rain'"),
-    "json: huge": ("0.25", "1" + "0" * 400, "'rain'"),
     "json: text": ("[0.25, 0.75]", '["0.25", "0.75"]', "table of node 'rain' must hold numbers"),
     "json: states": ('["yes", "no"]', "3", "must be a sequence"),
-    "json: twice": ('"wet grass"', '"rain"', "'rain'"),
     "json: deep": ('"My garden"', "[" * 5000 + "]" * 5000, "must hold JSON"),
 }
 
@@ -277,14 +250,10 @@ FOUND = {
         "xml",
         lambda text: text.replace('<BIF VERSION="0.3">\n', "").replace("</BIF>\n", ""),
     ),
-    "blanks before the declaration": ("xml", lambda text: f"\ufeff \n\t{text}"),
     "ending of other programs": ("bifxml", lambda text: text),
-    "packed XML": ("xmlbif.gz", lambda text: gzip.compress(text.encode())),
     "packed": ("bif.gz", lambda text: gzip.compress(text.encode())),
     "packed, with another name": ("bif", lambda text: gzip.compress(text.encode())),
-    "unpacked on the way": ("bif.gz", lambda text: text),
     "nested": ("bif", nested),
-    "nested and packed": ("bif.gz", lambda text: gzip.compress(nested(text).encode())),
 }
 
 
@@ -314,12 +283,6 @@ def test_what_cannot_be_written(tmp_path):
     assert read_network(tmp_path / "bell.json") == bell
     with pytest.raises(InputError, match="surrogate"):
         write_network(Network("n", "t", "\ud800", False, bell.nodes), tmp_path / "bell.json")
-
-
-@pytest.mark.parametrize("suffix", ["xml", "bifxml", "bifxml.gz", "json"])
-def test_every_ending_can_be_written(suffix, tmp_path):
-    write_network(load_network("asia"), tmp_path / f"asia.{suffix}")
-    assert read_network(tmp_path / f"asia.{suffix}") == load_network("asia")
 
 
 def test_a_table_that_no_machine_can_hold_is_refused_before_it_is_made(written):
@@ -363,14 +326,6 @@ def test_pgmpy_takes_the_files_with_any_title(tmp_path, suffix):
     assert theirs == {node.name: node for node in asia.nodes}
     back = read_network(path)
     assert (back.title, back.source, back.description) == (NASTY, NASTY, NASTY)
-
-
-def test_a_few_lines_of_entities_do_not_grow(written):
-    laughs = "".join(f'<!ENTITY l{level} "{f"&l{level - 1};" * 10}">' for level in range(1, 10))
-    declared = f'<?xml version="1.0"?><!DOCTYPE BIF [<!ENTITY l0 "ha">{laughs}]>'
-    bomb = f"{declared}<BIF><NETWORK><NAME>&l9;</NAME></NETWORK></BIF>"
-    with pytest.raises(InputError, match="must hold XML"):
-        read_network(written(bomb, "xml"))
 
 
 def test_no_other_file_is_read_through_xml(written, tmp_path):

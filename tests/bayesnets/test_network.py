@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from bayesnets import Network, Node, from_pgmpy, load_network, read_network, to_pgmpy, write_network
+from bayesnets import Network, Node, from_pgmpy, load_network, to_pgmpy, write_network
 from coherence import InputError
 
 COIN = Node("coin", ("head", "tail"), (), np.array([0.5, 0.5]))
@@ -23,24 +23,6 @@ def node(name, table, parents=(), states=("x", "y")):
 HALF = np.full((2, 2), 0.5)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_json_and_pgmpy_round_trips_lose_nothing(seed, random_network):
-    original = random_network(seed)
-    assert Network.from_json(original.to_json()) == original
-    back = from_pgmpy(to_pgmpy(original), name=original.name, title="random", source="seeded")
-    assert set(back.nodes) == set(original.nodes)
-
-
-def test_names_with_spaces_commas_and_accents_survive(tmp_path):
-    fever = node("fièvre, haute", [0.25, 0.75], states=("oui, très", "non"))
-    states = ("low", "high, or very high")
-    original = network(fever, node("cells", [[0.125, 0.5], [0.875, 0.5]], (fever.name,), states))
-    path = tmp_path / "own.json"
-    path.write_text(original.to_json(), encoding="utf-8")
-    assert load_network(path) == load_network(str(path)) == original
-    assert from_pgmpy(to_pgmpy(original)).node("cells") == original.node("cells")
-
-
 @pytest.mark.parametrize(
     ("nodes", "message"),
     [
@@ -51,7 +33,6 @@ def test_names_with_spaces_commas_and_accents_survive(tmp_path):
         ((node("a", [0.5, 0.5], states=("x", "x")),), "must be non-empty texts without repetition"),
         ((node("a", [], states=()),), "states of node 'a' must not be empty"),
         ((node("a", [1.5, -0.5]),), "at the only column"),
-        ((node("a", [np.nan, 0.5]),), "at the only column"),
         ((node("a", [0.5, 0.5 + 3e-8]),), "at the only column"),
         ((node("a", HALF, ("b",)), node("b", HALF, ("a",))), "a cycle; one runs through a, b"),
         (
@@ -103,8 +84,6 @@ def test_rounding_within_the_tolerance_is_accepted():
     [
         ([[0.9, "0.1"], [0.1, 0.9]], "'0.1'"),
         ([[True, 0.5], [False, 0.5]], "True"),
-        (np.array([[True, False], [False, True]]), "True"),
-        ("0.5", "'0.5'"),
         (np.array([0.5 + 0j, 0.5]), "complex"),
     ],
 )
@@ -128,35 +107,6 @@ def test_a_pgmpy_model_without_discrete_tables_is_refused(tmp_path):
     model.remove_cpds("xray")
     with pytest.raises(InputError, match="xray have none"):
         from_pgmpy(model)
-
-
-@pytest.fixture(scope="module")
-def pgmpy_models():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import pgmpy.readwrite
-        import pgmpy.utils
-
-        if not hasattr(pgmpy.utils, "get_example_model"):
-            pytest.skip("pgmpy no longer ships example models")
-        models = {name: pgmpy.utils.get_example_model(name) for name in ("asia", "alarm")}
-        return models, {"bif": pgmpy.readwrite.BIFWriter, "xml": pgmpy.readwrite.XMLBIFWriter}
-
-
-@pytest.mark.parametrize(("name", "suffix"), [("asia", "bif"), ("alarm", "bif"), ("alarm", "xml")])
-@pytest.mark.filterwarnings("ignore")
-def test_a_file_that_pgmpy_wrote_is_read_as_its_model(pgmpy_models, tmp_path, name, suffix):
-    models, writers = pgmpy_models
-    writers[suffix](models[name]).write(str(tmp_path / f"theirs.{suffix}"))
-    # Seven columns of their alarm miss 1 by up to 1e-7.
-    network = read_network(tmp_path / f"theirs.{suffix}")
-    expected = {str(cpd.variable): cpd for cpd in models[name].get_cpds()}
-    assert set(network.names) == set(expected)
-    for node in network.nodes:
-        cpd = expected[node.name]
-        assert node.parents == tuple(cpd.variables[1:])
-        assert node.states == tuple(cpd.state_names[cpd.variable])
-        np.testing.assert_allclose(node.table, cpd.values, atol=2e-7)
 
 
 def test_a_pgmpy_table_that_lists_a_parents_states_in_another_order_is_reordered():

@@ -145,22 +145,11 @@ def test_own_words_for_an_own_network(tmp_path):
         ("default_target", "subject = 3\ndefault_target", "the file has no subject"),
         ("default_target", "target", "'default_target' must be a variable, not None"),
         ('["is here"]', "[]", "'unobserved' must be a list of phrases, one per wording"),
-        ('["is here"]', '["is here."]', "'unobserved' has a phrase that is not one line of text"),
-        (
-            'name = "spots"',
-            'named = "s"',
-            "red, spots has an unknown entry 'named'; red, spots has",
-        ),
         ('"have no spots"', '"have no\\nspots"', "none has a question that is not one line"),
         ('"have no spots"', '"have spots"', "red, spots has question 'have spots' twice"),
-        ('["has no spots"]', '["has spots"]', "red, spots has phrase 'has spots' twice"),
-        ('["has no spots"]', '["has no spots "]', "none has a phrase that is not one line"),
         ('["has no spots"]', '"has no spots"', "red, spots=none has 0 phrases for 1 wordings"),
-        ('label = "none"', 'label = "none"\nlabels = "x"', "none has an unknown entry 'labels'"),
-        ('label = "none"', 'label = "many"', "red, spots has label 'many' twice"),
         ('label = "none"', 'label = "spots: none"', "has a colon in label 'spots: none'"),
         ('positive = "none"', 'positive = "some"', "red, spots has no 'positive' state"),
-        ('unobserved = ["is here"]\n', "", "; 1 error: 'unobserved' must be a list"),
     ],
 )
 def test_a_fault_of_own_words_is_named(old, new, fault, tmp_path):
@@ -184,10 +173,7 @@ def test_the_file_of_the_docstring_can_be_read(tmp_path):
     "text",
     [
         "x = [",
-        "x = " + "[" * 5000 + "]" * 5000,
         "",
-        "variables = 3",
-        "unobserved = []\n[variables]\na = 1",
     ],
 )
 def test_broken_files_are_refused(text, tmp_path):

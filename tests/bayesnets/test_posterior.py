@@ -3,8 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from bayesnets import Network, Node, evidence_probability, load_network, posterior
 from coherence import InputError
@@ -58,22 +56,6 @@ def test_chunks_splits_and_row_order_do_not_matter(seed, random_evidence, random
     np.testing.assert_allclose(chunks, expected, atol=1e-13)
     shuffled = posterior(network, evidence.sample(frac=1, random_state=seed), target)
     np.testing.assert_allclose(shuffled.loc[expected.index], expected, atol=1e-13)
-
-
-@pytest.mark.lengthy
-@settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 10_000))
-def test_iterated_expectation(seed, random_evidence, random_network):
-    # P(t | x) is the mean of P(t | x, z) over P(z | x), whatever the network.
-    network = random_network(seed, n_nodes=5)
-    target, z = network.names[0], network.names[-1]
-    evidence = random_evidence(network, 4, seed).drop(columns=[target, z])
-    weights = posterior(network, evidence, z)
-    given_z = {
-        state: posterior(network, evidence.assign(**{z: state}), target) for state in weights
-    }
-    mean = sum(given_z[state].mul(weights[state], axis=0) for state in weights)
-    np.testing.assert_allclose(mean, posterior(network, evidence, target), atol=1e-12)
 
 
 def test_the_joint_posterior_of_several_targets(full_joint, random_evidence, random_network):
@@ -137,27 +119,6 @@ def test_wrong_calls_are_refused():
 def test_any_column_type_holds_states(dtype):
     evidence = pd.DataFrame({"smoke": pd.Series(["yes", None, "no"], dtype=dtype)})
     assert posterior(ASIA, evidence, "lung")["yes"].tolist() == pytest.approx([0.1, 0.055, 0.01])
-
-
-@pytest.mark.lengthy
-def test_a_network_beyond_exact_inference_is_refused_before_it_costs_anything():
-    # Eighty causes, each two of them with an observed common effect: no order of elimination is
-    # feasible.
-    rng = np.random.default_rng(0)
-    causes = [Node(f"c{i}", ("a", "b"), (), np.array([0.5, 0.5])) for i in range(80)]
-    tables = [
-        (i, j, np.moveaxis(rng.dirichlet([1, 1], size=(2, 2)), -1, 0))
-        for i in range(80)
-        for j in range(i)
-    ]
-    effects = [Node(f"e{i}_{j}", ("a", "b"), (f"c{i}", f"c{j}"), table) for i, j, table in tables]
-    network = Network("dense", "dense", "test", True, (*causes, *effects))
-    evidence = pd.DataFrame({node.name: ["a", "b"] for node in effects})
-    with pytest.raises(InputError, match=r"max_bytes must .* 'dense'; it is 134217728, and"):
-        posterior(network, evidence, "c0")
-    # Where the causes are observed too, hardly anything is left to sum.
-    evidence = evidence.filter(regex="_0$").assign(**{f"c{i}": "a" for i in range(1, 80)})
-    assert posterior(network, evidence, "c0").notna().all(axis=None)
 
 
 def causes_and_findings(likelihoods):
