@@ -5,8 +5,6 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from coherence.batteries import expected_gains
 from coherence.batteries.bets.accuracy import z_test
@@ -34,9 +32,6 @@ from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.questions import BREAK_EVENS, highest_break_even
 
 ITEMS = default_items()
-amount = st.floats(0.01, 1e4)
-
-
 PUBLISHED = """.52 25 3 .0336  .56 25 3 .0126  .48 25 3 .0752  .44 25 3 .1462  .36 25 3 .3927
 .24 25 3 .8578  .43 100 3 .0260  .47 100 3 .0032  .44 100 3 .0163  .35 100 3 .3640
 .25 100 3 .9722  .26 50 4 .4366  .22 100 4 .7644  .12 100 8 .5608"""
@@ -83,18 +78,6 @@ def test_right_sets_and_random_rates_are_those_of_the_paper():
     assert all((rows[0] == rows[1]).all() for rows in values.values())
     assert [random_rate(right) for right in value_truths(3).values()] == [0.125, 0.25, 0.625]
     assert random_rate(best_choices(gains)) == pytest.approx(1 / 3)
-
-
-@settings(deadline=None, max_examples=60)
-@given(amount, amount, amount, st.floats(0, 1))
-def test_nothing_empty_or_contradictory_is_ever_right(prize, loss, stake, chance):
-    truths = bet_truths(expected_gains(prize, loss, stake, chance=chance))
-    for right in truths.values():
-        assert not right[0, [0, 5, 6, 7]].any()
-    assert truths["strict"][0].any()  # something is always best
-    # Not to bet gains 0, so the best gains no less.
-    assert (truths["strict"] <= truths["non-negative gain"]).all()
-    assert (truths["positive gain"] <= truths["non-negative gain"]).all()
 
 
 def test_rational_given_the_own_belief():
@@ -161,13 +144,6 @@ def test_gains_of_a_table_are_those_of_the_amounts_in_its_rows():
         expected_gains(1, 100, 30, chance=0.9, payout=2.0)[0],
     ]
     np.testing.assert_allclose(bet_gains(odds), rows)
-
-
-def test_chances_at_which_the_bets_of_a_table_switch():
-    # Without a payout X / (H + X); with one of 4 on 20 the sides are equal at 99 / 299.
-    np.testing.assert_allclose(break_evens(bets_on_both_things()), [20 / 120, 20 / 21])
-    switches = break_evens(bets_on_both_things(payout=[4.0, np.nan]))
-    np.testing.assert_allclose(switches, [99 / 299, 20 / 21])
 
 
 def test_switching_chances_of_any_bets_are_those_of_brute_force():

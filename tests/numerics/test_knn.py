@@ -122,13 +122,6 @@ def test_many_cells_are_told_apart(n_actions, n_states):
     assert sorted_information(belief, action, truth, 1) == pytest.approx(expected, abs=1e-10)
 
 
-def test_finds_the_information_of_a_copied_state():
-    """The action is the state, the belief 1/2 all around: the entropy of a fair coin."""
-    rng = np.random.default_rng(6)
-    belief, truth = rng.uniform(0.49, 0.51, 4000), rng.integers(0, 2, 4000)
-    assert sorted_information(belief, truth, truth, 3) == pytest.approx(np.log(2), abs=0.02)
-
-
 def test_calibration_equals_scikit_learn():
     rng = np.random.default_rng(5)
     belief = np.round(rng.random(300), 2)

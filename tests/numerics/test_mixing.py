@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from coherence.batteries import score_mixing, simulate_mixing
 from coherence.batteries.mixing.answers import check_answers, count_checked
 from coherence.batteries.mixing.design import (
     EXPERIMENTS,
@@ -120,25 +119,6 @@ def test_sequences_are_taken_together_and_long_ones_have_a_test():
     assert flip_dependence(equal)[:2] == (1.0, 1.0)
     assert math.isnan(flip_dependence(equal)[2])
     assert np.isnan([draw_dependence([]), flip_dependence(np.zeros((1, 4)))]).all()
-
-
-@pytest.mark.lengthy
-def test_tests_of_independence_find_an_alternating_model_and_keep_their_level():
-    """Of two hundred sessions of independent flips .05 are rejected, no more than chance allows."""
-    rng = np.random.default_rng(5)
-    shares = literal_shares("two_flips", GRID)
-    seconds = [flip_dependence(rng.multinomial(20, shares).astype(float))[2] for _ in range(200)]
-    neighbours = [
-        draw_dependence([rng.binomial(1, p, 20).tolist() for p in GRID])[2] for _ in range(200)
-    ]
-    for pvalues in (seconds, neighbours):
-        assert np.mean(np.array(pvalues) <= 0.05) <= stats.binom.ppf(0.999, 200, 0.05) / 200
-    flips = simulate_mixing("ideal", n_draws=20, rng=1)
-    two = flips["experiment"] == "two_flips"
-    flips.loc[two, "answer"] = flips.loc[two, "answer"].str[0].map({"0": "0 1", "1": "1 0"})
-    table = score_mixing(flips, n_resamples=100, rng=0).dependence.set_index("test")
-    assert table.loc["second flip given the first", "observed"] == 0
-    assert table.loc["second flip given the first", "pvalue"] < 1e-6
 
 
 def test_the_interval_of_a_sum_of_scores():

@@ -30,14 +30,6 @@ def dealt(values, n_rows):
     return answers, np.zeros(len(answers), dtype=int), context, 1
 
 
-def test_asking_a_context_again_makes_nothing_surer_where_contexts_always_agree():
-    values = [1, 0, 1, 0, 1, 1]
-    once, often = (context_shares(*dealt(values, n)) for n in (1, 20))
-    np.testing.assert_allclose([often.low, often.high], [once.low, once.high], rtol=1e-9)
-    assert (once.n_rows, often.n_rows) == (6, 120)
-    assert once.n_contexts == often.n_contexts == 6
-
-
 def test_independent_rows_have_the_interval_of_that_many_trials():
     rng = np.random.default_rng(3)
     answers = (rng.uniform(size=(40_000, 1)) < 0.3).astype(float)
