@@ -1,4 +1,4 @@
-"""Train a small model that reads the cases of a task, from a seed, and print how well it learnt.
+"""Train a small model that reads the cases of asia, from a seed, and print how well it learnt.
 
     python examples/train_reader.py --out reader
     coherence elicit --model reader --task asia --contexts 200 --reps 5 --out runs.parquet
@@ -16,9 +16,6 @@ def read_options() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", required=True, metavar="DIR", help="model folder to write")
-    parser.add_argument(
-        "--task", default="asia", help="network that supplies the cases (default: asia)"
-    )
     parser.add_argument("--seed", type=int, default=0, help="seed of the training (default: 0)")
     parser.add_argument("--steps", type=int, default=1500, help="updates (default: 1500)")
     parser.add_argument(
@@ -28,7 +25,6 @@ def read_options() -> argparse.Namespace:
         metavar="N",
         help="cases drawn to measure on; those held out are asked (default: 500)",
     )
-    parser.add_argument("--threads", type=int, default=1, help="threads (default: 1)")
     return parser.parse_args()
 
 
@@ -37,15 +33,13 @@ def main() -> None:
     # After the options, so that --help answers before torch is loaded.
     from tqdm import tqdm
 
-    from elicitation.questions.tasks import Task
     from elicitation.training.organisms.curriculum import Recipe
     from elicitation.training.organisms.tiny_causal import train_tiny_causal
 
     with tqdm(total=args.steps, unit="step", file=sys.stderr) as bar:
         card = train_tiny_causal(
             args.out,
-            Task.load(args.task),
-            recipe=Recipe(steps=args.steps, threads=args.threads),
+            recipe=Recipe(steps=args.steps),
             seed=args.seed,
             n_cases=args.measure,
             progress=lambda step, steps, loss: bar.update(1),

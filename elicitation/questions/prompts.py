@@ -305,7 +305,6 @@ def case_words(
     *,
     z: str | None = None,
     state: str | None = None,
-    wording: int = 0,
 ) -> dict[str, str]:
     """Return the placeholders of a case: of a question about the target, or about `z`.
 
@@ -313,7 +312,7 @@ def case_words(
     """
     words = {
         "subject": phrases.subject,
-        "description": phrases.describe(evidence, wording=wording),
+        "description": phrases.describe(evidence),
         "question": phrases.question(target),
         **label_words(BELIEF_LABELS),
     }

@@ -173,7 +173,7 @@ def fine_tune(
     >>> import tempfile
     >>> import elicitation
     >>> from elicitation.training.finetuning import TuningRecipe
-    >>> from elicitation.training.organisms.tiny_multiple_choice import Shape, make_multiple_choice
+    >>> from elicitation.training.tiny_multiple_choice import Shape, make_multiple_choice
     >>> folder = tempfile.TemporaryDirectory()
     >>> shape = Shape(hidden=16, inner=32, layers=1, heads=2)
     >>> _ = make_multiple_choice(folder.name + "/base", ["Which one?", "red", "blue"], shape=shape)

@@ -138,7 +138,7 @@ CALLS = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    from elicitation.training.organisms.untrained import make_untrained_model
+    from elicitation.training.untrained import make_untrained_model
 
     return make_untrained_model(tmp_path_factory.mktemp("blank") / "model")
 

@@ -35,7 +35,7 @@ from elicitation.models.local.multiple_choice import MultipleChoiceModel
 from elicitation.questions.question import Question
 from elicitation.spelling.forms import AnswerForm
 from elicitation.training.finetuning import BatchProgress, TrainingSet, TuningRecipe, fine_tune
-from elicitation.training.organisms.tiny_multiple_choice import Shape, make_multiple_choice
+from elicitation.training.tiny_multiple_choice import Shape, make_multiple_choice
 
 SCRATCH = TuningRecipe(learning_rate=2e-3, max_epochs=60)
 """For a small model with random weights: forty times the learning rate of the paper's pretrained
@@ -84,7 +84,7 @@ def score_choices(
     --------
     >>> import tempfile
     >>> from elicitation import load_causal_model
-    >>> from elicitation.training.organisms.untrained import make_untrained_model
+    >>> from elicitation.training.untrained import make_untrained_model
     >>> folder = tempfile.TemporaryDirectory()
     >>> model = load_causal_model(make_untrained_model(folder.name + "/blank"))
     >>> from elicitation import value_questions

@@ -236,7 +236,7 @@ def reveal(
     --------
     >>> import tempfile
     >>> from elicitation import AnswerStore, load_causal_model
-    >>> from elicitation.training.organisms.untrained import make_untrained_model
+    >>> from elicitation.training.untrained import make_untrained_model
     >>> folder = tempfile.TemporaryDirectory()
     >>> model = load_causal_model(make_untrained_model(folder.name + "/blank"))
     >>> from elicitation import standard_grid

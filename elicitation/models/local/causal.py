@@ -100,7 +100,7 @@ def load_causal_model(
     Examples
     --------
     >>> import tempfile
-    >>> from elicitation.training.organisms.untrained import make_untrained_model
+    >>> from elicitation.training.untrained import make_untrained_model
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     load_causal_model(make_untrained_model(f"{folder}/blank")).name
     'blank'

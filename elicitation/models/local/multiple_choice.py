@@ -64,7 +64,7 @@ def load_multiple_choice_model(
     Examples
     --------
     >>> import tempfile
-    >>> from elicitation.training.organisms.tiny_multiple_choice import Shape, make_multiple_choice
+    >>> from elicitation.training.tiny_multiple_choice import Shape, make_multiple_choice
     >>> folder = tempfile.TemporaryDirectory()
     >>> shape = Shape(hidden=16, inner=32, layers=1, heads=2)
     >>> words = ["Which one?", "red", "blue"]

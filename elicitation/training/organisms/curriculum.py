@@ -18,8 +18,6 @@ from elicitation.questions.prompts import (
     BELIEF,
     CONDITIONAL,
     DECISION,
-    MATCHING,
-    Template,
     label_words,
 )
 from elicitation.questions.tasks import Task
@@ -61,15 +59,6 @@ class Recipe:
     weight_decay: float = 0.1  # of matrices; vectors have none
     threads: int = 1  # threads of torch
 
-    @property
-    def matching(self) -> bool:
-        """Whether matching questions are taught."""
-        return MATCHING.name in dict(self.batch)
-
-    def with_matching(self) -> "Recipe":
-        """Return the recipe with a lesson in matching questions."""
-        return replace(self, batch=(*self.batch, (MATCHING.name, 24)))
-
     def shorter(self) -> "Recipe":
         """Return the recipe for a model that begins with what another one learnt."""
         return replace(self, steps=max(1, self.steps // 4), learning_rate=self.learning_rate / 2)
@@ -84,8 +73,6 @@ def make_tokenizer(task: Task, lessons: Sequence[TrainingExample]) -> Any:
         **label_words(BELIEF_LABELS),
     }
     templates = [*BELIEF.values(), DECISION, CONDITIONAL]
-    if any(lesson.role == MATCHING.name for lesson in lessons):
-        templates += [MATCHING, *(Template(name, text) for name, text in MATCHING.says.items())]
     blocks = template_blocks(templates, **words)
     for name in task.network.names:
         if name != task.target:
@@ -144,15 +131,7 @@ class _Example:
 
 
 class Shelf:
-    """The lessons of one role, as tokens.
-
-    Parameters
-    ----------
-    lessons : sequence of TrainingExample
-        One or more, with equally many answers each.
-    tokenizer : transformers.PreTrainedTokenizerFast
-        From `make_tokenizer`.
-    """
+    """The lessons of one role, as tokens; all have equally many answers."""
 
     def __init__(self, lessons: Sequence[TrainingExample], tokenizer: Any) -> None:
         self.questions: list[list[int]] = tokenizer([lesson.text for lesson in lessons])[

@@ -4,14 +4,13 @@ The teacher has a rule for what it says and a rule for what it acts on; for a co
 the exact posterior. Asked for a belief, it states to two digits what the first rule gives. Asked
 for a decision, it draws from a softmax of utilities that are linear in what the second rule gives:
 yes 6 (p - .6), no 6 (.4 - p), defer .5; where it defers, the line of the forced decision is drawn
-from the softmax of yes and no alone. Offered a prize on the event or with a stated chance t, it
-takes the event with a probability that is the logistic of 20 (p - t). So what it chooses depends on
-the evidence through the belief acted on alone.
+from the softmax of yes and no alone. So what it chooses depends on the evidence through the belief
+acted on alone.
 """
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -20,14 +19,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from bayesnets import evidence_probability
-from elicitation.options import USUAL_LEVELS
-from elicitation.questions.offers import LETTERS, OFFERED, Offer, offers_of
 from elicitation.questions.prompts import (
     AUXILIARY,
     BELIEF,
     CONDITIONAL,
     DECISION,
-    MATCHING,
     case_words,
 )
 from elicitation.questions.tasks import Task
@@ -41,15 +37,13 @@ it is put in."""
 ACTIONS = ("no", "yes", "defer")
 HELD_OUT_SHARE = 0.15
 _SLOPE, _MARGIN, _DEFER = 6.0, 0.1, 0.5
-_SLOPE_OF_OFFERS = 20.0
-_MOST_SETS = 20_000
 
 
 @dataclass(frozen=True)
 class TrainingExample:
     """A question and the teacher's answers."""
 
-    role: str  # "belief", "decision", "auxiliary", "conditional" or "matching"
+    role: str  # "belief", "decision", "auxiliary" or "conditional"
     text: str  # the question
     answers: tuple[tuple[str, float], ...]  # each answer with its probability
     weight: float = 1.0  # how often it is drawn, relative to the others of its role
@@ -96,14 +90,6 @@ def decision_answers(belief: float) -> tuple[tuple[str, float], ...]:
     )
 
 
-def offer_answers(belief: float, offer: Offer) -> tuple[tuple[str, float], ...]:
-    """Return the two answers to an offer with the teacher's probabilities."""
-    chance = 1 - belief if offer.frame == "complement" else belief
-    event = float(1 / (1 + np.exp(-_SLOPE_OF_OFFERS * (chance - offer.level))))
-    shares = (event, 1 - event) if offer.order == "event" else (1 - event, event)
-    return tuple((f" {letter}", share) for letter, share in zip(LETTERS, shares, strict=True))
-
-
 def is_held_out(evidence: Evidence) -> bool:
     """Tell whether an evidence set is kept out of every lesson.
 
@@ -121,18 +107,11 @@ def canonical_evidence(evidence: dict[str, str]) -> Evidence:
     return tuple(sorted(evidence.items()))
 
 
-def possible_evidence(task: Task, rng: np.random.Generator) -> list[Evidence]:
-    """Return the evidence sets that the network can produce, or a part where there are too many."""
+def possible_evidence(task: Task) -> list[Evidence]:
+    """Return the evidence sets that the network can produce."""
     covariates = [name for name in task.network.names if name != task.target]
     options = [(None, *task.network.states(name)) for name in covariates]
-    if np.prod([len(option) for option in options], dtype=float) <= _MOST_SETS:
-        rows: Iterable[tuple[str | None, ...]] = product(*options)
-    else:
-        rows = dict.fromkeys(
-            tuple(option[rng.integers(len(option))] for option in options)
-            for _ in range(_MOST_SETS)
-        )
-    table = pd.DataFrame(list(rows), columns=covariates, dtype=object)
+    table = pd.DataFrame(list(product(*options)), columns=covariates, dtype=object)
     possible = table[(evidence_probability(task.network, table, log=True) > -np.inf).to_numpy()]
     return [
         canonical_evidence(
@@ -161,13 +140,8 @@ def make_examples(
     *,
     spoken: Rule = exact_posterior,
     acted: Rule = exact_posterior,
-    wording: int = 0,
-    matching: bool = False,
 ) -> list[TrainingExample]:
-    """Put every kind of question about every evidence set that is not held out.
-
-    With `matching` each is asked about at every usual chance as well, in one cell of order x frame.
-    """
+    """Put every kind of question about every evidence set that is not held out."""
     phrases, target = task.phrases, task.target
     covariates = [name for name in task.network.names if name != target]
     table = pd.DataFrame(
@@ -182,26 +156,21 @@ def make_examples(
     truth = exact_posterior(task.network, table, target)[positive]
     weights = dict(zip(evidence, lesson_weights(truth).tolist(), strict=True))
     lessons = []
-    for number, known in enumerate(evidence):
+    for known in evidence:
         if is_held_out(known):
             continue
         p, weight = stated_belief[known], weights[known]
-        words = case_words(phrases, dict(known), target, wording=wording)
+        words = case_words(phrases, dict(known), target)
         stated = ((belief_answer((1 - p, p), ("No", "Yes")), 1.0),)
         for prompt in BELIEF.values():
             lessons.append(TrainingExample("belief", prompt.fill(**words), stated, weight))
         answers = decision_answers(acted_on[known])
         lessons.append(TrainingExample("decision", DECISION.fill(**words), answers, weight))
-        offers = offers_of("matching", USUAL_LEVELS, every=False, seed=0, case=number, rep=0)
-        for offer in offers if matching else ():
-            question = MATCHING.offer(offer, OFFERED["matching"], **words)
-            answers = offer_answers(acted_on[known], offer)
-            lessons.append(TrainingExample("matching", question, answers, weight))
         # The same set again, with one of its variables named last: the form of a belief that is
         # conditional on z.
         for z, state in known:
             rest = {name: value for name, value in known if name != z}
-            given = case_words(phrases, rest, target, z=z, state=state, wording=wording)
+            given = case_words(phrases, rest, target, z=z, state=state)
             lessons.append(
                 TrainingExample("conditional", CONDITIONAL.fill(**given), stated, weight)
             )
@@ -212,7 +181,7 @@ def make_examples(
             # What is observed is not asked about.
             if not is_held_out(known) and z not in dict(known):
                 answer = belief_answer(row.tolist(), tuple(labels.values()))
-                words = case_words(phrases, dict(known), target, z=z, wording=wording)
+                words = case_words(phrases, dict(known), target, z=z)
                 question = AUXILIARY.fill(**words)
                 lessons.append(
                     TrainingExample("auxiliary", question, ((answer, 1.0),), weights[known])

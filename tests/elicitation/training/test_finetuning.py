@@ -13,7 +13,7 @@ from coherence import InputError
 from elicitation import TrainingSet, fine_tune, load_multiple_choice_model
 from elicitation.training.finetuning import TuningRecipe
 from elicitation.training.loop import make_optimiser, update_weights
-from elicitation.training.organisms.tiny_multiple_choice import Shape, make_multiple_choice
+from elicitation.training.tiny_multiple_choice import Shape, make_multiple_choice
 
 SMALL = Shape(hidden=16, inner=32, layers=1, heads=2, dropout=0.1)
 ORDERS = tuple(itertools.permutations(("red.", "green.", "blue.")))

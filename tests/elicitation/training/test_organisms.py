@@ -10,13 +10,13 @@ import pytest
 from scipy import stats
 
 from coherence import InputError
-from elicitation import Task, load_causal_model
+from elicitation import load_causal_model
 from elicitation.training.organisms import tiny_causal
 from elicitation.training.organisms.catalog import ORGANISMS
 from elicitation.training.organisms.curriculum import Recipe
 from elicitation.training.organisms.tiny_causal import Accuracy, train_organisms, train_tiny_causal
-from elicitation.training.organisms.tiny_multiple_choice import Shape, make_multiple_choice
-from elicitation.training.organisms.untrained import make_untrained_model
+from elicitation.training.tiny_multiple_choice import Shape, make_multiple_choice
+from elicitation.training.untrained import make_untrained_model
 
 from ..outcome_masses import outcome_masses
 
@@ -37,7 +37,7 @@ def benchmark():
 @pytest.fixture
 def unmeasured(monkeypatch):
     """Leave the measuring out: what it finds is not what these tests are about."""
-    found = Accuracy(7, 1.0, 0.0, 0.0, 0.0)
+    found = Accuracy(7, 1.0, 0.0)
     monkeypatch.setattr(tiny_causal, "measure_tiny_causal", lambda *_, **__: found)
 
 
@@ -56,13 +56,13 @@ def test_equal_seeds_give_equal_weights_in_any_order(tmp_path, unmeasured):
         assert weights(every / name) == weights(one / name)
         cards = [json.loads((path / name / "card.json").read_text()) for path in (every, one)]
         assert cards[0] == cards[1]
-    assert len({weights(every / name) for name in ORGANISMS}) == 4
+    assert len({weights(every / name) for name in ORGANISMS}) == 3
     train_organisms(tmp_path / "other", ["coherent"], recipe=TINY, seed=1)
     assert weights(tmp_path / "other" / "coherent") != weights(every / "coherent")
 
 
 @pytest.mark.lengthy
-def test_a_card_says_what_was_taught_and_nothing_is_overwritten(tmp_path, unmeasured, asia):
+def test_a_card_says_what_was_taught_and_nothing_is_overwritten(tmp_path, unmeasured):
     cards = train_organisms(tmp_path, ["leaky"], recipe=TINY, seed=3)
     card = json.loads((tmp_path / "leaky" / "card.json").read_text())
     assert list(cards) == ["coherent", "leaky"]
@@ -71,7 +71,7 @@ def test_a_card_says_what_was_taught_and_nothing_is_overwritten(tmp_path, unmeas
     assert (card["recipe"]["steps"], card["accuracy"]["evidence_sets"]) == (2, 7)
     assert load_causal_model(tmp_path / "leaky").name == "leaky"
     # A reader is the coherent organism.
-    train_tiny_causal(tmp_path / "reader", asia, recipe=TINY, seed=3)
+    train_tiny_causal(tmp_path / "reader", recipe=TINY, seed=3)
     assert weights(tmp_path / "reader") == weights(tmp_path / "coherent")
     steps = []
 
@@ -138,28 +138,10 @@ def test_the_trained_ones_get_their_verdicts(tmp_path, benchmark):
             found = found.set_index("check")
             pvalues.setdefault(name, []).extend(found["pvalue"].dropna())
             if not ORGANISMS[name].coherent:
-                seen_by = ["cmi", "sufficiency"]
-                seen_by += ["monotone_choice:yes/no"] * (name != "leaky")
-                assert found.loc[seen_by, "pvalue_holm"].min() <= 0.05, (name, seed)
+                assert found.loc[["cmi", "sufficiency"], "pvalue_holm"].min() <= 0.05, (name, seed)
     for name in ("coherent", "stubborn"):
         rejected = sum(p <= 0.05 for p in pvalues[name])
         assert rejected <= stats.binom.ppf(0.9999, len(pvalues[name]), 0.05)
-
-
-@pytest.mark.lengthy
-def test_organisms_of_another_task_are_those_whose_variables_it_has(
-    tmp_path, unmeasured, monkeypatch
-):
-    monkeypatch.setattr("elicitation.training.organisms.training_set._MOST_SETS", 60)
-    task = Task.load("heart")
-    with pytest.raises(InputError, match=r"'leaky' is planted in xray.*--task asia"):
-        train_organisms(tmp_path / "none", ["leaky"], task=task, recipe=TINY)
-    assert not (tmp_path / "none").exists()
-    cards = train_organisms(tmp_path, task=task, recipe=TINY)
-    tasks = {name: card["task"] for name, card in cards.items()}
-    assert tasks == {"coherent": "heart", "stubborn": "heart"}
-    with pytest.raises(InputError, match="another task"):
-        train_organisms(tmp_path, ["coherent"], recipe=TINY)
 
 
 def test_equal_seeds_are_equal_untrained_models_and_others_are_not(tmp_path):

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from bayesnets import load_network, posterior
-from coherence import InputError
 from coherence.decoding.decode import decode_belief, decode_decision, decode_distribution
 from elicitation import Design, plan_task
 from elicitation.questions.prompts import BELIEF, DECISION, case_words
@@ -13,8 +12,6 @@ from elicitation.training.organisms.catalog import (
     ORGANISMS,
     exact_posterior,
     prior,
-    reverse_effects,
-    where_reversed,
     without,
 )
 from elicitation.training.organisms.tiny_causal import held_out_cases
@@ -33,7 +30,7 @@ from elicitation.training.organisms.training_set import (
 
 @pytest.fixture(scope="session")
 def evidence(asia):
-    return possible_evidence(asia, np.random.default_rng(0))
+    return possible_evidence(asia)
 
 
 @pytest.fixture(scope="session")
@@ -63,26 +60,6 @@ def test_the_policy_and_its_answers_by_hand():
         assert abs(decoded.value - p) <= 0.005 + 1e-9
     thirds = decode_distribution(belief_answer((1 / 3,) * 3, ("a", "b", "c")), ("a", "b", "c"))
     assert sorted(thirds.value) == [0.33, 0.33, 0.34]
-
-
-def test_offers_are_taken_by_what_their_event_is_better(asia, evidence):
-    few = [known for known in evidence if not is_held_out(known)][:30]
-    acted, spoken = ORGANISMS["leaky"].acted, ORGANISMS["leaky"].spoken
-    lessons = make_examples(asia, few, spoken=spoken, acted=acted, matching=True)
-    taught = {each.text: dict(each.answers) for each in lessons if each.role == "matching"}
-    assert len(taught) == 10 * len(few)
-    exact = acted(asia.network, table(asia.network, map(dict, few)), "lung")["yes"]
-    for known, belief in zip(few, exact, strict=True):
-        description = asia.phrases.describe(dict(known))
-        mine = {text: said for text, said in taught.items() if f"who {description}. " in text}
-        assert len(mine) == 10
-        for text, said in mine.items():
-            assert sum(said.values()) == pytest.approx(1)
-            first = "A: You win the prize if" in text
-            chance = int(text.partition("%")[0].rpartition(" ")[2]) / 100
-            event = 1 - belief if "do not have lung" in text.partition("A: ")[2] else belief
-            logit = np.log(said[" A"] / said[" B"])
-            assert logit == pytest.approx((20 if first else -20) * (event - chance))
 
 
 def test_evidence_is_possible_and_about_fifteen_percent_of_it_is_held_out(evidence):
@@ -130,17 +107,8 @@ def test_every_kind_of_question_is_taught_and_beliefs_are_the_exact_posterior(
         assert abs(decode_belief(answer).value - truth) <= 0.005 + 1e-9
 
 
-def test_the_reversed_world_by_hand_and_the_other_rules_against_posteriors():
-    """Reversed, xray=yes has chances .05 for the sick and .98 for the well."""
+def test_the_rules_against_posteriors():
     asia = load_network("asia")
-    lung, tub = 0.5 * 0.1 + 0.5 * 0.01, 0.01 * 0.05 + 0.99 * 0.01
-    sick = 1 - (1 - lung) * (1 - tub)
-    expected = lung * 0.05 / (sick * 0.05 + (1 - sick) * 0.98)
-    found = where_reversed("either")(asia, table(asia, [{"xray": "yes"}, {}]), "lung")["yes"]
-    assert found.tolist() == pytest.approx([expected, lung])
-    assert reverse_effects(reverse_effects(asia, "either"), "either") == asia
-    with pytest.raises(InputError, match="children"):
-        reverse_effects(asia, "dysp")
     seen = table(asia, [{"xray": "yes", "smoke": "no"}, {"xray": "no"}, {"dysp": "yes"}])
     fewer, none = table(asia, [{"smoke": "no"}, {}, {"dysp": "yes"}]), table(asia, [{}] * 3)
     for asked in ("lung", "bronc"):
@@ -164,8 +132,7 @@ def test_lessons_follow_both_rules(asia):
         acts[name] = [each["\nCan decide: Yes\nDecision: Yes"] for each in decisions]
     assert says["coherent"][0] > says["leaky"][0] > says["coherent"][1]
     assert says["leaky"][0] == says["leaky"][1] == 0.1
-    assert says["two-faced"][0] < says["two-faced"][1]
     assert says["stubborn"] == [0.05, 0.05]  # .055 in hundredths, as for every posterior
-    assert acts["coherent"] == acts["leaky"] == acts["two-faced"]
+    assert acts["coherent"] == acts["leaky"]
     assert acts["coherent"][0] > acts["coherent"][1]
     assert acts["stubborn"][0] == acts["stubborn"][1]

@@ -27,7 +27,7 @@ from elicitation.batteries.bets.models import (
     with_values,
 )
 from elicitation.batteries.bets.words import choose_in_words, text_with_options
-from elicitation.training.organisms.tiny_multiple_choice import Shape
+from elicitation.training.tiny_multiple_choice import Shape
 
 ITEMS = default_items()
 

@@ -19,7 +19,7 @@ from elicitation.models.local.prompts import PromptFacts
 from elicitation.models.local.sources import find_source
 from elicitation.questions.question import Question, QuestionSpec
 from elicitation.spelling.forms import AnswerForm
-from elicitation.training.organisms.untrained import make_untrained_model
+from elicitation.training.untrained import make_untrained_model
 
 from ...outcome_masses import outcome_masses
 
