@@ -36,8 +36,6 @@ UNIT = "of belief"
 KEY = ["context", "z", "z_state"]
 MAX_CONTEXTS = 2000  # forests of more take minutes, and a median of as many hardly moves
 PARTS = 3  # of the contexts; a forest sees all but one
-GAP_COLUMNS = ["context", "rep", "prompt", "p", "z", "z_state", "p_z"]
-"""Columns of a runs table from which gaps are computed."""
 
 
 def holds_conditionals(runs: pd.DataFrame) -> bool:

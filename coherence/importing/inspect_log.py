@@ -6,6 +6,8 @@ cut), ``target``, ``choices``, ``error``, ``metadata.<name>``, ``scores.<scorer>
 ``.answer`` and ``.metadata.<name>`` (numbers and short texts).
 """
 
+from __future__ import annotations
+
 import re
 import zipfile
 from collections import Counter
@@ -84,7 +86,7 @@ def read_inspect_log(path: Path, *, max_bytes: int) -> AnswerLog:
     )
 
 
-def episodes_of(path: Path, max_bytes: int) -> "tuple[EvalLog, Iterator[EvalSample]]":
+def episodes_of(path: Path, max_bytes: int) -> tuple[EvalLog, Iterator[EvalSample]]:
     """Return a log without its samples, and these with messages and events as they are read."""
     with _one_error(path):
         from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries
@@ -100,7 +102,7 @@ def episodes_of(path: Path, max_bytes: int) -> "tuple[EvalLog, Iterator[EvalSamp
         return read_eval_log(str(path), header_only=True), _in_batches(path, known)
 
 
-def _in_batches(path: Path, known: "Sequence[tuple[str | int, int]]") -> "Iterator[EvalSample]":
+def _in_batches(path: Path, known: Sequence[tuple[str | int, int]]) -> Iterator[EvalSample]:
     from inspect_ai.log import read_eval_log_samples_by_id
 
     for first in range(0, len(known), AT_ONCE):
@@ -110,7 +112,7 @@ def _in_batches(path: Path, known: "Sequence[tuple[str | int, int]]") -> "Iterat
         yield from samples
 
 
-def _read_whole(path: Path, max_bytes: int, exclude: set[str]) -> "EvalLog":
+def _read_whole(path: Path, max_bytes: int, exclude: set[str]) -> EvalLog:
     with _one_error(path):
         # Its import teaches zipfile Zstandard, which Inspect packs its logs with.
         from inspect_ai.log import read_eval_log
@@ -165,7 +167,7 @@ def _check_archive(path: Path, max_bytes: int) -> int:
     return sum(entry.filename.startswith("samples/") for entry in entries)
 
 
-def record_of(sample: "EvalSample") -> dict[str, object]:
+def record_of(sample: EvalSample) -> dict[str, object]:
     """Return the fields of a sample."""
     target: object = sample.target
     # Inspect takes one target or a list of them; a list of one is one.
@@ -218,7 +220,7 @@ def _short(metadata: Mapping[str, Any]) -> dict[str, object]:
     }
 
 
-def whole_text(text: str, sample: "EvalSample") -> str:
+def whole_text(text: str, sample: EvalSample) -> str:
     """Return a text; a long one may be stored once and referred to."""
     if not text.startswith(_ATTACHMENT):
         return text
@@ -251,7 +253,7 @@ def _picked(scores: Mapping[str, Any], record: Mapping[str, object]) -> tuple[st
     return tuple(dict.fromkeys((str(choice), answer)))
 
 
-def _message(error: "EvalError | None") -> str | None:
+def _message(error: EvalError | None) -> str | None:
     """Return the message of an error that a log or a sample of it ended in."""
     return error.message if error else None
 
@@ -262,7 +264,7 @@ def _choice_of(target: object, choices: list[str]) -> object:
     return choices[position] if 0 <= position < len(choices) else target
 
 
-def log_notes(log: "EvalLog", samples: int, errors: Counter[str]) -> Iterable[str]:
+def log_notes(log: EvalLog, samples: int, errors: Counter[str]) -> Iterable[str]:
     """Say how far a run came, and which errors its samples ended in."""
     failure = _message(log.error)
     if log.status != "success":

@@ -6,6 +6,8 @@ what is told by places in the transcript, never by ids of calls, which repeat in
 come from Inspect's own reader some at a time, as all of a long log at once do not fit into memory.
 """
 
+from __future__ import annotations
+
 import json
 import re
 from collections import Counter
@@ -91,7 +93,7 @@ class Call:
 class Episode:
     """A sample of one epoch, in the order of its transcript."""
 
-    sample: "EvalSample"
+    sample: EvalSample
     spoken: list[Call | str]  # words and calls of the agent's own messages
     events: list[Mapping[str, Any] | str]  # what was asked aside, and names of tools that were run
 
@@ -129,13 +131,13 @@ def as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def read_episodes(path: Path, *, max_bytes: int) -> tuple["EvalLog", Iterator[Episode]]:
+def read_episodes(path: Path, *, max_bytes: int) -> tuple[EvalLog, Iterator[Episode]]:
     """Return a log's header, and its episodes as they are read."""
     log, samples = episodes_of(path, max_bytes)
     return log, map(_episode, samples)
 
 
-def _episode(sample: "EvalSample") -> Episode:
+def _episode(sample: EvalSample) -> Episode:
     spoken: list[Call | str] = []
     for message in sample.messages:
         if message.role == "assistant":

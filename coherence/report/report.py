@@ -66,9 +66,8 @@ class Report:
         """One row per evaluation and check.
 
         Columns ``task``, ``model``, ``belief`` (its kind), the fields of `CheckResult.to_row`,
-        ``scatter_sd`` (of reports of equal evidence), ``verdict``, ``settings``. Those that one
-        reads first come first, `brief` before all others: a notebook leaves out the middle of a
-        wide table.
+        ``scatter_sd`` (of reports of equal evidence), ``verdict``, ``settings``. Effect,
+        interval and p come first: a notebook leaves out the middle of a wide table.
         """
         rows = []
         for evaluation in self.evaluations:
@@ -170,11 +169,6 @@ class Report:
 
         most = MOST_CONTEXTS if answers is None else answers
         yield from report_files(self.evaluations, self.settings, most_answers=most)
-
-    @property
-    def brief(self) -> pd.DataFrame:
-        """The columns of `results` that one reads first: effect, interval, p and p by Holm."""
-        return self.results[list(BRIEF)]
 
     def to_json(self) -> str:
         """Return the report as JSON text, equal bytes for equal runs."""

@@ -17,7 +17,7 @@ import pandas as pd
 from coherence.errors import InputError, closest, listing
 from coherence.printable import counted
 from coherence.table.design import case_column
-from coherence.table.exact import KIND, holds_exact
+from coherence.table.exact import holds_exact
 from coherence.table.needs import (
     ACTION,
     ANOTHER_PROMPT,
@@ -53,8 +53,6 @@ from coherence.table.schema import (
 REFERENCE = "standard"
 """The usual prompt; an empty cell in the column ``prompt`` stands for it."""
 EVALUATION = ("task", "model")
-TELLING = (KIND, "theta_name")
-"""Columns that tell what p is about, in that they are there."""
 _OF_MODELS = re.compile("model|llm|engine|checkpoint", re.IGNORECASE)
 COPIES = (
     "every row is there twice or more, equal in all columns, as in a table that was "
