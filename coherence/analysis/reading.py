@@ -16,7 +16,6 @@ from coherence.errors import InputError, closest, listing
 from coherence.inputs import as_codes
 from coherence.statistics.own_answer import own_answer
 from coherence.table.design import case_column
-from coherence.table.frames import require_frame
 from coherence.table.needs import ACTION, TARGET, THETA
 from coherence.table.notes import Code, Level, Note
 from coherence.table.reading import read_file, read_frame
@@ -34,7 +33,7 @@ from coherence.table.states import (
     typed_option,
     unknown_pair,
 )
-from coherence.table.validation import valid
+from coherence.table.validation import validate_runs
 
 _REPEATED = (
     "every row has a context of its own, although rep counts repetitions: they were taken as "
@@ -60,7 +59,7 @@ def as_runs(
         return read_frame(runs.frame() if isinstance(runs, Runs) else runs, reading)
     if isinstance(runs, Runs):
         return runs
-    return valid(require_frame(runs))
+    return validate_runs(runs)
 
 
 def with_alerts(notes: Sequence[Note], rows: pd.DataFrame) -> tuple[Note, ...]:

@@ -640,28 +640,8 @@ def examined(
 
 
 def validate_runs(runs: pd.DataFrame, *, source: str = "runs table") -> Runs:
-    """Raise if a table is not a valid runs table.
+    """Return a table with its columns told apart, or raise `SchemaError` with every error at once.
 
-    Parameters
-    ----------
-    runs : DataFrame
-        Candidate runs table; the columns are described in `COLUMNS`.
-    source : str
-        Name of the table in the message.
-
-    Returns
-    -------
-    Runs
-        The table with its columns told apart; `coherence.analyze` takes it without validating it
-        again.
-
-    Raises
-    ------
-    SchemaError
-        With every error at once, each with its row numbers (counted from 0) and what to do.
-
-    Examples
-    --------
     >>> import pandas as pd
     >>> validate_runs(pd.DataFrame({"p": [0.2, 85], "action": ["no", "yes"], "theta": [0, 1]}))
     Traceback (most recent call last):
@@ -669,10 +649,10 @@ def validate_runs(runs: pd.DataFrame, *, source: str = "runs table") -> Runs:
 [0, 1]; 1 of 2 values do not, the first is 85 (row 1). Divide percentages by 100. \
 --percent (percent=True) reads them as they are.
     """
-    runs = require_frame(runs)
-    if not isinstance(source, str):
-        raise InputError(f"source must be a text; received {type(source).__name__}.")
-    return valid(runs, source=source)
+    valid, errors = examined(require_frame(runs))
+    if errors:
+        raise SchemaError(errors, source)
+    return valid
 
 
 def with_columns(runs: pd.DataFrame, needed: Collection[str] = ()) -> pd.DataFrame:
@@ -684,12 +664,4 @@ def with_columns(runs: pd.DataFrame, needed: Collection[str] = ()) -> pd.DataFra
     for name in needed:
         if name not in runs.columns:
             raise InputError(f"runs must have a column {name!r}. {closest(name, runs.columns)}")
-    return runs
-
-
-def valid(table: pd.DataFrame, *, source: str = "runs table") -> Runs:
-    """Return a table as `Runs`, or raise with all that is wrong with it."""
-    runs, errors = examined(table)
-    if errors:
-        raise SchemaError(errors, source)
     return runs
