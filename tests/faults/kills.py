@@ -7,18 +7,16 @@ killed between their start and a little more than the time of an undisturbed cal
 ``--out`` must then be those of the call before or of this one, or a list of digests must tell that
 they are mixed; after a call that nobody kills they must be equal to those of an undisturbed one.
 
-Commands that ask are killed again and again until they are done, each life after a drawn number of
-its answers was written and a moment drawn from the time of a write, or, where all is answered, from
-the time that the tables and reports take: every answer that the store had must still be there, none
-of these may be written again, and answers and tables must be those of an undisturbed call. Who is
-asked is a simulated agent, the model of `session`, or the server of `answering`; every answer kept
-must then be one that the server sent, and it may receive no request whose answer was kept.
+Sessions with the model of `session` are killed again and again until they are done, each life
+after a drawn number of its answers was written and a moment drawn from the time of a write, or,
+where all is answered, from the time that the table takes: every answer that the store had must
+still be there, none of these may be written again, and answers and table must be those of an
+undisturbed session. Commands that ask are killed in tests/elicitation/commands/test_kills.py.
 """
 
 import argparse
 import contextlib
 import io
-import json
 import os
 import shutil
 import signal
@@ -28,7 +26,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -43,32 +41,13 @@ from coherence.cli.main import main
 
 LIST = "files.sha256"  # of the digests of a set
 GRID = ("--where", "scenario=dice", "--where", "variant=single", "--where", "n=2", "--faces", "4")
-ANSWERING = Path(__file__).with_name("answering.py")
-FEW = ("--reps", "2", "--batch-size", "8")
 SESSIONS = {f"session-{way}": way for way in ("drawn", "forced", "exact")}
-HOSTED = "elicit-hosted"
-ASKING = ("elicit", "study", *SESSIONS, HOSTED)
-COMMANDS = ("analyze", "reveal", "mix", *ASKING)
-STUDY = """
-[study]
-contexts = 20
-reps = 2
-batch_size = 8
-[[models]]
-agent = "rational"
-[[models]]
-agent = "leaky"
-[[tasks]]
-task = "asia"
-[analysis]
-checks = ["sufficiency"]
-"""
+COMMANDS = ("analyze", "reveal", "mix", *SESSIONS)
 WRITE = 0.05  # seconds that a write to a store is made to take at least
 
 
 def material(folder: Path) -> None:
     """Make two inputs of every command, so that an old and a new set differ."""
-    (folder / "two.toml").write_text(STUDY)
     for number in (1, 2):
         runs = simulate("rational", n_contexts=30 + number, n_reps=2, rng=number)
         write_runs(runs, folder / f"analyze{number}.csv")
@@ -93,14 +72,8 @@ def words_of(command: str, number: int, folder: Path, out: Path) -> list[str]:
         "analyze": ["analyze", file, "--checks", "sufficiency,calibration"],
         "reveal": ["reveal", "--answers", file, *GRID, "--only-revealed"],
         "mix": ["mix", "--answers", file],
-        "elicit": ["elicit", "--agent", "leaky", "--task", "asia", "--contexts", "20", *FEW],
-        "study": ["study", "run", str(folder / "two.toml")],
-        HOSTED: ["elicit", "--task", "asia", "--contexts", "10", "--reps", "1"],
     }[command]
-    if command == HOSTED:
-        address = (folder / "address").read_text()
-        words += ["--model", "m", "--server", address, "--keep-going"]
-    return [*words, "--out", str(out / "runs.csv" if words[0] == "elicit" else out)]
+    return [*words, "--out", str(out)]
 
 
 def said(words: list[str]) -> tuple[int, str]:
@@ -225,36 +198,6 @@ def held(folder: Path) -> dict[str, tuple[str, str]]:
     return rows
 
 
-@contextlib.contextmanager
-def answering(folder: Path) -> Iterator[None]:
-    """Have a server of another process answer, whose address and notes are in the folder."""
-    words = [sys.executable, str(ANSWERING), str(folder)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        (folder / "address").write_text(server.stdout.readline().strip())
-        try:
-            yield
-        finally:
-            server.kill()
-
-
-def requests_of(notes: Path) -> dict[tuple[str, int], str]:
-    """Return what a server noted: its answer by prompt and seed."""
-    lines = map(json.loads, notes.read_text().splitlines()) if notes.exists() else ()
-    return {(prompt, seed): text for prompt, seed, text in lines}
-
-
-def kept_requests(folder: Path) -> dict[tuple[str, int], str]:
-    """Return what the stores of a folder hold, by the request that a server gets for it."""
-    rows: dict[tuple[str, int], str] = {}
-    listing = "SELECT text, seed, answer FROM answers JOIN texts ON text_digest = texts.digest"
-    for store in folder.glob("*.sqlite") if held(folder) else ():
-        with contextlib.closing(sqlite3.connect(store)) as database:
-            for text, seed, answer in database.execute(listing):
-                rows[text, seed & (1 << 31) - 1] = answer
-    return rows
-
-
 def tables(folder: Path) -> dict[str, bytes]:
     """Return the files that follow from answers, whenever these came."""
     files = {name: text for name, text in shown(folder).items() if ".sqlite" not in name}
@@ -290,9 +233,8 @@ def asked(command: str, kills: int, rng: np.random.Generator, folder: Path) -> C
         out.mkdir()
         status = None
         while status != 0:
-            before, kept = held(out), kept_requests(out) if command == HOSTED else {}
+            before = held(out)
             log.write_text("")
-            (folder / "received").unlink(missing_ok=True)
             left = len(all_of_it) - len(before)
             wanted = int(rng.integers(max(len(all_of_it) // 6, 1))) + 1
             child = start(work_of(command, 1, folder, out))
@@ -307,14 +249,6 @@ def asked(command: str, kills: int, rng: np.random.Generator, folder: Path) -> C
             counts["killed with answers kept"] += status != 0 and len(now) > len(before)
             counts["killed when all was answered"] += status != 0 and len(now) == len(all_of_it)
             counts["FAULT: asked again"] += len(set(log.read_text().split()) & set(before))
-            if command == HOSTED:
-                counts["FAULT: requested again"] += len(
-                    {*requests_of(folder / "received")} & {*kept}
-                )
-                sent = requests_of(folder / "sent")
-                counts["FAULT: not sent"] += sum(
-                    sent.get(request) != answer for request, answer in kept_requests(out).items()
-                )
             counts["FAULT: lost or changed"] += sum(now.get(key) != before[key] for key in before)
             if status not in (0, -signal.SIGKILL):
                 counts[f"FAULT: status {status}"] += 1
@@ -336,10 +270,7 @@ def run(command: str, kills: int, seed: int) -> Counter[str]:
         folder = Path(name)
         os.environ["KILLS_LOG"] = str(folder / "log")
         material(folder)
-        if command == HOSTED:
-            with answering(folder):
-                counts = asked(command, kills, rng, folder)
-        elif command in ASKING:
+        if command in SESSIONS:
             counts = asked(command, kills, rng, folder)
         else:
             counts = replaced(command, kills, rng, folder)
@@ -351,11 +282,6 @@ def run(command: str, kills: int, seed: int) -> Counter[str]:
 def warm(command: str) -> None:
     """Import what the command needs, by calling it once."""
     if command in SESSIONS:
-        return
-    if command == HOSTED:
-        # The loop of hosted models is a thread, which does not outlive a fork: nobody is asked.
-        import elicitation.models.hosted.connecting  # noqa: F401
-
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
