@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 from coherence import prompt_consistency, simulate
 
@@ -53,25 +52,6 @@ def test_published_keeps_the_noise_and_the_bootstrap():
     assert published.statistic == ours.details["rmse_means"][0]
     assert "bootstrap" in published.interval.method
     assert ours.interval == prompt_consistency(runs, rng=1).interval
-
-
-@pytest.mark.lengthy
-def test_interval_covers_differences_in_few_contexts():
-    """One context in five differs, root mean square .08: a percentile bootstrap of squares so
-    skewed ends below it in 8% of data sets."""
-    missed = 0
-    for seed in range(60):
-        rng = np.random.default_rng([seed, 5])
-        shift = rng.normal(0, 0.08 * math.sqrt(5), 100) * (rng.random(100) < 0.2)
-        moved = np.stack([np.zeros(100), shift])[:, :, None]
-        answers = moved + 0.5 + rng.normal(0, 0.05, (2, 100, 3))
-        index = pd.MultiIndex.from_product(
-            [["standard", "mse"], range(100), range(3)], names=["prompt", "context", "rep"]
-        )
-        runs = pd.DataFrame({"p": np.clip(answers, 0, 1).ravel()}, index=index)
-        interval = prompt_consistency(runs.reset_index()).interval
-        missed += not interval.low < 0.08 < interval.high
-    assert missed <= stats.binom.ppf(0.999, 60, 0.06)
 
 
 def test_a_context_with_one_readable_repetition_leaves_and_is_counted():

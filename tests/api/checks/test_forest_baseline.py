@@ -1,8 +1,6 @@
 """random_forest_baseline: forests that can average out do, and what decides it."""
 
 import math
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -108,17 +106,3 @@ def test_exact_distribution_of_z_is_preferred_and_incomplete_contexts_are_left_o
     assert "column p_true is missing" in missing.reason
     assert "no column starts with x_" in quick(runs.filter(regex="^(?!x_)")).reason
     assert "0 contexts" in quick(runs[runs["z_state"].isna()]).reason
-
-
-@pytest.mark.lengthy
-def test_an_analysis_of_beliefs_given_z_loads_no_extra():
-    """Breaks if what local models need is loaded by an analysis."""
-    code = (
-        "import sys, coherence; "
-        "runs = coherence.simulate('rational', n_contexts=12, n_reps=1, rng=1); "
-        "report = coherence.analyze(runs, full=True, rng=1); "
-        "print('iterated_expectation:random_forest' in set(report.results['check'])); "
-        "print({'torch', 'transformers', 'inspect_ai'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True", "set()"]

@@ -52,15 +52,6 @@ OF_TABLES = {
 }
 
 
-def arrays(runs):
-    asked = runs[runs["action"].notna()]
-    return asked["p"], asked["action"], asked["theta"]
-
-
-def named(runs):
-    return {"context": runs.loc[runs["action"].notna(), "context"]}
-
-
 @pytest.mark.parametrize("check", OF_TABLES)
 def test_rows_come_in_any_order_and_contexts_have_any_name(check):
     runs = coherence.simulate("noisy", n_contexts=60, n_reps=5, rng=1)

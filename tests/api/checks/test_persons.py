@@ -231,29 +231,6 @@ def test_a_group_that_has_the_state_names_context_and_person():
     assert "--person" in result.reason
 
 
-def test_choices_that_follow_belief_without_noise_leave_nothing():
-    rows = panel(40, 6, np.random.default_rng(12))
-    sure = (rows["belief"] > 0.5).astype(int)
-    result = judged(rows.assign(action=sure))
-    assert math.isnan(result.pvalue) or result.pvalue > 0.01
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"belief": 0.4},
-        {"action": 1},
-        {"truth": 0},
-        {"person": lambda rows: rows["person"] * (rows["case"] % 7 > 0)},
-        {"belief": lambda rows: (rows["belief"] > 0.5).astype(float)},
-        {"belief": lambda rows: rows.groupby("case")["belief"].transform("mean")},
-    ],
-)
-def test_degenerate_panels_have_a_result_or_a_reason(change):
-    result = judged(panel(30, 4, np.random.default_rng(14)).assign(**change))
-    assert 0 <= result.pvalue <= 1 or result.reason
-
-
 def test_of_three_actions_that_which_rises_most_is_tested():
     rng = np.random.default_rng(13)
     rows = panel(60, 8, rng, weight=0.4)

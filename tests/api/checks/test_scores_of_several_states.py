@@ -59,20 +59,6 @@ def test_names_and_order_of_states_change_nothing():
     assert "Brier score alone" in one.reason
 
 
-def test_repetitions_change_nothing():
-    """Breaks if rows were taken for independent outcomes."""
-    belief, truth = forecasts(60)
-    context = np.repeat(np.arange(60), 3)
-    once = scored(belief, truth, states=STATES).fitted
-    thrice = scored(belief[context], truth[context], states=STATES, context=context).fitted
-    assert thrice.brier_interval.low == pytest.approx(once.brier_interval.low)
-
-
-def test_few_cases_have_no_score():
-    belief, truth = forecasts(6)
-    assert math.isnan(scored(belief, truth, states=STATES).fitted.brier)
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
