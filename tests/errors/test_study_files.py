@@ -9,43 +9,29 @@ MODEL, ANALYSIS = f"{ONE}[[models]]\n", f"{ONE}[analysis]\n"
 FILES = {
     "": r"there is no \[\[models\]\].*- there is no \[\[tasks\]\]",
     "[study\n": "is not TOML",
-    "#" * (1 << 21): "must be smaller than 1 MB",
     f"[[model]]\n{ONE}": "model is unknown. .*found: 'models'",
     "models = 3\n": r"models must be a list of tables, each headed \[\[models\]\]",
-    f"study = 3\n{ONE}": r"study must be one table: \[study\]",
-    f"[study]\ncontext = 5\n{ONE}": r"\[study\] context is unknown. .*found: 'contexts'",
-    f'[study]\nreps = "x"\n{ONE}': "leaky on task asia: reps must be a whole number",
     f'{MODEL}name = "x"\n': r"\[\[models\]\] x: needs either model",
     f'{MODEL}agent = "leaky"\nmodel = "m"\n': "needs either model",
     f'{MODEL}agent = "leaki"\n': "2: agent must be the name of an agent.*Did you mean 'leaky'",
     f'{MODEL}agent = "noisy"\nchat = true\n': "chat belongs to a model",
     f'{MODEL}model = "m"\nchat = "yes"\n': "chat must be true or false",
-    f'{MODEL}model = "m"\ntemprature = 1\n': "found: 'temperature'",
     f'{MODEL}model = "m"\nseed = 1\n': "seed is unknown",
-    f'{MODEL}model = "m"\nreps = true\n': "reps must be a value, not true or false",
-    f'{MODEL}model = "m"\nprompts = []\n': "prompts must be a text, a number or a list",
     f'{MODEL}agent = "leaky"\n': "name 'leaky' repeats an earlier one",
-    f'{MODEL}agent = "noisy"\nname = "LEAKY"\n': "is too like 'leaky'",
     f'{MODEL}agent = "noisy"\nname = "\uff4ceaky"\n': "is too like 'leaky'",
     f'{MODEL}agent = "noisy"\nname = "a\\nb"\n': "name must be a text of one line",
-    f'{MODEL}agent = "noisy"\nname = "x "\n': "without blanks around it",
     f'{MODEL}agent = "noisy"\nname = "x--leaky"\n[[tasks]]\ntask = "heart"\nname = "asia--x"\n': (
         "would share the file 'asia--x--leaky'"
     ),
     f'{MODEL}model = "m"\nreps = 2\n[[tasks]]\ntask = "heart"\nreps = 3\n': (
         "reps is said by the model and by the task"
     ),
-    f'{ONE}[[tasks]]\nname = "x"\n': "needs either task",
     f'{ONE}[[tasks]]\ntask = "asia"\n': "name 'asia' repeats",
     f'{ONE}[[tasks]]\nquestions = "q.csv"\n': "an agent answers about networks",
     f'{ONE}[[tasks]]\nquestions = "q.csv"\ncontexts = 3\n': "contexts belongs to task",
     f"{ANALYSIS}checks = 3\n": r"\[analysis\] checks must be a list; received 3",
-    f"{ANALYSIS}checks = []\n": "checks must name at least one check",
     f'{ANALYSIS}checks = ["calibratoin"]\n': "Did you mean 'calibration'",
-    f"{ANALYSIS}seed = -1\n": "seed must be at least 0; received -1",
-    f"{ANALYSIS}published = 1\n": "published must be true or false; received 1",
     f"{ANALYSIS}positive = 3\n": "positive must be a text or a list; received 3",
-    f'{ANALYSIS}check = "cmi"\n': "check is unknown",
     # All errors of a file are told at once, and what is asked about is looked at before anyone is.
     '[[models]]\nagent = "x"\n[[tasks]]\n[analysis]\nseed = "a"\n': "has 3 errors",
     '[[models]]\nmodel = "m"\n[[tasks]]\ntask = "asai"\n[[tasks]]\nquestions = "no.csv"\n': (
