@@ -75,10 +75,6 @@ class TextForm:
             ) from None
 
 
-AS_IT_SAYS = TextForm()
-"""Nothing is said: the file tells, or it is UTF-8 with points."""
-
-
 def inner_suffix(path: Path) -> str:
     """Return a file's ending in small letters, without the ``.gz`` behind it."""
     suffix = path.suffix.lower()
@@ -117,13 +113,20 @@ def read_bytes(path: Path, max_bytes: int | None = None) -> bytes:
     return unpacked
 
 
-def read_text(path: Path, form: TextForm = AS_IT_SAYS, max_bytes: int | None = None) -> str:
-    """Read a file as text in the encoding that the user names, its byte order mark, else UTF-8."""
+def read_text(path: Path, form: TextForm | None = None, max_bytes: int | None = None) -> str:
+    """Read a file as text in the encoding that the user names, its byte order mark, else UTF-8.
+
+    Of a log, which is read without a `form`, nobody names the encoding.
+    """
     data = read_bytes(path, max_bytes)
     marked = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
     try:
-        return data.decode(form.encoding or marked)
+        return data.decode((form and form.encoding) or marked)
     except UnicodeError as error:
+        if form is None:
+            raise InputError(
+                f"{path}: the log cannot be read as text ({error}). Check that it is complete."
+            ) from None
         other = "another --encoding"
         if form.encoding is None:
             other = "its encoding, often --encoding cp1252 (Windows) or --encoding latin-1"
@@ -134,7 +137,7 @@ def read_text(path: Path, form: TextForm = AS_IT_SAYS, max_bytes: int | None = N
 
 
 def read_objects(
-    path: Path, *, text: TextForm = AS_IT_SAYS, max_bytes: int | None = None
+    path: Path, *, text: TextForm | None = None, max_bytes: int | None = None
 ) -> Iterator[tuple[int, dict[str, object]]]:
     """Yield the objects of a file with one JSON object per line, with the numbers of the lines."""
     # Lines end at a line feed alone: JSON allows the other line ends of Unicode in a string.
