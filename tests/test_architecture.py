@@ -311,3 +311,11 @@ def test_every_public_name_exists(package):
         assert getattr(module, name) is not None
     with pytest.raises(AttributeError, match="nothing"):
         _ = module.nothing
+
+
+@pytest.mark.lengthy
+def test_nothing_is_unused():
+    """Breaks if something is left that only tests use; pyproject names what others call."""
+    pytest.importorskip("vulture")
+    command = [sys.executable, "-m", "vulture", "elicitation", "bayesnets"]
+    assert subprocess.run(command, capture_output=True, text=True, cwd=ROOT).stdout == ""

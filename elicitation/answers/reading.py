@@ -60,8 +60,6 @@ class Reading:
     sd: float = math.nan
     q05: float = math.nan
     q95: float = math.nan
-    # what the shares of labels summed to before they were made to sum to 1; NaN of all else
-    raw_sum: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -254,8 +252,8 @@ def _normalised(numbers: Sequence[float], form: AnswerForm, status: str, mass: f
     stated = [numbers[0], 1 - numbers[0]] if len(form.labels) == 2 else list(numbers)
     total = math.fsum(stated)
     if total <= 0:
-        return Reading(None, UNPARSED, mass, raw_sum=total)
-    return Reading(tuple(number / total for number in stated), status, mass, raw_sum=total)
+        return Reading(None, UNPARSED, mass)
+    return Reading(tuple(number / total for number in stated), status, mass)
 
 
 def exact_action(distribution: Distribution, form: AnswerForm, min_mass: float) -> Reading:

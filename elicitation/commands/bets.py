@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from elicitation.commands.battery import Asked
     from elicitation.models.hosted.model import HostedModel
 
-    Tables = tuple[pd.DataFrame, pd.DataFrame]  # questions and answers
-
 _WRITTEN = (
     r"(accuracy|ladder|models)\.csv|(runs|ladder_runs)\.parquet|models\.svg"
     r"|(accuracy|ladder)_[1-9][0-9]*\.svg"
@@ -193,7 +191,7 @@ def _drawing(options: BetsOptions) -> "dict[str, Any]":
     }
 
 
-def _read(options: BetsOptions) -> "Tables":
+def _read(options: BetsOptions) -> "tuple[pd.DataFrame, pd.DataFrame]":
     """Read answers, and the questions that they are about."""
     from coherence.batteries.battery import read_answer_table
 
@@ -234,7 +232,9 @@ def _check_known(questions: "pd.DataFrame", answers: "pd.DataFrame") -> None:
     )
 
 
-def _ask(options: BetsOptions, models: "Asked", store: "AnswerStore") -> "Tables":
+def _ask(
+    options: BetsOptions, models: "Asked", store: "AnswerStore"
+) -> "tuple[pd.DataFrame, pd.DataFrame]":
     """Ask all models the same questions."""
     questions = scored_questions(options)
     return questions, ask_each(
@@ -267,7 +267,7 @@ def _ask_model(
         )
 
 
-def _score(options: BetsOptions, asked: "Tables") -> Results:
+def _score(options: BetsOptions, asked: "tuple[pd.DataFrame, pd.DataFrame]") -> Results:
     import pandas as pd
 
     from coherence.batteries.bets import figures

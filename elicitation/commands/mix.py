@@ -24,7 +24,6 @@ from elicitation.options import add_options, from_words, option
 if TYPE_CHECKING:
     import pandas as pd
 
-    from coherence.batteries.mixing.scores import MixingScores
     from elicitation.asking.store import AnswerStore
     from elicitation.commands.battery import Asked
     from elicitation.models.hosted.model import HostedModel
@@ -204,7 +203,8 @@ def _score(options: MixOptions, answers: "pd.DataFrame") -> Results:
         "runs.parquet": mixing_runs(answers),
     }
     results = Results(tables, mix_report(scores), paper=[mixing_table(scores.experiments)])
-    results.files["scores.json"] = partial(_write_json, scores)
+    measured = {name: getattr(scores, name) for name in ("experiments", "measures", "dependence")}
+    results.files["scores.json"] = partial(_write_json, measured)
     # Without rows too: no test of dependence was possible.
     results.files["dependence.csv"] = partial(write_table, scores.dependence)
     for number, model in enumerate(models, start=1):
@@ -219,14 +219,9 @@ def _score(options: MixOptions, answers: "pd.DataFrame") -> Results:
     return results
 
 
-def _write_json(scores: "MixingScores", path: Path) -> None:
+def _write_json(tables: "dict[str, pd.DataFrame]", path: Path) -> None:
     import json
 
-    tables = {
-        "experiments": scores.experiments,
-        "measures": scores.measures,
-        "dependence": scores.dependence,
-    }
     # NaN is no JSON: what is undefined is null.
     records = {
         name: table.astype(object).where(table.notna(), None).to_dict("records")

@@ -14,22 +14,6 @@ from bayesnets import Phrases
 from coherence.decoding.decode import BELIEF_LABELS, Form
 from elicitation.questions.offers import LETTERS, Offer
 
-PLACEHOLDERS = (
-    "subject",
-    "description",
-    "question",
-    "condition",
-    "auxiliary",
-    "labels",
-    "example",
-    "n_lines",
-    "options",
-    "chance",
-    "gain",
-    "loss",
-)
-"""The placeholders that a template may use."""
-
 # A line for each label is the form that is read strictly; a model without a chat template goes on
 # after "Your answer:".
 _LINES = """
@@ -67,7 +51,8 @@ class Template:
     name : str
         Name for the `prompt` column of the runs table.
     text : str
-        Text with placeholders from `PLACEHOLDERS`.
+        Text with the placeholders subject, description, question, condition, auxiliary, labels,
+        example, n_lines, options, chance, gain and loss, of which each kind of question has some.
     form : {"lines", "number"}
         What a belief is asked for as: a line for No and one for Yes, or the probability of Yes
         alone.

@@ -8,7 +8,6 @@ longest one that it begins with, so that 0.3 is not the beginning of 0.35, nor 1
 import hashlib
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -50,7 +49,6 @@ ABLE, DECISION = "Can decide", "Decision"
 # still open after it takes a further pass for each of a hundred numbers.
 _AFTER_DECIMALS = (*FORBIDDEN["word"], *(bytes([byte]) for byte in b" %/-+^"))
 _AFTER_WHOLE = (*_AFTER_DECIMALS, b".", b",")
-_NUMBER = r"(?:0(?:\.[0-9]{1,2})?|1(?:\.0{1,2})?)"
 _YES_NO = ("Yes", "No")
 
 
@@ -92,18 +90,6 @@ class AnswerForm:
                 f"a form of kind {self.kind!r} must have two or more labels that differ; "
                 f"received {list(self.labels)}."
             )
-
-    @property
-    def pattern(self) -> str:
-        """Regular expression of a whole answer, in the plainest spelling of each part."""
-        if self.kind == "number":
-            return _NUMBER
-        if self.kind == "decision":
-            either = f"(?:{'|'.join(_YES_NO)})"
-            return f"{ABLE}: {either}\n{DECISION}: {either}"
-        if self.kind == "choice":
-            return f"(?:{'|'.join(map(re.escape, self.labels))})"
-        return "\n".join(f"{re.escape(label)}: {_NUMBER}" for label in self.labels)
 
     @cached_property
     def parts(self) -> tuple[FormPart, ...]:

@@ -1,5 +1,7 @@
 """Connecting to a hosted model: one call that shows whether it is there, and what it takes."""
 
+from __future__ import annotations
+
 import asyncio
 import json
 import logging
@@ -224,7 +226,7 @@ def _model_of_inspect(
     concurrency: int,
     max_retries: int | None,
     timeout: int,
-) -> "inspect_ai.model.Model":
+) -> inspect_ai.model.Model:
     try:
         from inspect_ai.model import GenerateConfig, get_model
     except ImportError:

@@ -6,6 +6,8 @@ provider's affair. A list of the most likely tokens yields bounds, never a zero 
 out.
 """
 
+from __future__ import annotations
+
 import asyncio
 import hashlib
 import json
@@ -75,7 +77,7 @@ class HostedModel:
 
     def __init__(
         self,
-        model: "inspect_ai.model.Model",
+        model: inspect_ai.model.Model,
         *,
         name: str | None = None,
         system: str | None = None,
@@ -231,7 +233,7 @@ class HostedModel:
 
         yield from self._all(questions, ask)
 
-    async def call(self, request: Request, *, retry: bool = True, **more: Any) -> "ModelOutput":
+    async def call(self, request: Request, *, retry: bool = True, **more: Any) -> ModelOutput:
         """Ask once, or as often as it takes; `more` are further fields of Inspect's config."""
         from inspect_ai.model import (
             ChatMessage,
@@ -305,7 +307,7 @@ class HostedModel:
         around = f", or set NO_PROXY={host} to go around it" if host else ""
         return f" Calls go through the proxy that {variable} names: unset it{around}."
 
-    def _kept(self, output: "ModelOutput") -> Answer:
+    def _kept(self, output: ModelOutput) -> Answer:
         answer = answer_of(output)
         unset = [name for name in self.unset if name != "max_tokens"]
         return replace(
@@ -346,7 +348,7 @@ class HostedModel:
             ) from first
 
 
-def _close(model: "inspect_ai.model.Model") -> None:
+def _close(model: inspect_ai.model.Model) -> None:
     start(model.api.aclose())
 
 

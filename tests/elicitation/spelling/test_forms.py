@@ -12,6 +12,7 @@ from elicitation.spelling.spellings import spellings_of
 from elicitation.spelling.tokenizations import spelling_graph
 from elicitation.spelling.vocabulary import Vocabulary
 
+from ..form_pattern import pattern_of
 from ..tiny_tokenizers import BYTE_LEVEL
 
 BELIEF = AnswerForm("lines", ("No", "Yes"))
@@ -68,7 +69,7 @@ def test_a_number_is_the_one_that_an_independent_reader_finds(text):
 def test_the_first_of_two_lines_says_what_the_second_must_be():
     for name in BELIEF.parts[0].outcomes:
         text = BELIEF.write([name])
-        assert re.fullmatch(BELIEF.pattern, text)
+        assert re.fullmatch(pattern_of(BELIEF), text)
         assert decode_belief(text).value == pytest.approx(1 - float(name), abs=1e-12)
     assert len(BELIEF.parts) == 1
     assert BELIEF.parts[0].prefill == "No"
@@ -78,7 +79,7 @@ def test_more_lines_are_asked_for_one_by_one():
     form = AnswerForm("lines", ("low", "normal", "high"))
     assert [part.prefill for part in form.parts] == ["low", "normal", "high"]
     text = form.write(["0.20", "0.30", "0.50"])
-    assert re.fullmatch(form.pattern, text)
+    assert re.fullmatch(pattern_of(form), text)
     assert decode_distribution(text, form.labels).value == (0.2, 0.3, 0.5)
 
 
@@ -86,7 +87,7 @@ def test_a_decision_has_four_answers_and_they_are_read_as_drawn_ones_are():
     form = AnswerForm("decision")
     names = form.parts[0].outcomes
     assert [decode_decision(name).value for name in names] == ["yes", "no", "defer", "defer"]
-    assert all(re.fullmatch(form.pattern, form.write([name])) for name in names)
+    assert all(re.fullmatch(pattern_of(form), form.write([name])) for name in names)
     # Prefill and spelling make the answer, whatever the blank, the case or the empty line.
     assert happened(form, ": yes\n\nDecision: no") == {names[1]}
     assert happened(form, ": Yes\nDecision: Not sure") == set()

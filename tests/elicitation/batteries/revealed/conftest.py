@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from elicitation import AnswerStore
-from elicitation.batteries.revealed import simulated
 from elicitation.batteries.revealed.questions import LETTERS, even_bet_questions
 from elicitation.batteries.revealed.scenarios.grid import decompositions, in_between
 from elicitation.models.exact import ReadsForms
@@ -45,9 +44,13 @@ def store():
         yield opened
 
 
+def exactly(setting):
+    return {outcome: float(probability) for outcome, probability in setting.truth.items()}
+
+
 @pytest.fixture
 def coherent(teller):
-    def coherent(settings, *, act=lambda p: float(p > 0.5), believe=simulated.exact):
+    def coherent(settings, *, act=lambda p: float(p > 0.5), believe=exactly):
         """Tell a model every text about settings: beliefs, and bets that follow from them."""
         continuations, every = {}, [*settings, *in_between(settings)]
         for setting in every:

@@ -3,6 +3,9 @@
 Breaks if coherent ones fail a check, a draw is lost, or a bound passes for a belief.
 """
 
+from pathlib import Path
+from runpy import run_path
+
 import pandas as pd
 import pytest
 
@@ -11,7 +14,6 @@ from coherence.batteries import score_beliefs
 from coherence.batteries.revealed.scores import order_preferences, previous_influences, score_stated
 from coherence.table.validation import validate_runs
 from elicitation import Answer, AnswerStore, standard_grid
-from elicitation.batteries.revealed import simulated
 from elicitation.batteries.revealed.questions import (
     COLUMNS,
     LETTERS,
@@ -36,7 +38,6 @@ from elicitation.batteries.revealed.runs import tabulate_wagers
 from elicitation.batteries.revealed.scenarios import choice, dice
 from elicitation.batteries.revealed.scenarios.grid import select
 from elicitation.batteries.revealed.scenarios.setting import REFERENCE
-from elicitation.batteries.revealed.simulated import BELIEVERS, simulate_beliefs
 from elicitation.models.labels import bound_labels
 
 
@@ -59,6 +60,7 @@ def test_the_table_has_every_question_once_with_all_its_options():
     assert {setting.name for setting in inner_settings(settings)} <= set(table["setting"])
 
 
+LESSON = str(Path(__file__).parents[4] / "examples" / "revealed_lesson.py")
 GRID = standard_grid()
 
 
@@ -137,7 +139,8 @@ def test_wagers_of_a_coherent_believer_pass_the_checks(store, coherent):
     pd.testing.assert_frame_equal(wager_runs(model, settings, store, reps=4, seed=3), runs)
     # Sure of the smallest sum where nothing is said about the first die, exact where something is.
     settings = select(GRID, {"scenario": ["dice"], "n": ["2", "3"], "variant": ["single"]})
-    model = coherent(settings, believe=lambda setting: simulated.first_lover(setting, pull=0.6))
+    lover = run_path(LESSON)["first_lover"]
+    model = coherent(settings, believe=lambda setting: lover(setting, pull=0.6))
     model.fingerprint = "lover"
     runs = wager_runs(model, settings, store)
     results = coherence.analyze(runs, checks=["iterated_expectation"], rng=1).results
@@ -282,9 +285,11 @@ def test_beliefs_over_words_come_from_lists_that_leave_little_open(store):
 
 
 @pytest.mark.lengthy
-def test_believers_show_their_flaw_and_no_other():
+def test_believers_of_the_lesson_show_their_flaw_and_no_other():
+    lesson = run_path(LESSON)
     settings = select(GRID, {"variant": ["single", "independent", "dependent"]})
-    tables = {name: simulate_beliefs(of, settings, source=name) for name, of in BELIEVERS.items()}
+    believe = lesson["simulate_beliefs"]
+    tables = {name: believe(of, settings, source=name) for name, of in lesson["BELIEVERS"].items()}
     scores = {name: score_beliefs(table) for name, table in tables.items()}
     assert scores["exact"]["l1"].max() < 1e-12
     assert scores["point mass"]["l1_relative"].to_numpy() == pytest.approx(1)

@@ -14,6 +14,7 @@ from coherence.decoding.decode import (
 )
 from elicitation.models.hosted.schemas import schema_of, written
 from elicitation.spelling.forms import AnswerForm
+from tests.elicitation.form_pattern import pattern_of
 
 BELIEF, NUMBER = AnswerForm("lines", ("No", "Yes")), AnswerForm("number")
 SPREAD, DECISION = AnswerForm("lines", ("low", "so-so", "high (all)")), AnswerForm("decision")
@@ -32,7 +33,7 @@ def test_every_answer_that_a_mask_lets_through_has_the_form(form):
     listed = alternatives(form)
     assert listed
     for text in listed:
-        assert re.fullmatch(form.pattern, text)
+        assert re.fullmatch(pattern_of(form), text)
 
 
 def test_every_answer_is_read_as_it_stands():
