@@ -319,6 +319,12 @@ def flag_of(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
+def typed(options: type[Any], name: str) -> str:
+    """Return what says an option on the command line: a flag, or ``--set`` and its key."""
+    advanced = declared(options)[name].metadata["advanced"]
+    return f"--set {name}" if advanced else flag_of(name)
+
+
 def _kind(item: dataclasses.Field[Any]) -> Any:
     """Return the type of an option's values, None aside."""
     if get_origin(item.type) not in (Union, UnionType):

@@ -262,8 +262,8 @@ def _records_needed(network: Network, min_records: int | None) -> int:
         raise InputError(
             f"network {network.name!r} {'was fitted to' if fitted else 'comes with no'} records"
             f"{', and these do not come with it,' if fitted else ','} so that min_records has "
-            "nothing to count. Add them with bayesnets.with_records (--records on the command "
-            "line), or pass min_records=0 to take cases however few records show them."
+            "nothing to count. Add them with bayesnets.with_records (--set records=FILE on the "
+            "command line), or pass min_records=0 to take cases however few records show them."
         )
     return MIN_RECORDS if min_records is None else int(min_records)
 

@@ -41,7 +41,7 @@ _COMMANDS = {
     ),
     "models": (
         "elicitation.commands.models",
-        "fetch a public model as a folder to ask, or say what a model folder holds",
+        "list public models, or fetch one as a folder to ask",
     ),
     "networks": (
         "bayesnets.commands.networks",

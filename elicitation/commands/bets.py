@@ -22,7 +22,7 @@ from elicitation.commands.bets_questions import PAPER, TermOptions, scored_quest
 from elicitation.commands.bets_training import TrainOptions, TransferOptions
 from elicitation.commands.dry_run import PlannedAnswers, planned_answers
 from elicitation.commands.model_options import is_hosted, load_local
-from elicitation.options import add_options, declared, flag_of, from_words, option
+from elicitation.options import add_options, declared, from_words, option, typed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,7 +137,7 @@ def _only_for_scores(options: BetsOptions, action: str, shared: tuple[str, ...])
         # A value that was typed and equals the default changes nothing, and passes.
         if name not in shared and getattr(options, name) != getattr(usual, name):
             raise InputError(
-                f"{flag_of(name)} does not belong to 'coherence bets {action}'. "
+                f"{typed(BetsOptions, name)} does not belong to 'coherence bets {action}'. "
                 "Options of an action stand behind its name."
             )
 

@@ -19,7 +19,7 @@ from elicitation.commands.elicit_options import (
     source_of,
 )
 from elicitation.commands.model_options import answer_store, is_hosted, warn_of_versions
-from elicitation.options import AskOptions, add_options, from_words
+from elicitation.options import AskOptions, add_options, from_words, typed
 
 if TYPE_CHECKING:
     from elicitation.asking.session import Tally
@@ -130,7 +130,7 @@ def check(options: AskOptions) -> None:
             )
     if options.prefill and (options.agent is not None or is_hosted(options)):
         raise InputError(
-            "--prefill begins the answers of a local model; others begin theirs by themselves. "
+            "--set prefill begins the answers of a local model; others begin theirs by themselves. "
             "Leave it out."
         )
     if (options.task is None) == (options.questions is None):
@@ -145,7 +145,7 @@ def check(options: AskOptions) -> None:
         for name in OF_A_TASK:
             if getattr(options, name) is not None:
                 raise InputError(
-                    f"--{name.replace('_', '-')} belongs to --task; "
+                    f"{typed(AskOptions, name)} belongs to --task; "
                     "the rows of --questions are the contexts. Leave it out."
                 )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from elicitation.commands.dry_run import PlannedAnswers, planned_answers
 from elicitation.commands.model_options import connect_to, is_hosted, load_local
-from elicitation.options import PROMPTS, AskOptions
+from elicitation.options import PROMPTS, AskOptions, typed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,8 +85,9 @@ def _subject_of(options: AskOptions) -> "Subject":
     if not is_network_file(options.task):
         if stray := [name for name, value in files.items() if value is not None]:
             raise InputError(
-                f"--{stray[0]} goes with a network of your own, a file that ends in .bif, .xml, "
-                f".xmlbif, .bifxml or .json; --task is {options.task!r}. Leave it out."
+                f"{typed(AskOptions, stray[0])} goes with a network of your own, a file that ends "
+                "in .bif, .xml, .xmlbif, .bifxml or .json; "
+                f"--task is {options.task!r}. Leave it out."
             )
         return load_task(options.task, target=options.target, min_records=options.min_records)
     if options.phrases is None:

@@ -46,7 +46,7 @@ def load_local(
         return load_causal(options, model)
     if options.prefill:
         raise InputError(
-            f"--prefill needs a model that writes its answers; {model} chooses among options. "
+            f"--set prefill needs a model that writes its answers; {model} chooses among options. "
             "Leave it out."
         )
     from elicitation.models.local.multiple_choice import load_multiple_choice_model
@@ -87,8 +87,8 @@ def device_map_of(text: str | None) -> str | dict[str, Any] | None:
         parts: dict[str, Any] = json.loads(text)
     except ValueError as error:
         raise InputError(
-            f"--device-map must be a word or a JSON object from part to device; {text!r} is none "
-            f"({error}). Put it into single quotes."
+            "--set device_map must be a word or a JSON object from part to device; "
+            f"{text!r} is none ({error}). Put it into single quotes."
         ) from error
     return parts
 

@@ -78,7 +78,7 @@ LINES = {
     "elicit --model m --out x.csv --questions q.csv --target lung": "--target belongs to --task",
     "elicit --model m --out x.csv --questions no.csv": "no.csv cannot be read",
     f"{ASIA} --phrases a.toml": "--phrases goes with a network of your own",
-    "elicit --agent leaky --task randhie --set records=a.csv --out x.csv": "--records goes with",
+    "elicit --agent leaky --task randhie --set records=a.csv --out x.csv": "records goes with",
     f"{ASIA} --set min_records=50": "'asia' of the catalogue has none behind it",
     # How they are asked.
     f"{ASIA} --contexts 0": "contexts must be at least 1",
@@ -90,13 +90,13 @@ LINES = {
     f"{ASIA} --set min_mass=2": "--set min_mass must be at least 0 and at most 1",
     f"{ASIA} --set time=30": "'timeout'",
     f"{ASIA} --set timeout=soon": "--set timeout must be a whole number; received 'soon'",
-    f"{ASIA} --set 'prefill=So: '": "--prefill begins the answers of a local model",
+    f"{ASIA} --set 'prefill=So: '": "--set prefill begins the answers of a local model",
     f"{ASIA} --answers drown": "--answers must be one of drawn, forced, exact; received 'drown'",
     f"{ASIA} --store no/s.sqlite": "folder that exists",
     f"{ASIA} --store q.csv": "q.csv cannot be used",
     # Hosted models.
     f"{HOSTED} --set extra_body=[1]": "extra_body must be a JSON object",
-    f"{HOSTED} --set timeout=0": "(--timeout) must",
+    f"{HOSTED} --set timeout=0": "(--set timeout) must",
     # What the batteries share.
     "reveal": "needed: --model DIR",
     "mix --out x": "needed: --model DIR to ask a model, or --answers FILE",

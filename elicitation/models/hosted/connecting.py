@@ -55,7 +55,7 @@ _MEANINGS = {
 # Set for every request by itself: one value for all would contradict what is recorded.
 _TAKEN = {
     "model": "--model",
-    "messages": "--system or --prompts",
+    "messages": "--set system or --prompts",
     "prompt": "--prompts",
     "max_tokens": "--max-new-tokens",
     "max_completion_tokens": "--max-new-tokens",
@@ -68,7 +68,7 @@ _TAKEN = {
     "echo": "--no-chat",
     "stream": "nothing: answers come whole",
     "reasoning_effort": "--reasoning-effort",
-    "chat_template_kwargs": "--chat-template-kwargs",
+    "chat_template_kwargs": "--set chat_template_kwargs",
 }
 
 
@@ -174,13 +174,13 @@ def _check_options(model: str, *, concurrency: int, max_retries: int | None, tim
         raise InputError(f"model must be the name of a model; received {model!r}.")
     if not 1 <= concurrency <= MAX_CONCURRENCY:
         raise InputError(
-            f"concurrency (--max-connections) must be from 1 to {MAX_CONCURRENCY}; received "
+            f"concurrency (--set max_connections) must be from 1 to {MAX_CONCURRENCY}; received "
             f"{concurrency}."
         )
     if max_retries is not None and max_retries < 0:
         raise InputError(f"max_retries must be at least 0; received {max_retries}.")
     if not 1 <= timeout < float("inf"):
-        raise InputError(f"timeout (--timeout) must be at least 1 second; received {timeout}.")
+        raise InputError(f"timeout (--set timeout) must be at least 1 second; received {timeout}.")
 
 
 def _extra_fields(
@@ -194,7 +194,7 @@ def _extra_fields(
     for name in fields:
         if name in _TAKEN:
             raise InputError(
-                "extra_body (--extra-body) must hold fields that have no option of their own; "
+                "extra_body (--set extra_body) must hold fields that have no option of their own; "
                 f"{name!r} has one. Use {_TAKEN[name]}."
             )
     if is_completing(model) and (reasoning_effort, chat_template_kwargs) != (None, None):
@@ -215,7 +215,7 @@ def _extra_fields(
     try:
         json.dumps(fields, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise InputError(f"extra_body (--extra-body) must be JSON: {error}.") from error
+        raise InputError(f"extra_body (--set extra_body) must be JSON: {error}.") from error
     return fields
 
 
