@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from coherence.cli.folders import in_place, new_files, no_empty_folders, prepare_folder
 from elicitation.commands.dry_run import PlannedAnswers, print_planned
 from elicitation.commands.model_options import answer_store, connect_to, is_hosted
-from elicitation.options import MODEL, ModelOptions, option
+from elicitation.options import ModelOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,27 +36,25 @@ Chosen = TypeVar("Chosen", bound="BatteryOptions")
 class BatteryOptions(ModelOptions):
     """Who is asked or whose answers are read, and where results go."""
 
-    model: tuple[str, ...] | None = option(
-        None,
-        "a model: a folder as written by save_pretrained, a .gguf file, or OWNER/NAME of the hub; "
-        "see docs/eliciting.md#models; or PROVIDER/NAME of a hosted model; with --server its name "
-        "there; repeat it to ask several, one after the other",
-        group=MODEL,
-        metavar="MODEL",
-    )
+    HELP = """
+[model]
+model MODEL  a model: a folder as written by save_pretrained, a .gguf file, or OWNER/NAME of the
+    hub; see docs/eliciting.md#models; or PROVIDER/NAME of a hosted model; with --server its name
+    there; repeat it to ask several, one after the other
+[]
+out DIR  folder for tables and figures, made if need be
+paper DIR  folder for the tables as the paper lays them out, as Markdown, LaTeX and CSV
+max_new_tokens 1..  cut of a hosted model's answers; one that thinks first needs thousands
+    (default: 64)
+seed 0..  seed of draws and intervals (default: 0)
+"""
+
+    model: tuple[str, ...] | None = None
     answers: Any = None
-    out: str | None = option(None, "folder for tables and figures, made if need be", metavar="DIR")
-    paper: str | None = option(
-        None,
-        "folder for the tables as the paper lays them out, as Markdown, LaTeX and CSV",
-        metavar="DIR",
-    )
-    max_new_tokens: int | None = option(
-        None,
-        "cut of a hosted model's answers; one that thinks first needs thousands (default: 64)",
-        least=1,
-    )
-    seed: int = option(0, "seed of draws and intervals (default: 0)", least=0)
+    out: str | None = None
+    paper: str | None = None
+    max_new_tokens: int | None = None
+    seed: int = 0
 
     @property
     def named(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from elicitation.commands.bets_questions import PAPER, TermOptions, scored_quest
 from elicitation.commands.bets_training import TrainOptions, TransferOptions
 from elicitation.commands.dry_run import PlannedAnswers, planned_answers
 from elicitation.commands.model_options import is_hosted, load_local
-from elicitation.options import add_options, declared, from_words, option, typed
+from elicitation.options import add_options, declared, from_words, typed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,20 +51,16 @@ class BetsOptions(TermOptions, BatteryOptions):
 
     command: ClassVar[str] = "bets"
 
-    answers: str | None = option(
-        None,
-        "answers of one or several models instead: .csv or .parquet, see docs/batteries.md, or a "
-        "log of our task in Inspect (.eval)",
-        metavar="FILE",
-    )
-    questions: str | None = option(
-        None,
-        "the questions that --answers is about, as 'coherence bets questions' wrote them",
-        metavar="FILE",
-    )
-    temperature: float | None = option(
-        None, "of a hosted model's answers (default: 0, the most probable one)", metavar="T"
-    )
+    HELP = """
+answers FILE  answers of one or several models instead: .csv or .parquet, see docs/batteries.md,
+    or a log of our task in Inspect (.eval)
+questions FILE  the questions that --answers is about, as 'coherence bets questions' wrote them
+temperature T  of a hosted model's answers (default: 0, the most probable one)
+"""
+
+    answers: str | None = None
+    questions: str | None = None
+    temperature: float | None = None
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -77,7 +73,11 @@ class BetsOptions(TermOptions, BatteryOptions):
 class QuestionsOptions(TermOptions):
     """Options of ``coherence bets questions``."""
 
-    out: str | None = option(None, "file to write: .csv or .parquet", metavar="FILE")
+    HELP = """
+out FILE  file to write: .csv or .parquet
+"""
+
+    out: str | None = None
 
 
 OPTIONS = BetsOptions

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 from coherence.printable import counted
-from elicitation.options import option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,19 +22,18 @@ PAPER = r"(values|bets|transfer)(-sets)?\.(md|tex|csv)"  # tables of the paper
 class TermOptions:
     """What bets are about, and their terms."""
 
-    items: str | None = option(
-        None,
-        "things of your own: .csv with columns item, value, split and perhaps price",
-        metavar="FILE",
-    )
-    chance: float | None = option(None, "chance of the side that wins (default: 0.5)", metavar="P")
-    stake: float | None = option(None, "what a bet costs, in the unit of the prices (default: 20)")
-    payout: float | None = option(
-        None,
-        "what is paid on top of a stake that comes back, per unit of it (default: 0); bets then "
-        "state all amounts, as they do with --chance or --stake",
-        metavar="B",
-    )
+    HELP = """
+items FILE  things of your own: .csv with columns item, value, split and perhaps price
+chance P  chance of the side that wins (default: 0.5)
+stake  what a bet costs, in the unit of the prices (default: 20)
+payout B  what is paid on top of a stake that comes back, per unit of it (default: 0); bets then
+    state all amounts, as they do with --chance or --stake
+"""
+
+    items: str | None = None
+    chance: float | None = None
+    stake: float | None = None
+    payout: float | None = None
 
 
 def things_of(path: str | None) -> "Items":

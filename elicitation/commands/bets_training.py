@@ -6,7 +6,7 @@ And what carries over from one kind of bet to another.
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,7 +21,6 @@ from elicitation.commands.bets_questions import (
     Value,
     things_of,
 )
-from elicitation.options import option
 
 if TYPE_CHECKING:
     from elicitation.batteries.bets.items import Items
@@ -32,53 +31,48 @@ if TYPE_CHECKING:
 class TransferOptions:
     """How models are trained on each kind of bet."""
 
-    out: str | None = option(
-        None, "folder for the trained models, the table and the figure", metavar="DIR"
-    )
-    paper: str | None = option(
-        None,
-        "folder for the tables as the paper lays them out, as Markdown, LaTeX and CSV",
-        metavar="DIR",
-    )
-    model: str | None = option(
-        None, "folder of the model to begin with, as written by save_pretrained", metavar="DIR"
-    )
-    device: str = option("auto", "torch device (default: a GPU if there is one)", metavar="NAME")
-    from_scratch: bool = option(
-        False, "begin with a small model of random weights that is taught values first"
-    )
-    items: str | None = option(
-        None,
-        "things of your own: .csv with columns item, value, split and perhaps price",
-        metavar="FILE",
-    )
-    batch_size: int | None = option(None, "questions per update (default: 32)")
-    learning_rate: float | None = option(
-        None, "of AdamW, constant (default: 5e-5; from scratch: 2e-3)", metavar="RATE"
-    )
-    goal: float | None = option(
-        None, "stop at this share of right development answers (default: 0.9)", metavar="SHARE"
-    )
-    epochs: int | None = option(
-        None, "stop after so many epochs in any case (default: 20; from scratch: 60)"
-    )
-    seed: int = option(0, "seed of the training (default: 0)", least=0)
-    resume: bool = option(
-        True, "go on from the last epoch of a training that was cut short (default)"
-    )
+    HELP = """
+out DIR  folder for the trained models, the table and the figure
+paper DIR  folder for the tables as the paper lays them out, as Markdown, LaTeX and CSV
+model DIR  folder of the model to begin with, as written by save_pretrained
+device NAME  torch device (default: a GPU if there is one)
+from_scratch  begin with a small model of random weights that is taught values first
+items FILE  things of your own: .csv with columns item, value, split and perhaps price
+batch_size  questions per update (default: 32)
+learning_rate RATE  of AdamW, constant (default: 5e-5; from scratch: 2e-3)
+goal SHARE  stop at this share of right development answers (default: 0.9)
+epochs  stop after so many epochs in any case (default: 20; from scratch: 60)
+seed 0..  seed of the training (default: 0)
+resume  go on from the last epoch of a training that was cut short (default)
+"""
+
+    out: str | None = None
+    paper: str | None = None
+    model: str | None = None
+    device: str = "auto"
+    from_scratch: bool = False
+    items: str | None = None
+    batch_size: int | None = None
+    learning_rate: float | None = None
+    goal: float | None = None
+    epochs: int | None = None
+    seed: int = 0
+    resume: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainOptions(TransferOptions):
     """What one model is trained on."""
 
-    out: str | None = option(None, "model folder to write", metavar="DIR")
-    paper: None = None
-    modality: Literal[Modality, Value] | None = option(
-        None,
-        f"what to train on: {', '.join(MODALITIES)}, or value questions: {', '.join(VALUES)}",
-        metavar="NAME",
-    )
+    HELP = """
+out DIR  model folder to write
+modality NAME  what to train on: coin, dice, card, or value questions: boolean-expensive,
+    boolean-valuable, choice-expensive, choice-valuable
+"""
+
+    out: str | None = None
+    paper: None = field(default=None, init=False)
+    modality: Literal[Modality, Value] | None = None
 
 
 def _recipe(options: TransferOptions) -> "TuningRecipe":

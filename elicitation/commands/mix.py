@@ -19,7 +19,7 @@ from elicitation.commands.battery import (
 )
 from elicitation.commands.dry_run import PlannedAnswers, planned_answers
 from elicitation.commands.model_options import is_hosted, load_causal
-from elicitation.options import add_options, from_words, option
+from elicitation.options import add_options, from_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,22 +40,18 @@ class MixOptions(BatteryOptions):
 
     command: ClassVar[str] = "mix"
 
-    answers: tuple[str, ...] | None = option(
-        None,
-        "answers that are there instead, in one or several files: .csv or .parquet, see "
-        "docs/batteries.md, or logs of our task in Inspect (.eval)",
-        metavar="FILE",
-        nargs="+",
-    )
-    max_new_tokens: int | None = option(
-        None, "cut of every answer (default: what a readable answer needs at most)", least=1
-    )
-    draws: int | None = option(
-        None, "answers per condition, at temperature 1 (default: 100)", least=1
-    )
-    exact: bool = option(
-        False, "read the rates off the model's probabilities instead of drawing answers"
-    )
+    HELP = """
+answers FILE...  answers that are there instead, in one or several files: .csv or .parquet, see
+    docs/batteries.md, or logs of our task in Inspect (.eval)
+max_new_tokens 1..  cut of every answer (default: what a readable answer needs at most)
+draws 1..  answers per condition, at temperature 1 (default: 100)
+exact  read the rates off the model's probabilities instead of drawing answers
+"""
+
+    answers: tuple[str, ...] | None = None
+    max_new_tokens: int | None = None
+    draws: int | None = None
+    exact: bool = False
 
 
 OPTIONS = MixOptions

@@ -21,7 +21,7 @@ from elicitation.commands.battery import (
 )
 from elicitation.commands.dry_run import PlannedAnswers, planned_answers
 from elicitation.commands.model_options import connect_to, is_hosted, load_causal, name_in_store
-from elicitation.options import GRID, add_options, from_words, option
+from elicitation.options import add_options, from_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,36 +59,25 @@ class RevealOptions(BatteryOptions):
     chat: None = field(default=None, init=False)
     system: None = field(default=None, init=False)
     prefill: str = field(default="", init=False)
-    answers: str | None = option(
-        None, "questions that were asked elsewhere, filled in; needs no model", metavar="FILE"
-    )
-    questions: str | None = option(
-        None, "write all questions as CSV, to be asked elsewhere, and stop", metavar="FILE"
-    )
-    only_revealed: bool = option(
-        False, "ask neither for stated answers nor for bets, and run no checks"
-    )
-    reps: int = option(
-        5,
-        "actions drawn per bet, and answers of a hosted model per question (default: 5)",
-        least=1,
-    )
-    where: tuple[str, ...] = option(
-        (),
-        "keep settings whose scenario, variant, n, faces, bias, observation, ... is one of these; "
-        "may be given several times",
-        group=GRID,
-        metavar="NAME=A,B",
-    )
-    faces: str | None = option(
-        None, "faces of the dice, from 2 to 100 (default: 4,6,8,10,12)", group=GRID, metavar="LIST"
-    )
-    labels: tuple[str, ...] | None = option(
-        None,
-        "two labels to choose between, instead of Heads/Tails and Left/Right; repeatable",
-        group=GRID,
-        metavar="A/B",
-    )
+    HELP = """
+answers FILE  questions that were asked elsewhere, filled in; needs no model
+questions FILE  write all questions as CSV, to be asked elsewhere, and stop
+only_revealed  ask neither for stated answers nor for bets, and run no checks
+reps 1..  actions drawn per bet, and answers of a hosted model per question (default: 5)
+[grid]
+where NAME=A,B  keep settings whose scenario, variant, n, faces, bias, observation, ... is one of
+    these; may be given several times
+faces LIST  faces of the dice, from 2 to 100 (default: 4,6,8,10,12)
+labels A/B  two labels to choose between, instead of Heads/Tails and Left/Right; repeatable
+"""
+
+    answers: str | None = None
+    questions: str | None = None
+    only_revealed: bool = False
+    reps: int = 5
+    where: tuple[str, ...] = ()
+    faces: str | None = None
+    labels: tuple[str, ...] | None = None
 
 
 OPTIONS = RevealOptions

@@ -41,7 +41,7 @@ def typed(key, word):
     """Return options as the command line says one of them, and what it is called there."""
     parser = argparse.ArgumentParser(allow_abbrev=False)
     add_options(parser, AskOptions)
-    advanced = declared(AskOptions)[key].metadata["advanced"]
+    advanced = declared(AskOptions)[key].advanced
     words = ["--set", f"{key}={word}"] if advanced else [f"{flag_of(key)}={word}"]
     return words, lambda: from_words(AskOptions, parser.parse_args(words))
 
@@ -84,7 +84,7 @@ def test_there_are_few_options_and_few_settings():
     own = [action.dest for action in parser._actions]
     assert "settings" in own
     assert len(own) <= MOST_OPTIONS
-    settings = [item for item in declared(AskOptions).values() if item.metadata["advanced"]]
+    settings = [item for item in declared(AskOptions).values() if item.advanced]
     assert len(settings) <= MOST_SETTINGS
 
 

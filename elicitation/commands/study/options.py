@@ -5,17 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from coherence.errors import InputError, closest
-from elicitation.options import SUBJECT, WAYS, AskOptions, declared
+from elicitation.options import AskOptions, declared
 from elicitation.questions.tasks import is_network_file
 
 _ITEMS = declared(AskOptions)
 CASES = ("contexts", "seed")
 """Keys that decide which cases are drawn: equal for all models, which are compared by case."""
 DESIGN, TASK = (
-    tuple(
-        key for key, item in _ITEMS.items() if item.metadata["group"] == group and key not in CASES
-    )
-    for group in (WAYS, SUBJECT)
+    tuple(key for key, item in _ITEMS.items() if item.group == group and key not in CASES)
+    for group in ("ways", "subject")
 )
 """Keys that a study, a model or a task may hold: in which ways questions are asked; those of a
 task: what about."""
