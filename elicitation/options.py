@@ -122,16 +122,10 @@ dry_run  say how much would be asked, and how much the store has
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskOptions(ModelOptions):
-    """Options of a session: who is asked, what, in which ways."""
-
-    command: ClassVar[str] = "elicit"
+class SubjectOptions(ModelOptions):
+    """What is asked about."""
 
     HELP = """
-[model]
-model MODEL  causal or multiple-choice model: a folder as written by save_pretrained, a .gguf
-    file, or OWNER/NAME of the hub; see docs/eliciting.md#models; or PROVIDER/NAME of a hosted
-    model; with --server its name there
 [subject]
 task NAME_OR_FILE  network or data set that supplies the cases, such as asia or randhie, or a
     network of your own: .bif, .xml, .xmlbif, .bifxml or .json, also as .gz
@@ -146,6 +140,23 @@ positive STATE  without --phrases, the state of --target whose probability is as
 *records  records that a network of your own was fitted to: .csv or .parquet
 *min_records  records that must show the evidence of a case, where the truth comes from records
     (default: 100; 0 takes any case)
+"""
+
+    task: str | None = None
+    questions: str | None = None
+    target: str | None = None
+    contexts: int | None = None
+    phrases: str | None = None
+    positive: str | None = None
+    records: str | None = None
+    min_records: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WayOptions:
+    """How often, in which ways and how randomly questions are asked."""
+
+    HELP = """
 [ways]
 answers  free text that is read, drawn from the answers in the form asked for, or the distribution
     over these without any draw; see docs/eliciting.md (default: drawn)
@@ -166,26 +177,12 @@ temperature T 0..  0 takes the most probable answer (default: 1)
 max_new_tokens 1..  cut of every answer (default: 256, or what a longer form needs; a model that
     thinks aloud needs thousands)
 seed 0..  seed of the cases and of the draws (default: 0)
-[look]
-show_prompts 1..  print the first N different questions as they would be asked
-[]
-agent NAME  a simulated agent instead of a model, such as leaky; only with --task
-out FILE  runs table to write: .parquet, .csv or .jsonl
 """
 
-    model: str | None = None
-    task: str | None = None
-    questions: str | None = None
-    target: str | None = None
-    contexts: int | None = None
-    phrases: str | None = None
-    positive: str | None = None
-    records: str | None = None
-    min_records: int | None = None
     answers: Answers = "drawn"
     min_mass: float = 0.0
     reps: int | None = None
-    prompts: str = ",".join(PROMPTS)
+    prompts: Any = None
     belief: Way = "verbalised"
     decision: Decision = "usual"
     levels: int | None = None
@@ -194,6 +191,28 @@ out FILE  runs table to write: .parquet, .csv or .jsonl
     temperature: float = 1.0
     max_new_tokens: int | None = None
     seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskOptions(WayOptions, SubjectOptions):
+    """Options of a session: who is asked, what, in which ways."""
+
+    command: ClassVar[str] = "elicit"
+
+    HELP = """
+[model]
+model MODEL  causal or multiple-choice model: a folder as written by save_pretrained, a .gguf
+    file, or OWNER/NAME of the hub; see docs/eliciting.md#models; or PROVIDER/NAME of a hosted
+    model; with --server its name there
+[look]
+show_prompts 1..  print the first N different questions as they would be asked
+[]
+agent NAME  a simulated agent instead of a model, such as leaky; only with --task
+out FILE  runs table to write: .parquet, .csv or .jsonl
+"""
+
+    model: str | None = None
+    prompts: str = ",".join(PROMPTS)
     show_prompts: int | None = None
     agent: str | None = None
     out: str | None = None
@@ -371,6 +390,15 @@ def _from_value(item: Option, value: Any) -> Any:
         return tuple(map(str, values))
     word = str(value).lower() if isinstance(value, bool) else ",".join(map(str, values))
     return read_value(item, word, name)
+
+
+def require_in_range(options: Any) -> None:
+    """Refuse options that no command line could say."""
+    for name, item in declared(type(options)).items():
+        value = getattr(options, name)
+        ranged = item.kind in (int, float) or get_origin(item.kind) is Literal
+        if ranged and not (value is None and item.default is None):
+            read_value(item, str(value), name)
 
 
 def read_value(item: Option, word: str, name: str) -> Any:

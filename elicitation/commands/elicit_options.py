@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from elicitation.commands.dry_run import PlannedAnswers, planned_answers
 from elicitation.commands.model_options import connect_to, is_hosted, load_local
-from elicitation.options import PROMPTS, AskOptions, typed
+from elicitation.options import PROMPTS, AskOptions, WayOptions, declared, typed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,17 +27,8 @@ def design_of(options: AskOptions) -> "Design":
     from elicitation.questions.plan import Design
 
     prompts, templates = _prompts(options)
-    same = (
-        *("reps", "belief", "draws", "temperature", "max_new_tokens", "seed", "answers"),
-        *("decision", "levels"),
-    )
-    return Design(
-        prompts=prompts,
-        templates=templates,
-        iterated=options.iterated,
-        min_mass=options.min_mass,
-        **{name: getattr(options, name) for name in same},
-    )
+    said = {name: getattr(options, name) for name in declared(WayOptions)}
+    return Design(**{**said, "prompts": prompts, "templates": templates})
 
 
 def _prompts(options: AskOptions) -> "tuple[tuple[str, ...], PromptSet]":

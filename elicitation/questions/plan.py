@@ -16,8 +16,8 @@ from coherence.decoding.decode import BELIEF_LABELS, DECISION_LABELS
 from coherence.errors import InputError, closest, listing
 from coherence.table.frames import require_frame
 from coherence.table.schema import FEATURE_PREFIX
-from elicitation.options import USUAL_LEVELS, Answers, Decision, Way
-from elicitation.questions.offers import LETTERS, OFFERED, chances_of, offers_of
+from elicitation.options import USUAL_LEVELS, Answers, WayOptions, require_in_range
+from elicitation.questions.offers import LETTERS, OFFERED, offers_of
 from elicitation.questions.own import check_questions
 from elicitation.questions.prompts import (
     BELIEF,
@@ -28,10 +28,7 @@ from elicitation.questions.prompts import (
     label_words,
 )
 from elicitation.questions.question import (
-    ANSWERS,
-    DECISIONS,
     READ_OFF,
-    WAYS,
     Question,
     QuestionSpec,
 )
@@ -50,37 +47,19 @@ _Asked = tuple[QuestionSpec, str]
 """What is asked of a case, and the text."""
 
 
-@dataclass(frozen=True)
-class Design:
-    """How often, in which ways and how randomly the questions of a session are asked."""
+@dataclass(frozen=True, kw_only=True)
+class Design(WayOptions):
+    """How often, in which ways and how randomly the questions of a session are asked.
 
-    # repetitions, positive; None takes 5, or 1 of exact answers, which do not vary
-    reps: int | None = None
-    # Prompt variants of a verbalised belief. Actions are set beside "standard", or beside the first
-    # prompt variant where it is missing.
+    Its fields have the names, ranges and defaults of the options of ``coherence elicit``, which
+    docs/eliciting.md describes: `reps`, `prompts`, `iterated`, `belief`, `draws`, `temperature`,
+    `max_new_tokens`, `seed`, `answers`, `min_mass`, `decision` and `levels`. Actions are set beside
+    the prompt "standard", or beside the first where it is missing. `templates` are a `PromptSet` of
+    one's own; None takes the built-in ones. What is out of range raises `InputError`.
+    """
+
     prompts: Sequence[str] = tuple(BELIEF)
-    # whether to ask the two questions of the law of iterated expectation; only of verbalised
-    # beliefs about a network
-    iterated: bool = True
-    # how beliefs are elicited; the latter two ask one question whose answer is Yes or No, and name
-    # the `prompt` after themselves
-    belief: Way = "verbalised"
-    draws: int = 20  # answers of one sampled belief, positive
-    temperature: float = 1.0  # at least 0; a sampled belief needs more
-    # Cut of every answer; None takes 256, or what a longer form needs. A model that thinks aloud
-    # before it answers needs thousands.
-    max_new_tokens: int | None = None
-    seed: int = 0  # base seed of the draws, at least 0
-    templates: PromptSet | None = None  # templates of one's own; None takes the built-in ones
-    # how stated beliefs and actions are had: in free text that is read, drawn from the answers in
-    # the form asked for, or as the distribution over these
-    answers: Answers = "drawn"
-    # in [0, 1]; what is read off answers that have less mass together counts as unread
-    min_mass: float = 0.0
-    # what is asked besides beliefs; exact answers to what is offered are had for both orders and
-    # frames of every level, drawn ones for one of these a repetition
-    decision: Decision = "usual"
-    levels: int | None = None  # chances that matching questions state; None takes 10
+    templates: PromptSet | None = None
 
     @property
     def n_levels(self) -> int:
@@ -94,29 +73,12 @@ class Design:
         return usual if self.reps is None else self.reps
 
     def __post_init__(self) -> None:
-        for name, known in (("answers", ANSWERS), ("belief", WAYS), ("decision", DECISIONS)):
-            if getattr(self, name) not in known:
-                raise InputError(
-                    f"{name} must be one of {', '.join(known)}; received {getattr(self, name)!r}."
-                )
-        chances_of(self.n_levels)
+        require_in_range(self)
         if self.levels is not None and self.decision != "matching":
             raise InputError(
                 f"levels are those of decision='matching'; received {self.levels} with "
                 f"decision={self.decision!r}. Leave them out."
             )
-        for name, least in (("reps", 1), ("draws", 1), ("max_new_tokens", 1)):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise InputError(f"{name} must be positive; received {value}.")
-        # Put as a negation so that NaN, which compares with nothing, is refused as well.
-        if not self.temperature >= 0 or self.seed < 0:
-            raise InputError(
-                f"temperature and seed must be at least 0; received {self.temperature} and "
-                f"{self.seed}."
-            )
-        if not 0 <= self.min_mass <= 1:
-            raise InputError(f"min_mass must be in [0, 1]; received {self.min_mass}.")
         if self.belief == "sampled" and self.temperature == 0:
             raise InputError(
                 "belief='sampled' needs a temperature above 0; at 0 all draws are one. Raise the "

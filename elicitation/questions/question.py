@@ -4,20 +4,17 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
-from typing import Literal, get_args
+from typing import Literal
 
 from coherence.decoding.decode import Form
 from elicitation.models.base import Request
-from elicitation.options import Answers, Decision, Way
+from elicitation.options import Answers, Way
 from elicitation.questions.offers import OFFERED
 from elicitation.spelling.forms import AnswerForm, FormKind
 
 Role = Literal["belief", "decision", "choice", "auxiliary", "conditional", "matching", "stakes", ""]
-WAYS: tuple[Way, ...] = get_args(Way)
 READ_OFF = ("token", "sampled")
 """Ways to a belief that ask for Yes or No."""
-ANSWERS: tuple[Answers, ...] = get_args(Answers)
-DECISIONS: tuple[Decision, ...] = get_args(Decision)
 _SPARE_TOKENS = 16  # for white space around an answer
 ROOM_FOR_WORDS = 256  # tokens of any answer: cut within its preamble, a reply would be lost
 _form = cache(AnswerForm)

@@ -53,7 +53,10 @@ CALLS = {
     "no room": (designing(max_new_tokens=0), "max_new_tokens"),
     "exact draws": (designing(answers="exact", reps=2), "draws nothing: reps and temperature"),
     "guided answers": (designing(answers="guided"), "one of drawn, forced, exact"),
-    "mass beyond one": (designing(min_mass=1.5), r"min_mass must be in \[0, 1\]; received 1.5"),
+    "mass beyond one": (
+        designing(min_mass=1.5),
+        r"min_mass must be at least 0 and at most 1; received '1.5'",
+    ),
     "samples of exact answers": (designing(answers="exact", belief="sampled"), "Take belief='tok"),
     "a guess": (designing(belief="guess"), "belief must be one of"),
     "no contexts": (lambda folder: ASIA.cases(0, seed=0), "contexts must be at least 1"),

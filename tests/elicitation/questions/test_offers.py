@@ -101,8 +101,8 @@ def test_chances_are_whole_percents_and_their_own_complement(n, first):
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"decision": "matching", "levels": 1}, "levels must be at least 2.*received 1"),
-        ({"decision": "matching", "levels": 100}, "at most 99.*received 100"),
+        ({"decision": "matching", "levels": 1}, "levels must be at least 2.*received '1'"),
+        ({"decision": "matching", "levels": 100}, "at most 99.*received '100'"),
         ({"decision": "stakes", "levels": 5}, "levels are those of decision='matching'"),
         ({"decision": "match"}, "decision must be one of usual, matching, stakes"),
     ],
