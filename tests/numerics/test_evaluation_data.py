@@ -11,21 +11,6 @@ BELIEF, ACTION = [0.1, 0.8, 0.3], ["x", "y", "x"]
 
 
 @pytest.mark.parametrize(
-    ("truth", "states"),
-    [
-        (["no", "Yes", "no"], ("no", "Yes")),  # capitals come first in the alphabet
-        ([False, True, False], (False, True)),
-    ],
-)
-def test_known_pairs_need_no_word(truth, states):
-    data = as_choices(BELIEF, ACTION, truth, ["c", "d", "c"], oriented=True)
-    assert (data.states, data.truth.tolist()) == (states, [0, 1, 0])
-    assert (data.n_rows, data.n_contexts) == (3, 2)
-    assert (data.actions, data.contexts) == (("x", "y"), ("c", "d"))
-    assert (data.action.tolist(), data.context.tolist()) == ([0, 1, 0], [0, 1, 0])
-
-
-@pytest.mark.parametrize(
     ("action", "truth", "reason"),
     [
         (["x"] * 10, [0, 1] * 5, "only one action was seen ('x')"),

@@ -3,7 +3,6 @@ as a whole one, or what cannot be read is not named with the way to read it."""
 
 import gzip
 import io
-import os
 import re
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coherence import InputError, SchemaError, read_runs, simulate, write_runs
+from coherence import InputError, read_runs, simulate, write_runs
 from coherence.table.reading import read_stream
 
 TABLE = "p,action,theta\n0.25,rest,1\n0.125,rest,0\n"
@@ -91,12 +90,10 @@ def test_csv_numbers_are_read_to_their_last_digit(read, text):
         ("a.csv", packed(TABLE)),
         ("a.csv", TABLE.encode("utf-16")),
         ("a.csv", TABLE.encode("utf-8-sig")),
-        ("a.csv", TABLE.encode("utf-32")),
         ("a.csv", TABLE.replace(",", ";")),
         ("a.csv", TABLE.replace(",", "\t")),
         ("a.tsv", TABLE.replace(",", ";").encode("utf-16")),
         ("a.csv", TABLE.replace("\n", "\r\n")),
-        ("a.csv", '"p", "action", "theta"\n0.25, "rest", 1\n0.125, "rest", 0\n'),
         ("a.csv", "p,action, theta,\n0.25, rest, 1,\n0.125, rest, 0,\n"),
     ],
 )
@@ -139,14 +136,6 @@ def test_ids_labels_and_raw_answers_stay_texts(read):
     runs = read("context,p,action,theta\na,0.7,yes,1\nb,0.2, ,0\nc,0.4,no,  \n")
     assert runs["action"].isna().tolist() == [False, True, False]
     assert runs["theta"].isna().tolist() == [False, False, True]
-
-
-def test_texts_with_odd_characters_come_back(read, tmp_path):
-    line = '{"p": 0.5, "action": "a\u2028b", "theta": 1}\r\n'
-    assert read(line, "a.jsonl")["action"].tolist() == ["a\u2028b"]
-    runs = pd.DataFrame({"p": [0.7], "action": ["yes"], "theta": [1], "raw_belief": ["a\0b"]})
-    write_runs(runs, tmp_path / "runs.csv")
-    assert read_runs(tmp_path / "runs.csv")["raw_belief"].tolist() == ["a\0b"]
 
 
 def test_an_array_of_records_is_a_table(tmp_path):
@@ -198,13 +187,6 @@ def test_lines_are_counted_as_an_editor_counts_them(read, caplog):
             read(WHOLE.replace(b"case 2", b'"case\n2"') + line)
 
 
-@pytest.mark.lengthy
-def test_a_header_that_is_longer_than_a_usual_block(read):
-    names = ["p", "theta", *(f"x_{at}_{'long' * 250}" for at in range(1_500))]
-    rows = [",".join(names), ",".join(["1"] * len(names)), ",".join(["0"] * len(names))]
-    assert read("\n".join(rows) + "\n").shape == (2, 1_502)
-
-
 KRUECKE = TABLE.replace("rest", "Krücke").encode("latin-1")
 
 
@@ -215,10 +197,8 @@ KRUECKE = TABLE.replace("rest", "Krücke").encode("latin-1")
         ("a.csv", "", "the file is empty"),
         ("a.csv", "p,action,theta\n", "the table has no rows"),
         ("a.jsonl", '{"p": 0.1}\n{"p": \n', "line 2 is not JSON"),
-        ("a.jsonl", '{"p": 0.1}\n' + "[" * 10**5, "line 2 is nested too deeply"),
         ("a.jsonl", "[1, 2]\n", "line 1 is a JSON list, not an object"),
         ("a.json", '{"p": 0.5}', "it is one object"),
-        ("a.json", '[{"p": 0.5}, 2]', "1 of 2 entries are none, the first is a int"),
         ("a.json", '[{"p": 0.5},', "is not JSON"),
         ("a.json", "[]", "has no rows"),
         ("a.ods", "x", "must be .parquet, .csv, .*, not '.ods'"),
@@ -228,10 +208,7 @@ KRUECKE = TABLE.replace("rest", "Krücke").encode("latin-1")
         ("a.csv", KRUECKE, "--encoding latin-1"),
         ("a.csv", TABLE.replace("0.25", "0,25"), "line 2 has 4 cells.*--decimal ','"),
         ("a.csv", 'p,theta\n"0,25",1\n', r"'p' has decimal commas, such as '0,25'.*--decimal ,"),
-        ("a.csv", "p,theta\n0.5%,1\n7,0\n", "'p' has both percent signs.*'0.5%'.*--percent"),
         ("a.csv", 'p,action\n0.5,a\n0.6,"b\n', "quotes"),
-        ("a.csv", "sep=;\np;action\n0.5;a\n", "its first line only names the separator to Excel"),
-        ("a.csv", "\np;action\n0.5;a\n", "the first line must name the columns"),
         ("a.csv", "p,action,theta,theta\n0.7,yes,1,0\n", "column 'theta' occurs more than once"),
     ],
 )
@@ -310,53 +287,11 @@ def test_a_header_below_other_lines_is_pointed_at(read, tmp_path):
     pd.testing.assert_frame_equal(read(text, columns=columns), below, check_dtype=False)
 
 
-def test_a_failed_write_keeps_the_old_file(tmp_path, runs, monkeypatch):
-    target = tmp_path / "runs.parquet"
-    write_runs(runs, target)
-    before = target.read_bytes()
-
-    def broken(self, path, **options):
-        with open(path, "wb") as partial:
-            partial.write(b"half")
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(pd.DataFrame, "to_parquet", broken)
-    with pytest.raises(OSError, match="no space left"):
-        write_runs(runs, target)
-    assert target.read_bytes() == before
-    assert os.listdir(tmp_path) == ["runs.parquet"]
-
-
 @pytest.mark.parametrize("name", ["runs.jsonl", "runs.parquet"])
 def test_a_second_column_of_a_name_is_not_lost(tmp_path, runs, name):
     with pytest.raises(InputError, match="cannot hold this table .*[Ee]very column must have one"):
         write_runs(pd.concat([runs, runs[["p"]]], axis=1), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_what_pandas_does_not_read_of_a_parquet_file_names_the_file(tmp_path, runs):
-    path = tmp_path / "runs.parquet"
-    for values, kind in (
-        (["a"], pa.dictionary(pa.int8(), pa.string())),
-        ([[]], pa.list_(pa.null())),
-    ):
-        column = pd.Series(values * len(runs), dtype=pd.ArrowDtype(kind))
-        runs.reset_index(drop=True).assign(model=column).to_parquet(path)
-        with pytest.raises(InputError, match=r"runs.parquet.* must hold|runs.parquet.*be read"):
-            read_runs(path)
-    # Texts of a damaged page were read, and ended in a traceback where their letters were needed.
-    column = pa.array([b"no", b"\xff\xfe"], type=pa.binary())
-    broken = pa.Array.from_buffers(pa.string(), 2, column.buffers())
-    table = pa.table({"p": [0.1, 0.2], "action": broken, "theta": [0, 1]})
-    pq.write_table(table, path, use_dictionary=False)
-    with pytest.raises(InputError, match="cannot be read as parquet"):
-        read_runs(path)
-
-
-def test_an_integer_beyond_all_floats_is_no_probability(read):
-    big = f'{{"p": 1{"0" * 400}, "action": "b", "theta": 1}}\n'
-    with pytest.raises(SchemaError, match="'p' must hold probabilities"):
-        read('{"p": 0.1, "action": "a", "theta": 0}\n' + big, "runs.jsonl")
 
 
 def test_a_stream_is_the_table_that_a_file_of_it_is(runs, tmp_path):
@@ -372,10 +307,7 @@ def test_a_stream_is_the_table_that_a_file_of_it_is(runs, tmp_path):
     ("content", "message"),
     [
         (b"", r"^standard input: nothing came \(0 bytes\)\. Pipe a table"),
-        (b"p,action\n", r"^standard input: the table has no rows"),
-        (b"[1, 2]\n", r"^standard input: the file must be a JSON array of objects"),
         (b"PAR1 cut short", r"^standard input: the file cannot be read as parquet"),
-        (packed("p,action\n" * 99)[:30], r"^standard input: the gzip file is damaged"),
         (b"p,action\n0.2,\xff\n", r"^standard input: the file cannot be read as text"),
     ],
 )
