@@ -91,16 +91,6 @@ def test_interval_covers_where_the_binomial_one_does_not():
     assert binomial < 0.85
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("shape", [(5, 5, 4), (5, 5, 1), (14, 15, 4)])
-@pytest.mark.parametrize("thing_sd", [0.0, 1.0, 2.0])
-@pytest.mark.parametrize("share", [1 / 3, 0.8, 0.95])
-def test_interval_covers(share, thing_sd, shape):
-    draws = 600
-    ours, _ = coverage(share, thing_sd, draws=draws, seed=1, shape=shape)
-    assert ours >= stats.binom.ppf(0.005, draws, 0.95) / draws
-
-
 def test_answers_that_differ_within_every_thing_alone_have_the_interval_of_independent_ones():
     """Totals of all things are equal: the variance is p (1 - p) / (n - 1), and no t is needed."""
     high, low = crossed(4, 4, 1)

@@ -122,17 +122,6 @@ def test_either_kind_of_crossed_things_can_show_that_few_follow_the_stakes(respo
     assert fit_ladder(np.full(even.size, 0.45), even, taken).table["status"].tolist() == ["fitted"]
 
 
-def test_the_variance_of_things_is_that_of_a_sample():
-    """Three of four things respond: t is 3 (3.46 if divided by n), and has to pass 3.18."""
-    even = np.round(np.arange(0.1, 0.95, 0.1), 3)
-    thing, other, order, even = (
-        x.ravel() for x in np.meshgrid(np.arange(4), np.arange(4), [0, 1], even, indexing="ij")
-    )
-    taken = np.where(thing < 3, even < 0.45, order == 1)
-    fit = fit_ladder(np.full(even.size, 0.45), even, taken, first=thing, second=other)
-    assert fit.table["status"].tolist() == ["no response to stakes"]
-
-
 def test_switches_of_like_things_are_uncertain_as_a_uniform_variable_between_rungs():
     stated, rungs = np.array([0.23, 0.52, 0.84]), np.round(np.arange(0.1, 0.95, 0.1), 3)
     p, even, high, low = (
@@ -178,31 +167,6 @@ def test_ladder_intervals_hold_with_few_things_where_those_of_independent_answer
     alone, things, _ = held(1.0, crossed=False, draws=25, seed=4)
     assert alone < 0.75
     assert things > 0.85
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("crossed", [False, True])
-@pytest.mark.parametrize("sd", [0.0, 0.5, 1.0])
-def test_ladder_intervals_of_things_cover(sd, crossed):
-    draws = 150
-    _, things, rejected = held(sd, crossed=crossed, draws=draws, seed=5)
-    assert things >= 0.92  # 0.96 to 1 in 1,000 draws each
-    assert rejected <= stats.binom.ppf(0.999, draws, 0.05) / draws
-
-
-def test_weighting_is_that_of_the_agent():
-    stated, even, taken, high, low = climb(
-        0.1 * np.diag([-2.0, -1.0, 0.0, 1.0, 2.0]), elevation=0.3, sensitivity=0.5, slope=20
-    )
-    line = fit_ladder(stated, even, taken, first=high, second=low).weighting
-    assert line.elevation == pytest.approx(0.3, abs=0.08)
-    assert line.sensitivity == pytest.approx(0.5, abs=0.08)
-    assert line.elevation_interval.low <= 0.3 <= line.elevation_interval.high
-    assert line.sensitivity_interval.high < 1
-    assert line.pvalue < 0.05
-    honest = fit_ladder(*climb(np.zeros((5, 5)))[:3]).weighting
-    assert (honest.elevation, honest.sensitivity) == pytest.approx((0, 1), abs=0.03)
-    assert honest.pvalue > 0.5
 
 
 @pytest.mark.parametrize(("n_rungs", "n_pairs"), [(9, 1), (9, 5), (19, 5)])

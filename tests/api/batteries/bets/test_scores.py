@@ -208,16 +208,6 @@ def test_who_always_declines_is_no_better_than_the_best_constant_answer(card_bet
     assert row["p_exact"] > 0.5
 
 
-def test_who_knows_is_better_than_any_constant_answer(card_bets):
-    won = card_bets["wins"] == "high"
-    answers = pd.concat([answered(card_bets[won], "win"), answered(card_bets[~won], "none")])
-    scores = score_bets(card_bets, answers)
-    row = scores.accuracy.set_index("truth").loc["correct"]
-    assert row["accuracy"] == 1
-    assert row["p_exact"] == pytest.approx(0.5**100)
-    assert not any("whatever was asked" in note for note in scores.notes)
-
-
 def test_a_letter_that_is_always_right_is_a_constant_answer():
     """The paper names the dearer thing first and calls it a; in both orders no letter is right
     more than half of the time."""

@@ -2,24 +2,12 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from coherence.batteries import score_bets
 from coherence.batteries.bets.agents import simulate_answers
 from elicitation import bet_questions, ladder_questions, value_questions
 from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.questions import BREAK_EVENS, highest_break_even
-from tests.api.batteries.bets.conftest import by_truth
-
-
-def test_a_guesser_is_at_chance_under_every_truth(questions):
-    accuracy = by_truth(score_bets(questions, simulate_answers("random", questions, rng=5)))
-    assert (accuracy["p_exact"] > 0.005).all()
-    chances = {"correct": 1 / 3, "belief-conditioned": 1 / 3, "strict": 0.125}
-    chances |= {"positive gain": 0.25, "non-negative gain": 0.25}
-    assert accuracy["chance"].loc["coin"].to_dict() == pytest.approx(chances)
-    assert accuracy["n"].loc["coin"].to_dict()["positive gain"] == 50  # questions of type 1 only
-
 
 ITEMS = default_items()
 

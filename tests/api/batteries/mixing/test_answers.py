@@ -5,7 +5,7 @@ import pytest
 
 from coherence import InputError, SchemaError
 from coherence.batteries import expected_answers, read_mixing_answers, score_mixing, simulate_mixing
-from tests.api.batteries.mixing.conftest import measure, scored
+from tests.api.batteries.mixing.conftest import scored
 
 KEYS = ["model", "experiment", "p", "item", "order", "answer"]
 
@@ -111,23 +111,6 @@ def test_answers_that_would_count_twice_are_refused(tmp_path):
     ):
         with pytest.raises(InputError, match=said):
             read_mixing_answers(tmp_path / "one.parquet", f"{tmp_path}/{other}")
-
-
-@pytest.mark.lengthy
-def test_answers_survive_a_file(tmp_path):
-    """A CSV must not turn "0 1" into a number, nor the answer 0 into a float."""
-    answers = simulate_mixing("steep", n_draws=4, rng=0)
-    answers.loc[5, ["answer", "status"]] = [None, "refused"]
-    answers.to_csv(tmp_path / "answers.csv", index=False)
-    answers.to_parquet(tmp_path / "answers.parquet")
-    csv, parquet = (
-        scored(read_mixing_answers(tmp_path / f"answers.{ending}")).experiments
-        for ending in ("csv", "parquet")
-    )
-    pd.testing.assert_frame_equal(csv, parquet)
-    assert csv["published"].notna().all()
-    numbers = pd.DataFrame({"experiment": "flip", "p": [0.0, 1.0], "answer": [0.0, 1.0]})
-    assert measure(numbers, "S") == 0
 
 
 def test_statuses_and_models_of_joined_files_stay_what_they_are(tmp_path):

@@ -5,35 +5,14 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
-from coherence.batteries import expected_answers, score_mixing, simulate_mixing
+from coherence.batteries import expected_answers, simulate_mixing
 from coherence.batteries.mixing.answers import check_answers, count_checked
 from coherence.batteries.mixing.losses import measures_of
 from coherence.batteries.mixing.tables import mix_report
 from tests.api.batteries.mixing.conftest import scored
 
 TENTHS = np.arange(1, 10) / 10
-
-
-@pytest.mark.lengthy
-def test_attainable_ceiling_with_a_hundred_answers():
-    """From exact binomial sums: E[S] = .123, words 19.15, the whole battery 91.14, of which a
-    player of the equilibria gets 80.73.
-    """
-    rows = scored(simulate_mixing("literal", n_draws=100, rng=0)).experiments
-    ceiling, player = (rows.set_index("experiment")[name] for name in ("ceiling", "equilibrium"))
-    assert 1 - ceiling[1] / 20 == pytest.approx(0.123, abs=0.005)
-    assert ceiling[5] == pytest.approx(19.15, abs=0.005)
-    assert ceiling[0] == pytest.approx(91.14, abs=0.005)
-    assert player[0] == pytest.approx(80.73, abs=0.005)
-    # The two differ in the games alone.
-    assert player.drop([0, 4]).tolist() == pytest.approx(ceiling.drop([0, 4]).tolist())
-    # The average of four sessions, whose standard error is about .5.
-    for name, total in (("literal", 91.14), ("ideal", 80.7)):
-        sessions = (scored(simulate_mixing(name, rng=seed)).experiments for seed in range(4))
-        published = [rows["published"].iloc[-1] for rows in sessions]
-        assert np.mean(published) == pytest.approx(total, abs=2.0)
 
 
 def test_the_reference_of_an_ideal_sampler():
@@ -124,31 +103,6 @@ def test_where_nothing_was_read_any_rate_may_have_been_and_the_score_is_undefine
     assert whole.loc[2, "published"] > 0
 
 
-@pytest.mark.lengthy
-def test_a_single_answer_shows_no_noise_to_take_out():
-    """With one parsed answer at one p the ideal sampler would be charged for all of its chance;
-    exact rates need no second answer.
-    """
-    answers = simulate_mixing("ideal", n_draws=5, rng=0)
-    middle = (answers["experiment"] == "flip") & (answers["p"] == 0.5)
-    lost = middle & (answers.groupby("p").cumcount() > 0)
-    conditions = answers.groupby(["experiment", "p", "item", "order"])
-    for kept, single in (
-        (answers[~lost], 1),
-        (answers.assign(status=np.where(lost, "refused", "ok")), 1),
-        (conditions.head(1), 98),
-    ):
-        scores = scored(kept)
-        row = scores.experiments.set_index("experiment").loc[1]
-        assert np.isnan(row[["corrected", "low", "high"]].astype(float)).all()
-        assert 0 <= row["published"] <= 20
-        assert math.isnan(scores.experiments["corrected"].iloc[-1])
-        assert sum(int(note.split(" for ")[1].split()[0]) for note in scores.notes) == single
-    for whole in (answers, conditions.head(2), expected_answers("ideal")):
-        assert scored(whole).notes == ()
-        assert scored(whole).experiments["corrected"].notna().all()
-
-
 def test_several_models_stand_together_and_one_without_a_total_too():
     answers = pd.concat([simulate_mixing(name, n_draws=20, rng=0) for name in ("first", "ideal")])
     flips = (answers["model"] == "ideal") & (answers["experiment"] == "flip")
@@ -195,21 +149,6 @@ def test_experiments_are_sums_of_their_measures_and_the_total_of_all():
     assert some["points"].tolist() == pytest.approx([20, math.nan, math.nan], nan_ok=True)
     assert some["low"].notna().tolist() == [True, False, False]
     assert some["answers"].tolist() == [21 * 9, 9 * 9, 30 * 9]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("agent", ["ideal", "steep", "argmax"])
-def test_intervals_of_the_total_cover(agent):
-    """Twelve sessions; fewer hits than the lowest one in a thousand of a binomial with .9 would
-    show an interval that does not cover.
-    """
-    truth = scored(expected_answers(agent)).experiments["corrected"].to_numpy()
-    hits = np.zeros(6)
-    for seed in range(12):
-        answers = simulate_mixing(agent, n_draws=50, rng=seed)
-        rows = score_mixing(answers, n_resamples=200, rng=seed).experiments
-        hits += (rows["low"].to_numpy() <= truth + 1e-9) & (rows["high"].to_numpy() >= truth - 1e-9)
-    assert (hits >= stats.binom.ppf(0.001, 12, 0.9)).all()
 
 
 @pytest.mark.lengthy

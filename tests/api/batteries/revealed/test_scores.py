@@ -96,16 +96,6 @@ def test_sources_stand_side_by_side_with_the_stated_error():
     assert errors["answer_mass"].item() == pytest.approx(0.7)
 
 
-def test_means_are_over_settings_first_and_then_over_wordings():
-    """One wording was asked in three settings and the other in one: they weigh the same."""
-    pieces = [beliefs(setting, "a", [0.6, 0.4], EVEN) for setting in "stu"]
-    pieces.append(beliefs("s", "b", [0.9, 0.1], EVEN))
-    row = summarise_scores(score_beliefs(pd.concat(pieces))).set_index("metric").loc["l1"]
-    assert row["mean"] == pytest.approx((0.2 + 0.8) / 2)
-    assert row["sd_wordings"] == pytest.approx(0.6 / math.sqrt(2))
-    assert (row["n_settings"], row["n_wordings"]) == (3, 2)
-
-
 def test_a_letter_without_a_probability_is_named_with_its_setting():
     rows = stated("s", [0.2] * 4)
     message = "of 'm' to 's' lack the probability of letter 'C' in rotation 1 .1 are missing"
@@ -113,14 +103,6 @@ def test_a_letter_without_a_probability_is_named_with_its_setting():
     for faulty in (rows[~hole], rows.assign(mass=rows["mass"].mask(hole))):
         with pytest.raises(InputError, match=message):
             score_stated(faulty)
-
-
-def test_stated_errors_are_means_over_rotations():
-    rows = stated("s", [0.2] * 4)
-    # The right letter has .6, the others .2 each: right in half of what is said.
-    right = rows.assign(mass=rows["mass"] + 0.4 * rows["correct"])
-    (score,) = score_stated(right).to_dict("records")
-    assert (score["stated_error"], score["answer_mass"]) == pytest.approx((0.5, 1.2))
 
 
 def test_who_always_gives_one_letter_is_wrong_three_times_of_four():
