@@ -96,8 +96,6 @@ def test_a_model_without_a_template_goes_on_from_the_text(said, max_lines, kept,
         (fault(400, "No chat template"), "No chat template. .*--no-chat"),
         (raw(200, b"<html>Hello</html>"), "<html>Hello</html>"),
         (raw(200, b'{"choices": null}'), "no choices"),
-        (fault(200, "quota exceeded", code=402), "quota exceeded"),
-        (raw(200, b"[1"), r"\[1"),
         (fault(429, "You exceeded your current quota"), "exceeded your current quota"),
     ],
 )
@@ -224,7 +222,6 @@ PARTS = [
         # An end that nobody knows is a cut; one that is empty or shouted is none.
         (answer("No: 0.30", finish_reason="preempted"), "No: 0.30", "length", None),
         (answer("No: 0.30", finish_reason=""), "No: 0.30", None, None),
-        (answer("No: 0.30", finish_reason="STOP"), "No: 0.30", None, None),
         (answer("half \ud83d of a pair"), "half \ufffd of a pair", "stop", None),
     ],
 )  # fmt: skip
@@ -238,7 +235,6 @@ def test_thinking_comes_apart_and_what_was_cut_or_withheld_is_said(reply, text, 
     "failed",
     [
         answer("No: 0.30", finish_reason="error"),
-        answer("No: 0.30", finish_reason="abort"),
         {**answer("No: 0.30"), "error": {"message": "the engine failed"}},
     ],
 )
@@ -253,7 +249,6 @@ def test_a_generation_that_failed_is_no_answer(failed):
     [
         fault(200, "overloaded", code=503),
         raw(200, '{"choices": [{"ind', {"Content-Type": "application/json"}),
-        {**answer(""), "choices": []},
         {**answer(""), "choices": None},
     ],
 )
@@ -385,7 +380,6 @@ def test_labels_outside_the_list_are_bounded_and_not_zero():
         # Drawn by its raw spelling and listed stripped: one token, and once too much above 1.
         ({"Yes": 0.3, "No": 0.3, "x": 0.05}, (" No", 0.3), (0.3, 0.3), (0.65, 0.65)),
         ({"Yes": 0.1, "No": 0.85}, (" No", 0.85), (0.85, 0.1), (0.9, 0.15)),
-        ({"Yes": 0.1, "No": 0.85}, (" No", 0.8501), (0.85, 0.1), (0.9, 0.15)),
         # Less likely than all that are listed: another token.
         ({"Yes": 0.3, "No": 0.5, "x": 0.1}, (" No", 0.05), (0.55, 0.3), (0.6, 0.35)),
     ],

@@ -63,17 +63,11 @@ READ, SAID = "No: 0.07\nYes: 0.93", '{"No": "0.07"}'
     ("text", "read"),
     [
         (f"```json\n{SAID}\n```", READ),
-        (f"```\n{SAID}```\n", READ),
-        (f"~~~json\n{SAID}\n~~~", READ),
-        (f" {SAID}<|im_end|>\n", READ),
         (f"{SAID}</s>", READ),
         (f"<think>{{ }}</think>\n{SAID}", READ),
-        (f"```json\n{SAID}\n```<|eot_id|><|start_header_id|>user<|end_header_id|> {{ }}", READ),
         # What is more than an answer is none.
         (f"The answer: {SAID}", None),
-        (f'{SAID} {{"No": "0.30"}}', None),
         (f"```json\n{SAID}", None),
-        (f"```json\n{SAID}\n```\nNo, rather: 0.3", None),
         (f"<think>{SAID}", None),
         *((text, None) for text in ("{}", "7", "No: 0.3", '{"No": "perhaps"}')),
     ],

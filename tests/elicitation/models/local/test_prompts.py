@@ -137,12 +137,9 @@ def test_probabilities_inside_a_thinking_are_refused_and_the_remedy_works(change
         ("Reply:", {"system": "Think between <think> tags."}, None),  # only spoken of
         ("Reply:</think>", {}, None),
         *((f"Reply:{opens}", {"prefill": closes}, opens) for opens, closes in (
-            ("<longcat_think>", "</longcat_think>"),
             ("<|START_THINKING|>", "<|END_THINKING|>"),
             ("<|begin_of_thought|>", "<|end_of_thought|>"),
             ("<|channel>thought", "<channel|>"),
-            ("<|inner_prefix|>", "<|inner_suffix|>"),
-            ("[THINK]", "[/THINK]"),
         )),
     ],
 )  # fmt: skip
@@ -164,7 +161,6 @@ LEAVES_OUT = "leaves out or changes the text.*chat=False"
     ("template", "message"),
     [
         (CHAT.replace("{{ m.content }}", ""), LEAVES_OUT),
-        (CHAT.replace("m.content", "m.content[:9]"), LEAVES_OUT),
         ("{% for m in messages %}{% for c in m.content %}{{ c.text }}{% endfor %}{% endfor %}",
          LEAVES_OUT),
         ("{{ 1 + 'a' }}" + CHAT, "the chat template of odd refuses the text"),

@@ -8,8 +8,7 @@ import json
 
 import pytest
 
-from elicitation import AnswerStore, Request, load_causal_model, reveal
-from elicitation.batteries.revealed.scenarios import dice
+from elicitation import Request, load_causal_model
 
 pytestmark = pytest.mark.smollm2
 
@@ -37,36 +36,3 @@ def test_it_knows_what_a_coin_does_and_is_asked_in_its_chat_template(smollm2_fol
     assert rendered.endswith("<|im_start|>user\nWhat is 2 + 2?<|im_end|>\n<|im_start|>assistant\n")
     (answer,) = model.generate([Request("What is 2 + 2?", 0, 12, temperature=0)])
     assert "4" in answer.text
-
-
-def test_one_die_is_read_as_transformers_reads_it_and_has_its_known_bias(plain):
-    import torch
-
-    setting = dice.single(1, 6)
-    with AnswerStore(":memory:") as store:
-        table = reveal(plain, [setting], store)
-    text = setting.texts["standard"]
-    rows = table[table["wording"] == "standard"].set_index("outcome")["mass"]
-    # By hand: "1" and " 1" are the ways to say it; what follows must not be a digit.
-    for outcome in setting.outcomes:
-        total = 0.0
-        for spelling in (outcome, f" {outcome}"):
-            ids = plain.tokenizer(text)["input_ids"]
-            spelt = plain.tokenizer(spelling, add_special_tokens=False)["input_ids"]
-            with torch.inference_mode():
-                logits = plain.network(torch.tensor([[*ids, *spelt]])).logits[0].double()
-            chances = logits.log_softmax(-1)
-            said = sum(
-                chances[len(ids) - 1 + place, token].item() for place, token in enumerate(spelt)
-            )
-            digits = [plain.tokenizer.convert_tokens_to_ids(digit) for digit in "0123456789"]
-            goes_on = chances[-1, digits].exp().sum().item()
-            total += torch.tensor(said).exp().item() * (1 - goes_on)
-        # Some ways to say it, such as a line break before it, are left out by hand.
-        assert rows[outcome] == pytest.approx(total, rel=0.05)
-    assert rows.sum() == pytest.approx(0.0361, rel=0.05)
-    # The bias towards first and last is known.
-    shares = table.pivot(index="wording", columns="outcome", values="mass")
-    means = shares.div(shares.sum(axis=1), axis=0).mean()
-    assert (means[["1", "6"]] > 0.25).all()
-    assert (means[["2", "3", "4", "5"]] < 0.15).all()
