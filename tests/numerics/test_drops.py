@@ -43,23 +43,6 @@ def test_one_drop_is_tested_by_students_t():
     assert (drops.low, drops.high) == pytest.approx((0.3 - reach, 0.3 + reach), abs=0.03)
 
 
-@pytest.mark.lengthy
-def test_interval_for_the_largest_of_several_parameters_covers():
-    """One clear largest: both ends miss 2.5%; all equal: the interval is conservative, never too
-    short."""
-    rng = np.random.default_rng(0)
-    null = rng.normal(size=(4000, 4))
-    for truth, lowest, highest in (
-        (np.array([3.0, -4.0, -5.0, -6.0]), 0.93, 0.97),
-        (np.zeros(4), 0.95, 1.0),
-    ):
-        covered = 0
-        for _ in range(800):
-            low, high = largest_interval(truth + rng.normal(size=4), np.ones(4), null)
-            covered += low <= truth.max() <= high
-        assert lowest <= covered / 800 <= highest
-
-
 def test_one_parameter_has_the_interval_of_its_quantiles():
     """Two sided by quantiles of the errors, in units of a standard error of one half."""
     null = np.random.default_rng(3).normal(size=(5000, 1)) ** 3

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError
 from coherence.statistics.evaluation import as_choices, evaluation_data
 
 BELIEF, ACTION = [0.1, 0.8, 0.3], ["x", "y", "x"]
@@ -22,17 +21,6 @@ BELIEF, ACTION = [0.1, 0.8, 0.3], ["x", "y", "x"]
 )
 def test_data_of_which_nothing_can_be_said_say_why(action, truth, reason):
     assert as_choices([0.5] * len(action), action, truth, None).degenerate == reason
-
-
-def test_the_named_state_is_the_last_one_whatever_the_alphabet_and_others_are_the_rest():
-    truth = ["ja", "nein", "ja"]
-    for positive, codes in (("ja", [1, 0, 1]), ("nein", [0, 1, 0])):
-        data = as_choices(BELIEF, ACTION, truth, None, positive=positive, oriented=True)
-        assert (data.states[1], data.truth.tolist()) == (positive, codes)
-    data = as_choices(BELIEF, ACTION, ["a", "b", "c"], None, positive="b")
-    assert (data.states, data.truth.tolist()) == (("not b", "b"), [0, 1, 0])
-    with pytest.raises(InputError, match="received 'b' with beliefs over 3 states"):
-        as_choices([[0.2, 0.2, 0.6]] * 3, ACTION, ["a", "b", "c"], None, positive="b")
 
 
 @pytest.mark.parametrize("policies", [False, True])

@@ -39,18 +39,6 @@ def test_blocks_stay_within_groups_and_small_groups_are_pooled_by_mean_belief():
     assert note.startswith("12 contexts of 4 groups")
 
 
-def test_blocks_are_the_same_from_the_side_of_the_other_state():
-    """Breaks if it matters whether a belief is that of a state or of its absence."""
-    beliefs = np.sort(np.random.default_rng(3).random(50).round(2))
-    several = np.random.default_rng(3).dirichlet([1, 1, 1], 50)
-    for belief, mirrored in ((beliefs, 1 - beliefs), (several, several[:, [2, 0, 1]])):
-        pairs = [
-            {tuple(map(tuple, blocks[:, None] == blocks)) for blocks in permutation_blocks(each)[0]}
-            for each in (belief, mirrored)
-        ]
-        assert pairs[0] == pairs[1]
-
-
 def test_arrangements_are_listed_once_each():
     blocks, state = np.array([0, 1, 0, 1, 0, 2]), np.array([0, 2, 1, 1, 0, 1])
 
