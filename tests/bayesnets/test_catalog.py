@@ -16,7 +16,6 @@ from bayesnets import (
     load_phrases,
     network_names,
     posterior,
-    sample,
 )
 from coherence import InputError
 
@@ -134,18 +133,3 @@ def test_every_state_has_words_of_its_own_that_fit_the_grammar_of_the_prompts(na
     # After "that they" and after "who".
     assert not {q.split()[0] for q in questions} & {"has", "is", "was", "does", "they"}
     assert not {p.split()[0] for p in phrases} & {"have", "are", "were", "do", "who", "they"}
-
-
-@EVERY
-def test_sentences_are_well_formed_and_differ_between_wordings(name):
-    network, words = load_network(name), load_phrases(name)
-    evidences = [{}, *({node.name: state} for node in network.nodes for state in node.states)]
-    for evidence in [*evidences, *sample(network, 5, rng=1).to_dict("records")]:
-        sentences = [
-            f"There is {words.subject} who {words.describe(evidence, wording=wording)}."
-            for wording in range(words.n_wordings)
-        ]
-        assert len(set(sentences)) == len(sentences)
-        for sentence in sentences:
-            assert re.fullmatch(r"[A-Z][^{}\n]*[^\s.,]\.", sentence)
-            assert not re.search(r"  | ,|,,|\.\.|\b(\w+) \1\b", sentence), sentence

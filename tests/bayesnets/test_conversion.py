@@ -124,18 +124,6 @@ def test_a_model_keeps_its_name_and_one_without_is_called_network(lawn):
         assert bn.from_pgmpy(lawn).name == "network"
 
 
-def test_a_state_is_the_same_as_text_and_as_a_truth_value(pgmpy, lawn):
-    known = bn.from_pgmpy(lawn)
-    lawn.remove_cpds("rain")
-    named = {"rain": ["False", "True"]}
-    lawn.add_cpds(pgmpy.factors.discrete.TabularCPD("rain", 2, [[0.8], [0.2]], state_names=named))
-    mixed = bn.from_pgmpy(lawn)
-    assert mixed.states("rain") == ("False", "True")
-    for network in (known, mixed):
-        of_wet = bn.posterior(network, {"rain": "True"}, "wet").to_numpy()
-        assert of_wet[0] == pytest.approx([0.1, 0.3, 0.6])
-
-
 def test_records_may_hold_the_states_of_a_model_as_they_are(pgmpy, lawn):
     lawn.remove_node(3)
     spelt = bn.sample(lawn, 4000, rng=1)

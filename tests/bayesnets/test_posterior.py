@@ -168,34 +168,6 @@ def test_evidence_of_hundreds_of_findings_has_the_posterior_that_logarithms_give
     assert measured[0] == pytest.approx(total, rel=1e-12)
 
 
-def test_rows_of_any_probability_stand_side_by_side():
-    likelihoods = np.random.default_rng(5).uniform(0.09, 0.11, size=(330, 2, 2))
-    network = causes_and_findings(likelihoods)
-    seen, causes = present(*range(330)), ["cause0", "cause1"]
-    evidence = pd.DataFrame([seen, {"f0": "present"}, {**seen, "cause0": "no"}])
-    table = posterior(network, evidence, causes)
-    logs = in_logarithms(network, likelihoods)
-    expected = np.exp(logs - np.logaddexp.reduce(logs, axis=None))
-    np.testing.assert_allclose(table.iloc[0], expected.ravel(), rtol=1e-10)
-    alone = posterior(network, evidence.iloc[[1]], causes).iloc[0]
-    np.testing.assert_allclose(table.iloc[1], alone)
-    assert table.loc[2, "yes"].tolist() == [0, 0]
-    np.testing.assert_allclose(table.loc[2, "no"], expected[1] / expected[1].sum(), rtol=1e-10)
-
-
-def test_findings_that_speak_first_for_one_state_and_then_for_the_other():
-    # Scaled by its maximum, a row would lose the state "yes" before as much speaks for it.
-    likelihoods = np.repeat([[0.001, 0.9], [0.9, 0.001]], 200, axis=0)
-    network, seen = causes_and_findings(likelihoods), present(*range(400))
-    row = posterior(network, seen, "cause0").iloc[0]
-    assert row.tolist() == pytest.approx([0.2, 0.8], rel=1e-10)
-    # What excludes the other state leaves the one that 400 findings spoke against; a target that is
-    # observed in a state of next to no probability is possible too.
-    excluding = causes_and_findings(np.r_[likelihoods[:200], likelihoods[:200], [[0.5, 0.0]]])
-    evidence = pd.DataFrame([{**seen, "f400": "present"}, {**seen, "cause0": "yes"}])
-    assert posterior(excluding, evidence, "cause0").to_numpy().tolist() == [[1, 0], [1, 0]]
-
-
 def test_only_a_probability_of_exactly_zero_is_impossible():
     likelihoods = np.full((700, 2), 0.1)
     likelihoods[3] = 0.0

@@ -191,23 +191,6 @@ def test_truth_is_the_share_theta_a_record_of_the_stratum_and_z_has_enough_recor
     assert chosen["x_smoke"].isna().all()
 
 
-@pytest.mark.lengthy
-def test_weights_lead_back_to_the_natural_design(task, evidence_of):
-    table = task.strata(n_observed=(1, 3))
-    sizes = evidence_of(table).notna().sum(axis=1)
-    mass = table["n"] / sizes.map({1: 4, 2: 6, 3: 4})
-    natural = np.average(table["p_true"], weights=mass)
-    # With 40 cases every bin that has a stratum holds one.
-    draws = [sample_record_cases(task, 40, rng=seed) for seed in range(200)]
-    means = np.array([np.average(cases["p_true"], weights=cases["weight"]) for cases in draws])
-    plain = np.array([cases["p_true"].mean() for cases in draws])
-    assert abs(means.mean() - natural) < 4.5 * means.std() / np.sqrt(200)
-    assert abs(plain.mean() - natural) > 0.1
-    few = [sample_record_cases(task, 5, even=False, rng=seed) for seed in range(5)]
-    uneven = [cases["weight"].std() for cases in few]
-    assert max(uneven) < np.mean([cases["weight"].std() for cases in draws])
-
-
 def test_a_seed_fixes_the_cases_and_the_order_of_records_does_not_matter(task):
     pd.testing.assert_frame_equal(task.cases(20, seed=5), sample_record_cases(task, 20, rng=5))
     assert not task.cases(20, seed=5).equals(task.cases(20, seed=6))
