@@ -1,12 +1,9 @@
 """Runs tables of bets: valid, and each column what it says."""
 
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import analyze
 from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.bets.answers import join_answers
 from coherence.batteries.bets.runs import belief_runs, ladder_runs
@@ -41,18 +38,6 @@ def test_half_of_the_same_counts_as_belief(questions):
     runs = belief_runs(join_answers(questions, pd.concat([same, chosen])))
     assert sorted(runs["p"].round(9).unique()) == [0.3, 0.7]
     assert set(runs["action"]) == {"none"}
-
-
-def test_runs_of_ladders_are_valid_and_can_be_analysed(questions):
-    answers = simulate_answers("maximiser", questions, sharpness=40, rng=0)
-    runs = ladder_runs(join_answers(questions, answers), rng=7)
-    validate_runs(runs)
-    assert (runs["p"] == runs["p_true"]).all()
-    # theta is a toss at the stated chance, one per context.
-    tossed = runs.drop_duplicates("context")
-    assert abs(tossed["theta"].mean() - tossed["p"].mean()) < 4 * math.sqrt(0.25 / len(tossed))
-    report = analyze(runs, checks=["monotone_choice"], rng=0)
-    assert len(report.results)
 
 
 def test_disjoint_contexts_share_no_thing(without_ladders):

@@ -1,14 +1,11 @@
 """Measures of the parts: golden numbers of the published scoring by hand, and bounds."""
 
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 from coherence import InputError
-from coherence.batteries import expected_answers, mixed_equilibrium, score_mixing, simulate_mixing
+from coherence.batteries import expected_answers, mixed_equilibrium, simulate_mixing
 from tests.api.batteries.mixing.conftest import OUTCOMES, binary, exact, experiment, measure, scored
 
 GRID = np.arange(21) / 20
@@ -142,37 +139,6 @@ def test_preferences_for_a_place_and_for_a_word_are_told_apart():
     assert experiment(word, 5) == pytest.approx(10 * (1 - 2.22 * 0.45))
     first = words_at(cat=(1.0, 0.0), sun=(1.0, 0.0))
     assert experiment(first, 5) == experiment(first, 5, "corrected") == pytest.approx(10)
-
-
-@pytest.mark.lengthy
-@pytest.mark.parametrize(
-    ("agent", "n_draws"), [("ideal", 100), ("ideal", 20), ("steep", 100), ("uniform", 100)]
-)
-def test_corrected_step_likeness_in_samples(agent, n_draws):
-    """The average of sixty sessions lies within three standard errors plus .02 of the truth; the
-    published S of the ideal agent is off by .12.
-    """
-    expected = expected_answers(agent)
-    rates = expected[expected["experiment"] == "flip"]
-    chance = rates.loc[rates["answer"] == "1", "probability"].to_numpy()
-    rng = np.random.default_rng(n_draws)
-    # The sixty sessions are sixty models of one table.
-    ones = rng.binomial(n_draws, chance, size=(60, chance.size))
-    rows = [
-        (str(session), "flip", p, label, n)
-        for session in range(60)
-        for p, n_ones in zip(GRID, ones[session], strict=True)
-        for label, n in (("1", n_ones), ("0", n_draws - n_ones))
-    ]
-    table = pd.DataFrame(rows, columns=["model", "experiment", "p", "answer", "count"])
-    measures = score_mixing(table, n_resamples=200, rng=0).measures
-    truth = scored(rates).measures.iloc[0]["corrected_loss"]
-    corrected = measures["corrected_loss"].to_numpy()
-    assert abs(corrected.mean() - truth) < 0.02 + 3 * corrected.std() / math.sqrt(60)
-    if agent == "ideal":
-        assert measures["published_loss"].mean() > 0.115
-    covered = ((measures["loss_low"] <= truth) & (truth <= measures["loss_high"])).sum()
-    assert covered >= stats.binom.ppf(0.001, 60, 0.95)
 
 
 def test_the_points_of_all_measures_are_the_published_ones():
