@@ -171,16 +171,6 @@ def test_what_was_read_is_not_overwritten_by_something_else(tmp_path):
     assert read.read_text(encoding="utf-8") == "mine"
 
 
-def test_nothing_is_removed_behind_a_link_to_another_folder(tmp_path):
-    folder, other = tmp_path / "out", tmp_path / "other"
-    folder.mkdir()
-    write(folder, OLD)
-    (folder / "sub").rename(other)
-    (folder / "sub").symlink_to(other)
-    write(folder, {"a.txt": "2a"})
-    assert {path.name for path in other.iterdir()} == {"c.txt", "d.txt"}
-
-
 def is_whole(folder):
     check = ["sha256sum", "--check", "--status", LIST]
     return subprocess.run(check, cwd=folder, check=False).returncode == 0
@@ -212,19 +202,6 @@ def test_after_a_kill_every_file_is_whole_and_the_next_call_makes_the_set_so(
     write(tmp_path, NEW)
     assert {name: text for name, text in texts_of(tmp_path).items() if name[0] != "."} == NEW
     assert is_whole(tmp_path)
-
-
-def test_a_list_from_elsewhere_removes_nothing_outside(tmp_path):
-    (tmp_path / "precious.txt").write_text("mine")
-    folder = tmp_path / "out"
-    folder.mkdir()
-    write(folder, {"a.txt": "1"})
-    write(tmp_path, {"a.txt": "mine"})
-    line = (tmp_path / LIST).read_text().splitlines()[1]
-    with (folder / LIST).open("a") as file:
-        file.write(line.replace("a.txt", "../a.txt") + "\n")
-    write(folder, {}, names=r".*")
-    assert (tmp_path / "a.txt").exists()
 
 
 def test_somebody_elses_list_is_refused_and_stays(tmp_path):

@@ -209,6 +209,8 @@ KRUECKE = TABLE.replace("rest", "Krücke").encode("latin-1")
         ("a.csv", TABLE.replace("0.25", "0,25"), "line 2 has 4 cells.*--decimal ','"),
         ("a.csv", 'p,theta\n"0,25",1\n', r"'p' has decimal commas, such as '0,25'.*--decimal ,"),
         ("a.csv", 'p,action\n0.5,a\n0.6,"b\n', "quotes"),
+        ("a.csv", "sep=;\np;action\n0.5;a\n", "its first line only names the separator to Excel"),
+        ("a.csv", "\np;action\n0.5;a\n", "the first line must name the columns"),
         ("a.csv", "p,action,theta,theta\n0.7,yes,1,0\n", "column 'theta' occurs more than once"),
     ],
 )
