@@ -137,21 +137,6 @@ def test_a_small_study_counts_every_effect():
     assert set(rows.loc[[*comparison.EFFECTS], "rejected"]) <= {0.0, 1.0}
 
 
-@pytest.mark.slow
-def test_models_of_one_kind_are_not_told_apart_and_those_of_two_are():
-    studies = [comparison.study(comparison.DESIGNS[0], [2, 0, number]) for number in range(12)]
-    rows = pd.concat(studies).groupby("effect").mean(numeric_only=True)
-    assert (rows["any_false"] <= stats.binom.ppf(0.9999, 12, 0.05) / 12).all()
-    assert rows.loc["calibration:rmse", "seen"] > 0.9
-
-
-@pytest.mark.slow
-def test_skewed_gaps_of_many_tasks_are_covered():
-    n = 150
-    found = [pooling.study(("iterated_expectation", 24, 0.0, 0.0), [7, s])[0] for s in range(n)]
-    assert n - sum(found) <= stats.binom.ppf(0.9999, n, 0.05)
-
-
 @pytest.mark.lengthy
 @pytest.mark.parametrize(("forecasts", "n"), [("three values", 12), (scores.REPORTS, 60)])
 def test_a_few_tables_do_as_the_lines_say(forecasts, n):

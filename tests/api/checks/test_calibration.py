@@ -141,16 +141,3 @@ def test_outcomes_that_never_differ_give_no_interval(outcome):
     # An exact posterior may well be the same throughout.
     exact = calibration_estimates(belief, p_true=np.full(40, 0.05))
     assert exact[0].interval is not None
-
-
-def test_labels_are_read_as_the_user_says():
-    """Correct comes before incorrect in the alphabet; the belief is that the answer is correct."""
-    rng = np.random.default_rng(0)
-    belief = rng.uniform(size=200)
-    happened = rng.random(200) < belief
-    label = np.where(happened, "correct", "incorrect")
-    (brier, *_) = calibration_estimates(belief, label, positive="correct")
-    assert brier.statistic == pytest.approx(((belief - happened) ** 2).mean())
-    assert brier == calibration_estimates(belief, happened)[0]
-    (reverse, *_) = calibration_estimates(belief, label, positive="incorrect")
-    assert reverse.statistic > 2 * brier.statistic

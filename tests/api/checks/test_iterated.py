@@ -216,21 +216,6 @@ def test_rounding_is_not_called_incoherence(step):
     assert result.settings["steps"] == {"p": step, "p given z": step, "p_z": step}
 
 
-@pytest.mark.lengthy
-@pytest.mark.parametrize("scatter", [0.0, 0.02, 0.05])
-def test_the_correction_takes_off_what_rounding_adds_whatever_the_scatter(scatter):
-    """Mean squares of 30 coherent tables, to which rounding alone adds .0013.
-
-    Beliefs that lie within a step of each other round alike, so that a little too much is taken.
-    """
-    squares = []
-    for seed in range(30):
-        runs = rounded_agent(0.1, scatter=scatter, n_contexts=100, seed=seed)
-        # Chance may push the mean square below 0.
-        squares.append(float(iterated_expectation_test(runs, rng=0).fitted.beyond.mean()))
-    assert -0.0003 < np.mean(squares) < 4 * np.std(squares, ddof=1) / math.sqrt(30)
-
-
 def test_beliefs_that_stop_at_a_floor_are_recognised():
     """Coherent but for a floor: averages of what never goes below .2 lie above the belief."""
     runs = rounded_agent(0.05, n_contexts=200, seed=3)

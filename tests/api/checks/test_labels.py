@@ -22,7 +22,6 @@ BELIEF, POSTERIOR = RNG.random(N).round(2), RNG.random(N)
         ((TRUTH * 1.0, ACTION, POSTERIOR), "truth holds 300 different numbers"),
         ((BELIEF, ACTION, POSTERIOR), r"exact posterior \(exact="),
         ((BELIEF, ACTION, BELIEF.round(1).astype(str)), "truth holds 11 different numbers"),
-        ((BELIEF, ACTION, (100 * POSTERIOR).round()), "truth holds .* different labels among 300"),
         ((BELIEF, [f"answer {at}" for at in range(N)], TRUTH), "action holds 300 different labels"),
         ((BELIEF, POSTERIOR, TRUTH), "action must hold names of actions"),
     ],
@@ -41,8 +40,7 @@ def test_the_order_of_other_programs_is_refused_at_once(test, arrays, words):
     [
         (TRUTH * 1.0, False),
         (RNG.choice([0, 0.5, 1.0], N), False),  # lost, drawn, won
-        (RNG.choice([0.5, 1.0, 2.0], N), False),  # doses
-        (RNG.integers(0, 20, N), False),
+        # doses
         (RNG.choice([*"abcdefghijklmnopqrstuvwxyz"], N), False),
         (RNG.integers(0, 5, N) / 4, True),  # posteriors on a coarse grid
         (RNG.choice(["0.05", "0.25", "0.5", "0.75"], N), True),

@@ -118,14 +118,6 @@ def test_a_price_that_persons_saw_is_found_or_open_and_never_within_a_margin():
     assert 0.05 < np.mean(estimates) < 0.2
 
 
-def test_coherent_persons_are_rejected_at_the_level():
-    rejected = sum(
-        judged(panel(40, 10, np.random.default_rng([15, seed]))).pvalue <= 0.05
-        for seed in range(100)
-    )
-    assert rejected <= stats.binom.ppf(0.999, 100, 0.05)
-
-
 def test_what_choices_know_beyond_each_persons_belief_is_found():
     result = judged(panel(60, 10, np.random.default_rng(2), weight=0.3, missing=0.3))
     assert result.pvalue < 0.01
