@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from coherence import InputError, analyze, simulate
+from coherence import analyze, simulate
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.checks.forest_baseline import NAME as FOREST
@@ -75,27 +75,6 @@ def test_unreadable_rows_are_counted_and_shown(runs):
     assert counts["standard, with action", "ok"] == 77
     assert unit.unreadable["raw_belief"].tolist() == ["I would rather not"] * 3
     assert any("3 of 80 rows lack a parsed belief" in note.text for note in unit.notes)
-
-
-@pytest.mark.lengthy
-def test_the_reference_does_not_depend_on_the_order_of_rows():
-    """Two wordings, neither of them the usual one, with an action under both."""
-    runs = simulate("leaky", n_contexts=60, n_reps=1, prompts=("standard",), iterated=False, rng=1)
-    runs, checks = runs[["context", "p", "action", "theta"]], ["sufficiency"]
-    other = runs.assign(prompt="b", p=(runs["p"] ** 2).round(2))
-    both = pd.concat([runs.assign(prompt="a"), other], ignore_index=True)
-    mixed = both.iloc[::-1].reset_index(drop=True)
-    first, second = (analyze(table, checks=checks, rng=1) for table in (both, mixed))
-    assert first.results["pvalue"].tolist() == pytest.approx(second.results["pvalue"].tolist())
-    for report in (first, second):
-        assert any(
-            note.startswith("the reference prompt is 'a': 60 of 120 rows are under others (b)")
-            for note in notes_of(report)
-        )
-    named, alone = by_check(both, checks, reference="b"), by_check(other, checks)
-    assert named["estimate"].tolist() == alone["estimate"].tolist()
-    with pytest.raises(InputError, match="reference must be a prompt of the table; received 'c'"):
-        analyze(both, reference="c")
 
 
 def in_states(asked, first, second):
@@ -220,25 +199,6 @@ def test_beliefs_without_actions_and_actions_without_states_get_every_other_chec
     said = next(note for note in notes_of(report) if note.startswith(lacking))
     for name in ("rational agent", "sufficiency", "cmi", "predictive gain"):
         assert name in said
-
-
-@pytest.mark.lengthy
-def test_rows_that_asked_for_no_action_are_not_unreadable(runs):
-    """Ten beliefs without an action: they stay in the calibration and leave the other checks
-    without being counted as dropped."""
-    table = runs.reset_index(drop=True)
-    spared = table.index[table["action"].notna()][:10]
-    table.loc[spared, "action"] = None
-    report = analyze(table, checks=PAIRED, rng=1)
-    counts = report.results.set_index("check")[["n_rows", "n_dropped"]]
-    assert counts.loc["sufficiency"].tolist() == [70, 0]
-    assert counts.loc["calibration:brier"].tolist() == [80, 0]
-    assert (counts["n_dropped"] == 0).all()
-    rows = report.evaluations[0].statuses.set_index(["question", "status"])["rows"]
-    assert (rows["standard", "ok"], rows["standard, with action", "ok"]) == (10, 70)
-    assert notes_of(report)[0].startswith("10 of 80 rows asked for no action")
-    dropped = by_check(table.drop(index=spared), ["sufficiency"])
-    assert dropped["pvalue"].tolist() == report.results["pvalue"].head(1).tolist()
 
 
 @pytest.mark.lengthy

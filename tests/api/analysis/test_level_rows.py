@@ -175,15 +175,3 @@ def test_computed_policies_of_two_questions_stay_apart(offered):
     expected, _ = matching(rows)
     assert found["share"].statistic == pytest.approx(expected["share"].statistic)
     assert evaluation.rows.policies == ["action_treat", "action_wait"]
-
-
-def test_two_evaluations_of_which_one_has_no_such_rows():
-    silent = table(model="silent", seed=2)
-    runs = pd.concat([table(), silent[silent["level"].isna()]], ignore_index=True)
-    report = coherence.analyze(runs, checks=["calibration", "matching"], rng=1)
-    planted, other = report.evaluations
-    assert any(result.check == "matching:share" for result in planted.results)
-    assert not any(result.check.startswith("matching") for result in other.results)
-    lone = pd.concat([table(), silent[silent["level"].notna()]], ignore_index=True)
-    notes = coherence.analyze(lone, checks=["matching"], rng=1).evaluations[0].notes
-    assert any("asia · silent" in note.text for note in notes)

@@ -95,13 +95,6 @@ def test_what_a_reader_must_know_is_noted():
     assert "belong to groups" in notes[2]
 
 
-def test_it_is_the_rows_of_that_model_on_that_task(four):
-    pilot = read_pilot(Runs(four), task="b", model="noisy 1")
-    rows = four[four["model"] == "noisy 1"]
-    assert pilot.name == "noisy 1 on b"
-    assert sorted(pilot.reports) == sorted(rows["p"])
-
-
 def test_labels_and_prompts_are_those_of_the_analysis(noisy):
     named = noisy.assign(theta=np.where(noisy["theta"] == 1, "ill", "well"))
     plain, read = read_pilot(Runs(noisy)), read_pilot(Runs(named), positive=["ill"])

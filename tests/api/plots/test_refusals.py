@@ -10,7 +10,6 @@ from tests.api.tables import make_choices
 RNG = np.random.default_rng(1)
 BELIEF = RNG.random(120)
 TRUTH, ACTION = (RNG.random(120) < BELIEF).astype(int), RNG.integers(2, size=120)
-FEW = BELIEF[:50], TRUTH[:50], TRUTH[:50]
 
 
 def result(check, **fields):
@@ -28,25 +27,15 @@ def beliefs(*arguments):
 CALLS = [
     (lambda: beliefs(pd.DataFrame({"p": [None]})), "at least one parsed belief"),
     (lambda: beliefs(pd.DataFrame({"p_no": [0.1], "p_yes": [0.9]})), "must have a column p"),
-    (lambda: beliefs(pd.DataFrame({"p": 0.1, "model": ["a", "b"]})), "2 values of 'model'"),
     (lambda: beliefs(pd.DataFrame({"p": [0.1]}), ["yes"]), "action must be left out beside"),
-    (lambda: beliefs([0.1, 0.2], ["yes"]), "one value per row of belief; received 1"),
-    (lambda: beliefs([10, 20]), "Divide percentages by 100"),
-    (lambda: beliefs("abc"), "belief must hold numbers"),
     (lambda: plots.plot_calibration(make_choices(p_true=False).assign(truth="x")), "be 0 or 1"),
     (lambda: plots.plot_calibration_gaps([0.1, 0.4]), "or p_true be known"),
-    (lambda: plots.plot_calibration_gaps(BELIEF, TRUTH, n_bins=0), "n_bins must be a whole"),
     (lambda: plots.plot_forest(pd.DataFrame({"p": [0.1]})), "lacking: check, estimate"),
     (lambda: plots.plot_pairwise_choice(result("monotone_choice:a/b")), "must have bins to draw"),
     (lambda: plots.plot_pairwise_choice(result("cmi")), "received cmi"),
-    (lambda: plots.plot_pairwise_choice(0.3), "received float"),
     (lambda: plots.plot_power(pd.DataFrame()), "lacking the columns agent, check, signal"),
-    (lambda: states(shown="maybe"), "shown must be an action; received 'maybe'"),
     (lambda: states(truth=None), "no state is known"),
     (lambda: states(action=None), "no parsed actions"),
-    (lambda: states(context=np.zeros(120)), "truth must be constant within a context"),
-    (lambda: states(np.full(120, 85.0)), "Divide percentages by 100"),
-    (lambda: states(truth=np.repeat(["rain", "dry"], 60)), "nothing says which of the two"),
     (lambda: states(ax=3), "ax must be matplotlib Axes"),
 ]
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence import InputError, cmi_test
+from coherence import cmi_test
 from coherence.analysis.paper.results import (
     COLUMNS,
     PUBLISHED,
@@ -98,30 +98,6 @@ def test_the_calibrated_test_is_the_public_one_and_stands_in_no_family(runs, res
     (published,) = results_of(runs, published=True).values()
     assert (published.check, published.pvalue) == ("cmi:isotonic", None)
     assert "percentile" in published.interval.method
-
-
-@pytest.mark.lengthy
-def test_what_cannot_be_computed_says_why(runs):
-    """A label that nothing explains, no exact posterior, one repetition, policies."""
-    named = runs.assign(theta=runs["theta"].map({0: "well", 1: "ill"}))
-    assert "positive" in results_of(named)["cmi:isotonic"].reason
-    with pytest.raises(InputError, match="label of theta"):
-        results_of(named, positive=["sick"])
-    blind = results_of(runs.drop(columns="p_true"))
-    assert "p_true is missing" in blind["truth_rmse:bayes"].reason
-    once = runs[runs["rep"] == runs["rep"].min()]
-    found = results_of(once)
-    assert "two parsed repetitions" in found["truth_rmse_noise_removed:mse"].reason
-    assert np.isnan(found["repetition_sd"].statistic)
-    yes = runs["action"].eq("yes").astype(float).where(runs["action"].notna())
-    policy = runs.drop(columns="action").assign(action_yes=yes, action_no=1 - yes)
-    assert "actions are probabilities" in results_of(policy)["cmi:isotonic"].reason
-    # Computed beliefs have the spread of their distribution and no noise.
-    computed = once.assign(belief_kind="stated:exact", p_sd=0.1)
-    found = results_of(computed)
-    assert found["repetition_sd"].statistic == pytest.approx(0.1)
-    single, noiseless = found["truth_rmse:mse"], found["truth_rmse_noise_removed:mse"]
-    assert noiseless.statistic == pytest.approx(single.statistic)
 
 
 def test_contexts_of_a_group_are_one_unit(runs, results):

@@ -54,17 +54,6 @@ def test_the_command_writes_the_bytes_that_the_function_writes(small, tmp_path, 
         assert said in err
 
 
-@pytest.mark.slow
-def test_the_published_gain_stands_beside_the_repaired_one(tmp_path):
-    runs = coherence.simulate("leaky", n_contexts=12, n_reps=2, rng=1)
-    report = coherence.analyze(runs, checks=["predictive_gain"], rng=1)
-    write_paper(report, tmp_path, runs=runs, published=True)
-    alone = coherence.analyze(runs, checks=["predictive_gain"], published=True, rng=1).results
-    table = pd.read_csv(tmp_path / "table1.csv").iloc[0]
-    for row in alone.to_dict("records"):
-        assert table[f"{row['check']}.published"] == row["estimate"]
-
-
 @pytest.mark.lengthy
 def test_the_index_shows_every_table_and_figure_and_latex_sets_it(paper_results, tmp_path):
     figures = write_paper_figures(paper_results, tmp_path)
