@@ -75,14 +75,6 @@ def test_folds_of_the_gain_know_no_order_of_states_and_no_unit_of_evidence():
     assert years == days == noise
 
 
-@TESTS
-def test_floats_of_fewer_bits(test):
-    belief, action, truth, context = a_table(1)
-    kinds = (np.float64, np.float32, np.float16)
-    found = [test(belief.astype(kind), action, truth, context=context, rng=0) for kind in kinds]
-    assert len({(each.statistic, each.pvalue) for each in found}) == 1
-
-
 def test_floats_of_fewer_bits_in_a_table():
     belief, action, truth, context = a_table(2)
     runs = pd.DataFrame({"p": belief, "action": action, "theta": truth, "context": context})

@@ -1,7 +1,5 @@
 """Power predicted is power found: tables simulated and tested by the public functions."""
 
-from itertools import pairwise
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,26 +21,6 @@ def alike(counts, sizes):
 def pvalue(runs, check):
     results = coherence.analyze(runs, checks=[check.partition(":")[0]], rng=7).results
     return results.set_index("check")["pvalue"].get(check, np.nan)
-
-
-@pytest.mark.lengthy
-@pytest.mark.parametrize("agent", ["rational", "noisy", "heaping"])
-def test_who_has_nothing_amiss_is_rejected_at_the_level(agent):
-    """Fails once in a thousand runs at a size of .05; nobody but the reports is noisy."""
-    table = power(agent, [40, 100], 2, 0.0, n_simulations=200, rng=1)
-    assert table["n_rejected"].max() <= stats.binom.ppf(0.9995, 200, 0.05)
-
-
-@pytest.mark.lengthy
-@pytest.mark.parametrize("agent", ["rational", "clairvoyant"])
-def test_power_rises_with_the_signal_and_with_the_cases(agent):
-    shares = [
-        power(agent, [40, 120], 3, signal, n_simulations=60, rng=1)["n_rejected"]
-        for signal in (0.0, 0.2, 0.6)
-    ]
-    for few, many in pairwise(shares):
-        assert (few < many).all()
-    assert all(few < many for few, many in shares[1:])
 
 
 def test_every_share_has_its_exact_interval():
@@ -140,13 +118,10 @@ def test_what_a_signal_sets_follows_from_who_answers_and_is_said():
         ({"n_cases": []}, "n_cases must be a whole number or several"),
         ({"n_reps": 0}, "n_reps must be a whole number of at least 1; received 0"),
         ({"signal": 20}, "signal must be a number from 0 to 1; received 20"),
-        ({"signal": "a"}, "signal must be a number from 0 to 1; received 'a'"),
         ({"n_simulations": 1}, "n_simulations must be a whole number of at least 10"),
-        ({"n_jobs": 0}, "n_jobs must be a whole number of at least 1; received 0"),
         ({"state": "both"}, "state must be one of .*; received 'both'"),
         ({"agent": "clairvoyant", "state": "exact"}, "state cannot be 'exact' where hidden_sig"),
         ({"agent": "leeky"}, "agent must be the name of an agent; received 'leeky'"),
-        ({"agent": 3}, "agent must be the name of an agent, an Agent or a runs table"),
         (
             {"agent": "table", "check": "monotone_choice"},
             "one of sufficiency, cmi, predictive_gain for answers of a table; received 'mono",

@@ -100,16 +100,13 @@ LINES += [(text, None, status) for status, texts in NOT_PARSED.items() for text 
 
 NUMBERS = [
     ("0.7", 0.7, "ok"),
-    (" .7\n", 0.7, "ok"),
     ("1", 1.0, "ok"),
     ("0.", None, "unparsed"),
     ("70%", 0.7, "repaired:percent"),
     ("0,7", 0.7, "repaired:comma"),
     ("7/10", 0.7, "repaired:fraction"),
-    ("50/50", None, "unparsed"),
     ("0.7.", 0.7, "repaired:punctuation"),
     ("\\boxed{0.7}", 0.7, "repaired:words"),
-    ("<answer>0.7</answer>", 0.7, "repaired:words"),
     ("The answer is 0.7.", 0.7, "repaired:words"),
     ("My final answer: **0.7**", 0.7, "repaired:words"),
     ("0.7\n\nI may be wrong.", 0.7, "repaired:passage"),
@@ -121,8 +118,6 @@ NUMBERS = [
     ("24/7", None, "out_of_range"),
     ("3/4/2024", None, "unparsed"),
     ("-0.2", None, "out_of_range"),
-    ("\u22120.2", None, "out_of_range"),
-    ("101%", None, "out_of_range"),
 ]
 
 CHOICES = [
@@ -131,16 +126,12 @@ CHOICES = [
     ("Treat now", "treat now", "repaired:spelling"),
     ("wait.", "wait", "repaired:punctuation"),
     ("`wait`", "wait", "repaired:markup"),
-    ("(wait)", "wait", "repaired:markup"),
     ("My answer: **Wait.**", "wait", "repaired:words"),
-    ("Decision: wait", "wait", "repaired:words"),
     ("I choose treat now", "treat now", "repaired:words"),
     ('{"choice": "wait"}', "wait", "repaired:json"),
     ("Wait.\n\nTreating now would be wrong.", "wait", "repaired:passage"),
     ("wait or treat now", None, "unparsed"),
-    ("do not wait", None, "unparsed"),
     ("I would rather wait here.", None, "unparsed"),
-    ("wait\ntreat now", None, "unparsed"),
     ("[ ] wait\n[x] treat now", None, "unparsed"),
     ("", None, "unparsed"),
     ("I can't choose.", None, "refused"),
@@ -148,19 +139,15 @@ CHOICES = [
 
 DECISIONS = [
     ("Can decide: Yes\nDecision: Yes", "yes", "ok"),
-    ("Can decide:Yes\nDecision:\t No", "no", "ok"),
     ("Can decide: No\nDecision: Yes", "defer", "ok"),
     ("Can decide: No", "defer", "repaired:layout"),
-    ("Can decide: No\nDecision: None", "defer", "repaired:passage"),
     ("Decision: No\nCan decide: Yes", "no", "repaired:layout"),
     ("**Can decide:** Yes\n**Decision:** No", "no", "repaired:markup"),
-    ("CAN DECIDE: NO\nDECISION: N/A", "defer", "repaired:passage"),
     ('{"Can decide": "Yes", "Decision": "No"}', "no", "repaired:json"),
     ("Yes\nNo", None, "unparsed"),
     ("Can decide: Yes", None, "unparsed"),
     ("Can decide: Yes\nDecision: Maybe", None, "unparsed"),
     ("Can decide: Yes\nDecision: Yes\nFinal decision: No", None, "unparsed"),
-    ("Can decide: Yes or No\nDecision: No", None, "unparsed"),
 ]
 
 
@@ -211,9 +198,7 @@ def test_decisions(text, value, status):
         ("a: b: 0.4\na: 0.6", ("a: b", "a"), (0.4, 0.6)),
         ("b: 0.4\na: 0.6", ("a", "b"), (0.6, 0.4)),
         ("a: 0.4\nA: 0.6", ("a", "A"), (0.4, 0.6)),
-        ("A: 0.4\na: 0.6", ("a", "A"), None),
         ("a: 0.4", ("a", "b"), None),
-        ("aa: 0.4\nb: 0.6", ("a", "b"), None),
         ("x a: 0.4\nb: 0.6", ("a", "b"), None),
         ("Yes: 0.7", ("No", "Yes"), None),
     ],
