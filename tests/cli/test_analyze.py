@@ -117,31 +117,6 @@ def test_a_file_of_somebody_else_is_refused_before_the_analysis(
     assert analyze == []
 
 
-@pytest.mark.lengthy
-def test_labels_of_ones_own_need_a_word(tmp_path, run):
-    """The hidden shift has the sign of the state that was named, whatever the alphabet says."""
-    runs = coherence.simulate("leaky", n_contexts=60, n_reps=1, prompts=("standard",), rng=1)
-    runs = runs[runs["z_state"].isna()][["context", "p", "action", "theta"]]
-    path = tmp_path / "own.csv"
-    runs.assign(theta=runs["theta"].map({0: "incorrect", 1: "correct"})).to_csv(path, index=False)
-    options = ["analyze", str(path), "--checks", "sufficiency,calibration"]
-    status, _, err = run(*options)
-    assert status == 2
-    assert "(--positive correct or --positive incorrect)" in err
-    briers = {}
-    for label in ("correct", "incorrect"):
-        out = tmp_path / label
-        assert run(*options, "--positive", label, "--out", str(out))[0] == 0
-        assert f"--positive {label}" in (out / "report.html").read_text(encoding="utf-8")
-        table = pd.read_parquet(out / "results.parquet").set_index("check")["estimate"]
-        briers[label] = table["calibration:brier"]
-    expected = ((runs["p"] - runs["theta"]) ** 2).mean()
-    assert briers["correct"] == pytest.approx(expected)
-    reversed_ = ((1 - runs["p"] - runs["theta"]) ** 2).mean()
-    assert briers["incorrect"] == pytest.approx(reversed_)
-    assert reversed_ > expected
-
-
 def test_columns_and_labels_that_are_nearly_right_end_with_2(tmp_path, run):
     runs = coherence.simulate("leaky", n_contexts=30, n_reps=1, prompts=("standard",), rng=1)
     runs = runs[runs["z_state"].isna()][["context", "p", "action", "theta"]]

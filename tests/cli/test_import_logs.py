@@ -3,19 +3,12 @@ import shlex
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
-from coherence import analyze, read_runs
-from coherence.checks import CHECKS
+from coherence import read_runs
 from tests.api.importing.conftest import RUN, sample
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-BELIEF, ACTION = str(GOLDEN / "inspect_belief.eval"), str(GOLDEN / "inspect_action.eval")
-TEXT, YES, CHOICE = (
-    str(next(GOLDEN.glob(f"samples_rain_{name}_*.jsonl"))) for name in ("text", "yes", "choice")
-)
-BOTH = [BELIEF, ACTION, "--belief-task", "rain_belief", "--action-task", "rain_action"]
-BOTH += ["--actions", "take,leave"]
+BELIEF = str(GOLDEN / "inspect_belief.eval")
 
 
 def texts(tmp_path, *completions, **metadata):
@@ -28,32 +21,6 @@ def texts(tmp_path, *completions, **metadata):
     return str(path)
 
 
-@pytest.mark.lengthy
-@pytest.mark.parametrize(
-    "arguments",
-    [BOTH, [TEXT, YES, CHOICE, "--action-task", "rain_choice", "--model", "m"], [BELIEF]],
-)
-@pytest.mark.filterwarnings("ignore::UserWarning")  # 18 contexts are few, and the checks say so
-def test_every_log_becomes_a_table_and_the_summary_is_right_about_the_checks(
-    arguments, tmp_path, run
-):
-    out = tmp_path / "runs.parquet"
-    status, printed, _ = run("import", *arguments, "--out", str(out))
-    assert status == 0
-    runs = read_runs(out)
-    assert f"{out}: {len(runs)} rows, {runs['context'].nunique()} contexts" in printed
-    assert "\n  status: ok " in printed
-    lines = printed.splitlines()
-    impossible = " ".join(line for line in lines if "cannot be run" in line)
-    missing = {name for name in CHECKS if name in impossible}
-    (allowed,) = (line for line in lines if "the table allows" in line)
-    named = set(CHECKS) - {"matching", "stakes"}  # which take questions that no log has
-    assert set(allowed.removeprefix("  the table allows ").split(", ")) == named - missing
-    results = analyze(runs, checks=named - {"predictive_gain"}, rng=1).results
-    ran = {name.split(":")[0] for name in results.get("check", [])}
-    assert ran | {"predictive_gain"} - missing == named - missing
-
-
 def test_beliefs_alone_are_imported_and_analysed(tmp_path, run):
     out = tmp_path / "runs.csv"
     status, printed, _ = run("import", BELIEF, "--map", "p_true=-", "--out", str(out))
@@ -64,25 +31,6 @@ def test_beliefs_alone_are_imported_and_analysed(tmp_path, run):
     assert status == 0
     assert "1 forecaster, 18 cases" in " ".join(out.split())
     assert "no action column (--action NAME, if it has another name): " in " ".join(out.split())
-
-
-def test_beliefs_that_allow_nothing_are_imported_and_refused_by_themselves(tmp_path, run):
-    """Two wordings may be imported one by one into a folder; together they can be compared."""
-    for name in ("standard", "mse"):
-        log = texts(tmp_path, *(f"0.{case + 1}" for case in range(5)), prompt=name)
-        mapped = ["--map", "prompt=metadata.prompt", "--map", "theta=-"]
-        status, out, _ = run("import", log, *mapped, "--out", str(tmp_path / f"{name}.parquet"))
-        assert status == 0
-        assert "the table allows no check by itself yet" in out
-    status, _, err = run("analyze", str(tmp_path / "mse.parquet"))
-    assert status == 2
-    assert (
-        "there is nothing to check beliefs against: give 'action' (what was chosen), 'theta'" in err
-    )
-    assert err.count("\n") == 1
-    status, out, _ = run("analyze", str(tmp_path))
-    assert status == 0
-    assert "prompt_consistency:mse" in out
 
 
 def test_most_beliefs_unread_is_exit_1_with_examples(tmp_path, run):

@@ -47,23 +47,3 @@ def test_an_interrupt_of_all_processes_ends_in_one_line_with_130(tmp_path, when)
     assert done.stdout == ""
     assert done.stderr == "\ncoherence compare: interrupted\n"
     assert done.returncode == 130
-
-
-# `python -m` runs a module that interrupts the command inside an exec of text, where Python marks
-# the interrupt as not caught.
-INTERRUPTED = """
-import runpy
-from coherence.cli import main
-def interrupted(*_):
-    exec("raise KeyboardInterrupt")
-main._dispatch = interrupted
-runpy.run_module("coherence", run_name="__main__")
-"""
-
-
-def test_ctrl_c_inside_an_exec_of_text_ends_with_130(tmp_path):
-    (tmp_path / "interrupted.py").write_text(INTERRUPTED)
-    ended = subprocess.run(
-        [sys.executable, "-m", "interrupted"], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert (ended.returncode, ended.stderr) == (130, "\ncoherence: interrupted\n")
