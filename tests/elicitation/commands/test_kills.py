@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from elicitation import AgentModel, AnswerStore
+from elicitation import AnswerStore
 
 from ..models.hosted.fake_server import Fake, probing, raw, reply_in_form, serving
 
@@ -157,27 +157,3 @@ def test_a_killed_session_asks_only_for_the_rest(name, sessions, run):
         assert "Traceback" not in errors
         assert f"{killed.kept()} answers are kept in {killed.folder}/{killed.store}" in errors
     goes_on_to_what_it_would_have_been(run, whole, killed, resumed, 15)
-
-
-def test_what_was_answered_before_an_interruption_is_kept(tmp_path, run, monkeypatch):
-    generate, calls = AgentModel.generate, []
-
-    def interrupted(model, requests):
-        calls.append(len(requests))
-        if len(calls) > 2:
-            raise KeyboardInterrupt
-        return generate(model, requests)
-
-    asked = "--contexts 20 --reps 3 --batch-size 20"
-    words = f"elicit --agent leaky --task asia {asked} --out {tmp_path}"
-    whole = run(f"{words}/whole.csv").err
-    with monkeypatch.context() as patched:
-        patched.setattr(AgentModel, "generate", interrupted)
-        said = run(f"{words}/r.csv", status=130).err
-    kept = sum(calls[:2])
-    assert kept
-    assert f"{kept} answers are kept in {tmp_path}/r.csv.answers.sqlite" in said
-    assert f" {kept} reused" in run(f"{words}/r.csv").err
-    tables = [pd.read_csv(tmp_path / f"{name}.csv") for name in ("whole", "r")]
-    pd.testing.assert_frame_equal(*(table.drop(columns="created") for table in tables))
-    assert "0 reused" in whole

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -12,7 +11,6 @@ from elicitation import AnswerStore
 
 from ..models.hosted.fake_server import MIXING, Fake, answer, probing, serving
 
-ROOT = Path(__file__).parents[3]
 TABLES = {"scores.csv", "scores.json", "measures.csv", "curves.csv", "dependence.csv"}
 FIGURES = {"rates-1.png", "rates-2.png", "flips.png"}
 

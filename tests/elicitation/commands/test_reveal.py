@@ -6,7 +6,6 @@ an earlier call stays or another is lost.
 
 import json
 import math
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,8 +15,6 @@ import pytest
 
 import coherence
 from elicitation import load_causal_model
-from elicitation.batteries.revealed.questions import battery
-from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
 
 from ..models.hosted.fake_server import Fake, answer, probing, raw, serving
 
@@ -109,50 +106,6 @@ def test_one_model_is_in_memory_at_a_time(blank_models, tmp_path, run, monkeypat
     assert len(alive) == 4
 
 
-DICE = {"scenario": ["dice"], "n": ["2", "3"], "variant": ["single", "observation"]}
-WHERE = " ".join(f"--where {name}={','.join(values)}" for name, values in DICE.items())
-
-
-def believer(accepts):
-    """Answer as somebody who believes the truth and bets by it."""
-    asked = {question.name: question for question in battery(select(standard_grid(), DICE))}
-
-    def number(row):
-        setting = asked[row.question].setting
-        if row.kind == "belief":
-            return float(setting.truth[row.outcome])
-        if row.kind == "stated":
-            return float(row.option == str(setting.truth[setting.asked]))
-        share = accepts(float(setting.probability(setting.event)))
-        return share if row.option == "Yes" else 1 - share
-
-    return lambda table: table.assign(probability=[number(row) for row in table.itertuples()])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("who", ["coherent", "reversed"])
-def test_who_bets_on_beliefs_is_told_from_who_bets_against_them(who, fill_in, tmp_path, run):
-    accepts = {"coherent": lambda p: 0.1 + 0.8 * p, "reversed": lambda p: 0.9 - 0.8 * p}[who]
-    filled, out = fill_in(WHERE, believer(accepts)), tmp_path / "out"
-    run(f"reveal --answers {filled} --out {out} --seed 1 {WHERE}")
-    assert pd.read_csv(out / "scores.csv")["l1"].max() < 1e-9
-    assert pd.read_csv(out / "stated_errors.csv")["stated_error"].max() == 0
-    bets = pd.read_csv(out / "bets.csv")
-    assert ((bets["share"] > 0.5) == (bets["truth"] > 0.5)).all() == (who == "coherent")
-    (unit,) = json.loads((out / "results.json").read_text())["evaluations"]
-    results = {result["check"]: result for result in unit["results"]}
-    # The gaps of somebody who is exact are rounding errors, whose signs mean nothing.
-    assert abs(results.pop("iterated_expectation")["estimate"]) < 1e-9
-    tested = {name: result["pvalue"] for name, result in results.items() if result["pvalue"]}
-    four = {"sufficiency", "cmi", "predictive_gain", "monotone_choice:yes/no"}
-    assert four <= set(tested)
-    rejected = {name for name, pvalue in tested.items() if pvalue < 0.05}
-    assert rejected == (set() if who == "coherent" else {"monotone_choice:yes/no"})
-    # What is asked for alone is all that is looked at.
-    run(f"reveal --answers {filled} --out {tmp_path}/first --only-revealed {WHERE}")
-    assert not {"stated.csv", "bets.csv", "runs.parquet"} & written(tmp_path / "first")
-
-
 @pytest.mark.lengthy
 def test_answers_from_elsewhere_need_no_model(fill_in, tmp_path):
     """Breaks if torch is loaded on the way: scoring a table must work without the extra."""
@@ -199,19 +152,6 @@ def test_only_files_of_an_earlier_call_are_replaced(fill_in, tmp_path, run):
     errors = pd.read_csv(out / "stated_errors.csv")["stated_error"]
     assert errors.tolist() == pytest.approx([0.75] * 3)
     assert "0.4 on average" in " ".join(said.out.split())  # the probability of a letter at all
-
-
-@pytest.mark.lengthy
-def test_the_paper_has_the_figures_of_both_ways_of_asking(fill_in, tmp_path, run):
-    where, paper = "--faces 4 --where scenario=dice --where n=1", tmp_path / "paper"
-    filled = fill_in(where, lambda table: table.assign(probability=0.1))
-    said = run(f"reveal --answers {filled} --out {tmp_path} --paper {paper} {where}").out
-    misses = pd.read_csv(tmp_path / "misses.csv").iloc[-1]
-    # At any width: in a narrow terminal the table is broken in two.
-    assert re.search(rf"all(?: settings)? +{misses['n_settings']} ", said)
-    assert re.search(rf" {misses['stated_miss']:.3f}\s", said)
-    tables = {f"{name}.{end}" for name in ("revealed-dice", "misses") for end in ("tex", "csv")}
-    assert tables | {"paper.md", "paper.tex", "misses.svg", "misses.pdf"} <= written(paper)
 
 
 def replying(*, completes, refusal=404):

@@ -87,17 +87,6 @@ def test_epochs_are_further_repetitions_with_seeds_of_their_own(run_task):
     assert runs["seed"].is_unique
 
 
-@pytest.mark.lengthy
-def test_an_error_in_place_of_every_answer_is_named(run_task):
-    def fail(messages, tools, tool_choice, config):
-        raise ValueError("no such deployment")
-
-    arguments = ASIA | {"reps": 1, "iterated": False}
-    log = run_task(BELIEFS, outputs=fail, task_args=arguments, fail_on_error=False)
-    with pytest.raises(InputError, match="no such deployment"):
-        read_inspect_runs([log.location])
-
-
 @pytest.mark.parametrize(
     ("task", "arguments", "named"),
     [
