@@ -27,24 +27,6 @@ def bounds_of():
 
 # Spelt in ways of tokenizers, with what ends it, with what goes on to another word or to a label.
 SPELT = {"\u0120Yes": 0.1, "\u2581Yes": 0.1, "Yes.": 0.1, "YES": 0.1, "Yesterday": 0.2}
-NO_YES = ("No", "Yes")
-
-
-@pytest.mark.parametrize(
-    ("likely", "labels", "lower", "upper"),
-    [
-        ({"The": 0.5, "A": 0.2}, NO_YES, (0, 0), (0.3, 0.3)),  # nothing listed, nothing known
-        # "Y" may become Yes, "" either, and .1 was not listed.
-        ({**SPELT, "Y": 0.2, "": 0.1}, NO_YES, (0, 0.4), (0.1 + 0.1, 0.4 + 0.3 + 0.1)),
-        ({"\ufffd": 0.4}, ("да", "нет"), (0, 0), (1, 1)),
-        # Rounding beyond one does not reach the bounds.
-        ({"Yes": 0.81, "No": 0.2}, NO_YES, (0.2 / 1.01, 0.81 / 1.01), (0.2 / 1.01, 0.81 / 1.01)),
-    ],
-)  # fmt: skip
-def test_bounds_of_a_list_by_hand(likely, labels, lower, upper, bounds_of):
-    bounds = bounds_of(likely, labels)
-    np.testing.assert_allclose(bounds.lower, lower)
-    np.testing.assert_allclose(bounds.upper, upper)
 
 
 def test_shares_of_one_label_by_hand(bounds_of):

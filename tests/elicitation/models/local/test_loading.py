@@ -169,16 +169,6 @@ def test_options_reach_transformers_unchanged(placement, received, bits, model_f
         assert bits == "8bit" or settings.bnb_4bit_compute_dtype == torch.bfloat16
 
 
-def test_a_device_map_answers_as_a_device(model_folder):
-    pytest.importorskip("accelerate")
-    requests = [Request("Decision:", seed, 6) for seed in range(3)]
-    placements = ({"device": "cpu"}, {"device_map": "cpu"}, {"device_map": {"": "cpu"}})
-    models = [load_causal_model(model_folder, dtype="float32", **each) for each in placements]
-    answers = [model.generate(requests) for model in models]
-    assert answers[0] == answers[1] == answers[2]
-    assert len({model.fingerprint for model in models}) == 1
-
-
 @pytest.fixture
 def gguf_file(tmp_path):
     file = tmp_path / "Small.Q4_1.gguf"

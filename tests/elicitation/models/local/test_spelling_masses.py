@@ -175,17 +175,6 @@ def test_what_goes_on_alike_is_estimated_without_error():
     np.testing.assert_allclose(masses, expected, rtol=1e-5)
 
 
-def test_probabilities_do_not_depend_on_batch_size_or_order(tiny):
-    model, _ = tiny
-    texts, outcomes = [text * n for n in (1, 3, 2) for text in TEXTS], ["0", "1", "a"]
-    alone = [outcome_masses(model, [text], outcomes).probabilities for text in texts]
-    for batch_size in (2, 9):
-        other = tiny_model(model.network, model.tokenizer, batch_size=batch_size)
-        order = np.random.default_rng(batch_size).permutation(len(texts))
-        read = outcome_masses(other, [texts[i] for i in order], outcomes).probabilities
-        np.testing.assert_allclose(read.to_numpy()[np.argsort(order)], np.vstack(alone), atol=2e-6)
-
-
 def test_drawn_answers_have_the_stated_frequencies():
     network = tiny_network("gpt2", len(BYTE_LEVEL), 3, 6)
     model = tiny_model(network, tokenizer_of(BYTE_LEVEL, decoders.ByteLevel()))
