@@ -35,21 +35,6 @@ def test_an_interrupted_session_asks_only_the_rest_and_a_second_one_nothing(
     pd.testing.assert_frame_equal(more[more["rep"] < 2].reset_index(drop=True), runs)
 
 
-def test_an_interrupted_session_asks_only_the_rest(asia, cases, store, scripted):
-    stopped, resumed = scripted(fail_after=50), scripted()
-    with pytest.raises(KeyboardInterrupt):
-        elicit(stopped, asia, cases, store, design=Design(reps=2), batch_size=10)
-    assert len(store) == 58  # calls of 8, 10, 10, ...
-    runs, tally = elicit(resumed, asia, cases, store, design=Design(reps=2), batch_size=10)
-    assert tally.reused == 58
-    assert not {(request.text, request.seed) for request in stopped.asked} & {
-        (request.text, request.seed) for request in resumed.asked
-    }
-    with AnswerStore(":memory:") as other:
-        whole, _ = elicit(scripted(), asia, cases, other, design=Design(reps=2), batch_size=64)
-    pd.testing.assert_frame_equal(runs.drop(columns="created"), whole.drop(columns="created"))
-
-
 def test_draws_have_seeds_of_their_own_and_none_without_a_temperature(asia, cases):
     questions = plan_task(asia, cases, Design(reps=3, seed=1)).questions
     seeds = {question.request.seed for question in questions}

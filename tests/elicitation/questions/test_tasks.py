@@ -22,14 +22,6 @@ probability ( "wet grass" | rain, sprinkler ) {
 """
 
 
-TWO = """network two { }
-variable rain { type discrete [ 2 ] { no, yes }; }
-variable wet  { type discrete [ 2 ] { no, yes }; }
-probability ( rain ) { table 0.8, 0.2; }
-probability ( wet | rain ) { (no) 0.9, 0.1; (yes) 0.2, 0.8; }
-"""
-
-
 @pytest.fixture
 def lawn(tmp_path):
     file = tmp_path / "garden.bif"
