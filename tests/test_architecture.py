@@ -226,62 +226,6 @@ def test_heavy_libraries_stay_in_their_rooms(library):
     assert users, f"nothing imports {library}: strike its line"
 
 
-SENTENCES = ["error", "note", "reason", "sentence", "warning", "caution", "alert", "remark"]
-SENTENCES += ["verdict"]
-SEARCHES = ("startswith", "endswith", "find", "index", "replace", "partition", "lower", "casefold")
-PATTERNS = ("search", "match", "fullmatch", "sub", "findall")
-# Errors of other programs have no code.
-FOREIGN = ("elicitation/models/*", "elicitation/training/*")
-
-
-def is_sentence(node: ast.AST) -> bool:
-    """Whether a name says that it holds a sentence, or the text of a note."""
-    if isinstance(node, ast.Call):  # str(error), clean(note)
-        return bool(node.args) and isinstance(node.func, ast.Name) and is_sentence(node.args[0])
-    if isinstance(node, ast.Attribute):
-        return node.attr in SENTENCES or (node.attr == "text" and is_sentence(node.value))
-    return isinstance(node, ast.Name) and node.id in SENTENCES
-
-
-def is_constant(node: ast.AST) -> bool:
-    """Whether it is a text, or the name of a constant, which may be a sentence or a word of one."""
-    return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id.isupper())
-
-
-def looks_in_a_sentence(node: ast.AST) -> bool:
-    """Whether words are sought in a sentence, a sentence among others, or words exchanged."""
-    if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
-        whole = node.comparators[0]
-        name = ast.unparse(whole).rpartition(".")[2]
-        if name == "text":  # where marks and words of answers are looked for as well
-            return isinstance(node.left, ast.Name) and is_constant(node.left)
-        several = name.removesuffix("s") in SENTENCES
-        return is_sentence(whole) or (several and is_constant(node.left))
-    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
-        return False
-    called, first = node.func.attr, node.args[0]
-    if called in PATTERNS:
-        return any(map(is_sentence, node.args))
-    word = isinstance(first, ast.Constant) and str(first.value).strip().isalpha()
-    return (
-        (called in SEARCHES and is_sentence(node.func.value))
-        or (called == "replace" and word)
-        or (called == "startswith" and ast.unparse(first) == "WARNING")
-    )
-
-
-def test_no_sentence_is_searched_or_rewritten():
-    """Prose is no state: a note has a code, a level and names of checks, a result a `Lack`."""
-    found = [
-        f"{path.relative_to(ROOT)}:{node.lineno}"
-        for path in files()
-        if not any(fnmatch(str(path.relative_to(ROOT)), foreign) for foreign in FOREIGN)
-        for node in ast.walk(tree_of(path))
-        if looks_in_a_sentence(node)
-    ]
-    assert not found, f"a sentence is searched or rewritten; make it data: {found}"
-
-
 def test_no_capability_is_guessed():
     guessed = [
         name_of(path)

@@ -4,16 +4,10 @@ None of this needs the site to be built; `.ci/run` does that, with warnings as e
 """
 
 import importlib.util
-import json
-import os
 import re
 import runpy
-import subprocess
-import sys
-import tomllib
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -42,7 +36,6 @@ def load(path):
 
 
 HOOKS = load(DOCS / "site_hooks.py")
-CHECK_SITE = load(DOCS / "check_site.py")
 SITE_NOTEBOOKS = load(DOCS / "site_notebooks.py")
 
 
@@ -135,20 +128,6 @@ def test_the_readme_has_a_line_for_every_verdict():
     assert sorted(re.findall(r"`(\w+)`", "".join(rows))) == sorted(Verdict)
 
 
-def test_ci_installs_what_the_pages_say_and_nothing_else():
-    """What the site's extra brings beside that of the tests is mkdocs: neither hides a lack."""
-    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    pages = "".join((ROOT / page).read_text("utf-8") for page in ("README.md", "CONTRIBUTING.md"))
-    assert "pip install" not in script
-    for end in re.findall(r"^as_written ['\"](.+)['\"]$", script, re.MULTILINE):
-        assert len(re.findall(rf"^(?:pip|ruff) .*{end}$", pages, re.MULTILINE)) == 1
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    own, *rest = project["optional-dependencies"]["docs"]
-    tests = project["optional-dependencies"]["test"][0]
-    assert set(re.findall(r"\w+", own)) <= set(re.findall(r"\w+", tests))
-    assert all(each.startswith("mkdocs") for each in rest)
-
-
 CHECKS = {check.name: check for check in declarations()}
 # Whose function or page has another name; a part of a check that is for comparison has neither.
 FUNCTIONS = {"scores": "calibration_test", "calibration": "calibration_estimates"}
@@ -212,23 +191,6 @@ def test_no_page_is_about_a_check_that_is_not_there():
     assert set((DOCS / "checks").glob("*.md")) == set(map(page_of_check, CHECKS))
 
 
-@pytest.mark.slow
-def test_the_script_draws_every_picture_of_a_check(tmp_path):
-    """Breaks if the figures of the package moved, or a title no longer tells what it told."""
-    subprocess.run(
-        [sys.executable, str(DOCS / "pictures" / "checks.py"), str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        check=True,
-        timeout=300,
-    )
-    committed = {file.name: file.stat().st_size for file in (DOCS / "pictures/checks").iterdir()}
-    drawn = {file.name: file.stat().st_size for file in tmp_path.iterdir()}
-    assert drawn.keys() == committed.keys()
-    for name, size in drawn.items():
-        # Another version of matplotlib writes other bytes, but as many paths.
-        assert size == pytest.approx(committed[name], rel=0.2), f"{name}: draw it anew, look at it"
-
-
 def test_the_reference_has_every_public_name_once():
     blocks = Counter(
         name
@@ -263,33 +225,6 @@ def test_links_of_other_files_lead_to_pages_of_the_site():
     )
 
 
-def test_what_a_site_loads_from_outside_is_found(tmp_path):
-    (tmp_path / "here.css").write_text("a { background: url(https://cdn.example/a.png) }")
-    (tmp_path / "page.html").write_text(
-        '<a href="https://example.org/">link</a><link rel="canonical" href="https://example.org">'
-        '<link rel="stylesheet" href="here.css"><script src="//cdn.example/x.js"></script>'
-        '<img src="gone.png"><img src="data:,"><style>@import "http://cdn.example/b.css";</style>'
-    )
-    assert list(CHECK_SITE.faults(tmp_path)) == [
-        "here.css: https://cdn.example/a.png is fetched from outside",
-        "page.html: //cdn.example/x.js is fetched from outside",
-        "page.html: gone.png is not there",
-        "page.html: http://cdn.example/b.css is fetched from outside",
-    ]
-
-
-def test_version_and_licence_are_said_alike_everywhere():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"\nversion: {project['version']}\n" in citation
-    assert f"\ntitle: {project['name']}\n" in citation
-    assert f"\nlicense: {project['license']}\n" in citation
-    for keyword in project["keywords"]:
-        assert f"  - {keyword}\n" in citation
-    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
-    assert newest[1] == project["version"]
-
-
 @pytest.mark.lengthy
 def test_the_second_file_of_ones_own_reads_as_its_page_says():
     names = {
@@ -315,110 +250,3 @@ def test_the_second_file_of_ones_own_reads_as_its_page_says():
     assert set(runs["action"].dropna()) == {"abwarten", "behandeln", "überweisen"}
     results = analyze(runs, positive="ja", checks=["sufficiency", "cmi"], rng=1).results
     assert (results["pvalue_holm"] < 0.05).all()
-
-
-@pytest.mark.parametrize("path", SITE_NOTEBOOKS.notebooks(), ids=lambda path: path.stem)
-def test_the_page_of_a_notebook_has_all_that_the_notebook_has(path):
-    cells = SITE_NOTEBOOKS.cells_of(path)
-    text, shown = SITE_NOTEBOOKS.page_text(path), SITE_NOTEBOOKS.outputs_of(path)
-    pictures = dict(SITE_NOTEBOOKS.pictures_of(path))
-    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    assert code
-    assert all(f"```python\n{source}\n```" in text for source in code)
-    assert len(shown) == len(code)
-    _, _, solution = text.partition("## Solution")
-    assert solution.count("```python\n") == len(
-        re.findall(r"<summary>Code[^<]*</summary>\n\n```p", text)
-    )
-    assert all(text.count(place) == 1 for place in shown)
-    outputs = [out for cell in cells for out in cell.get("outputs", [])]
-    html = "".join(shown.values())
-    assert html.count("<img ") == len(pictures) > 0
-    assert sum(map(html.count, ("<img ", "<pre ", "<table>"))) == len(outputs)
-    assert all(f'src="{name}"' in html for name in pictures)
-    assert all(content.startswith(b"\x89PNG") for content in pictures.values())
-    # Neither formulas nor links are left as only a notebook shows them.
-    assert not re.search(r"\$[^$\n`]+\$", FENCE.sub("", text))
-    linked = re.findall(r"[(\"](\d\d_\w+)\.(md|html)", text)
-    assert {name for name, _ in linked} <= {other.stem for other in SITE_NOTEBOOKS.notebooks()}
-
-
-def test_handout_and_slides_are_made_of_the_notebooks_without_their_solutions(monkeypatch):
-    monkeypatch.syspath_prepend(DOCS)
-    teaching = load(DOCS / "site_teaching.py")
-    paths = {path.name[:2]: path for path in SITE_NOTEBOOKS.notebooks()}
-    handout, slides = teaching.handout(), teaching.slides()
-    for number, path in paths.items():
-        assert SITE_NOTEBOOKS.title_of(path) in handout
-        assert SITE_NOTEBOOKS.title_of(path) in slides
-        drawn = re.findall(rf"{path.stem}-(\d+)-\d+\.png", slides)
-        cells = SITE_NOTEBOOKS.cells_of(path)
-        solution = [n for n, cell in enumerate(cells) if SITE_NOTEBOOKS.is_solution(cell)]
-        assert solution
-        assert bool(drawn) == (number in teaching.LECTURE)
-        assert not set(map(int, drawn)) & set(solution)
-    assert handout.count("<img ") == len(teaching.LECTURE)
-    assert slides.count("<h2>Exercise</h2>") == len(teaching.LECTURE)
-    assert "Think first" not in handout + slides
-    page = (DOCS / "teaching.md").read_text(encoding="utf-8")
-    file = SimpleNamespace(file=SimpleNamespace(src_uri="teaching.md"))
-    linked = teaching.on_page_markdown(page, file, None, None)
-    assert linked.count("teaching/slides.html") == linked.count("teaching/handout.html") == 1
-
-
-def test_what_a_cell_gave_is_never_markup(tmp_path):
-    told = "<script>alert(1)</script>\n```\n[a](../x.md) \x1b[31mred\x1b[0m"
-    table = (
-        "<style>td{}</style><p onclick=x>no</p><table onload=x><tr><th rowspan=2 colspan='x'>"
-        "<b>&lt;i&gt;</b></th><td><script>alert(2)</script>1</td></tr><tr><td>open"
-    )
-    picture = {"image/svg+xml": ["<svg xmlns='http://www.w3.org/2000/svg'>", "</svg>"]}
-    outputs = [
-        {"output_type": "stream", "text": told.splitlines(keepends=True)},
-        {"output_type": "execute_result", "data": {"text/html": table, "text/plain": "no"}},
-        {"output_type": "execute_result", "data": {"text/html": "<img src=x>", "text/plain": "<3"}},
-        {"output_type": "display_data", "data": picture | {"text/plain": "no"}},
-    ]
-    path = tmp_path / "01_x.ipynb"
-    cells = [
-        {"cell_type": "markdown", "source": "# T\n\n$p^2 / \\sqrt{n}$ [b](02_y.ipynb)"},
-        {"cell_type": "code", "source": "'```'", "outputs": outputs},
-    ]
-    path.write_text(json.dumps({"cells": cells}), encoding="utf-8")
-    assert SITE_NOTEBOOKS.title_of(path) == "1 T"
-    text = SITE_NOTEBOOKS.page_text(path)
-    assert "````python\n'```'\n````" in text
-    assert "<i>p<sup>2</sup> / √n</i> [b](02_y.md)" in text
-    assert "alert" not in text
-    (shown,) = SITE_NOTEBOOKS.outputs_of(path).values()
-    assert "&lt;script&gt;alert(1)&lt;/script&gt;\n```\n[a](../x.md) red</samp>" in shown
-    assert (
-        '<table><tr><th rowspan="2">&lt;i&gt;</th><td>1</td></tr><tr><td>open</td></tr></table>'
-        in (shown)
-    )
-    assert "<samp>&lt;3</samp>" in shown
-    assert 'src="01_x-1-3.svg"' in shown
-    assert set(re.findall(r"<(\w+)", shown)) == {
-        *("div", "pre", "samp", "table", "tr", "th", "td", "p", "img")
-    }
-    assert dict(SITE_NOTEBOOKS.pictures_of(path)).keys() == {"01_x-1-3.svg"}
-
-
-def test_a_formula_that_the_site_cannot_set_is_refused(tmp_path):
-    path = tmp_path / "01_x.ipynb"
-    cells = [{"cell_type": "markdown", "source": "# T\n\n$\\frac{a}{b}$"}]
-    path.write_text(json.dumps({"cells": cells}), encoding="utf-8")
-    with pytest.raises(ValueError, match="cannot set the formula"):
-        SITE_NOTEBOOKS.page_text(path)
-
-
-def test_what_may_be_wider_than_a_page_is_reached_by_keys():
-    html = (
-        "<pre><span></span><code>a\nb</code></pre><code>c</code>"
-        "<pre><span></span><code></code></pre><p><img alt=x></p>"
-    )
-    assert HOOKS.on_page_content(html, None, None, None) == (
-        '<pre><span></span><code><span tabindex="0">a\nb</span></code></pre><code>c</code>'
-        '<pre><span></span><code><span tabindex="0"></span></code></pre>'
-        '<p tabindex="0"><img alt=x></p>'
-    )

@@ -65,30 +65,6 @@ def test_a_notebook_is_saved_as_it_ran_small_and_without_the_machine(name):
     }
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
-def test_a_notebook_opens_with_its_question_and_ends_with_an_exercise_and_its_solution(name):
-    cells = read(name).cells
-    assert cells[0].source.startswith("# ")
-    assert "**The question.**" in cells[0].source
-    prose = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-    headings = re.findall(r"^## .*", prose, re.MULTILINE)
-    assert headings[-2:] == ["## Exercise", "## Solution"]
-    solution = next(cell for cell in cells if cell.source.startswith("## Solution"))
-    assert "<details><summary>" in solution.source
-    assert cells[-1].cell_type == "code"
-    assert cells[-1].outputs
-    folded = [cell.metadata for cell in cells[cells.index(solution) + 1 :]]
-    hidden = {"jupyter": {"outputs_hidden": True, "source_hidden": True}, "tags": ["solution"]}
-    assert all(metadata == hidden for metadata in folded)  # JupyterLab folds such cells
-
-
-def test_the_lecture_leads_to_every_notebook():
-    assert len(NOTEBOOKS) == 9
-    page = (ROOT / "docs" / "teaching.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"\.\./examples/notebooks/(\w+)\.ipynb", page))
-    assert named == set(NOTEBOOKS)
-
-
 @pytest.mark.parametrize("name", [pytest.param(one, marks=marks_of(one)) for one in NOTEBOOKS])
 @pytest.mark.filterwarnings("default")  # the kernel's libraries warn of themselves
 def test_a_notebook_runs_and_shows_what_was_saved(name, monkeypatch, request):
