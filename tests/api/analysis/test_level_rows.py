@@ -175,3 +175,10 @@ def test_computed_policies_of_two_questions_stay_apart(offered):
     expected, _ = matching(rows)
     assert found["share"].statistic == pytest.approx(expected["share"].statistic)
     assert evaluation.rows.policies == ["action_treat", "action_wait"]
+
+
+def test_a_model_without_beliefs_is_left_out_by_name():
+    silent = table(model="silent", seed=2)
+    lone = pd.concat([table(), silent[silent["level"].notna()]], ignore_index=True)
+    notes = coherence.analyze(lone, checks=["matching"], rng=1).evaluations[0].notes
+    assert any("asia · silent" in note.text for note in notes)

@@ -27,6 +27,7 @@ def beliefs(*arguments):
 CALLS = [
     (lambda: beliefs(pd.DataFrame({"p": [None]})), "at least one parsed belief"),
     (lambda: beliefs(pd.DataFrame({"p_no": [0.1], "p_yes": [0.9]})), "must have a column p"),
+    (lambda: beliefs(pd.DataFrame({"p": 0.1, "model": ["a", "b"]})), "2 values of 'model'"),
     (lambda: beliefs(pd.DataFrame({"p": [0.1]}), ["yes"]), "action must be left out beside"),
     (lambda: plots.plot_calibration(make_choices(p_true=False).assign(truth="x")), "be 0 or 1"),
     (lambda: plots.plot_calibration_gaps([0.1, 0.4]), "or p_true be known"),
@@ -34,6 +35,8 @@ CALLS = [
     (lambda: plots.plot_pairwise_choice(result("monotone_choice:a/b")), "must have bins to draw"),
     (lambda: plots.plot_pairwise_choice(result("cmi")), "received cmi"),
     (lambda: plots.plot_power(pd.DataFrame()), "lacking the columns agent, check, signal"),
+    (lambda: states(shown="maybe"), "shown must be an action; received 'maybe'"),
+    (lambda: states(truth=np.repeat(["rain", "dry"], 60)), "nothing says which of the two"),
     (lambda: states(truth=None), "no state is known"),
     (lambda: states(action=None), "no parsed actions"),
     (lambda: states(ax=3), "ax must be matplotlib Axes"),

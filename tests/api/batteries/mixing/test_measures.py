@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from coherence.batteries import expected_answers, mixed_equilibrium, simulate_mixing
+from coherence.batteries import mixed_equilibrium, simulate_mixing
 from tests.api.batteries.mixing.conftest import OUTCOMES, binary, exact, experiment, measure, scored
 
 GRID = np.arange(21) / 20
@@ -139,22 +139,3 @@ def test_preferences_for_a_place_and_for_a_word_are_told_apart():
     assert experiment(word, 5) == pytest.approx(10 * (1 - 2.22 * 0.45))
     first = words_at(cat=(1.0, 0.0), sun=(1.0, 0.0))
     assert experiment(first, 5) == experiment(first, 5, "corrected") == pytest.approx(10)
-
-
-def test_the_points_of_all_measures_are_the_published_ones():
-    points = scored(expected_answers("literal")).measures.set_index(["part", "measure"])["points"]
-    assert points.to_dict() == {
-        ("flip", "S"): 20,
-        ("two_flips", "S first"): 0,
-        ("two_flips", "S second"): 10,
-        ("two_flips", "S mean"): 10,
-        ("three_outcomes", "S 0"): pytest.approx(20 / 3),
-        ("three_outcomes", "S 1"): pytest.approx(20 / 3),
-        ("three_outcomes", "S 2"): pytest.approx(20 / 3),
-        ("reads", "S"): 8,
-        ("pennies", "S"): 4,
-        ("pennies", "direction"): 4,
-        ("positioning", "direction"): 4,
-        ("words", "position"): 10,
-        ("words", "preference"): 10,
-    }
