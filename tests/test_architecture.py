@@ -43,7 +43,7 @@ BUDGET = {
     "elicitation/training": 1_500,
     "bayesnets": 5_800,
     "benchmarks": 9_500,
-    "tests": 35_950,
+    "tests": 33_000,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",
