@@ -120,6 +120,7 @@ def test_what_a_signal_sets_follows_from_who_answers_and_is_said():
         ({"state": "both"}, "state must be one of .*; received 'both'"),
         ({"agent": "clairvoyant", "state": "exact"}, "state cannot be 'exact' where hidden_sig"),
         ({"agent": "leeky"}, "agent must be the name of an agent; received 'leeky'"),
+        ({"agent": 3}, "agent must be the name of an agent, an Agent or a runs table"),
         (
             {"agent": "table", "check": "monotone_choice"},
             "one of sufficiency, cmi, predictive_gain for answers of a table; received 'mono",
