@@ -125,7 +125,6 @@ class Lack(StrEnum):
     """What a test lacks that has no p-value: what to ask for, or why asking would not help."""
 
     CASES = "cases"
-    REPORTS = "reports"  # of one and the same case
     ACTIONS = "actions"  # choices or beliefs hardly move
     BELIEF = "belief"  # it is not about the state
     OPEN = "open"  # beliefs leave nothing of the state open, or it never differs at equal belief

@@ -21,16 +21,16 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 43_500,
+    "coherence": 43_100,
     "coherence/analysis": 4_900,
     "coherence/batteries": 5_600,
-    "coherence/checks": 8_100,
+    "coherence/checks": 7_950,
     "coherence/cli": 2_200,
     "coherence/decoding": 1_100,
     "coherence/importing": 2_500,
     "coherence/plots": 2_200,
     "coherence/report": 5_450,
-    "coherence/statistics": 4_500,
+    "coherence/statistics": 4_480,
     "coherence/table": 5_350,
     "elicitation": 19_300,
     "elicitation/answers": 650,

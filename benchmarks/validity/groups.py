@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
-from parts import moments, residual_covariance
+from parts import residual_covariance
 
 from coherence import (
     CheckResult,
@@ -27,6 +27,7 @@ from coherence import (
     monotone_choice_test,
     predictive_gain_test,
     prompt_consistency,
+    sufficiency_test,
 )
 from coherence.checks.calibration import calibration_estimates
 from coherence.result import Interval
@@ -133,7 +134,8 @@ def agent(group: Groups, named: Seed, rng: np.random.Generator) -> tuple[CheckRe
     report = np.clip(belief[context] + 0.08 * rng.normal(size=context.size), 0.01, 0.99).round(2)
     whose = None if named is None else group[context]
     arrays = report, action, truth[context]
-    return moments(*arrays, context=context, group=whose), 0.0
+    options = {"context": context, "group": whose, "n_draws": 999, "rng": rng}
+    return sufficiency_test(*arrays, **options), 0.0
 
 
 def compared(
@@ -174,7 +176,7 @@ CHECKS: dict[str, Callable[..., tuple[CheckResult, float]]] = {
     "calibration:brier": brier,
     "prompt_consistency": wordings,
     "predictive_gain": gain,
-    "moments": agent,
+    "sufficiency, reports that vary": agent,
     "compare, sufficiency": partial(compared, effect="sufficiency"),
     "compare, calibration:brier": partial(compared, effect="calibration:brier"),
 }

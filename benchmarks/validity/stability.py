@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from designs import NULLS, Design
-from parts import moments, residual_covariance
+from parts import residual_covariance
 from rivals import hc3
 from scipy import stats
 
@@ -42,7 +42,6 @@ ORDERED = {
     "choices unrelated to belief": replace(_SMALL, slope=0.0, grid=0.0),
     "choices turn back": replace(_SMALL, dip=1.5, grid=0.0),
 }
-NOISY = {name: replace(design, noise=0.1) for name, design in CHOSEN.items()}
 AVERAGED = {"true null": _SMALL, "beliefs .02 too high": replace(_SMALL, bias=BIAS)}
 PValue = Callable[[pd.DataFrame, int], float | None]
 
@@ -110,7 +109,6 @@ SUBJECTS = {
     "predictive_gain": Subject(
         of_states(predictive_gain_test), _hc3, CHOSEN, seeded=False, slow=True
     ),
-    "moments": Subject(of_states(moments), _hc3, NOISY, seeded=False),
     "monotone_choice": Subject(
         of_order(monotone_choice_test, pair=("yes", "no")), t_of_halves, ORDERED
     ),

@@ -39,7 +39,7 @@ SENTENCES = RESULTS.with_name("sentences.csv")
 CHECKS = ["sufficiency", "evidence_leak"]
 SIZES, STATES = (60, 200), ("exact", "realised")
 MANY = 20_000  # cases of a true value
-ASKS = (Verdict.TOO_FEW_REPORTS, Verdict.ACTS_OR_NOISY)
+ASKS = (Verdict.ACTS_OR_NOISY,)
 
 
 @dataclass(frozen=True)

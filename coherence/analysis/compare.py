@@ -54,6 +54,7 @@ class _Effect:
     of: str = ""  # what it takes for the state; only effects of the same one are compared
     component: str = ""  # the action that it is of
     reason: str = ""
+    allowed: float = 0.0  # between 0 and this the effect may be belief that is not said
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def _effect(report: EvaluationReport, name: str, verdict: Verdict) -> _Effect:
         kind = f"{scores.n_states} states"
         return _Effect(scores.brier, scores.brier_interval, scores.losses, of=kind)
     estimate = result.statistic, result.interval
-    if verdict is Verdict.ACTS_ON_MORE_TURNING and name == PRIMARY:
+    if name == PRIMARY and result.settings.get("turns"):
         return _Effect(*estimate, reason="its direction turns with the belief")
     added = result.contributions
     if added is None:
@@ -95,7 +96,8 @@ def _effect(report: EvaluationReport, name: str, verdict: Verdict) -> _Effect:
     scale = "estimate" if square is None else "mean square"
     values = len(added) * added + (result.statistic if square is None else square)
     of, component = (str(result.settings.get(key, "")) for key in ("state", "component"))
-    return _Effect(*estimate, values, scale, of, component, result.reason)
+    allowed = float(result.settings.get("allowed", 0.0))
+    return _Effect(*estimate, values, scale, of, component, result.reason, allowed)
 
 
 def compare(
@@ -329,7 +331,9 @@ def _compared(
             pair |= {"scale": scale, "reason": "; ".join(lacks)}
             if not lacks:
                 first_less = values[first].loc[shared] - values[second].loc[shared]
-                pair |= _difference(clusters.values(np.asarray(first_less, dtype=np.float64)))
+                one, other = found[first].allowed, found[second].allowed
+                room = min(one, 0.0) - max(other, 0.0), max(one, 0.0) - min(other, 0.0)
+                pair |= _difference(clusters.values(np.asarray(first_less, dtype=np.float64)), room)
             pairs.append(pair)
     return [
         base
@@ -340,14 +344,23 @@ def _compared(
     ], pairs
 
 
-def _difference(values: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, Any]:
-    """Return the mean of paired differences with its interval and p-value, as far as they have."""
-    pvalue, interval = difference_pvalue(values), difference_interval(values)
+def _difference(
+    values: np.ndarray[Any, np.dtype[np.float64]], room: tuple[float, float]
+) -> dict[str, Any]:
+    """Return the mean of paired differences with its interval and p-value, as far as they have.
+
+    As much of it as lies in the `room` may be belief that is not said.
+    """
+    mean = float(values.mean())
+    pvalue = difference_pvalue(values, min(max(mean, room[0]), room[1]))
+    interval = difference_interval(values)
     if math.isnan(pvalue):
         return {"difference": 0.0, "reason": "no case differs"}
-    ends = {} if interval is None else {"low": interval.low, "high": interval.high}
+    ends = {}
+    if interval is not None:
+        ends = {"low": interval.low - room[1], "high": interval.high - room[0]}
     reason = "all cases differ alike" if interval is None else ""
-    return {"difference": float(values.mean()), "pvalue": pvalue, "reason": reason} | ends
+    return {"difference": mean, "pvalue": pvalue, "reason": reason} | ends
 
 
 def _ways(task: Task) -> list[str]:

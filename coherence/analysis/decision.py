@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from coherence.analysis.margins import bounds_margins, held_against, smallest_margin
-from coherence.checks.sufficiency import MOMENTS, OF_DIRECTION, SHARE, SLOPE
+from coherence.checks.covariance import OF_DIRECTION
+from coherence.checks.sufficiency import MOST_UNTOLD, SEQUENCES, SHARE, SLOPE
 from coherence.printable import capitalised
 from coherence.report.variation import Variation, stillness
 from coherence.report.verdicts import Verdict
@@ -77,10 +78,30 @@ class VerdictInput:
         """Return a setting of the primary test."""
         return None if self.primary is None else self.primary.settings.get(name)
 
-    def direction_rejects(self) -> bool:
+    def rejects_as_exact(self) -> bool:
         """Whether the direction alone rejects, reports taken as exact."""
         pvalue = self.says("p_direction")
-        return isinstance(pvalue, float) and rejects(pvalue)
+        return isinstance(pvalue, float) and rejects(pvalue, alpha=OF_DIRECTION * LEVEL)
+
+    @property
+    def untold(self) -> int:
+        """Number of cases whose reports do not tell beliefs apart, where these are too many."""
+        n = self.says("n_untold")
+        assert self.primary is not None
+        known = n if isinstance(n, int) else 0
+        return known if known > MOST_UNTOLD * self.primary.n_contexts else 0
+
+    @property
+    def noise_unknown(self) -> bool:
+        """Whether nothing allows for the noise that reports may have."""
+        if self.says("reports") == Reports.DIFFER:
+            return bool(self.untold or self.says("in_heaps")) or self.says("test") != SEQUENCES
+        return self.says("reports") != Reports.EXACT or bool(self.says("in_heaps"))
+
+    @property
+    def turns(self) -> bool:
+        """Whether only the turn of the primary test rejects."""
+        return bool(self.says("turns"))
 
     def within_margin(self) -> bool:
         """Whether all plain averages are shown to lie within the margin."""
@@ -101,21 +122,14 @@ TABLE: tuple[tuple[Verdict, Callable[[VerdictInput], bool]], ...] = (
     (Verdict.NOT_TESTED, lambda f: f.primary is None),
     (Verdict.TOO_FEW_CASES, lambda f: f.lack is Lack.CASES),
     (Verdict.HARDLY_MOVES, lambda f: f.lack is Lack.ACTIONS or f.still),
-    (Verdict.TOO_FEW_REPORTS, lambda f: f.lack is Lack.REPORTS),
     (Verdict.NOTHING_OPEN, lambda f: f.lack is Lack.OPEN),
-    (
-        Verdict.ACTS_OR_NOISY,
-        lambda f: f.rejected and f.says("reports") != Reports.EXACT and f.says("test") != MOMENTS,
-    ),
+    (Verdict.ACTS_OR_NOISY, lambda f: f.rejected and f.noise_unknown),
     (
         Verdict.ACTS_ON_MORE_TURNING,
-        lambda f: f.rejected and not rejects(_number(f.says("p_beyond_rounding"), otherwise=0.0)),
+        lambda f: f.rejected and f.turns,
     ),
     (Verdict.ACTS_ON_MORE, lambda f: f.rejected),
-    (
-        Verdict.NOISE_EXPLAINS,
-        lambda f: f.says("test") == MOMENTS and f.direction_rejects(),
-    ),
+    (Verdict.NOISE_EXPLAINS, VerdictInput.rejects_as_exact),
     (Verdict.WITHIN_MARGIN, VerdictInput.within_margin),
     (Verdict.DOES_NOT_FOLLOW, lambda f: not f.follows()),
     (Verdict.NO_EVIDENCE, lambda f: True),
@@ -150,7 +164,10 @@ def sentence(verdict: Verdict, facts: VerdictInput) -> str:
     """Say a verdict, with the effect and interval that it rests on."""
     if facts.primary is None and verdict is not Verdict.KNOWS_TRUTH:
         return ""  # without the primary test nothing is concluded
+    left_out = facts.says("left_out")
     parts = [_SENTENCES[verdict](facts), _beside(verdict, facts)]
+    if left_out and facts.tested:
+        parts.append(f"{left_out}: left out.")
     # What knows the realised state beyond the evidence is outside of what a margin bounds.
     said = verdict in (Verdict.WITHIN_MARGIN, Verdict.KNOWS_TRUTH)
     if facts.primary and verdict.open and not bounds_margins(facts.primary):
@@ -184,24 +201,6 @@ def _reason(facts: VerdictInput) -> str:
     return clean(facts.primary.reason)
 
 
-def _too_few_reports(facts: VerdictInput) -> str:
-    if not (ask := facts.says("ask")):
-        computed = " Let answers be computed." * facts.askable
-        return (
-            "Cannot tell: its reports of a case differ, and more of them would not help "
-            f"({_reason(facts)}).{computed}"
-        )
-    if not facts.askable:
-        return (
-            "Cannot tell: its reports of a case differ and are too few a case. A test that allows "
-            f"for that takes {ask} reports a case ({_reason(facts)})."
-        )
-    return (
-        "Cannot tell: its reports of a case differ and are too few a case. Ask each case "
-        f"{ask} times, or let answers be computed ({_reason(facts)})."
-    )
-
-
 def _still(facts: VerdictInput) -> str:
     if not facts.still:
         return f"Cannot tell: it hardly moves ({_reason(facts)})."
@@ -221,14 +220,23 @@ def _or_noisy(facts: VerdictInput) -> str:
             f"{_points(facts)}. One report of a person on a case cannot tell the two apart. The "
             f"{facts.primary.n_contexts} cases count as {facts.says('n_counting'):g} equal ones."
         )
-    ask = 5 if facts.says("state") == "exact" else 3
+    if facts.untold:
+        return (
+            f"Acts on more than it says, or its reports are too noisy: {_points(facts)}. At "
+            f"{facts.untold} of {facts.primary.n_contexts} cases reports do not tell beliefs apart."
+        )
     if facts.says("reports") == Reports.DIFFER:  # of several states
         return (
             "Acts on more than it says, or its reports are noisy: no test of beliefs over several "
             f"states allows for that ({_p(facts.primary.pvalue)})."
         )
+    if heaps := facts.says("in_heaps"):
+        return (
+            f"Acts on more than it says, or its reports are too coarse: {_points(facts)}. {heaps}, "
+            "and too few others are left to test them alone."
+        )
     tell = (
-        f"Ask each case {ask} times to tell, or let answers be computed."
+        "Ask each case 3 times to tell, or let answers be computed."
         if facts.askable
         else "One report a case cannot tell the two apart."
     )
@@ -236,20 +244,17 @@ def _or_noisy(facts: VerdictInput) -> str:
 
 
 def _turning(facts: VerdictInput) -> str:
-    assert facts.primary is not None
-    return (
-        "Acts on more than it says: choices move with the truth in different directions at "
-        f"different beliefs ({_p(facts.primary.pvalue)}), so that no one number of points sums it "
-        "up."
-    )
+    points = _points(facts)
+    return f"Acts on more than it says: {points}, so that no one number of points sums it up."
 
 
 def _explained(facts: VerdictInput) -> str:
     assert facts.primary is not None
+    differ = facts.says("reports") == Reports.DIFFER
+    what = "the spread of its reports" if differ else "the rounding of its reports"
     return (
-        "It looks as if it acted on more than it says, but the spread of its reports can explain "
-        f"it: the test that allows for it does not reject ({_p(facts.primary.pvalue)})."
-        f"{_compatible(facts)}"
+        f"It looks as if it acted on more than it says, but {what} can explain it: the test that "
+        f"allows for it does not reject ({_p(facts.primary.pvalue)}).{_compatible(facts)}"
     )
 
 
@@ -284,7 +289,6 @@ _SENTENCES: dict[Verdict, Callable[[VerdictInput], str]] = {
         "one state."
     ),
     Verdict.TOO_FEW_CASES: lambda f: f"Cannot tell: too few cases ({_reason(f)}).",
-    Verdict.TOO_FEW_REPORTS: _too_few_reports,
     Verdict.HARDLY_MOVES: _still,
     Verdict.NOTHING_OPEN: lambda f: f"Cannot tell: nothing is left open ({_reason(f)}).",
     Verdict.ACTS_ON_MORE: _acts,
@@ -302,6 +306,10 @@ def _points(facts: VerdictInput) -> str:
     result = facts.primary
     assert result is not None
     pvalue = _p(result.pvalue)
+    if facts.turns:
+        return (
+            f"choices move with the truth in different directions at different beliefs ({pvalue})"
+        )
     if math.isnan(result.statistic):
         return f"choices go with the truth at equal stated belief ({pvalue})"
     if facts.action is None:  # one of several differences between several states
@@ -328,7 +336,8 @@ def _unsaid(facts: VerdictInput) -> str:
     low, high = max(share.low, 0.0), min(share.high, 1.0)
     return (
         f"; {min(max(share.value, 0.0), 1.0):.0%} [{100 * low:.0f}, {100 * high:.0f}] of what its "
-        "choices know of the truth is missing from its stated beliefs"
+        "choices know of the truth is missing from its stated beliefs (given only where the test "
+        "rejects, so on average too large)"
     )
 
 
@@ -354,35 +363,22 @@ def _compatible(facts: VerdictInput) -> str:
 
 
 def _beside(verdict: Verdict, facts: VerdictInput) -> str:
-    """Note where the interval of the direction and the test say different things."""
+    """Note where the interval of one of several actions and the test of all differ."""
     result = facts.primary
     if result is None or result.interval is None or not facts.tested or verdict.open:
         return ""
     excludes = result.interval.low > 0 or result.interval.high < 0
-    unprinted = (Verdict.ACTS_ON_MORE_TURNING, Verdict.KNOWS_TRUTH)
-    if verdict in unprinted or excludes == facts.rejected:
+    if verdict is Verdict.KNOWS_TRUTH or facts.turns or excludes == facts.rejected:
         return ""
-    direction = _number(facts.says("p_direction"))
-    together = facts.says("test") == MOMENTS or facts.says("p_turn") is None
-    if together or facts.direction_rejects() != excludes:
-        why = "the test weighs all actions together, the interval is that of one"
-    elif excludes and direction <= OF_DIRECTION * LEVEL:
-        why = "the test allows for what the rounding of statements leaves unsaid"
-    else:
-        why = (
-            f"the interval is that of the direction alone ({_p(direction)}), and the test also "
-            "looks for an effect that turns"
-        )
-    return f"(The interval {'excludes' if excludes else 'holds'} 0: {why}.)"
+    return (
+        f"(The interval {'excludes' if excludes else 'holds'} 0: the test weighs all actions "
+        "together, the interval is that of one.)"
+    )
 
 
 def _quoted(label: str) -> str:
     """Set a label apart from the sentence, but for numbers."""
     return clean(label) if label.replace(".", "", 1).isdigit() else f'"{clean(label)}"'
-
-
-def _number(value: object, otherwise: float = math.nan) -> float:
-    return float(value) if isinstance(value, float) else otherwise
 
 
 def _p(pvalue: float | None) -> str:

@@ -172,7 +172,7 @@ def withheld(result: CheckResult, verdict: Verdict) -> CheckResult:
     if not (verdict.open and (of_all or result.family is Family.PRIMARY)):
         return result
     reason = result.reason or verdict.reason
-    hidden = ("p_direction", "p_turn", "p_beyond_rounding")
+    hidden = ("p_direction", "p_beyond", "p_turn", "turns", "allowed")
     return replace(
         result,
         statistic=math.nan,

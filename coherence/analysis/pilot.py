@@ -17,11 +17,11 @@ from coherence.analysis.evaluation import EvaluationRows
 from coherence.analysis.reading import states_of_tasks
 from coherence.checks.catalogue import declaration
 from coherence.checks.covariance import RESOLVED
+from coherence.checks.unsaid import rounding_bound
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import Codes, Floats, few_contexts, require
 from coherence.statistics.difference_sequences import FEWEST_CONTEXTS, left_by_belief, monotone_fit
 from coherence.statistics.evaluation import EvaluationData
-from coherence.statistics.report_noise import rounding_bound
 from coherence.statistics.resample import context_means
 from coherence.table.needs import STATE_AND_CHOICES
 from coherence.table.runs import EVALUATION, Runs

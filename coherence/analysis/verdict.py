@@ -14,12 +14,12 @@ from enum import Enum
 from coherence.analysis.decision import PRIMARY
 from coherence.analysis.evaluation import joined_names
 from coherence.checks.catalogue import interpretation_of
-from coherence.checks.sufficiency import MOMENTS
+from coherence.checks.sufficiency import SEQUENCES
 from coherence.errors import InputError
 from coherence.printable import capitalised, counted, numbered
 from coherence.report.wording import clean, format_numbers
 from coherence.result import LEVEL, CheckResult, Interval, Outcome
-from coherence.statistics.report_noise import ReportNoise
+from coherence.statistics.report_noise import ReportNoise, Reports
 from coherence.table.notes import Code, Level, Note
 
 NO_INTERVAL = "There is no interval: what effect was missed is not known."
@@ -84,7 +84,8 @@ def _explained(
 def noise_robust_test(results: Sequence[CheckResult]) -> CheckResult | None:
     """Return the test that allows for noise in the reports, where it was run and has a p-value."""
     for result in results:
-        if result.check == PRIMARY and result.settings.get("test") == MOMENTS:
+        allows = result.settings.get("reports") == Reports.DIFFER
+        if result.check == PRIMARY and allows and result.settings.get("test") == SEQUENCES:
             known = result.pvalue is not None and not math.isnan(result.pvalue)
             return result if known else None
     return None

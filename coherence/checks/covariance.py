@@ -1,12 +1,13 @@
 """Residual covariance, the engine of `sufficiency`: actions and state at equal belief.
 
 Two states: contexts stand in the order of their belief, weighted differences of neighbours leave of
-state and actions what the belief does not explain, and the signs of runs of their products are
-turned (`coherence.statistics.difference_sequences`). Actions are weighed by their linear slopes on
-the belief, the direction in which a higher belief would move choice. The state is the exact
-posterior where it is given, else the realised one: actions can know of the realised state only what
-the evidence says, so that cov(action, theta | p) = cov(action, p* | p), and the toss of the coin
-between them is noise.
+state and actions what the belief does not explain, and the signs of their products are turned
+(`coherence.statistics.difference_sequences`). Actions are weighed by their linear slopes on the
+belief, the direction in which a higher belief would move choice. The state is the exact posterior
+where it is given, else the realised one: actions can know of the realised state only what the
+evidence says, so that cov(action, theta | p) = cov(action, p* | p), and the toss of the coin
+between them is noise. What rounding and noise of reports leave unsaid is allowed for in the p-value
+and at one end of every interval: it adds covariance of the sign of the slopes of choice and state.
 
 More states: a spline of the belief takes out of the actions what it explains, and realised states
 are permuted between contexts of like belief (Runge 2018).
@@ -22,28 +23,43 @@ import numpy as np
 import pandas as pd
 
 from coherence.checks.several_states import permuted_states
+from coherence.checks.unsaid import (
+    in_heaps,
+    local_slopes,
+    noise_of_means,
+    rounding_bound,
+    untold,
+)
+from coherence.errors import listing
 from coherence.inputs import Floats, few_contexts
-from coherence.result import EXACT_REPORT, CheckResult, Interval, Lack
+from coherence.result import EXACT_REPORT, LEVEL, CheckResult, Interval, Lack
 from coherence.statistics.difference_sequences import (
     NOTHING,
     Line,
-    RunSums,
+    ProductSums,
     beyond_belief,
     in_canonical_direction,
     layout_of,
     left_by_belief,
     mean_squared_difference,
-    run_sums,
+    part_left,
+    product_sums,
     shares_reached,
-    too_few_runs,
+    too_few_neighbours,
 )
-from coherence.statistics.evaluation import EvaluationData, in_several_states, separated
+from coherence.statistics.evaluation import (
+    EvaluationData,
+    in_several_states,
+    one_dimensional,
+    separated,
+)
 from coherence.statistics.permutation import (
     Contexts,
     by_context,
     contexts_of,
     settled_by_groups,
 )
+from coherence.statistics.report_noise import squares_within
 
 NULL = "given the belief{group}, actions do not covary with the {state}"
 PERMUTED = (
@@ -53,6 +69,7 @@ PERMUTED = (
 STATES = {True: "exact posterior of the state", False: "realised state"}
 UNIT = "probability"
 N_DRAWS = 9_999
+OF_DIRECTION, OF_TURN = 0.8, 0.2  # parts of the level
 SHIFT = "hidden shift of belief"
 SEPARATED = (
     "a threshold of the belief separates the states, "
@@ -74,7 +91,7 @@ FOLDS = 10
 CERTAIN = 0.02  # chance of a state below which next to nothing is left open
 TOGETHER = "all {} together"
 MOVES_MOST = "beliefs give no direction, and p is that of the difference that moves most, {}"
-INVERTED = "the test inverted (signs of runs of neighbours)"
+INVERTED = "the test inverted (signs of products of neighbours)"
 FOLLOWS = 5.0  # t of the slope of choice on belief from which a shift of belief can be read off it
 
 
@@ -116,11 +133,29 @@ def arrangement_test(
         return lacking(undefined, settled, Lack.OPEN), None
     if several:
         return permuted_states(data, contexts, n_draws, rng, undefined), None
-    found = _arranged(contexts, n_draws, rng, undefined)
-    if isinstance(found, CheckResult):
-        return found, None
-    found = replace(found, level=level)
-    return _direction_of(data, found, undefined), found
+    heap = np.zeros(data.n_contexts, dtype=bool) if data.computed else in_heaps(contexts.belief)
+    found, apart = _arranged(data, contexts.subset(~heap), n_draws, rng, undefined), True
+    if heap.any() and isinstance(found, CheckResult) and found.lack is Lack.CASES:
+        found, apart = _arranged(data, contexts, n_draws, rng, undefined), False
+    tested = replace(found, level=level) if isinstance(found, Arranged) else None
+    result = found if isinstance(found, CheckResult) else undefined
+    if tested is not None:
+        result = _tested_by_products(data, tested, undefined)
+    if heap.any():
+        words = _said_in_heaps(contexts.belief[heap], data.n_contexts)
+        reason = f"{words}: {'left out' if apart else 'too few others to leave them out'}"
+        settings = {**result.settings, "left_out" if apart else "in_heaps": words}
+        reason = "; ".join(filter(None, [result.reason, reason]))
+        result = replace(result, reason=reason, settings=settings)
+    return result, tested
+
+
+def _said_in_heaps(belief: Floats, n: int) -> str:
+    """Say how many cases have a belief that stands for more than its step."""
+    said = [f"{100 * value:g}" for value in np.unique(np.round(belief, 6))]
+    values = said[0] if len(said) == 1 else f"one of {listing(said)}"
+    stand = "stands for more than its step" if len(said) == 1 else "stand for more than their step"
+    return f"{len(belief)} of {n} cases say {values}, which {stand}"
 
 
 def lacking(undefined: CheckResult, reason: str, lack: Lack) -> CheckResult:
@@ -144,18 +179,36 @@ class Arranged:
     contexts: Contexts
     line: Line
     scores: Scores
-    sums: RunSums
-    part: float  # of products with the state, what the isotonic fit leaves
+    sums: ProductSums
+    part: float  # of the squares of the state, what the isotonic fit leaves
     foretold: Floats  # shape (n,): the state as the belief foretells it
+    weight: Floats  # shape (n,): of contexts, in plain averages
+    allowed: Floats  # shape (n_scores, n): mean product that may be unsaid belief, by context
+    n_untold: int  # contexts whose reports do not tell beliefs apart
     level: float = 0.95  # of intervals
 
-    def interval(self, column: int, over: int = -1) -> tuple[float, float, float]:
-        """Return the ratio of two sums and its interval."""
-        value, low, high = self.sums.interval(column, over, self.level)
-        return value, low, high
+    def beyond(self, column: int, *, plain: bool = False) -> float:
+        """Return which ratio of a score to the squares of the state may be unsaid belief."""
+        mean = np.average(self.allowed[column], weights=None if not plain else self.weight)
+        mean *= self.weight.mean() if plain else 1.0
+        squares = float(self.sums.observed[-2 if plain else -1])
+        return float(mean) * self.sums.n_windows / squares if squares > NOTHING else 0.0
+
+    def interval(self, column: int, *, plain: bool = False) -> tuple[float, float, float]:
+        """Return the ratio of a score to the squares of the state, and its interval.
+
+        The test of the direction inverted, at its part of the level.
+        """
+        level = 1 - (1 - self.level) * (OF_DIRECTION if self.scores.directed else 1.0)
+        beyond = self.beyond(column, plain=plain)
+        if plain:
+            column += self.sums.n_scores + self.sums.n_turned
+        value, low, high = self.sums.interval(column, -2 if plain else -1, level)
+        return value, low - max(beyond, 0.0), high - min(beyond, 0.0)
 
 
 def _arranged(
+    data: EvaluationData,
     contexts: Contexts,
     n_draws: int,
     rng: np.random.Generator,
@@ -164,7 +217,7 @@ def _arranged(
     """Lay contexts out along the belief and draw; `undefined` with a reason where nothing can."""
     line = in_canonical_direction(contexts)
     layout = layout_of(line.belief, line.group)
-    if few := too_few_runs(layout):
+    if few := too_few_neighbours(layout):
         return lacking(undefined, few, Lack.CASES)
     resolved = min(RESOLVED, 0.1 * float(line.state.std()))
     if line.exact and left_by_belief(line.belief, line.state) < resolved:
@@ -173,7 +226,7 @@ def _arranged(
     if scores.directed and not left_by_belief(line.belief, scores.columns[:, 0]) > ROUNDING:
         settled = {**undefined.settings, "settled": True}
         return replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED, settings=settled)
-    left, least = beyond_belief(line)
+    left, of_products = part_left(layout, line, line.state)
     kept, whole = (
         mean_squared_difference(layout, line.belief, values) for values in (left, line.state)
     )
@@ -181,24 +234,57 @@ def _arranged(
         return lacking(undefined, ALIKE, Lack.OPEN)
     if not line.exact and kept <= NOTHING:  # of mean beliefs; those of rows may overlap
         return lacking(undefined, SEPARATED, Lack.OPEN)
-    # What the fit takes of products with the state it takes twice of squares; of the toss's
-    # variance it takes what it takes of products.
-    part = math.sqrt(min(max(kept / whole, least), 1.0))
+    # Of the toss's variance the fit takes what it takes of products.
+    toss = line.state * (1 - line.state) if line.exact else np.zeros(len(line.state))
+    part = (kept + of_products * float(toss.mean())) / (whole + float(toss.mean()))
     foretold = _foretold(line, left)
     open_state = np.clip(foretold, CERTAIN, 1 - CERTAIN)
-    sums = run_sums(
+    weight = 1 / (open_state * (1 - open_state))
+    freed = [part_left(layout, line, column) for column in scores.columns.T]
+    sums = product_sums(
         layout,
         line.belief,
         left,
-        scores.columns,
-        chance=part * line.state * (1 - line.state) if line.exact else None,
-        weight=1 / (open_state * (1 - open_state)),
+        np.stack([x * part / of_products / of_score for x, of_score in freed], axis=1),
+        chance=of_products * toss if line.exact else None,
+        weight=weight,
         turned=1 if scores.directed else 0,
         n_draws=n_draws,
         rng=rng,
         gathered=(scores.shown, scores.knowing),
     )
-    return Arranged(contexts, line, scores, sums, part, foretold)
+    allowed, n_untold = _allowed(data, contexts, line, scores, part)
+    return Arranged(contexts, line, scores, sums, part, foretold, weight, allowed, n_untold)
+
+
+def _allowed(
+    data: EvaluationData, contexts: Contexts, line: Line, scores: Scores, part: float
+) -> tuple[Floats, int]:
+    """Return the mean product that rounding and noise may leave in each score, by context.
+
+    Rounding by slopes over all contexts, noise by those around each. Also counts the contexts whose
+    reports do not tell beliefs apart.
+    """
+    n, columns = len(line.belief), np.column_stack([line.state, scores.columns])
+    if data.computed:
+        return np.zeros((columns.shape[1] - 1, n)), 0
+    belief = one_dimensional(data, "sufficiency_test")
+    slopes = _slopes_on_belief(line, columns)
+    kept = belief[np.isin(data.context, contexts.order)]
+    rounding = part * rounding_bound(kept, n) * slopes[0] * slopes[1:]
+    squares, reports = (
+        values[contexts.order][line.order] for values in squares_within(belief, data.context)
+    )
+    noise = noise_of_means(squares, reports)
+    around = local_slopes(line.belief, columns, noise)
+    return rounding[:, None] + noise * around[:, 0] * around[:, 1:].T, untold(line.belief, noise)
+
+
+def _slopes_on_belief(line: Line, columns: Floats) -> Floats:
+    """Linear slopes of columns on the belief; 0 with one belief throughout."""
+    centred = line.belief - line.belief.mean()
+    squares = float(centred @ centred)
+    return np.asarray(centred @ columns / squares if squares > NOTHING else 0.0 * columns[0])
 
 
 def _foretold(line: Line, left: Floats) -> Floats:
@@ -213,11 +299,21 @@ def _foretold(line: Line, left: Floats) -> Floats:
     return np.asarray(foretold)
 
 
-def _direction_of(data: EvaluationData, found: Arranged, undefined: CheckResult) -> CheckResult:
-    """Test the direction in which a higher belief moves choice."""
+def _tested_by_products(
+    data: EvaluationData, found: Arranged, undefined: CheckResult
+) -> CheckResult:
+    """Test the direction in which a higher belief moves choice, and whether it turns."""
     contexts, line, scores, sums = found.contexts, found.line, found.scores, found.sums
-    pvalue, of_actions = _pvalues(sums, scores)
-    details = _details(data, found, pvalue, of_actions)
+    of_actions = _pvalues_of_actions(found)
+    facts: dict[str, float | bool] = {}
+    pvalue = direction = float(of_actions[1].min())
+    if scores.directed:
+        exact, direction = (sums.pvalue(sums.beyond(0, by)) for by in (0.0, found.beyond(0)))
+        turn = sums.turn()
+        facts = {"p_direction": exact, "p_beyond": direction, "p_turn": turn}
+        pvalue = min(direction / OF_DIRECTION, turn / OF_TURN, 1.0)
+        facts["turns"] = pvalue <= LEVEL < direction / OF_DIRECTION
+    details = _details(data, found, direction, of_actions)
     at = scores.shown - scores.first
     surest = int(np.argmin(of_actions[0]))
     # The one shown is chosen without a look at states, so that its interval covers.
@@ -228,7 +324,7 @@ def _direction_of(data: EvaluationData, found: Arranged, undefined: CheckResult)
     added = sums.added[:, 0] - estimate * sums.added[:, -1]
     size = math.sqrt(float((added**2).sum()))
     contributions = np.empty(len(added))
-    # Of the size that runs of neighbours show, so that differences between models have that error.
+    # Of the size that products show, so that differences between models have that error.
     contributions[line.order] = added * (found.sums.error(scores.shown) / size if size > 0 else 0.0)
     result = replace(
         undefined,
@@ -241,6 +337,9 @@ def _direction_of(data: EvaluationData, found: Arranged, undefined: CheckResult)
             "action": str(data.actions[at]),
             "states": [str(data.states[1]), str(data.states[0])],
             **({"tested": tested} if tested else {}),
+            **facts,
+            "allowed": found.beyond(scores.shown),
+            "n_untold": found.n_untold,
             "n_draws": len(sums.drawn),
             "n_orders": len(sums.totals),
         },
@@ -249,9 +348,12 @@ def _direction_of(data: EvaluationData, found: Arranged, undefined: CheckResult)
             "contexts are independent given belief"
             + ("" if contexts.group is None else " and group"),
             EXACT_REPORT,
-            "state and actions are smooth in the belief but for a few jumps",
+            "state and actions are monotone in the belief but for a smooth part",
         ),
-        contributions=by_context(contributions, contexts, data),
+        # What is left out adds nothing.
+        contributions=by_context(contributions, contexts, data).reindex(
+            pd.Index(list(data.contexts), tupleize_cols=False), fill_value=0.0
+        ),
     )
     if without_interval:
         return replace(result, reason="; ".join(filter(None, [without_interval, result.reason])))
@@ -314,20 +416,18 @@ def _along_the_state(line: Line) -> Floats:
     return score
 
 
-def _pvalues(sums: RunSums, scores: Scores) -> tuple[float, Floats]:
-    """Return the p-value of the test, and those of actions alone and by max-t, shape (2, k)."""
-    one = np.eye(len(sums.observed))
+def _pvalues_of_actions(found: Arranged) -> Floats:
+    """Return the p-values of actions alone and by max-t, shape (2, k)."""
+    sums, scores = found.sums, found.scores
     actions = range(scores.first, scores.first + scores.n_actions)
-    sizes = np.stack([sums.sizes(one[at]) for at in actions], axis=1)
+    sizes = np.stack([sums.sizes(sums.beyond(at, found.beyond(at))) for at in actions], axis=1)
     alone = np.array([shares_reached(column)[0] for column in sizes.T])
     spread = sizes[1:].std(axis=0)
     standardised = sizes / np.where(spread > 1e-12, spread, np.inf)
     largest = standardised.max(axis=1)
     drawn = np.sort(largest[1:])
     reached = len(drawn) - np.searchsorted(drawn, standardised[0] * (1 - 1e-9))
-    together = (1 + reached) / (1 + len(drawn))
-    test = sums.pvalue(one[0]) if scores.directed else float(together.min())
-    return test, np.stack([alone, together])
+    return np.stack([alone, (1 + reached) / (1 + len(drawn))])
 
 
 def _details(
@@ -341,12 +441,13 @@ def _details(
         column = scores.first + at
         estimate, *ends = found.interval(column)
         error = found.sums.error(column)
-        records.append((name, estimate, error, *ends, *of_actions[:, at]))
+        records.append((name, estimate, error, *ends, *of_actions[:, at], found.beyond(column)))
     if scores.shift is not None:
         estimate, *ends = found.interval(scores.shift)
-        records.append((SHIFT, estimate, found.sums.error(scores.shift), *ends, pvalue, pvalue))
+        error, beyond = found.sums.error(scores.shift), found.beyond(scores.shift)
+        records.append((SHIFT, estimate, error, *ends, pvalue, pvalue, beyond))
     columns = ["component", "estimate", "standard_error", "low", "high"]
-    return pd.DataFrame(records, columns=[*columns, "pvalue_single", "pvalue_adjusted"])
+    return pd.DataFrame(records, columns=[*columns, "pvalue_single", "pvalue_adjusted", "allowed"])
 
 
 def _shift_weights(line: Line, slopes: Floats) -> Floats | None:
@@ -361,7 +462,7 @@ def _shift_weights(line: Line, slopes: Floats) -> Floats | None:
     powers -= powers.mean(axis=0)
     curve = np.linalg.lstsq(powers, acted_on - acted_on.mean())[0]
     open_state = line.state * (1 - line.state) if line.exact else 0.0
-    left = beyond_belief(line)[0] ** 2 + open_state
+    left = beyond_belief(line, line.state)[0] ** 2 + open_state
     if not left.any():
         return None
     steepness = np.average(

@@ -2,9 +2,9 @@
 
 The direction in which a higher belief moves choice (`coherence.checks.covariance`) sees an effect
 that has one sign throughout. An effect that turns within the range of beliefs it cannot see: the
-same products of differences, times the belief, can. The smaller of both p-values, each over its
-part of the level, is referred to the same draws. Where reports of a case differ, they are noisy
-copies of a belief, and the moment test takes the place of both (`coherence.checks.moments`).
+same products of differences, times the belief, can. The p-value is the smaller of both, each over
+its part of the level. What rounding and noise of reports may leave unsaid does not count, in the
+p-value, in any interval, in pooled means or in differences between models.
 
 Beside the p-value stand effects: points at equal belief, weighed by what the belief leaves open of
 the state, or each case alike; and the share of what choices know of the state that is not said.
@@ -32,10 +32,9 @@ from coherence.checks.check import (
     Interpretation,
 )
 from coherence.checks.covariance import CERTAIN, N_DRAWS, Arranged, arrangement_test
-from coherence.checks.moments import beyond_belief
 from coherence.checks.persons import own_belief_test
 from coherence.inputs import require, whole_number
-from coherence.result import CheckResult, Estimate, Family, Lack
+from coherence.result import CheckResult, Estimate, Family
 from coherence.statistics.evaluation import (
     EvaluationData,
     as_choices,
@@ -43,7 +42,7 @@ from coherence.statistics.evaluation import (
     one_dimensional,
 )
 from coherence.statistics.hidden_share import CLEAR, share_of_covariance
-from coherence.statistics.report_noise import Reports, kind_of_reports, rounding_bound
+from coherence.statistics.report_noise import Reports, kind_of_reports
 from coherence.statistics.resample import (
     LONGER,
     Seed,
@@ -55,8 +54,7 @@ from coherence.statistics.resample import (
 from coherence.table.needs import STATE_AND_CHOICES
 
 NAME = "sufficiency"
-OF_DIRECTION, OF_TURN = 0.8, 0.2  # parts of the level
-SEQUENCES, MOMENTS, PERMUTED = "direction and turn", "moments", "permuted blocks"
+SEQUENCES, PERMUTED = "direction and turn", "permuted blocks"
 """Which test was run."""
 SHARE, PLAIN, SLOPE = "hidden_share", "plain_average", "slope"
 MEANING = {
@@ -76,14 +74,11 @@ OPPOSITE = (
     "choices move {within} the state at equal belief, and {through} it through the belief: the "
     "parts do not add up to a whole"
 )
-NOISY = "reports of a case differ, and the noise of a statement passes for what it leaves unsaid"
 GROUPS = "the covariance of choices and state takes ten groups for its error"
 PERSONS = "it is estimated for one agent, and persons differ in it"
 OWN_WEIGHTS = "with persons, cases count by what their own beliefs leave open of the truth"
 SEVERAL_STATES = "it is estimated for two states"
-ENOUGH = {True: 5, False: 3}
-"""Reports of a case that the moment test takes, with the exact state or the realised one."""
-MOST_ASKED = 5  # what a calibration of the highest degree takes: more would not help
+MOST_UNTOLD = 1 / 3  # share of cases whose reports need not tell beliefs apart
 
 
 @takes_columns("belief", "action", "truth", "exact", "context", "group", "person")
@@ -156,20 +151,21 @@ def sufficiency_test(
         `statistic` is the difference in the probability of one action between the states at equal
         belief, weighed by the variance that the belief leaves of the state: of the action that
         rises most with the belief, which `settings` names; with one belief throughout, of the most
-        frequent one. The interval is that of the direction alone, its inverted test. With more than
-        two actions or states the p-value is that of all of them together, and may be small where
-        this interval holds 0. `details` has the difference of every action with the p-value that it
-        has alone and one that holds for all of them (max-t), and, where choice follows the belief,
-        the hidden shift: choices move with the truth as if the belief acted on were that much
-        higher (units of belief, to first order). `also` has ``plain_average``, the same with every
-        case alike, and ``hidden_share``, E cov(A, S | p) / cov(A, S). `settings` says which test
-        was run (``test``: direction and turn, moments, permuted blocks, or own belief), what
-        reports tell of their noise (``reports``: exact, differ or single), ``p_direction``, the
-        same beyond what rounding explains (``p_beyond_rounding``) and ``p_turn``; of the moment
-        test the ``degree`` of its polynomial and the contexts in it (``n_tested``). Where there is
-        no p-value, as below 20 contexts (10 that can be permuted with more than two states),
-        `reason` says why and
-        ``lack`` what for. `contributions` holds those of contexts to the statistic.
+        frequent one. The interval is the test of the direction inverted, at its part of the level.
+        With more than two actions or states the p-value is that of all of them together, and may be
+        small where this interval holds 0. `details` has the difference of every action with the
+        p-value that it has alone and one that holds for all of them (max-t), what is ``allowed``
+        for (below), and, where choice follows the belief, the hidden shift: choices move with the
+        truth as if the belief acted on were that much higher (units of belief, to first order).
+        `also` has ``plain_average``, the same with every case alike, and ``hidden_share``,
+        E cov(A, S | p) / cov(A, S). `settings` says which test was run (``test``: direction and
+        turn, permuted blocks, or own belief), what reports tell of their noise (``reports``: exact,
+        differ or single), ``p_direction`` with reports as exact, ``p_beyond`` what is allowed for,
+        ``p_turn``, whether the turn alone rejects (``turns``), ``n_untold`` contexts whose reports
+        do not tell beliefs apart, and which were ``left_out`` or could not be (``in_heaps``).
+        Where there is no p-value, as below 20 contexts (10 that can be permuted with more than two
+        states), `reason` says why and ``lack`` what for. `contributions` holds those of contexts to
+        the statistic.
 
     Raises
     ------
@@ -179,33 +175,30 @@ def sufficiency_test(
     Notes
     -----
     Assumes that contexts are independent given belief and group, that what a group shares shifts
-    state and actions evenly, and that state and actions are smooth in the belief but for a few
-    jumps: on continuous beliefs no test holds without such an assumption (Shah and Peters 2020). A
+    state and actions evenly, and that state and actions are monotone in the belief but for a smooth
+    part: on continuous beliefs no test holds without such an assumption (Shah and Peters 2020). A
     context has its mean belief and the shares of its actions, weighed by their linear slopes on the
-    belief. What the belief foretells of the state by isotonic regression, with a mean of each group
-    where they are named, goes out of it; differences of order 3 of state and score, in the order of
-    belief (ties averaged), are multiplied, summed in runs of two, and the signs of runs are turned
-    at random, with a factor for products of further windows that share contexts, and normal noise
-    where their variance is below that of equal variances (rare states and actions). The estimate
-    divides by the squared differences of the state, to which p* (1 - p*) is added where the state
-    is the exact posterior, less what the isotonic fit takes of the former, so that both states
-    estimate the same difference. Sequences stay inside groups; those of two and three contexts have
-    shorter ones. With one belief throughout there are no slopes, and the p-value is that of the
-    action that moves most (max-t).
+    belief. What the belief foretells of state and score by isotonic regression, with a mean of each
+    group where they are named, goes out of both; differences of order 3, in the order of belief
+    (ties averaged), are multiplied, and the signs of products are turned at random, with a factor
+    for products that share contexts, and normal noise where their variance is below that of equal
+    variances (rare states and actions). The estimate divides by the squared differences of the
+    state, to which p* (1 - p*) is added where the state is the exact posterior, so that both states
+    estimate the same difference; it is made good for what the fits take of either. Sequences stay
+    inside groups; those of two and three contexts have shorter ones. With one belief throughout
+    there are no slopes, and the p-value is that of the action that moves most (max-t).
 
     That is the direction. The turn is the same products times the mean belief of their neighbours,
-    less the part that is correlated with the direction. The p-value is that of
-    min(p_direction / .8, p_turn / .2) among the same of all draws.
+    less the part that is correlated with the direction. The p-value is
+    min(p_direction / .8, p_turn / .2).
 
-    Where reports of a context differ by more than moves a test, which is told by the reports alone,
-    p-value, estimate and interval are those of a moment test. The state is regressed on a quadratic
-    polynomial of the belief behind the reports (a line where contexts have two, a cubic where 1000
-    have four). Products of different reports of a context stand for its powers, so that noise
-    cancels, and powers of one more report are the instruments. The p-value is that of the
-    covariance of what is left of the state with the actions (Hansen's J of one moment), by t over
-    contexts with the error of a jackknife. It is not given where fewer than 20 contexts have two
-    reports, a state was seen in fewer than five of them, beliefs leave next to nothing open about
-    the state, or the calibration bends further than the number of reports allows for.
+    Reports that are rounded or noisy leave something of the belief unsaid that is acted on. It adds
+    covariance of the sign of the slopes of choice and state, for which is allowed: 1.5 times the
+    variance that rounding takes, times both slopes, and the mean of the variance of a mean report
+    (pooled over neighbours; copies of a report count once) times both slopes around the case. The
+    p-value of the direction is that of the distance beyond it, and every interval has its end
+    towards 0 moved by it. Contexts whose report stands for more than its step, as 50 does for
+    unsure, are left out, where enough others are left. With `computed` beliefs there is neither.
 
     With persons, the difference is that at each person's own belief: the coefficient of the state
     in a linear probability model of the action shown, beside a line of each person's own on the own
@@ -226,10 +219,7 @@ def sufficiency_test(
     Its interval is that of a regression, and may disagree with the test near the level. There is no
     turn.
 
-    Statements in round numbers leave something of the belief unsaid that is acted on, which passes
-    for knowledge where the exact posterior leaves little to chance: 1.5 times what rounding gives
-    at the slopes of choice and state is allowed for in the p-value. The plain
-    average weighs windows by 1 / (m (1 - m)), m the state as the belief foretells it; it
+    The plain average weighs windows by 1 / (m (1 - m)), m the state as the belief foretells it; it
     is not given where m lies within .02 of 0 or 1 for more than a tenth of contexts. The hidden
     share takes choices as the share of the action shown, of three actions and more as the score
     that predicts the state, fitted on other contexts; its interval is Fieller's. It depends on the
@@ -239,10 +229,9 @@ def sufficiency_test(
     ----------
     Shah and Peters (2020), Annals of Statistics 48(3), for the covariance; Hall, Kay and
     Titterington (1990), Biometrika 77(3), for difference sequences; Hoffman, Sen and Weinberg
-    (2001), Biometrika 88(4), for averages over random orders; Westfall and Young (1993),
-    Resampling-Based Multiple Testing, for the minimum of p-values; Hansen (1982), Econometrica
-    50(4), and Hausman, Newey, Ichimura and Powell (1991), Journal of Econometrics 50(3), for the
-    moments; Fieller (1954), Journal of the Royal Statistical Society B 16(2). Of more states: Runge
+    (2001), Biometrika 88(4), for averages over random orders; Dimitriadis, Gneiting and Jordan
+    (2021), PNAS 118(8), for isotonic calibration; Fieller (1954), Journal of the Royal Statistical
+    Society B 16(2), for the share. Of more states: Runge
     (2018), AISTATS 84, for local permutation; Imbens and Kolesar (2016), Review of Economics and
     Statistics 98(4), for HC3 intervals with Satterthwaite's degrees of freedom. Of persons:
     Cameron, Gelbach and Miller (2011), Journal of Business and Economic Statistics 29(2).
@@ -259,7 +248,7 @@ def sufficiency_test(
     True
     >>> share = result.also["hidden_share"]
     >>> round(share.low, 1), round(share.value, 1), round(share.high, 1)
-    (0.4, 0.7, 1.0)
+    (0.5, 0.7, 1.0)
     """
     options: dict[str, Any] = {"positive": positive, "oriented": True, "group": group}
     choices = as_choices(belief, action, truth, context, exact=exact, person=person, **options)
@@ -305,32 +294,18 @@ def _of_one_agent(choices: EvaluationData, n_draws: int, seed: int, level: float
             **direction.settings,
             "test": SEQUENCES if two_states else PERMUTED,
             "reports": str(kind),
-            "p_direction": direction.pvalue,
             **({} if math.isnan(noise) else {"noise_share": noise}),
         },
         also=_without(SEVERAL_STATES),
     )
     if not two_states:
         return result
-    rounding = 0.0 if choices.computed else rounding_bound(choices.belief, choices.n_contexts)
-    result = _turned(result, found, rounding, level)
-    if kind is Reports.DIFFER and result.lack is not Lack.ACTIONS:
-        result = _by_moments(result, choices, level)
+    result = _with_effects(result, found, level)
     return replace(result, also={**result.also, SLOPE: _slope(choices, level)})
 
 
-def _slopes(found: Arranged) -> tuple[float, float]:
-    """Linear slopes on the belief, of the score and of the state."""
-    centred = found.line.belief - found.line.belief.mean()
-    squares = float(centred @ centred)
-    score = found.scores.columns[:, 0]
-    return float(centred @ score) / squares, float(centred @ found.line.state) / squares
-
-
-def _turned(
-    result: CheckResult, found: Arranged | None, rounding: float, level: float
-) -> CheckResult:
-    """Add the turn and the further effects to the test of the direction."""
+def _with_effects(result: CheckResult, found: Arranged | None, level: float) -> CheckResult:
+    """Add the further effects to the test."""
     if found is None:
         return replace(result, also=_without(result.reason))
     plain = _plain_averages(found)
@@ -342,61 +317,7 @@ def _turned(
     for name in ("value", "low", "high"):  # behind the actions may stand a shift, which has none
         column = [getattr(each, name) for each in plain]
         details[f"plain_{name}"] = [*column, *[math.nan] * (len(details) - len(column))]
-    result = replace(result, details=details, also=also)
-    if not found.scores.directed:  # one belief throughout: nothing can turn
-        return result
-    allowed = rounding * found.part * abs(math.prod(_slopes(found)))
-    beyond, p_turn, pvalue = found.sums.with_turn(OF_DIRECTION, OF_TURN, allowed)
-    settings = {**result.settings, "p_beyond_rounding": beyond, "p_turn": p_turn}
-    return replace(result, pvalue=pvalue, settings=settings)
-
-
-def _by_moments(result: CheckResult, data: EvaluationData, level: float) -> CheckResult:
-    """Put the moment test, which allows for noise in the reports, in place of the sequences."""
-    clusters, found = data.clusters, beyond_belief(data, level)
-    settings = {**result.settings, "test": MOMENTS}
-    for name in ("p_turn", "p_beyond_rounding"):
-        settings.pop(name, None)
-    if found.reason:
-        settings |= {"ask": _more_reports(data, bends=found.bend < 1)}
-        return replace(
-            result,
-            statistic=math.nan,
-            interval=None,
-            pvalue=math.nan,
-            settings=settings,
-            reason=found.reason,
-            lack=found.lack,
-            contributions=None,
-            also=_without(NOISY),
-        )
-    return replace(
-        result,
-        statistic=float(found.differences["estimate"][found.shown]),
-        interval=found.interval and found.interval.within(-1.0, 1.0),
-        pvalue=found.pvalue,
-        settings=settings | found.settings,
-        details=found.differences,
-        reason="",
-        lack=None,
-        assumptions=(
-            clusters.independent,
-            "reports of a context scatter independently around one belief",
-            "the state depends on the belief by a polynomial",
-        ),
-        contributions=found.contributions.reindex(list(data.contexts), fill_value=0.0),
-        also=_without(NOISY),
-    )
-
-
-def _more_reports(data: EvaluationData, *, bends: bool) -> int | None:
-    """Say how many reports a case to ask for; None where half of the cases have as many as help.
-
-    A calibration that `bends` takes as many as help.
-    """
-    median = float(np.median(np.bincount(data.context)))
-    enough = MOST_ASKED if bends else ENOUGH[data.exact is not None]
-    return next((ask for ask in (enough, MOST_ASKED) if ask > median), None)
+    return replace(result, details=details, also=also)
 
 
 def _slope(data: EvaluationData, level: float) -> Estimate:
@@ -432,15 +353,14 @@ def _none(name: str, reason: str) -> Estimate:
 
 def _plain_averages(found: Arranged) -> list[Estimate]:
     """Average the difference of every action over cases alike, where beliefs leave states open."""
-    sums, scores = found.sums, found.scores
+    scores = found.scores
     settled = (found.foretold < CERTAIN) | (found.foretold > 1 - CERTAIN)
     if settled.mean() > 1 - FEWEST_OPEN:
         why = ENDS.format(share=settled.mean(), certain=CERTAIN)
         return [_none(PLAIN, why)] * scores.n_actions
     averages = []
     for action in range(scores.n_actions):
-        column = sums.n_scores + sums.n_turned + scores.first + action
-        value, low, high = found.interval(column, -2)
+        value, low, high = found.interval(scores.first + action, plain=True)
         low, high = max(low, -1.0), min(high, 1.0)
         averages.append(Estimate(value, low, high, UNIT[PLAIN], MEANING[PLAIN]))
     return averages
@@ -453,15 +373,18 @@ def _hidden_share(found: Arranged, level: float) -> Estimate:
     added = np.asarray(sums.added[:, found.scores.gathered(column)])
     total = float(added.sum())
     within = float(sums.observed[column]) / scale
-    ratio = share_of_covariance(
-        within,
-        math.sqrt(sums.variance(column)) / scale,
-        # Of one total with random orders of equal beliefs; scaled to its expectation.
-        added / scale * (sums.observed[column] / total if total else 1.0),
-        found.scores.columns[:, column],
-        line.state,
-        line.group,
-        level,
+    ratio, less = (
+        share_of_covariance(
+            within - unsaid,
+            math.sqrt(sums.variance(column)) / scale,
+            # Of one total with random orders of equal beliefs; scaled to its expectation.
+            added / scale * (sums.observed[column] / total if total else 1.0),
+            found.scores.columns[:, column],
+            line.state,
+            line.group,
+            level,
+        )
+        for unsaid in (0.0, float(found.allowed[column].mean()) / found.part)
     )
     if math.isnan(ratio.value):
         return _none(SHARE, GROUPS if line.group is not None else UNSEEN)
@@ -471,7 +394,8 @@ def _hidden_share(found: Arranged, level: float) -> Estimate:
         signs = ("with", "against") if within > 0 else ("against", "with")
         words = dict(zip(("within", "through"), signs, strict=True))
         return _none(SHARE, OPPOSITE.format(**words))
-    return Estimate(ratio.value, ratio.low, ratio.high, UNIT[SHARE], MEANING[SHARE])
+    low, high = min(ratio.low, less.low), max(ratio.high, less.high)
+    return Estimate(ratio.value, low, high, UNIT[SHARE], MEANING[SHARE])
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:

@@ -145,7 +145,7 @@ def _result() -> Any:
         reason=_text("Why a number is null or needs a remark; empty otherwise."),
         lack={
             "enum": ["", *map(str, Lack)],
-            "description": "What a test without a p-value lacks: cases, reports of one case, "
+            "description": "What a test without a p-value lacks: cases, "
             "actions or beliefs that vary, or anything left open; empty otherwise.",
         },
         assumptions=_texts("What must hold for the p-value and the interval."),

@@ -227,9 +227,8 @@ def pooled(evaluations: Sequence[EvaluationReport]) -> pd.DataFrame:
         keys = ["model", "check", "component", "unit"]
         for key, group in pd.DataFrame(rows).groupby(keys, sort=False):
             if len(group) >= LEAST_TASKS:
-                over = random_effects(
-                    group["estimate"], group["standard_error"], group["n_contexts"]
-                )
+                columns = ("estimate", "standard_error", "n_contexts", "allowed")
+                over = random_effects(*(group[name] for name in columns))
                 found.append(dict(zip(keys, key, strict=True)) | asdict(over))
     return pd.DataFrame(found, columns=[column.name for column in POOLED])
 
@@ -261,16 +260,18 @@ def _effects(result: CheckResult) -> Iterator[tuple[str, str, dict[str, float | 
     """Yield what may be pooled of a result, with its standard error."""
     if result.interval is None:
         return
-    about: dict[str, float | str] = {"unit": result.unit, "n_contexts": result.n_contexts}
-    columns = ("component", "estimate", "standard_error")
-    if result.check == "sufficiency" and {*columns} <= {*result.details}:
+    about: dict[str, float | str] = {
+        "unit": result.unit,
+        "n_contexts": result.n_contexts,
+        "allowed": 0.0,
+    }
+    columns = ["estimate", "standard_error", "allowed"]
+    if result.check == "sufficiency" and {"component", "standard_error"} <= {*result.details}:
         # Every action, not the one that moves most in this task: that would be chosen by its size.
-        for name, estimate, error in zip(*(result.details[each] for each in columns), strict=True):
-            if name != _SHIFT and error > 0:
-                yield (
-                    *(result.check, str(name)),
-                    {"estimate": estimate, "standard_error": error, **about},
-                )
+        actions = result.details[result.details["component"] != _SHIFT].set_index("component")
+        for name, row in actions.reindex(columns=columns, fill_value=0.0).iterrows():
+            if row["standard_error"] > 0:
+                yield result.check, str(name), about | {key: row[key] for key in columns}
     if result.check == "iterated_expectation":
         width = result.interval.high - result.interval.low
         error = width / 2 / float(norm.ppf((1 + result.interval.level) / 2))

@@ -212,7 +212,7 @@ def _at_equal_belief(evaluation: EvaluationReport, persons: bool = False) -> str
     if evaluation.rows.crossed is not persons:
         return NOT_GIVEN
     primary = _primary(evaluation)
-    if evaluation.verdict is Verdict.ACTS_ON_MORE_TURNING:
+    if primary is not None and evaluation.verdict.marked and primary.settings.get("turns"):
         return f"turns {FOUND}"  # one number would average its two directions away
     sign = (
         f" {FOUND}"

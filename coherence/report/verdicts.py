@@ -14,8 +14,6 @@ class Verdict(StrEnum):
     OTHER_BELIEF = "other_belief"
     """Its beliefs look like confidences in its own answers, not like beliefs in a state."""
     TOO_FEW_CASES = "too_few_cases"
-    TOO_FEW_REPORTS = "too_few_reports"
-    """Its reports of a case differ, and too few a case, or too few values, for the moment test."""
     HARDLY_MOVES = "hardly_moves"
     NOTHING_OPEN = "nothing_open"
     """Its beliefs leave nothing of the state open that choices could know besides."""
@@ -23,9 +21,9 @@ class Verdict(StrEnum):
     ACTS_ON_MORE_TURNING = "acts_on_more_turning"
     """The same, in different directions at different beliefs."""
     ACTS_OR_NOISY = "acts_on_more_or_noisy"
-    """The same, or its single reports are noisy."""
+    """The same, or its reports are noisy: single, or not telling beliefs apart."""
     NOISE_EXPLAINS = "noise_explains"
-    """It looks like it, but the spread of its reports can explain it."""
+    """It looks like it, but the spread or the rounding of its reports can explain it."""
     WITHIN_MARGIN = "within_margin"
     DOES_NOT_FOLLOW = "does_not_follow"
     """Its choices are not seen to rise with its beliefs."""
@@ -56,7 +54,6 @@ class Verdict(StrEnum):
         return self in (
             Verdict.OTHER_BELIEF,
             Verdict.TOO_FEW_CASES,
-            Verdict.TOO_FEW_REPORTS,
             Verdict.HARDLY_MOVES,
             Verdict.NOTHING_OPEN,
         )

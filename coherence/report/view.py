@@ -13,7 +13,7 @@ from functools import cached_property
 
 from coherence.checks.persons import FEWEST_CASES, FEWEST_OF_STATE, OWN_BELIEF
 from coherence.inputs import MIN_CONTEXTS
-from coherence.printable import capitalised, counted
+from coherence.printable import counted
 from coherence.report.document import Cell, Column, Kind, Table, build_table, count
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.variation import little_sentence, moves_sentence
@@ -383,14 +383,6 @@ def _next_step(evaluation: EvaluationReport) -> Step:
     alone = verdict is Verdict.NOT_TESTED
     if verdict.marked or (alone and any(r.outcome() is Outcome.REJECTED for r in tests)):
         return _look(evaluation)
-    if verdict is Verdict.TOO_FEW_REPORTS:
-        if not evaluation.askable:
-            return Step()
-        often = any(result.settings.get("ask") for result in evaluation.results)
-        computed = "let answers be computed (answers exact)"
-        return Step(
-            f"Ask each case more often, or {computed}." if often else f"{capitalised(computed)}."
-        )
     if unparsed_share(evaluation) > MOSTLY:
         ask = "Ask in another way: most answers could not be parsed."
         other = " Let answers be computed or forced (answers exact or forced), where the model "

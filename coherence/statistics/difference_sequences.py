@@ -2,17 +2,17 @@
 
 Contexts stand in the order of their belief. A weighted difference of four neighbours (Hall, Kay and
 Titterington 1990, the optimal sequence of order 3) leaves of the state and of the actions what the
-belief does not explain, wherever it jumps; products of the two are summed in runs of two, whose
-signs are turned at random. Contexts of equal belief have no order: the statistic is averaged over
-random ones, and the pooled draws are scaled to the variance of that average (multiple outputation;
-Hoffman, Sen and Weinberg 2001; Follmann, Proschan and Leifer 2003).
+belief does not explain, wherever it jumps; the signs of the products of the two are turned at
+random. Contexts of equal belief have no order: the statistic is averaged over random ones, and the
+pooled draws are scaled to the variance of that average (multiple outputation; Hoffman, Sen and
+Weinberg 2001; Follmann, Proschan and Leifer 2003).
 
-What the belief foretells of the state is taken out beforehand by isotonic regression, the
-calibration curve of Dimitriadis, Gneiting and Jordan (2021), with a mean of each group where groups
-are named: neighbours differ in belief, and where actions have no noise of their own that little
-would pass for knowledge. Sequences stay inside groups.
-Assumes that contexts are independent given belief and group, and that state and actions are smooth
-in the belief but for a few jumps.
+What the belief foretells of the state and of the actions is taken out beforehand by isotonic
+regression, the calibration curve of Dimitriadis, Gneiting and Jordan (2021), with a mean of each
+group where groups are named: neighbours differ in belief, and that little would pass for knowledge.
+Sequences stay inside groups.
+Assumes that contexts are independent given belief and group, and that state and actions are
+monotone in the belief but for a smooth part.
 """
 
 import math
@@ -36,11 +36,10 @@ WEIGHTS = {
     3: (-0.8582401055129815, 0.3831732592713206, 0.2808803980410072, 0.1941864482006536),
 }
 ORDER = 3
-RUN = 2  # products in a run: with four, 50 contexts have .82 power where these have .96
 ORDERS = 128  # of equal beliefs; with eight, p of one table moves by a factor of 2 over seeds
-FEWEST_RUNS = 9  # whose signs reach .05 however unequal they are
-FEWEST_CONTEXTS = 20  # in one sequence, which make so many runs
-CELLS = 100_000  # orders x contexts that are worked on at once
+FEWEST_PAIRS = 9  # of products, whose signs reach .05 however unequal they are
+FEWEST_CONTEXTS = 20  # in one sequence, which make so many pairs
+CELLS = 50_000  # orders x contexts that are worked on at once
 DRAWS_HELD = 100  # of an order, up to which so many are
 NOTHING = 1e-20  # a variance that is rounding
 BACKFITS = 20  # of an isotonic curve and means of groups in turn
@@ -48,8 +47,8 @@ WIDEST = 64.0  # ratio beyond which an interval has no end
 
 
 @dataclass(frozen=True)
-class RunSums:
-    """Sums of products over runs, one column for each statistic, and draws of their signs.
+class ProductSums:
+    """Sums of products, one column for each statistic, and draws of their signs.
 
     Columns: a score each; the first `n_turned` of them times the belief; where windows are
     weighted, the scores and the squared differences of the state in these weights; the squared
@@ -61,10 +60,10 @@ class RunSums:
     weighted: bool
     observed: Floats  # shape (n_columns,): mean over all orders of equal beliefs
     totals: Floats  # shape (n_orders, n_columns): of random ones
-    spread: Floats  # shape (n_columns, n_columns): cross-products of runs, mean over orders
+    spread: Floats  # shape (n_columns, n_columns): cross-products, mean over orders
     drawn: Floats  # shape (n_draws, n_columns): totals under random signs, of all orders together
     normal: Floats  # shape (n_draws, 2): standard normal, of direct sums and of turned ones
-    cover: float  # variance of a total over the mean square of its runs, which share contexts
+    cover: float  # variance of a total over its sum of squares: products share contexts
     score_squares: Floats  # shape (n_scores,): sums of squared differences, mean over all orders
     # shape (3, 3): the same of the state, times products of 1, the belief and the weight of windows
     state_squares: Floats
@@ -114,38 +113,35 @@ class RunSums:
         drawn = factor * np.abs(self.drawn @ weights) + noise * self.normal[:, noise_of]
         return np.asarray(np.abs(np.concatenate([[self.observed @ weights], drawn])))
 
-    def pvalue(self, weights: Floats) -> float:
+    def pvalue(self, weights: Floats, noise_of: int = 0) -> float:
         """Return the two-sided p-value of a weighted total."""
-        sizes = self.sizes(weights)
+        sizes = self.sizes(weights, noise_of)
         return float((sizes >= sizes[0] - _margin(sizes[0])).mean())
 
-    def with_turn(
-        self, of_direction: float, of_turn: float, allowed: float = 0.0
-    ) -> tuple[float, float, float]:
-        """Return the p-values of the first score, of its turn, and of the two together.
-
-        The turn is the product times the belief of the window, less so much of the direct sum that
-        the two are uncorrelated under the signs. Together: the smaller of the two p-values, each
-        over its part of the level, referred to the same of the draws. A mean product of a size that
-        is `allowed` does not count against the score.
-        """
-        direct, turn = np.zeros((2, len(self.observed)))
-        direct[0], turn[self.n_scores] = 1.0, 1.0
+    def beyond(self, column: int, ratio: float) -> Floats:
+        """Return the weights of a score less as much as lies between 0 and a ratio to squares."""
+        weights = np.zeros(len(self.observed))
+        weights[column] = 1.0
         if self.observed[-1] > NOTHING:
-            most = min(allowed * self.n_windows, abs(self.observed[0]))
-            direct[-1] = -math.copysign(most, self.observed[0]) / self.observed[-1]
+            value = float(self.observed[column] / self.observed[-1])
+            weights[-1] = -float(np.clip(value, min(ratio, 0.0), max(ratio, 0.0)))
+        return weights
+
+    def turn(self) -> float:
+        """Return the p-value of the turn of the first score.
+
+        That is the product times the belief of the window, less so much of the direct sum that the
+        two are uncorrelated under the signs.
+        """
+        weights = np.zeros(len(self.observed))
+        weights[self.n_scores] = 1.0
         covariance = self.cover * self.spread
         between = np.atleast_2d(np.cov(self.totals, rowvar=False))
         if covariance[0, 0] - between[0, 0] > NOTHING:
             covariance = covariance - between
         if covariance[0, 0] > NOTHING:
-            turn[0] = -covariance[self.n_scores, 0] / covariance[0, 0]
-        reached = [
-            shares_reached(self.sizes(weights, at)) for at, weights in enumerate((direct, turn))
-        ]
-        both = np.minimum(reached[0] / of_direction, reached[1] / of_turn)
-        together = float((both <= both[0] * (1 + 1e-9)).mean())
-        return float(reached[0][0]), float(reached[1][0]), together
+            weights[0] = -covariance[self.n_scores, 0] / covariance[0, 0]
+        return self.pvalue(weights, 1)
 
     def error(self, column: int, over: int = -1) -> float:
         """Return the standard error of the ratio of a column to another, the last one."""
@@ -154,7 +150,7 @@ class RunSums:
         weights[over] = -self.observed[column] / self.observed[over]
         factor, noise = self.spreads(weights)
         variance = factor**2 * float(weights @ self.spread @ weights) + noise**2
-        return math.sqrt(variance) / float(self.observed[over])
+        return math.sqrt(max(variance, 0.0)) / float(self.observed[over])
 
     def variance(self, column: int) -> float:
         """Return the variance of a total."""
@@ -211,36 +207,26 @@ def shares_reached(sizes: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Layout:
-    """Windows of neighbours and runs of windows, the same in every order of equal beliefs."""
+    """Windows of neighbours, the same in every order of equal beliefs."""
 
     level: Codes  # shape (n,): rank of the belief
     group: Codes  # shape (n,): all 0 without groups
     window: Codes  # shape (n_windows, 4): places in the order
     weight: Floats  # shape (n_windows, 4): 0 where a window is shorter
     of_group: Codes  # shape (n_windows,)
-    place: Codes  # shape (n_windows,): number of the window within its group
-
-    def starts(self, offset: int) -> Codes:
-        """Return the first window of every run, where the first run of a group is cut short."""
-        run = (self.place + offset) // RUN
-        new = (np.diff(run, prepend=-1) != 0) | (np.diff(self.of_group, prepend=-1) != 0)
-        return np.flatnonzero(new)
 
     @cached_property
     def cover(self) -> float:
-        """Variance of a total over the expected mean square of runs, under the null.
+        """Variance of a total over its expected sum of squares, under the null.
 
         Products of windows that lie j apart correlate by 1 / (4 m^2) in a sequence of order m.
         """
         order = (self.weight != 0).sum(axis=1) - 1
-        whole = inside = float(len(order))
+        whole = float(len(order))
         for lag in range(1, ORDER + 1):
             same = (self.of_group[lag:] == self.of_group[:-lag]) & (order[lag:] >= lag)
-            both = np.where(same, 0.25 / np.maximum(order[lag:], 1) ** 2, 0.0)
-            # Averaged over the places at which a run may begin.
-            whole += 2 * float(both.sum())
-            inside += 2 * float(both.sum()) * (RUN - lag) / RUN
-        return whole / inside if inside else 1.0
+            whole += 2 * float(np.where(same, 0.25 / np.maximum(order[lag:], 1) ** 2, 0.0).sum())
+        return whole / len(order) if len(order) else 1.0
 
     def keys(self, down: Codes | bool) -> Codes:
         """Return by what contexts are sorted from below or, group by group, from above."""
@@ -254,7 +240,7 @@ class Layout:
 
 
 def layout_of(belief: Floats, group: Codes | None) -> Layout:
-    """Lay windows and runs out along the belief, or along that of each group."""
+    """Lay windows out along the belief, or along that of each group."""
     level = np.unique(as_levels(belief), return_inverse=True)[1].ravel()
     groups = np.zeros_like(level) if group is None else np.unique(group, return_inverse=True)[1]
     sizes = np.bincount(groups)
@@ -273,19 +259,19 @@ def layout_of(belief: Floats, group: Codes | None) -> Layout:
     number, place = np.concatenate(numbers), np.concatenate(places)
     along = np.lexsort([place, number])
     window, weight = np.concatenate(windows)[along], np.concatenate(weights)[along]
-    return Layout(level, groups.ravel(), window, weight, number[along], place[along])
+    return Layout(level, groups.ravel(), window, weight, number[along])
 
 
-def too_few_runs(layout: Layout) -> str:
+def too_few_neighbours(layout: Layout) -> str:
     """Say why nothing can be tested; empty where enough contexts have neighbours."""
-    n, runs = len(layout.level), len(layout.starts(0))
-    if runs >= FEWEST_RUNS:
+    n, pairs = len(layout.level), int(((np.bincount(layout.of_group) + 1) // 2).sum())
+    if pairs >= FEWEST_PAIRS:
         return ""
     if not layout.group.any():
         return f"the test takes {FEWEST_CONTEXTS} contexts; here are {n}"
     return (
-        f"{n} contexts in groups of these sizes make {runs} runs of neighbours in belief, and the "
-        f"test takes {FEWEST_RUNS}"
+        f"{n} contexts in groups of these sizes make {pairs} pairs of differences between "
+        f"neighbours in belief, and the test takes {FEWEST_PAIRS}"
     )
 
 
@@ -332,32 +318,29 @@ def in_canonical_direction(contexts: Contexts) -> Line:
     )
 
 
-def beyond_belief(line: Line) -> tuple[Floats, float]:
-    """Return what the belief leaves of the state, and the least share of noise that is left there.
+def beyond_belief(line: Line, values: Floats) -> tuple[Floats, float]:
+    """Return what the belief leaves of values, and the least share of noise that is left there.
 
-    The belief foretells the state by isotonic regression, in groups with a mean of each beside it
+    The belief foretells them by isotonic regression, in groups with a mean of each beside it
     (backfitting). The fit follows noise: of n contexts it takes at most as many as it has blocks
     (Meyer and Woodroofe 2000) and means of groups.
     """
-    n, state = len(line.state), line.state
-    fit = monotone_fit(line.belief, state)
+    fit = monotone_fit(line.belief, values)
     fewer = len(np.unique(fit))
     if line.group is not None:
-        sizes = np.bincount(line.group)
-        of_group = np.zeros(len(sizes))
+        sizes = np.maximum(np.bincount(line.group), 1)
         for _ in range(BACKFITS):
-            left = np.bincount(line.group, weights=state - fit)
-            of_group = left / np.maximum(sizes, 1)
-            fit = monotone_fit(line.belief, state - of_group[line.group])
+            of_group = (np.bincount(line.group, weights=values - fit) / sizes)[line.group]
+            fit = monotone_fit(line.belief, values - of_group)
         fewer = len(np.unique(fit)) + len(np.unique(line.group)) - 1
-        fit = fit + of_group[line.group]
-    return state - fit, max(1 - fewer / n, 0.0)
+        fit = fit + of_group
+    return values - fit, max(1 - fewer / len(values), 0.0)
 
 
-def monotone_fit(belief: Floats, state: Floats) -> Floats:
-    """Regress the state on the belief, rising or falling as it does on average."""
+def monotone_fit(belief: Floats, values: Floats) -> Floats:
+    """Regress values on the belief, rising or falling as they do on average."""
     levels, level_of, counts = np.unique(as_levels(belief), return_inverse=True, return_counts=True)
-    mean = np.bincount(level_of.ravel(), weights=state) / counts
+    mean = np.bincount(level_of.ravel(), weights=values) / counts
     centred = levels - np.average(levels, weights=counts)
     rises = float((counts * centred) @ mean) >= 0
     fit = isotonic_regression(mean, weights=counts.astype(np.float64), increasing=rises).x
@@ -376,6 +359,16 @@ def mean_squared_difference(layout: Layout, belief: Floats, values: Floats) -> f
     return float(np.mean(both)) / len(layout.window)
 
 
+def part_left(layout: Layout, line: Line, values: Floats) -> tuple[Floats, float]:
+    """Return what the belief leaves of values, and which part of products with their noise.
+
+    A fit takes twice of squares what it takes of products.
+    """
+    left, least = beyond_belief(line, values)
+    kept, whole = (mean_squared_difference(layout, line.belief, x) for x in (left, values))
+    return left, math.sqrt(min(max(kept / whole, least), 1.0)) if whole > NOTHING else 1.0
+
+
 @dataclass(frozen=True)
 class _Values:
     """What is multiplied, along the first axis the contexts."""
@@ -389,7 +382,7 @@ class _Values:
     gathered: tuple[int, ...] = (0,)
 
 
-def run_sums(
+def product_sums(
     layout: Layout,
     belief: Floats,
     state: Floats,
@@ -402,8 +395,8 @@ def run_sums(
     turned: int = 0,
     gathered: tuple[int, ...] = (),
     n_orders: int = ORDERS,
-) -> RunSums:
-    """Sum the products of differences of state and actions over runs, and draw their signs.
+) -> ProductSums:
+    """Sum the products of differences of state and actions, and draw their signs.
 
     Parameters
     ----------
@@ -412,7 +405,7 @@ def run_sums(
     belief, state : ndarray, shape (n,)
         What contexts are ordered by, and what it leaves of the state (`beyond_belief`).
     scores : ndarray, shape (n, n_scores)
-        Actions, or scores of them: a column of sums each.
+        What it leaves of actions, or of scores of them: a column of sums each.
     n_draws : int
         Draws of the signs, rounded up to a multiple of `n_orders`.
     rng : Generator
@@ -431,37 +424,35 @@ def run_sums(
 
     Returns
     -------
-    RunSums
+    ProductSums
         Columns as described there.
     """
     each, n = -(-n_draws // n_orders), len(belief)
     values = _Values(belief, state, scores, chance, weight, turned, gathered)
     totals, drawn = [], []
-    added, spread = np.zeros((n, len(gathered) + 1)), 0.0
-    for offset in range(RUN):
-        starts = layout.starts(offset)
-        of_offset = len(range(offset, n_orders, RUN))
-        batch = max(1, CELLS // n // max(each // DRAWS_HELD, 1))
-        for first in range(0, of_offset, batch):
-            size = min(batch, of_offset - first)
-            products, more = _products(layout, layout.orders(size, first, rng), values)
-            sums = np.add.reduceat(products, starts, axis=1)
-            totals.append(sums.sum(axis=1))
-            spread = spread + np.einsum("orc,ord->cd", sums, sums)
-            added += more
-            bits = rng.integers(0, 256, (size, each, -(-len(starts) // 8)), dtype=np.uint8)
-            signs = np.unpackbits(bits, axis=2, count=len(starts)) * 2.0 - 1.0
-            drawn.append((signs @ sums).reshape(size * each, -1))
+    added, spread = np.zeros((n, len(gathered) + 1)), np.zeros(())
+    batch = max(1, CELLS // n // max(each // DRAWS_HELD, 1))
+    for first in range(0, n_orders, batch):
+        size = min(batch, n_orders - first)
+        products, more = _products(layout, layout.orders(size, first, rng), values)
+        totals.append(products.sum(axis=1))
+        flat = products.reshape(-1, products.shape[2])
+        spread = spread + flat.T @ flat
+        added += more
+        n_windows = products.shape[1]
+        bits = rng.integers(0, 256, (size, each, -(-n_windows // 8)), dtype=np.uint8)
+        signs = np.unpackbits(bits, axis=2, count=n_windows) * 2.0 - 1.0
+        drawn.append((signs @ products).reshape(size * each, -1))
     both_ways = [_expected(layout, down, values) for down in (0, 1)]
     means = [np.mean(each, axis=0) for each in zip(*both_ways, strict=True)]
     observed, score_squares, state_squares = means
-    return RunSums(
+    return ProductSums(
         n_scores=scores.shape[1],
         n_turned=turned,
         weighted=weight is not None,
         observed=observed,
         totals=np.concatenate(totals),
-        spread=np.asarray(spread) / n_orders,
+        spread=spread / n_orders,
         drawn=np.concatenate(drawn),
         # One after the other: without a turn the first are the same.
         normal=np.stack([rng.normal(size=each * n_orders) for _ in range(2)], axis=1),

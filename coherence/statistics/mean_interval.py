@@ -136,8 +136,8 @@ def difference_interval(values: Floats, *, level: float = 0.95) -> Interval | No
     return Interval(min(skewed.low, mean - reach), max(skewed.high, mean + reach), level, method)
 
 
-def difference_pvalue(values: Floats) -> float:
-    """Test that a mean of paired differences is 0, two-sidedly, as `difference_interval` does.
+def difference_pvalue(values: Floats, null: float = 0.0) -> float:
+    """Test that a mean of paired differences is `null`, two-sidedly, as `difference_interval` does.
 
     Assumes independent contexts. Where one context in a hundred has a value at all, a normal
     statistic would make three of them evidence, of which one in four studies has as much.
@@ -147,8 +147,8 @@ def difference_pvalue(values: Floats) -> float:
         return math.nan
     least = float(2.0 ** (1 - n_moved))
     if _all_equal(values):
-        return least
-    mean, error, degrees = _student(values)
+        return least if abs(float(values[0]) - null) > NOTHING else 1.0
+    mean, error, degrees = _student(values - null)
     root, skewness = math.sqrt(values.size), _standardised_moment(values - values.mean(), 3)
     # Hall's cubic forwards; `mean_interval` needs its inverse.
     ratio = moved = mean / error / root

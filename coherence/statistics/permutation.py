@@ -10,9 +10,11 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, to_nine_decimals
@@ -41,6 +43,13 @@ class Contexts:
     order: Codes  # shape (n_contexts,): code of each context in the data
     rows: Codes  # shape (n_contexts,): repetitions
     exact: Floats | None = None  # shape (n_contexts,): exact posterior of the second state
+
+    def subset(self, kept: NDArray[np.bool_]) -> "Contexts":
+        """Return some of the contexts."""
+        parts: dict[str, Any] = {
+            name: None if x is None else x[kept] for name, x in vars(self).items()
+        }
+        return Contexts(**parts)
 
     @property
     def position(self) -> Codes:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coherence.inputs import Codes, Floats
 from coherence.statistics.resample import context_means
@@ -35,7 +34,7 @@ FEWEST_REPEATED = 0.5
 class Reports(StrEnum):
     """What the reports of contexts tell of their noise."""
 
-    EXACT = "exact"  # repeated, and so alike that their noise moves nothing
+    EXACT = "exact"  # repeated, and so alike that their noise moves nothing; or computed
     DIFFER = "differ"
     SINGLE = "single"  # one each, or few repeated, which agree: nothing is known
 
@@ -62,68 +61,45 @@ def variances_within(belief: Floats, context: Codes) -> Floats:
     return np.asarray(squares / np.where(sizes > 1, sizes - 1.0, math.nan))
 
 
+def copies_of(belief: Floats, context: Codes) -> int:
+    """Return on how many rows each report stands: what divides how often values stand in contexts.
+
+    One belief may be written on the rows of all choices that were made of its context.
+    """
+    rows = np.column_stack([context, np.round(belief.reshape(len(belief), -1), 9)])
+    return int(np.gcd.reduce(np.unique(rows, axis=0, return_counts=True)[1]))
+
+
+def squares_within(belief: Floats, context: Codes) -> tuple[Floats, Floats]:
+    """Return the sum of squared deviations of the reports of each context, and their number.
+
+    Copies of a report count once.
+    """
+    sizes, copies = np.bincount(context), copies_of(belief, context)
+    away = deviations(belief, context_means(belief, context, len(sizes))[context])
+    return np.bincount(context, weights=away**2) / copies, sizes / copies
+
+
 def kind_of_reports(belief: Floats, context: Codes) -> tuple[Reports, float]:
     """Tell what reports say of their noise; also the share of the variance of means that it is.
 
     By the beliefs alone, whatever they are compared with. `belief` has shape (n,) or
     (n, n_states).
     """
-    sizes = np.bincount(context)
-    if not (sizes > 1).any():
-        return Reports.SINGLE, math.nan
-    share = 0.0
+    n, share = int(context.max()) + 1, 0.0
+    reports = np.bincount(context) / copies_of(belief, context)
     for column in belief.reshape(len(belief), -1).T:
-        means = context_means(column, context, len(sizes))
-        away = deviations(column, means[context])
-        noise = float(away @ away) / (sizes[sizes > 1] - 1).sum() * float((1 / sizes).mean())
+        squares = float(squares_within(column, context)[0].sum())
+        means = context_means(column, context, n)
+        noise = squares / max(float((reports - 1).sum()), 1.0) * float((1 / reports).mean())
         if noise > 0:
             share = max(share, min(noise / max(float(means.var()), noise), 1.0))
-    if share * len(sizes) > NEGLIGIBLE:
+    if share * n > NEGLIGIBLE:
         return Reports.DIFFER, share
     # A row that is there twice agrees with itself.
-    if (sizes > 1).mean() < FEWEST_REPEATED:
+    if (np.bincount(context) > 1).mean() < FEWEST_REPEATED:
         return Reports.SINGLE, math.nan
     return Reports.EXACT, share
-
-
-REPEATED = 3  # cases a value from which values are taken for the words of a scale
-STEEPER = 1.5  # a threshold inside a step gains so much more from it than its average slope does
-
-
-def rounding_bound(belief: Floats, n_cases: int) -> float:
-    """Return a bound on what rounding takes of the variance of beliefs: 1.5 times what it does.
-
-    Where all beliefs are multiples of .5, .25 or .2, that is the step. Else the shares rounded to
-    .1 and to .05 are told by how often multiples of .1 and odd ones of .05 occur: to .05, one in
-    two is a multiple of .1; to .01, one in ten each. Values that occur often, such as the
-    words of a scale, are at least as wide as they lie apart.
-    """
-
-    def multiples(step: float) -> NDArray[np.bool_]:
-        return np.asarray(np.abs(belief / step - np.round(belief / step)) < 1e-6)
-
-    for step in (0.5, 0.25, 0.2):
-        if multiples(step).all():
-            return STEEPER * max(step**2, _between_values(belief, n_cases)) / 12
-    tenths, percents = float(multiples(0.1).mean()), bool(multiples(0.01).all())
-    odd = float(multiples(0.05).mean()) - tenths
-    by_chance = 0.1 if percents else 0.0
-    to_tenths = min(max(tenths - odd, 0.0), 1.0)
-    to_twentieths = (odd - by_chance * (1 - to_tenths)) / (0.5 - by_chance)
-    to_twentieths = min(max(to_twentieths, 0.0), 1 - to_tenths)
-    finer = (1 - to_tenths - to_twentieths) * (0.01**2 if percents else 0.0)
-    rounded = to_tenths * 0.1**2 + to_twentieths * 0.05**2 + finer
-    return STEEPER * max(rounded, _between_values(belief, n_cases)) / 12
-
-
-def _between_values(belief: Floats, n_cases: int) -> float:
-    """Return the mean square of a value's distance to its neighbours; 0 where few repeat."""
-    values, times = np.unique(np.round(belief, 6), return_counts=True)
-    if len(values) < 2 or REPEATED * len(values) > n_cases:
-        return 0.0
-    gaps = np.diff(values)
-    width = (np.append(gaps[0], gaps) + np.append(gaps, gaps[-1])) / 2
-    return float(times @ width**2) / len(belief)
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,28 @@ def test_a_planted_leak_differs_and_identical_models_do_not(asked):
     assert np.isnan(pairs.loc[("rational", "same"), "pvalue"])
 
 
+def test_two_vocabularies_of_one_agent_are_not_told_apart():
+    """Breaks if rounding is allowed for in the p-value of each agent alone."""
+    rng, words = np.random.default_rng(4), np.array([0.05, 0.25, 0.5, 0.75, 0.95])
+    odds = 1.5 * rng.normal(size=300)
+    exact = 1 / (1 + np.exp(-odds))
+    belief = 1 / (1 + np.exp(-odds - 0.5 * rng.normal(size=300)))
+    context = np.repeat(np.arange(300), 5)
+    yes = rng.random(1500) < 1 / (1 + np.exp(-15 * (belief[context] - 0.5)))
+    theta = (rng.random(300) < exact).astype(int)
+    said = {"percents": belief.round(2), "words": words[np.abs(belief[:, None] - words).argmin(1)]}
+    rows = {"context": context.astype(str), "rep": np.tile(np.arange(5), 300)}
+    rows |= {"action": np.where(yes, "yes", "no"), "theta": theta[context]}
+    rows |= {"p_true": exact[context], "truth_kind": "drawn"}
+    tables = {name: pd.DataFrame(rows | {"p": p[context]}) for name, p in said.items()}
+    found = compare(tables, rng=1)
+    difference = found.differences.iloc[0]
+    assert difference["pvalue"] > 0.5
+    assert difference["low"] < difference["difference"] < 0 < difference["high"]
+    # As far above the difference as the low end is below it, the high end would exclude 0.
+    assert 2 * difference["difference"] - difference["low"] < 0
+
+
 def test_what_a_verdict_withholds_has_no_difference(asked):
     """A model that hardly moves: no effect of its choices, but its distance to the truth."""
     still = asked["rational"].assign(p=0.4, action="go", model="still")

@@ -48,6 +48,20 @@ def test_mean_interval_and_spread_are_those_of_the_formulas(n, spread):
     assert found.pvalue_equal == pytest.approx(stats.chi2.sf(q, n - 1))
 
 
+def test_what_may_be_unsaid_belief_does_not_count_in_a_mean():
+    rng = np.random.default_rng(3)
+    effects, errors, sizes = 0.1 + 0.02 * rng.normal(size=6), np.full(6, 0.02), np.full(6, 50)
+    plain = random_effects(effects, errors, sizes)
+    less = random_effects(effects, errors, sizes, np.full(6, 0.04))
+    assert (less.mean, less.high) == (plain.mean, plain.high)
+    assert less.low == pytest.approx(plain.low - 0.04)
+    shifted = random_effects(effects - 0.04, errors, sizes)
+    assert less.pvalue == pytest.approx(shifted.pvalue)
+    assert random_effects(effects, errors, sizes, np.full(6, 0.2)).pvalue == 1.0
+    # Of the other sign it is the other end.
+    assert random_effects(effects, errors, sizes, np.full(6, -0.04)).low == plain.low
+
+
 def test_what_cannot_be_pooled_is_refused():
     for values, errors in (([0.1], [0.1]), ([0.1, np.nan], [0.1, 0.1]), ([0.1, 0.2], [0.1, 0.0])):
         with pytest.raises(InputError, match="estimates"):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from coherence.checks.unsaid import rounding_bound
 from coherence.statistics.report_noise import (
     MISLEADING,
     ReportNoise,
@@ -13,7 +14,6 @@ from coherence.statistics.report_noise import (
     kind_of_reports,
     noise_bias,
     report_noise,
-    rounding_bound,
 )
 
 

@@ -134,7 +134,7 @@ def test_beliefs_of_different_persons_are_no_repeated_reports():
     again = rows.assign(belief=np.clip(rows["belief"] + 0.1, 0, 1))
     assert judged(pd.concat([rows, again])).settings["reports"] == "differ"
     # As repetitions of one agent they are noisy reports, and another test takes over.
-    assert judged(rows, person=None).settings["test"] == "moments"
+    assert judged(rows, person=None).settings["reports"] == "differ"
 
 
 def test_the_interval_has_the_variance_between_persons():

@@ -37,9 +37,9 @@ def test_every_action_and_the_signed_gap_are_pooled_over_tasks(runs):
     components = [name for name in details[0].index if name != "hidden shift of belief"]
     assert [*table.loc[table["check"] == "sufficiency", "component"]] == components
     row = table.set_index("component").loc[components[0]]
-    columns = ("estimate", "standard_error")
-    values = ([each.loc[components[0], name] for each in details] for name in columns)
-    over = random_effects(*values, [40] * 4)
+    columns = ("estimate", "standard_error", "allowed")
+    values = [[each.loc[components[0], name] for each in details] for name in columns]
+    over = random_effects(*values[:2], [40] * 4, values[2])
     assert (row["mean"], row["low"], row["sd"]) == (over.mean, over.low, over.sd)
     (gap,) = table.loc[table["check"] == "iterated_expectation", "mean"]
     signed = [each.statistic for each in gaps]

@@ -123,10 +123,10 @@ def test_further_tests_that_reject_are_named_and_the_primary_one_alone_has_a_mar
     ("verdict", "mark", "cell"),
     [
         (Verdict.ACTS_ON_MORE, "✗", "32 [14, 50] ✗"),
-        (Verdict.ACTS_ON_MORE_TURNING, "✗", "turns ✗"),
+        (Verdict.ACTS_ON_MORE_TURNING, "✗", "32 [14, 50] ✗"),
         (Verdict.ACTS_OR_NOISY, "✗", "32 [14, 50] ✗"),
         (Verdict.KNOWS_TRUTH, "✗", "32 [14, 50]"),
-        (Verdict.TOO_FEW_REPORTS, "?", "32 [14, 50]"),
+        (Verdict.TOO_FEW_CASES, "?", "32 [14, 50]"),
         (Verdict.WITHIN_MARGIN, "✓", "32 [14, 50]"),
         (Verdict.NO_EVIDENCE, "·", "32 [14, 50]"),
         (Verdict.FORECASTS, " ", "32 [14, 50]"),

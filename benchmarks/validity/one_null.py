@@ -1,0 +1,319 @@
+"""Count what `sufficiency` says of coherent and of leaky agents, whatever their reports look like.
+
+    PYTHONPATH=. python benchmarks/validity/one_null.py --tables 100
+
+``one_null.csv`` counts verdicts over all tables of each design; a coherent agent acts on the belief
+that its reports stand for, and its reports are distorted, noisy, rounded, copied or heaped.
+``one_null_pairs.csv`` counts studies in which two agents on the same cases differ (`compare`), and
+in which the mean over six tasks is told from 0.
+"""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+from coherence import compare, sufficiency_test
+from coherence.analysis.decision import decide, verdict_input
+from coherence.report.verdicts import Verdict
+from coherence.result import CheckResult, rejects
+from coherence.statistics.random_effects import random_effects
+
+Floats = NDArray[np.float64]
+TABLE = Path(__file__).parent / "one_null.csv"
+PAIRED = TABLE.with_name("one_null_pairs.csv")
+N_TASKS = 6
+WORDS, FEW = (0.05, 0.25, 0.5, 0.75, 0.95), (0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 1)
+
+
+def power_of(b: Floats, k: float) -> Floats:
+    """Flat in the middle for k above 1."""
+    return np.asarray(0.5 + 0.5 * np.sign(2 * b - 1) * np.abs(2 * b - 1) ** k)
+
+
+def plateaus(b: Floats) -> Floats:
+    """Three flat places with steep ways between them."""
+    return np.asarray(np.round(3 * b) / 3 + 0.04 * (b - np.round(3 * b) / 3))
+
+
+def squared_log_odds(b: Floats) -> Floats:
+    """Log-odds squared, with their sign."""
+    x = logit(np.clip(b, 1e-6, 1 - 1e-6))
+    return np.asarray(expit(0.5 * np.sign(x) * x**2))
+
+
+def log_odds_times(b: Floats, k: float) -> Floats:
+    return np.asarray(expit(k * logit(np.clip(b, 1e-6, 1 - 1e-6))))
+
+
+def to_words(words: tuple[float, ...], b: Floats) -> Floats:
+    """Say the nearest of these numbers."""
+    of = np.asarray(words)
+    return np.asarray(of[np.abs(b[:, None] - of).argmin(axis=1)])
+
+
+def half_when_unsure(b: Floats, rng: np.random.Generator) -> Floats:
+    return np.where((np.abs(b - 0.5) < 0.2) & (rng.random(len(b)) < 0.6), 0.5, np.round(b, 2))
+
+
+def half_for_all(b: Floats, rng: np.random.Generator) -> Floats:
+    return np.where(np.abs(b - 0.5) < 0.15, 0.5, np.round(b, 2))
+
+
+def eighty(b: Floats, rng: np.random.Generator) -> Floats:
+    high = (b > 0.65) & (b < 0.95) & (rng.random(len(b)) < 0.7)
+    return np.where(high, 0.8, np.round(b, 2))
+
+
+def quarters(b: Floats, rng: np.random.Generator, share: float = 0.6) -> Floats:
+    return np.where(rng.random(len(b)) < share, np.round(4 * b) / 4, np.round(b, 2))
+
+
+@dataclass(frozen=True)
+class Design:
+    """An agent, and what its reports look like."""
+
+    n: int = 100
+    reports: int = 5
+    distorted: Callable[[Floats], Floats] = np.asarray  # of the belief, before noise
+    noise: float = 0.0
+    grid: float = 0.0
+    words: tuple[float, ...] = ()
+    heaped: Callable[[Floats, np.random.Generator], Floats] | None = None
+    rows: int = 1  # of choices that each report is copied on
+    slope: float = 6.0
+    error: float = 0.9  # of the log-odds acted on
+    taste: float = 0.6
+    weight: float = 0.0  # of the exact posterior in the belief acted on; turned at one half
+    turns: bool = False
+    choice: Callable[[Floats], Floats] | None = None
+    exact: bool = True
+    computed: bool = False
+
+    def table(self, rng: np.random.Generator) -> dict[str, Floats]:
+        """Draw rows: belief, action, exact posterior or state, case."""
+        evidence = 1.5 * rng.normal(size=self.n)
+        exact = expit(evidence)
+        belief = expit(evidence + self.error * rng.normal(size=self.n))
+        more = self.weight * (exact - belief) * (np.sign(belief - 0.5) if self.turns else 1.0)
+        if self.choice is None:
+            utility = self.slope * (belief + more - 0.5) + self.taste * rng.normal(size=self.n)
+            chance = expit(utility)
+        else:
+            chance = self.choice(belief + more)
+        case = np.repeat(np.arange(self.n), self.reports)
+        said = self.distorted(belief)
+        if self.heaped is not None:
+            said = self.heaped(said, rng)
+        if self.words:
+            said = to_words(self.words, said)
+        said = said[case]
+        if self.noise:
+            said = np.clip(said + self.noise * rng.normal(size=case.size), 0, 1)
+        if self.grid:
+            said = np.round(np.round(said / self.grid) * self.grid, 9)
+        said, case = np.repeat(said, self.rows), np.repeat(case, self.rows)
+        drawn = {"belief": said, "action": rng.random(case.size) < chance[case], "context": case}
+        state = (rng.random(self.n) < exact)[case]
+        return drawn | ({"exact": exact[case]} if self.exact else {"truth": state})
+
+    def result(self, rng: np.random.Generator) -> CheckResult:
+        """Test one table."""
+        arrays = self.table(rng)
+        action = np.where(arrays.pop("action"), "yes", "no")
+        return sufficiency_test(
+            arrays.pop("belief"), action, **arrays, computed=self.computed, n_draws=999, rng=rng
+        )
+
+
+D = Design
+COHERENT = {
+    # reports that are exact or rounded
+    "continuous": D(60, 5),
+    "percents": D(60, 5, grid=0.01),
+    "steps of .1, steep": D(120, 5, grid=0.1, slope=15, error=0.4),
+    "steps of .1, steep, 400 cases": D(400, 3, grid=0.1, slope=15, error=0.4),
+    "five words": D(100, 5, words=WORDS, slope=15, error=0.5),
+    "0 5 10 25 50": D(120, 5, words=FEW, slope=10, error=0.5),
+    "jump of choice": D(100, 5, choice=lambda b: np.where(b > 0.5, 0.95, 0.05)),
+    "two jumps up": D(100, 5, choice=lambda b: np.where(b > 0.7, 0.9, np.where(b > 0.3, 0.5, 0.1))),
+    "taste": D(200, 5, taste=1.5),
+    "overconfident": D(100, 5, distorted=partial(log_odds_times, k=2)),
+    "floor and ceiling": D(100, 5, distorted=lambda b: np.clip(b, 0.2, 0.8), grid=0.01),
+    # noise around a distorted belief
+    "flat middle, noise .1": D(200, 5, partial(power_of, k=3), 0.1),
+    "flat middle, noise .02": D(300, 5, partial(power_of, k=3), 0.02),
+    "flat middle, noise .02, steep": D(100, 5, partial(power_of, k=3), 0.02, slope=8),
+    "flat middle, noise .05, rounded": D(200, 5, partial(power_of, k=3), 0.05, 0.05),
+    "flat middle, noise .05": D(60, 5, partial(power_of, k=3), 0.05),
+    "flat middle, ten reports": D(200, 10, partial(power_of, k=3), 0.05, 0.05),
+    "power 5, three reports": D(60, 3, partial(power_of, k=5), 0.05),
+    "power 5, 400 cases": D(400, 10, partial(power_of, k=5), 0.05),
+    "plateaus, noise .02": D(300, 5, plateaus, 0.02),
+    "plateaus, noise .05, rounded": D(200, 5, plateaus, 0.05, 0.05),
+    "power 2": D(200, 3, partial(power_of, k=2), 0.03),
+    "log odds squared": D(300, 10, squared_log_odds, 0.02),
+    "steep middle": D(200, 5, partial(power_of, k=0.5), 0.05),
+    "compressed": D(200, 5, partial(log_odds_times, k=0.3), 0.1),
+    "fourth power": D(200, 5, lambda b: b**4, 0.03),
+    "fourth root": D(200, 5, lambda b: b**0.25, 0.03),
+    "waves": D(200, 5, lambda b: b - 0.12 * np.sin(4 * np.pi * b) / 2, 0.03),
+    "one-sided plateau": D(200, 5, lambda b: np.maximum(b, 0.5), 0.05),
+    "one-sided plateau, 60 cases": D(60, 5, lambda b: np.maximum(b, 0.5), 0.05),
+    "floor .2 and ceiling .8, noise": D(200, 5, lambda b: np.clip(b, 0.2, 0.8), 0.03),
+    "two reports, noise .05": D(200, 2, partial(power_of, k=3), 0.05),
+    "two reports, noise .1": D(200, 2, noise=0.1),
+    "three reports, 400 cases": D(400, 3, noise=0.03),
+    "jump of choice, noise .1": D(400, 5, noise=0.1, choice=lambda b: np.where(b > 0.5, 0.9, 0.1)),
+    "noise .05, realised": D(200, 5, noise=0.05, exact=False),
+    "flat middle, noise .1, realised": D(200, 5, partial(power_of, k=3), 0.1, exact=False),
+    "plain, noise .1": D(60, 5, noise=0.1),
+    "plain, noise .05, 400 cases": D(400, 5, noise=0.05),
+    # copies
+    "one report on three rows": D(200, 1, noise=0.05, rows=3),
+    "two reports on three rows": D(200, 2, noise=0.05, rows=3),
+    "five reports on three rows": D(100, 5, noise=0.05, rows=3),
+    # rounding that differs by case
+    "50 when unsure, 60": D(60, 5, heaped=half_when_unsure),
+    "50 when unsure, 200": D(200, 5, heaped=half_when_unsure),
+    "50 when unsure, 400": D(400, 3, heaped=half_when_unsure),
+    "50 when unsure, steep": D(200, 5, heaped=half_when_unsure, slope=25),
+    "50 for all in the middle": D(200, 5, heaped=half_for_all),
+    "80 for most above": D(200, 5, heaped=eighty),
+    "quarters by 60%, 60": D(60, 5, heaped=quarters),
+    "quarters by 60%, 200": D(200, 5, heaped=quarters),
+    "quarters by 60%, 400": D(400, 3, heaped=quarters),
+    "quarters by a third": D(200, 5, heaped=partial(quarters, share=0.33)),
+}
+LEAKY = {
+    "continuous": D(60, 5, weight=0.5),
+    "computed": D(60, 5, weight=0.5, computed=True),
+    "percents": D(60, 5, weight=0.5, grid=0.01),
+    "steps of .05": D(60, 5, weight=0.5, grid=0.05),
+    "steps of .1": D(60, 5, weight=0.5, grid=0.1),
+    "five words": D(100, 5, weight=0.5, words=WORDS),
+    "100 x 3": D(100, 3, weight=0.5),
+    "turning": D(100, 5, weight=1.5, turns=True),
+    "realised": D(100, 5, weight=1.0, exact=False),
+    "noise .05": D(100, 5, weight=0.5, noise=0.05),
+    "noise .05, three reports": D(100, 3, weight=0.5, noise=0.05),
+    "noise .05, two reports": D(100, 2, weight=0.5, noise=0.05),
+    "noise .1, 60": D(60, 5, weight=0.5, noise=0.1),
+    "noise .1": D(100, 5, weight=0.5, noise=0.1),
+    "noise .02, leak .2": D(200, 5, weight=0.2, noise=0.02),
+    "compressed, noise .05": D(60, 5, partial(log_odds_times, k=0.5), 0.05, weight=0.5),
+    "overconfident, noise .05": D(100, 5, partial(log_odds_times, k=2), 0.05, weight=0.5),
+    "flat middle, noise .03": D(100, 5, partial(power_of, k=3), 0.03, weight=0.5),
+    "noise .05, 400 cases": D(400, 3, weight=0.3, noise=0.05),
+    "50 when unsure": D(200, 5, heaped=half_when_unsure, weight=0.5),
+    "quarters by 60%": D(200, 5, heaped=quarters, weight=0.5),
+}
+
+
+STEEP = D(120, 5, slope=10, error=0.5)
+PAIRS = {
+    "one agent: percents, five words": (replace(STEEP, grid=0.01), replace(STEEP, words=WORDS)),
+    "one agent: percents, steps of .1": (replace(STEEP, grid=0.01), replace(STEEP, grid=0.1)),
+    "one agent: percents, 0 5 10 25 50": (replace(STEEP, grid=0.01), replace(STEEP, words=FEW)),
+    "one agent: percents, noise .1": (replace(STEEP, grid=0.01), replace(STEEP, noise=0.1)),
+    "one leaky, percents": (D(120, 5, grid=0.01), D(120, 5, grid=0.01, weight=0.5)),
+    "one leaky, steps of .1": (D(120, 5, grid=0.1), D(120, 5, grid=0.1, weight=0.5)),
+    "one leaky, noise .05": (D(120, 5, noise=0.05), D(120, 5, noise=0.05, weight=0.5)),
+}
+
+
+def differ(pair: tuple[Design, Design], seed: list[int]) -> bool:
+    """Compare two agents on the same cases, with the same beliefs and tastes."""
+    tables = {}
+    for name, design in zip("ab", pair, strict=True):
+        rng = np.random.default_rng(seed)
+        rows = pd.DataFrame(design.table(rng)).rename(columns={"belief": "p", "exact": "p_true"})
+        toss = np.random.default_rng([*seed, 1]).random(design.n)
+        happened = toss < rows.groupby("context")["p_true"].first()
+        rows["theta"] = rows["context"].map(happened.astype(int))
+        rows["action"] = np.where(rows["action"], "yes", "no")
+        tables[name] = rows.assign(context=rows["context"].astype(str), truth_kind="drawn")
+    found = compare(tables, rng=seed[-1]).differences
+    return bool(rejects(found["pvalue"].item()))
+
+
+def told_from_0(design: Design, seed: list[int]) -> bool:
+    """Pool the difference in one action over tasks."""
+    tasks = [design.result(np.random.default_rng([*seed, task])) for task in range(N_TASKS)]
+    rows = [result.details.set_index("component").iloc[1] for result in tasks]
+    columns = [[row[name] for row in rows] for name in ("estimate", "standard_error", "allowed")]
+    over = random_effects(columns[0], columns[1], [design.n] * N_TASKS, columns[2])
+    return over.low > 0 or over.high < 0
+
+
+def counted(design: Design, n_tables: int, seed: list[int]) -> dict[str, float]:
+    """Count verdicts over tables; also how often interval and direction say different things."""
+    said, rejected, differ, exact, blind = list[Verdict](), 0, 0, 0, 0.0
+    for at in range(n_tables):
+        result = design.result(np.random.default_rng([*seed, at]))
+        said.append(decide(verdict_input([result], None, None)))
+        found = result.settings
+        rejected += rejects(result.pvalue)
+        exact += found.get("p_direction", 1.0) <= 0.04
+        blind += found.get("n_untold", 0) / result.n_contexts
+        if result.interval is not None and "p_beyond" in found:
+            excludes = result.interval.low > 0 or result.interval.high < 0
+            differ += excludes != (found["p_beyond"] <= 0.04)
+    return {
+        "n_tables": n_tables,
+        "tested": sum(not verdict.open for verdict in said),
+        "rejected": int(rejected),
+        "accused": sum(verdict.accuses for verdict in said),
+        "or_noisy": said.count(Verdict.ACTS_OR_NOISY),
+        "explained": said.count(Verdict.NOISE_EXPLAINS),
+        "as_exact": int(exact),
+        "interval_differs": int(differ),
+        "untold_share": round(blind / n_tables, 3),
+    }
+
+
+def main() -> None:
+    """Run all designs, or those whose name holds a text."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--out", type=Path, default=TABLE)
+    parser.add_argument("--studies", type=int, help="run these studies of pairs and tasks instead")
+    options = parser.parse_args()
+    rows = []
+    if options.studies:
+        for at, (name, pair) in enumerate(PAIRS.items()):
+            seeds = [[options.seed, at, study] for study in range(options.studies)]
+            row = {"pair": name, "n_studies": options.studies, "seed": options.seed}
+            row["differ"] = sum(differ(pair, seed) for seed in seeds)
+            for model, design in zip("ab", pair, strict=True):
+                row[f"told_{model}"] = sum(told_from_0(design, seed) for seed in seeds)
+            rows.append(row)
+            print(*row.values(), sep=",", flush=True)
+        pd.DataFrame(rows).to_csv(PAIRED, index=False)
+        return
+    agents = (("coherent", COHERENT), ("leaky", LEAKY))
+    cells = [
+        (kind, name, design, [options.seed, len(kind), at])
+        for kind, designs in agents
+        for at, (name, design) in enumerate(designs.items())
+        if options.only in f"{kind}: {name}"
+    ]
+    # Small tables first, so that a run that is cut short has most designs.
+    for kind, name, design, seed in sorted(cells, key=lambda cell: cell[2].n):
+        row = {"agent": kind, "design": name, "n_cases": design.n}
+        row |= {"n_reports": design.reports, "seed": options.seed}
+        rows.append(row | counted(design, options.tables, seed))
+        print(*rows[-1].values(), sep=",", flush=True)
+        pd.DataFrame(rows).to_csv(options.out, index=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""What noise, rounding and heaps of reports leave unsaid of the belief acted on.
+
+The mean report of a case errs by its noise. Where choices and state rise with the belief behind it
+they covary at equal report, by the variance of the noise times both slopes. These are those around
+the case, as reports may be flat where beliefs differ; where they do not tell beliefs apart at all,
+no slope can be taken. Arrays stand by belief.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coherence.inputs import Floats
+
+NEIGHBOURS = 31  # contexts over which the variance of reports is pooled
+NEAR = 30  # contexts of the least window in which a slope is taken
+SPREAD = 1.5  # variance of mean reports in it, over that of their noise
+FEWEST_TRUE = 0.25  # of the variance in a window that is taken to be that of beliefs
+PLACES = 40  # along the belief, at which slopes are taken
+FEWEST_NEAR = 20  # contexts of which it can be said that reports do not tell them apart
+
+
+def noise_of_means(squares: Floats, reports: Floats) -> Floats:
+    """Return the variance of the noise in the mean report of contexts that stand by belief.
+
+    `squares` are sums of squared deviations of their reports, whose number is `reports`; both are
+    pooled over neighbours, and where none of them has two reports, over all contexts.
+    """
+    n, freedom = len(squares), np.maximum(reports - 1, 0.0)
+    first = np.clip(np.arange(n) - NEIGHBOURS // 2, 0, max(n - NEIGHBOURS, 0))
+    last = np.minimum(first + NEIGHBOURS, n)
+    pooled, free = (np.append(0.0, x.cumsum())[[last, first]] for x in (squares, freedom))
+    pooled, free = pooled[0] - pooled[1], free[0] - free[1]
+    overall = float(squares.sum()) / max(float(freedom.sum()), 1.0)
+    variance = np.where(free > 0.5, pooled / np.maximum(free, 1.0), overall)
+    return np.asarray(np.maximum(variance, 0.0) / reports)
+
+
+def local_slopes(belief: Floats, columns: Floats, noise: Floats) -> Floats:
+    """Return the slopes of columns on the belief around each context, shape of `columns`.
+
+    In the least window of 30 contexts whose mean reports spread by 1.5 times the variance of their
+    noise, made good for the noise. Contexts stand by belief.
+    """
+    n, centred = len(belief), belief - belief.mean()
+    terms = [centred[:, None], centred[:, None] ** 2, noise[:, None]]
+    terms += [columns, columns * centred[:, None]]
+    sums = np.vstack([np.zeros(3 + 2 * columns.shape[1]), np.hstack(terms).cumsum(axis=0)])
+    near, slopes = min(NEAR, n), []
+    places = np.unique(np.linspace(0, n - 1, min(PLACES, n)).round().astype(int))
+    for place in places:
+        here, first = centred[place], int(np.clip(place - near // 2, 0, n - near))
+        reach = max(here - centred[first], centred[first + near - 1] - here, 1e-6)
+        while True:
+            low, high = np.searchsorted(centred, [here - reach - 1e-9, here + reach + 1e-9])
+            mean = (sums[high] - sums[low]) / (high - low)
+            variance = mean[1] - mean[0] ** 2
+            if high - low == n or (high - low >= near and variance > max(SPREAD * mean[2], 1e-15)):
+                break
+            reach *= 1.25
+        of_columns, products = np.split(mean[3:], 2)
+        true = max(variance - mean[2], FEWEST_TRUE * variance)
+        slopes.append(
+            (products - mean[0] * of_columns) / true if variance > 1e-15 else 0 * products
+        )
+    each = [np.interp(np.arange(n), places, column) for column in np.array(slopes).T]
+    return np.stack(each, axis=1)
+
+
+def untold(belief: Floats, noise: Floats) -> int:
+    """Count contexts whose mean reports do not tell beliefs apart.
+
+    Those within two standard errors of theirs are many and spread by no more than the noise; where
+    beliefs lie evenly they spread by a third more. Contexts stand by belief.
+    """
+    reach = 2 * np.sqrt(noise)
+    low = np.searchsorted(belief, belief - reach - 1e-9)
+    high = np.searchsorted(belief, belief + reach + 1e-9)
+    centred, near = belief - belief.mean(), high - low
+    sums = (np.append(0.0, x.cumsum()) for x in (centred, centred**2, noise))
+    mean, square, of_noise = ((x[high] - x[low]) / near for x in sums)
+    alike = (near >= FEWEST_NEAR) & (square - mean**2 <= of_noise)
+    return int(alike.sum()) if noise.any() else 0
+
+
+NEAR_A_HEAP, IN_A_HEAP = 0.15, 6  # distance in belief; fewest cases
+HEAP, TIMES_OTHERS, TIMES_GAPS = 0.08, 3.0, 4.0  # share of cases; multiples of medians
+
+
+def in_heaps(belief: Floats) -> NDArray[np.bool_]:
+    """Tell which beliefs stand for more than the step of their scale, as 50 does when unsure.
+
+    Of at least 8% and 6 of them, and three times as frequent as others nearby, or as all others and
+    alone in a hole.
+    """
+    values, of, counts = np.unique(np.round(belief, 6), return_inverse=True, return_counts=True)
+    heap, inner = np.zeros(len(values), dtype=bool), np.diff(values)
+    for at in np.flatnonzero(counts >= max(IN_A_HEAP, HEAP * len(belief))):
+        away = np.abs(values - values[at])
+        near = (away > 0) & (away < NEAR_A_HEAP + 1e-9)
+        among = near.sum() >= 3 and counts[at] >= TIMES_OTHERS * np.median(counts[near])
+        alone = len(values) > 3 and counts[at] >= TIMES_OTHERS * np.median(counts)
+        alone = alone and away[away > 0].min() >= TIMES_GAPS * np.median(inner)
+        heap[at] = among or alone
+    return np.asarray(heap[of.ravel()])
+
+
+REPEATED = 3  # cases a value from which values are taken for the words of a scale
+STEEPER = 1.5  # a threshold inside a step gains so much more from it than its average slope does
+
+
+def rounding_bound(belief: Floats, n_cases: int) -> float:
+    """Return a bound on what rounding takes of the variance of beliefs: 1.5 times what it does.
+
+    Where all beliefs are multiples of .5, .25 or .2, that is the step. Else the shares rounded to
+    .1 and to .05 are told by how often multiples of .1 and odd ones of .05 occur: to .05, one in
+    two is a multiple of .1; to .01, one in ten each. Values that occur often, such as the
+    words of a scale, are at least as wide as they lie apart.
+    """
+
+    def multiples(step: float) -> NDArray[np.bool_]:
+        return np.asarray(np.abs(belief / step - np.round(belief / step)) < 1e-6)
+
+    for step in (0.5, 0.25, 0.2):
+        if multiples(step).all():
+            return STEEPER * max(step**2, _between_values(belief, n_cases)) / 12
+    tenths, percents = float(multiples(0.1).mean()), bool(multiples(0.01).all())
+    odd = float(multiples(0.05).mean()) - tenths
+    by_chance = 0.1 if percents else 0.0
+    to_tenths = min(max(tenths - odd, 0.0), 1.0)
+    to_twentieths = (odd - by_chance * (1 - to_tenths)) / (0.5 - by_chance)
+    to_twentieths = min(max(to_twentieths, 0.0), 1 - to_tenths)
+    finer = (1 - to_tenths - to_twentieths) * (0.01**2 if percents else 0.0)
+    rounded = to_tenths * 0.1**2 + to_twentieths * 0.05**2 + finer
+    return STEEPER * max(rounded, _between_values(belief, n_cases)) / 12
+
+
+def _between_values(belief: Floats, n_cases: int) -> float:
+    """Return the mean square of a value's distance to its neighbours; 0 where few repeat."""
+    values, times = np.unique(np.round(belief, 6), return_counts=True)
+    if len(values) < 2 or REPEATED * len(values) > n_cases:
+        return 0.0
+    gaps = np.diff(values)
+    width = (np.append(gaps[0], gaps) + np.append(gaps, gaps[-1])) / 2
+    return float(times @ width**2) / len(belief)
