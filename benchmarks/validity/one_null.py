@@ -4,8 +4,8 @@
 
 ``one_null.csv`` counts verdicts over all tables of each design; a coherent agent acts on the belief
 that its reports stand for, and its reports are distorted, noisy, rounded, copied or heaped.
-``one_null_pairs.csv`` counts studies in which two agents on the same cases differ (`compare`), and
-in which the mean over six tasks is told from 0.
+With ``--studies`` it counts instead in which studies two agents on the same cases differ
+(`compare`), and in which the mean over six tasks is told from 0 (``one_null_pairs.csv``).
 """
 
 import argparse
