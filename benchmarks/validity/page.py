@@ -644,7 +644,7 @@ def one_null() -> str:
         "of fewest cases. Taken "
         "as exact: the direction alone without an allowance, at .04. What the allowance costs is "
         "the difference between the last two columns of agents that act on more: most where noise "
-        "is large, and where reports are in heaps.\n\n"
+        "is large or words are few.\n\n"
         + fold("Coherent agents", grid(header, lines(coherent)))
         + "\n\n"
         + fold("Agents that act on more", grid(header, lines(table[table["agent"] == "leaky"])))
