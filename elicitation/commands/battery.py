@@ -7,14 +7,15 @@ earlier call in the folders are replaced, and an error leaves no folder behind.
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from coherence.cli.folders import in_place, new_files, no_empty_folders, prepare_folder
+from elicitation.commands.answer_store import answer_store
 from elicitation.commands.dry_run import PlannedAnswers, print_planned
-from elicitation.commands.model_options import answer_store, connect_to, is_hosted
+from elicitation.commands.respondents import Respondent, respondents_of
 from elicitation.options import ModelOptions
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
     from coherence.report.document import FigureFile, Table
     from elicitation.asking.store import AnswerStore
-    from elicitation.models.hosted.model import HostedModel
-
-    Asked = Mapping[str, str | HostedModel]
 
 Answers = TypeVar("Answers")
 INDEXES = r"paper\.(md|tex)"
@@ -95,9 +93,9 @@ class Battery(Generic[Chosen, Answers]):
     written: str  # pattern of all files that the command may write, but for the store
     earlier: str  # pattern of the tables of the paper
     check: Callable[[Chosen], None]  # raises for options that do not go together
-    planned: Callable[[Chosen, str, str], PlannedAnswers]  # of a model: its name here, its place
+    planned: Callable[[Chosen, Respondent], PlannedAnswers]
     read: Callable[[Chosen], Answers]
-    ask: "Callable[[Chosen, Asked, AnswerStore], Answers]"
+    ask: "Callable[[Chosen, Sequence[Respondent], AnswerStore], Answers]"
     score: Callable[[Chosen, Answers], Results]
 
 
@@ -131,52 +129,17 @@ def folder_of(path: str) -> Path:
     return out
 
 
-def places_of(options: BatteryOptions) -> dict[str, str]:
-    """Return what `--model` names, by what results call it.
-
-    Folders may have one name: as much of the path as tells them apart is added.
-    """
-    from coherence.batteries.battery import distinct_names
-    from coherence.errors import InputError
-
-    named = options.named
-    if is_hosted(options):
-        if len(set(named)) < len(named):
-            raise InputError(f"--model must name different models; received {', '.join(named)}.")
-        return dict(zip(named, named, strict=True))
-    # The last name, not the target of a link: linking tells two folders of one name apart.
-    names = [os.path.basename(os.path.abspath(place)).removesuffix(".gguf") for place in named]
-    if len(set(names)) < len(names):
-        names = distinct_names([Path(place) for place in named])
-    return dict(zip(names, named, strict=True))
-
-
-def find_models(options: BatteryOptions) -> "Asked":
-    """Return hosted models, or places of local ones, by name.
-
-    What is wrong with any of them shows before the first is asked.
-    """
-    from elicitation.models.local.sources import find_source
-
-    places = places_of(options)
-    if is_hosted(options):
-        return {name: connect_to(options, place) for name, place in places.items()}
-    for place in places.values():
-        find_source(place, revision=options.revision)
-    return dict(places)
-
-
 def ask_each(
-    models: "Asked", ask: "Callable[[str, str | HostedModel], pd.DataFrame]"
+    respondents: Sequence[Respondent], ask: "Callable[[Respondent], pd.DataFrame]"
 ) -> "pd.DataFrame":
-    """Return what models answer one after the other, with one in memory at a time."""
+    """Return what respondents answer one after the other, with one in memory at a time."""
     import gc
 
     import pandas as pd
 
     tables = []
-    for name, model in models.items():
-        tables.append(ask(name, model).assign(model=name))
+    for respondent in respondents:
+        tables.append(ask(respondent).assign(model=respondent.name))
         # What refers to itself would keep the weights in memory until some later collection.
         gc.collect()
     return pd.concat(tables, ignore_index=True)
@@ -200,11 +163,14 @@ def _ask_and_write(options: Chosen, battery: "Battery[Chosen, Answers]", out: st
         results = battery.score(options, battery.read(options))
         paper, folder = paper_folder(options.paper), prepare_folder(out)
     else:
-        models = find_models(options)
+        respondents = respondents_of(options)
+        # What is wrong with any of them shows before the first is asked.
+        for respondent in respondents:
+            respondent.check()
         # --out is known to be no file: whatever is wrong with --paper leaves no empty folder.
         paper, folder = paper_folder(options.paper), prepare_folder(out)
         with answer_store(Path(store_of(options))) as store:
-            answers = battery.ask(options, models, store)
+            answers = battery.ask(options, respondents, store)
         results = battery.score(options, answers)
     write_results(
         folder, battery.written, results, options.inputs, paper, battery.title, battery.earlier
@@ -214,11 +180,11 @@ def _ask_and_write(options: Chosen, battery: "Battery[Chosen, Answers]", out: st
 def _look(options: Chosen, battery: "Battery[Chosen, Answers]") -> None:
     from coherence.report.wording import clean
 
-    places = places_of(options)
-    for number, (name, place) in enumerate(places.items()):
-        if len(places) > 1:
-            print(f"{'' if number == 0 else chr(10)}model      {clean(name)}")
-        print_planned(battery.planned(options, name, place), store_of(options))
+    respondents = respondents_of(options)
+    for number, each in enumerate(respondents):
+        if len(respondents) > 1:
+            print(f"{'' if number == 0 else chr(10)}model      {clean(each.name)}")
+        print_planned(battery.planned(options, each), store_of(options))
 
 
 def store_of(options: BatteryOptions) -> str:

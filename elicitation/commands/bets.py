@@ -4,6 +4,7 @@ Asks it, or scores answers; trains models on bets, and tests what carries over.
 """
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,15 +22,13 @@ from elicitation.commands.battery import (
 from elicitation.commands.bets_questions import PAPER, TermOptions, scored_questions
 from elicitation.commands.bets_training import TrainOptions, TransferOptions
 from elicitation.commands.dry_run import PlannedAnswers, planned_answers
-from elicitation.commands.model_options import is_hosted, load_local
+from elicitation.commands.respondents import Respondent, asks_hosted
 from elicitation.options import add_options, declared, from_words, typed
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from elicitation.asking.store import AnswerStore
-    from elicitation.commands.battery import Asked
-    from elicitation.models.hosted.model import HostedModel
 
 _WRITTEN = (
     r"(accuracy|ladder|models)\.csv|(runs|ladder_runs)\.parquet|models\.svg"
@@ -147,7 +146,7 @@ def _check(options: BetsOptions) -> None:
     from coherence.errors import InputError
 
     check_options(options)
-    hosted = is_hosted(options)
+    hosted = asks_hosted(options)
     for name in ("temperature", "max_new_tokens"):
         if not hosted and getattr(options, name) is not None:
             raise InputError(
@@ -168,16 +167,16 @@ def _check(options: BetsOptions) -> None:
         )
 
 
-def _planned(options: BetsOptions, name: str, place: str) -> PlannedAnswers:
+def _planned(options: BetsOptions, respondent: Respondent) -> PlannedAnswers:
     """Return what a model would be asked."""
     questions = scored_questions(options)
-    if is_hosted(options):
+    if respondent.hosted:
         from elicitation.batteries.bets.words import bet_draws
 
-        return planned_answers(options, place, bet_draws(questions, **_drawing(options)))
+        return planned_answers(respondent, bet_draws(questions, **_drawing(options)))
     from elicitation.batteries.bets.models import option_questions
 
-    return planned_answers(options, place, option_questions(questions))
+    return planned_answers(respondent, option_questions(questions))
 
 
 def _drawing(options: BetsOptions) -> "dict[str, Any]":
@@ -233,27 +232,27 @@ def _check_known(questions: "pd.DataFrame", answers: "pd.DataFrame") -> None:
 
 
 def _ask(
-    options: BetsOptions, models: "Asked", store: "AnswerStore"
+    options: BetsOptions, respondents: Sequence[Respondent], store: "AnswerStore"
 ) -> "tuple[pd.DataFrame, pd.DataFrame]":
     """Ask all models the same questions."""
     questions = scored_questions(options)
     return questions, ask_each(
-        models, lambda _, model: _ask_model(options, model, questions, store)
+        respondents, lambda each: _ask_model(options, each, questions, store)
     )
 
 
 def _ask_model(
     options: BetsOptions,
-    model: "str | HostedModel",
+    respondent: Respondent,
     questions: "pd.DataFrame",
     store: "AnswerStore",
 ) -> "pd.DataFrame":
-    if isinstance(model, str):
+    model = respondent.load()
+    if not respondent.hosted:
         from elicitation.batteries.bets.models import score_choices
 
-        local = load_local(options, model)
-        with answer_progress(local.name) as progress:
-            return score_choices(local, questions, store=store, progress=progress)
+        with answer_progress(model.name) as progress:
+            return score_choices(model, questions, store=store, progress=progress)
     from elicitation.batteries.bets.words import choose_in_words
 
     with answer_progress(model.name) as progress:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from elicitation.commands.model_options import name_in_store
-from elicitation.options import ModelOptions
+from elicitation.commands.respondents import Respondent
 
 if TYPE_CHECKING:
     from elicitation.questions.question import Question
@@ -26,8 +25,7 @@ class PlannedAnswers:
 
 
 def planned_answers(
-    options: ModelOptions,
-    place: str,
+    respondent: Respondent,
     questions: "Sequence[Question]",
     *,
     perhaps: "Sequence[Question]" = (),
@@ -36,7 +34,7 @@ def planned_answers(
 ) -> PlannedAnswers:
     """Return what a model would be asked; `continuing` where it goes on from texts as well."""
     ways = (False, True) if continuing else (False,)
-    names = dict.fromkeys(name_in_store(options, place, continuing=way) for way in ways)
+    names = dict.fromkeys(respondent.in_store(continuing=way) for way in ways)
     return PlannedAnswers(tuple(names), questions, perhaps, condition)
 
 

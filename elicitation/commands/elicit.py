@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from coherence.cli.progress import answer_progress
 from coherence.printable import counted
-from elicitation.commands.dry_run import print_planned
+from elicitation.commands.answer_store import answer_store, warn_of_versions
+from elicitation.commands.dry_run import planned_answers, print_planned
 from elicitation.commands.elicit_options import (
     OF_A_TASK,
     design_of,
-    load_model,
     plan_of,
-    planned_session,
+    respondent_of,
     source_of,
 )
-from elicitation.commands.model_options import answer_store, is_hosted, warn_of_versions
+from elicitation.commands.respondents import Local, asks_hosted
 from elicitation.options import AskOptions, add_options, from_words, typed
 
 if TYPE_CHECKING:
@@ -53,14 +53,15 @@ def _ask(options: AskOptions) -> int:
         _print_prompts(plan, options.show_prompts)
         return 0
     assert options.out is not None, "options were checked"
+    respondent = respondent_of(options, source)
     store = options.store or f"{options.out}.answers.sqlite"
     earlier = _earlier_rows(options.out)
     if options.dry_run:
-        print_planned(planned_session(options, plan), store)
+        print_planned(planned_answers(respondent, plan.questions), store)
         _say_if_few(len(source.cases))
         return 0
     # Before the store is opened: a model that cannot be loaded leaves no empty one behind.
-    model = load_model(options, source)
+    model = respondent.load()
     with answer_store(Path(store)) as opened:
         _say_if_few(len(source.cases))
         with answer_progress() as progress:
@@ -73,11 +74,7 @@ def _ask(options: AskOptions) -> int:
                 progress=progress,
             )
     write_runs(runs, options.out)
-    local = (
-        options.agent is None
-        and not is_hosted(options)
-        and options.answers not in ("exact", "forced")
-    )
+    local = isinstance(respondent, Local) and options.answers not in ("exact", "forced")
     facts = getattr(model, "facts", None)
     print_tally(
         f"{options.out}: {counted(len(runs), 'row')}",
@@ -128,7 +125,7 @@ def check(options: AskOptions) -> None:
                 f"--agent knows the built-in prompts alone; received --prompts {', '.join(files)}. "
                 "Leave the file out, or name a --model."
             )
-    if options.prefill and (options.agent is not None or is_hosted(options)):
+    if options.prefill and (options.agent is not None or asks_hosted(options)):
         raise InputError(
             "--set prefill begins the answers of a local model; others begin theirs by themselves. "
             "Leave it out."

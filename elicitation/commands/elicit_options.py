@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elicitation.commands.dry_run import PlannedAnswers, planned_answers
-from elicitation.commands.model_options import connect_to, is_hosted, load_local
+from elicitation.commands.respondents import Agent, Respondent, respondents_of
 from elicitation.options import PROMPTS, AskOptions, WayOptions, declared, typed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from elicitation.models.base import Model
     from elicitation.questions.plan import Design, Plan
     from elicitation.questions.prompts import PromptSet
     from elicitation.questions.tasks import Subject
@@ -99,25 +97,10 @@ def plan_of(options: AskOptions, source: Source, design: "Design") -> "Plan":
     return plan_task(source.subject, source.cases, design)
 
 
-def planned_session(options: AskOptions, plan: "Plan") -> PlannedAnswers:
-    """Return what the model would be asked."""
-    if options.agent is not None:
-        return PlannedAnswers((options.agent,), plan.questions)
-    return planned_answers(options, str(options.model), plan.questions)
-
-
-def load_model(options: AskOptions, source: Source) -> "Model":
-    """Load the model that is asked, connect to it, or make the agent."""
-    if options.agent is not None:
-        from elicitation.simulated_model import agent_for_task
-
-        assert source.subject is not None, "options were checked: no agent for questions in a file"
-        return agent_for_task(
-            options.agent,
-            source.subject,
-            source.cases,
-            decision=options.decision,
-            levels=options.levels,
-        )
-    model = str(options.model)
-    return connect_to(options, model) if is_hosted(options) else load_local(options, model)
+def respondent_of(options: AskOptions, source: Source) -> Respondent:
+    """Return who is asked."""
+    if options.agent is None:
+        (respondent,) = respondents_of(options)
+        return respondent
+    assert source.subject is not None, "options were checked: no agent for questions in a file"
+    return Agent(options, source.subject, source.cases)

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,15 +19,13 @@ from elicitation.commands.battery import (
     run_battery,
 )
 from elicitation.commands.dry_run import PlannedAnswers, planned_answers
-from elicitation.commands.model_options import is_hosted, load_causal
+from elicitation.commands.respondents import Respondent, asks_hosted
 from elicitation.options import add_options, from_words
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from elicitation.asking.store import AnswerStore
-    from elicitation.commands.battery import Asked
-    from elicitation.models.hosted.model import HostedModel
 
 _WRITTEN = (
     r"(scores|measures|curves|dependence)\.csv|scores\.json|(answers|runs)\.parquet"
@@ -82,7 +81,7 @@ def _check(options: MixOptions) -> None:
             "--exact draws no answers, so that --draws has no meaning beside it. "
             "Leave one of them out."
         )
-    if options.exact and is_hosted(options):
+    if options.exact and asks_hosted(options):
         raise InputError(
             "--exact needs the files of the model: a service lists likely first tokens, "
             "which bound its rates, no more. Leave --exact out to draw answers, or name a "
@@ -90,15 +89,15 @@ def _check(options: MixOptions) -> None:
         )
 
 
-def _planned(options: MixOptions, name: str, place: str) -> PlannedAnswers:
+def _planned(options: MixOptions, respondent: Respondent) -> PlannedAnswers:
     """Return what a model would be asked."""
     from elicitation.batteries.mixing import mixing_draws, mixing_questions
 
     questions = mixing_questions()
     if options.exact:
-        return planned_answers(options, place, [question.exact for question in questions])
+        return planned_answers(respondent, [question.exact for question in questions])
     drawn = mixing_draws(questions, _draws(options), options.seed, options.max_new_tokens)
-    return planned_answers(options, place, drawn)
+    return planned_answers(respondent, drawn)
 
 
 def _draws(options: MixOptions) -> int:
@@ -123,23 +122,25 @@ def _read(options: MixOptions) -> "pd.DataFrame":
     return read_inspect_mixing(logs)
 
 
-def _ask(options: MixOptions, models: "Asked", store: "AnswerStore") -> "pd.DataFrame":
+def _ask(
+    options: MixOptions, respondents: Sequence[Respondent], store: "AnswerStore"
+) -> "pd.DataFrame":
     """Return the answers of all models."""
-    return ask_each(models, partial(_ask_model, options, store, alone=len(models) == 1))
+    alone = len(respondents) == 1
+    return ask_each(respondents, partial(_ask_model, options, store, alone=alone))
 
 
 def _ask_model(
     options: MixOptions,
     store: "AnswerStore",
-    name: str,
-    model: "str | HostedModel",
+    respondent: Respondent,
     *,
     alone: bool,
 ) -> "pd.DataFrame":
     from coherence.report.wording import clean
     from elicitation.batteries.mixing import elicit_mixing, mixing_questions
 
-    draws = _draws(options)
+    draws, name = _draws(options), respondent.name
     if options.exact:
         # Minutes may go by before the first portion is read and the time left is known.
         print(
@@ -149,8 +150,8 @@ def _ask_model(
         )
     with answer_progress("" if alone else name) as progress:
         answers = elicit_mixing(
-            # A model from a folder has no name here, so that it goes with the call.
-            load_causal(options, model) if isinstance(model, str) else model,
+            # It has no name here, so that a local one goes with the call.
+            respondent.load(writes=True),
             store,
             draws=draws,
             exact=options.exact,
@@ -161,14 +162,14 @@ def _ask_model(
             progress=progress,
         )
     unparsed = 0.0 if options.exact else float(answers["answer"].isna().mean())
-    if unparsed > 0.5 and not is_hosted(options):
+    if unparsed > 0.5 and not respondent.hosted:
         print(
             f"warning: {unparsed:.1%} of answers of {clean(name)} are unparsed. --exact reads the "
             "probabilities of answers from the model instead.",
             file=sys.stderr,
         )
     questions = answers.groupby(["experiment", "p", "item", "order"])
-    if is_hosted(options) and draws > 1 and (questions["raw"].nunique() == 1).all():
+    if respondent.hosted and draws > 1 and (questions["raw"].nunique() == 1).all():
         # A service that ignores the temperature looks like a model that cannot mix.
         print(
             f"coherence mix: all draws of a question got the same answer from {name}. "

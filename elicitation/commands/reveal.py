@@ -5,6 +5,7 @@ The texts are about dice, coins, choices and preferences.
 
 import argparse
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ from elicitation.commands.battery import (
     run_battery,
 )
 from elicitation.commands.dry_run import PlannedAnswers, planned_answers
-from elicitation.commands.model_options import connect_to, is_hosted, load_causal, name_in_store
+from elicitation.commands.respondents import Respondent, asks_hosted
 from elicitation.options import add_options, from_words
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from elicitation.asking.store import AnswerStore
     from elicitation.batteries.revealed.questions import SamplingOptions
     from elicitation.batteries.revealed.scenarios.setting import Setting
-    from elicitation.commands.battery import Asked
     from elicitation.models.hosted.model import HostedModel
     from elicitation.models.local.causal import CausalModel
 
@@ -102,7 +102,7 @@ def _check(options: RevealOptions) -> None:
     from coherence.errors import InputError
 
     check_options(options)
-    if options.max_new_tokens is not None and not is_hosted(options):
+    if options.max_new_tokens is not None and not asks_hosted(options):
         raise InputError(
             "--max-new-tokens belongs to hosted models; of a folder probabilities are read, "
             "and nothing is drawn. Leave it out."
@@ -168,7 +168,7 @@ def _settings(options: RevealOptions) -> "list[Setting]":
     return select(settings, where)
 
 
-def _planned(options: RevealOptions, name: str, place: str) -> PlannedAnswers:
+def _planned(options: RevealOptions, respondent: Respondent) -> PlannedAnswers:
     """Return what a model would be asked."""
     from coherence.errors import InputError
     from elicitation.batteries.revealed.questions import (
@@ -184,12 +184,11 @@ def _planned(options: RevealOptions, name: str, place: str) -> PlannedAnswers:
     beliefs, bets = wager_questions(settings)
     if options.only_revealed:
         stated, beliefs, bets = [], [], []
-    if not is_hosted(options):
+    if not respondent.hosted:
         asked = [each.read for each in [*belief_questions(settings), *beliefs, *bets]]
         in_template = [each.read for each in stated]
         return planned_answers(
-            options,
-            place,
+            respondent,
             asked,
             perhaps=in_template,
             condition="the model has a chat template",
@@ -198,18 +197,17 @@ def _planned(options: RevealOptions, name: str, place: str) -> PlannedAnswers:
     drawn = letter_draws(stated + bets, _sampling(options))
     words = belief_questions(worded(settings))
     try:
-        name_in_store(options, place, continuing=True)
+        respondent.in_store(continuing=True)
     except InputError:  # it answers in chats alone
         words = []
     if not drawn and not words:
         raise InputError(
-            f"--only-revealed leaves nothing to ask of {name}: beliefs about numbers need the "
-            "model's files, those about words a server that continues texts."
+            f"--only-revealed leaves nothing to ask of {respondent.name}: beliefs about numbers "
+            "need the model's files, those about words a server that continues texts."
         )
     perhaps = [each.read for each in words]
     return planned_answers(
-        options,
-        place,
+        respondent,
         drawn,
         perhaps=perhaps,
         condition="the server continues texts and lists likely tokens",
@@ -224,18 +222,17 @@ def _sampling(options: RevealOptions) -> "SamplingOptions":
     return SamplingOptions(options.reps, options.seed, **room, keep_going=options.keep_going)
 
 
-def _ask(options: RevealOptions, models: "Asked", store: "AnswerStore") -> Asking:
+def _ask(options: RevealOptions, respondents: Sequence[Respondent], store: "AnswerStore") -> Asking:
     """Ask every model in turn; one is in memory at a time."""
     battery = Asking()
-    for source, place in models.items():
-        _ask_model(options, source, place, store, battery)
+    for respondent in respondents:
+        _ask_model(options, respondent, store, battery)
     return battery
 
 
 def _ask_model(
     options: RevealOptions,
-    source: str,
-    place: "str | HostedModel",
+    respondent: Respondent,
     store: "AnswerStore",
     battery: Asking,
 ) -> None:
@@ -251,15 +248,14 @@ def _ask_model(
     from elicitation.batteries.revealed.reading import in_chat
     from elicitation.batteries.revealed.runs import tabulate_wagers
 
-    settings = _settings(options)
+    settings, source = _settings(options), respondent.name
     # Texts are continued, not answered: without a chat template, whether there is one or not.
     revealing: CausalModel | HostedModel | None
     acting: CausalModel | HostedModel
-    if isinstance(place, str):
-        acting = revealing = load_causal(options, place, continuing=True)
+    if not respondent.hosted:
+        local: CausalModel = respondent.load(continuing=True)
+        revealing, acting = local, local if options.only_revealed else in_chat(local)
         texts, sampling = settings, None
-        if not options.only_revealed:
-            acting = in_chat(acting)
         # What a base model states in answer to options is no belief; bets are its actions.
         states = acting.chat
         if not (states or options.only_revealed):
@@ -270,8 +266,9 @@ def _ask_model(
             )
     else:
         # First what may end in an error: nothing is asked before all is known.
-        acting, source, states = place, place.name, True
-        revealing, texts = _continuing(options, source, settings), worded(settings)
+        acting, states = respondent.load(), True
+        source = acting.name
+        revealing, texts = _continuing(options, respondent, settings), worded(settings)
         sampling = _sampling(options)
     if revealing is not None:
         with answer_progress(f"{source}, beliefs") as progress:
@@ -304,7 +301,7 @@ def _ask_model(
 
 
 def _continuing(
-    options: RevealOptions, name: str, settings: "list[Setting]"
+    options: RevealOptions, respondent: Respondent, settings: "list[Setting]"
 ) -> "HostedModel | None":
     """Return the model as it continues texts, or None where that tells nothing; say why not."""
     from coherence.errors import InputError
@@ -319,7 +316,7 @@ def _continuing(
     model = None
     if n_worded:
         try:
-            model = connect_to(options, name, continuing=True)
+            model = respondent.load(continuing=True)
         except InputError as error:
             missing.append(f"Beliefs about words need completions, and {error}")
         except HostedError as error:

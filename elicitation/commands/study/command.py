@@ -84,7 +84,7 @@ def _folder_of(args: argparse.Namespace) -> Path:
 def _run(args: argparse.Namespace, study: "Study", units: "list[Unit]", folder: Path) -> int:
     """Ask what is missing, and report on what is finished."""
     from coherence.cli.folders import prepare_folder
-    from elicitation.commands.model_options import answer_store
+    from elicitation.commands.answer_store import answer_store
     from elicitation.commands.study.units import RUNS, STORE, ask_units
 
     prepare_folder(folder)

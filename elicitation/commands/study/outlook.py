@@ -6,7 +6,7 @@ from coherence.printable import counted
 from coherence.report.document import build_table, count, label
 from coherence.report.layout import render_parts
 from elicitation.asking.overview import preview
-from elicitation.commands.elicit_options import planned_session
+from elicitation.commands.elicit_options import respondent_of
 from elicitation.commands.study.units import STORE, Unit, held_answers
 
 _COLUMNS = (
@@ -23,8 +23,8 @@ def render_outlook(units: Sequence[Unit]) -> str:
     held = held_answers(units[0].folder)
     rows, n_left = [], 0
     for unit in units:
-        planned = planned_session(unit.options, unit.plan())
-        seen = preview(planned.questions, model_name=planned.names, store=unit.folder / STORE)
+        name = respondent_of(unit.options, unit.source()).in_store()
+        seen = preview(unit.plan(), model_name=name, store=unit.folder / STORE)
         finished = unit.finished(held) is not None
         n_left += 0 if finished else seen.n_left
         row = {"model": unit.model.name, "task": unit.task.name}

@@ -16,8 +16,8 @@ from coherence.cli.folders import replace_text
 from coherence.cli.progress import answer_progress
 from coherence.errors import CoherenceError, InputError
 from coherence.printable import counted
-from elicitation.commands.elicit_options import Source, design_of, load_model, plan_of, source_of
-from elicitation.commands.model_options import warn_of_versions
+from elicitation.commands.answer_store import warn_of_versions
+from elicitation.commands.elicit_options import Source, design_of, plan_of, respondent_of, source_of
 from elicitation.commands.study.options import merged
 from elicitation.commands.study.study_file import ModelEntry, Study, TaskEntry, file_stem
 from elicitation.options import AskOptions, ModelOptions, from_table
@@ -262,7 +262,7 @@ def ask_units(units: list[Unit], store: "AnswerStore") -> Asked:
             try:
                 # An agent answers from the exact posteriors of a task's cases; it is made for each.
                 if loaded is None or model.is_agent:
-                    loaded = load_model(unit.options, unit.source())
+                    loaded = respondent_of(unit.options, unit.source()).load()
                 asked = unit.ask(loaded, store)
             except CoherenceError as error:
                 # A model that is not there, or no longer, would fail for every other task as well.

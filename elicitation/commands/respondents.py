@@ -1,0 +1,213 @@
+"""Who is asked: made once from the options, checked before anything is asked, loaded when needed.
+
+Nothing is imported before it is asked for, so that ``--help`` stays fast.
+"""
+
+import json
+import os
+import sys
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from coherence.printable import clean
+from elicitation.options import AskOptions, ModelOptions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from elicitation.models.hosted.model import HostedModel
+    from elicitation.questions.tasks import Subject
+
+
+class Respondent:
+    """A model that ``--model`` names, or an agent."""
+
+    hosted = False
+
+    def __init__(self, options: ModelOptions, place: str, name: str) -> None:
+        self.options, self.place = options, place
+        self.name = name  # what results call it
+
+    def in_store(self, *, continuing: bool = False) -> str:
+        """Return its name in the store, without loading or calling it."""
+        return self.name
+
+    def check(self) -> None:
+        """Raise where it is not there."""
+
+    def load(self, *, writes: bool = False, continuing: bool = False) -> Any:
+        """Return the model.
+
+        With `writes` it must write its answers; with `continuing` it goes on from texts, without a
+        template.
+        """
+        raise NotImplementedError
+
+
+class Local(Respondent):
+    """A folder, a .gguf file, or a model of the hub."""
+
+    def in_store(self, *, continuing: bool = False) -> str:
+        """Return the name of the folder or file."""
+        from elicitation.models.local.sources import name_of
+
+        return name_of(self.place)
+
+    def check(self) -> None:
+        """Raise where something is missing that loading needs."""
+        from elicitation.models.local.sources import find_source
+
+        find_source(self.place, revision=self.options.revision)
+
+    def load(self, *, writes: bool = False, continuing: bool = False) -> Any:
+        """Load it as what its configuration says it is, or as one that writes."""
+        from elicitation.models.local.sources import is_multiple_choice
+
+        options = self.options
+        settings: dict[str, Any] = {
+            "device_map": _device_map(options.device_map),
+            **{name: getattr(options, name) for name in ("quantization", "revision", "batch_size")},
+        }
+        settings = {name: value for name, value in settings.items() if value is not None}
+        settings |= {"dtype": options.dtype, "device": options.device}
+        # A model that chooses has no chat template: --chat and --set system are for the others.
+        if not (writes or continuing) and is_multiple_choice(self.place, revision=options.revision):
+            if options.prefill:
+                from coherence.errors import InputError
+
+                raise InputError(
+                    "--set prefill needs a model that writes its answers; "
+                    f"{self.place} chooses among options. Leave it out."
+                )
+            from elicitation.models.local.multiple_choice import load_multiple_choice_model
+
+            self._say_loading()
+            return load_multiple_choice_model(self.place, **settings)
+        from elicitation.models.local.causal import load_causal_model
+
+        self._say_loading()
+        in_chat = {"chat": options.chat, "system": options.system, "prefill": options.prefill}
+        return load_causal_model(
+            self.place, **({"chat": False} if continuing else in_chat), **settings
+        )
+
+    def _say_loading(self) -> None:
+        """Say on a terminal what the first seconds or minutes go by with."""
+        if sys.stderr.isatty():
+            print(f"loading {clean(Path(self.place).name, limit=60)}", file=sys.stderr)
+
+
+class Hosted(Respondent):
+    """A model of a service or server."""
+
+    hosted = True
+
+    def in_store(self, *, continuing: bool = False) -> str:
+        """Return the name that says how it is called: in chats, or to go on from texts."""
+        from elicitation.models.hosted.names import completing
+
+        in_chat = not continuing and self.options.chat is not False
+        return self.place if in_chat or self.options.server is not None else completing(self.place)
+
+    def check(self) -> None:
+        """Call it once."""
+        self.load()
+
+    def load(self, *, writes: bool = False, continuing: bool = False) -> "HostedModel":
+        """Return the connection that was opened, or another one on which texts are continued."""
+        return self._connect(continuing=True) if continuing else self._connected
+
+    @cached_property
+    def _connected(self) -> "HostedModel":
+        return self._connect()
+
+    def _connect(self, *, continuing: bool = False) -> "HostedModel":
+        from elicitation.models.hosted.connecting import connect
+
+        options = self.options
+        # Texts that are continued have no system message before them, and no template around them.
+        in_chat: dict[str, Any] = {
+            "system": options.system,
+            "reasoning_effort": options.reasoning_effort,
+            "chat_template_kwargs": options.chat_template_kwargs,
+        }
+        return connect(
+            self.place,
+            server=options.server,
+            chat=False if continuing else options.chat,
+            identity=options.server_name,
+            concurrency=options.max_connections,
+            timeout=options.timeout,
+            key_variable=options.api_key_env,
+            extra_body=options.extra_body,
+            **({} if continuing else in_chat),
+        )
+
+
+class Agent(Respondent):
+    """A simulated agent, which answers from the exact posteriors of a task's cases."""
+
+    options: AskOptions
+
+    def __init__(self, options: AskOptions, subject: "Subject", cases: "pd.DataFrame") -> None:
+        super().__init__(options, str(options.agent), str(options.agent))
+        self.subject, self.cases = subject, cases
+
+    def load(self, *, writes: bool = False, continuing: bool = False) -> Any:
+        """Make the agent."""
+        from elicitation.simulated_model import agent_for_task
+
+        decision, levels = self.options.decision, self.options.levels
+        return agent_for_task(
+            self.place, self.subject, self.cases, decision=decision, levels=levels
+        )
+
+
+def respondents_of(options: ModelOptions) -> list[Respondent]:
+    """Return whom ``--model`` names; refuse hosted ones beside others, and one twice.
+
+    Folders may have one name: as much of the path as tells them apart is added.
+    """
+    from coherence.errors import InputError
+    from elicitation.models.hosted.names import provider_of
+
+    named = options.named
+    hosted = [model for model in named if options.server is not None or provider_of(model)]
+    if hosted and len(hosted) < len(named):
+        raise InputError(
+            f"--model names hosted models ({', '.join(hosted)}) beside others. "
+            "Ask them in two commands."
+        )
+    if hosted:
+        if len(set(named)) < len(named):
+            raise InputError(f"--model must name different models; received {', '.join(named)}.")
+        return [Hosted(options, model, model) for model in named]
+    # The last name, not the target of a link: linking tells two folders of one name apart.
+    names = [os.path.basename(os.path.abspath(place)).removesuffix(".gguf") for place in named]
+    if len(set(names)) < len(names):
+        from coherence.batteries.battery import distinct_names
+
+        names = distinct_names([Path(place) for place in named])
+    return [Local(options, place, name) for place, name in zip(named, names, strict=True)]
+
+
+def asks_hosted(options: ModelOptions) -> bool:
+    """Tell whether the models of a command are hosted."""
+    return any(each.hosted for each in respondents_of(options))
+
+
+def _device_map(text: str | None) -> str | dict[str, Any] | None:
+    """Return a map from part to device, or the name of a way to make one."""
+    from coherence.errors import InputError
+
+    if text is None or not text.lstrip().startswith("{"):
+        return text
+    try:
+        parts: dict[str, Any] = json.loads(text)
+    except ValueError as error:
+        raise InputError(
+            "--set device_map must be a word or a JSON object from part to device; "
+            f"{text!r} is none ({error}). Put it into single quotes."
+        ) from error
+    return parts
