@@ -60,7 +60,10 @@ _FORMS = Refinement(
 )
 REFINEMENTS: dict[FormKind, Refinement] = {
     **dict.fromkeys(("lines", "number", "decision", "choice"), _FORMS),
-    "labels": Refinement(1e-6),
+    # A share among the labels: what was given up is little beside their mass, however little it is.
+    "labels": Refinement(
+        1e-6, rounds=5, bound=lambda spellings, labels: 1e-5 * float(labels.sum()), share=0.5
+    ),
     # Far below the usual tolerance: divergences look at the logarithm of the least outcome, of
     # which no more than a thousandth may be missing. The last tolerance is 1e-36, below which an
     # outcome counts as impossible.
