@@ -60,6 +60,7 @@ class Reading:
     sd: float = math.nan
     q05: float = math.nan
     q95: float = math.nan
+    too_wide: bool = False  # whether it has no value for its bounds alone
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,7 @@ def token_belief(text: str, min_mass: float = 0.0) -> Reading:
     mass = min(no + yes, 1.0)
     status = mass_status(mass, min_mass)
     if status == UNPARSED or high - low > WIDEST_SHARE:
-        return Reading(None, UNPARSED, mass)
+        return Reading(None, UNPARSED, mass, too_wide=status != UNPARSED)
     # A label outside the list of likely tokens has no probability of its own, but bounds; the
     # belief is their middle.
     return Reading((low + high) / 2 if "share" in masses else yes / (no + yes), status, mass)

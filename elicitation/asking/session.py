@@ -40,6 +40,9 @@ class Tally:
         Answers before which the model thought aloud; the thinking is kept and not read.
     truncated : int
         Answers that were cut, or still thinking, before they were complete.
+    too_wide : int
+        Beliefs that are unparsed because a server lists too few likely tokens: their bounds are
+        wider than .02.
     masses : tuple of float
         Answer masses of the rows that were read off probabilities, or drawn from a form.
     unparsed_rows : float
@@ -55,6 +58,7 @@ class Tally:
     repaired: int = 0
     thought: int = 0
     truncated: int = 0
+    too_wide: int = 0
     masses: tuple[float, ...] = ()
     unparsed_rows: float = 0.0
     served_by: Mapping[str, int] = field(default_factory=dict)
@@ -252,6 +256,7 @@ def run_plan(
         repaired=sum(status.startswith("repaired:") for status in statuses),
         thought=sum(answer.thought_aloud for answer in once),
         truncated=statuses.count(TRUNCATED),
+        too_wide=sum(answer.reading.too_wide for answer in once),
         masses=tuple(runs["answer_mass"].dropna()),
         unparsed_rows=float((~runs["status"].isin(PARSED)).mean()),
         served_by=Counter(each.served_by for each in given.values() if each.served_by),

@@ -181,6 +181,8 @@ def _earlier_rows(path: str) -> int:
 
 def print_tally(opening: str, tally: "Tally", *, local: bool, first: str) -> None:
     """Print how many answers were asked and parsed, and warn where that is few."""
+    from elicitation.answers.reading import WIDEST_SHARE
+
     share = tally.readable / tally.total
     repaired = f", {tally.repaired} of them repaired" if tally.repaired else ""
     # What a count of readable answers leaves out: thinking, and answers that were cut.
@@ -201,7 +203,15 @@ def print_tally(opening: str, tally: "Tally", *, local: bool, first: str) -> Non
             "among them.",
             file=sys.stderr,
         )
-    if tally.masses:
+    if tally.too_wide:
+        print(
+            f"warning: bounds of {counted(tally.too_wide, 'belief')} are wider than "
+            f"{WIDEST_SHARE}, which leaves them unparsed: the server lists too few likely tokens. "
+            "--belief sampled needs no list.",
+            file=sys.stderr,
+        )
+    # Of a list that is too short the probabilities are least bounds, which blame the form.
+    if tally.masses and tally.too_wide < len(tally.masses):
         _print_masses(tally.masses)
 
 

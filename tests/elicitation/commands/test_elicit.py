@@ -4,12 +4,15 @@ Tables of each way of asking are in `test_golden.py`.
 """
 
 import shutil
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 
 from bayesnets import load_network, write_network
 from coherence import read_runs
+from elicitation import Tally
+from elicitation.commands.elicit import print_tally
 
 
 def test_prompts_are_shown_without_a_model_and_nothing_is_asked(tmp_path, monkeypatch, run):
@@ -135,3 +138,13 @@ def test_a_table_of_others_is_kept_and_a_shorter_one_is_said(tmp_path, run):
 )
 def test_bad_calls_name_the_option_and_the_remedy(words, remedy, tmp_path, run):
     assert remedy in run(f"elicit {words} --out {tmp_path}/x.csv", 2).err
+
+
+def test_bounds_that_are_too_wide_are_not_blamed_on_the_form(capsys):
+    unparsed = Tally(40, 0, readable=20, masses=(0.1,) * 20, too_wide=20)
+    print_tally("r.csv: 20 rows", unparsed, local=False, first="")
+    said = capsys.readouterr().err
+    assert "bounds of 20 beliefs are wider than 0.02" in said
+    assert "answers in the form" not in said
+    print_tally("r.csv: 20 rows", replace(unparsed, too_wide=0), local=False, first="")
+    assert "that is less than one half" in capsys.readouterr().err

@@ -194,7 +194,8 @@ def test_a_server_that_lists_likely_tokens_gives_a_belief_where_the_list_suffice
 ):
     fake = Fake(lambda body, n: listing(likely) if body.get("logprobs") else answer("take it"))
     with connected(fake) as model:
-        runs, _ = asked(model, table, store, belief="token")
+        runs, tally = asked(model, table, store, belief="token")
+    assert tally.too_wide == 2 * np.isnan(p)
     mass = sum(likely.values()) - likely.get("The", 0)
     assert runs["answer_mass"].tolist() == pytest.approx([mass] * 2)
     assert runs["p"].astype(float).tolist() == pytest.approx([p] * 2, nan_ok=True)
