@@ -6,7 +6,8 @@ that writes the date. The first is cut, the second is known to whoever reads the
 third is written as of one fixed day, so that an answer does not depend on when it was asked for.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -24,6 +25,17 @@ DAY = datetime(2024, 7, 26)
 _DATE_CODES = (
     *(f"%-{code}" for code in "dHIjmMSy"),
     *(f"%{code}" for code in "aAbBcdDeFfGhHIjmMnpRStTuUVwWxXyYzZ%"),
+)
+# A tag at the end of a prompt, of a name that nobody knows; tags of turns are special tokens, or
+# have one of the names below, as tags of answers do.
+_OPENING = re.compile(
+    r"(?:<(?P<name>[a-z][\w:-]*)(?:\s[^<>]*)?>|\[(?P<bracket>[a-z][\w -]*)\])\s*", re.IGNORECASE
+)
+_TURNS = re.compile(
+    r"(?:start_of_)?(?:assistant|ai|bot|chatbot|gpt|model|system|user|turn|inst)(?:_turn)?"
+    r"|(?:final[ _-]?)?(?:answer|probability|response|output|result|reply|json|code|decision)|final"
+    r"|s|bos",
+    re.IGNORECASE,
 )
 # Differs from it in all that a template may write.
 _OTHER_DAY = datetime(2031, 11, 5, 13, 47, 29)
@@ -51,7 +63,11 @@ class PromptFacts:
     @property
     def remedy(self) -> str:
         """What ends the thinking that the prompt opens."""
-        return f'--set "prefill={closing_tag(self.thinking)}"'
+        tag = _OPENING.fullmatch(self.thinking)
+        if tag is None or is_thinking_tag(self.thinking.strip()):
+            return f'--set "prefill={closing_tag(self.thinking)}"'
+        closing = f"</{tag['name']}>" if tag["name"] else f"[/{tag['bracket']}]"
+        return f'--set "prefill={closing}"'
 
 
 def examine_prompt(
@@ -65,6 +81,7 @@ def examine_prompt(
     ids = tokenizer(prompt, add_special_tokens=add_special_tokens)["input_ids"]
     plain = tokenizer(prompt, add_special_tokens=False)["input_ids"]
     tokens = special_tokens(tokenizer)
+    behind = prompt.rpartition(_PROBE)[2]
     # Of a system message that speaks of thinking nothing is opened: what counts comes behind.
     return PromptFacts(
         # What it does not know is part of the text.
@@ -74,10 +91,18 @@ def examine_prompt(
             ),
             _n_more_behind(ids, plain),
         ),
-        thinking=open_thinking(prompt.rpartition(_PROBE)[2]),
+        thinking=open_thinking(behind) or _unknown_opening(behind, tokens.values()),
         is_dated=prompt != render(_PROBE, _OTHER_DAY),
         tags={i: token for i, token in tokens.items() if is_thinking_tag(token)},
     )
+
+
+def _unknown_opening(prompt: str, special: Collection[str]) -> str:
+    """Return the tag that a prompt ends in, where it may open a thinking; "" where none does."""
+    *_, tag = [None, *_OPENING.finditer(prompt)]
+    if tag is None or tag.end() < len(prompt) or tag[0].strip() in special:
+        return ""
+    return "" if _TURNS.fullmatch(tag["name"] or tag["bracket"]) else tag[0]
 
 
 def special_tokens(tokenizer: Any) -> dict[int, str]:

@@ -136,10 +136,14 @@ def test_probabilities_inside_a_thinking_are_refused_and_the_remedy_works(change
         ("<think></think>", {}, None),
         ("Reply:", {"system": "Think between <think> tags."}, None),  # only spoken of
         ("Reply:</think>", {}, None),
+        *((f"Reply:{ends}", {}, None) for ends in ("<answer>", "<assistant>\n", "[INST]", "<b> c")),
         *((f"Reply:{opens}", {"prefill": closes}, opens) for opens, closes in (
             ("<|START_THINKING|>", "<|END_THINKING|>"),
             ("<|begin_of_thought|>", "<|end_of_thought|>"),
             ("<|channel>thought", "<channel|>"),
+            ("<analysis>\n", "</analysis>"),
+            ("[REASONING]", "[/REASONING]"),
+            ("<think type=deep>", "</think>"),
         )),
     ],
 )  # fmt: skip
