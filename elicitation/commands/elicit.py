@@ -83,6 +83,12 @@ def _ask(options: AskOptions) -> int:
         # Inside of its thinking a model is not asked for probabilities of answers.
         first=f"{facts.remedy} ends the thinking; then " if facts and facts.thinking else "",
     )
+    if runs["belief_kind"].eq("stated:masked").any():
+        print(
+            "warning: the server masks answers one token at a time: they are no draws of what it "
+            "says in this form (stated:masked, docs/servers.md). --answers drawn reads free text.",
+            file=sys.stderr,
+        )
     if len(runs) < earlier:
         print(
             f"note: an earlier table of {earlier:,} rows was replaced by one of {len(runs):,}; "

@@ -158,10 +158,8 @@ class Agent(Respondent):
         """Make the agent."""
         from elicitation.simulated_model import agent_for_task
 
-        decision, levels = self.options.decision, self.options.levels
-        return agent_for_task(
-            self.place, self.subject, self.cases, decision=decision, levels=levels
-        )
+        asked = {name: getattr(self.options, name) for name in ("decision", "levels")}
+        return agent_for_task(self.place, self.subject, self.cases, **asked)
 
 
 def respondents_of(options: ModelOptions) -> list[Respondent]:

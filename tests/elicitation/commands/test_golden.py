@@ -58,6 +58,7 @@ def tables(run, folder, ways=WAYS):
 def test_the_table_of_a_way_of_asking_is_what_it_was(way, run, tmp_path):
     ((_, runs, asked, said),) = tables(run, tmp_path, [way])
     assert f"{len(runs)} rows" in said
+    assert ("masks answers one token at a time" in said) == (way == "forced")
     if "agent" not in way:
         assert f"{asked} answers asked, 0 reused" in said
     golden = pd.read_csv(GOLDEN, dtype={"context": str, "seed": "Int64"})
