@@ -201,7 +201,7 @@ def as_column(cells: pa.ChunkedArray, *, decimal: str, label: bool) -> "pd.Serie
         plain = pc.replace_substring(plain, ",", ".")
     zeros = label and pc.any(pc.match_substring_regex(plain, r"^[+-]?0[0-9]")).as_py()
     if zeros or cells.null_count == len(cells):
-        return _as_pandas(cells)
+        return as_text(cells)
     first = plain.slice(0, _FIRST)
     for kind in (pa.int64(), pa.float64()):
         try:
@@ -220,10 +220,10 @@ def as_column(cells: pa.ChunkedArray, *, decimal: str, label: bool) -> "pd.Serie
     if pc.all(pc.is_in(lower, pa.array(["true", "false", None]))).as_py():
         truths: pd.Series[Any] = pc.equal(lower, "true").to_pandas()
         return truths
-    return _as_pandas(cells)
+    return as_text(cells)
 
 
-def _as_pandas(cells: pa.ChunkedArray) -> "pd.Series[Any]":
+def as_text(cells: pa.ChunkedArray) -> "pd.Series[Any]":
     """Return texts with missing ones as pandas has them, which are not numbers where all are."""
     texts: pd.Series[Any] = cells.to_pandas()
     return texts.astype("float64") if cells.null_count == len(cells) else texts

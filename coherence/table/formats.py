@@ -16,9 +16,11 @@ from urllib.parse import unquote
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from coherence.errors import InputError, closest
-from coherence.table.csv_files import as_column, read_cells
+from coherence.table.cells import LABELS
+from coherence.table.csv_files import as_column, as_text, read_cells
 from coherence.table.foreign_files import FOREIGN, WORKBOOKS, read_foreign
 from coherence.table.frames import require_path, with_index_columns
 from coherence.table.missing import without_marked_cells
@@ -46,7 +48,6 @@ ARRAY = ".json"
 DAMAGED = (OSError, ValueError, TypeError, LookupError, NotImplementedError)
 """What pyarrow raises of a file that is damaged, or has a type that pandas does not know."""
 _TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
-_LABELS = tuple(column.name for column in COLUMNS if column.kind == "label")
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # the folder of rows without a value
 
 
@@ -115,6 +116,11 @@ def parquet_files(path: Path) -> list[tuple[Path, dict[str, str | None]]]:
     return files
 
 
+def of_labels(reading: Reading) -> set[str]:
+    """Return what the file calls columns of labels."""
+    return {*map(reading.name_in_file, LABELS), *reading.parts_of_context}
+
+
 def _read(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
     suffix = inner_suffix(path)
     if suffix not in (*PARQUET, *SEPARATORS, *LINES, ARRAY, *FOREIGN):
@@ -139,12 +145,15 @@ def _read(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
                 if suffix == ARRAY
                 else [record for _, record in read_objects(path, text=form)]
             )
-            table = pd.DataFrame.from_records(list(map(with_dotted_names, objects)))
+            records = list(map(with_dotted_names, objects))
+            table = pd.DataFrame.from_records(records)
+            for name in of_labels(reading) & set(table.columns[table.dtypes == "float64"]):
+                table[name] = pd.Series([record.get(name) for record in records], dtype=object)
         elif suffix in FOREIGN:
             numbers = {reading.name_in_file(name) for name in PROBABILITIES}
             table = read_foreign(path, sheet=form.sheet, numbers=numbers)
         else:
-            table = _read_parquet(path)
+            table = _read_parquet(path, of_labels(reading))
         return _without_marks(path, table, form.missing)
     except InputError:
         raise
@@ -165,9 +174,14 @@ def _without_marks(path: Path, table: pd.DataFrame, missing: Sequence[str]) -> p
     return table
 
 
-def _read_parquet(path: Path) -> pd.DataFrame:
+def _read_parquet(path: Path, labels: set[str]) -> pd.DataFrame:
     packed = path.suffix.lower() == ".gz"
-    table = pd.read_parquet(io.BytesIO(read_bytes(path)) if packed else path, engine="pyarrow")
+    held = pq.read_table(io.BytesIO(read_bytes(path)) if packed else path)
+    table = held.to_pandas()
+    for name in labels & {*held.column_names} & {*table.columns}:
+        # Of whole numbers beside a gap pandas makes floats, which hold 16 digits.
+        if pa.types.is_integer(held[name].type) and held[name].null_count:
+            table[name] = pd.array(held[name].to_pylist(), dtype="Int64")
     for at in range(table.shape[1]):
         column = table.iloc[:, at].array
         if isinstance(column.dtype, pd.StringDtype | pd.ArrowDtype):
@@ -203,14 +217,14 @@ def _read_csv(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
     read = {reading.name_in_file(name) for name in COLUMN_NAMES}
     read |= {*compared, *reading.parts_of_context}
     cells = read_cells(path, form, once=read)
-    texts = {reading.name_in_file(name).strip() for name in _TEXTS}
-    of_labels = (*map(reading.name_in_file, _LABELS), *compared, *reading.parts_of_context)
-    labels = {name.strip() for name in of_labels}
+    texts = {name.strip() for name in of_labels(reading)}
+    texts |= {reading.name_in_file(name).strip() for name in _TEXTS}
+    texts -= compared
     columns = {
-        # The raw answer 0.70 is no number yet.
-        name: column.to_pandas()
+        # The raw answer 0.70 is no number yet, and a label is its text.
+        name: as_text(column)
         if name.strip() in texts
-        else as_column(column, decimal=form.decimal, label=name.strip() in labels)
+        else as_column(column, decimal=form.decimal, label=name.strip() in compared)
         for name, column in zip(cells.names, cells.columns, strict=True)
     }
     table = pd.DataFrame(columns)

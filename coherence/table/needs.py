@@ -1,7 +1,6 @@
 """What a runs table holds that beliefs can be checked against, in the words of its reports.
 
-A check names one entry of `EVIDENCE` as what it needs; which check needs what is declared there
-(`coherence.checks.check`). Another kind of evidence is a change of the runs table and begins here.
+A check names one entry of `EVIDENCE` as what it needs (`coherence.checks.check`).
 """
 
 BELIEF, ONE_BELIEF, P = "parsed belief", "belief in one of two states", "p"
@@ -21,17 +20,7 @@ NEEDS_GIVEN_Z = (P, GIVEN_Z)
 NEEDS_MATCHING = (ONE_BELIEF, MATCHING_QUESTIONS)
 NEEDS_STAKES = (ONE_BELIEF, STAKES_QUESTIONS)
 EVIDENCE = (
-    *(
-        STATE_AND_CHOICES,
-        NEEDS_STATE_AND_ACTION,
-        DRAWN_CHOICES,
-        CHOICES,
-        TARGETS,
-        FORECASTS,
-        NEEDS_PROMPT_VARIANTS,
-    ),
-    NEEDS_GIVEN_Z,
-    NEEDS_MATCHING,
-    NEEDS_STAKES,
+    *(STATE_AND_CHOICES, NEEDS_STATE_AND_ACTION, DRAWN_CHOICES, CHOICES, TARGETS, FORECASTS),
+    *(NEEDS_PROMPT_VARIANTS, NEEDS_GIVEN_Z, NEEDS_MATCHING, NEEDS_STAKES),
 )
 """All that a belief can be checked against, in the order of a report: what few rows have first."""

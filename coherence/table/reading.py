@@ -11,12 +11,13 @@ import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError, SchemaError, closest, listing
+from coherence.table.cells import labels
 from coherence.table.exact import holds_exact, set_aside
 from coherence.table.foreign_files import WORKBOOKS
 from coherence.table.formats import ARRAY, TITLES, read_table
@@ -33,7 +34,6 @@ from coherence.table.row_condition import RowCondition
 from coherence.table.runs import Runs
 from coherence.table.scales import Scale, with_scale
 from coherence.table.schema import (
-    COLUMNS,
     Naming,
 )
 from coherence.table.states import typed_option
@@ -44,15 +44,12 @@ from coherence.table.text_files import (
 from coherence.table.validation import examined, with_columns
 
 STANDARD_INPUT, IN_MEMORY = "standard input", "runs"
-Table: TypeAlias = "str | os.PathLike[str] | pd.DataFrame"
-"""A file, or a table in memory."""
-_LABELS = tuple(column.name for column in COLUMNS if column.kind == "label")
 # What may stand before the first character of a text: marks of Unicode, blanks, zero bytes.
 _BEFORE_TEXT = b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n"
 
 
 def read_runs(
-    path: Table,
+    path: str | os.PathLike[str] | pd.DataFrame,
     *,
     columns: Mapping[str, str] | None = None,
     sep: str | None = None,
@@ -107,8 +104,8 @@ def read_runs(
     -------
     DataFrame
         The table under the names of `coherence.table.schema.COLUMNS`; other columns are kept as
-        they are. In CSV an empty text is a missing one, and labels that all look like numbers are
-        numbers; raw answers stay as they were written.
+        they are. A label is its text, in every format: whole numbers where all are written so. In
+        CSV an empty text is a missing one; raw answers stay as they were written.
 
     Raises
     ------
@@ -285,7 +282,7 @@ def as_runs(
     )
     assumed = [*mapped, *assumed]
     runs, of_table = examined(
-        restore_whole_labels(numbers),
+        numbers,
         named=named,
         missing=list(missing),
         ours=holds_exact(table.columns),  # the file's own, before --exact
@@ -299,15 +296,7 @@ def as_runs(
     if of_table:
         raise SchemaError(of_table, title)
     log_notes([*shaped, *assumed], str(source))
-    told = (
-        *notes,
-        *shaped,
-        *joined,
-        *judged_notes,
-        *unnamed,
-        *assumed,
-        *runs.notes,
-    )
+    told = [*notes, *shaped, *joined, *judged_notes, *unnamed, *assumed, *runs.notes]
     return Runs(runs.table, tuple(dict.fromkeys(told)), named)
 
 
@@ -326,8 +315,8 @@ def joined_context(table: pd.DataFrame, reading: Reading) -> tuple[pd.DataFrame,
     if len(set(parts)) < len(parts):
         return table, []  # a column twice is no column of the file, which is said
     known = table[parts].notna().all(axis=1)
-    ids = restore_whole_labels(table[parts], parts).astype(str).agg(" / ".join, axis=1)
-    together = table.assign(**{name: ids.where(known, None)})
+    ids = pd.DataFrame({part: labels(table[part]).astype(str) for part in parts})
+    together = table.assign(**{name: ids.agg(" / ".join, axis=1).where(known, None)})
     return together, [Note(Code.SHAPE, f"{listing(parts)} together are the id of a context.")]
 
 
@@ -355,16 +344,3 @@ def shared_parts(table: pd.DataFrame, mine: pd.DataFrame, reading: Reading) -> l
                     f"Python columns={{'context': {part!r}, 'person': {others[0]!r}}}."
                 ]
     return []
-
-
-def restore_whole_labels(runs: pd.DataFrame, names: Sequence[str] = _LABELS) -> pd.DataFrame:
-    """Undo what a missing value does to whole numbers: the label 1 must not come back as 1.0."""
-    whole = {}
-    for name in names:
-        if name not in runs or not pd.api.types.is_float_dtype(runs[name]):
-            continue
-        labels = runs[name].dropna()
-        # Beyond 2**53 a float is no label that anybody wrote.
-        if len(labels) and (labels % 1 == 0).all() and labels.abs().max() < 2**53:
-            whole[name] = runs[name].astype("Int64")
-    return runs.assign(**whole)

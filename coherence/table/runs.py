@@ -16,6 +16,7 @@ import pandas as pd
 
 from coherence.errors import InputError, closest, listing
 from coherence.printable import counted
+from coherence.table.cells import LABELS, labels
 from coherence.table.design import case_column
 from coherence.table.exact import holds_exact
 from coherence.table.needs import (
@@ -358,7 +359,8 @@ class Runs:
             digest.update(f"{name}\n{len(self)}\n".encode("utf-8", "surrogatepass"))
             cells = self.table[name]
             # A category is no other value than its text.
-            plain = cells.astype(object) if isinstance(cells.dtype, pd.CategoricalDtype) else cells
+            is_label = name in LABELS or isinstance(cells.dtype, pd.CategoricalDtype)
+            plain = labels(cells) if is_label else cells
             try:
                 hashed = pd.util.hash_pandas_object(plain, index=False)
             except (TypeError, ValueError):  # lists and the like, in columns that nothing reads

@@ -141,7 +141,8 @@ def read_objects(
 ) -> Iterator[tuple[int, dict[str, object]]]:
     """Yield the objects of a file with one JSON object per line, with the numbers of the lines."""
     # Lines end at a line feed alone: JSON allows the other line ends of Unicode in a string.
-    for number, line in enumerate(_lines(read_text(path, text, max_bytes)), start=1):
+    lines = io.StringIO(read_text(path, text, max_bytes), newline="\n")
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
@@ -159,15 +160,6 @@ def read_objects(
                 "Each line must be one JSON object."
             )
         yield number, value
-
-
-def _lines(text: str) -> Iterator[str]:
-    """Yield lines one at a time: all of them together take the room of the file once more."""
-    start = 0
-    while (end := text.find("\n", start)) >= 0:
-        yield text[start:end]
-        start = end + 1
-    yield text[start:]
 
 
 _DEEPEST = 6  # levels of nested objects that become columns

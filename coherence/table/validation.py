@@ -9,10 +9,11 @@ import pyarrow as pa
 
 from coherence.errors import InputError, SchemaError, closest, listing
 from coherence.printable import capitalised, counted
+from coherence.table.cells import with_labels
 from coherence.table.design import case_column
 from coherence.table.exact import holds_exact, set_aside
 from coherence.table.frames import require_frame, with_index_columns
-from coherence.table.labels import label_errors, without_blank_labels
+from coherence.table.labels import label_errors
 from coherence.table.needs import EVIDENCE
 from coherence.table.probabilities import Tally, stated_columns
 from coherence.table.reserved import without_strangers
@@ -624,7 +625,7 @@ def examined(
     if strange := shape_errors(table, named):  # every later rule would trip over them
         return runs, strange
     table, unnamed = set_aside(with_index_columns(table).reset_index(drop=True))
-    table, notes = without_blank_labels(table)
+    table, notes = with_labels(table)
     ours = holds_exact(table.columns) if ours is None else ours
     table, strangers = (table, []) if ours else without_strangers(table, named.columns)
     notes = [*unnamed, *notes, *strangers]

@@ -117,27 +117,6 @@ def test_a_file_of_somebody_else_is_refused_before_the_analysis(
     assert analyze == []
 
 
-def test_columns_and_labels_that_are_nearly_right_end_with_2(tmp_path, run):
-    runs = coherence.simulate("leaky", n_contexts=30, n_reps=1, prompts=("standard",), rng=1)
-    runs = runs[runs["z_state"].isna()][["context", "p", "action", "theta"]]
-    path = tmp_path / "own.csv"
-    runs.rename(columns={"action": "acton"}).to_csv(path, index=False)
-    options = ["analyze", str(path), "--checks", "calibration"]
-    status, _, err = run(*options)
-    assert status == 2
-    assert "table.drop(columns=['acton'])" in err
-    assert run(*options, "--action", "acton")[0] == 0
-    runs.loc[runs.index[:3], "action"] = runs["action"].str.upper() + " "
-    runs.to_csv(path, index=False)
-    status, _, err = run(*options)
-    assert status == 2
-    table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    names = {"table": table}
-    exec(err[err.index("table[") : err.index("; if they")], names)  # noqa: S102
-    names["table"].to_csv(path, index=False)
-    assert run(*options)[0] == 0
-
-
 def test_conditions_decide_the_status_and_say_what_meets_them(runs, analyze, run):
     unit = "task 'task\\x1b[31m', model 'model': "
     for conditions, said in (

@@ -12,7 +12,7 @@ def test_table_is_that_of_the_python_function_and_valid(tmp_path, run):
     expected = simulate(
         AGENTS["clairvoyant"].with_parameters(hidden_signal=0.1), n_contexts=6, n_reps=2, rng=5
     )
-    written = read_runs(path)
+    written, expected = read_runs(path), read_runs(expected)
     # A file knows one kind of missing value, a table in memory several.
     same = [frame.astype(object).where(frame.notna(), None) for frame in (written, expected)]
     pd.testing.assert_frame_equal(*same)

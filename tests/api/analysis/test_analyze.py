@@ -89,13 +89,13 @@ def in_states(asked, first, second):
     [
         (2, 10, "p_10"),
         pytest.param("no", "yes", "", marks=pytest.mark.lengthy),
-        ("10", "2", "p_2"),
+        ("2", "10", "p_10"),
         (0.0, 1.0, ""),
     ],
 )
 def test_beliefs_go_to_the_state_that_their_column_names(asked, first, second, column):
-    """Text sorts p_10 before p_2, and theta as numbers sorts the other way: the column must follow
-    theta. Empty cells make whole numbers of theta end in .0, not those of the columns."""
+    """Text sorts p_10 before p_2, and theta, whole numbers also as text, sorts the other way: the
+    column must follow theta. Empty cells make whole numbers of theta end in .0, not columns."""
     table = in_states(asked, first, second)
     whole = table.rename(columns={"p_0.0": "p_0", "p_1.0": "p_1"})
     one = by_check(asked, PAIRED)["estimate"].to_dict()

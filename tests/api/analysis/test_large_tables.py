@@ -5,7 +5,6 @@ import runpy
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
 from coherence import analyze, read_runs, simulate
 
@@ -13,10 +12,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "pipelines.md"
 OPENS = 'large = ds.dataset("large.parquet")'
 
 
-@pytest.mark.parametrize("order", ["by evaluation", "mixed"])
-def test_the_loop_over_evaluations_gives_the_numbers_of_the_whole_table(
-    order, tmp_path, monkeypatch
-):
+def test_the_loop_over_evaluations_gives_the_numbers_of_the_whole_table(tmp_path, monkeypatch):
     """Breaks if evaluations share a stream, rows are lost, or rates stay those of one."""
     (block,) = (
         code
@@ -29,8 +25,7 @@ def test_the_loop_over_evaluations_gives_the_numbers_of_the_whole_table(
         simulate(agent, n_contexts=30, n_reps=2, rng=n).assign(task=task)
         for n, (task, agent) in enumerate((task, a) for task in ("b", "a") for a in agents)
     )
-    if order == "mixed":
-        table = table.sample(frac=1, random_state=1)
+    table = table.sample(frac=1, random_state=1)
     monkeypatch.chdir(tmp_path)
     table.to_parquet("large.parquet", row_group_size=100, index=False)
     before, _, loop = block.partition(OPENS)

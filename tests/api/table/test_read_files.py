@@ -120,22 +120,13 @@ def test_files_of_spreadsheets_are_read_at_the_first_attempt(read, caplog):
     assert len(caplog.messages) == 2
 
 
-def test_ids_labels_and_raw_answers_stay_texts(read):
-    runs = read("p,action,context\n.5,a,01\n.6,b,1\n.7,b,007\n")
-    assert runs["context"].tolist() == ["01", "1", "007"]
-    ids = ["123456789012345678901", "123456789012345678902"]
-    assert read(f"p,action,context\n.5,a,{ids[0]}\n.6,b,{ids[1]}\n")["context"].tolist() == ids
+def test_raw_answers_stay_texts_and_a_name_of_ours_steps_aside(read):
     runs = read("p\ttheta\tsaid\n0.7\t1\t0.70\n0.5\t0\t\n", columns={"raw_belief": "said"})
     assert runs["raw_belief"].tolist()[0] == "0.70"
     columns = {"p": "confidence", "action": "choice", "theta": "y", "context": "id"}
     runs = read("id,confidence,choice,y,p\na,0.2,NA,0,9\nb,0.7,None,1,9\n", columns=columns)
     assert runs["p"].tolist() == [0.2, 0.7]
-    assert runs["action"].tolist() == ["NA", "None"]  # labels, not missing values
     assert runs["unmapped_p"].tolist() == [9, 9]
-    # Labels of blanks alone count as empty.
-    runs = read("context,p,action,theta\na,0.7,yes,1\nb,0.2, ,0\nc,0.4,no,  \n")
-    assert runs["action"].isna().tolist() == [False, True, False]
-    assert runs["theta"].isna().tolist() == [False, False, True]
 
 
 def test_an_array_of_records_is_a_table(tmp_path):
