@@ -60,13 +60,11 @@ from coherence.statistics.permutation import (
     contexts_of,
     permutation_blocks,
     permutation_test,
-    permuted_states,
     settled_by_groups,
     too_few,
 )
 from coherence.statistics.resample import Seed, check_stream, context_means, percentile_interval
 from coherence.statistics.windows import (
-    SIZES,
     Choices,
     chosen,
     local_information,
@@ -82,19 +80,12 @@ NULL = (
     "different beliefs"
 )
 UNIT = "nats"
-# Permutations over which the estimate is averaged: a standard error of a sixth of its deviation.
-AVERAGED = 39
 NO_SPREAD = 1e-12  # standard deviation of information over permutations that is rounding alone
 NO_PUBLISHED = "the published estimate takes chosen actions, and here actions are probabilities"
-NO_INTERVAL = (
-    "no interval of known coverage; the nearest-neighbour estimate is {} nats, {} where "
-    "states are permuted"
-)
+NO_INTERVAL = "no interval of known coverage; the nearest-neighbour estimate is {} nats"
 NEAREST = "nearest_neighbours"
 """Name of the nearest-neighbour estimate among the further ones, `CheckResult.also`."""
-MEANING = (
-    "I({action}; truth | {columns}) by {k} nearest neighbours; {mean} where states are permuted"
-)
+MEANING = "I({action}; truth | {columns}) by {k} nearest neighbours"
 
 
 @takes_columns("belief", "action", "truth", "context", "group", "condition_on")
@@ -171,14 +162,13 @@ def cmi_test(
     Returns
     -------
     CheckResult
-        `statistic` is the information in windows of the tested size less its mean over permutations
-        (nats); it may be below 0, by chance. ``settings["window"]`` is how many contexts such a
-        window holds. ``also["nearest_neighbours"]`` is the nearest-neighbour estimate (nats; it may
-        be below 0). `details` holds that estimate and the information in windows of both sizes,
-        each with its mean over permutations (of the estimate over 39 of them), the excess over that
-        mean and, of windows, `sd`, its standard deviation over permutations, and the p-value that
-        it has alone. There is no interval, because none of
-        known coverage is at hand. NaN with a reason where fewer than ten contexts can be permuted.
+        `statistic` is the information in windows less its mean over permutations (nats); it may be
+        below 0, by chance. ``settings["window"]`` is how many contexts a window holds.
+        ``also["nearest_neighbours"]`` is the nearest-neighbour estimate (nats; it may be below 0,
+        and with repetitions its neighbours are the other answers of a case). `details` holds both,
+        of the information with its mean and standard deviation over permutations and the excess
+        over that mean. There is no interval, because none of known coverage is at hand. NaN with a
+        reason where fewer than ten contexts can be permuted.
         With ``published=True`` `statistic` is the nearest-neighbour estimate, with the paper's
         interval and no p-value.
 
@@ -190,12 +180,10 @@ def cmi_test(
 
     Notes
     -----
-    The p-value ranks the information between state and choice that is counted in windows of the 10%
-    and of the 70% of contexts nearest in belief (and features), at least eight: the larger excess
-    of the two, each in standard deviations over the same permutations, which `statistic` gives in
-    nats. As the larger of two it is a little above 0 on average under the null. The first windows
-    see a state that matters differently at different beliefs, the second one that matters
-    everywhere. Windows lie about at most 60 contexts, and every context weighs the same in them,
+    The p-value ranks the information between state and choice that is counted in windows of the 30%
+    of contexts nearest in belief (and features), at least eight. A state that matters in different
+    directions within a window is seen less than one that matters everywhere. Windows lie about at
+    most 60 contexts, and every context weighs the same in them,
     however many answers it has. Blocks of contexts are those of `sufficiency_test`: equal
     beliefs (to 1e-9) together, and neighbouring ones joined until a block holds four contexts;
     given several columns, nearest neighbours no more than .1 apart (.4 standard deviations of a
@@ -304,35 +292,27 @@ def cmi(
     information = windows.information
     permuted = permutation_test(
         lambda _: information,
-        _larger,
+        lambda observed, drawn: (observed, drawn),
         windows.cuts,
         contexts.state,
         n_permutations,
         generator,
     )
-    every = np.arange(choices.n_rows)
-    value = estimate(every, choices.truth)
-    position, n_averaged = contexts.position[choices.context], min(n_permutations, AVERAGED)
-    averaged = np.concatenate(
-        list(permuted_states(windows.cuts[0], contexts.state, n_averaged, generator))
-    )
-    mean = float(np.mean([estimate(every, states[position]) for states in averaged]))
-    tested, excess, _ = _tested(permuted.observed, permuted.drawn)
-    meaning = MEANING.format(k=k, mean=significant(mean, 3), **names)
+    nearest = estimate(np.arange(choices.n_rows), choices.truth)
     return replace(
         result,
-        statistic=excess,
+        statistic=_excess(permuted)[2],
         pvalue=float(permuted.pvalues[0]),
         settings={
             **settings,
-            "window": window_size(choices.n_contexts, SIZES[tested]),
+            "window": window_size(choices.n_contexts),
             "cluster of resampling": choices.clusters.name,
             **({"pooled": windows.pooled} if windows.pooled else {}),
             **permuted.settings,
         },
-        details=_details(value, mean, permuted, choices.n_contexts),
-        reason=NO_INTERVAL.format(significant(value, 3), significant(mean, 3)),
-        also={NEAREST: Estimate(value, math.nan, math.nan, UNIT, meaning)},
+        details=_details(nearest, permuted, choices.n_contexts),
+        reason=NO_INTERVAL.format(significant(nearest, 3)),
+        also={NEAREST: Estimate(nearest, math.nan, math.nan, UNIT, MEANING.format(k=k, **names))},
         assumptions=(
             choices.clusters.independent,
             EXACT_REPORT,
@@ -473,7 +453,7 @@ class Windows:
 
     @property
     def information(self) -> Statistic:
-        """The information in windows of both sizes, as a function of contexts' states."""
+        """The information in windows, as a function of contexts' states."""
         return local_information(self.summary, self.choices, self.n_states)
 
 
@@ -520,48 +500,22 @@ def _choices(data: EvaluationData, contexts: Contexts, summary: Floats, line: bo
     return ranked(policy - fitted(contexts.share, explained)[position], position)
 
 
-def _larger(observed: Floats, drawn: Floats) -> tuple[Floats, Floats]:
-    """Return the larger value in standard deviations over the arrangements, and either alone."""
-    every = np.vstack([observed, drawn])
-    spread = every.std(axis=0)
-    scale = np.where(spread > NO_SPREAD, spread, np.inf)
-    scores = ((every - every.mean(axis=0)) / scale).max(axis=1, keepdims=True)
-    scores = np.hstack([scores, every])
-    return scores[0], scores[1:]
-
-
-def _tested(observed: Floats, drawn: Floats) -> tuple[int, float, float]:
-    """Return which size of windows is tested, and its excess, in nats and standard deviations.
-
-    Over permutations of all cuts together; of one cut it is the size that `_larger` takes.
-    """
-    excess, spread = observed - drawn.mean(axis=0), drawn.std(axis=0)
+def _excess(permuted: Permuted) -> tuple[float, float, float]:
+    """Return the information in windows, its mean over permutations, and how much it exceeds it."""
+    observed, mean = float(permuted.observed[0]), float(permuted.drawn.mean())
     # Where permutations move nothing, sums in another order leave a last bit.
-    excess = np.where(spread > NO_SPREAD, excess, 0.0)
-    scores = excess / np.where(spread > NO_SPREAD, spread, np.inf)
-    tested = int(np.argmax(scores))
-    return tested, float(excess[tested]), float(scores[tested])
+    return observed, mean, observed - mean if permuted.drawn.std() > NO_SPREAD else 0.0
 
 
-def _details(value: float, mean: float, permuted: Permuted, n_contexts: int) -> pd.DataFrame:
-    """Tabulate the estimate against permutations, and the information in windows of each size."""
+def _details(nearest: float, permuted: Permuted, n_contexts: int) -> pd.DataFrame:
+    """Tabulate the information in windows and the nearest-neighbour estimate."""
+    spread, none = float(permuted.drawn.std()), math.nan
     records = [
-        ("estimate", math.nan, value, mean, value - mean, math.nan, math.nan),
-        *(
-            ("information in windows", window_size(n_contexts, share), observed, *rest)
-            for share, observed, *rest in zip(
-                SIZES,
-                permuted.observed,
-                permuted.drawn.mean(axis=0),
-                permuted.observed - permuted.drawn.mean(axis=0),
-                permuted.drawn.std(axis=0),
-                permuted.pvalues[1:],
-                strict=True,
-            )
-        ),
+        ("information in windows", window_size(n_contexts), *_excess(permuted), spread),
+        ("nearest neighbours", none, nearest, none, none, none),
     ]
     return pd.DataFrame(
-        records, columns=["quantity", "contexts", "nats", "permuted", "excess", "sd", "pvalue"]
+        records, columns=["quantity", "contexts", "nats", "permuted", "excess", "sd"]
     )
 
 

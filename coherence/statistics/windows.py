@@ -14,7 +14,7 @@ from coherence.inputs import Codes, Floats
 from coherence.statistics.knn import as_levels
 from coherence.statistics.permutation import Statistic, ordered_levels
 
-SIZES = 0.1, 0.7  # of windows, as shares of all contexts
+SIZE = 0.3  # of a window, as a share of all contexts
 FEWEST = 8  # contexts of a window
 CENTRES = 60  # contexts about which windows lie, spread evenly over all of them
 QUARTERS = 4
@@ -25,9 +25,9 @@ Choices = Callable[[Window], Floats]
 """Contexts of a window -> what they choose, shape (n, n_tables, n_choices): weights sum to 1."""
 
 
-def window_size(n_contexts: int, share: float) -> int:
+def window_size(n_contexts: int) -> int:
     """Return how many contexts a window holds, ties left out."""
-    return min(max(round(share * n_contexts), FEWEST), n_contexts)
+    return min(max(round(SIZE * n_contexts), FEWEST), n_contexts)
 
 
 def chosen(share: Floats) -> Choices:
@@ -82,7 +82,7 @@ def ranked(policy: Floats, context: Codes) -> Choices:
 
 
 def local_information(summary: Floats, choices: Choices, n_states: int) -> Statistic:
-    """Prepare the information in windows of both sizes, as a function of contexts' states.
+    """Prepare the information in windows, as a function of contexts' states.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def local_information(summary: Floats, choices: Choices, n_states: int) -> Stati
     Returns
     -------
     Statistic
-        Of arrangements of states, shape (n, n_contexts): nats, shape (n, 2).
+        Of arrangements of states, shape (n, n_contexts): nats, shape (n, 1).
     """
     points = ordered_levels(summary.reshape(len(summary), -1))
     n = len(points)
@@ -104,26 +104,24 @@ def local_information(summary: Floats, choices: Choices, n_states: int) -> Stati
     centres, times = np.unique(
         points[np.lexsort(points.T[::-1])][spread], axis=0, return_counts=True
     )
-    prepared = []
-    for size, share in enumerate(SIZES):
-        for centre, weight in zip(centres, times / times.sum(), strict=True):
-            distance = np.abs(points - centre).max(axis=1)
-            last = window_size(n, share) - 1
-            near = np.flatnonzero(distance <= np.partition(distance, last)[last])
-            joined = near[-1] - near[0] + 1 == near.size
-            window: Window = slice(near[0], near[-1] + 1) if joined else near
-            prepared.append((size, weight, window, choices(window)))
+    prepared, last = [], window_size(n) - 1
+    for centre, weight in zip(centres, times / times.sum(), strict=True):
+        distance = np.abs(points - centre).max(axis=1)
+        near = np.flatnonzero(distance <= np.partition(distance, last)[last])
+        joined = near[-1] - near[0] + 1 == near.size
+        window: Window = slice(near[0], near[-1] + 1) if joined else near
+        prepared.append((weight, window, choices(window)))
 
     def information(states: Codes) -> Floats:
         happened = [(states == state).astype(np.float64) for state in range(1, n_states)]
-        nats = np.zeros((len(states), len(SIZES)))
-        for size, weight, window, tables in prepared:
+        nats = np.zeros(len(states))
+        for weight, window, tables in prepared:
             flat = tables.reshape(len(tables), -1)
             counts = [each[:, window] @ flat for each in happened]
             counts.append(np.maximum(flat.sum(axis=0) - sum(counts), 0))  # of the first state
             of_tables = np.stack(counts).reshape(n_states, -1, *tables.shape[1:])
-            nats[:, size] += weight * _mutual_information(of_tables).mean(axis=1) / len(tables)
-        return nats
+            nats += weight * _mutual_information(of_tables).mean(axis=1) / len(tables)
+        return nats[:, None]
 
     return information
 

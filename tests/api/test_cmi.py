@@ -35,30 +35,26 @@ def of_null(seed, n=30):
     return belief, rng.random(n) < belief, rng.random(n) < belief, None
 
 
-def test_the_headline_is_the_excess_of_the_windows_that_were_tested():
-    """Breaks if the statistic is of another size, or has another sign, than what p ranks."""
-    sizes, signs = set(), set()
+def test_the_headline_is_the_excess_that_the_pvalue_ranks():
+    """Breaks if the statistic is of another quantity, or has another sign, than what p ranks."""
+    signs = set()
     for seed in range(20):
         result = checked(*of_null(seed), n_permutations=99)
-        windows = result.details.set_index("contexts").drop(index=np.nan)
-        tested = windows.loc[result.settings["window"]]
-        assert result.statistic == tested["excess"]
-        assert (result.statistic > 0) == (tested["nats"] > tested["permuted"])
-        assert (tested["excess"] / tested["sd"]) == (windows["excess"] / windows["sd"]).max()
-        sizes.add(result.settings["window"])
+        windows = result.details.set_index("quantity").loc["information in windows"]
+        assert (result.settings["window"], windows["contexts"]) == (9, 9)
+        assert result.statistic == windows["excess"] == windows["nats"] - windows["permuted"]
         signs.add(result.statistic > 0)
-    assert (sizes, signs) == ({8, 21}, {True, False})
+    assert signs == {True, False}
 
 
-def test_a_local_effect_is_shown_in_small_windows_and_a_general_one_in_large_ones():
+def test_an_effect_that_turns_with_the_belief_and_one_that_does_not_are_both_seen():
     rng = np.random.default_rng(4)
     belief = np.repeat(np.arange(1, 10) / 10, 40)
     truth = rng.random(belief.size) < 0.5
-    pushes = {36: np.where(belief * 10 % 2 > 0.5, 0.3, -0.3), 252: 0.2}
-    for window, push in pushes.items():
+    for push in (np.where(belief > 0.5, -0.3, 0.3), 0.2):
         action = rng.random(belief.size) < 0.5 + push * np.where(truth, 1, -1)
         result = checked(belief, action, truth, None)
-        assert (result.settings["window"], result.pvalue) == (window, 1 / 200)
+        assert (result.settings["window"], result.pvalue) == (108, 1 / 200)
         assert result.statistic > 0
 
 
@@ -68,7 +64,7 @@ def test_what_lies_below_its_permuted_mean_is_not_rejected():
     found = [checked(*of_null(seed), n_permutations=99, rng=seed) for seed in range(200)]
     assert min(result.statistic for result in found) < 0
     assert all(result.statistic > 0 for result in found if result.pvalue <= 0.05)
-    assert all(result.pvalue > 0.4 for result in found if result.statistic < 0)
+    assert all(result.pvalue > 0.25 for result in found if result.statistic < 0)
 
 
 def test_the_nearest_neighbour_estimate_is_the_published_one():
@@ -84,19 +80,9 @@ def test_the_nearest_neighbour_estimate_is_the_published_one():
     assert paper.pvalue is None
     assert "rows" in paper.interval.method
     assert ours.interval is None
-    estimate = ours.details.set_index("quantity").loc["estimate"]
+    estimate = ours.details.set_index("quantity").loc["nearest neighbours"]
     assert estimate["nats"] == paper.statistic
-    assert estimate["excess"] == pytest.approx(paper.statistic - estimate["permuted"])
-    assert f"{estimate['nats']:.3g} nats, {estimate['permuted']:.3g} where" in ours.reason
-
-
-def test_the_pvalue_ranks_the_larger_of_two_windows():
-    """In windows of either size alone it can be smaller, and never less than half as large."""
-    for seed in range(5):
-        result = checked(*arrays(seed=seed, hidden_signal=0.3), n_permutations=999)
-        alone = result.details["pvalue"].dropna()
-        assert alone.size == 2
-        assert alone.min() - 0.02 <= result.pvalue <= 2 * alone.min() + 0.02
+    assert f"{estimate['nats']:.3g} nats" in ours.reason
 
 
 @pytest.mark.lengthy
