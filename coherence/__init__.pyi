@@ -17,6 +17,7 @@ from .checks.predictive import predictive_gain_test as predictive_gain_test
 from .checks.scores import calibration_test as calibration_test
 from .checks.stakes import stakes_estimates as stakes_estimates
 from .checks.sufficiency import sufficiency_test as sufficiency_test
+from .checks.threshold import threshold_estimates as threshold_estimates
 from .errors import CoherenceError as CoherenceError
 from .errors import InputError as InputError
 from .errors import SchemaError as SchemaError

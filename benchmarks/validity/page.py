@@ -48,6 +48,7 @@ PROGRAMS = (
     Program("margins", "--tables 100", ("margins",), "n_tables", 5),
     Program("matching", "--tables 200", ("matching",), "n_tables", 8),
     Program("stakes", "--tables 400", ("stakes",), "n_tables", 10),
+    Program("threshold", "--tables 200", ("threshold",), "n_tables", 2),
     Program("comparison", "--studies 40", ("comparison",), "n_studies", 4),
     Program("pooling", "--studies 400", ("pooling",), "n_studies", 10),
     Program("rivals", "--tables 200", ("rivals",), "tables", 5),
@@ -746,6 +747,25 @@ def stakes() -> str:
     )
 
 
+def thresholds() -> str:
+    """Lay out where choices change."""
+    table = read("threshold")
+    rows = [
+        (
+            design,
+            "one" if single else "five",
+            *(span(part[column].dropna()) for column in ("number", "bound", "wrong")),
+            span(part["width"].dropna()) if part["width"].notna().any() else "-",
+        )
+        for (design, single), part in table.groupby(["design", table["n_reps"] == 1], sort=False)
+    ]
+    header = ["agent", "reports", "number given", "bound given", "wrong", "median width"]
+    return (
+        "40, 80 or 200 cases. Wrong is an interval that does not hold the belief at which both "
+        "actions are as frequent, or a bound that does not.\n\n"
+    ) + fold("Numbers and bounds", grid(header, rows))
+
+
 def asymmetric() -> str:
     """Lay out skewed gaps."""
     table = read("gaps")
@@ -897,6 +917,7 @@ SECTIONS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("Turns of imported agents", agents),
     ("Matching probabilities", matching),
     ("Stated stakes", stakes),
+    ("Thresholds", thresholds),
     ("Gaps that are not symmetric", asymmetric),
     ("Comparing models", comparing),
     ("Alongside other tests", others),

@@ -16,5 +16,6 @@ CHECKS = {
     "sufficiency": "sufficiency",
     "matching": "matching",
     "stakes": "stakes",
+    "threshold": "threshold",
 }
 """Name of a check -> its module in this folder, a line each, in the order of reports."""

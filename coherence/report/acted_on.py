@@ -7,6 +7,7 @@ from coherence.report.wording import clean, format_numbers, with_interval
 from coherence.result import CheckResult, Interval
 
 SWING, SHARE, DIFFERENCE = "matching:swing", "matching:share", "matching:difference"
+THRESHOLD = "threshold"
 ACTS, REGRET, SLOPE = "stakes:swing", "stakes:regret_stated", "stakes:slope"
 
 

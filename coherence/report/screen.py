@@ -21,6 +21,7 @@ from coherence.report.acted_on import (
     SHARE,
     SLOPE,
     SWING,
+    THRESHOLD,
     numbers,
     percent,
     question_sentences,
@@ -243,6 +244,33 @@ def _follows(evaluation: EvaluationReport) -> str:
     return NOT_GIVEN if slope is None else "yes" if slope.low > 0 else "not seen"
 
 
+def _threshold(evaluation: EvaluationReport) -> str:
+    """Return where choices change, in percent, or what that lies beyond."""
+    found = _threshold_of(evaluation)
+    if found is None:
+        return NOT_GIVEN
+    if not math.isnan(found.statistic):
+        return f"{100 * found.statistic:.0f}% [{100 * found.low:.0f}, {100 * found.high:.0f}]"
+    bounds = [side for side in ("above", "below") if side in found.settings]
+    return f"{bounds[0]} {100 * found.settings[bounds[0]]:.0f}%" if bounds else NOT_GIVEN
+
+
+def _threshold_of(evaluation: EvaluationReport) -> CheckResult | None:
+    lowest = _by_name(evaluation, f"{THRESHOLD}:lowest")
+    return _by_name(evaluation, THRESHOLD) if lowest is None else lowest
+
+
+def _changes(evaluations: Sequence[EvaluationReport]) -> str:
+    """Name the actions between which choices change, where they are those of all evaluations."""
+    found = [result for each in evaluations if (result := _threshold_of(each)) is not None]
+    moves = {(result.check, result.settings["start"], result.settings["to"]) for result in found}
+    if len(moves) != 1:
+        return "choices change at"
+    check, start, to = moves.pop()
+    label = clean(f"from {start} to {to}" if check == THRESHOLD else to, limit=40)
+    return f"changes {label} at" if check == THRESHOLD else f"does {label} from"
+
+
 def _acted_on(evaluation: EvaluationReport) -> str:
     asked, found = (_by_name(evaluation, name) for name in (SWING, DIFFERENCE))
     return NOT_IDENTIFIED if asked is not None and found is None else _effect(found)
@@ -270,11 +298,14 @@ def _brier(evaluation: EvaluationReport) -> str:
     return NOT_GIVEN if known else _effect(_by_name(evaluation, "calibration:brier"))
 
 
+CHANGES = ""
+"""Stands for the name of a row that holds labels of actions."""
 ROWS: tuple[tuple[str, Callable[[EvaluationReport], str]], ...] = (
     ("choice at equal belief, points", _at_equal_belief),
     ("choice at equal own belief, points", partial(_at_equal_belief, persons=True)),
     ("hidden share", _hidden_share),
     ("choices follow belief", _follows),
+    (CHANGES, _threshold),
     ("acted on less stated belief, points", _acted_on),
     ("weight of the exact posterior in it", _unsaid_share),
     ("loss at stated stakes, points", lambda evaluation: _effect(_by_name(evaluation, REGRET))),
@@ -300,7 +331,10 @@ def short_table(evaluations: Sequence[EvaluationReport]) -> Table:
         clean(evaluation.model, limit=80) if one_task else evaluation_heading(evaluation)
         for evaluation in evaluations
     ]
-    rows = [[name, *map(cell_of, evaluations)] for name, cell_of in ROWS]
+    rows = [
+        [_changes(evaluations) if name == CHANGES else name, *map(cell_of, evaluations)]
+        for name, cell_of in ROWS
+    ]
     shown = [row for row in rows if any(cell != NOT_GIVEN for cell in row[1:])]
     return table_of_texts(["95% intervals", *headings], shown)
 

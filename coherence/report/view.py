@@ -60,6 +60,9 @@ QUESTIONS = {
         "stakes:order": "gain from being named first",
     },
     "Do choices follow the belief?": {
+        "threshold": "belief at which choices change",
+        "threshold:lowest": "belief at which the lowest action falls below a half",
+        "threshold:highest": "belief at which the highest action rises above a half",
         "monotone_choice": "a choice falls where its belief rises",
     },
     "Do beliefs hang together?": {
@@ -85,6 +88,7 @@ COMPARED, BY_PAIR = "prompt_consistency", "monotone_choice"
 LEADING = (
     *("matching:swing", "matching:difference", "matching:share"),
     *("stakes:swing", "stakes:regret_stated", "stakes:slope", "stakes:nias"),
+    "threshold",
 )
 """Estimates of one check that stand beside each other."""
 CANCELLING = "iterated_expectation:noise_removed"

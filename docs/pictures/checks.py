@@ -399,6 +399,30 @@ def stakes() -> None:
     write("stakes", *panels, height=3.4)
 
 
+def threshold() -> None:
+    """Shares of the higher action by stated belief, and where it has half of the choices."""
+    rng, panels = np.random.default_rng(SEED), list[Panel]()
+    for at in (0.5, 0.25):
+        belief = np.round(rng.uniform(0.02, 0.98, 200) * 20) / 20
+        action = np.where(rng.random(200) < 1 / (1 + np.exp(15 * (at - belief))), "treat", "wait")
+        (found,) = coherence.threshold_estimates(belief, action, computed=True)
+        title = f"changes at {found.statistic:.2f}".replace("0.", ".")
+        panels.append((title, partial(_changes, belief, action == "treat", found)))
+    write("threshold", *panels)
+
+
+def _changes(
+    belief: np.ndarray, treats: np.ndarray, found: coherence.CheckResult, ax: Axes
+) -> None:
+    shares = pd.Series(treats).groupby(belief).agg(["mean", "size"])
+    ax.axvspan(found.low, found.high, color="0.85", linewidth=0)
+    ax.axvline(found.statistic, color="0.4", linestyle=":", linewidth=1)
+    ax.scatter(shares.index, shares["mean"], s=2.5 * shares["size"], color="#0072B2")
+    ax.set(xlabel="stated belief", ylabel="share of treat")
+    frame_axes(ax)
+    probability_scales(ax)
+
+
 PICTURES = (
     doctor,
     sufficiency,
@@ -412,6 +436,7 @@ PICTURES = (
     evidence_leak,
     matching,
     stakes,
+    threshold,
 )
 
 if __name__ == "__main__":

@@ -1,0 +1,109 @@
+"""Simulate where choices change with the belief, and what `threshold_estimates` says of it.
+
+    python benchmarks/validity/threshold.py --tables 200 --seed 1
+
+``threshold.csv`` has a line per design and size: the share of tables with a number, with a bound,
+and that are wrong (the interval does not hold the belief at which both actions are as frequent, or
+a bound does not), and the median width. Beliefs are uniform on .05 to .95 in steps of .05 where
+nothing else is said. Table t of line l draws from the seed [seed, l, t].
+"""
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from coherence.checks.threshold import threshold_estimates
+
+RESULTS = Path(__file__).parent / "threshold.csv"
+SIZES = ((40, 1), (40, 5), (80, 5), (200, 1), (200, 5))  # cases, answers of each
+
+
+@dataclass(frozen=True)
+class Design:
+    """An agent, and how it states what it believes."""
+
+    name: str
+    at: float = 0.5  # belief at which both actions are as frequent
+    steepness: float = 20.0  # of the logit of choice; 0: choices do not move
+    low: float = 0.05  # beliefs lie between
+    high: float = 0.95
+    grid: float = 0.05  # beliefs and reports lie on; 0 for none
+    noise: float = 0.0  # standard deviation of a report
+    taste: float = 0.0  # standard deviation of the threshold between cases
+    of_group: float = 0.0  # between groups of four cases, which are named
+
+
+DESIGNS = (
+    Design("steep"),
+    Design("steep, at .7", at=0.7),
+    Design("very steep", steepness=80.0),
+    Design("soft", steepness=8.0),
+    Design("very soft", steepness=4.0),
+    Design("no grid", grid=0.0),
+    Design("heaps of .2", grid=0.2),
+    Design("tastes .15", taste=0.15),
+    Design("groups of four, .1", of_group=0.1),
+    Design("noise .1", noise=0.1),
+    Design("noise .1, at .7", at=0.7, noise=0.1),
+    Design("noise .1, beliefs .3 to .7, at .6", at=0.6, noise=0.1, low=0.3, high=0.7),
+    Design("beliefs .05 to .5, at .7", at=0.7, high=0.5),
+    Design("beliefs .05 to .5, at .6, soft", at=0.6, steepness=8.0, high=0.5),
+    Design("beliefs .5 to .95, at .3", at=0.3, low=0.5),
+    Design("choices do not move", steepness=0.0),
+)
+
+
+def study(design: Design, n: int, n_reps: int, seed: list[int]) -> tuple[str, bool, float]:
+    """Estimate one table: what is said, whether it is wrong, and the width of the interval."""
+    rng = np.random.default_rng(seed)
+    case, group = np.repeat(np.arange(n), n_reps), np.arange(n) // 4
+
+    def on_grid(values: Any) -> Any:
+        return np.round(values / design.grid) * design.grid if design.grid else values
+
+    belief = on_grid(rng.uniform(design.low, design.high, n))
+    own = design.at + design.taste * rng.normal(size=n)
+    own = own + design.of_group * rng.normal(size=group.max() + 1)[group]
+    said = np.clip(on_grid(belief[case] + design.noise * rng.normal(size=case.size)), 0, 1)
+    acts = rng.random(case.size) < expit(design.steepness * (belief - own)[case])
+    named = {"group": group[case]} if design.of_group else {}
+    policy = pd.DataFrame({"a": 1.0 - acts, "b": acts * 1.0})
+    (result,) = threshold_estimates(said, policy, context=case, **named)
+    true = design.at if design.steepness else np.nan
+    if result.interval is not None:
+        wrong = not result.interval.low - 1e-9 <= true <= result.interval.high + 1e-9
+        return "number", wrong, result.interval.high - result.interval.low
+    for side in ("above", "below"):
+        if side in result.settings:
+            bound = result.settings[side]
+            return "bound", not (true > bound if side == "above" else true < bound), np.nan
+    return "", False, np.nan
+
+
+def main() -> None:
+    """Simulate and store."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tables", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    args = parser.parse_args()
+    records = []
+    for number, (design, size) in enumerate((d, size) for d in DESIGNS for size in SIZES):
+        found = [study(design, *size, [args.seed, number, drawn]) for drawn in range(args.tables)]
+        kinds, wrong, width = map(np.array, zip(*found, strict=True))
+        record: dict[str, Any] = {"design": design.name, "n_cases": size[0], "n_reps": size[1]}
+        record |= {"number": (kinds == "number").mean(), "bound": (kinds == "bound").mean()}
+        record |= {"wrong": wrong.mean(), "width": pd.Series(width).median()}
+        records.append(record)
+        print(*record.values(), flush=True)
+    table = pd.DataFrame(records).assign(n_tables=args.tables, seed=args.seed)
+    table.round(4).to_csv(args.results, index=False)
+
+
+if __name__ == "__main__":
+    main()

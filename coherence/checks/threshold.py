@@ -1,0 +1,285 @@
+"""The threshold acted on: the stated belief from which the agent does something else.
+
+A logit of what cases choose on what they state; the belief at which both actions are as frequent is
+minus its constant over its slope. Whoever maximises expected utility changes at the odds that are
+the ratio of the costs of both mistakes. Of three actions and more it is where the lowest action
+falls below one half, and where the highest rises above it, which takes no model of those between.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import stats
+from scipy.special import expit
+
+from coherence.checks.by_name import takes_columns
+from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Interpretation
+from coherence.inputs import Floats, few_contexts, require
+from coherence.result import CheckResult, Family, Interval
+from coherence.statistics.evaluation import EvaluationData, evaluation_data, one_dimensional
+from coherence.statistics.resample import Clusters, context_means
+from coherence.table.needs import CHOICES
+
+NAME = "threshold"
+NULL = "stated belief from which {to} is chosen more often than {start}"
+METHOD = "logit of case means, Fieller, jackknife of {clusters}, t; ends at stated beliefs"
+FEWEST_CHANGED = 8  # cases that ever do the rarer action
+FEWEST_AT_AN_END, END = 6, 0.1  # cases at either end of the beliefs, as a number and a share
+LEAST_RELIABLE = 0.5  # reliability of mean reports below which their noise is not taken out
+RIDGE = np.diag([1e-6, 1e-3])  # of the logit, so that choices which beliefs part have a slope
+ALWAYS = "one action is all that was chosen"
+STILL = "choices are not seen to change with the belief"
+FEW = "only {n} cases ever choose otherwise, and {fewest} are needed"
+WIDE = "where choices change is not known to lie within the stated beliefs"
+BEYOND = "{side} {at:.3g}: of the cases with the {end} beliefs most choose {action}"
+AS_STATED = (
+    "reports of a case are single or alike: their noise is not known, and would move a threshold "
+    "off the middle of the beliefs"
+)
+
+
+@takes_columns("belief", "action", "context", "group")
+def threshold_estimates(
+    belief: ArrayLike,
+    action: ArrayLike,
+    *,
+    data: pd.DataFrame | None = None,
+    context: ArrayLike | None = None,
+    group: ArrayLike | None = None,
+    computed: bool = False,
+) -> list[CheckResult]:
+    """Estimate the stated belief at which the agent changes from one action to another.
+
+    Null: none is tested.
+
+    Estimand: the belief at which the action of high beliefs is as frequent as that of low ones (a
+    probability); answers count alike.
+
+    Parameters
+    ----------
+    belief : array-like, shape (n,)
+        Stated probability of one of two states, in [0, 1].
+    action : array-like, shape (n,) or (n, n_actions)
+        Labels, or the probability of each action; a DataFrame's columns name the actions.
+    data : DataFrame, optional
+        Table; arguments of shape (n,) may then name its columns, and lists of names several.
+    context : array-like, shape (n,), optional
+        Ids of the evidence; without them every row is its own context.
+    group : array-like, shape (n,), optional
+        What contexts share; groups are then the clusters of resampling, at least ten.
+    computed : bool
+        Whether beliefs were computed from a model's distribution, so that they have no noise.
+
+    Returns
+    -------
+    list of CheckResult
+        Of two actions one result, ``threshold``; of more ``threshold:lowest``, where the action of
+        the lowest beliefs falls below one half, and ``threshold:highest``, where that of the
+        highest rises above it. `settings` name the actions (``start``, ``to``), and where the
+        threshold lies outside the stated beliefs its bound (``above`` or ``below``). With one
+        report a case, or the same in all rows of a case, ``as_stated`` is true.
+
+    Raises
+    ------
+    InputError
+        An array breaks its rule.
+
+    Notes
+    -----
+    Assumes independent contexts, and that choices rise with the belief. Mean choices of contexts
+    are regressed on mean reports by a logit, weighed by answers. The interval is Fieller's for the
+    ratio of constant and slope, with the covariance of a jackknife over contexts (or groups) of one
+    step. With several reports a context, estimate and ends are pulled to the mean belief by the
+    reliability of the mean reports, which takes their noise out. The ends are stretched to stated
+    beliefs around the estimate: nothing is known between two of them. Where fewer than eight
+    contexts ever choose otherwise, or an end lies outside the stated beliefs, the tenth of contexts
+    with the highest (lowest) beliefs is looked at: if most of them still choose the lower (already
+    the higher) action, by a sign test at .025, the threshold lies above (below) all of them.
+
+    Under expected utility the odds of the threshold are the ratio of the costs of both mistakes.
+    Another belief that rises with the stated one gives the same choices at another threshold.
+
+    References
+    ----------
+    Fieller (1954), Journal of the Royal Statistical Society B 16(2); MacKinnon, Nielsen and Webb
+    (2023), Journal of Econometrics 232(2), on the jackknife by cluster; Pauker and Kassirer (1980),
+    New England Journal of Medicine 302(20), on thresholds and costs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> belief = rng.integers(1, 20, 200) / 20
+    >>> action = np.where(rng.random(200) < 1 / (1 + np.exp(20 * (0.3 - belief))), "yes", "no")
+    >>> result = threshold_estimates(belief, action, computed=True)[0]
+    >>> bool(result.interval.low < 0.3 < result.interval.high), result.settings["to"]
+    (True, 'yes')
+    """
+    require(isinstance(computed, bool), f"computed must be True or False; received {computed!r}.")
+    choices = evaluation_data(belief, action, context=context, group=group)
+    return threshold(replace(choices, computed=computed))
+
+
+def threshold(data: EvaluationData) -> list[CheckResult]:
+    """Run `threshold_estimates` on validated data."""
+    n, context = data.n_contexts, data.context
+    stated = one_dimensional(data, "threshold_estimates")
+    belief, share = context_means(stated, context, n), context_means(data.share, context, n)
+    slopes = np.round((belief - belief.mean()) @ share, 9)
+    start, last = int(np.argmin(slopes)), int(np.argmax(slopes))
+    labels = [str(label) for label in data.actions]
+    reports = _Reports(stated, belief, np.bincount(context), computed=data.computed)
+    if len(labels) < 2 or start == last:
+        return [_blank(NAME, data, reports, labels[0], "", ALWAYS if len(labels) < 2 else STILL)]
+    wanted = [("", labels[start], labels[last], share[:, last])]
+    if len(labels) > 2:
+        low, high = labels[start], labels[last]
+        wanted = [
+            (":lowest", low, f"other than {low}", 1 - share[:, start]),
+            (":highest", f"other than {high}", high, share[:, last]),
+        ]
+    found = []
+    for variant, of, to, moved in wanted:
+        blank = _blank(f"{NAME}{variant}", data, reports, of, to)
+        few = few_contexts(n) or data.clusters.too_few
+        found.append(replace(blank, reason=few) if few else _estimated(blank, reports, moved, data))
+    return found
+
+
+class _Reports(NamedTuple):
+    """Stated beliefs, and their means by context."""
+
+    stated: Floats  # shape (n,)
+    mean: Floats  # shape (n_contexts,)
+    number: Any  # shape (n_contexts,)
+    computed: bool
+
+    def reliability(self, context: Any) -> float:
+        """Return the part of the spread of mean reports that is not their noise; 1 if unknown."""
+        more = int(self.number.sum()) - self.number.size
+        if self.computed or self.number.min() < 2 or not np.ptp(self.mean):
+            return 1.0
+        within = float(((self.stated - self.mean[context]) ** 2).sum()) / more
+        noise = within / float(self.number.mean()) / float(self.mean.var(ddof=1))
+        return float(min(max(1 - noise, LEAST_RELIABLE), 1.0))
+
+
+def _blank(
+    check: str, data: EvaluationData, reports: _Reports, start: str, to: str, reason: str = ""
+) -> CheckResult:
+    same = np.abs(reports.stated - reports.mean[data.context]).max(initial=0.0) < 1e-9
+    return CheckResult(
+        check=check,
+        null=NULL.format(start=repr(start), to=repr(to)),
+        statistic=math.nan,
+        unit="probability",
+        interval=None,
+        pvalue=None,
+        n_rows=data.n_rows,
+        n_contexts=data.n_contexts,
+        n_dropped=data.n_dropped,
+        settings={
+            "start": start,
+            "to": to,
+            "as_stated": bool(same and not data.computed),
+            "cluster of resampling": data.clusters.name,
+        },
+        assumptions=(data.clusters.independent, "choices rise with the belief"),
+        reason=reason,
+    )
+
+
+def _estimated(
+    blank: CheckResult, reports: _Reports, share: Floats, data: EvaluationData
+) -> CheckResult:
+    """Return the threshold, what it lies beyond, or why neither is known."""
+    belief, reason = reports.mean, WIDE
+    changed = min(int((share > 0).sum()), int((share < 1).sum()))
+    if changed < FEWEST_CHANGED:
+        reason = FEW.format(n=changed, fewest=FEWEST_CHANGED)
+    elif (ends := _fieller(belief, share, reports.number, data.clusters)) is None:
+        reason = STILL
+    else:
+        ends = belief.mean() + reports.reliability(data.context) * (ends - belief.mean())
+        said = np.unique(np.round(reports.stated, 9))  # no finer than what was said
+        under, over = said[said <= ends[0]], said[said >= ends[0]]
+        if under.size and over.size:
+            low, high = min(ends[1], under[-1]), max(ends[2], over[0])
+            if belief.min() - 1e-9 <= low and high <= belief.max() + 1e-9:
+                method = METHOD.format(clusters=data.clusters.plural)
+                return replace(
+                    blank,
+                    statistic=float(ends[0]),
+                    interval=Interval(float(low), float(high), 0.95, method),
+                    reason=AS_STATED if blank.settings["as_stated"] else "",
+                )
+    n = max(FEWEST_AT_AN_END, math.ceil(END * len(belief)))
+    order = np.argsort(belief, kind="stable")
+    for side, end, which, at, rise, action in (
+        ("above", "highest", order[-n:], order[-n], 1 - share, blank.settings["start"]),
+        ("below", "lowest", order[:n], order[n - 1], share, blank.settings["to"]),
+    ):
+        wins, ties = int((rise[which] > 0.5).sum()), int((rise[which] == 0.5).sum())
+        if stats.binom.sf(math.ceil(wins + ties / 2) - 1, n, 0.5) <= 0.025:
+            bound = float(belief[at])
+            said_of = BEYOND.format(side=side, at=bound, end=end, action=repr(action))
+            return replace(blank, settings={**blank.settings, side: bound}, reason=said_of)
+    return replace(blank, reason=reason)
+
+
+def _fieller(belief: Floats, share: Floats, number: Any, clusters: Clusters) -> Floats | None:
+    """Return threshold and ends of its interval; None where the slope is not above 0."""
+    columns = np.column_stack([np.ones(len(belief)), belief - 0.5])
+    found = np.zeros(2)
+    for _ in range(50):
+        likely = expit(columns @ found)
+        weight = np.maximum(number * likely * (1 - likely), 1e-10)
+        curved = (columns * weight[:, None]).T @ columns + RIDGE
+        step = np.linalg.solve(curved, columns.T @ (number * (share - likely)) - RIDGE @ found)
+        found = found + step * min(1.0, 20 / max(float(np.abs(step).max()), 1e-9))
+        if float(np.abs(step).max()) < 1e-8:
+            break
+    likely = expit(columns @ found)
+    scores = np.zeros((clusters.n, 2))
+    np.add.at(scores, clusters.of_context, columns * (number * (share - likely))[:, None])
+    curves = np.zeros((clusters.n, 2, 2))
+    weight = number * likely * (1 - likely)
+    products = columns[:, :, None] * columns[:, None, :] * weight[:, None, None]
+    np.add.at(curves, clusters.of_context, products)
+    moved = np.linalg.solve(curved - curves, scores[..., None])[..., 0]
+    spread = (clusters.n - 1) / clusters.n * moved.T @ moved
+    reach = float(stats.t.ppf(0.975, clusters.n - 1)) ** 2
+    first = found[1] ** 2 - reach * spread[1, 1]
+    if first <= 0 or found[1] <= 0:
+        return None
+    middle = -(found[0] * found[1] - reach * spread[0, 1])
+    root = math.sqrt(max(middle**2 - first * (found[0] ** 2 - reach * spread[0, 0]), 0.0))
+    ends = [-found[0] / found[1], (middle - root) / first, (middle + root) / first]
+    return np.array(ends) + 0.5
+
+
+def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+    if published:  # no paper has published a procedure to reproduce
+        return
+    yield Call(partial(threshold, data), data.n_dropped, draws=False)
+
+
+CHECK = Check(
+    name=NAME,
+    needs=CHOICES,
+    sentences={
+        "": Interpretation(estimate="Choices change at a {belief} of {value:.2f}."),
+        ANY: Interpretation(
+            estimate="The {variant} action has half of the choices at a {belief} of {value:.2f}."
+        ),
+    },
+    plan=_plan,
+    family=Family.ESTIMATE,
+)

@@ -1,0 +1,132 @@
+"""threshold_estimates: where choices change, what lies beyond, and what must not matter."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coherence import InputError, analyze, threshold_estimates
+
+
+def choices(at=0.5, *, n=80, n_reps=3, noise=0.0, low=0.05, high=0.95, seed=1):
+    """Steep choices of "yes" above a belief, reports on a grid of .05."""
+    rng = np.random.default_rng(seed)
+    belief = rng.uniform(low, high, n).repeat(n_reps)
+    said = np.clip(np.round((belief + noise * rng.normal(size=belief.size)) * 20) / 20, 0, 1)
+    yes = rng.random(belief.size) < 1 / (1 + np.exp(20 * (at - belief)))
+    action = np.where(yes, "yes", "no")
+    return pd.DataFrame({"p": said, "action": action, "context": np.arange(n).repeat(n_reps)})
+
+
+def of(table, **options):
+    return threshold_estimates("p", "action", data=table, context="context", **options)
+
+
+@pytest.mark.parametrize("at", [0.3, 0.5, 0.8])
+def test_the_belief_at_which_choices_change_is_found(at):
+    """Breaks if the ratio is of other columns, or the labels are turned."""
+    (found,) = of(choices(at))
+    assert found.interval.low < at < found.interval.high < found.interval.low + 0.15
+    assert (found.settings["start"], found.settings["to"]) == ("no", "yes")
+    turned = choices(at).assign(p=lambda rows: 1 - rows["p"])
+    (other,) = of(turned)
+    assert other.statistic == pytest.approx(1 - found.statistic, abs=1e-4)
+    assert (other.settings["start"], other.settings["to"]) == ("yes", "no")
+
+
+def test_order_of_rows_and_names_of_cases_do_not_matter():
+    table = choices(0.4)
+    again = table.sample(frac=1, random_state=1).assign(context=lambda rows: -rows["context"])
+    (one,), (other,) = of(table), of(again)
+    assert (other.statistic, other.low) == pytest.approx((one.statistic, one.low), abs=1e-9)
+
+
+def test_ends_are_no_finer_than_what_was_said():
+    """Breaks if an interval ends between two beliefs of which nothing is known."""
+    table = choices(0.5, n=400)
+    (found,) = of(table.assign(p=(table["p"] * 5).round() / 5))
+    assert found.interval.low <= 0.4 + 1e-9
+    assert found.interval.high >= 0.6 - 1e-9
+
+
+def test_what_lies_beyond_the_beliefs_is_a_bound():
+    (above,), (below,) = of(choices(0.7, n=200, high=0.5)), of(choices(0.3, n=200, low=0.5))
+    assert math.isnan(above.statistic)
+    assert 0.4 <= above.settings["above"] <= 0.5
+    assert 0.5 <= below.settings["below"] <= 0.6
+    assert "above 0.4" in above.reason
+
+
+def test_noise_of_reports_is_taken_out_where_it_is_seen():
+    """Breaks if reports pull a threshold off the middle to the mean of the beliefs, or past it."""
+    table = choices(0.65, n=2_000, n_reps=3, noise=0.15, low=0.3, high=0.7, seed=2)
+    (found,), (as_exact,) = of(table), of(table, computed=True)
+    assert abs(found.statistic - 0.65) < 0.012 < as_exact.statistic - 0.65
+    assert not found.settings["as_stated"]
+
+
+def test_single_reports_say_so_and_computed_ones_do_not():
+    single = choices(0.5, n=200, n_reps=1)
+    assert of(single)[0].settings["as_stated"]
+    assert "noise" in of(single)[0].reason
+    assert not of(single, computed=True)[0].settings["as_stated"]
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (choices().assign(action="no"), "one action"),
+        (choices().assign(p=0.5), "not seen to change"),
+        (choices(n=4), "contexts"),
+        (choices(0.5, n=12).assign(action=lambda rows: np.where(rows.index < 2, "yes", "no")), "8"),
+    ],
+)
+def test_where_nothing_can_be_said_a_reason_is(table, said):
+    (found,) = of(table)
+    assert math.isnan(found.statistic)
+    assert said in found.reason
+
+
+def test_groups_are_the_clusters():
+    """Breaks if cases of a group that changes elsewhere count as independent ones."""
+    rng = np.random.default_rng(3)
+    belief, group = rng.uniform(0.05, 0.95, 300), np.arange(300) // 15
+    own = 0.5 + 0.2 * rng.normal(size=20)[group]
+    action = np.where(rng.random(300) < 1 / (1 + np.exp(20 * (own - belief))), "b", "a")
+    alone, named = (threshold_estimates(belief, action, group=g)[0] for g in (None, group))
+    assert named.statistic == alone.statistic
+    assert named.high - named.low > 1.3 * (alone.high - alone.low)
+    few = threshold_estimates(belief, action, group=group // 4)[0]
+    assert "groups" in few.reason
+
+
+def test_of_three_actions_the_lowest_and_the_highest_are_told_apart():
+    rng = np.random.default_rng(4)
+    belief = rng.uniform(0.02, 0.98, 400)
+    likely = 1 / (1 + np.exp(25 * (np.array([[0.3, 0.7]]) - belief[:, None])))
+    drawn = rng.random(400)
+    action = np.where(drawn < likely[:, 1], "c", np.where(drawn < likely[:, 0], "b", "a"))
+    lowest, highest = threshold_estimates(belief, action)
+    assert (lowest.check, lowest.settings["start"]) == ("threshold:lowest", "a")
+    assert (highest.check, highest.settings["to"]) == ("threshold:highest", "c")
+    assert (lowest.statistic, highest.statistic) == pytest.approx((0.3, 0.7), abs=0.03)
+
+
+def test_the_screen_shows_it_with_and_without_a_truth():
+    """Breaks if a table without a truth is told nothing, or labels are those of another model."""
+    (found,) = of(choices(0.4))
+    ends = [f"{100 * number:.0f}" for number in (found.statistic, found.low, found.high)]
+    true = choices(0.4).assign(theta=lambda rows: rows["context"] % 2)
+    said = " ".join(str(analyze(true, rng=1)).split())
+    assert "changes from no to yes at {}% [{}, {}]".format(*ends) in said
+    said = " ".join(str(analyze(choices(0.4), rng=1)).split())
+    assert f"belief at which choices change (threshold) {found.statistic:.3f}" in said
+    other = true.assign(model="n", action=true["action"].map({"no": "go", "yes": "stay"}))
+    two = pd.concat([true.assign(model="m"), other])
+    assert "choices change at" in " ".join(str(analyze(two, rng=1)).split())
+
+
+def test_beliefs_over_three_states_are_refused():
+    with pytest.raises(InputError, match="one-dimensional|two states|belief"):
+        threshold_estimates(np.full((12, 3), 1 / 3), ["a", "b"] * 6)
