@@ -41,7 +41,6 @@ PROGRAMS = (
     Program("one_null", "--tables 100", ("one_null",), "n_tables", 4),
     Program("gaps", "--tables 1000", ("gaps",), "tables", 1),
     Program("scores", "--tables 200", ("scores",), "tables", 3),
-    Program("agents", "--tables 200", ("agents",), "n_tables", 4),
     Program("confidence", "--tables 60", ("confidence",), "n_tables", 4),
     Program("groups", "--tables 400", ("groups",), "n_tables", 120),
     Program("persons", "--tables 400", ("persons",), "n_tables", 3),
@@ -208,7 +207,7 @@ def overview() -> str:
         "predictive_gain": "reports that vary; weak against small effects",
         "monotone_choice": "groups not named",
         "iterated_expectation": "[few cases, skewed gaps](#gaps-that-are-not-symmetric)",
-        "evidence_leak": "recorded truths; turns of an episode",
+        "evidence_leak": "recorded truths",
         "prompt_consistency": "ten groups: its interval covers less",
         "calibration": "beliefs far off; unequal numbers of answers",
     }
@@ -280,7 +279,7 @@ def overview() -> str:
     cut = stakes["flaw"].str.startswith("clipped")
     held = stakes.melt(
         ["agent", "flaw"],
-        [f"{of}_covered" for of in ("slope", "intercept", "regret_stated", "regret_exact", "nias")],
+        [f"{of}_covered" for of in ("slope", "intercept", "regret_stated", "regret_exact")],
         value_name="held",
     )
 
@@ -689,15 +688,6 @@ def margins() -> str:
     return fold("Claimed at a true difference of 0", grid(["cases", *map(str, sizes)], rows))
 
 
-def agents() -> str:
-    """Lay out the turns of imported agents."""
-    acting = read("agents").pivot(index="agent", columns="test", values="rejected").map(share)
-    return fold(
-        "`sufficiency` and `evidence_leak`",
-        grid(["agent", *acting.columns], acting.itertuples()),
-    )
-
-
 def matching() -> str:
     """Lay out matching probabilities."""
     table = read("matching")
@@ -732,7 +722,6 @@ def stakes() -> str:
                     "slope_covered",
                     "intercept_covered",
                     "regret_stated_covered",
-                    "nias_covered",
                     "slope_excludes_1",
                 )
             ),
@@ -743,7 +732,7 @@ def stakes() -> str:
     ]
     return fold(
         "What intervals hold",
-        grid(["agent", "slope", "intercept", "regret", "`nias`", "slope not 1"], rows),
+        grid(["agent", "slope", "intercept", "regret", "slope not 1"], rows),
     )
 
 
@@ -914,7 +903,6 @@ SECTIONS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("Persons who judge the same cases", persons),
     ("Margins", margins),
     ("Confidences in the own answer", confidences),
-    ("Turns of imported agents", agents),
     ("Matching probabilities", matching),
     ("Stated stakes", stakes),
     ("Thresholds", thresholds),

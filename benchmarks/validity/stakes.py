@@ -5,8 +5,8 @@
 ``stakes.csv`` has a line per agent, softness of choice and flaw: the share of tables
 that pass the gate; of those, how often the intervals of slope and intercept hold those of the same
 logit in 200,000 cases with the mean of very many reports as the belief, and that of the slope
-excludes 1; of all, how often the intervals of both regrets (of one report: its bound) and of the
-difference between acting and passing hold the true ones. 60 cases, five levels, one answer each,
+excludes 1; of all, how often the intervals of both regrets (of one report: its bound) hold the true
+ones. 60 cases, five levels, one answer each,
 orders balanced. Table t of line l draws from the seed [seed, l, t]. One core needs about ten
 minutes for 400 tables.
 """
@@ -30,7 +30,7 @@ from coherence.checks.stakes import stakes_estimates
 RESULTS = Path(__file__).parent / "stakes.csv"
 LEVELS = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
 MANY = 200_000
-NAMES = ("slope", "intercept", "regret_stated", "regret_exact", "nias")
+NAMES = ("slope", "intercept", "regret_stated", "regret_exact")
 Floats = np.ndarray
 
 
@@ -138,10 +138,7 @@ def truths(agent: str, slope: float, flaw: Flaw) -> tuple[float, ...]:
         float((np.maximum(known - level, 0) - acts * (known - level)).mean())
         for known in (stated, exact[case])
     ]
-    away = acts - np.array([acts[level == at].mean() for at in LEVELS])[np.tile(range(5), MANY)]
-    room = sum((share := acts[level == at].mean()) * (1 - share) for at in LEVELS) / len(LEVELS)
-    more = float((away * exact[case]).mean()) / room if room > 1e-9 else math.nan
-    return (*line, *regrets, more)
+    return (*line, *regrets)
 
 
 def study(agent: str, slope: float, flaw: Flaw, n: int, seed: list[int]) -> list[float]:

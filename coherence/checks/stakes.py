@@ -3,9 +3,8 @@
 A question offers an action with published payoffs: acting gains g if the event happens and costs c
 if it does not, passing leaves all as it is. Under utility that is linear in the payoffs acting pays
 from a probability of t = c / (g + c), so that the belief is compared with a threshold that is
-known. With g + c as the unit, choosing against the belief b loses abs(b - t). Any utility implies
-less (Caplin and Martin 2015): the event is at least as likely where the agent acts as where it
-passes. Assumes independent cases.
+known. With g + c as the unit, choosing against the belief b loses abs(b - t). Assumes independent
+cases.
 """
 
 from __future__ import annotations
@@ -35,10 +34,7 @@ from coherence.checks.level_rows import (
 from coherence.checks.questions import asked_for, plan_of
 from coherence.inputs import (
     Floats,
-    as_codes,
     few_contexts,
-    of_contexts,
-    require,
     require_aligned,
 )
 from coherence.result import CheckResult, Family, Interval, contributions_to_mean
@@ -47,7 +43,6 @@ from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import Clusters, context_means
 from coherence.table.needs import NEEDS_STAKES, STAKES_QUESTIONS
 from coherence.table.schema import FRAMES, STAKES
-from coherence.table.states import zero_or_one
 
 ACT, PASS = FRAMES[STAKES]
 LEAST_SWING = 0.2
@@ -66,7 +61,6 @@ NULLS = {
     "regret_exact": "mean loss against acting on the exact posterior",
     "slope": "rise of the stated belief from which the agent acts with the one from which it pays",
     "intercept": "stated belief from which the agent would act where acting always pays",
-    "nias": "how much more probable the event is where the agent acts than where it passes",
     "order": "how much more often an option is chosen where it is named first",
 }
 UNITS = {"regret_stated": "of gain + cost", "regret_exact": "of gain + cost", "slope": "ratio"}
@@ -74,11 +68,11 @@ UNITS = {"regret_stated": "of gain + cost", "regret_exact": "of gain + cost", "s
 ASSUMPTIONS = (
     "contexts are independent",
     "reports differ from the belief behind them by noise of mean 0",
-    "utility is linear in the payoffs (not of nias)",
+    "utility is linear in the payoffs",
 )
 
 
-@takes_columns("belief", "action", "level", "exact", "truth", "order", "context", "group")
+@takes_columns("belief", "action", "level", "exact", "order", "context", "group")
 def stakes_estimates(
     belief: ArrayLike,
     action: ArrayLike,
@@ -86,7 +80,6 @@ def stakes_estimates(
     *,
     data: pd.DataFrame | None = None,
     exact: ArrayLike | None = None,
-    truth: ArrayLike | None = None,
     order: ArrayLike | None = None,
     context: ArrayLike | None = None,
     group: ArrayLike | None = None,
@@ -115,8 +108,6 @@ def stakes_estimates(
         Table; arguments may then name its columns.
     exact : array-like, shape (n,), optional
         Exact posterior probability of the event; constant within a context.
-    truth : array-like, shape (n,), optional
-        Whether the event happened, as 0 and 1, no and yes or the like; constant within a context.
     order : array-like, shape (n,), optional
         Option that is named first, "act" or "pass".
     context : array-like, shape (n,)
@@ -133,13 +124,13 @@ def stakes_estimates(
         `settings` call ``answered``),
         ``stakes:regret_stated``, ``stakes:regret_exact`` (`details` by level), ``stakes:slope`` and
         ``stakes:intercept`` of the line from the level to the stated belief from which the agent
-        acts (1 and 0 if it is coherent with linear utility; `details` of the slope, by level),
-        ``stakes:nias`` (below 0 of no utility; `details` by level) and ``stakes:order``.
+        acts (1 and 0 if it is coherent with linear utility; `details` of the slope, by level) and
+        ``stakes:order``.
 
     Raises
     ------
     InputError
-        A level outside of (0, 1), an order or a truth that is none, no context with both kinds of
+        A level outside of (0, 1), an order that is none, no context with both kinds of
         rows.
 
     Notes
@@ -154,10 +145,9 @@ def stakes_estimates(
 
     References
     ----------
-    Caplin and Martin (2015), Economic Journal 125(582), on improving action switches; Quenouille
-    (1956), Biometrika 43(3), and Carroll, Ruppert, Stefanski and Crainiceanu (2006), Measurement
-    Error in Nonlinear Models, chapter 5, on extrapolation; MacKinnon, Nielsen and Webb (2023),
-    Journal of Econometrics 232(2), on the jackknife by cluster.
+    Quenouille (1956), Biometrika 43(3), and Carroll, Ruppert, Stefanski and Crainiceanu (2006),
+    Measurement Error in Nonlinear Models, chapter 5, on extrapolation; MacKinnon, Nielsen and Webb
+    (2023), Journal of Econometrics 232(2), on the jackknife by cluster.
 
     Examples
     --------
@@ -174,37 +164,15 @@ def stakes_estimates(
     >>> bool(slope.interval.low < 0 < slope.interval.high < 0.5), results[2].reason
     (True, 'the exact posterior is not known')
     """
-    require_aligned(belief=belief, truth=truth, group=group)
-    require_one_per_row(belief, truth=truth, group=group)
+    require_aligned(belief=belief, group=group)
+    require_one_per_row(belief, group=group)
     rows = level_rows(
         belief, action, level, exact, order, context, options=(ACT, PASS), computed=computed
     )
-    return _estimates(rows, _state(truth, rows), rows.clusters(group))
+    return _estimates(rows, rows.clusters(group))
 
 
-def _state(truth: ArrayLike | None, rows: LevelRows) -> tuple[str, Floats | None]:
-    """Return the exact posterior of each case, otherwise whether the event happened, or None."""
-    if not np.isnan(rows.reports.exact).any():
-        return "exact", rows.reports.exact
-    if truth is None:
-        return "", None
-    values = pd.Series(truth, dtype=object).to_numpy()
-    if pd.isna(values[rows.used]).any():
-        return "", None
-    codes, labels = as_codes(values[rows.used], "truth")
-    happened = zero_or_one(labels)
-    require(
-        happened is not None,
-        f"truth must be 0 or 1, no or yes, false or true; received "
-        f"{', '.join(map(repr, labels[:4]))}. Map the event to 1.",
-    )
-    of = of_contexts(codes, labels, rows.of_row, rows.cases, "truth", "Give each case one state.")
-    return "truth", np.asarray(happened, dtype=np.float64)[of]
-
-
-def _estimates(
-    rows: LevelRows, state: tuple[str, Floats | None], clusters: Clusters
-) -> list[CheckResult]:
+def _estimates(rows: LevelRows, clusters: Clusters) -> list[CheckResult]:
     n = len(rows.cases)
     blank = {
         name: CheckResult(
@@ -234,7 +202,6 @@ def _estimates(
         _regret_stated(blank["regret_stated"], rows, clusters),
         _regret_exact(blank["regret_exact"], rows, clusters),
         *_line(blank["slope"], blank["intercept"], rows, clusters, swing),
-        _nias(blank["nias"], rows, *state, clusters),
         order_effect(blank["order"], rows.context, rows.first, rows.chose, clusters),
     ]
 
@@ -495,68 +462,12 @@ def _parting_lines(rows: LevelRows, directions: Floats) -> tuple[Floats, list[In
     return middle, [Interval(low, high, 0.95, SEPARATED) for low, high in ends]
 
 
-# Of any utility
-
-
-def _nias(
-    blank: CheckResult, rows: LevelRows, known: str, state: Floats | None, clusters: Clusters
-) -> CheckResult:
-    """Estimate how much more probable the event is where the agent acts, at equal level."""
-    if state is None:
-        return replace(blank, reason="neither the exact posterior nor the truth is known")
-    event, details = state[rows.context], []
-    for level in np.unique(rows.level):
-        at = rows.level == level
-        difference, interval, _ = _difference(rows, at, event, clusters)
-        acts, passes = rows.chose[at], 1.0 - rows.chose[at]
-        with np.errstate(invalid="ignore"):
-            details.append(
-                {
-                    "level": level,
-                    "acts": acts.mean(),
-                    "event_if_acts": acts @ event[at] / acts.sum(),
-                    "event_if_passes": passes @ event[at] / passes.sum(),
-                    "difference": difference,
-                    "low": interval.low if interval else math.nan,
-                    "high": interval.high if interval else math.nan,
-                }
-            )
-    statistic, interval, reason = _difference(rows, rows.level > 0, event, clusters)
-    return replace(
-        blank,
-        statistic=statistic,
-        interval=interval,
-        reason=reason,
-        settings={**blank.settings, "state": known},
-        details=pd.DataFrame(details),
-    )
-
-
-def _difference(
-    rows: LevelRows, at: Any, event: Floats, clusters: Clusters
-) -> tuple[float, Interval | None, str]:
-    """Return P(event | act) - P(event | pass) at equal level, of some choices, and its interval."""
-    of = replace(rows, level=rows.level[at], context=rows.context[at], chose=rows.chose[at])
-    share, mean_event = _at_its_level(of, of.chose), _at_its_level(of, event[at])
-    room = share * (1.0 - share)
-    if room.sum() <= ROUNDING:
-        return math.nan, None, "at each level it always acts, or always passes"
-    more = of.chose - share
-    difference = float(more @ event[at] / room.sum())
-    # To first order what each case adds to the ratio.
-    added = more * (event[at] - mean_event) - difference * (room + (1.0 - 2.0 * share) * more)
-    cases, case = np.unique(of.context, return_inverse=True)
-    values = difference + len(cases) * np.bincount(case, added) / room.sum()
-    interval, reason = interval_or_reason(values, _of(clusters, cases), "difference")
-    return difference, None if interval is None else interval.within(-1.0, 1.0), reason
-
-
 # In an analysis
 
 
-def _of_evaluation(rows: pd.DataFrame, **about: Any) -> list[CheckResult]:
+def _of_evaluation(_: pd.DataFrame, **about: Any) -> list[CheckResult]:
     """Estimate from the questions of an evaluation; what all or the line lack is said once."""
-    results = stakes_estimates(**about, truth=rows["truth"])
+    results = stakes_estimates(**about)
     if all(math.isnan(result.statistic) for result in results):
         return results[:1]
     by_name = {result.check.partition(":")[2]: result for result in results}
@@ -599,11 +510,6 @@ CHECK = Check(
                 "which acting pays.",
             ),
             ("intercept", "Where acting always pays, it would act from {value:.3f}."),
-            (
-                "nias",
-                "At equal stakes, the event is {value:.3f} more probable where it acts than where "
-                "it passes.",
-            ),
             ("order", "An option is chosen {value:.3f} more often where it is named first."),
         )
     },

@@ -56,7 +56,6 @@ QUESTIONS = {
         "stakes:regret_exact": "loss against acting on the exact posterior",
         "stakes:slope": "slope of its own threshold on the stated one",
         "stakes:intercept": "intercept of that line",
-        "stakes:nias": "the event where it acts, less where it passes",
         "stakes:order": "gain from being named first",
     },
     "Do choices follow the belief?": {
@@ -87,7 +86,7 @@ COMPARED, BY_PAIR = "prompt_consistency", "monotone_choice"
 """Checks with a result for each prompt variant, and for each pair of actions."""
 LEADING = (
     *("matching:swing", "matching:difference", "matching:share"),
-    *("stakes:swing", "stakes:regret_stated", "stakes:slope", "stakes:nias"),
+    *("stakes:swing", "stakes:regret_stated", "stakes:slope"),
     "threshold",
 )
 """Estimates of one check that stand beside each other."""

@@ -109,7 +109,7 @@ def test_matching_and_stakes_questions_of_one_table_stay_apart():
     counts = evaluation.statuses.set_index("question")["rows"]
     assert counts["matching questions"] == counts["stakes questions"] == 10 * N
     record = coherence.analyze(rows.drop(columns=["p_true", "truth_kind"]), rng=1).to_json()
-    assert "stakes:nias" in record
+    assert "stakes:slope" in record
     # Who always acts has a loss and no line.
     always = coherence.analyze(stakes(lambda level: level - 2), checks=["stakes"], rng=1)
     names = always.results["check"].tolist()

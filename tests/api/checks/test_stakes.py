@@ -12,7 +12,7 @@ N = 60
 LEVELS = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
 BELIEFS = (np.arange(N) + 0.5) / N
 EXACT = 0.5 + 0.8 * (BELIEFS - 0.5) + 0.1 * np.sin(np.arange(N) * 2.4)
-NAMES = ["swing", "regret_stated", "regret_exact", "slope", "intercept", "nias", "order"]
+NAMES = ["swing", "regret_stated", "regret_exact", "slope", "intercept", "order"]
 
 
 def table(acts, *, beliefs=BELIEFS, levels=LEVELS, reports=(0.0,), exact=EXACT):
@@ -177,30 +177,6 @@ def test_who_does_not_go_by_the_belief_has_regret_and_no_line(acts, says):
         assert results[name].interval.low > 0
 
 
-def test_improving_switches_are_seen_whatever_the_utility():
-    rng = np.random.default_rng(5)
-    against = table(lambda p, t, first: np.where(p < t**2, 0.9, 0.1))
-    nias = found(against)["nias"]
-    assert nias.interval.high < 0
-    asked = against[against["level"] == 0.5]
-    acts, exact = asked["action_act"], asked["exact"]
-    row = nias.details.set_index("level").loc[0.5]
-    assert row["event_if_acts"] == pytest.approx((acts * exact).sum() / acts.sum())
-    assert row["event_if_passes"] == pytest.approx(((1 - acts) * exact).sum() / (1 - acts).sum())
-    assert row["difference"] == pytest.approx(row["event_if_acts"] - row["event_if_passes"])
-    happened = rng.random(N) < EXACT
-    realised = against.assign(theta=np.where(happened[against["context"]], "yes", "no"))
-    by_truth = found(realised, exact=None, truth="theta")["nias"]
-    assert by_truth.settings["state"] == "truth"
-    assert by_truth.interval.high < 0
-    assert found(realised, truth="theta")["nias"].statistic == nias.statistic
-    # A wish for the prize moves the threshold and nothing else.
-    eager = found(table(sharp(lambda t: t**3)))["nias"]
-    assert eager.interval.low > 0
-    assert found(against, exact=None)["nias"].reason
-    assert found(table(lambda p, t, first: np.ones(len(p))))["nias"].reason
-
-
 def test_refusals_are_counted_and_enter_nothing_else():
     rows = labelled(table(soft(lambda t: t)), np.random.default_rng(6))
     refused = rows.index[rows["level"].notna()][::37]
@@ -242,8 +218,6 @@ def test_groups_few_cases_and_one_level_are_said():
         (lambda rows: rows.assign(level=rows["level"].round()), "level must hold numbers"),
         (lambda rows: rows.assign(order="x"), "order must be 'act' or 'pass'"),
         (lambda rows: rows.assign(p=2.0), r"belief must hold numbers in \[0, 1\]"),
-        (lambda rows: rows.assign(theta="high"), "truth must be 0 or 1, no or yes"),
-        (lambda rows: rows.assign(theta=np.arange(len(rows)) % 2), "truth must be constant"),
         (lambda rows: rows[rows["level"].notna()], "rows with a belief and rows with a level"),
         (lambda rows: rows.rename(columns={"action_act": "action_x", "action_pass": "action_y"}),
          "'act' or 'pass'"),
@@ -251,9 +225,8 @@ def test_groups_few_cases_and_one_level_are_said():
 )  # fmt: skip
 def test_what_breaks_a_rule_is_named(change, message):
     rows = change(table(soft(lambda t: t)))
-    exact = {"exact": None, "truth": "theta"} if "theta" in rows else {}
     with pytest.raises(InputError, match=message):
-        found(rows, **exact)
+        found(rows)
 
 
 def test_a_case_with_one_report_among_others_is_left_out_of_what_needs_two():
