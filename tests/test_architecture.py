@@ -27,7 +27,7 @@ BUDGET = {
     "coherence/checks": 7_950,
     "coherence/cli": 2_200,
     "coherence/decoding": 1_100,
-    "coherence/importing": 2_500,
+    "coherence/importing": 2_300,
     "coherence/plots": 2_200,
     "coherence/report": 5_450,
     "coherence/statistics": 4_480,
