@@ -300,6 +300,8 @@ class EvaluationRows:
             if self.exact_state and data.posterior is not None:
                 states = [data.posterior]
         else:
+            if not data.column_of:  # not known which column is which state
+                return math.nan
             column = np.array([*data.column_of, -1])[data.truth]
             states = [(column == at).astype(np.float64) for at in range(len(self.states))]
         biases = [

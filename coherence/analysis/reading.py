@@ -26,6 +26,7 @@ from coherence.table.schema import SAME_CONTEXT, answer_columns
 from coherence.table.states import (
     YES,
     beside_a_pair,
+    compared_labels,
     folded,
     known_pair,
     labels_error,
@@ -230,11 +231,15 @@ def _maybe_confidence(rows: pd.DataFrame, labels: tuple[Any, ...], runs: Runs) -
     if not {"action", "p", "theta"} <= set(runs.names):
         return ""
     complete = rows.dropna(subset=["p", "action", "theta"])
-    chosen, states = ({*map(folded, complete[name].unique())} for name in ("action", "theta"))
+    of_actions, of_states = compared_labels(
+        {*complete["action"].unique()}, {*complete["theta"].unique(), *labels}
+    )
+    chosen = set(of_actions.values())
+    states = {of_states[label] for label in complete["theta"].unique()}
     common = chosen & states
     if len(common) < 2 and not (chosen and chosen <= states and len(states) > 1):
         return ""
-    shared = [label for label in labels if folded(label) in common]
+    shared = [label for label in labels if of_states[label] in common]
     about = next((label for label in labels if folded(label) in YES), shared[0])
     case = pd.factorize(complete["context"])[0].astype(np.int64)
     if known_pair(labels) is not None:

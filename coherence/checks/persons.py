@@ -211,6 +211,8 @@ def _lacking(data: EvaluationData, n_persons: int, state: Floats) -> tuple[str, 
     """Say why there is nothing to test; None where there is."""
     if len(data.actions) < 2:
         return data.degenerate, Lack.ACTIONS
+    if data.own_answer is not None:
+        return data.degenerate, Lack.BELIEF
     said: dict[str, Any] = {"persons": n_persons, "n": data.n_contexts}
     if data.exact is not None:
         if data.n_contexts < FEWEST_CASES:

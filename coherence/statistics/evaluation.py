@@ -259,6 +259,13 @@ def as_choices(
     )
     options = {"posterior": exact, "may_be_confidence": True} | options
     data = evaluation_data(belief, action, truth, context, **options)
+    if data.belief.ndim == 1 and len(data.states) > 2:
+        raise InputError(
+            f"truth has {len(data.states)} labels ({', '.join(map(repr, data.states[:4]))}), of "
+            "which belief is the probability of one. If it is the confidence in the own answer: "
+            "calibration_test(belief, action == truth). If it is the probability of one label, "
+            f"name it: positive={data.states[0]!r}. If over all: an array with a column for each."
+        )
     if data.own_answer is not None and options.get("positive") is None:
         raise InputError(
             f"{data.own_answer.sentence('belief')}. A confidence is tested by "
@@ -332,10 +339,11 @@ def evaluation_data(
         truths, states, code = _oriented(truths, states, positive, labels)
         if code is None and oriented and len(states) == 2:
             raise InputError(unknown_pair(states, "truth"))
-        if may_be_confidence and code == 1 and chosen.codes.size:
-            confidence = _own_answer(
-                checked, chosen.codes, chosen.labels, *named, states[1], of_row
-            )
+        if may_be_confidence:
+            # Of two labels of which nothing says which the belief is in, both must look like it.
+            about = states if code is None and len(states) == 2 else states[1:] * (code == 1)
+            looks = [_own_answer(checked, chosen, *named, state, of_row) for state in about]
+            confidence = looks[-1] if looks and all(looks) else None
     of_context, groups = None, ()
     if group is not None:
         of_context, groups = groups_of_contexts(group, of_row, contexts)
@@ -361,14 +369,19 @@ def evaluation_data(
 
 def _own_answer(
     belief: Floats,
-    action: Codes,
-    actions: Sequence[Any],
+    chosen: Actions,
     truth: Codes,
     states: Sequence[Any],
     state: Any,
     context: Codes,
 ) -> OwnAnswer | None:
     """Hold beliefs in one state against answers and truths, in the rows that have both."""
+    action, actions = chosen.codes, chosen.labels
+    if chosen.probabilities is not None:  # the answer is the most probable one
+        unknown = np.isnan(chosen.probabilities).any(axis=1)
+        action = np.where(unknown, UNKNOWN, np.nan_to_num(chosen.probabilities).argmax(axis=1))
+    if not action.size:
+        return None
     known = (action != UNKNOWN) & (truth != UNKNOWN)
     if belief.ndim > 1 or not known.any():
         return None

@@ -1,10 +1,12 @@
 """Whether a column of beliefs is the confidence in the own answer, and not the belief in a state.
 
 A belief in "yes" is low where the answer is "no"; a confidence is as high there. Or it goes with
-the answer being right, better than with the truth and with the answer. Every test of belief, action
+the answer being right, better than with the truth and with the answer; or it lies above one half
+whatever the answer is. Every test of belief, action
 and truth takes a confidence for knowledge that is left unsaid.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coherence.inputs import Codes, Floats
-from coherence.table.states import folded
+from coherence.table.states import compared_labels
 
 _BOTH = 0.2  # share of other answers than the commonest, for being right to part from the truth
 _SURE = 2.5  # standard errors by which it goes with being right
 _BELOW = 0.25  # share of confidences below one half, as of answers that are talked out of
 _RISES = 0.4  # correlation with the answer that a belief has and a confidence seldom
 _FEWEST = 10  # cases in which the state is denied
+_DENIED, _RARELY_LOW = 0.1, 0.05  # shares of answers that deny it, and of beliefs below one half
 
 
 @dataclass(frozen=True)
@@ -69,12 +72,14 @@ def own_answer(
     labels, there is nothing to be right about. ``benchmarks/validity/confidence.csv`` has how often
     ordinary beliefs in a state are taken for confidences, and confidences for beliefs.
     """
-    answers, truths = (_folded(labels) for labels in (answer, truth))
+    of_answers, of_truths = compared_labels(set(answer.tolist()), {*truth.tolist(), state})
+    answers, truths = _mapped(answer, of_answers), _mapped(truth, of_truths)
     if len(set(answers) & set(truths)) < 2:
         return None
+    named = of_truths[state]
     answered, came, right = (
         np.asarray(each, dtype=np.float64)
-        for each in (answers == folded(state), truths == folded(state), answers == truths)
+        for each in (answers == named, truths == named, answers == truths)
     )
     denied = answered == 0
     n_denied = np.unique(case[denied]).size
@@ -93,15 +98,21 @@ def own_answer(
         and hits + 1 / np.sqrt(n_denied) < 0.5
         and right.mean() > _commonest(truths)
     )
-    if not (goes or high):
+    # Who believes in it everywhere would not deny it in a tenth of the cases.
+    never_low = (
+        n_denied >= _FEWEST
+        and denied.mean() >= _DENIED
+        and (belief < 0.5).mean() <= _RARELY_LOW
+        and abs((p * given).mean()) < _RISES
+    )
+    if not (goes or high or never_low):
         return None
     means = float(belief[denied].mean()), float(belief[~denied].mean())
     return OwnAnswer(state, *means, hits, float((p * good).mean()), float((p * true).mean()))
 
 
-def _folded(labels: NDArray[Any]) -> NDArray[Any]:
-    seen, codes = np.unique(labels.astype(str), return_inverse=True)
-    return np.array([folded(label) for label in seen], dtype=object)[codes]
+def _mapped(labels: NDArray[Any], texts: Mapping[Any, str]) -> NDArray[Any]:
+    return np.array([texts[label] for label in labels.tolist()], dtype=object)
 
 
 def _commonest(labels: NDArray[Any]) -> float:

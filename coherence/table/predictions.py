@@ -2,7 +2,7 @@
 
 A table of answers, right answers and confidences has no state of its own: each prediction is right
 or not, and the confidence is the belief that it is. Labels are compared as everywhere that labels
-are told apart (`coherence.table.labels.folded`).
+are told apart (`coherence.table.states.compared_labels`).
 """
 
 import json
@@ -14,7 +14,7 @@ from coherence.errors import InputError, closest, listing
 from coherence.printable import counted
 from coherence.table.notes import Code, Note, warning
 from coherence.table.row_condition import quoted_column
-from coherence.table.states import folded, typed_option
+from coherence.table.states import compared_labels, typed_option
 
 STOOD_ASIDE = {"theta": "unmapped_theta"}
 """What a column of the file is called whose name is that of the state that is made."""
@@ -123,7 +123,8 @@ def with_right_or_wrong(
     """
     labels = [table[name].astype(object) for name in (prediction, gold)]
     known = labels[0].notna() & labels[1].notna()
-    forms = [column.map(folded, na_action="ignore") for column in labels]
+    texts = compared_labels(*({*column[known]} for column in labels))
+    forms = [column.map(of, na_action="ignore") for column, of in zip(labels, texts, strict=True)]
     labels_of = [set(column[known]) for column in forms]
     # Few labels, and none in common: one column has the codes of what the other names.
     if known.any() and not labels_of[0] & labels_of[1] and 2 * len(labels_of[1]) <= known.sum():
@@ -139,8 +140,8 @@ def with_right_or_wrong(
     table = table.rename(columns=STOOD_ASIDE)
     n, n_right = int(known.sum()), int(right.sum())
     counts = (
-        f"theta is whether {prediction!r} is {gold!r}, but for blanks, case, Unicode form and "
-        f"type: {n_right} of {counted(n, 'prediction')} right."
+        f"theta is whether {prediction!r} is {gold!r}, but for blanks, case, Unicode form, "
+        f"type and marks around it: {n_right} of {counted(n, 'prediction')} right."
     )
     theta = right.map(int, na_action="ignore").astype("Int64")
     return table.assign(theta=theta, theta_name=f"{prediction} is right"), [

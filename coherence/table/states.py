@@ -53,6 +53,32 @@ def known_pair(labels: Collection[Any]) -> tuple[str, str] | None:
     return next((pair for pair in KNOWN_PAIRS if seen and seen <= set(pair)), None)
 
 
+def compared_labels(
+    answers: Collection[Any], truths: Collection[Any]
+) -> tuple[dict[Any, str], dict[Any, str]]:
+    """Return what each label of answers, and of truths, counts as where both are compared.
+
+    Blanks, case, type and marks around a label do not count; of two pairs that are known, such as
+    yes or no and 1 or 0, neither does which of them is used.
+    """
+    columns = [{label: folded(label) for label in each} for each in (answers, truths)]
+    bare = [{text: text.strip(_MARKS) or text for text in column.values()} for column in columns]
+    if all(len(set(each.values())) == len(each) for each in bare):  # no two become one
+        columns = [
+            {label: each[text] for label, text in column.items()}
+            for column, each in zip(columns, bare, strict=True)
+        ]
+    pairs = [known_pair(column.values()) for column in columns]
+    if None not in pairs and pairs[0] != pairs[1]:
+        columns = [
+            {label: str(pair.index(text)) for label, text in column.items()}
+            for column, pair in zip(columns, pairs, strict=True)
+            if pair is not None
+        ]
+    return columns[0], columns[1]
+
+
+_MARKS = " .:()[]\"'*"
 _MOST_STATES = 10
 _INSIDE = 3  # numbers strictly between 0 and 1 that are posteriors: 0, 0.5 and 1 may be outcomes
 
