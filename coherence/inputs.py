@@ -103,7 +103,10 @@ def as_numbers(values: Any, name: str) -> Floats:
         if np.iscomplexobj(array):
             raise TypeError("complex numbers")
         if array.dtype == object:  # pandas' own mark of a missing number is none to numpy
+            single = [isinstance(cell, np.floating) and cell.itemsize < 8 for cell in array.flat]
+            short = np.reshape(single, array.shape)
             array = np.where(pd.isna(array), np.nan, array)
+            array[short] = array[short].astype(str)
         return as_doubles(array)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} must hold numbers; received {_brief(values)}.") from error

@@ -42,8 +42,8 @@ def print_bet() -> None:
     for wins, (prize, loss) in {"": (100, 1), " (the other way round)": (1, 100)}.items():
         print(f"   expected gain{wins}: {as_text(expected_gains(prize, loss, 20)[0])}")
     print(
-        "   With odds of two to one on top of the stake, both sides may be worth a bet. If the "
-        "winning side has a chance of"
+        "   With a stake of 50 and odds of two to one on top of it, both sides may be worth a bet. "
+        "If the winning side has a chance of"
     )
     for chance in (0.1, 0.25, 0.5):
         gains = expected_gains(100, 1, 50, chance=chance, payout=2)[0]

@@ -21,8 +21,9 @@ from coherence import InputError, sufficiency_test
 RESULTS = Path(__file__).parent / "confidence.csv"
 OWN = "confidence in the own answer"
 WORDS = np.array([0.55, 0.7, 0.8, 0.9, 0.95])
-SAID = ("exact", "too sure", "noisy", "words", "hardly varies")
+SAID = ("exact", "too sure", "noisy", "words", "hardly varies", "hard, mostly one answer")
 ORDINARY = ("soft", "threshold", "too sure", "too high", "noisy", "words", "rare", "matching")
+LIKELY = "likely"  # beliefs of .5 and more, and choices that change at .75
 
 
 def answered(
@@ -42,6 +43,12 @@ def answered(
         sure = np.clip(sure + rng.normal(0, 0.1, n), 0.5, 1)
     elif said == "words":
         sure = WORDS[np.abs(sure[:, None] - WORDS).argmin(axis=1)]
+    elif said == "hard, mostly one answer":
+        sure = 0.5 + 0.5 * rng.beta(1, 3, n)
+        answer = np.where(rng.random(n) < 0.85, 0, rng.integers(1, n_options, n))
+        other = (answer + rng.integers(1, n_options, n)) % n_options
+        truth = np.where(rng.random(n) < sure, answer, other)
+        chances[:, 0] = np.where(answer == 0, sure, (1 - sure) / (n_options - 1))
     elif said == "hardly varies":
         sure = np.clip(0.85 + 0.2 * (sure - sure.mean()) + rng.normal(0, 0.05, n), 0.5, 1)
     unsure = rng.random(n) < below
@@ -54,6 +61,7 @@ def ordinary(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Draw beliefs in a state, choices by them and the state, both 0 or 1."""
     log_odds = rng.normal(-2.0 if kind == "rare" else 0.0, 1.5, n)
+    log_odds = np.abs(log_odds) if kind == LIKELY else log_odds
     moved = {"too sure": 2.0 * log_odds, "too high": log_odds + 1.0}.get(kind, log_odds)
     if kind == "noisy":
         moved = log_odds + rng.normal(size=n)
@@ -62,7 +70,7 @@ def ordinary(
         belief = np.array([0.05, 0.25, 0.5, 0.75, 0.95])[
             np.digitize(belief, [0.15, 0.4, 0.6, 0.85])
         ]
-    act = 1 / (1 + np.exp(-6 * (belief - 0.5)))
+    act = 1 / (1 + np.exp(-6 * (belief - (0.75 if kind == LIKELY else 0.5))))
     if kind in ("threshold", "matching"):
         act = belief > 0.5 if kind == "threshold" else belief
     truth = (rng.random(n) < chance).astype(int)
@@ -89,7 +97,7 @@ def lines() -> list[tuple[str, str, int, float, int]]:
         for said in SAID:
             found += [("confidence", said, n_options, below, n) for n_options in (2, 3, 5)]
     found += [("probability", "exact", n_options, 0.0, 300) for n_options in (2, 3, 4, 5)]
-    found += [("ordinary", kind, 2, 0.0, n) for kind in ORDINARY for n in (100, 300)]
+    found += [("ordinary", kind, 2, 0.0, n) for kind in (*ORDINARY, LIKELY) for n in (100, 300)]
     return found
 
 

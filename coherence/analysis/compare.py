@@ -17,6 +17,7 @@ from coherence.analysis.analyze import analyze
 from coherence.analysis.comparison import DIFFERENCES, EFFECTS, VERDICTS, Comparison
 from coherence.analysis.decision import LEAK, PRIMARY, SCORES
 from coherence.analysis.evaluation import require_state
+from coherence.analysis.finishing import adjusted, with_results
 from coherence.analysis.reading import positive_labels
 from coherence.analysis.same_cases import Sources, Task, shared_tasks
 from coherence.checks import CHECKS
@@ -206,6 +207,10 @@ def compare(
     calls, called = [(each,) for each in models.values()], [model for _, model in models]
     reports = run_calls(_Model.report, calls, n_jobs, progress=progress, labels=called)
     analysed = dict(zip(models, reports, strict=True))
+    forecasts = [key for key, report in analysed.items() if report.verdict is Verdict.FORECASTS]
+    corrected = adjusted([analysed[key].results for key in forecasts])  # over all models
+    for key, results in zip(forecasts, corrected, strict=True):
+        analysed[key] = with_results(analysed[key], results)
     _require_found(named, analysed.values())
     rows, pairs = list[dict[str, Any]](), list[dict[str, Any]]()
     for task in tasks:

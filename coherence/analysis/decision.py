@@ -112,7 +112,8 @@ class VerdictInput:
     def follows(self) -> bool:
         """Whether choices are seen to rise with beliefs; also where that is not asked."""
         slope = None if self.primary is None else self.primary.also.get(SLOPE)
-        return slope is None or slope.low > 0
+        # Where there are too few clusters for an interval, it is not known.
+        return slope is None or slope.low > 0 or (slope.value > 0 and math.isnan(slope.low))
 
 
 TABLE: tuple[tuple[Verdict, Callable[[VerdictInput], bool]], ...] = (

@@ -33,7 +33,7 @@ from coherence.table.needs import (
 )
 from coherence.table.runs import Runs, question_kind
 from coherence.table.schema import DRAWN, PARSED, RECORDED, STATE_PREFIX
-from coherence.table.states import known_pair, label_text, zero_or_one
+from coherence.table.states import folded, known_pair, label_text, zero_or_one
 
 N_UNREADABLE_SHOWN = 8
 N_LABELS_SHOWN = 6
@@ -188,6 +188,7 @@ class EvaluationRows:
         self.exact_state = self._takes_exact(state)
         self.crossed = runs.crossed
         self.n_states_seen, self.state_note, self.positive = 0, "", None
+        self.merged_states: dict[str, int] = {}  # label -> rows, of all that is not the named state
         self._read_states(positive, labels)
 
     def _read_states(self, positive: Any, labels: Sequence[Any] | None) -> None:
@@ -203,6 +204,9 @@ class EvaluationRows:
             self.positive, self.state_note = _positive_column(theta, self.states, positive)
         elif positive is not None:
             self.state_note = f"theta: p is the probability of {positive!r}, as was said."
+            counts = theta[theta.map(folded) != folded(positive)].astype(str).value_counts()
+            if len(counts) > 1:
+                self.merged_states = {str(label): int(n) for label, n in counts.items()}
         if self._arrays.positive_code is None:
             labels = self._arrays.states if labels is None else labels
             self.n_states_seen = len(labels) if len(labels) > 2 else 0

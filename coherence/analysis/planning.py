@@ -151,6 +151,15 @@ def _states(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[Not
         yield not_run(text, *(check.name for check in checks if check.needs == CHOICES))
     if evaluation.state_note:
         yield Note(Code.STATE, evaluation.state_note)
+    if evaluation.merged_states:
+        merged = evaluation.merged_states.items()
+        labels = listing([f"{label!r} ({n} rows)" for label, n in merged], 4)
+        yield warning(
+            Code.STATE,
+            f"{evaluation.runs.named.plain('theta')}: all labels but that of the belief count as "
+            f"the other state: {labels}. Leave out the rows of those that do not say what came "
+            "true (--where).",
+        )
     yield from _reversed_truth(evaluation)
     if evaluation.in_two_states and evaluation.unpaired:
         # Without choices it has been said already that the checks of actions were not run.
@@ -301,8 +310,13 @@ def plan_evaluation(
     notes += [] if published else [*_exact_state(evaluation, there)]
     if "group" in evaluation.runs.names and not published:
         groups = counted(evaluation.rows["group"].nunique(), "group")
-        where = "scores and distances" if evaluation.crossed else "tests and intervals"
-        notes.insert(0, Note(Code.GROUPS, f"{groups} of contexts are the clusters of {where}."))
+        said = f"{groups} of contexts are the clusters of scores and distances."
+        if not evaluation.crossed:
+            said = (
+                f"choices are compared within {groups} of contexts, which are the clusters of all "
+                "other tests and intervals."
+            )
+        notes.insert(0, Note(Code.GROUPS, said))
     jobs = []
     # The primary test comes first; sorting is stable, so that checks of the same evidence stay in
     # the order of the catalogue.

@@ -200,9 +200,10 @@ def _not_decided(rows: pd.DataFrame, strays: Sequence[Any], runs: Runs) -> str:
     unanswered = len(left) < len(strays)
     conditions = [f"{belief} != None"] if unanswered else []
     named = left if unanswered else strays
-    in_python = ["runs['p'].notna()"] if unanswered else []
+    names = {name: runs.named.columns.get(name, name) for name in ("theta", "p")}
+    in_python = [f"runs[{names['p']!r}].notna()"] if unanswered else []
     if named:
-        in_python.append(f"~runs['theta'].isin({list(map(str, named))})")
+        in_python.append(f"~runs[{names['theta']!r}].isin({list(map(str, named))})")
     if len(named) == 1:
         conditions.append(f"{column} != {_literal(named[0])}")
     elif named:

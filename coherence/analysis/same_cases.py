@@ -15,6 +15,7 @@ from coherence.analysis.reading import as_runs
 from coherence.errors import InputError, listing
 from coherence.inputs import MIN_CONTEXTS, require
 from coherence.printable import counted
+from coherence.table.notes import Code
 from coherence.table.roles import Reading
 from coherence.table.runs import EVALUATION, Runs
 from coherence.table.states import label_text
@@ -99,9 +100,14 @@ def _by_task_and_model(runs: Sources, reading: Reading) -> dict[str, dict[str, R
 
 
 def _facts(rows: Runs) -> pd.DataFrame:
-    """What is known of each case, by context; columns without any value left out."""
+    """What is known of each case, by context; columns without any value left out.
+
+    Whether an own answer is right is no fact of the case.
+    """
     plain = rows.table[~rows.given_z]  # rows given z may hold the posterior given z
-    names = [*(name for name in KNOWN if name in rows.names), *rows.features]
+    own = any(note.code is Code.PREDICTIONS for note in rows.notes)
+    of_case = [name for name in KNOWN if name in rows.names and not (own and name == "theta")]
+    names = [*of_case, *rows.features]
     facts = plain.groupby("context", sort=True)[names].first()
     return facts.dropna(axis="columns", how="all")
 
@@ -223,8 +229,8 @@ def _task(
     facts = {model: _facts(of) for model, of in shared.items()}
     contradictions = list(_contradictions(facts))
     errors = [*([] if common else missing), *contradictions]
-    if common and not kept:
-        errors.append("no context is common to all models")
+    if not kept:
+        errors, common = ["no context is common to all models"], True
     if errors:
         raise _refusal([_where(name) + error for error in errors], common, bool(contradictions))
     if unlike := _unlike(shared, len(kept)):

@@ -1,15 +1,19 @@
 """Arguments of a check as names of columns: ``cmi_test("p", "act", "theta", data=table)``."""
 
 import inspect
+import reprlib
 from collections.abc import Callable, Sized
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError, closest
 from coherence.table.frames import require_frame
 
+SEVERAL = ("belief", "action", "context", "features", "condition_on")
+"""Parameters that may hold several columns."""
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
@@ -31,46 +35,58 @@ def takes_columns(*names: str) -> Callable[[Callable[Given, Result]], Callable[G
     def decorated(function: Callable[Given, Result]) -> Callable[Given, Result]:
         signature = inspect.signature(function)
         of_columns = [name for name in signature.parameters if name in names]
+        single = {name for name in of_columns if name not in SEVERAL}
+        single |= {"belief"} if "level" in names else set()
         needed = {
-            n for n in of_columns if signature.parameters[n].default is inspect.Parameter.empty
+            name
+            for name in of_columns
+            if signature.parameters[name].default is inspect.Parameter.empty
         }
 
         @wraps(function)
         def called(*args: Given.args, **kwargs: Given.kwargs) -> Result:
-            if kwargs.get("data") is None:
-                given = dict(zip(signature.parameters, args, strict=False)) | kwargs
+            given = signature.bind_partial(*args, **kwargs).arguments
+            if given.get("data") is None:
                 if text := [name for name in of_columns if isinstance(given.get(name), str)]:
                     raise InputError(
                         f"{text[0]} is the name of a column, and no table is given; received "
                         f"{given[text[0]]!r}. Add data=, the DataFrame that has it."
                     )
-                _require_columns(
-                    {name: given[name] for name in of_columns if name in given}, needed
-                )
-                return function(*args, **kwargs)
-            given = signature.bind_partial(*args, **kwargs).arguments
-            table = require_frame(given.pop("data"), "data")
+            else:
+                table = require_frame(given.pop("data"), "data")
+                for name in of_columns:
+                    if name in given:
+                        given[name] = _column(table, name, given[name])
             for name in of_columns:
-                if name in given:
-                    given[name] = _column(table, name, given[name])
-            _require_columns({name: given[name] for name in of_columns if name in given}, needed)
-            return function(**given)  # type: ignore[arg-type, call-arg]
+                if name in needed or given.get(name) is not None:
+                    given[name] = _checked(name, given.get(name), single=name in single)
+            return function(**given)  # type: ignore[call-arg]
 
         return called
 
     return decorated
 
 
-def _require_columns(given: dict[str, Any], needed: set[str]) -> None:
-    """Refuse a single value, or none, where a column is expected."""
-    for name, value in given.items():
-        if value is None and name not in needed:
-            continue
-        if not isinstance(value, Sized) or getattr(value, "shape", (1,)) == ():
-            raise InputError(
-                f"{name} must be an array with a value for every row; received {value!r}. Give a "
-                "list, an array or a Series."
-            )
+def _checked(name: str, value: Any, *, single: bool) -> Any:
+    """Refuse what is no column, or no columns; of a `single` one return the values."""
+    try:
+        shape = np.shape(value)
+    except ValueError:  # lists of several lengths
+        shape = ()
+    if not isinstance(value, Sized) or not shape or len(shape) > 2:
+        received = f"shape {shape}" if shape else reprlib.repr(value)
+        raise InputError(
+            f"{name} must be an array with a value for every row; received {received}. Give a "
+            "list, an array or a Series."
+        )
+    row = name == "context" and len(shape) == 2 and shape[0] == 1 < shape[1]
+    if not row and (not single or len(shape) == 1):
+        return value
+    if row or shape[1] != 1:
+        raise InputError(
+            f"{name} must have shape (n,); received shape {shape}. Give one column, a value a row."
+        )
+    return value.iloc[:, 0] if isinstance(value, pd.DataFrame) else np.asarray(value)[:, 0]
 
 
 def _column(table: pd.DataFrame, name: str, value: Any) -> Any:

@@ -189,7 +189,7 @@ def evidence_leak_test(
         f"received {len(choices.states)} states. Name it, to test it against all others.",
     )
     n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
-    return _evidence_leak(choices, n_draws=n_draws, rng=rng)
+    return _with_influence(choices, n_draws=n_draws, rng=rng)
 
 
 def _evidence_leak(
@@ -417,7 +417,14 @@ def _with_influence(data: EvaluationData, **options: Any) -> CheckResult:
     without = _evidence_leak(data.subset(data.context != at), **options)
     if without.outcome() is Outcome.REJECTED:
         return result
-    return replace(result, settings={**result.settings, "p_without_case": without.pvalue})
+    found = without.pvalue
+    left = "nothing is left to test" if found is None or math.isnan(found) else f"p = {found:.2g}"
+    said = f"the rejection hangs on one case: without {case!r} {left}"
+    return replace(
+        result,
+        settings={**result.settings, "p_without_case": found},
+        reason="; ".join(filter(None, [result.reason, said])),
+    )
 
 
 def _one_draw_a_group(data: EvaluationData) -> bool:

@@ -327,13 +327,16 @@ def _slope(data: EvaluationData, level: float) -> Estimate:
     share = context_means(data.share, data.context, data.n_contexts)
     centred = belief - belief.mean()
     squares = float(centred @ centred)
-    if squares < 1e-18 or clusters.n < 3:
+    if squares < 1e-18:
         return _none(SLOPE, "the belief is the same in every case")
     room = 1 - centred**2 / squares - 1 / len(centred)
     if room.min() < 1e-9:
         return _none(SLOPE, "all cases but one have the same belief")
     slopes = centred @ share / squares
     at = int(np.argmax(np.round(slopes, 9)))
+    if clusters.n < 3:
+        few = f"{clusters.n} groups are too few for an interval"
+        return Estimate(float(slopes[at]), math.nan, math.nan, UNIT[SLOPE], MEANING[SLOPE], few)
     left = share[:, at] - share[:, at].mean() - slopes[at] * centred
     # HC3: leaves out each context in turn, to first order; of groups the sums.
     scores = centred * left / room

@@ -229,7 +229,10 @@ def pooled(evaluations: Sequence[EvaluationReport]) -> pd.DataFrame:
             if len(group) >= LEAST_TASKS:
                 columns = ("estimate", "standard_error", "n_contexts", "allowed")
                 over = random_effects(*(group[name] for name in columns))
-                found.append(dict(zip(keys, key, strict=True)) | asdict(over))
+                mean = dict(zip(keys, key, strict=True)) | asdict(over)
+                if mean["unit"] == "probability":  # of a difference
+                    mean |= {"low": max(mean["low"], -1.0), "high": min(mean["high"], 1.0)}
+                found.append(mean)
     return pd.DataFrame(found, columns=[column.name for column in POOLED])
 
 

@@ -241,7 +241,9 @@ def _hidden_share(evaluation: EvaluationReport) -> str:
 
 def _follows(evaluation: EvaluationReport) -> str:
     slope = _also(evaluation, "slope")
-    return NOT_GIVEN if slope is None else "yes" if slope.low > 0 else "not seen"
+    if slope is None or math.isnan(slope.low):
+        return NOT_GIVEN
+    return "yes" if slope.low > 0 else "not seen"
 
 
 def _threshold(evaluation: EvaluationReport) -> str:

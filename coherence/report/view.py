@@ -400,6 +400,8 @@ def _next_step(evaluation: EvaluationReport) -> Step:
         )
     still = little_sentence(evaluation.variation)
     most = max(result.n_contexts for result in evaluation.results)
+    if too_few and "group" in evaluation.rows.names:
+        return Step("Ask about cases of more groups; or name no group, if these are not a sample.")
     if too_few or most < MIN_CONTEXTS:
         fewest = FEWEST_CONTEXTS if too_few else MIN_CONTEXTS
         need = f": tests need {fewest}, and see little below 60" if most < fewest else ""

@@ -21,7 +21,8 @@ _SURE = 2.5  # standard errors by which it goes with being right
 _BELOW = 0.25  # share of confidences below one half, as of answers that are talked out of
 _RISES = 0.4  # correlation with the answer that a belief has and a confidence seldom
 _FEWEST = 10  # cases in which the state is denied
-_DENIED, _RARELY_LOW = 0.1, 0.05  # shares of answers that deny it, and of beliefs below one half
+_DENIED, _RARELY_LOW = 0.1, 0.1  # shares of answers that deny it, and of beliefs below one half
+_APART = 0.2  # correlation of a confidence with the answer at the most, where it is never low
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def own_answer(
         n_denied >= _FEWEST
         and denied.mean() >= _DENIED
         and (belief < 0.5).mean() <= _RARELY_LOW
-        and abs((p * given).mean()) < _RISES
+        and (p * given).mean() < _APART
     )
     if not (goes or high or never_low):
         return None

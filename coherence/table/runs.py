@@ -447,8 +447,9 @@ class Runs:
         assumed += rounded
         if "context" not in table.columns:
             table = table.assign(context=np.arange(len(table)))
-            if "group" not in table.columns:  # rows then depend on each other within groups alone
-                cases = case_column(self.table, self.unused_columns)
+            cases = case_column(self.table, self.unused_columns, self.named.columns)
+            # With groups, rows depend on each other within these alone, but for cases they share.
+            if "group" not in table.columns or cases is not None:
                 remedy = cases.remedy if cases else "name the column (--context NAME)"
                 assumed.append(Note(Code.NO_CONTEXT, NO_CONTEXT.format(remedy=remedy)))
         if "rep" not in table.columns:

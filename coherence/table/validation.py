@@ -500,9 +500,12 @@ def _status_errors(runs: Runs, named: Naming) -> list[str]:
 def _key_errors(runs: Runs, named: Naming) -> list[str]:
     table, names = runs.table, runs.names
     if "context" not in names:
+        cases = case_column(table, runs.unused_columns, named.columns)
+        remedy = f"{capitalised(cases.sentence)}: " if cases else "Name it: "
+        typed = cases.options(table, named.columns) if cases else "--context NAME"
         return [
             f"{named.plain('person')} needs the column 'context': what several persons judged, and "
-            "has one state. Name it: --context NAME."
+            f"has one state. {remedy}{typed}."
             for name in names
             if name == "person"
         ]
@@ -516,15 +519,22 @@ def _key_errors(runs: Runs, named: Naming) -> list[str]:
     keys = [*(name for name in EVALUATION if name in names), "context"]
     contexts = table.groupby(keys, dropna=False, observed=True, sort=False)
     question = named.columns.get("context", "context")
-    cases = case_column(table, runs.unused_columns)
+    cases = case_column(table, runs.unused_columns, named.columns)
     several = (
         "Where rows are several answers to a question, each right or wrong by itself, the question "
         f"is their group and not their context: {typed_option('--group', question)} in place of "
         f"--context ({typed_option('--map', f'group={question}')} of import). Where it is who "
         f"judged, name the cases too: --context NAME {typed_option('--person', question)}."
     )
+    if "person" in names:
+        who = named.columns.get("person", "person")
+        several = (
+            "Where ids are numbered anew for each person: "
+            f"{typed_option('--context', f'{who},{question}')} {typed_option('--group', who)}. "
+            "Where persons share cases, name what has one truth: --context NAME."
+        )
     if cases is not None:
-        several = f"{capitalised(cases.sentence)}: {cases.options(table, 'context', question)}."
+        several = f"{capitalised(cases.sentence)}: {cases.options(table, named.columns)}."
     for name, remedy in (
         ("theta", f"Give every realised state its own context id. {several}"),
         (
@@ -547,7 +557,7 @@ def _key_errors(runs: Runs, named: Naming) -> list[str]:
             f"{named.plain('person')} must name several persons in some context, who share its "
             f"state; each of {counted(contexts.ngroups, 'context')} has one. "
             + (
-                f"{capitalised(cases.sentence)}: {cases.options(table, 'person', who)}."
+                f"{capitalised(cases.sentence)}: {cases.options(table, named.columns)}."
                 if cases is not None
                 else "If rows of a person depend on each other, it is their group: "
                 f"{typed_option('--group', who)} in place of --person. If persons share cases, "
