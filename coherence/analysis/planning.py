@@ -310,8 +310,10 @@ def plan_evaluation(
     notes += [] if published else [*_exact_state(evaluation, there)]
     if "group" in evaluation.runs.names and not published:
         groups = counted(evaluation.rows["group"].nunique(), "group")
-        said = f"{groups} of contexts are the clusters of scores and distances."
-        if not evaluation.crossed:
+        acted = not evaluation.with_action.empty
+        of = "scores and distances" if evaluation.crossed else "tests and intervals"
+        said = f"{groups} of contexts are the clusters of {of}."
+        if acted and not evaluation.crossed:
             said = (
                 f"choices are compared within {groups} of contexts, which are the clusters of all "
                 "other tests and intervals."

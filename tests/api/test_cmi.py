@@ -85,38 +85,6 @@ def test_the_nearest_neighbour_estimate_is_the_published_one():
     assert f"{estimate['nats']:.3g} nats" in ours.reason
 
 
-@pytest.mark.lengthy
-def test_groups_that_share_more_than_their_belief_are_allowed_for():
-    """A taste and a missed base rate of each group."""
-    rejected = 0
-    for seed in range(30):
-        rng = np.random.default_rng(seed)
-        group = np.repeat(np.arange(12), 20)
-        belief = rng.integers(1, 10, group.size) / 10
-        odds = np.log(belief / (1 - belief)) + rng.normal(size=12)[group]
-        truth = (rng.random(group.size) < 1 / (1 + np.exp(-odds))).astype(int)
-        drive = 6 * (belief - 0.5) + 1.5 * rng.normal(size=12)[group]
-        action = (rng.random(group.size) < 1 / (1 + np.exp(-drive))).astype(int)
-        rejected += checked(belief, action, truth, None, group=group).pvalue <= 0.05
-    assert rejected <= stats.binom.ppf(0.999, 30, 0.05)
-
-
-@pytest.mark.lengthy
-def test_a_steep_choice_in_small_groups_is_no_information():
-    """Breaks if choices of contexts that lie apart are counted as they are: .3 are rejected."""
-    rejected = 0
-    for seed in range(60):
-        rng = np.random.default_rng([3, seed])
-        group, context = np.repeat(np.arange(100), 6), np.repeat(np.arange(600), 5)
-        belief = rng.uniform(0.2, 0.8, group.size).round(1)
-        truth = (rng.random(group.size) < belief).astype(int)
-        chance = 1 / (1 + np.exp(-20 * (belief - 0.5)))
-        action = (rng.random(context.size) < chance[context]).astype(int)
-        rows = (belief[context], action, truth[context], context)
-        rejected += checked(*rows, group=group[context]).pvalue <= 0.05
-    assert rejected <= stats.binom.ppf(0.999, 60, 0.05)
-
-
 def test_dependence_that_turns_is_found():
     """The state raises the share below one half and lowers it above: no difference on average."""
     rng = np.random.default_rng(2)

@@ -86,7 +86,7 @@ def test_every_check_of_a_report_names_its_unit(runs):
     report = analyze(runs, checks=[*checks, "iterated_expectation"], rng=1)
     results = report.evaluations[0].results
     assert {result.settings["cluster of resampling"] for result in results} == {"group"}
-    assert report.evaluations[0].notes[0].text.startswith("30 groups of contexts are the clusters")
+    assert report.evaluations[0].notes[0].text.startswith("choices are compared within 30 groups")
 
 
 def test_models_are_compared_over_groups(runs):

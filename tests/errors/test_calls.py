@@ -62,11 +62,13 @@ cmi_test([0.1, 0.9], [[0.5, 0.4], [0.5, 0.5]], [0, 1]) => rows of action must su
 cmi_test([0.1, 0.9], [[1.1, -0.1], [0.5, 0.5]], [0, 1]) => action must hold probabilities in [0, 1]
 cmi_test([0.1, 0.9], [[0.5, 0.5]], [0, 1]) => action must have one row per row of belief
 cmi_test([0.1, 0.9], pd.DataFrame([[0.5] * 2] * 2, columns=["a"] * 2), [0, 1]) => different names
-cmi_test([0.1, 0.9], [["a"], ["a", "b"]], [0, 1]) => action must hold one label per row | a list
+cmi_test([0.1, 0.9], [["a"], ["a", "b"]], [0, 1]) => action must be an array
 cmi_test(pd.Series(B), pd.Series(A)[::-1], T) => must have the same index | action.loc[belief.index]
 cmi_test([0.1, 0.2, 0.3], *THREE, context=[1, 1, 2]) => truth must be constant within a context
 cmi_test(B, A, T, context=C, k=len(B)) => k must be below the number of rows
 cmi_test(B, A, T, n_permutations=0) => n_permutations must be a whole number
+stakes_estimates(0.3, A, B, context=C) => belief must be an array | 0.3
+matching_estimates(B, A, None, context=C) => level must be an array | None
 sufficiency_test(B, A, T, group=[1, 2, 3]) => group must have one value per row
 sufficiency_test(B, A, np.where(T == 1, "hit", "miss")) => positive='hit' or positive='miss'
 

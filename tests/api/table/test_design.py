@@ -39,7 +39,6 @@ def test_the_column_of_cases_is_proposed_and_right(shared: bool, role: str):
 
 
 def test_without_such_a_column_both_designs_are_named():
-    """Breaks if one of two possible designs is left out."""
     table = _panel(shared=True).drop(columns="vignette")
     with pytest.raises(coherence.SchemaError) as refused:
         coherence.analyze(table, columns={"context": "who"})
@@ -48,7 +47,6 @@ def test_without_such_a_column_both_designs_are_named():
 
 
 def test_a_table_without_cases_is_told_of_the_column():
-    """Breaks if the warning leaves open what a column of the table answers."""
     report = coherence.analyze(_panel(shared=True).drop(columns="who"), checks=["cmi"], rng=1)
     assert any("--context vignette" in note.text for note in report.evaluations[0].notes)
 
