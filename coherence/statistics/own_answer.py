@@ -105,6 +105,7 @@ def own_answer(
         and denied.mean() >= _DENIED
         and (belief < 0.5).mean() <= _RARELY_LOW
         and (p * given).mean() < _APART
+        and p.any()  # one number throughout may be either
     )
     if not (goes or high or never_low):
         return None

@@ -52,7 +52,7 @@ def test_what_a_verdict_proposes_runs_as_typed(of, options, tmp_path, run, monke
     agent = replace(coherence.AGENTS["rational"], unstated=0.5)
     size = {"n_contexts": 60, "n_reps": 2, "iterated": False, "prompts": ["standard"]}
     file = tmp_path / "my pilot.csv"
-    of(coherence.simulate(agent, **size, rng=5)).to_csv(file, index=False)
+    of(coherence.simulate(agent, **size, rng=6)).to_csv(file, index=False)
     monkeypatch.setenv("COLUMNS", "80")
     checks = [] if "--checks" in options else ["--checks", "sufficiency"]
     status, out, _ = run("analyze", file, *options, *checks)

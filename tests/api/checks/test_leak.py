@@ -138,7 +138,7 @@ def test_states_that_are_no_draws_from_the_posterior_are_noted():
         ({"exact": [0.5] * 10}, "exact must have one posterior for each of 40 rows"),
         ({"exact": np.full(40, 80.0)}, "exact must hold probabilities"),
         ({"exact": np.linspace(0.1, 0.9, 40)}, "exact must be constant within a context"),
-        ({"truth": np.tile([0, 0, 1, 1, 2, 2, 2, 2], 5)}, "positive must name"),
+        ({"truth": np.tile([0, 0, 1, 1, 2, 2, 2, 2], 5)}, "name it: positive=0"),
         ({"n_draws": 10}, "n_draws must be a whole number of at least 99"),
     ],
 )

@@ -120,9 +120,8 @@ def test_beliefs_over_three_states_have_a_difference_for_each():
     assert result.pvalue <= 0.01
     assert len(result.details) == 9
     assert result.interval.low > 0
-    # Three labels and the belief in one state: no direction is known, and all pairs are looked at.
-    one = sufficiency_test(belief[:, 2], action, truth, n_draws=999, rng=0)
-    assert one.pvalue == pytest.approx(one.details["pvalue_adjusted"].min(), abs=1e-9)
+    with pytest.raises(InputError, match="positive=0"):  # three labels and a belief in one of them
+        sufficiency_test(belief[:, 2], action, truth, rng=0)
 
 
 def test_many_contexts_of_three_states_use_the_normal_limit_of_the_permutations(monkeypatch):
@@ -292,7 +291,7 @@ def test_exact_posteriors_are_checked():
         (belief, {}, "truth must hold the state"),
         (belief, {"exact": 100 * exact}, r"exact must hold probabilities in \[0, 1\]"),
         (belief, {"exact": other}, "exact must be the same in all rows of a context"),
-        (belief, {"exact": both}, "exact must have one posterior for each of 500 rows"),
+        (belief, {"exact": both}, "exact must have"),
         (three, {"truth": truth, "exact": exact}, "posterior of one of two states"),
     ):
         with pytest.raises(InputError, match=said):

@@ -69,7 +69,8 @@ def uncoloured(text):
 
 @pytest.fixture(scope="module")
 def example():
-    checks = ["sufficiency", "calibration", "prompt_consistency", "iterated_expectation"]
+    checks = ["sufficiency", "threshold", "calibration", "prompt_consistency"]
+    checks += ["iterated_expectation"]
     return analyze(read_runs("examples/runs.parquet"), checks=checks, rng=0)
 
 
