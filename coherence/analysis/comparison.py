@@ -176,4 +176,7 @@ class Comparison:
 def _rows(table: pd.DataFrame) -> list[Row]:
     """Return the rows of a table with effects by the names that readers see."""
     shown = table.assign(effect=table["effect"].replace(_HEADINGS))
+    if "scale" in table.columns:  # the difference of two roots is that of their squares
+        squared = table["scale"] == "mean square"
+        shown["effect"] = shown["effect"].mask(squared, shown["effect"] + ", squared")
     return [{str(name): value for name, value in row.items()} for row in shown.to_dict("records")]

@@ -78,7 +78,7 @@ ONCE = "one state was seen in {n} contexts, and an interval takes {fewest}"
 NO_SPREAD = "no interval, because posterior and state leave nothing of choices to chance"
 FEWEST_OF_STATE = 3
 ONE_DRAW = (
-    "each of {n} groups has one state, as an episode has one outcome, and evidence leak takes "
+    "each of {n} groups has one state, and evidence leak takes "
     "states that were drawn for each context: it was not run. Test one context of each group."
 )
 BY_CHANCE = 0.001  # probability below which groups do not have one state each by chance

@@ -40,7 +40,12 @@ from coherence.statistics.boosted_trees import (
     TreeCrossFit,
 )
 from coherence.statistics.canonical_order import in_canonical_order
-from coherence.statistics.evaluation import EvaluationData, as_choices
+from coherence.statistics.evaluation import (
+    EvaluationData,
+    as_choices,
+    in_several_states,
+    one_dimensional,
+)
 from coherence.statistics.learners import (
     Learner,
     LearnerInputs,
@@ -115,8 +120,8 @@ def predictive_gain_test(
 
     Parameters
     ----------
-    belief : array-like, shape (n,) or (n, n_states)
-        Stated probabilities in [0, 1].
+    belief : array-like, shape (n,)
+        Stated probabilities of one of two states, in [0, 1].
     action : array-like, shape (n,) or (n, n_actions)
         Labels, or the probability of each action; a DataFrame's columns name the actions.
     truth : array-like, shape (n,)
@@ -217,6 +222,7 @@ def predictive_gain_test(
     """
     require_aligned(belief=belief, features=features)
     choices = as_choices(belief, action, truth, context, positive=positive, group=group)
+    one_dimensional(choices, "predictive_gain_test")
     _require_learner(learner, published)
     return _predictive_gain(
         choices,
@@ -437,6 +443,10 @@ def _over_contexts(
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
+    if in_several_states(data):
+        reason = f"beliefs over {data.belief.shape[1]} states: predictive gain needs one of two."
+        yield not_run(reason, "predictive_gain")
+        return
     test = partial(_predictive_gain, replace(data, features=None), published=published)
     yield Call(test, data.n_dropped)
     if data.features is None:

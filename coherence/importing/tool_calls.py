@@ -140,7 +140,8 @@ def read_episodes(path: Path, *, max_bytes: int) -> tuple[EvalLog, Iterator[Epis
 def _episode(sample: EvalSample) -> Episode:
     spoken: list[Call | str] = []
     for message in sample.messages:
-        if message.role == "assistant":
+        # What an input shows, as in an example, the agent has not said.
+        if message.role == "assistant" and message.source != "input":
             text = whole_text(message.text, sample).strip()
             spoken += [text] * bool(text)
             spoken += [
@@ -339,8 +340,9 @@ class _Made:
         for option, tool, argument in named:
             if tool not in self.called:
                 raise InputError(
-                    f"{path}: {option} names the tool {tool!r}, which is never called. "
-                    f"{closest(tool, self.called)}"
+                    f"{path}: {option} names the tool {tool!r}, which no message calls. "
+                    f"{closest(tool, self.called)} Inspect takes calls of submit out of the "
+                    "messages: AgentSubmit(keep_in_messages=True) leaves them there."
                 )
             if argument and argument not in self.given[tool]:
                 raise InputError(

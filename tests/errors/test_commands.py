@@ -57,7 +57,7 @@ LINES = {
     f"{IMPORT} --max-bytes 100": "raise --max-bytes",
     f"import {BELIEF} {TEXT} --out x.csv": "Import files of different formats one by one",
     f"{IMPORT} --scale 1..7 --percent": "Leave percent (--percent)",
-    f"{CALLS} tst,treat": "never called. Closest name found: 'test'",
+    f"{CALLS} tst,treat": "no message calls. Closest name found: 'test'",
     f"{CALLS} treat.dos": "Closest name found: 'dose'",
     f"{CALLS} treat --belief-from words": "received 'words'",
     f"{CALLS} test --belief-from tool:treat.p": "no call of 'treat' has the argument 'p'",

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from coherence import predictive_gain_test, simulate
+from coherence import InputError, analyze, predictive_gain_test, simulate
 from coherence.checks.predictive import _over_contexts
 
 FAST = {"n_seeds": 1, "n_bootstraps": 200}
@@ -106,12 +106,15 @@ def test_the_published_procedure_is_fixed_draws_its_folds_and_has_no_pvalue():
     assert "rows" in first.interval.method
 
 
-def test_several_states_and_beliefs_over_them():
-    rng = np.random.default_rng(4)
-    belief = rng.dirichlet([1, 1, 1], 300)
-    truth = np.array([rng.choice(3, p=row) for row in belief])
-    action = np.where(rng.random(300) < 0.8, truth, 0)
-    assert predictive_gain_test(belief, action, truth, rng=0, **FAST).pvalue < 0.001
+def test_beliefs_over_three_states_are_refused_and_left_out():
+    belief = np.random.default_rng(4).dirichlet([1, 1, 1], 60)
+    truth = belief.argmax(axis=1)
+    with pytest.raises(InputError, match="beliefs over 3 states"):
+        predictive_gain_test(belief, truth, truth)
+    table = pd.DataFrame(belief, columns=["p_0", "p_1", "p_2"]).assign(theta=truth, action=truth)
+    report = analyze(table.assign(context=range(60)), checks=["predictive_gain"], rng=1)
+    assert report.results.empty
+    assert any("needs one of two" in note.text for note in report.evaluations[0].notes)
 
 
 @pytest.mark.lengthy

@@ -71,14 +71,19 @@ def agent_log(path, *samples, events=True, metadata=None, **facts):
                 source = {"event": "info", "source": "coherence.side_question"}
                 transcript.append({**source, "data": data, **when})
                 continue
-            said, calls = (step, []) if isinstance(step, str) else ("", step)
+            shown = {"source": "input"} if isinstance(step, tuple) else {}  # in an example
+            said, calls = (step, []) if isinstance(step, str) else ("", [*step])
             made = [
                 # Numbered anew in every message, as some providers do.
                 {"id": f"call_{place}", "function": name, "arguments": arguments}
                 for place, (name, arguments) in enumerate(calls)
             ]
-            messages.append({"role": "assistant", "content": said, "tool_calls": made or None})
-            transcript += [{"event": "tool", **call, **when} for call in made if events]
+            messages.append(
+                {"role": "assistant", "content": said, "tool_calls": made or None, **shown}
+            )
+            transcript += [
+                {"event": "tool", **call, **when} for call in made if events and not shown
+            ]
         told = {"messages": messages, "events": transcript, "metadata": metadata or {"theta": 1}}
         name = f"samples/{number}_epoch_{epoch}.json"
         identity = number if epoch == 1 else number - 1
@@ -100,6 +105,7 @@ ACTS = {"tools": ("go", "stay")}
         ([[GO], 0.2, [LOOK]], None, "go"),  # what was said after it is not before it
         ([0.1, [LOOK], 0.2, "I give up."], 0.2, None),
         ([0.1, "Nothing."], 0.1, None),
+        ([(GO,), 0.1, "Nothing."], 0.1, None),
     ],
 )
 def test_places_in_the_transcript_tell_what_was_before(tmp_path, steps, p, action):

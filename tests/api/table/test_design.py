@@ -38,19 +38,6 @@ def test_the_column_of_cases_is_proposed_and_right(shared: bool, role: str):
     assert result.evaluations[0].results[0].pvalue > 0.05
 
 
-def test_without_such_a_column_both_designs_are_named():
-    table = _panel(shared=True).drop(columns="vignette")
-    with pytest.raises(coherence.SchemaError) as refused:
-        coherence.analyze(table, columns={"context": "who"})
-    assert "--group who" in str(refused.value)
-    assert "--person who" in str(refused.value)
-
-
-def test_a_table_without_cases_is_told_of_the_column():
-    report = coherence.analyze(_panel(shared=True).drop(columns="who"), checks=["cmi"], rng=1)
-    assert any("--context vignette" in note.text for note in report.evaluations[0].notes)
-
-
 def test_a_person_of_cases_of_ones_own():
     """Breaks if persons are made groups although a column says what they share."""
     table = _panel(shared=True)
