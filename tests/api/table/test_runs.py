@@ -114,4 +114,3 @@ def test_what_was_assumed_in_reading_stands_in_every_face_of_the_report(tmp_path
         assert said in " ".join(map(str, report.evaluations[0].notes))
         assert said in report.to_html()
         assert said in report.to_json()
-        assert said in " ".join(str(report).split())
