@@ -8,6 +8,7 @@ no slope can be taken. Arrays stand by belief.
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from coherence.inputs import Floats
 
@@ -84,13 +85,14 @@ def untold(belief: Floats, noise: Floats) -> int:
 
 NEAR_A_HEAP, IN_A_HEAP = 0.15, 6  # distance in belief; fewest cases
 HEAP, TIMES_OTHERS, TIMES_GAPS = 0.08, 3.0, 4.0  # share of cases; multiples of medians
+BY_CHANCE = 0.01  # probability of any such heap where beliefs fall on values by chance (Poisson)
 
 
 def in_heaps(belief: Floats) -> NDArray[np.bool_]:
     """Tell which beliefs stand for more than the step of their scale, as 50 does when unsure.
 
     Of at least 8% and 6 of them, and three times as frequent as others nearby, or as all others and
-    alone in a hole.
+    alone in a hole; more frequent than the mean of the others allows by chance.
     """
     values, of, counts = np.unique(np.round(belief, 6), return_inverse=True, return_counts=True)
     heap, inner = np.zeros(len(values), dtype=bool), np.diff(values)
@@ -100,7 +102,9 @@ def in_heaps(belief: Floats) -> NDArray[np.bool_]:
         among = near.sum() >= 3 and counts[at] >= TIMES_OTHERS * np.median(counts[near])
         alone = len(values) > 3 and counts[at] >= TIMES_OTHERS * np.median(counts)
         alone = alone and away[away > 0].min() >= TIMES_GAPS * np.median(inner)
-        heap[at] = among or alone
+        others = counts[near] if among else np.delete(counts, at)
+        odd = stats.poisson.sf(counts[at] - 1, others.mean()) * len(values) < BY_CHANCE
+        heap[at] = (among or alone) and odd
     return np.asarray(heap[of.ravel()])
 
 

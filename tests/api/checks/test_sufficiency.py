@@ -11,6 +11,7 @@ import coherence
 from coherence import InputError, sufficiency_test
 from coherence.agents import named_agent
 from coherence.checks.sufficiency import SEQUENCES
+from coherence.checks.unsaid import in_heaps
 
 
 def cases(n, rng, *, moved=0.0, turned=0.0, taste=0.3):
@@ -184,6 +185,9 @@ def test_cases_in_heaps_are_left_out_and_said():
     coarse = sufficiency_test(mostly, policies(yes), exact=exact, rng=1)
     assert "of 200 cases say 50" in coarse.settings["in_heaps"]
     assert coarse.pvalue < 0.05
+    # Values of a grid that are frequent by chance are none (in a third of such tables by counts).
+    drawn = np.random.default_rng(1).integers(0, 21, (200, 60)) / 20
+    assert sum(in_heaps(belief).any() for belief in drawn) <= 6
 
 
 def test_mean_reports_that_foretell_every_state_leave_nothing_to_test():
