@@ -136,8 +136,11 @@ def threshold(data: EvaluationData) -> list[CheckResult]:
     start, last = int(np.argmin(slopes)), int(np.argmax(slopes))
     labels = [str(label) for label in data.actions]
     reports = _Reports(stated, belief, np.bincount(context), computed=data.computed)
-    if len(labels) < 2 or start == last:
-        return [_blank(NAME, data, reports, labels[0], "", ALWAYS if len(labels) < 2 else STILL)]
+    if data.own_answer is not None or len(labels) < 2 or start == last:
+        why = ALWAYS if len(labels) < 2 else STILL
+        if data.own_answer is not None:
+            why = data.own_answer.sentence("belief")
+        return [_blank(NAME, data, reports, labels[0], "", why)]
     wanted = [("", labels[start], labels[last], share[:, last])]
     if len(labels) > 2:
         low, high = labels[start], labels[last]

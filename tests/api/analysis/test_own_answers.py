@@ -62,8 +62,10 @@ def test_repeated_reports_and_persons_are_held_back_where_a_state_is_named():
     persons["theta"] = persons.groupby("context")["theta"].transform("first")
     persons["p"] = np.where(persons["action"] == persons["theta"], 0.9, 0.6)
     for table, state in ((several, "A"), (persons, "yes")):
-        report = coherence.analyze(table, positive=state, checks=["sufficiency"], rng=1)
+        checks = ["sufficiency", "threshold"]
+        report = coherence.analyze(table, positive=state, checks=checks, rng=1)
         assert report.verdicts["verdict"].tolist() == ["other_belief"]
+        assert report.results["estimate"].isna().all()
 
 
 @pytest.mark.parametrize("check", ["sufficiency_test", "cmi_test", "predictive_gain_test"])
