@@ -137,9 +137,8 @@ def threshold(data: EvaluationData) -> list[CheckResult]:
     labels = [str(label) for label in data.actions]
     reports = _Reports(stated, belief, np.bincount(context), computed=data.computed)
     if data.own_answer is not None or len(labels) < 2 or start == last:
-        why = ALWAYS if len(labels) < 2 else STILL
-        if data.own_answer is not None:
-            why = data.own_answer.sentence("belief")
+        why = data.own_answer.sentence("belief") if data.own_answer else ""
+        why = why or (ALWAYS if len(labels) < 2 else STILL)
         return [_blank(NAME, data, reports, labels[0], "", why)]
     wanted = [("", labels[start], labels[last], share[:, last])]
     if len(labels) > 2:
@@ -148,11 +147,10 @@ def threshold(data: EvaluationData) -> list[CheckResult]:
             (":lowest", low, f"other than {low}", 1 - share[:, start]),
             (":highest", f"other than {high}", high, share[:, last]),
         ]
-    found = []
+    few, found = few_contexts(n) or data.clusters.too_few, []
     for variant, of, to, moved in wanted:
-        blank = _blank(f"{NAME}{variant}", data, reports, of, to)
-        few = few_contexts(n) or data.clusters.too_few
-        found.append(replace(blank, reason=few) if few else _estimated(blank, reports, moved, data))
+        blank = _blank(f"{NAME}{variant}", data, reports, of, to, few)
+        found.append(blank if few else _estimated(blank, reports, moved, data))
     return found
 
 
