@@ -42,7 +42,7 @@ def somewhere(value, draw, replacement):
     [
         ("a.eval", "no zip at all", "no Inspect log.*zip"),
         ("a.json", "{", "no Inspect log"),
-        ("a.json", "[1]", "not a log of inspect or lm-eval. .*: coherence analyze .*a.json"),
+        ("a.json", "[1]", "not a log of inspect or lm-eval.*: coherence analyze .*a.json"),
         ("a.json", '{"results": 1}', "no Inspect log"),
         ("a.json", HEADER, "the log has no samples"),
         ("a.json", "[" * 100_000, "not a log of"),
