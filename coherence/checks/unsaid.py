@@ -102,9 +102,9 @@ def in_heaps(belief: Floats) -> NDArray[np.bool_]:
         among = near.sum() >= 3 and counts[at] >= TIMES_OTHERS * np.median(counts[near])
         alone = len(values) > 3 and counts[at] >= TIMES_OTHERS * np.median(counts)
         alone = alone and away[away > 0].min() >= TIMES_GAPS * np.median(inner)
-        others = counts[near] if among else np.delete(counts, at)
-        odd = stats.poisson.sf(counts[at] - 1, others.mean()) * len(values) < BY_CHANCE
-        heap[at] = (among or alone) and odd
+        if among or alone:
+            mean = np.mean(counts[near] if among else np.delete(counts, at))
+            heap[at] = stats.poisson.sf(counts[at] - 1, mean) * len(values) < BY_CHANCE
     return np.asarray(heap[of.ravel()])
 
 
