@@ -24,8 +24,6 @@ _EXAMPLES = 3  # of answers that could not be read
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    from coherence.importing.log_format import MAX_BYTES
-
     parser.add_argument(
         "files",
         nargs="+",
@@ -66,13 +64,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--model", metavar="NAME", help="name of the model, where the log does not say"
-    )
-    parser.add_argument(
-        "--max-bytes",
-        type=int,
-        default=MAX_BYTES,
-        metavar="N",
-        help=f"largest size of one unpacked entry of a .eval log (default: {MAX_BYTES:,})",
     )
     parser.add_argument("--force", action="store_true", help="replace the output if it exists")
     agents = parser.add_argument_group("agents", "where every episode of an Inspect log is a case")
@@ -140,7 +131,7 @@ def _imported(
 
     mapping = _mapping(args.map)
     scale = None if args.scale is None else Scale.parse(args.scale)
-    format, logs = read_logs(files, max_bytes=args.max_bytes, calls=_calls(args, pattern))
+    format, logs = read_logs(files, calls=_calls(args, pattern))
     _refuse_own(logs)
     reading = Reading(
         actions=_actions(args.actions or ""),
@@ -209,7 +200,7 @@ def _require_action_from(args: argparse.Namespace, files: Sequence[Path]) -> Non
     for path in files:
         readable = path.suffix.lower() in (".eval", ".json") and path.is_file()
         if readable and path.stat().st_size and detect_format(path) == "inspect":
-            require_action_from(path, max_bytes=args.max_bytes)
+            require_action_from(path)
 
 
 def _actions(text: str) -> tuple[str, ...]:
@@ -255,6 +246,7 @@ def _mapping(settings: Sequence[str]) -> dict[str, str]:
 
 
 def _print_summary(imported: "Imported", out: Path, format: str) -> None:
+    from coherence.checks.catalogue import lacking
     from coherence.printable import clean, counted
     from coherence.table.runs import Runs
 
@@ -264,7 +256,7 @@ def _print_summary(imported: "Imported", out: Path, format: str) -> None:
         if name in runs.names and (count := runs.table[name].nunique()):
             sizes.append(counted(count, name))
     statuses = Counter(runs.table["status"].astype(str)).most_common()
-    allowed, lacks = _checks(runs)
+    allowed = [check for check, needs in lacking(runs).items() if not needs]
     print(clean(f"{out}: {', '.join(sizes)}, read as {format}"))
     for line in (
         *imported.mapped,
@@ -273,7 +265,7 @@ def _print_summary(imported: "Imported", out: Path, format: str) -> None:
         *_unparsed(runs),
         *imported.unpaired,
         *imported.notes,
-        *lacks,
+        *_lacks(runs),
     ):
         print(f"  {clean(line)}")
 
@@ -313,29 +305,16 @@ def _mostly_unparsed(runs: "Runs") -> dict[str, "pd.DataFrame"]:
     return {kind: rows for kind, rows in unparsed.items() if 2 * len(rows) > asked[kind]}
 
 
-def _checks(runs: "Runs") -> tuple[list[str], list[str]]:
-    """Return the checks that the table allows, and what it lacks, with the checks that need it."""
-    from coherence.checks.catalogue import lacking
+def _lacks(runs: "Runs") -> list[str]:
+    """Return what is not in the table, and what does without it."""
     from coherence.printable import counted
 
-    # Checks that lack the same are named in one line.
-    barred: dict[tuple[str, ...], list[str]] = {}
-    for check, needs in lacking(runs).items():
-        barred.setdefault(needs, []).append(check)
-    allowed = barred.pop((), [])
-    lines = [
-        f"no {' and no '.join(needs)}: {', '.join(checks)} cannot be run"
-        for needs, checks in barred.items()
-    ]
+    lines = []
     if "theta" in runs.names and (unknown := int((~runs.known("theta")).sum())):
         lines.append(f"no theta in {counted(unknown, 'row')}: what needs it leaves them out")
     # The intervals rest on contexts being independent, which rows of one are not.
     if "context" not in runs.names:
         lines.append("no context: every row counts as its own; map one if rows share evidence")
-    if "calibration" in allowed and "p_true" not in runs.names:
-        lines.append(
-            "no p_true: calibration compares with what happened, not with the exact posterior"
-        )
-    if "predictive_gain" in allowed and not runs.features:
-        lines.append("no x_ columns: predictive_gain is not run given the evidence")
-    return allowed, lines
+    if {"theta", "p_true"} & {*runs.names} == {"theta"}:
+        lines.append("no p_true: beliefs and choices are compared with what happened")
+    return lines

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any
+from unicodedata import normalize
 
 import pandas as pd
 
-from coherence.decoding.decode import worst
-from coherence.errors import InputError, SchemaError, listing
+from coherence.errors import InputError, SchemaError
 from coherence.importing.cells import (
     Cell,
     action_cell,
@@ -26,7 +26,17 @@ from coherence.importing.cells import (
     picked_cell,
     row_status,
 )
-from coherence.importing.log_format import PICKED, AnswerLog, Record, with_fields
+from coherence.importing.joining import (
+    LOG,
+    MISSING,
+    RECORD,
+    SampleCheck,
+    compare_prompts,
+    filled,
+    joined,
+    stacked,
+)
+from coherence.importing.log_format import PICKED, AnswerLog, Record
 from coherence.importing.mapping import (
     action_fields,
     belief_fields,
@@ -34,16 +44,12 @@ from coherence.importing.mapping import (
     is_belief,
     split_by_task,
 )
-from coherence.importing.typed_table import NUMBER_COLUMNS, Columns, typed_table
+from coherence.importing.typed_table import typed_table
 from coherence.table.exact import EXACT
 from coherence.table.probabilities import Tally, judge_percentages
-from coherence.table.runs import REFERENCE
 from coherence.table.scales import Scale
-from coherence.table.schema import ACTION_PREFIX
+from coherence.table.schema import ACTION_PREFIX, Naming
 from coherence.table.validation import examined
-
-_MISSING = (None, "")
-_Key = tuple[str, str, str, int]
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,6 @@ def assemble(
 ) -> Imported:
     """Make a runs table of logs."""
     mapping = mapping or {}
-    logs = [with_fields(log, mapping.values()) for log in logs]
     check_mapping(mapping, logs)
     beliefs, actions = split_by_task(logs, belief_tasks=belief_tasks, action_tasks=action_tasks)
     named = {log.model for log in logs if log.model is not None}
@@ -96,7 +101,7 @@ def assemble(
     if model is None and len(named) == 1:
         (model,) = named
     # Contexts that gather samples make the log's own numbers repeat within them.
-    counted = "context" in mapping and "rep" not in mapping
+    counts = "context" in mapping and "rep" not in mapping
     mapped: list[str] = []
     notes = [f"{log.file}: {note}" for log in (*beliefs, *actions) for note in log.notes]
     notes += [
@@ -105,12 +110,16 @@ def assemble(
         for log in beliefs
         if EXACT in log.field_names and EXACT not in {*log.fields, *mapping}
     ]
-    stated: list[Columns] = []
+    sources: dict[str, str] = {}  # column -> field
+    truths: dict[str, str] = {}  # field of what came true -> its column
+    stated = []
     # One wording needs no name: the table's default is the standard prompt.
     several = len({log.name for log in beliefs}) > 1
     for log in beliefs:
         fields = belief_fields(log, mapping, reading.positive, with_action=not actions)
         mapped.append(_line("belief", log, fields))
+        sources |= fields
+        truths |= {fields[column]: column for column in ("theta", EXACT) if column in fields}
         shared = {
             "task": beliefs[0].task,
             "model": log.model or model,
@@ -124,28 +133,27 @@ def assemble(
             names = ", ".join(name for column, name in fields.items() if is_belief(column))
             scale = reading.scale
             notes.append(f"{names} was read on the scale {scale}: {scale.described()}")
-        stated.append(_belief_columns(log, fields, reading, shared, percent))
-    answers = _stacked(stated)
-    _number_repetitions(answers, counted=counted)
-    _refuse_doubles(answers, ("prompt", "z", "z_state"))
+        stated.append(_rows(log, fields, reading, shared, percent))
+    answers = stacked(stated, counts=counts)
     unpaired: list[str] = []
+    id_field = mapping.get("context", beliefs[0].fields.get("context", ""))
+    check = SampleCheck(id_field, truths)
+    notes += compare_prompts(answers, check)
     if actions:
-        chosen: list[Columns] = []
+        chosen = []
         for log in actions:
             fields = action_fields(log, mapping)
             mapped.append(_line("action", log, fields))
             shared = {"task": beliefs[0].task, "model": log.model or model}
-            chosen.append(_action_columns(log, fields, reading, shared))
-        choices = _stacked(chosen)
-        _number_repetitions(choices, counted=counted)
-        _refuse_doubles(choices, ())
-        answers, unpaired = _joined(answers, choices)
-    runs = typed_table(answers, reading.positive)
+            chosen.append(_rows(log, fields, reading, shared))
+        answers, unpaired, differ = joined(answers, stacked(chosen, counts=counts), check)
+        notes += differ
+    runs = typed_table(answers.drop(columns=[RECORD, LOG]), reading.positive)
     # Wordings and models may be imported one by one, so a table need not allow a check by itself.
-    _, errors = examined(runs, part=True)
+    valid, errors = examined(runs, part=True, ours=True, named=Naming(sources))
     if errors:
         raise SchemaError(errors, ", ".join(log.file for log in logs))
-    return Imported(runs, mapped, unpaired, notes)
+    return Imported(valid.table, mapped, unpaired, notes)
 
 
 def _line(role: str, log: AnswerLog, fields: Mapping[str, str]) -> str:
@@ -186,136 +194,92 @@ def _bare_number(record: Record, log: AnswerLog, name: str) -> float | None:
     return as_number(answer.replace(",", ".") if isinstance(answer, str) else answer)
 
 
-def _plain(log: AnswerLog, fields: Mapping[str, str], shared: Mapping[str, object]) -> Columns:
-    """Every column that is neither an answer nor its status."""
-    columns: Columns = {column: [value] * len(log.records) for column, value in shared.items()}
-    for column, name in fields.items():
-        # These are decoded, and have statuses of their own.
-        if is_belief(column) or column in ("action", "status"):
-            continue
-        cells = [record.get(name) for record in log.records]
-        if column in NUMBER_COLUMNS:
-            cells = [
-                cell if cell in _MISSING else _number(cell, column, name, log) for cell in cells
-            ]
-        columns[column] = cells
-    return columns
-
-
-def _number(cell: object, column: str, name: str, log: AnswerLog) -> float:
-    number = as_number(cell)
-    if number is None:
-        raise InputError(
-            f"{log.file}: field {name!r} must hold numbers to be used as {column!r}; "
-            f"received {cell!r}. Map another field."
-        )
-    return number
-
-
-def _belief_columns(
+def _rows(
     log: AnswerLog,
     fields: Mapping[str, str],
     reading: Reading,
     shared: Mapping[str, object],
-    percent: bool,
-) -> Columns:
-    columns = _plain(log, fields, shared)
-    stated = {column: name for column, name in fields.items() if is_belief(column)}
-    form: dict[str, Any] = {"percent": percent, "scale": reading.scale}
-    if "p" in stated:
-        name = stated["p"]
-        # Answers are read once, however often they were given.
-        read = lru_cache(maxsize=None, typed=True)(partial(belief_cell, **form))
-        beliefs = [
-            picked_cell(
-                record.get(name),
-                _picked(record, log, name),
-                partial(read, reason=_cut(record, log, name)),
-            )
-            if reading.pattern is None
-            else found_cell(
-                record.get(name),
-                reading.pattern,
-                partial(read, reason=_cut(record, log, name)),
-            )
-            for record in log.records
+    percent: bool = False,
+) -> pd.DataFrame:
+    """Return the answers of a log, a row each, with the records that they were read from."""
+    n, records = len(log.records), log.records
+    rows: dict[str, Sequence[object]] = {RECORD: records, LOG: [log.name] * n}
+    rows |= {column: [value] * n for column, value in shared.items()}
+    # Answers and statuses are decoded; all else is as the log has it.
+    for column, name in fields.items():
+        if not (is_belief(column) or column in ("action", "status")):
+            rows[column] = [record.get(name) for record in records]
+    # One id may be written in two forms of Unicode.
+    rows["context"] = [
+        normalize("NFC", cell) if isinstance(cell, str) else cell
+        for cell in rows.get("context", [None] * n)
+    ]
+    logged = [record.get(fields["status"]) if "status" in fields else None for record in records]
+    answers: list[list[Cell | None]] = []
+    if stated := {column: name for column, name in fields.items() if is_belief(column)}:
+        beliefs = _beliefs(log, stated, reading, percent)
+        for column in stated:
+            rows[column] = [
+                belief.value[column] if isinstance(belief.value, dict) else belief.value
+                for belief in beliefs
+            ]
+        rows["raw_belief"] = _raw(beliefs, rows.get("raw_belief"))
+        answers.append([*beliefs])
+    if "action" in fields:
+        name, read_action = fields["action"], _action_reader(log, fields, reading)
+        # Rows of the law of iterated expectation ask for no action, nor does a row without the
+        # label that a program wrote, where it has a status that says so.
+        given_z = rows["z"] if stated and "z" in rows else [None] * n
+        actions = [
+            None
+            if z not in MISSING
+            or (stated and name in log.labels and said and record.get(name) in MISSING)
+            else read_action(record)
+            for record, z, said in zip(records, given_z, logged, strict=True)
         ]
-        columns["p"] = [belief.value for belief in beliefs]
-    else:
-        beliefs = [
+        if any(actions):
+            rows["action"] = [action and action.value for action in actions]
+            rows["raw_action"] = _raw(actions, rows.get("raw_action"))
+        answers.append(actions)
+    rows["status"] = [
+        row_status([cell for cell in cells if cell is not None], said)
+        for *cells, said in zip(*answers, logged, strict=True)
+    ]
+    return filled(rows)
+
+
+def _beliefs(
+    log: AnswerLog, stated: Mapping[str, str], reading: Reading, percent: bool
+) -> list[Cell]:
+    """Read the beliefs of a log: one number, or of several states a dictionary of them."""
+    form: dict[str, Any] = {"percent": percent, "scale": reading.scale}
+    if "p" not in stated:
+        return [
             distribution_cells(
                 {column: record.get(name) for column, name in stated.items()}, **form
             )
             for record in log.records
         ]
-        for column in stated:
-            columns[column] = [
-                belief.value[column] if isinstance(belief.value, dict) else None
-                for belief in beliefs
-            ]
-    columns["raw_belief"] = _raw(beliefs, columns.get("raw_belief"))
-    actions: list[Cell | None] = [None] * len(beliefs)
-    logged = _logged(log, fields)
-    if "action" in fields:
-        name, read_action = fields["action"], _action_reader(log, fields, reading)
-        # Rows of the law of iterated expectation ask for no action, nor does a row without the
-        # label that a program wrote, where it has a status that says so.
-        actions = [
-            None
-            if given_z or (name in log.labels and said and record.get(name) in _MISSING)
-            else read_action(record)
-            for record, given_z, said in zip(
-                log.records, columns.get("z", actions), logged, strict=True
-            )
-        ]
-    if any(actions):
-        columns["action"] = [action and action.value for action in actions]
-        columns["raw_action"] = _raw(actions, columns.get("raw_action"))
-    columns["status"] = [
-        row_status([belief] if action is None else [belief, action], said)
-        for belief, action, said in zip(beliefs, actions, logged, strict=True)
-    ]
-    return columns
+    name = stated["p"]
+    # Answers are read once, however often they were given.
+    read = lru_cache(maxsize=None, typed=True)(partial(belief_cell, **form))
+    cells = []
+    for record in log.records:
+        read_cut = partial(read, reason=_cut(record, log, name))
+        cells.append(
+            picked_cell(record.get(name), _picked(record, log, name), read_cut)
+            if reading.pattern is None
+            else found_cell(record.get(name), reading.pattern, read_cut)
+        )
+    return cells
 
 
-def _action_columns(
-    log: AnswerLog,
-    fields: Mapping[str, str],
-    reading: Reading,
-    shared: Mapping[str, object],
-) -> Columns:
-    columns = _plain(log, fields, shared)
-    actions = list(map(_action_reader(log, fields, reading), log.records))
-    columns["action"] = [action.value for action in actions]
-    columns["raw_action"] = _raw(actions, columns.get("raw_action"))
-    logged = _logged(log, fields)
-    columns["status"] = [
-        row_status([action], said) for action, said in zip(actions, logged, strict=True)
-    ]
-    return columns
-
-
-def _raw(cells: Sequence[Cell | None], logged: list[object] | None) -> list[object]:
+def _raw(cells: Sequence[Cell | None], logged: Sequence[object] | None) -> list[object]:
     """Return raw answers; a text that was logged beside a number stays the raw one of that."""
     return [
         cell.raw if cell is not None and cell.raw is not None else text
         for cell, text in zip(cells, logged or [None] * len(cells), strict=True)
     ]
-
-
-def _logged(log: AnswerLog, fields: Mapping[str, str]) -> list[object]:
-    """Return the statuses that the log itself gives."""
-    return [record.get(fields["status"]) if "status" in fields else None for record in log.records]
-
-
-def _stacked(parts: Sequence[Columns]) -> Columns:
-    """Put the rows of several logs under each other."""
-    if len(parts) == 1:
-        return parts[0]
-    return {
-        column: [cell for part in parts for cell in part.get(column, [None] * len(part["status"]))]
-        for column in dict.fromkeys(column for part in parts for column in part)
-    }
 
 
 def _action_reader(
@@ -365,119 +329,3 @@ def _picked(record: Record, log: AnswerLog, name: str) -> Sequence[str] | None:
     """Return what the log itself took for the answer, unless another field is read."""
     picked = record.get(PICKED) if name == log.fields.get("answer") else None
     return picked if isinstance(picked, tuple) else None
-
-
-def _number_repetitions(answers: Columns, *, counted: bool) -> None:
-    """Fill in the repetition of rows that have a context."""
-    seen: Counter[tuple[object, ...]] = Counter()
-    blank: list[object] = [None] * len(answers["status"])
-    contexts = answers.get("context", blank)
-    reps = list(answers.get("rep", blank))
-    names = ("task", "model", "prompt", "context", "z", "z_state")
-    questions = zip(*(answers.get(name, blank) for name in names), strict=True)
-    for row, question in enumerate(questions):
-        if contexts[row] in _MISSING:
-            continue
-        if counted or reps[row] is None:
-            reps[row] = seen[question]
-        seen[question] += 1
-    answers["rep"] = reps
-
-
-def _keys(answers: Columns) -> list[_Key | None]:
-    """Return what each answer is known by; None without a context."""
-    blank: list[object] = [None] * len(answers["status"])
-    names = ("task", "model", "context", "rep")
-    return [
-        None
-        if context in _MISSING
-        else (str(task), str(model), str(context), _repetition(rep, context))
-        for task, model, context, rep in zip(
-            *(answers.get(name, blank) for name in names), strict=True
-        )
-    ]
-
-
-def _repetition(rep: object, context: object) -> int:
-    number = as_number(rep)
-    # Repetitions are counted; a fraction is some other field, taken for them.
-    if number is None or number % 1:
-        raise InputError(
-            f"rep must be a whole number; received {rep!r} in context {context!r}. "
-            "Map another field to rep."
-        )
-    return int(number)
-
-
-def _refuse_doubles(answers: Columns, names: Sequence[str]) -> None:
-    """Raise if an answer occurs twice."""
-    keys = _keys(answers)
-    columns = [answers[name] for name in names if name in answers]
-    counts = Counter(row for row in zip(keys, *columns, strict=True) if row[0] is not None)
-    twice = [key for (key, *_), count in counts.items() if count > 1]
-    if twice:
-        _, model, context, rep = twice[0]
-        raise InputError(
-            f"{len(twice)} answers occur more than once, the first is context {context!r}, "
-            f"repetition {rep}, model {model!r}. Leave out the file that repeats them, or import "
-            "models that the logs do not name one by one, each with --model."
-        )
-
-
-def _joined(beliefs: Columns, actions: Columns) -> tuple[Columns, list[str]]:
-    """Put actions onto the belief rows of the reference prompt."""
-    prompts = list(dict.fromkeys(beliefs["prompt"]))
-    reference = REFERENCE if REFERENCE in prompts else prompts[0]
-    keys = _keys(beliefs)
-    waiting = {key: row for row, key in enumerate(_keys(actions))}
-    if None in waiting or None in keys:
-        raise InputError(
-            "beliefs and actions are joined by their samples, and some answers have no context. "
-            "Map one in both: --map context=FIELD."
-        )
-    given_z = beliefs.get("z", [None] * len(keys))
-    # Other prompts and rows given z ask for the belief alone.
-    asks = [
-        prompt == reference and z in _MISSING
-        for prompt, z in zip(beliefs["prompt"], given_z, strict=True)
-    ]
-    n_actions = len(waiting)
-    partners = [
-        waiting.pop(key, None) if asked else None for key, asked in zip(keys, asks, strict=True)
-    ]
-    alone = [
-        key
-        for key, asked, partner in zip(keys, asks, partners, strict=True)
-        if asked and partner is None
-    ]
-    # A belief that is missing is unparsed too; a row of its own keeps the action.
-    rest = list(waiting.values())
-    joined: Columns = {}
-    for column in dict.fromkeys((*actions, *beliefs)):
-        chosen = actions.get(column, [None] * n_actions)
-        # Where both logs have a column, the belief log's value stands unless it is missing.
-        joined[column] = [
-            chosen[partner] if cell is None and partner is not None else cell
-            for cell, partner in zip(beliefs.get(column, [None] * len(keys)), partners, strict=True)
-        ] + [chosen[row] for row in rest]
-    joined["prompt"][len(keys) :] = [reference] * len(rest)
-    joined["status"] = [
-        status if partner is None else worst([str(actions["status"][partner]), str(status)])
-        for status, partner in zip(beliefs["status"], partners, strict=True)
-    ] + [worst(["unparsed", str(actions["status"][row])]) for row in rest]
-    lines = [
-        f"{what} ({len(unpaired)}): "
-        + listing(f"{key[2]} repetition {key[3]}" for key in unpaired if key)
-        for unpaired, what in (
-            (alone, "beliefs without an action"),
-            (list(waiting), "actions without a belief, each a row that is at best unparsed"),
-        )
-        if unpaired
-    ]
-    # Nothing joined at all is a wrong key, not a study with holes.
-    if len(rest) == n_actions:
-        raise InputError(
-            f"no answer of the action log belongs to one of the belief log. {'; '.join(lines)}. "
-            "Map what they share: --map context=FIELD."
-        )
-    return joined, lines

@@ -26,14 +26,15 @@ from coherence.importing.log_format import (
     most_frequent,
     sample_columns,
 )
+from coherence.table.text_files import MOST_BYTES, MOST_TIMES
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalError, EvalLog, EvalSample
 
+_SAYS_EARLY = 100_000  # bytes of a log before its plan, results and samples
+_EVAL = re.compile(rb'"eval"\s*:\s*\{')
 _ATTACHMENT = "attachment://"
 AT_ONCE = 16  # samples with all their messages and events
-MOST_TIMES = 100
-"""How many times the largest size of one entry all together may unpack to."""
 OWN_TASKS = {
     "belief_coherence/beliefs_and_actions": "coherence analyze",
     "belief_coherence/bets": "coherence bets --answers",
@@ -54,10 +55,16 @@ _FIELDS = {
 }
 
 
-def read_inspect_log(path: Path, *, max_bytes: int) -> AnswerLog:
+def read_inspect_log(path: Path) -> AnswerLog:
     """Return an Inspect log as one record per sample and epoch, as Inspect's own reader has it."""
     # What no answer is read from is most of a long log.
-    log = _read_whole(path, max_bytes, exclude={"messages", "events", "store"})
+    with _one_error(path):
+        # Its import teaches zipfile Zstandard, which Inspect packs its logs with.
+        from inspect_ai.log import read_eval_log
+
+        if path.suffix.lower() != ".json":
+            _check_archive(path)
+        log = read_eval_log(str(path), exclude_fields={"messages", "events", "store"})
     failure = _message(log.error)
     records = tuple(map(record_of, log.samples or ()))
     if not records:
@@ -86,14 +93,14 @@ def read_inspect_log(path: Path, *, max_bytes: int) -> AnswerLog:
     )
 
 
-def episodes_of(path: Path, max_bytes: int) -> tuple[EvalLog, Iterator[EvalSample]]:
+def episodes_of(path: Path) -> tuple[EvalLog, Iterator[EvalSample]]:
     """Return a log without its samples, and these with messages and events as they are read."""
     with _one_error(path):
         from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries
 
         n_entries = 0
         if path.suffix.lower() != ".json":
-            n_entries = _check_archive(path, max_bytes)
+            n_entries = _check_archive(path)
         known = [(each.id, each.epoch) for each in read_eval_log_sample_summaries(str(path))]
         # A run that was cut off may have samples that its summaries lack.
         if not n_entries or len(known) != n_entries:
@@ -110,16 +117,6 @@ def _in_batches(path: Path, known: Sequence[tuple[str | int, int]]) -> Iterator[
             batch = known[first : first + AT_ONCE]
             samples = read_eval_log_samples_by_id(str(path), batch, concurrency=1)
         yield from samples
-
-
-def _read_whole(path: Path, max_bytes: int, exclude: set[str]) -> EvalLog:
-    with _one_error(path):
-        # Its import teaches zipfile Zstandard, which Inspect packs its logs with.
-        from inspect_ai.log import read_eval_log
-
-        if path.suffix.lower() != ".json":
-            _check_archive(path, max_bytes)
-        return read_eval_log(str(path), exclude_fields=exclude)
 
 
 @contextmanager
@@ -142,23 +139,19 @@ def _one_error(path: Path) -> Iterator[None]:
         ) from None
 
 
-def _check_archive(path: Path, max_bytes: int) -> int:
+def _check_archive(path: Path) -> int:
     """Hold sizes and checksums against the directory; return how many samples it has.
 
     Inspect's reader passes damaged answers.
     """
     with zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
-        # Entries that share their bytes are how a small file unpacks to petabytes.
-        if sum(entry.compress_size for entry in entries) > path.stat().st_size:
-            raise zipfile.BadZipFile("its entries have more packed bytes than the file")
-        largest = max(entries, key=lambda entry: entry.file_size, default=None)
         total = sum(entry.file_size for entry in entries)
-        if largest and (largest.file_size > max_bytes or total > MOST_TIMES * max_bytes):
+        limit = max(MOST_BYTES, MOST_TIMES * path.stat().st_size)
+        if total > limit:
             raise InputError(
-                f"{path}: entry {largest.filename!r} unpacks to {largest.file_size:,} bytes, all "
-                f"entries to {total:,}; more than {max_bytes:,} and {MOST_TIMES} times that are "
-                "refused. If you trust the file, raise --max-bytes."
+                f"{path}: its entries unpack to {total:,} bytes, more than {limit:,}. If you trust "
+                "the file: inspect log convert FILE --to json --output-dir FOLDER."
             )
         # Reads at most the stated size of each entry, so that the sizes hold from here on.
         damaged = archive.testzip()
@@ -283,9 +276,12 @@ def log_notes(log: EvalLog, samples: int, errors: Counter[str]) -> Iterable[str]
 
 
 def _recognises(path: Path) -> bool:
-    """Tell a single JSON object, of which other formats have one a line, from an array."""
+    """Tell a log from other JSON: it says early on what was evaluated."""
+    if path.suffix.lower() == ".eval":
+        return True
     with path.open("rb") as file:
-        return not file.read(256).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+        start = file.read(_SAYS_EARLY)
+    return start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and bool(_EVAL.search(start))
 
 
 FORMAT = LogFormat((".eval", ".json"), recognises=_recognises, read=read_inspect_log)

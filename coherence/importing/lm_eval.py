@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from coherence.errors import InputError
-from coherence.importing.log_format import MAX_BYTES, AnswerLog, LogFormat, flatten, sample_columns
+from coherence.importing.log_format import AnswerLog, LogFormat, flatten, sample_columns
 from coherence.table.formats import LINES
 from coherence.table.text_files import bare_name, read_objects
 
@@ -30,16 +30,15 @@ _SKIPPED = (
     "filtered_resps",
     "filter",
     "metrics",
-    "doc_hash",
     "prompt_hash",
     "target_hash",
 )
 _FIELDS = {"context": "doc_id", "rep": "rep", "theta": "target"}
 
 
-def read_lm_eval_samples(path: Path, *, max_bytes: int) -> AnswerLog:
+def read_lm_eval_samples(path: Path) -> AnswerLog:
     """Read one task's samples."""
-    documents = _documents(path, max_bytes)
+    documents = _documents(path)
     options = [_options(document.sample) for document in documents]
     scored = [choices is not None for choices in options]
     # The two need different columns, and one file of one task never holds both.
@@ -98,9 +97,9 @@ class _Document:
     filtered: dict[str, Any] = field(default_factory=dict)
 
 
-def _documents(path: Path, max_bytes: int) -> list[_Document]:
+def _documents(path: Path) -> list[_Document]:
     documents: dict[str, _Document] = {}
-    for number, sample in read_objects(path, max_bytes=max_bytes):
+    for number, sample in read_objects(path):
         missing = [name for name in NEEDED if name not in sample]
         if missing:
             raise InputError(
@@ -246,7 +245,7 @@ def _scores(pairs: list[list[Any]], choices: tuple[str, ...], where: str) -> dic
 
 def _is_log(path: Path) -> bool:
     # One line is enough: every line of a harness log has these two fields.
-    first = next((record for _, record in read_objects(path, max_bytes=MAX_BYTES)), {})
+    first = next((record for _, record in read_objects(path)), {})
     return {"doc_id", "resps"} <= set(first)
 
 

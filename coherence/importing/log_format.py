@@ -9,28 +9,29 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from sys import intern
 
 from coherence.errors import InputError
+from coherence.table.formats import ARRAY
 from coherence.table.schema import FEATURE_PREFIX
-from coherence.table.text_files import bare_name, inner_suffix
+from coherence.table.text_files import (
+    TextForm,
+    bare_name,
+    inner_suffix,
+    read_array,
+    with_dotted_names,
+)
 
 MODULES = {
     "inspect": "inspect_log",
     "lm-eval": "lm_eval",
 }
 """Name of a format -> its module, as text: a command can list the formats without loading them."""
-MAX_BYTES = 200_000_000
-"""Bytes that one packed entry or file may unpack to unless the caller says otherwise."""
 PICKED = "picked"
 """Field of what the log itself takes for the answer: words that name it; empty if it found none."""
-_DEEPEST = 6  # levels; a document of a thousand would else need as many calls and names as long
-
-_NESTED = (dict, list)
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
 
 Record = Mapping[str, object]
@@ -86,8 +87,6 @@ class LogFormat:
     endings: tuple[str, ...]  # endings of its files, in small letters, with the dot
     # tells by the content whether a file of such an ending has this format
     recognises: Callable[..., bool]
-    # turns a file into an `AnswerLog`; takes the path and, by name, `max_bytes`, the largest size
-    # of one unpacked entry of a packed log
     read: Callable[..., AnswerLog]
 
 
@@ -104,6 +103,8 @@ def detect_format(path: Path) -> str:
     for name, form in declared.items():
         if suffix in form.endings and form.recognises(path):
             return name
+    if suffix == ARRAY:
+        read_array(path, text=TextForm())  # says what is wrong with a table
     raise InputError(
         f"{path} is not a log of {' or '.join(MODULES)}. A table needs no import: "
         f"coherence analyze {shlex.quote(str(path))}."
@@ -111,10 +112,7 @@ def detect_format(path: Path) -> str:
 
 
 def read_logs(
-    paths: Sequence[Path],
-    *,
-    max_bytes: int = MAX_BYTES,
-    calls: Callable[..., AnswerLog] | None = None,
+    paths: Sequence[Path], *, calls: Callable[..., AnswerLog] | None = None
 ) -> tuple[str, list[AnswerLog]]:
     """Read files of one format; `calls` reads the episodes of agents where others read answers."""
     for path in paths:
@@ -123,8 +121,6 @@ def read_logs(
         # An empty file has no format of its own to complain about.
         if path.stat().st_size == 0:
             raise InputError(f"{path}: the file is empty (0 bytes). Check the run that wrote it.")
-    if max_bytes < 1:
-        raise InputError(f"max_bytes must be positive; received {max_bytes}.")
     formats = [detect_format(path) for path in paths]
     # Fields mean different things in each format, and one mapping must serve all files.
     for path, other in zip(paths, formats, strict=True):
@@ -140,79 +136,17 @@ def read_logs(
                 f"{paths[0]}: only logs of Inspect have tool calls; this one has the format "
                 f"{formats[0]}. Leave out --action-from."
             )
-        return formats[0], [calls(path, max_bytes=max_bytes) for path in paths]
-    return formats[0], [form.read(path, max_bytes=max_bytes) for path in paths]
+        return formats[0], [calls(path) for path in paths]
+    return formats[0], [form.read(path) for path in paths]
 
 
 def flatten(value: object, name: str) -> dict[str, object]:
-    """Turn nested JSON into dotted fields; lists stay JSON text."""
-    fields: dict[str, object] = {}
-    _put({name: value}, _Names(""), fields)
-    return fields
-
-
-class _Names(dict[str, tuple[str, "_Names | None"]]):
-    """Key within an object -> dotted name of its field, and the names within that."""
-
-    def __init__(self, prefix: str) -> None:
-        self.prefix = prefix
-
-    def __missing__(self, key: str) -> tuple[str, "_Names | None"]:
-        name = intern(self.prefix + key)
-        self[key] = name, _Names(f"{name}.") if name.count(".") < _DEEPEST else None
-        return self[key]
-
-
-def _put(parts: Record, names: _Names, fields: dict[str, object]) -> None:
-    for key, value in parts.items():
-        name, within = names[key]
-        if isinstance(value, _NESTED):
-            if within is not None and isinstance(value, dict):
-                _put(value, within, fields)
-                continue
-            # As text, a list can still be shown and mapped, and is never a column by accident.
-            value = _as_json(value)
-        fields[name] = value
-
-
-def with_fields(log: AnswerLog, names: Iterable[str]) -> AnswerLog:
-    """Add fields that lie within lists, as ``choices.0.message.content``, to the records.
-
-    Only where the user names one: a reply's log-probabilities alone would make thousands.
-    """
-    known = log.field_names
-    within = [name for name in dict.fromkeys(names) if name not in known and "." in name]
-    if not within:
-        return log
-    records = [
-        {**record, **{inner: item for name in within for inner, item in _follow(record, name)}}
-        for record in log.records
-    ]
-    return replace(log, records=tuple(records))
-
-
-def _follow(record: Record, name: str) -> Iterable[tuple[str, object]]:
-    """Follow a dotted name into the JSON text of a list."""
-    parts = name.split(".")
-    # The longest field first: the rest of the name leads on from there.
-    for length in range(len(parts) - 1, 0, -1):
-        text = record.get(".".join(parts[:length]))
-        if not isinstance(text, str) or text[:1] not in ("[", "{"):
-            continue
-        try:
-            value = json.loads(text)
-            for part in parts[length:]:
-                if isinstance(value, list):
-                    # int() would also take -1, which leads somewhere, and digits of other scripts.
-                    value = value[int(part)] if part.isascii() and part.isdigit() else None
-                else:
-                    value = value[part]
-        # A text that begins with a bracket and is no list, or a part that is not there.
-        except (ValueError, RecursionError, LookupError, TypeError):
-            return []
-        whole = _as_json(value) if isinstance(value, dict) else value
-        return [] if value is None else flatten(whole, name).items()
-    return []
+    """Turn nested JSON into dotted fields; lists stay JSON text, which is never a column."""
+    return {
+        field: _as_json(part) if isinstance(part, list | dict) else part
+        for field, part in with_dotted_names({name: value}).items()
+        if part != {}
+    }
 
 
 def most_frequent(messages: Counter[str]) -> str:

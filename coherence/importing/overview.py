@@ -64,7 +64,7 @@ class _Seen:
         seen.update(all=1, read=read, percent=percent and not read)
 
 
-def require_action_from(path: Path, *, max_bytes: int) -> None:
+def require_action_from(path: Path) -> None:
     """Raise where the agents of a log call tools: which, where beliefs stand, and what to type.
 
     Raises
@@ -72,7 +72,7 @@ def require_action_from(path: Path, *, max_bytes: int) -> None:
     InputError
         Some message calls a tool, so that the last answer need not be what was done.
     """
-    _, episodes = read_episodes(path, max_bytes=max_bytes)
+    _, episodes = read_episodes(path)
     seen = _Seen()
     for episode in episodes:
         seen.add(episode)

@@ -131,9 +131,9 @@ def as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def read_episodes(path: Path, *, max_bytes: int) -> tuple[EvalLog, Iterator[Episode]]:
+def read_episodes(path: Path) -> tuple[EvalLog, Iterator[Episode]]:
     """Return a log's header, and its episodes as they are read."""
-    log, samples = episodes_of(path, max_bytes)
+    log, samples = episodes_of(path)
     return log, map(_episode, samples)
 
 
@@ -163,7 +163,7 @@ def _episode(sample: EvalSample) -> Episode:
     return Episode(sample, spoken, events)
 
 
-def read_calls(path: Path, *, max_bytes: int, reading: CallReading) -> AnswerLog:
+def read_calls(path: Path, *, reading: CallReading) -> AnswerLog:
     """Return the episodes of a log, one record each, or one for each time it was asked aside.
 
     Raises
@@ -171,7 +171,7 @@ def read_calls(path: Path, *, max_bytes: int, reading: CallReading) -> AnswerLog
     InputError
         No call, a tool or an argument that no call has, or nothing that says where beliefs stand.
     """
-    log, episodes = read_episodes(path, max_bytes=max_bytes)
+    log, episodes = read_episodes(path)
     made = _Made(path, reading)
     for episode in episodes:
         made.add(episode)

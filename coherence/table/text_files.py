@@ -90,13 +90,13 @@ MOST_BYTES, MOST_TIMES = 200_000_000, 200
 """What is unpacked of a file that nobody said a limit of: so much, or so many times its size."""
 
 
-def read_bytes(path: Path, max_bytes: int | None = None) -> bytes:
+def read_bytes(path: Path) -> bytes:
     """Read a file, unpacked if gzip has packed it, whatever its name."""
     data = path.read_bytes()
     if not data.startswith(_GZIP):
         return data
     # A packed file may be a thousand times as large as it looks.
-    limit = max_bytes or max(MOST_BYTES, MOST_TIMES * len(data))
+    limit = max(MOST_BYTES, MOST_TIMES * len(data))
     try:
         with gzip.open(io.BytesIO(data)) as packed:
             unpacked = packed.read(limit + 1)
@@ -108,17 +108,17 @@ def read_bytes(path: Path, max_bytes: int | None = None) -> bytes:
     if len(unpacked) > limit:
         raise InputError(
             f"{path}: it unpacks to more than {limit:,.0f} bytes. "
-            "If you trust it, unpack it (gunzip), or raise --max-bytes where there is one."
+            "If you trust it, unpack it (gunzip)."
         )
     return unpacked
 
 
-def read_text(path: Path, form: TextForm | None = None, max_bytes: int | None = None) -> str:
+def read_text(path: Path, form: TextForm | None = None) -> str:
     """Read a file as text in the encoding that the user names, its byte order mark, else UTF-8.
 
     Of a log, which is read without a `form`, nobody names the encoding.
     """
-    data = read_bytes(path, max_bytes)
+    data = read_bytes(path)
     marked = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
     try:
         return data.decode((form and form.encoding) or marked)
@@ -137,11 +137,11 @@ def read_text(path: Path, form: TextForm | None = None, max_bytes: int | None = 
 
 
 def read_objects(
-    path: Path, *, text: TextForm | None = None, max_bytes: int | None = None
+    path: Path, *, text: TextForm | None = None
 ) -> Iterator[tuple[int, dict[str, object]]]:
     """Yield the objects of a file with one JSON object per line, with the numbers of the lines."""
     # Lines end at a line feed alone: JSON allows the other line ends of Unicode in a string.
-    lines = io.StringIO(read_text(path, text, max_bytes), newline="\n")
+    lines = io.StringIO(read_text(path, text), newline="\n")
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -194,14 +194,21 @@ def read_array(path: Path, *, text: TextForm) -> list[dict[str, object]]:
     rows: list[Any] = value if isinstance(value, list) else [value]
     odd = [type(row).__name__ for row in rows if not isinstance(row, dict)]
     if odd or rows is not value:
-        held = (
-            f"{len(odd)} of {len(rows)} entries are none, the first is a {odd[0]}"
-            if odd
-            else ("it is one object")
+        held, remedy = "it is one object", "frame.to_json(path, orient='records') writes one"
+        lists = (
+            {name: part for name, part in rows[0].items() if isinstance(part, list)}
+            if not odd
+            else {}
         )
+        if odd:
+            held = f"{len(odd)} of {len(rows)} entries are none, the first is a {odd[0]}"
+        elif lists:
+            name = max(lists, key=lambda name: len(lists[name]))
+            held += f", whose key {name!r} holds a list of {len(lists[name])}"
+            remedy = f"table = pd.DataFrame(json.load(open({path.name!r}))[{name!r}]) takes them"
         raise InputError(
             f"{path}: the file must be a JSON array of objects, one for each row; {held}. "
-            "In pandas frame.to_json(path, orient='records') writes one."
+            f"In pandas {remedy}."
         )
     return [dict(row) for row in rows]
 

@@ -18,7 +18,6 @@ import pandas as pd
 
 from coherence.errors import InputError
 from coherence.importing.inspect_log import OWN_TASKS, read_inspect_log
-from coherence.importing.log_format import MAX_BYTES
 from coherence.table.schema import LEVEL_COLUMNS
 from elicitation.answers.reading import read_answer
 from elicitation.answers.runs import assemble_runs
@@ -118,7 +117,7 @@ def _read(path: str | os.PathLike[str], task: str) -> _Log:
     source = Path(path)
     if not source.is_file():
         raise InputError(f"{source}: no such file. Name logs that inspect eval wrote.")
-    log = read_inspect_log(source, max_bytes=MAX_BYTES)
+    log = read_inspect_log(source)
     if log.task != task:
         remedy = (
             f"{OWN_TASKS[log.task]} reads it."

@@ -26,7 +26,7 @@ def test_beliefs_alone_are_imported_and_analysed(tmp_path, run):
     status, printed, _ = run("import", BELIEF, "--map", "p_true=-", "--out", str(out))
     assert status == 0
     assert "\n  the table allows calibration, scores\n" in printed
-    assert "\n  no action and no p_true: evidence_leak cannot be run\n" in printed
+    assert "\n  no p_true: beliefs and choices are compared with what happened\n" in printed
     status, out, _ = run("analyze", str(out), "--full")
     assert status == 0
     assert "1 forecaster, 18 cases" in " ".join(out.split())

@@ -54,7 +54,6 @@ LINES = {
     # Logs of other programs.
     f"import {BELIEF} {ACTION} --out x.csv": "name the tasks of beliefs (--belief-task NAME)",
     f"{IMPORT} --map p": "--map needs COLUMN=FIELD",
-    f"{IMPORT} --max-bytes 100": "raise --max-bytes",
     f"import {BELIEF} {TEXT} --out x.csv": "Import files of different formats one by one",
     f"{IMPORT} --scale 1..7 --percent": "Leave percent (--percent)",
     f"{CALLS} tst,treat": "no message calls. Closest name found: 'test'",

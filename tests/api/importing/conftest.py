@@ -36,11 +36,10 @@ def study():
 
 
 def imported(*paths, belief=(), action=(), mapping=None, model=None, **options):
-    reading = {name: options.pop(name) for name in ("max_bytes",) if name in options}
     calls = options.pop("calls", None)
     if calls is not None:
-        reading["calls"] = partial(read_calls, reading=CallReading(**calls))
-    _, logs = read_logs(list(paths), **reading)
+        calls = partial(read_calls, reading=CallReading(**calls))
+    _, logs = read_logs(list(paths), calls=calls)
     tasks = {"belief_tasks": belief, "action_tasks": action}
     return assemble(logs, Reading(**options), **tasks, mapping=mapping, model=model)
 

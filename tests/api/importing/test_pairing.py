@@ -1,5 +1,8 @@
 """Answers of several logs in one table: breaks if one is joined to another case, or lost."""
 
+import io
+
+import pandas as pd
 import pytest
 
 from coherence import InputError, SchemaError
@@ -40,11 +43,14 @@ ONE = {"belief": ["rain_belief"]}
             ONE | {"mapping": {"theta": "metadata.x_humidity"}, "actions": ("take",)},
             "theta has the labels 'low', 'middling', 'high'",
         ),
-        (ONE | {"mapping": {"p_true": "target"}}, "field 'target' must hold numbers .*'No'"),
+        (
+            ONE | {"mapping": {"p_true": "target"}, "actions": ("take",)},
+            "'target' .mapped to 'p_true'. must hold numbers.*'No'",
+        ),
     ],
 )
 def test_what_is_not_clear_is_asked_for(options, message):
-    with pytest.raises(InputError, match=message):
+    with pytest.raises((InputError, SchemaError), match=message):
         imported(BELIEF, ACTION, **options)
 
 
@@ -103,8 +109,75 @@ def test_samples_gathered_into_contexts_are_counted():
     lines = "".join(f"{at},{at // 2},0.5,1,a\n" for at in range(6))
     log = log_of(f"id,group,p,theta,action\n{lines}")
     runs = assemble([log], Reading(), mapping={"context": "group"}).runs
-    assert runs["context"].tolist() == ["0", "0", "1", "1", "2", "2"]
+    assert runs["context"].tolist() == [0, 0, 1, 1, 2, 2]
     assert runs["rep"].tolist() == [0, 1, 0, 1, 0, 1]
+
+
+SAMPLES = pd.DataFrame({"case": [f"case {at}" for at in range(12)], "p": 0.5, "action": "go"})
+SAMPLES["truth"] = [int(at in (0, 3, 4, 7, 9)) for at in range(12)]
+HASH, TRUTH, INPUT = {"doc_hash": "case"}, {"theta": "truth"}, {"input": "case"}
+
+
+def answers(samples, answer, fields):
+    """Return a log whose ids follow the order of samples."""
+    table = samples[[answer, *fields.values()]].set_axis([answer, *fields], axis="columns")
+    return table.reset_index(drop=True).to_csv(index_label="context")
+
+
+@pytest.mark.parametrize(
+    ("fields", "other", "message"),
+    [
+        (HASH, {}, "12 of 12 joined .* in doc_hash.*--map context=doc_hash joins"),
+        (TRUTH | HASH, {}, "--map context=doc_hash joins"),
+        (INPUT, {}, "differ in input.*--map context=input joins"),
+        ({"metadata.case id": "case"}, {}, "--map 'context=metadata.case id' joins"),
+        (TRUTH, {}, "of 12 joined answers .* differ in theta.*--map context=FIELD"),
+        # One row alone that is another sample; documents that only differ.
+        (HASH, {"case": {0: "new"}}, "1 of 12 joined .* in doc_hash"),
+        (TRUTH, {"truth": {0: 0}}, "1 of 12 joined .* differ in theta"),
+        (HASH, {"case": dict(enumerate("abcdefghijkl"))}, "12 of 12 .* in doc_hash.*Ids must"),
+    ],
+)
+def test_joined_answers_are_about_the_same_sample(fields, other, message):
+    """Breaks if the ids of a log in another order join answers to other cases."""
+    changed = SAMPLES.iloc[[*range(1, 12), 0]] if not other else SAMPLES.copy()
+    for column, cells in other.items():
+        changed.loc[[*cells], column] = [*cells.values()]
+    logs = answers(SAMPLES, "p", fields), answers(changed, "action", fields)
+    with pytest.raises(InputError, match=message):
+        joined(*logs)
+    prompts = log_of(logs[0], "first"), log_of(answers(changed, "p", fields), "second")
+    with pytest.raises(InputError, match=message):  # two prompts are joined by their cases, too
+        assemble(prompts, Reading(), belief_tasks=["first", "second"])
+
+
+def test_a_join_that_a_message_proposes_is_the_right_one():
+    samples, fields = SAMPLES.assign(p=SAMPLES.index / 20, action=SAMPLES["case"]), HASH | TRUTH
+    ordered, beliefs = (answers(samples, name, fields) for name in ("action", "p"))
+    logs = [beliefs, answers(samples[::-1], "action", fields)]
+    logs = [log_of(*each) for each in zip(logs, ("beliefs", "actions"), strict=True)]
+    made = assemble(logs, Reading(), belief_tasks=["beliefs"], mapping={"context": "doc_hash"})
+    right = joined(beliefs, ordered)
+    assert made.unpaired == made.notes == []
+    assert made.runs.drop(columns="context").equals(right.runs.drop(columns="context"))
+
+
+def test_what_differs_by_design_is_counted():
+    """Breaks if another question, right action or order of options stops an ordinary join."""
+    fields = {**HASH, **TRUTH, "metadata.order": "truth", "input": "p"}
+    other = pd.read_csv(io.StringIO(answers(SAMPLES, "action", fields)), index_col="context")
+    other["metadata.order"], other["input"] = other["metadata.order"][::-1].tolist(), "Act?"
+    other["theta"] = "do " + other["theta"].astype(str)
+    log = joined(answers(SAMPLES.assign(p=SAMPLES.index / 20), "p", fields), other.to_csv())
+    assert log.notes[0].endswith("these differ: theta (12), metadata.order (6), input (12)")
+    alone = joined(answers(SAMPLES, "p", {}), answers(SAMPLES, "action", {}))
+    assert "were joined by context alone" in alone.notes[0]
+
+
+def test_one_id_in_two_unicode_forms_is_one():
+    beliefs = "context,p,theta\ncafe\u0301,0.2,0\nb,0.4,1\n"
+    log = joined(beliefs, "context,action\nb,x\ncaf\u00e9,y\n")
+    assert (log.unpaired, log.runs["action"].tolist()) == ([], ["y", "x"])
 
 
 def test_logs_that_do_not_fit_each_other_are_refused():
