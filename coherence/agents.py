@@ -123,6 +123,11 @@ class Agent:
             if name not in ("name", "description")
         }
 
+    @property
+    def scatters(self) -> bool:
+        """Whether reports under one wording differ from the belief acted on."""
+        return bool(self.report_noise or self.drift or self.heaping)
+
     def with_parameters(self, **changes: float) -> "Agent":
         """Return a copy with other parameters.
 
@@ -275,7 +280,7 @@ class Agent:
         stated = stated + self.drift * progress
         if self.report_noise:
             stated = stated + rng.normal(0, self.report_noise, size=len(belief))
-        if not (self.report_noise or self.prompt_shift or self.drift or self.heaping):
+        if not (self.scatters or self.prompt_shift):
             return stated
         stated = np.clip(stated, 0, 1)
         rounded = self._rounded(stated)
@@ -520,6 +525,7 @@ def simulate(
             "rep": np.tile(np.arange(n_reps), n_contexts),
             "prompt": prompts[0],
             "p": p,
+            "belief_kind": "stated:drawn" if agent.scatters else "stated:exact",
             **dict.fromkeys(acted, np.nan if policies else None),
             "theta": world.theta[row].astype(int),
             "p_true": world.exact[row],

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -75,6 +76,24 @@ def quarters(b: Floats, rng: np.random.Generator, share: float = 0.6) -> Floats:
     return np.where(rng.random(len(b)) < share, np.round(4 * b) / 4, np.round(b, 2))
 
 
+def another_word(b: Floats, rng: np.random.Generator) -> Floats:
+    of = np.asarray(WORDS)
+    at = np.abs(b[:, None] - of).argmin(axis=1) + rng.choice([-1, 0, 1], len(b), p=[0.1, 0.8, 0.1])
+    return np.asarray(of[np.clip(at, 0, len(of) - 1)])
+
+
+def tenths(b: Floats, rng: np.random.Generator, share: float) -> Floats:
+    return np.where(rng.random(len(b)) < share, np.round(b, 1), np.round(b, 2))
+
+
+def tenths_above(b: Floats, rng: np.random.Generator) -> Floats:
+    return np.where(b > 0.5, np.round(b, 1), np.round(b, 2))
+
+
+def sometimes_flat(b: Floats, rng: np.random.Generator) -> Floats:
+    return np.where(rng.random(len(b)) < 0.5, power_of(b, 3), b)
+
+
 @dataclass(frozen=True)
 class Design:
     """An agent, and what its reports look like."""
@@ -94,42 +113,61 @@ class Design:
     turns: bool = False
     choice: Callable[[Floats], Floats] | None = None
     exact: bool = True
-    computed: bool = False
+    copied: bool = False  # not known to be said again, so that equal reports may be one
+    unequal: bool = False  # cases have from one to twice as many reports, less one
+    three: bool = False  # it waits at middling beliefs, half of the time
+    groups: int = 0  # of which each has a base rate that is not stated, and a taste
 
-    def table(self, rng: np.random.Generator) -> dict[str, Floats]:
-        """Draw rows: belief, action, exact posterior or state, case."""
+    def table(self, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        """Draw rows: belief, action, exact posterior or state, case and group."""
         evidence = 1.5 * rng.normal(size=self.n)
         exact = expit(evidence)
         belief = expit(evidence + self.error * rng.normal(size=self.n))
+        taste = self.taste * rng.normal(size=self.n)
+        group = np.arange(self.n) % max(self.groups, 1)
+        if self.groups:
+            exact = expit(evidence + rng.normal(size=self.groups)[group])
+            taste += rng.normal(size=self.groups)[group]
         more = self.weight * (exact - belief) * (np.sign(belief - 0.5) if self.turns else 1.0)
         if self.choice is None:
-            utility = self.slope * (belief + more - 0.5) + self.taste * rng.normal(size=self.n)
-            chance = expit(utility)
+            chance = expit(self.slope * (belief + more - 0.5) + taste)
         else:
             chance = self.choice(belief + more)
-        case = np.repeat(np.arange(self.n), self.reports)
+        most = 2 * self.reports
+        times = rng.integers(1, most, self.n) if self.unequal else self.reports
+        case = np.repeat(np.arange(self.n), times)
         said = self.distorted(belief)
-        if self.heaped is not None:
-            said = self.heaped(said, rng)
         if self.words:
             said = to_words(self.words, said)
+        if self.heaped is not None and not self.noise:
+            said = self.heaped(said, rng)
         said = said[case]
         if self.noise:
             said = np.clip(said + self.noise * rng.normal(size=case.size), 0, 1)
+            said = said if self.heaped is None else self.heaped(said, rng)
         if self.grid:
             said = np.round(np.round(said / self.grid) * self.grid, 9)
         said, case = np.repeat(said, self.rows), np.repeat(case, self.rows)
-        drawn = {"belief": said, "action": rng.random(case.size) < chance[case], "context": case}
+        action = np.where(rng.random(case.size) < chance[case], "yes", "no")
+        if self.three:
+            waits = np.exp(-(((belief - 0.5) / 0.2) ** 2))[case] > 2 * rng.random(case.size)
+            action = np.where(waits, "wait", action)
+        drawn = {"belief": said, "action": action, "context": case}
+        drawn |= {"group": group[case]} if self.groups else {}
         state = (rng.random(self.n) < exact)[case]
         return drawn | ({"exact": exact[case]} if self.exact else {"truth": state})
+
+    @property
+    def said_again(self) -> bool:
+        """Whether asking again is known to give the same report."""
+        return self.noise == 0 and not self.copied
 
     def result(self, rng: np.random.Generator) -> CheckResult:
         """Test one table."""
         arrays = self.table(rng)
-        action = np.where(arrays.pop("action"), "yes", "no")
-        return sufficiency_test(
-            arrays.pop("belief"), action, **arrays, computed=self.computed, n_draws=999, rng=rng
-        )
+        said, acts = arrays.pop("belief"), arrays.pop("action")
+        given = {"computed": self.said_again, "n_draws": 999, "rng": rng}
+        return sufficiency_test(said, acts, **arrays, **given)
 
 
 D = Design
@@ -177,6 +215,7 @@ COHERENT = {
     "plain, noise .05, 400 cases": D(400, 5, noise=0.05),
     # copies
     "one report on three rows": D(200, 1, noise=0.05, rows=3),
+    "one report on five rows, 60": D(60, 1, noise=0.05, rows=5),
     "two reports on three rows": D(200, 2, noise=0.05, rows=3),
     "five reports on three rows": D(100, 5, noise=0.05, rows=3),
     # rounding that differs by case
@@ -190,10 +229,31 @@ COHERENT = {
     "quarters by 60%, 200": D(200, 5, heaped=quarters),
     "quarters by 60%, 400": D(400, 3, heaped=quarters),
     "quarters by a third": D(200, 5, heaped=partial(quarters, share=0.33)),
+    # together with something else
+    "50 when unsure, noise .05": D(200, 5, noise=0.05, heaped=half_when_unsure),
+    "quarters by 60%, noise .05": D(200, 5, noise=0.05, heaped=quarters),
+    "80 for most above, noise .03, 400": D(400, 3, noise=0.03, heaped=eighty),
+    "five words, one in five of another": D(200, 5, words=WORDS, heaped=another_word),
+    "five words, noise .1": D(200, 5, words=WORDS, noise=0.1),
+    "half percents, half tenths": D(200, 5, heaped=partial(tenths, share=0.5)),
+    "tenths above one half": D(200, 5, heaped=tenths_above),
+    "unequal reports, noise .1": D(200, 3, noise=0.1, unequal=True),
+    "unequal reports, flat middle": D(200, 4, partial(power_of, k=3), 0.05, unequal=True),
+    "three actions, noise .05": D(200, 5, noise=0.05, three=True),
+    "three actions, steps of .1": D(120, 5, grid=0.1, three=True),
+    "three actions, flat middle": D(200, 5, partial(power_of, k=3), 0.05, three=True),
+    "ten groups": D(200, 5, groups=10),
+    "ten groups, noise .05": D(200, 5, noise=0.05, groups=10),
+    "forty groups, noise .1": D(400, 3, noise=0.1, groups=40),
+    "ten groups, steps of .1": D(200, 5, grid=0.1, groups=10),
+    "step down": D(200, 5, lambda b: b - 0.15 * (b > 0.6), 0.03),
+    "logit noise": D(200, 5, partial(log_odds_times, k=1.5), 0.08, 0.01),
+    "floor, noise .1": D(200, 3, lambda b: np.maximum(b, 0.3), 0.1, 0.05),
+    "half of its reports are of a flat middle": D(200, 4, heaped=sometimes_flat, noise=0.03),
 }
 LEAKY = {
     "continuous": D(60, 5, weight=0.5),
-    "computed": D(60, 5, weight=0.5, computed=True),
+    "continuous, one value in every case": D(60, 5, weight=0.5, copied=True),
     "percents": D(60, 5, weight=0.5, grid=0.01),
     "steps of .05": D(60, 5, weight=0.5, grid=0.05),
     "steps of .1": D(60, 5, weight=0.5, grid=0.1),
@@ -213,6 +273,9 @@ LEAKY = {
     "noise .05, 400 cases": D(400, 3, weight=0.3, noise=0.05),
     "50 when unsure": D(200, 5, heaped=half_when_unsure, weight=0.5),
     "quarters by 60%": D(200, 5, heaped=quarters, weight=0.5),
+    "unequal reports, noise .1": D(100, 3, noise=0.1, unequal=True, weight=0.5),
+    "three actions, noise .05": D(100, 5, noise=0.05, three=True, weight=0.5),
+    "ten groups, noise .05": D(100, 5, noise=0.05, groups=10, weight=0.5),
 }
 
 
@@ -237,8 +300,9 @@ def differ(pair: tuple[Design, Design], seed: list[int]) -> bool:
         toss = np.random.default_rng([*seed, 1]).random(design.n)
         happened = toss < rows.groupby("context")["p_true"].first()
         rows["theta"] = rows["context"].map(happened.astype(int))
-        rows["action"] = np.where(rows["action"], "yes", "no")
-        tables[name] = rows.assign(context=rows["context"].astype(str), truth_kind="drawn")
+        kind = "stated:exact" if design.said_again else "stated:drawn"
+        rows = rows.assign(context=rows["context"].astype(str), belief_kind=kind)
+        tables[name] = rows.assign(truth_kind="drawn")
     found = compare(tables, rng=seed[-1]).differences
     return bool(rejects(found["pvalue"].item()))
 

@@ -236,11 +236,14 @@ def _or_noisy(facts: VerdictInput) -> str:
             f"Acts on more than it says, or its reports are too coarse: {_points(facts)}. {heaps}, "
             "and too few others are left to test them alone."
         )
-    tell = (
-        "Ask each case 3 times to tell, or let answers be computed."
-        if facts.askable
-        else "One report a case cannot tell the two apart."
-    )
+    tell = "One report a case cannot tell the two apart."
+    if facts.says("noise_share") == 0:
+        tell = (
+            "All reports of a case are equal, as copies of one are: if asking again gives them "
+            "again, write stated:exact in a column belief_kind."
+        )
+    elif facts.askable:
+        tell = "Ask each case 3 times to tell, or let answers be computed."
     return f"Acts on more than it says, or its single reports are noisy: {_points(facts)}. {tell}"
 
 

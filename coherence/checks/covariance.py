@@ -26,6 +26,7 @@ from coherence.checks.several_states import permuted_states
 from coherence.checks.unsaid import (
     in_heaps,
     local_slopes,
+    multiples,
     noise_of_means,
     rounding_bound,
     untold,
@@ -133,7 +134,7 @@ def arrangement_test(
         return lacking(undefined, settled, Lack.OPEN), None
     if several:
         return permuted_states(data, contexts, n_draws, rng, undefined), None
-    heap = np.zeros(data.n_contexts, dtype=bool) if data.computed else in_heaps(contexts.belief)
+    heap = in_heaps(contexts.belief) & (not _unrounded(data))
     found, apart = _arranged(data, contexts.subset(~heap), n_draws, rng, undefined), True
     if heap.any() and isinstance(found, CheckResult) and found.lack is Lack.CASES:
         found, apart = _arranged(data, contexts, n_draws, rng, undefined), False
@@ -148,6 +149,11 @@ def arrangement_test(
         reason = "; ".join(filter(None, [result.reason, reason]))
         result = replace(result, reason=reason, settings=settings)
     return result, tested
+
+
+def _unrounded(data: EvaluationData) -> bool:
+    """Tell whether beliefs were computed, and finer than numbers that are said."""
+    return data.computed and not bool(multiples(data.belief, 0.01).all())
 
 
 def _said_in_heaps(belief: Floats, n: int) -> str:
@@ -266,7 +272,7 @@ def _allowed(
     reports do not tell beliefs apart.
     """
     n, columns = len(line.belief), np.column_stack([line.state, scores.columns])
-    if data.computed:
+    if _unrounded(data):
         return np.zeros((columns.shape[1] - 1, n)), 0
     belief = one_dimensional(data, "sufficiency_test")
     slopes = _slopes_on_belief(line, columns)
@@ -275,7 +281,7 @@ def _allowed(
     squares, reports = (
         values[contexts.order][line.order] for values in squares_within(belief, data.context)
     )
-    noise = noise_of_means(squares, reports)
+    noise = noise_of_means(0 * squares if data.computed else squares, reports)
     around = local_slopes(line.belief, columns, noise)
     return rounding[:, None] + noise * around[:, 0] * around[:, 1:].T, untold(line.belief, noise)
 

@@ -82,10 +82,6 @@ VARIANCE_OF_GAIN = 2.0
 ROUNDING = 1e-7  # of the losses: models that are the same differ by less
 # folds and seeds of those simulations; with fewer the partition into folds adds variance of its own
 PROVED = 5
-# The whole cross-validation is repeated until the Monte Carlo error of the gain, which the folds
-# leave in it, is below this part of its standard error over contexts.
-MONTE_CARLO_PART = 0.2
-MOST_SEEDS = 20
 
 OF_ROWS: dict[str, Learner] = {"random_forest": RandomForest(), "logistic": Logistic()}
 TREES = "boosted_trees"
@@ -146,9 +142,8 @@ def predictive_gain_test(
         Folds, assigned by context.
     n_seeds : int or None
         Repetitions of the whole cross-validation with other folds; losses are averaged over them.
-        None takes 5, and more, 20 at most, until the Monte Carlo error of the gain is below a fifth
-        of its standard error; of the published procedure, which speaks of no repetition, 1. Folds
-        depend on the number of the repetition and on what contexts hold, and on nothing else.
+        None takes 5; of the published procedure, which speaks of no repetition, 1. Folds depend on
+        the number of the repetition and on what contexts hold, and on nothing else.
     n_bootstraps : int
         Resamples of rows for the published interval.
     published : bool
@@ -249,16 +244,14 @@ def _predictive_gain(
 ) -> CheckResult:
     """Run `predictive_gain_test` on validated data."""
     clusters = choices.clusters
-    least, most = (1, 1) if published else (PROVED, MOST_SEEDS)
-    if n_seeds is not None:
-        least = most = n_seeds
+    n_seeds = n_seeds or (1 if published else PROVED)
     generator = check_stream(rng, "predictive_gain")
     evidence = None if features is None else as_features(features, choices.n_rows)
     settings: dict[str, Any] = {
         "learner": learner,
         "published": published,
         "n_folds": n_folds,
-        "n_seeds": least,
+        "n_seeds": n_seeds,
         "n_bootstraps": n_bootstraps,
         "cluster of resampling": "row" if published else clusters.name,
         "folds": "drawn" if published else "by content",
@@ -287,7 +280,7 @@ def _predictive_gain(
             contexts=tuple(range(clusters.n)),
             group=None,
         )
-    seeds: Any = generator.integers(2**31, size=most) if published else range(most)
+    seeds: Any = generator.integers(2**31, size=n_seeds) if published else range(n_seeds)
     content = np.arange(choices.n_contexts, dtype=np.uint64)
     if not published:
         choices, evidence, content = in_canonical_order(choices, evidence)
@@ -295,14 +288,7 @@ def _predictive_gain(
         _losses(learner, published, design, choices, content, result.n_contexts)
         for design in designs(choices, evidence)
     ]
-    repetitions: list[list[Floats]] = []
-    for seed in seeds:
-        repetitions.append([model(n_folds, int(seed)) for model in models])
-        if len(repetitions) >= least and _settled(np.array(repetitions), choices):
-            break
-    of_seeds = np.array(repetitions)
-    n_seeds = len(of_seeds)
-    result = replace(result, settings={**settings, "n_seeds": n_seeds})
+    of_seeds = np.array([[model(n_folds, int(seed)) for model in models] for seed in seeds])
     losses = of_seeds.mean(axis=0)
     without_truth, with_truth = (float(loss.mean()) for loss in losses)
     details = pd.DataFrame(
@@ -354,20 +340,6 @@ def _losses(
         return TreeCrossFit(design, data, content, n_contexts).losses
     model = PublishedTrees() if published else OF_ROWS[learner]
     return partial(cross_fitted_losses, model, design, data, content)
-
-
-def _settled(of_seeds: Floats, data: EvaluationData) -> bool:
-    """Tell whether other folds would hardly move the gain, by what contexts differ in it.
-
-    `of_seeds` has the losses of both models, shape (n_repetitions, 2, n_rows).
-    """
-    if len(of_seeds) < 2:
-        return False
-    gains = of_seeds[:, 0] - of_seeds[:, 1]
-    folds = float(gains.sum(axis=1).var(ddof=1)) / len(gains)
-    clusters = context_sums(gains.mean(axis=0), data.context, data.n_contexts)
-    spread = TRAINING_VARIANCE * float(clusters.var(ddof=1)) * clusters.size
-    return folds <= MONTE_CARLO_PART**2 * spread
 
 
 def _tree_settings(published: bool, drawn: bool) -> dict[str, Any]:

@@ -137,7 +137,8 @@ def sufficiency_test(
         Label of the state that a belief in one state is in; of two columns of beliefs, the second
         is in it. May be left out where the labels are 0 and 1, no and yes, or false and true.
     computed : bool
-        Whether beliefs were computed from a model's distribution, so that they have no noise.
+        Whether reports have no noise: computed from a model's distribution, or such that asking
+        again gives them again.
     n_draws : int
         Random signs of runs, rounded up to a multiple of 128 (of more than two states:
         permutations; of persons none); at least 99. Ten times as many where the p-value lies within
@@ -198,7 +199,8 @@ def sufficiency_test(
     (pooled over neighbours; copies of a report count once) times both slopes around the case. The
     p-value of the direction is that of the distance beyond it, and every interval has its end
     towards 0 moved by it. Contexts whose report stands for more than its step, as 50 does for
-    unsure, are left out, where enough others are left. With `computed` beliefs there is neither.
+    unsure, are left out, where enough others are left. `computed` beliefs have no noise, and those
+    finer than whole percents neither rounding nor heaps.
 
     With persons, the difference is that at each person's own belief: the coefficient of the state
     in a linear probability model of the action shown, beside a line of each person's own on the own

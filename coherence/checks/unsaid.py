@@ -112,6 +112,11 @@ REPEATED = 3  # cases a value from which values are taken for the words of a sca
 STEEPER = 1.5  # a threshold inside a step gains so much more from it than its average slope does
 
 
+def multiples(belief: Floats, step: float) -> NDArray[np.bool_]:
+    """Tell which beliefs are multiples of a step."""
+    return np.asarray(np.abs(belief / step - np.round(belief / step)) < 1e-6)
+
+
 def rounding_bound(belief: Floats, n_cases: int) -> float:
     """Return a bound on what rounding takes of the variance of beliefs: 1.5 times what it does.
 
@@ -120,15 +125,11 @@ def rounding_bound(belief: Floats, n_cases: int) -> float:
     two is a multiple of .1; to .01, one in ten each. Values that occur often, such as the
     words of a scale, are at least as wide as they lie apart.
     """
-
-    def multiples(step: float) -> NDArray[np.bool_]:
-        return np.asarray(np.abs(belief / step - np.round(belief / step)) < 1e-6)
-
     for step in (0.5, 0.25, 0.2):
-        if multiples(step).all():
+        if multiples(belief, step).all():
             return STEEPER * max(step**2, _between_values(belief, n_cases)) / 12
-    tenths, percents = float(multiples(0.1).mean()), bool(multiples(0.01).all())
-    odd = float(multiples(0.05).mean()) - tenths
+    tenths, percents = float(multiples(belief, 0.1).mean()), bool(multiples(belief, 0.01).all())
+    odd = float(multiples(belief, 0.05).mean()) - tenths
     by_chance = 0.1 if percents else 0.0
     to_tenths = min(max(tenths - odd, 0.0), 1.0)
     to_twentieths = (odd - by_chance * (1 - to_tenths)) / (0.5 - by_chance)

@@ -34,9 +34,9 @@ FEWEST_REPEATED = 0.5
 class Reports(StrEnum):
     """What the reports of contexts tell of their noise."""
 
-    EXACT = "exact"  # repeated, and so alike that their noise moves nothing; or computed
+    EXACT = "exact"  # computed; or repeated, and nearly so alike that their noise moves nothing
     DIFFER = "differ"
-    SINGLE = "single"  # one each, or few repeated, which agree: nothing is known
+    SINGLE = "single"  # one value in every case, or few cases repeated: nothing is known
 
 
 def deviations(belief: Floats, mean: Floats) -> Floats:
@@ -86,8 +86,8 @@ def kind_of_reports(belief: Floats, context: Codes) -> tuple[Reports, float]:
     By the beliefs alone, whatever they are compared with. `belief` has shape (n,) or
     (n, n_states).
     """
-    n, share = int(context.max()) + 1, 0.0
-    reports = np.bincount(context) / copies_of(belief, context)
+    n, share, rows = int(context.max()) + 1, 0.0, np.bincount(context)
+    reports = rows / copies_of(belief, context)
     for column in belief.reshape(len(belief), -1).T:
         squares = float(squares_within(column, context)[0].sum())
         means = context_means(column, context, n)
@@ -96,9 +96,11 @@ def kind_of_reports(belief: Floats, context: Codes) -> tuple[Reports, float]:
             share = max(share, min(noise / max(float(means.var()), noise), 1.0))
     if share * n > NEGLIGIBLE:
         return Reports.DIFFER, share
-    # A row that is there twice agrees with itself.
-    if (np.bincount(context) > 1).mean() < FEWEST_REPEATED:
+    # One value in every case may be one report, written on the rows of all choices.
+    if (rows > 1).mean() < FEWEST_REPEATED:
         return Reports.SINGLE, math.nan
+    if share == 0 or (reports > 1).mean() < FEWEST_REPEATED:
+        return Reports.SINGLE, share
     return Reports.EXACT, share
 
 

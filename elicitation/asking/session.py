@@ -22,6 +22,7 @@ from elicitation.models.base import Answer, Model
 from elicitation.questions.plan import Design, Plan, plan_own_questions, plan_task
 from elicitation.questions.question import Question
 from elicitation.questions.tasks import Subject
+from elicitation.simulated_model import AgentModel
 
 _USUAL = Design()
 
@@ -242,6 +243,8 @@ def run_plan(
     if constrains_tokens(model):
         # Not what the model would say if its answer had the form; the table says so.
         runs["belief_kind"] = runs["belief_kind"].replace("stated:forced", "stated:masked")
+    if isinstance(model, AgentModel) and model.agent.grid and not model.agent.scatters:
+        runs["belief_kind"] = runs["belief_kind"].replace("stated:drawn", "stated:exact")
     # At temperature 0 the draws of a text are one answer.
     once = {each.question.key(model.fingerprint): each for each in read}.values()
     statuses = [answer.reading.status for answer in once]

@@ -304,14 +304,8 @@ def test_columns_of_evidence_may_come_in_any_order_and_words_hold_half_a_charact
     assert one == other == plain
 
 
-@pytest.mark.lengthy
-@pytest.mark.parametrize("agent", ["clairvoyant", "rational"])
-def test_folds_are_repeated_until_they_hardly_move_the_gain(agent):
-    """The Monte Carlo error is below a fifth of the standard error, or 20 repetitions were made."""
-    runs, arrays = columns(agent, 60, 3)
-    result = predictive_gain_test(*arrays, context=runs["context"])
-    n_seeds = result.settings["n_seeds"]
-    assert 5 <= n_seeds <= 20
-    gain, error = result.details[["log_loss", "monte_carlo_error"]].iloc[2]
-    # The standard error behind the p-value, which holds the error of the folds too.
-    assert n_seeds == 20 or error < 0.2 * gain / stats.t.isf(result.pvalue, 59)
+def test_folds_are_drawn_five_times():
+    runs, arrays = columns("rational", 40, 2)
+    result = predictive_gain_test(*arrays, context=runs["context"], learner="logistic")
+    assert result.settings["n_seeds"] == 5
+    assert result.details["monte_carlo_error"].iloc[2] > 0
