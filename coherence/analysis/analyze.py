@@ -200,7 +200,7 @@ def analyze(
     )
     n_jobs = number_of_jobs(n_jobs)
     require_state(state)
-    reading = Reading.of(columns, prediction=prediction, gold=gold)
+    reading = Reading({} if columns is None else columns, prediction=prediction, gold=gold)
     table = as_runs(runs, reading)
     evaluations, assumed = read_evaluations(
         table, names, strict=strict, positive=positive, reference=reference, state=state

@@ -184,7 +184,9 @@ def compare(
     require_state(state)
     named = _checked_effects(effects)
     n_jobs, seed = number_of_jobs(n_jobs), as_seed(rng)
-    tasks, notes = shared_tasks(runs, Reading.of(columns), common=common, reference=reference)
+    tasks, notes = shared_tasks(
+        runs, Reading({} if columns is None else columns), common=common, reference=reference
+    )
     labels = _positive_by_task(tasks, positive)
     names = {
         task.name: list(dict.fromkeys([PRIMARY if task.acted else SCORES, *named]))

@@ -42,11 +42,11 @@ from coherence.statistics.resample import (
     check_stream,
     context_means,
 )
-from coherence.table.exact import KIND, SMALLEST, calibration_pvalue
+from coherence.table.exact import SMALLEST, calibration_pvalue
 from coherence.table.needs import DRAWN_CHOICES
 from coherence.table.notes import not_run
 from coherence.table.runs import Runs
-from coherence.table.schema import DRAWN
+from coherence.table.schema import DRAWN, KIND
 
 NULL = (
     "given the exact posterior, actions and beliefs are independent of the realised state, which "

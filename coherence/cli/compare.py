@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from coherence.cli.progress import step_progress
 from coherence.cli.reading import (
-    FORM,
     add_reading,
     is_log,
     read_logs,
@@ -84,19 +83,16 @@ def name_files(files: Sequence[str]) -> dict[str, str]:
 
 def _read(args: argparse.Namespace) -> "dict[str, Runs]":
     """Read all tables by name."""
-    from coherence.table.formats import read_table
-    from coherence.table.reading import as_runs
-    from coherence.table.roles import Reading
+    from coherence.table.formats import FileTable, read_table
+    from coherence.table.validation import as_runs
 
-    said = reading(args)
-    written = {name: said.pop(name) for name in FORM}
     logs = [file for file in args.runs if is_log(file)]
     others = [file for file in args.runs if not is_log(file)]
     files = name_files(others) if others else {}
-    how = Reading(**said)
-    tables = {name: read_table(file, how, **written) for name, file in files.items()}
+    how = reading(args)
+    tables = {name: read_table(file, how) for name, file in files.items()}
     if logs:  # their models have names
-        tables[logs[0]], files[logs[0]] = read_logs(logs), logs[0]
+        tables[logs[0]], files[logs[0]] = FileTable(read_logs(logs)), logs[0]
     return {name: as_runs(table, how, Path(files[name])) for name, table in tables.items()}
 
 

@@ -127,7 +127,7 @@ def _imported(
     """Return the format of the logs, and what they hold: many times smaller than the logs."""
     from coherence.importing.assemble import Reading, assemble
     from coherence.importing.log_format import read_logs
-    from coherence.table.scales import Scale
+    from coherence.table.roles import Scale
 
     mapping = _mapping(args.map)
     scale = None if args.scale is None else Scale.parse(args.scale)

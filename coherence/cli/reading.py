@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from coherence.cli.streams import STREAM, standard_input
-from coherence.table.schema import OPTIONS
+from coherence.table.roles import OPTIONS_OF_READING, Reading
+from coherence.table.schema import EXACT, OPTIONS, declared
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,27 +21,6 @@ LOG = ".eval"
 """Ending of a log of Inspect."""
 # Named as text, as the commands are: what makes a runs table of answers stands above this package.
 _LOG_READER = "elicitation.commands.inspect_logs"
-
-FORM = ("sep", "encoding", "missing", "sheet")
-"""What `reading` returns of how a file is written; the rest is how its columns are understood."""
-# Option of `OPTIONS` -> what its column holds.
-HOLDS = {
-    "belief": "stated probabilities",
-    "action": "actions",
-    "truth": "realised states",
-    "exact": "exact posteriors of the state, given the evidence",
-    "context": "ids of the cases; rows of one case are not independent. Two columns, A,B, are one "
-    "id where cases share nothing",
-    "group": "what cases share beyond their belief, such as a template",
-    "person": "who judged, where several persons judged the same cases",
-    "rep": "repetitions",
-    "prompt": "wordings of the belief question",
-    "task": "tasks",
-    "model-column": "models",
-    "level": "stated chances, in rows of matching and stakes questions",
-    "frame": "what the prize of these is on: event or complement; or stakes",
-    "order": "the option that these name first",
-}
 
 
 class _Conditions(argparse.Action):
@@ -59,39 +39,31 @@ class _Conditions(argparse.Action):
 
 
 _OF_COLUMNS: dict[str, dict[str, Any]] = {
-    option: {
+    column.option: {
         "metavar": "COLUMN",
         # Of a table that is not ours the name does not say so much.
-        "help": f"{HOLDS[option]} (default: {column}"
-        f"{', in tables of this toolkit' if option == 'exact' else ''})",
+        "help": f"{column.meaning} (default: {column.name}"
+        f"{', in tables of this toolkit' if column.name == EXACT else ''})",
     }
-    for option, column in OPTIONS.items()
+    for column in map(declared, OPTIONS.values())
+    if column is not None
 }
+
+
+def _of_reading(*, of_file: bool) -> dict[str, dict[str, Any]]:
+    """Return the options that are fields of a `Reading`, as argparse takes them."""
+    return {
+        name: {
+            **{key: value for key, value in how.items() if key != "of_file"},
+            **({"action": _Conditions} if name == "where" else {}),
+        }
+        for name, how in OPTIONS_OF_READING.items()
+        if how.get("of_file", False) is of_file
+    }
+
+
 READING: dict[str, dict[str, dict[str, Any]]] = {
-    "columns": {
-        **_OF_COLUMNS,
-        "prediction": {
-            "metavar": "COLUMN",
-            "help": "predicted labels, where the belief is the confidence in them: with --gold the "
-            "truth is whether they are right",
-        },
-        "gold": {"metavar": "COLUMN", "help": "right labels, for --prediction"},
-        "scale": {
-            "metavar": "LOW..HIGH",
-            "help": "scale of the beliefs, such as 1..7 or -1..1, mapped to probabilities from 0 "
-            "to 1; 1..4=.5..1 maps it to others, as where the lowest step is a guess between two",
-        },
-        "percent": {
-            "action": "store_true",
-            "help": "stated probabilities are percentages: 70 or 70%% is 0.7",
-        },
-        "where": {
-            "action": _Conditions,
-            "metavar": "CONDITION",
-            "help": "rows to keep: columns compared with literals, joined by and, or, not, such as "
-            "'type == \"binary\" and score >= 0.5'; of several all must hold",
-        },
-    },
+    "columns": {**_OF_COLUMNS, **_of_reading(of_file=False)},
     "labels": {
         "positive": {
             "action": "append",
@@ -111,30 +83,7 @@ READING: dict[str, dict[str, dict[str, Any]]] = {
             "realised state (default: the posterior where every answer has it)",
         },
     },
-    "files": {
-        "sep": {
-            "metavar": "CHARACTER",
-            "help": "separator of a .csv or .tsv file; ';', tab and '|' are recognised",
-        },
-        "decimal": {
-            "metavar": "MARK",
-            "default": ".",
-            "help": "its decimal mark: . or , (default: .)",
-        },
-        "encoding": {
-            "metavar": "NAME",
-            "help": "encoding of a text file, such as latin-1 or cp1252 "
-            "(default: UTF-8; UTF-16 with its mark is recognised)",
-        },
-        "missing": {
-            "metavar": "A,B",
-            "help": "what cells hold that are missing, such as NA,-99; empty ones are so anyway",
-        },
-        "sheet": {
-            "metavar": "NAME",
-            "help": "sheet of a workbook (default: the one with cells)",
-        },
-    },
+    "files": _of_reading(of_file=True),
 }
 """Every option that says how a table is read, by group: all commands that read one share them."""
 _TITLES = {
@@ -161,29 +110,13 @@ def add_reading(
             group.add_argument(*names, **how)
 
 
-def missing_marks(args: argparse.Namespace) -> tuple[str, ...]:
-    """Return what ``--missing`` lists."""
-    return () if args.missing is None else tuple(args.missing.split(","))
-
-
-def reading(args: argparse.Namespace) -> dict[str, Any]:
-    """Return what the options say: the fields of a `Reading`, and those in `FORM`."""
-    from coherence.table.scales import Scale
-
+def reading(args: argparse.Namespace) -> Reading:
+    """Return what the options say."""
     named = {column: getattr(args, _attribute(option)) for option, column in OPTIONS.items()}
-    return {
-        "columns": {column: name for column, name in named.items() if name is not None},
-        "sep": args.sep,
-        "decimal": args.decimal,
-        "encoding": args.encoding,
-        "percent": args.percent,
-        "prediction": args.prediction,
-        "gold": args.gold,
-        "missing": missing_marks(args),
-        "sheet": args.sheet,
-        "where": args.where,
-        "scale": None if args.scale is None else Scale.parse(args.scale),
-    }
+    said = {name: getattr(args, name) for name in OPTIONS_OF_READING}
+    said["missing"] = () if args.missing is None else tuple(args.missing.split(","))
+    said["decimal"] = said["decimal"] or "."
+    return Reading({name: as_ for name, as_ in named.items() if as_ is not None}, **said)
 
 
 def reading_words(
@@ -239,17 +172,16 @@ def require_one_table(files: Sequence[str]) -> None:
 
 def read_table(args: argparse.Namespace) -> "Runs":
     """Read a table from a file, a folder or standard input, or logs of Inspect."""
-    from coherence.table.reading import as_runs, read_file, read_stream
-    from coherence.table.roles import Reading
+    from coherence.table.formats import FileTable
+    from coherence.table.reading import read_file, read_stream
+    from coherence.table.validation import as_runs
 
-    said = reading(args)
-    written = {name: said.pop(name) for name in FORM}
-    how = Reading(**said)
+    how = reading(args)
     if is_log(args.runs):
-        return as_runs(read_logs(args.files), how, Path(args.runs))
+        return as_runs(FileTable(read_logs(args.files)), how, Path(args.runs))
     if args.runs == STREAM:
-        return read_stream(standard_input(), how, **written)
-    return read_file(args.runs, how, **written)
+        return read_stream(standard_input(), how)
+    return read_file(args.runs, how)
 
 
 def _attribute(option: str) -> str:

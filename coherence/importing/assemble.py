@@ -45,10 +45,10 @@ from coherence.importing.mapping import (
     split_by_task,
 )
 from coherence.importing.typed_table import typed_table
-from coherence.table.exact import EXACT
-from coherence.table.probabilities import Tally, judge_percentages
-from coherence.table.scales import Scale
-from coherence.table.schema import ACTION_PREFIX, Naming
+from coherence.table.formats import FileTable
+from coherence.table.probabilities import judge_percentages
+from coherence.table.roles import Scale
+from coherence.table.schema import ACTION_PREFIX, EXACT, Naming
 from coherence.table.validation import examined
 
 
@@ -150,8 +150,8 @@ def assemble(
         notes += differ
     runs = typed_table(answers.drop(columns=[RECORD, LOG]), reading.positive)
     # Wordings and models may be imported one by one, so a table need not allow a check by itself.
-    valid, errors = examined(runs, part=True, ours=True, named=Naming(sources))
-    if errors:
+    valid, found = examined(FileTable(runs), part=True, ours=True, named=Naming(sources))
+    if errors := [*found.of_options, *found.of_table]:
         raise SchemaError(errors, ", ".join(log.file for log in logs))
     return Imported(valid.table, mapped, unpaired, notes)
 
@@ -174,11 +174,11 @@ def _doubts(log: AnswerLog, fields: Mapping[str, str], *, percent: bool) -> list
     if percent:
         # What the log picked out of a reply is what will be read.
         tallies = {
-            column: Tally.of(
+            column: [
                 number
                 for record in log.records
                 if (number := _bare_number(record, log, name)) is not None
-            )
+            ]
             for column, name in stated.items()
         }
         errors, doubts = judge_percentages(tallies)

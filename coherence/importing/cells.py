@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from coherence.decoding.decode import decode_belief, decode_choice, worst
-from coherence.table.scales import Scale
+from coherence.table.roles import Scale
 from coherence.table.schema import FAILURES, STATE_SUM_TOLERANCE, STATUSES
 
 OFF_FORM = "repaired:layout"

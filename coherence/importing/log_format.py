@@ -16,13 +16,13 @@ from pathlib import Path
 
 from coherence.errors import InputError
 from coherence.table.formats import ARRAY
+from coherence.table.roles import AS_IT_IS
 from coherence.table.schema import FEATURE_PREFIX
 from coherence.table.text_files import (
-    TextForm,
     bare_name,
+    dotted_fields,
     inner_suffix,
     read_array,
-    with_dotted_names,
 )
 
 MODULES = {
@@ -104,7 +104,7 @@ def detect_format(path: Path) -> str:
         if suffix in form.endings and form.recognises(path):
             return name
     if suffix == ARRAY:
-        read_array(path, text=TextForm())  # says what is wrong with a table
+        read_array(path, AS_IT_IS)  # says what is wrong with a table
     raise InputError(
         f"{path} is not a log of {' or '.join(MODULES)}. A table needs no import: "
         f"coherence analyze {shlex.quote(str(path))}."
@@ -144,7 +144,7 @@ def flatten(value: object, name: str) -> dict[str, object]:
     """Turn nested JSON into dotted fields; lists stay JSON text, which is never a column."""
     return {
         field: _as_json(part) if isinstance(part, list | dict) else part
-        for field, part in with_dotted_names({name: value}).items()
+        for field, part in dotted_fields(name, value)
         if part != {}
     }
 

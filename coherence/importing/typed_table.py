@@ -6,8 +6,15 @@ import pandas as pd
 
 from coherence.errors import InputError, closest, listing
 from coherence.importing.cells import as_number
-from coherence.table.exact import EXACT, KIND
-from coherence.table.schema import COLUMN_NAMES, COLUMNS, FEATURE_PREFIX, RECORDED, is_state
+from coherence.table.schema import (
+    COLUMN_NAMES,
+    COLUMNS,
+    EXACT,
+    FEATURE_PREFIX,
+    KIND,
+    RECORDED,
+    is_state,
+)
 from coherence.table.states import folded, zero_or_one
 
 NUMBER_COLUMNS = tuple(

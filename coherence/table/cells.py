@@ -1,31 +1,41 @@
-"""A label is its text: what the cells of a column of labels become, whatever file they stand in.
+"""What the cells of a column become: labels, numbers, or nothing, whatever file they stand in.
 
-A typed number is written as its digits: 1 and 1.0 are "1", 0.1 of 32 bits is "0.1". Labels are
-stored as something else than text only where nothing is lost: whole numbers where each is written
-as Python writes it ("7", not "007", "1e3" or "+7"; a ".0" is how programs write whole numbers
-beside a gap), true and false where they are written in one way.
+A **label** is its text. A typed number is written as its digits: 1 and 1.0 are "1", 0.1 of 32 bits
+is "0.1". Labels are stored as something else than text only where nothing is lost: whole numbers
+where each is written as Python writes it ("7", not "007", "1e3" or "+7"; a ".0" is how programs
+write whole numbers beside a gap), true and false where they are written in one way. A **number** is
+read by `numbers` alone, which knows the decimal mark of the file.
 """
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from coherence.printable import counted
+from coherence.errors import listing
+from coherence.printable import counted, numbered
 from coherence.table.notes import Code, Note
-from coherence.table.schema import COLUMNS, STATE_PREFIX, is_state
+from coherence.table.schema import LABELS, STATE_PREFIX, is_state
 
 Cells: TypeAlias = "pd.Series[Any]"
-LABELS = tuple(column.name for column in COLUMNS if column.kind == "label")
 _WHOLE = r"^(0|-?[1-9][0-9]{0,18})$"
-_WHOLE_OR_FLOAT = r"^(0|-?[1-9][0-9]{0,14})([.]0)?$"
+_WHOLE_OR_FLOAT = {".": r"^(0|-?[1-9][0-9]{0,14})([.]0)?$", ",": r"^(0|-?[1-9][0-9]{0,14})(,0)?$"}
 _TRUTHS = ({"True", "False"}, {"TRUE", "FALSE"}, {"true", "false"})
+_PLAIN = r"^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
+_NUMBER = re.compile(
+    r"(?P<sign>[+-]?)(?P<body>[0-9][0-9.,]*|[.,][0-9]+)(?P<power>[eE][+-]?[0-9]+)?\s*(?P<percent>%?)"
+)
+_GROUPED = re.compile(r"[1-9][0-9]{0,2}([.][0-9]{3})+(,[0-9]*)?")
+_FIRST = 200  # cells that are tried before all of a column
 
 
-def with_labels(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
+def with_labels(table: pd.DataFrame, decimal: str = ".") -> tuple[pd.DataFrame, list[Note]]:
     """Return a table with its labels as such, and a note on cells of blanks alone, which are empty.
 
     Spreadsheets show such cells as empty ones.
@@ -39,7 +49,7 @@ def with_labels(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
             table = table.rename(columns=renamed)
     for name in LABELS:
         if name in table.columns:
-            made[name] = labels(table[name])
+            made[name] = labels(table[name], decimal)
             if blank := int(made[name].isna().sum() - table[name].isna().sum()):
                 hold = counted(blank, "cell holds", "cells hold")
                 text = f"{name}: {hold} blanks alone and count as empty."
@@ -47,7 +57,7 @@ def with_labels(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
     return table.assign(**made), notes
 
 
-def labels(cells: Cells) -> Cells:
+def labels(cells: Cells, decimal: str = ".") -> Cells:
     """Return a column of labels."""
     if isinstance(cells.dtype, pd.CategoricalDtype | pd.SparseDtype):
         cells = cells.astype(object)
@@ -66,10 +76,10 @@ def labels(cells: Cells) -> Cells:
         return cells.astype("str").mask(cells.isna())
     if not isinstance(cells.dtype, pd.StringDtype):
         cells = cells.astype(object).map(str, na_action="ignore").astype("str")
-    return _stored(cells)
+    return _stored(cells, decimal)
 
 
-def _stored(texts: Cells) -> Cells:
+def _stored(texts: Cells, decimal: str = ".") -> Cells:
     """Store labels as whole numbers, or as true and false, where each is written as that."""
     given = pa.array(texts, pa.large_string(), from_pandas=True)
     filled = pc.if_else(pc.equal(pc.utf8_trim_whitespace(given), ""), None, given)
@@ -78,8 +88,8 @@ def _stored(texts: Cells) -> Cells:
         kept = texts.mask(filled.is_null().to_numpy(zero_copy_only=False))
     if re.match("[^-0-9TFtf]", filled[0].as_py() or ""):  # which the first cell tells
         return kept
-    if pc.all(pc.match_substring_regex(filled, _WHOLE_OR_FLOAT)).as_py():
-        filled = pc.replace_substring_regex(filled, r"[.]0$", "")
+    if pc.all(pc.match_substring_regex(filled, _WHOLE_OR_FLOAT[decimal])).as_py():
+        filled = pc.replace_substring_regex(filled, r"[.,]0$", "")
     if pc.all(pc.match_substring_regex(filled, _WHOLE)).as_py():
         try:
             whole = pc.cast(filled, pa.int64()).to_pandas(integer_object_nulls=gaps)
@@ -89,3 +99,244 @@ def _stored(texts: Cells) -> Cells:
     if not gaps and {*pc.unique(filled).to_pylist()} in _TRUTHS:
         return texts.str.lower() == "true"
     return kept
+
+
+def is_text(cells: Cells) -> bool:
+    """Tell whether a column is text as it is written."""
+    return isinstance(cells.dtype, pd.StringDtype)
+
+
+def _arrow(cells: Cells) -> pa.Array:
+    """Return a column of text as Arrow has it, without blanks around."""
+    plain = pc.utf8_trim_whitespace(pa.array(cells, pa.large_string(), from_pandas=True))
+    plain = plain.combine_chunks() if isinstance(plain, pa.ChunkedArray) else plain
+    return pc.if_else(pc.equal(plain, ""), None, plain)
+
+
+def _unwrapped(cells: Cells) -> Cells:
+    """Return a column without what pandas wraps values in: categories, sparse and Arrow types."""
+    dtype = cells.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return _unwrapped(cells.astype(object))
+    if isinstance(dtype, pd.SparseDtype):
+        return cells.astype(dtype.subtype)
+    if isinstance(dtype, pd.ArrowDtype):
+        return _unwrapped(cells.convert_dtypes(dtype_backend="numpy_nullable"))
+    if pd.api.types.is_object_dtype(dtype):
+        kind = pd.api.types.infer_dtype(cells, skipna=True)
+        if kind == "string":
+            return cells.astype("str")
+        if kind == "floating" or cells.isna().all():
+            return cells.astype("float64")
+    return cells
+
+
+def shortest(cells: Cells) -> NDArray[np.float64]:
+    """Return numbers as 64 bits; those of fewer bits as the decimals that they stand for."""
+    size = getattr(cells.dtype, "itemsize", 8)
+    if size >= 8 or not pd.api.types.is_float_dtype(cells):
+        return cells.to_numpy(dtype=np.float64, na_value=np.nan)
+    narrow = cells.to_numpy(dtype=f"float{8 * size}", na_value=np.nan)
+    values, codes = np.unique(narrow, return_inverse=True)
+    return np.asarray(values.astype(str).astype(np.float64)[codes])
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The cells of a column as numbers."""
+
+    cells: Cells  # as they are written
+    values: NDArray[np.float64]  # nan where a cell is empty or no number; percent signs left out
+    signed: NDArray[np.bool_]  # cells with a percent sign
+    odd: NDArray[np.bool_]  # filled cells that are no numbers
+    mark: int = -1  # row of the first cell with a mark that is not the decimal one; or -1
+    grouped: int = -1  # row of the first with points between thousands, which were taken out
+
+    @property
+    def bare(self) -> NDArray[np.float64]:
+        """Numbers without a percent sign."""
+        return self.values[~self.signed & ~np.isnan(self.values)]
+
+    @property
+    def first_signed(self) -> str:
+        """The first cell with a percent sign; empty where there is none."""
+        return str(self.cells[self.signed].iloc[0]).strip() if self.signed.any() else ""
+
+
+def numbers(cells: Cells, decimal: str = ".") -> Numbers:
+    """Read a column of numbers. Texts that would be infinite are no numbers."""
+    cells = _unwrapped(cells)
+    nowhere = np.zeros(len(cells), dtype=bool)
+    if pd.api.types.is_bool_dtype(cells):  # True and False would pass as 1 and 0
+        return Numbers(cells, np.full(len(cells), np.nan), nowhere, cells.notna().to_numpy())
+    if pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_complex_dtype(cells):
+        return Numbers(cells, shortest(cells), nowhere, nowhere)
+    if is_text(cells):
+        array = _arrow(cells)
+        plain, points = array, False
+        if decimal == ",":
+            points = pc.any(pc.match_substring(array, ".")).as_py()
+            plain = pc.replace_substring(array, ",", ".")
+        if not points and pc.all(pc.match_substring_regex(plain, _PLAIN)).as_py():
+            values = pc.cast(plain, pa.float64()).to_numpy(zero_copy_only=False)
+            odd = np.isinf(values)
+            return Numbers(cells, np.where(odd, np.nan, values), nowhere, odd)
+        coded = pc.dictionary_encode(array)
+        codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        distinct: list[Any] = coded.dictionary.to_pylist()
+    else:
+        codes, distinct = np.arange(len(cells)), cells.astype(object).tolist()
+    other = "." if decimal == "," else ","
+    matches = [isinstance(cell, str) and _NUMBER.fullmatch(cell.strip()) for cell in distinct]
+    with_other = [bool(match and other in match["body"]) for match in matches]
+    bodies = [match["body"] for match in matches if match]
+    parted = [body for body in bodies if other in body]
+    # Points that all part three digits are thousands; where no cell has a comma, others are how a
+    # program wrote decimals.
+    grouped = decimal == "," and bool(parted) and all(map(_GROUPED.fullmatch, parted))
+    wrong = bool(parted) and not grouped and (decimal == "." or any("," in body for body in bodies))
+    read = [
+        _read(cell, match, decimal, other, "" if grouped else ".")
+        for cell, match in zip([*distinct, None], [*matches, None], strict=True)
+    ]
+    values, signed, odd = (np.array(each) for each in zip(*read, strict=True))
+    first = int(np.argmax(np.array([*with_other, False])[codes])) if parted else -1
+    return Numbers(
+        cells,
+        values.astype(np.float64)[codes],
+        signed.astype(bool)[codes],
+        odd.astype(bool)[codes],
+        first if wrong else -1,
+        first if grouped else -1,
+    )
+
+
+def _read(
+    cell: Any, match: Any, decimal: str, other: str, instead: str
+) -> tuple[float, bool, bool]:
+    """Return a number, whether a percent sign stands behind it, and whether it is none."""
+    if isinstance(cell, str):
+        try:
+            body = match["body"].replace(other, instead).replace(decimal, ".")
+            value = float(f"{match['sign']}{body}{match['power'] or ''}")
+        except (TypeError, ValueError):  # no match, or two decimal marks
+            return np.nan, False, bool(cell.strip())
+        return (np.nan, False, True) if np.isinf(value) else (value, bool(match["percent"]), False)
+    if cell is None or cell is pd.NA or cell is pd.NaT or cell != cell:
+        return np.nan, False, False
+    try:
+        value = float(str(cell) if isinstance(cell, np.floating) else cell)
+    except OverflowError:
+        return np.inf, False, False
+    except (TypeError, ValueError):  # a date, a list
+        return np.nan, False, True
+    return (np.nan, False, True) if isinstance(cell, bool | np.bool_) else (value, False, False)
+
+
+def numbers_or_labels(cells: Cells, decimal: str = ".") -> tuple[Cells, Numbers | None]:
+    """Return a column as numbers where all its cells are, else as it is.
+
+    Leading zeros, and more digits than a number holds, are of texts. Numbers with a mark that is
+    not the decimal one are returned beside the column.
+    """
+    dtype = cells.dtype
+    if isinstance(dtype, pd.CategoricalDtype) or not (
+        is_text(cells) or pd.api.types.is_object_dtype(dtype)
+    ):
+        narrow = pd.api.types.is_float_dtype(dtype) and getattr(dtype, "itemsize", 8) < 8
+        return (pd.Series(shortest(cells), cells.index) if narrow else cells), None
+    filled = cells.dropna()
+    if filled.empty:
+        return cells.astype("float64") if is_text(cells) else cells, None
+    if numbers(filled.head(_FIRST), decimal).odd.any():  # a column of texts says so at once
+        whole = _stored(cells, decimal) if is_text(cells) else cells
+        return (whole if whole.dtype == bool else cells), None
+    if is_text(cells) and (
+        pc.any(pc.match_substring_regex(_arrow(cells), r"^[+-]?0[0-9]")).as_py()
+        or pc.any(pc.match_substring_regex(_arrow(cells), r"^[+-]?[0-9]{16,}$")).as_py()
+    ):
+        return _stored(cells, decimal), None
+    read = numbers(cells, decimal)
+    if read.odd.any() or read.mark >= 0 or read.signed.any():
+        return cells, read if read.mark >= 0 and not read.odd.any() else None
+    if (read.bare % 1 == 0).all() and is_text(cells):
+        whole = _stored(cells, decimal)
+        if pd.api.types.is_integer_dtype(whole):
+            return whole, read
+    return pd.Series(read.values, index=cells.index), read
+
+
+def without_marks(table: pd.DataFrame, missing: Sequence[str]) -> tuple[pd.DataFrame, list[Note]]:
+    """Empty the cells that hold a mark; -99 is also -99.0, as a number and as text."""
+    if not missing:
+        return table, []
+    texts = {*missing}
+    texts |= {
+        f"{mark}{end}" for mark in missing for end in (".0", ",0") if mark.lstrip("-").isdigit()
+    }
+    numeric = {float(m) for m in missing if re.fullmatch(_PLAIN, m) or m in ("inf", "-inf")}
+    emptied, counts = {}, {}
+    for at, name in enumerate(table.columns):
+        cells = table.iloc[:, at]
+        if is_text(cells):
+            marked = pc.is_in(_arrow(cells), value_set=pa.array(sorted(texts), pa.large_string()))
+            marked = marked.to_numpy(zero_copy_only=False)
+        elif pd.api.types.is_bool_dtype(cells):
+            continue
+        elif pd.api.types.is_numeric_dtype(cells):
+            marked = cells.isin(numeric).to_numpy(dtype=bool)
+        else:
+            marks = [
+                cell.strip() in texts
+                if isinstance(cell, str)
+                else isinstance(cell, int | float) and cell is not True and cell in numeric
+                for cell in cells
+            ]
+            marked = np.array(marks, dtype=bool)
+        if n := int(marked.sum()):
+            emptied[name], counts[repr(str(name))] = cells.mask(marked), n
+    named = " or ".join(missing)
+    text = f"no cell holds {named}."
+    if counts:
+        total = sum(counts.values())
+        columns = listing(f"{name} ({n})" for name, n in counts.items())
+        verb = numbered(total, "is", "are")
+        text = f"{counted(total, 'cell')} with {named} {verb} missing: {columns}."
+    return table.assign(**emptied), [Note(Code.MISSING, text)]
+
+
+def without_na(table: pd.DataFrame, decimal: str) -> tuple[pd.DataFrame, list[Note]]:
+    """Empty cells with NA in columns of text whose other cells are numbers: R's missing value."""
+    emptied, held = {}, []
+    for at, name in enumerate(table.columns):
+        cells = table.iloc[:, at]
+        if not is_text(cells):
+            continue
+        na = pc.fill_null(pc.equal(_arrow(cells), "NA"), False).to_numpy(zero_copy_only=False)
+        if not na.any():
+            continue
+        rest = cells[~na].dropna()
+        if len(rest) and not numbers(rest, decimal).odd.any():
+            emptied[name] = cells.mask(na)
+            held.append(f"{name!r} ({na.sum()})")
+    text = f"NA among numbers was read as a missing value: {listing(held)}."
+    return table.assign(**emptied), [Note(Code.MISSING, text)] if held else []
+
+
+def rows_of(wrong: Any) -> str:
+    """Name the first rows where something is wrong."""
+    positions = np.flatnonzero(np.asarray(wrong))
+    return f"row{'s' if positions.size > 1 else ''} {listing(positions)}"
+
+
+def broken(title: str, rule: str, wrong: Any, cells: Cells, remedy: str) -> list[str]:
+    """Say that some values of a column break a rule; nothing where all keep it."""
+    wrong = np.asarray(wrong, dtype=bool)
+    if not wrong.any():
+        return []
+    first = cells[wrong].iloc[0]
+    number = isinstance(first, int | float | np.number) and not isinstance(first, bool)
+    return [
+        f"column {title} must {rule}; {int(wrong.sum())} of {wrong.size} values do not, the first "
+        f"is {f'{first:.10g}' if number else repr(first)} ({rows_of(wrong)}). {remedy}"
+    ]

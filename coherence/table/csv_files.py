@@ -1,19 +1,18 @@
 """CSV through pyarrow, as text: rows too short or too long are errors, and nothing is guessed.
 
 `pandas.read_csv` fills short rows in silence, so that a file that was cut short within its last row
-reads as a whole one. Here every cell is text until a column as a whole is converted, once.
+reads as a whole one; and a quote that opens a cell by mistake swallows the rows up to the next one.
+Here both are refused, and every cell stays the text that it is.
 """
 
 import csv
 import io
-import logging
 import re
-from collections import Counter
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,52 +20,130 @@ import pyarrow.csv
 
 from coherence.errors import InputError
 from coherence.printable import counted
-from coherence.table.missing import without_marks
 from coherence.table.notes import Code, Note
-from coherence.table.text_files import TextForm, header_of, read_text
+from coherence.table.roles import Reading
+from coherence.table.text_files import inner_suffix, read_text
 
-logger = logging.getLogger(__name__)
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+"""Ending of a table -> its usual separator."""
+_OTHER_SEPARATORS = (";", "\t", "|", ",")
 _IMPORT_ID = re.compile(r"""\s*\{\s*["']ImportId["']\s*:""")
+_HEADER = 1 << 20  # characters, within which two lines end though texts in quotes have line ends
+_CHUNK = 1 << 24  # bytes that are looked at at once
 _BLOCK = 1 << 26  # bytes; no row is longer, and a header of 20,000 names is none of the usual ones
-_FIRST = 1_000  # cells that are tried before all of a column
-UNNAMED = "Unnamed: "
-"""What a column without a name is called, with its number."""
 
 
-@dataclass(frozen=True)
-class Cells:
+class CsvTable(NamedTuple):
     """The cells of a CSV file."""
 
-    names: list[str]  # of its columns, as written; none occurs twice
-    columns: list[pa.ChunkedArray]  # the cells of each as text, null where they are empty
-    notes: tuple[Note, ...]  # what was passed over, and what may be missing
-    questions: Mapping[str, str]  # column -> what a further header line calls it
+    names: list[str]  # of its columns, as written
+    table: pd.DataFrame  # the cells as text, missing where they are empty; columns by number
+    notes: list[Note]  # what was passed over, and what may be missing
+    titles: list[str]  # what a further header line calls the columns; or none
 
 
-def read_cells(
-    path: Path,
-    form: TextForm,
-    *,
-    once: Collection[str],
-) -> Cells:
-    """Read a CSV or TSV file as text; the columns named in `once` may not stand there twice."""
-    text = read_text(path, form)
-    header = header_of(path, text, form)
+def read_csv(path: Path, reading: Reading) -> CsvTable:
+    """Read a CSV or TSV file as text."""
+    text = read_text(path, reading)
+    header = _header_of(path, text, reading)
     if header.spaced:  # blanks behind separators, also before a quote, which pyarrow takes as text
         text = _without_blanks(text, header.sep)
-    blank = 0
+    text = _with_plain_quotes(path, text, header.sep)
+    table, n_blank = _cells(path, text, header)
+    notes = []
+    # A lone carriage return is half of a line's end where others end with a line feed.
+    if not text.endswith("\n" if "\n" in text else "\r"):
+        notes.append(
+            "the last line has no end, as in a file that was cut short: its last cell may be "
+            "incomplete. Compare it with its source."
+        )
+    if n_blank:
+        notes.append(f"{counted(n_blank, 'blank line was', 'blank lines were')} skipped.")
+    first = [[cell or "" for cell in row.values()] for row in table.slice(0, 2).to_pylist()]
+    at = next((at for at, row in enumerate(first) if all(map(_IMPORT_ID.match, row))), -1)
+    if at >= 0:  # what Qualtrics writes below the names: questions, and ids for an import
+        lines = counted(at + 1, "further header line")
+        notes.append(f"{lines} of Qualtrics, recognised by the ImportId, left out.")
+    frame = table.slice(at + 1).to_pandas()
+    said = [Note(Code.FILE, note) for note in notes]
+    return CsvTable(header.names, frame, said, first[0] if at > 0 else [])
+
+
+class _Header(NamedTuple):
+    """The first line of a table."""
+
+    names: list[str]  # its cells
+    sep: str  # what separates them
+    spaced: bool  # whether blanks follow separators, so that cells begin behind them
+    width: int  # cells of the line below
+
+
+def _header_of(path: Path, text: str, reading: Reading) -> _Header:
+    """Return the cells of the first line of a table's text, and what separates them.
+
+    The usual separator if it divides the line at all, unless another divides it and the first row
+    into more cells, as many in both: names may hold commas between semicolons.
+    """
+    usual = SEPARATORS[inner_suffix(path)]
+    start = text[: max(_HEADER, text.find("\n", text.find("\n") + 1) + 1)]
+    headers: list[_Header] = []
+    for sep in [reading.sep] if reading.sep else [usual, *_OTHER_SEPARATORS]:
+        try:
+            cells = next(csv.reader(io.StringIO(start, newline=""), delimiter=sep), [])
+            spaced = any(cell.startswith(" ") and cell.strip() for cell in cells[1:])
+            lines = io.StringIO(start, newline="")
+            rows = csv.reader(lines, delimiter=sep, skipinitialspace=spaced)
+            names, first = next(rows, []), next(filter(None, rows), [])
+        except csv.Error as error:
+            if headers:  # a line that this one does not divide may be too long for a cell
+                continue
+            raise InputError(
+                f"{path}: the file cannot be read as text ({error}). Check that it is complete."
+            ) from None
+        if not names:
+            raise InputError(
+                f"{path}: the first line must name the columns, and is blank. Delete the blank "
+                "lines above the names, or check the export that wrote the file."
+            )
+        headers.append(_Header(names, sep, spaced, len(first)))
+    divided = [each for each in headers if len(each.names) > 1] or headers[:1]
+    told = divided[0]
+    for header in divided[1:]:
+        halved = any(name.count('"') % 2 for name in header.names)  # by what stands in quotes
+        if len(told.names) < len(header.names) == header.width and not halved:
+            told = header
+    # Excel's own line, which only Excel reads.
+    if len(told.names) <= 2 and told.names[0].strip().lower().startswith("sep="):
+        raise InputError(
+            f"{path}: its first line only names the separator to Excel. Delete that line; the "
+            f"separator is found without it, or named by --sep."
+        )
+    # pandas would take the first column for row names, and shift all others by one.
+    if told.width > len(told.names) and (len(told.names) > 1 or reading.sep):
+        remedy = "Check the quotes around texts."
+        if told.sep == ",":
+            remedy = "Are there decimal commas? Then texts need quotes, or another separator: "
+            remedy += "--sep ';' --decimal ','."
+        raise InputError(
+            f"{path}: line 2 has {told.width} cells, the header {len(told.names)}. {remedy}"
+        )
+    return told
+
+
+def _cells(path: Path, text: str, header: _Header) -> tuple[pa.Table, int]:
+    """Return the cells below the header, and how many lines were blank."""
+    n_blank = 0
 
     def blank_or_wrong(row: Any) -> str:
-        nonlocal blank
-        if row.text.strip(f" \t\r\n{header.sep}"):
-            return "error"
-        blank += 1
-        return "skip"
+        nonlocal n_blank
+        is_blank = not row.text.strip(f" \t\r\n{header.sep}")
+        n_blank += is_blank
+        return "skip" if is_blank else "error"
 
-    texts = {f"f{at}": pa.string() for at in range(len(header.names))}
+    types = {f"f{at}": pa.large_string() for at in range(len(header.names))}
     try:
         table = pyarrow.csv.read_csv(
-            io.BytesIO(text.encode("utf-8")),
+            io.BytesIO(text.encode("utf-8", "surrogatepass")),
             # The header is the first row here: a row is measured by it, and names may be long.
             pyarrow.csv.ReadOptions(
                 autogenerate_column_names=True, use_threads=False, block_size=_BLOCK
@@ -78,76 +155,67 @@ def read_cells(
                 invalid_row_handler=blank_or_wrong,
             ),
             pyarrow.csv.ConvertOptions(
-                column_types=texts,
+                column_types=types,
                 strings_can_be_null=True,
                 null_values=[""],
                 quoted_strings_can_be_null=True,
             ),
-        )
+        ).slice(1)
     except pa.ArrowInvalid as error:
         raise InputError(f"{path}: {_wrong_row(text, header.sep, error)}") from None
-    table = table.slice(1)
     if table.num_columns != len(header.names):
         raise InputError(f"{path}: {_wrong_row(text, header.sep, 'its header is no row')}")
     filled = pc.is_valid(table.column(0))
     for column in table.columns[1:]:
         if pc.all(filled).as_py() is not False:
-            break
+            return table, n_blank
         filled = pc.or_(filled, pc.is_valid(column))
-    n_filled = pc.sum(filled).as_py() or 0
-    blank += table.num_rows - n_filled
-    if n_filled < table.num_rows:
-        table = table.filter(filled)
-    _refuse_open_quote(path, text, table)
-    names = _names(path, header.names, once)
-    notes = []
-    # A lone carriage return is half of a line's end where others end with a line feed.
-    if not text.endswith("\n" if "\n" in text else "\r"):
-        cut = (
-            "the last line has no end, as in a file that was cut short: its last cell may be "
-            "incomplete. Compare it with its source."
-        )
-        notes.append(Note(Code.FILE, cut))
-    if blank:
-        skipped = f"{counted(blank, 'blank line was', 'blank lines were')} skipped."
-        notes.append(Note(Code.FILE, skipped))
-    table, questions = _without_header_lines(table, names)
-    if questions:
-        lines = counted(len(questions), "further header line")
-        of_qualtrics = f"{lines} of Qualtrics, recognised by the ImportId, left out."
-        notes.append(Note(Code.FILE, of_qualtrics))
-    columns, of_marks = without_marks(dict(zip(names, table.columns, strict=True)), form.missing)
-    notes += of_marks
-    for note in notes:
-        logger.warning("%s: %s", path, note)
-    texts_of = dict(zip(names, questions[0], strict=True)) if len(questions) > 1 else {}
-    return Cells(names, list(columns.values()), tuple(notes), texts_of)
+    kept = table.filter(filled)
+    return kept, n_blank + table.num_rows - kept.num_rows
 
 
-def _without_header_lines(
-    table: pa.Table, names: Collection[str]
-) -> tuple[pa.Table, list[list[str]]]:
-    """Take off what Qualtrics writes below the names: the questions, and ids for an import."""
-    first = [[cell or "" for cell in row.values()] for row in table.slice(0, 2).to_pylist()]
-    for at, row in enumerate(first):
-        if names and all(_IMPORT_ID.match(cell) for cell in row):
-            return table.slice(at + 1), first[: at + 1]
-    return table, []
+def _with_plain_quotes(path: Path, text: str, sep: str) -> str:
+    """Refuse text behind a closing quote; write quotes that a backslash escapes in the usual way.
 
-
-def _names(path: Path, header: list[str], once: Collection[str]) -> list[str]:
-    """Return names that tell all columns apart; what stands nowhere gets a number."""
-    names = [name if name.strip() else f"{UNNAMED}{at}" for at, name in enumerate(header)]
-    numbers: Counter[str] = Counter()
-    unlike = []
-    for name in names:
-        if numbers[name] and name in once:
+    They are read where all quotes within texts are of that kind.
+    """
+    if '"' not in text or _are_well_formed(text, sep):
+        return text
+    plain = text.replace('\\"', '""')
+    doubled = re.search(rf'[^{re.escape(sep)}\r\n]""|""[^{re.escape(sep)}\r\n]', text)
+    if plain != text and "\\\\" not in text and not doubled and _are_well_formed(plain, sep):
+        return plain
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=sep, strict=True)
+    try:
+        for _ in rows:
+            pass
+    except csv.Error as error:
+        if "end of data" in str(error):
             raise InputError(
-                f"{path}: column {name!r} occurs more than once. Name every column once."
-            )
-        unlike.append(f"{name}.{numbers[name]}" if numbers[name] else name)
-        numbers[name] += 1
-    return unlike
+                f"{path}: the file ends within a text in quotes: the last quote is not closed. "
+                "Was it cut short? Get it again."
+            ) from None
+        raise InputError(
+            f"{path}: text stands behind a closing quote in line {rows.line_num}, or in the cell "
+            "that ends there: a quote that opens a cell by mistake swallows what follows. Double "
+            "the quotes within texts, or write the file anew."
+        ) from None
+    return text
+
+
+def _are_well_formed(text: str, sep: str) -> bool:
+    """Tell whether every quote opens a cell, closes one, or is doubled."""
+    ends = np.zeros(256, dtype=bool)
+    ends[[ord(sep) if ord(sep) < 128 else 10, 10, 13, ord('"')]] = True
+    whole = np.frombuffer(b"\n" + text.encode("utf-8", "surrogatepass") + b"\n", dtype=np.uint8)
+    n = 0
+    for start in range(0, whole.size, _CHUNK):  # in parts, for the room that it takes
+        at = start + np.flatnonzero(whole[start : start + _CHUNK] == ord('"'))
+        opening, closing = at[n % 2 :: 2], at[1 - n % 2 :: 2]
+        if not (ends[whole[opening - 1]].all() and ends[whole[closing + 1]].all()):
+            return False
+        n += at.size
+    return n % 2 == 0
 
 
 def _without_blanks(text: str, sep: str) -> str:
@@ -162,15 +230,12 @@ def _wrong_row(text: str, sep: str, error: object) -> str:
     """Say which line has too few or too many cells."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=sep)
     try:
-        header = next(rows, [])
+        header: Sequence[str] = next(rows, [])
         for cells in rows:
             if len(cells) != len(header) and any(cell.strip() for cell in cells):
-                few = len(cells) < len(header)
-                remedy = (
-                    "Was the file cut short there? Get it again, or fill or remove the line."
-                    if few
-                    else "Check the quotes around texts and the separator."
-                )
+                remedy = "Check the quotes around texts and the separator."
+                if len(cells) < len(header):
+                    remedy = "Was it cut short there? Get it again, or fill or remove the line."
                 return (
                     f"line {rows.line_num} has {counted(len(cells), 'cell')}, the header "
                     f"{len(header)}. {remedy}"
@@ -179,51 +244,3 @@ def _wrong_row(text: str, sep: str, error: object) -> str:
         error = other
     said = str(error).splitlines()[0]
     return f"the file cannot be read as a table ({said}). Check that it is complete."
-
-
-def _refuse_open_quote(path: Path, text: str, table: pa.Table) -> None:
-    """Refuse a file that ends within a text in quotes, which holds the line end then."""
-    if not table.num_rows or text.count('"') % 2 == 0:
-        return
-    last = table.column(table.num_columns - 1)[-1].as_py()
-    if last is not None and last.endswith(("\n", "\r")):
-        raise InputError(
-            f"{path}: the file ends within a text in quotes: the last quote is not closed. "
-            "Was it cut short? Get it again."
-        )
-
-
-def as_column(cells: pa.ChunkedArray, *, decimal: str, label: bool) -> "pd.Series[Any]":
-    """Convert the cells of a column where all that are filled are numbers, or True and False."""
-    plain = pc.utf8_trim_whitespace(cells)
-    plain = pc.if_else(pc.equal(plain, ""), None, plain)  # blanks alone, as spreadsheets show them
-    if decimal == "," and not pc.any(pc.match_substring(plain, ".")).as_py():
-        plain = pc.replace_substring(plain, ",", ".")
-    zeros = label and pc.any(pc.match_substring_regex(plain, r"^[+-]?0[0-9]")).as_py()
-    if zeros or cells.null_count == len(cells):
-        return as_text(cells)
-    first = plain.slice(0, _FIRST)
-    for kind in (pa.int64(), pa.float64()):
-        try:
-            pc.cast(first, kind)  # a column of texts says so at once
-            numbers = pc.cast(plain, kind)
-        except pa.ArrowInvalid:
-            continue
-        if kind == pa.float64() and pc.any(pc.is_nan(numbers)).as_py():
-            break  # somebody's "nan" is no number
-        largest = pc.max(pc.abs(numbers)).as_py() if kind == pa.float64() and label else 0
-        if largest >= 2**53:
-            break  # ids of many digits would run together
-        converted: pd.Series[Any] = numbers.to_pandas()
-        return converted
-    lower = pc.utf8_lower(plain)
-    if pc.all(pc.is_in(lower, pa.array(["true", "false", None]))).as_py():
-        truths: pd.Series[Any] = pc.equal(lower, "true").to_pandas()
-        return truths
-    return as_text(cells)
-
-
-def as_text(cells: pa.ChunkedArray) -> "pd.Series[Any]":
-    """Return texts with missing ones as pandas has them, which are not numbers where all are."""
-    texts: pd.Series[Any] = cells.to_pandas()
-    return texts.astype("float64") if cells.null_count == len(cells) else texts

@@ -15,10 +15,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from coherence.table.notes import Code, Note
-from coherence.table.schema import RECORDED
+from coherence.table.schema import EXACT, KIND, RECORDED
 
 Floats = NDArray[np.float64]
-EXACT, KIND = "p_true", "truth_kind"
 ASIDE = f"unmapped_{EXACT}"
 """Name of a column `EXACT` that nobody called the exact posterior; nothing reads it."""
 NOT_EXACT = (

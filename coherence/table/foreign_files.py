@@ -1,24 +1,25 @@
-"""Files of Stata, SPSS, SAS and Excel as tables.
+"""Files of Stata, SPSS, SAS and Excel as tables, through `pyreadstat` and `openpyxl`.
 
-What the packages `pyreadstat` and `openpyxl` read (the extra ``files``). Labels of values stand for
-their numbers where every number of a column has one; in columns of numbers that are to be numbers,
-such as a belief, they do not.
+What labels of values say is left to the role of a column: they stand for the numbers of a column of
+labels where every number has one, and never for those of a belief.
 """
 
 import gzip
+import io
 import tempfile
-from collections.abc import Collection, Iterator
+import zipfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
-import pyarrow as pa
 
 from coherence.errors import InputError, MissingExtraError, listing
-from coherence.table.csv_files import as_column
-from coherence.table.runs import NOTES
+from coherence.printable import counted
+from coherence.table.cells import Cells
+from coherence.table.notes import Code, Note
 from coherence.table.text_files import inner_suffix, read_bytes
 
 _READERS = {
@@ -33,15 +34,6 @@ STATISTICS = tuple(_READERS)
 """Endings of the files of statistics programs."""
 WORKBOOKS = (".xlsx", ".xlsm")
 """Endings of Excel's files."""
-FOREIGN = (*STATISTICS, *WORKBOOKS)
-
-
-def read_foreign(path: Path, *, sheet: str | None, numbers: Collection[str]) -> pd.DataFrame:
-    """Read a file of a statistics program or of Excel; labels are not for columns of `numbers`."""
-    with _unpacked(path) as plain:
-        if inner_suffix(path) in WORKBOOKS:
-            return _read_workbook(path, plain, sheet)
-        return _read_statistics(path, plain, numbers)
 
 
 @contextmanager
@@ -67,106 +59,129 @@ def _package(name: str, purpose: str) -> Any:
         ) from None
 
 
-def _read_statistics(path: Path, plain: Path, numbers: Collection[str]) -> pd.DataFrame:
+@contextmanager
+def _damaged(path: Path, kind: str) -> Iterator[None]:
+    """Say of whatever a library raises of a damaged file that it is one."""
+    try:
+        yield
+    except Exception as error:  # of zip, of XML, of the numbers in it
+        said = (str(error).splitlines() or ["unknown error"])[0]
+        raise InputError(
+            f"{path}: the file cannot be read as {kind} ({said}). Check that it is complete."
+        ) from None
+
+
+class ValueLabels(NamedTuple):
+    """What a file calls the numbers of a column."""
+
+    cells: Cells  # the labels in place of the numbers
+    twice: str  # which label stands for several numbers; empty where none does
+
+
+def read_statistics(path: Path) -> tuple[pd.DataFrame, dict[str, ValueLabels]]:
+    """Read a file of Stata, SPSS or SAS, and the labels of columns whose numbers all have one."""
     program, reader = _READERS[inner_suffix(path)]
     pyreadstat = _package("pyreadstat", f"Reading {path}, a file of {program},")
-    try:
-        read: tuple[pd.DataFrame, Any] = getattr(pyreadstat, reader)(str(plain))
-    except Exception as error:  # of a damaged file: of the library, or of what it makes of it
-        said = (str(error).splitlines() or ["unknown error"])[0]
-        raise InputError(
-            f"{path}: the file cannot be read as one of {program} ({said}). Check that it is "
-            "complete."
-        ) from None
-    table, about = read
-    labelled = []
-    for name, labels in about.variable_value_labels.items():
-        if name not in table.columns or name in numbers:
-            continue
-        values = table[name].dropna()
-        # A scale of which the ends alone are named stays one of numbers.
-        if len(values) and set(values) <= set(labels):
-            table[name] = table[name].map(labels).astype(object)
-            labelled.append(name)
+    with _unpacked(path) as plain, _damaged(path, f"one of {program}"):
+        table, about = getattr(pyreadstat, reader)(str(plain))
+    labelled = {}
     for name in table.columns:
-        # An empty text is how these programs write a missing one.
-        if table[name].dtype == object or pd.api.types.is_string_dtype(table[name]):
-            table[name] = table[name].map(lambda cell: None if cell == "" else cell)
-        # All numbers of SPSS and SAS are floating-point; ids and states were whole ones.
-        elif pd.api.types.is_float_dtype(table[name]) and (table[name].dropna() % 1 == 0).all():
-            whole = table[name].notna().all() and table[name].abs().max() < 2**53
-            table[name] = table[name].astype("int64") if whole else table[name]
-    if labelled:
-        table.attrs[NOTES] = [
-            f"labels of values stand for the numbers of {listing(map(repr, labelled))}."
-        ]
-    return table
+        cells, is_float = table[name], pd.api.types.is_float_dtype(table[name])
+        names = about.variable_value_labels.get(name, {})
+        # A scale of which the ends alone are named stays one of numbers.
+        if names and cells.notna().any() and {*cells.dropna()} <= {*names}:
+            labelled[name] = ValueLabels(cells.map(names).astype(object), _shared(cells, names))
+        if cells.dtype == object or pd.api.types.is_string_dtype(cells):
+            # An empty text is how these programs write a missing one.
+            table[name] = cells.map(lambda cell: None if cell == "" else cell)
+        elif is_float and about.readstat_variable_types.get(name) == "float":
+            table[name] = cells.astype("float32")
+        elif is_float and cells.notna().any() and (cells.dropna() % 1 == 0).all():
+            # All numbers of SPSS and SAS are floating-point; ids and states were whole ones.
+            table[name] = cells.astype("Int64") if cells.abs().max() < 2**53 else cells
+    return table, labelled
 
 
-def _read_workbook(path: Path, plain: Path, sheet: str | None) -> pd.DataFrame:
+def _shared(cells: Cells, names: Mapping[Any, str]) -> str:
+    by_label: dict[str, list[str]] = {}
+    for code in cells.dropna().unique():
+        by_label.setdefault(str(names[code]), []).append(f"{code:g}")
+    shared = {label: codes for label, codes in by_label.items() if len(codes) > 1}
+    return "; ".join(f"{label!r} stands for {listing(codes)}" for label, codes in shared.items())
+
+
+def read_workbook(path: Path, sheet: str | None) -> tuple[list[list[Any]], list[Note]]:
+    """Return the rows of the sheet that holds cells, or of the one that is named."""
     openpyxl = _package("openpyxl", f"Reading {path}, a workbook of Excel,")
-    try:
-        with plain.open("rb") as file:
-            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
-            named = {each.title: each for each in book.worksheets}
-            rows = {
-                name: _filled_rows(each)
-                for name, each in named.items()
-                if sheet is None or name == sheet
-            }
-    except Exception as error:  # of a damaged file: of zip, of XML, of the numbers in it
-        said = (str(error).splitlines() or ["unknown error"])[0]
-        raise InputError(
-            f"{path}: the file cannot be read as a workbook ({said}). Check that it is complete."
-        ) from None
-    if sheet is not None and sheet not in named:
+    data = read_bytes(path)
+    with _damaged(path, "a workbook"):
+        with zipfile.ZipFile(io.BytesIO(data)) as packed:
+            parts = [packed.read(n) for n in packed.namelist() if n.startswith("xl/worksheets/")]
+        has_formulas = any(b"<f>" in part or b"<f " in part for part in parts)
+        kinds = (True, False) if has_formulas else (True,)
+        books = [openpyxl.load_workbook(io.BytesIO(data), data_only=values) for values in kinds]
+        sheets = {each.title: each for each in books[0].worksheets}
+        rows = {
+            name: n
+            for name, each in sheets.items()
+            if (n := sum(any(cell is not None for cell in row) for row in each.values))
+        }
+    if sheet is not None and sheet not in sheets:
         raise InputError(
             f"sheet must be a sheet of {path}; received {sheet!r}. It has "
-            f"{listing(map(repr, named))}."
+            f"{listing(map(repr, sheets))}."
         )
-    filled = {name: held for name, held in rows.items() if held}
-    if not filled:
+    if not rows:
         raise InputError(f"{path}: the workbook has no cells. Check the export that wrote it.")
-    if len(filled) > 1:
+    if sheet is None and len(rows) > 1:
         raise InputError(
-            f"{path}: {len(filled)} sheets hold cells: {listing(map(repr, filled))}. Name one: "
-            f"--sheet {max(filled, key=lambda name: len(filled[name]))!r} (sheet=)."
+            f"{path}: {len(rows)} sheets hold cells: {listing(map(repr, rows))}. Name one: "
+            f"--sheet {max(rows, key=lambda name: rows[name])!r} (sheet=)."
         )
-    return _sheet_table(path, *filled.values())
+    name = next(iter(rows)) if sheet is None else sheet
+    if has_formulas:
+        _require_values(path, sheets[name], books[1][name])
+    return _rows(sheets[name])
 
 
-def _filled_rows(sheet: Any) -> list[list[Any]]:
-    rows = [list(cells) for cells in sheet.iter_rows(values_only=True)]
-    return [row for row in rows if any(cell not in (None, "") for cell in row)]
-
-
-def _sheet_table(path: Path, rows: list[list[Any]]) -> pd.DataFrame:
-    header, *body = rows
-    width = max(at + 1 for row in rows for at, cell in enumerate(row) if cell not in (None, ""))
-    names = [str(name).strip() if name is not None else "" for name in header[:width]]
-    names += [""] * (width - len(names))
-    named = [name for name in names if name]
-    if len(named) < 2 <= width:
+def _require_values(path: Path, sheet: Any, formulas: Any) -> None:
+    """Refuse formulas that no program has computed: such cells would read as empty ones."""
+    bare = [
+        cell.coordinate
+        for row in formulas.iter_rows()
+        for cell in row
+        if cell.data_type == "f"
+        and (there := sheet[cell.coordinate]).value is None
+        and there.data_type != "s"  # an empty text was computed
+    ]
+    if bare:
+        hold = counted(len(bare), "cell holds a formula", "cells hold formulas")
         raise InputError(
-            f"{path}: the first row with cells must name the columns; it holds {named[0]!r} alone. "
-            "Delete the rows above the names."
+            f"{path}: {hold} that no program has computed ({listing(bare)}). Open the file in a "
+            "spreadsheet program, and save it."
         )
-    if twice := [name for name in dict.fromkeys(named) if named.count(name) > 1]:
-        raise InputError(
-            f"{path}: column {twice[0]!r} occurs more than once. Name every column once."
-        )
-    columns = {}
-    for at, name in enumerate(names):
-        cells = [row[at] if at < len(row) and row[at] != "" else None for row in body]
-        if name or any(cell is not None for cell in cells):
-            columns[name or f"Unnamed: {at}"] = _cells(cells)
-    return pd.DataFrame(columns)
 
 
-def _cells(cells: list[Any]) -> "pd.Series[Any]":
-    """Return a column; numbers that were stored as text are read as in a CSV file."""
-    filled = [cell for cell in cells if cell is not None]
-    if filled and all(isinstance(cell, str) for cell in filled):
-        return as_column(pa.chunked_array([pa.array(cells, pa.string())]), decimal=".", label=True)
-    column: pd.Series[Any] = pd.Series(cells, dtype=object)
-    return column.infer_objects()
+def _rows(sheet: Any) -> tuple[list[list[Any]], list[Note]]:
+    """Return the rows that hold cells; merged cells all have what the first of them holds."""
+    found = [list(row) for row in sheet.iter_rows()]
+    errors = [cell for row in found for cell in row if cell.data_type == "e"]
+    cells = [[None if cell.data_type == "e" else cell.value for cell in row] for row in found]
+    merged = [area.bounds for area in sheet.merged_cells.ranges]
+    for left, top, right, bottom in merged:
+        for row in range(top - 1, bottom):
+            cells[row][left - 1 : right] = [cells[top - 1][left - 1]] * (right - left + 1)
+    notes = []
+    if merged:
+        areas = counted(len(merged), "merged area")
+        notes.append(f"{areas} of cells: each cell has the value of the first.")
+    if errors:
+        shown = listing(f"{cell.coordinate} ({cell.value})" for cell in errors)
+        are = counted(len(errors), "cell with an error is", "cells with errors are")
+        notes.append(f"{are} missing: {shown}.")
+    rows = [[None if cell == "" else cell for cell in row] for row in cells]
+    rows = [row for row in rows if any(cell is not None for cell in row)]
+    if hidden := sum(each.hidden for each in sheet.row_dimensions.values()):
+        are = counted(hidden, "row is", "rows are")
+        notes.append(f"{are} hidden, as by a filter, and read like the others.")
+    return rows, [Note(Code.FILE, note) for note in notes]

@@ -1,72 +1,83 @@
-"""A file as a table with its own columns, read as what its ending says.
+"""A file as a table of cells: text as it is written, or the type that the file declares.
 
-Parquet, or a folder of such files, CSV, JSON, workbooks, files of statistics programs.
+A reader knows its format and nothing of the runs table: what the cells of a column become is
+decided by its role. What cannot be said for sure is an error.
 """
-
-from __future__ import annotations
 
 import io
 import logging
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from coherence.errors import InputError, closest
-from coherence.table.cells import LABELS
-from coherence.table.csv_files import as_column, as_text, read_cells
-from coherence.table.foreign_files import FOREIGN, WORKBOOKS, read_foreign
-from coherence.table.frames import require_path, with_index_columns
-from coherence.table.missing import without_marked_cells
-from coherence.table.roles import AS_IT_IS, Reading
-from coherence.table.runs import NOTES
-from coherence.table.schema import (
-    COLUMN_NAMES,
-    COLUMNS,
-    PROBABILITIES,
+from coherence.table.cells import Cells
+from coherence.table.csv_files import SEPARATORS, read_csv
+from coherence.table.foreign_files import (
+    STATISTICS,
+    WORKBOOKS,
+    ValueLabels,
+    read_statistics,
+    read_workbook,
 )
+from coherence.table.frames import require_path, with_index_columns
+from coherence.table.notes import Note
+from coherence.table.roles import AS_IT_IS, Reading
 from coherence.table.text_files import (
-    SEPARATORS,
-    TextForm,
+    DEEPEST,
+    dotted_fields,
     inner_suffix,
     read_array,
     read_bytes,
     read_objects,
-    with_dotted_names,
 )
 
 logger = logging.getLogger(__name__)
-TITLES = "titles_of_columns"  # attribute of a table as read: column -> its heading at length
 PARQUET, LINES = (".parquet", ".pq"), (".jsonl", ".ndjson")
 ARRAY = ".json"
 DAMAGED = (OSError, ValueError, TypeError, LookupError, NotImplementedError)
 """What pyarrow raises of a file that is damaged, or has a type that pandas does not know."""
-_TEXTS = tuple(column.name for column in COLUMNS if column.kind == "text")
+_ENDINGS = (*PARQUET, *SEPARATORS, *LINES, ARRAY, *STATISTICS, *WORKBOOKS)
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # the folder of rows without a value
 
 
-def read_table(
-    path: str | os.PathLike[str],
-    reading: Reading = AS_IT_IS,
-    **form: Any,
-) -> pd.DataFrame:
-    """Read a table with the columns of its file."""
-    source, written = require_path(path), TextForm(decimal=reading.decimal, **form)
+@dataclass(frozen=True)
+class FileTable:
+    """A table as its file has it."""
+
+    table: pd.DataFrame  # columns of text, or of the type that the file declares
+    notes: Sequence[Note] = ()  # what was passed over
+    titles: Mapping[str, str] = field(default_factory=dict)  # column -> its heading at length
+    twice: Sequence[str] = ()  # names that several columns have
+    labelled: Mapping[str, ValueLabels] = field(default_factory=dict)
+    of_text: bool = False  # whether numbers stand in it as text
+
+
+def read_table(path: str | os.PathLike[str], reading: Reading = AS_IT_IS) -> FileTable:
+    """Read a table with the columns of its file, or of all Parquet files of a folder."""
+    source = require_path(path)
     require_there(source)
-    tables = [
-        _read(file, reading, written).assign(**dict[str, Any](keys))
-        for file, keys in parquet_files(source)
-    ]
-    table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
-    if len(table) == 0:
+    if source.is_dir():
+        parts = [
+            _read(file, reading).table.assign(**dict[str, Any](keys))
+            for file, keys in parquet_files(source)
+        ]
+        read = FileTable(pd.concat(parts, ignore_index=True))
+    else:
+        read = _read(source, reading)
+    if len(read.table) == 0:
         raise InputError(f"{source}: the table has no rows. Check the export that wrote it.")
-    return table
+    for note in read.notes:
+        logger.warning("%s: %s", path, note)
+    return read
 
 
 def require_there(path: Path) -> None:
@@ -85,9 +96,8 @@ def require_there(path: Path) -> None:
                 "table."
             )
         beside = path.parent.iterdir() if path.parent.is_dir() else ()
-        tables = (*PARQUET, *SEPARATORS, *LINES, ARRAY, *FOREIGN, ".gz")
         names = sorted(
-            entry.name for entry in beside if entry.suffix.lower() in tables and entry.exists()
+            entry.name for entry in beside if inner_suffix(entry) in _ENDINGS and entry.exists()
         )
         raise InputError(f"{path}: no such file or folder. {closest(path.name, names)}")
 
@@ -96,10 +106,8 @@ def parquet_files(path: Path) -> list[tuple[Path, dict[str, str | None]]]:
     """List the parquet files of a folder, sorted, with what the names of their folders say.
 
     Folders may be partitions (``task=asia/model=m``); other folders in the table's are left out,
-    and files whose names begin with ``.`` or ``_``. A path that is no folder is its own file.
+    and files whose names begin with ``.`` or ``_``.
     """
-    if not path.is_dir():
-        return [(path, {})]
     files = []
     for file in sorted(path.rglob("*")):
         *folders, name = file.relative_to(path).parts
@@ -107,8 +115,7 @@ def parquet_files(path: Path) -> list[tuple[Path, dict[str, str | None]]]:
             continue
         if file.suffix.lower() in PARQUET:
             pairs = [tuple(map(unquote, folder.split("=", 1))) for folder in folders]
-            named = {key: None if text == _NO_VALUE else text for key, text in pairs}
-            files.append((file, named))
+            files.append((file, {key: None if text == _NO_VALUE else text for key, text in pairs}))
     if not files:
         raise InputError(
             f"{path}: the folder holds no .parquet file. Name a file, or a folder of parquet files."
@@ -116,45 +123,36 @@ def parquet_files(path: Path) -> list[tuple[Path, dict[str, str | None]]]:
     return files
 
 
-def of_labels(reading: Reading) -> set[str]:
-    """Return what the file calls columns of labels."""
-    return {*map(reading.name_in_file, LABELS), *reading.parts_of_context}
-
-
-def _read(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
+def _read(path: Path, reading: Reading) -> FileTable:
     suffix = inner_suffix(path)
-    if suffix not in (*PARQUET, *SEPARATORS, *LINES, ARRAY, *FOREIGN):
+    if suffix not in _ENDINGS:
         remedy = "Save it as .xlsx." if suffix == ".xls" else "Convert the file."
         raise InputError(
             f"{path}: the file's ending must be .parquet, .csv, .tsv, .jsonl, .json, .xlsx, .dta, "
             f".sav or .sas7bdat, not {suffix or 'missing'!r}. {remedy}"
         )
-    if form.sheet is not None and suffix not in WORKBOOKS:
+    if reading.sheet is not None and suffix not in WORKBOOKS:
         raise InputError(
-            f"sheet is one of a workbook ({', '.join(WORKBOOKS)}); received {form.sheet!r} for "
+            f"sheet is one of a workbook ({', '.join(WORKBOOKS)}); received {reading.sheet!r} for "
             f"{path}. Leave --sheet (sheet=) out."
         )
     if path.stat().st_size == 0:
         raise InputError(f"{path}: the file is empty (0 bytes). Check the export that wrote it.")
     try:
         if suffix in SEPARATORS:
-            return _read_csv(path, reading, form)
-        if suffix in (ARRAY, *LINES):
-            objects = (
-                read_array(path, text=form)
-                if suffix == ARRAY
-                else [record for _, record in read_objects(path, text=form)]
-            )
-            records = list(map(with_dotted_names, objects))
-            table = pd.DataFrame.from_records(records)
-            for name in of_labels(reading) & set(table.columns[table.dtypes == "float64"]):
-                table[name] = pd.Series([record.get(name) for record in records], dtype=object)
-        elif suffix in FOREIGN:
-            numbers = {reading.name_in_file(name) for name in PROBABILITIES}
-            table = read_foreign(path, sheet=form.sheet, numbers=numbers)
-        else:
-            table = _read_parquet(path, of_labels(reading))
-        return _without_marks(path, table, form.missing)
+            names, table, notes, titles = read_csv(path, reading)
+            return _named(names, table, notes, titles)
+        if suffix in LINES:
+            objects = read_objects(path, reading)
+            return FileTable(_of_records(path, (record for _, record in objects)))
+        if suffix == ARRAY:
+            return FileTable(_of_records(path, read_array(path, reading)))
+        if suffix in STATISTICS:
+            table, labelled = read_statistics(path)
+            return FileTable(table, labelled=labelled)
+        if suffix in WORKBOOKS:
+            return _of_sheet(path, *read_workbook(path, reading.sheet))
+        return FileTable(_read_parquet(path))
     except InputError:
         raise
     except DAMAGED as error:  # only the first line of such messages helps a user
@@ -164,73 +162,102 @@ def _read(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
         ) from error
 
 
-def _without_marks(path: Path, table: pd.DataFrame, missing: Sequence[str]) -> pd.DataFrame:
-    left = list(table.attrs.get(NOTES, ()))
-    table, notes = without_marked_cells(table, missing)
-    for note in notes:
-        logger.warning("%s: %s", path, note)
-    if notes:
-        table.attrs[NOTES] = [*left, *(note.record() for note in notes)]
-    return table
+def _named(
+    header: Sequence[str], table: pd.DataFrame, notes: Sequence[Note], titles: Sequence[str] = ()
+) -> FileTable:
+    """Name columns, without blanks around; what stands nowhere or twice gets a number."""
+    names = [name.strip() or f"Unnamed: {at}" for at, name in enumerate(header)]
+    counts, unlike = Counter[str](), []
+    for name in names:
+        unlike.append(f"{name}.{counts[name]}" if counts[name] else name)
+        counts[name] += 1
+    twice = [name for name, n in counts.items() if n > 1]
+    heads = dict(zip(unlike, titles, strict=False))
+    return FileTable(table.set_axis(unlike, axis="columns"), notes, heads, twice, of_text=True)
 
 
-def _read_parquet(path: Path, labels: set[str]) -> pd.DataFrame:
+def _read_parquet(path: Path) -> pd.DataFrame:
     packed = path.suffix.lower() == ".gz"
     held = pq.read_table(io.BytesIO(read_bytes(path)) if packed else path)
+    held.validate(full=True)  # a damaged page may hold bytes that are no text
+    for _ in range(DEEPEST):
+        if not any(pa.types.is_struct(each.type) for each in held.schema):
+            break
+        held = held.flatten().replace_schema_metadata(None)
+    if twice := [name for name, n in Counter(held.column_names).items() if n > 1]:
+        raise InputError(f"{path}: column {twice[0]!r} occurs more than once. Rename one.")
     table = held.to_pandas()
-    for name in labels & {*held.column_names} & {*table.columns}:
+    for name in {*held.column_names} & {*table.columns}:
         # Of whole numbers beside a gap pandas makes floats, which hold 16 digits.
         if pa.types.is_integer(held[name].type) and held[name].null_count:
-            table[name] = pd.array(held[name].to_pylist(), dtype="Int64")
-    for at in range(table.shape[1]):
-        column = table.iloc[:, at].array
-        if isinstance(column.dtype, pd.StringDtype | pd.ArrowDtype):
-            # A damaged page may hold bytes that are no text, which shows wherever they are used.
-            pa.array(column).validate(full=True)
-    return with_index_columns(_with_nested_fields(table))
+            table[name] = held[name].to_pandas(types_mapper=_NULLABLE.get).array
+    return with_index_columns(table)
 
 
-def _with_nested_fields(table: pd.DataFrame) -> pd.DataFrame:
-    """Make columns of structs columns of their fields, under dotted names."""
-    if table.columns.has_duplicates:
-        return table
-    objects = [name for name in table.columns if table[name].dtype == object]
-    nested = [name for name in objects if isinstance(_first_cell(table[name]), dict)]
-    if not nested:
-        return table
-    records = [
-        with_dotted_names(dict(zip(nested, cells, strict=True)))
-        for cells in table[nested].itertuples(index=False, name=None)
-    ]
-    fields = pd.DataFrame.from_records(records, index=table.index)
-    made = fields.columns.difference(table.columns, sort=False)  # a struct that is null has none
-    return pd.concat([table.drop(columns=nested), fields[made]], axis="columns")
+_NULLABLE = {
+    pa.type_for_alias(name): getattr(pd, f"{name.title().replace('Ui', 'UI')}Dtype")()
+    for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+}
 
 
-def _first_cell(cells: pd.Series[Any]) -> object:
-    there = np.flatnonzero(cells.notna())
-    return cells.iloc[there[0]] if there.size else None
+def _of_records(path: Path, records: Iterable[Mapping[str, object]]) -> pd.DataFrame:
+    """Return a table of objects; fields of objects within have dotted names."""
+    cells: dict[str, list[Any]] = {}
+    n_records = 0
+    for at, record in enumerate(records):
+        n_records += 1
+        for name, value in record.items():
+            for field_, part in dotted_fields(name, value):
+                column = cells.setdefault(field_, [])
+                if len(column) > at:
+                    raise InputError(
+                        f"{path}: row {at} has two fields that are called {field_!r}, one of them "
+                        "nested. Rename one."
+                    )
+                if len(column) < at:
+                    column.extend([None] * (at - len(column)))
+                column.append(part)
+    for column in cells.values():
+        column.extend([None] * (n_records - len(column)))
+    columns = {name: _column(column) for name, column in cells.items()}
+    return pd.DataFrame(columns, index=range(n_records))
 
 
-def _read_csv(path: Path, reading: Reading, form: TextForm) -> pd.DataFrame:
-    compared = {name for name in (reading.prediction, reading.gold) if name is not None}
-    read = {reading.name_in_file(name) for name in COLUMN_NAMES}
-    read |= {*compared, *reading.parts_of_context}
-    cells = read_cells(path, form, once=read)
-    texts = {name.strip() for name in of_labels(reading)}
-    texts |= {reading.name_in_file(name).strip() for name in _TEXTS}
-    texts -= compared
-    columns = {
-        # The raw answer 0.70 is no number yet, and a label is its text.
-        name: as_text(column)
-        if name.strip() in texts
-        else as_column(column, decimal=form.decimal, label=name.strip() in compared)
-        for name, column in zip(cells.names, cells.columns, strict=True)
-    }
-    table = pd.DataFrame(columns)
-    table.attrs[NOTES] = [note.record() for note in cells.notes]
-    table.attrs[TITLES] = dict(cells.questions)
-    # Blanks around a name belong to it only where the user says so, or another has it without.
-    asked = {name.strip(): name for name in (*reading.columns.values(), *compared)}
-    plain = [asked.get(name.strip(), name.strip()) for name in cells.names]
-    return table if len({*plain}) < len(plain) else table.set_axis(plain, axis="columns")
+def _column(cells: list[Any]) -> Cells:
+    """Return cells as a column of the type that they all have."""
+    kinds = {*map(type, cells)} - {type(None)}
+    if kinds == {int}:
+        try:
+            return pd.Series(cells, dtype="Int64" if None in cells else "int64")
+        except OverflowError:
+            return pd.Series(cells, dtype=object)
+    if kinds == {float} or (
+        kinds == {int, float} and all(abs(cell) < 2**53 for cell in cells if type(cell) is int)
+    ):
+        return pd.Series(cells, dtype="float64")
+    if kinds == {str}:
+        try:
+            return pd.Series(cells, dtype="str")
+        except UnicodeEncodeError:  # halves of characters, which JSON can escape and no file holds
+            texts = [
+                cell and cell.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+                for cell in cells
+            ]
+            return pd.Series(texts, dtype="str")
+    return pd.Series(cells, dtype=object).infer_objects()
+
+
+def _of_sheet(path: Path, rows: list[list[Any]], notes: Sequence[Note]) -> FileTable:
+    first, *body = rows
+    width = max(at + 1 for row in rows for at, cell in enumerate(row) if cell is not None)
+    header = ["" if name is None else str(name).strip() for name in first[:width]]
+    named = [name for name in header if name]
+    if len(named) < 2 <= width:
+        raise InputError(
+            f"{path}: the first row with cells must name the columns; it holds "
+            f"{', '.join(named)!r} alone. Delete the rows above the names."
+        )
+    columns = {at: _column([row[at] for row in body]) for at in range(width)}
+    kept = [at for at in range(width) if header[at] or columns[at].notna().any()]
+    table = pd.DataFrame({at: columns[at] for at in kept})
+    return _named([header[at] or f"Unnamed: {at}" for at in kept], table, notes)

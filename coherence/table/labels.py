@@ -7,24 +7,23 @@ that was meant. So a table that has them is refused, with the line of pandas for
 import pandas as pd
 
 from coherence.printable import counted
-from coherence.table.cells import LABELS
-from coherence.table.runs import EVALUATION
-from coherence.table.schema import AS_IN_RUNS, Naming, answer_columns
+from coherence.table.runs import EVALUATION, Runs
+from coherence.table.schema import COLUMNS, Naming, answer_columns
 from coherence.table.states import folded, tidy
 
-_LISTED = ("belief_kind", "belief_context", "status")  # whose values come from lists of their own
 # What makes labels alike, as pandas writes it.
 _ONE_WAY = ".str.normalize('NFC').str.casefold().str.split().str.join(' ')"
 
 
-def label_errors(runs: pd.DataFrame, named: Naming = AS_IN_RUNS) -> list[str]:
+def label_errors(table: Runs, named: Naming) -> list[str]:
     """Say which labels differ only in how they are written, one sentence for each column."""
+    runs = table.table
     if "theta" in runs.columns and (answers := answer_columns(runs)):
         # The truths of questions that nobody answered by a probability may be numbers and dates.
         runs = runs.assign(theta=runs["theta"].where(runs[answers].notna().any(axis="columns")))
     errors = []
-    for name in LABELS:
-        if name in runs.columns and name not in _LISTED and (alike := labels_alike(runs, name)):
+    for name in (each.name for each in COLUMNS if each.kind == "label" and not each.choices):
+        if name in runs.columns and (alike := labels_alike(runs, name)):
             more = f" and {len(alike) - 5} more" if len(alike) > 5 else ""
             errors.append(
                 f"column {named(name)} has labels that differ only by blanks, case or Unicode "

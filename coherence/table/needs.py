@@ -6,7 +6,7 @@ A check names one entry of `EVIDENCE` as what it needs (`coherence.checks.check`
 BELIEF, ONE_BELIEF, P = "parsed belief", "belief in one of two states", "p"
 ACTION, THETA, TARGET = "action", "theta", "theta or p_true"
 EXACT = "p_true"
-MATCHING_QUESTIONS, STAKES_QUESTIONS = "matching questions", "stakes questions"
+QUESTIONS = MATCHING_QUESTIONS, STAKES_QUESTIONS = "matching questions", "stakes questions"
 ANOTHER_PROMPT, GIVEN_Z = "second prompt", "z, z_state and p_z"
 
 NEEDS_STATE_AND_ACTION = (BELIEF, ACTION, THETA)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from coherence.errors import InputError, closest, listing
+from coherence.errors import InputError, listing
 from coherence.printable import counted
 from coherence.table.notes import Code, Note, warning
 from coherence.table.row_condition import quoted_column
@@ -22,33 +22,6 @@ _MOST_LABELS = 10  # of a closed list of right labels
 _MOST_NAMED = 4  # labels that a condition lists as those to leave out
 _TIMES_EACH = 5  # how often each of them must stand there on average
 _BY_CHANCE = 0.001  # probability below which labels are not of one action by chance
-
-
-def require_both(prediction: Any, gold: Any) -> None:
-    """Raise `InputError` unless prediction and gold name two columns, or neither is given."""
-    if prediction is None and gold is None:
-        return
-    for name, value in (("prediction", prediction), ("gold", gold)):
-        if not isinstance(value, str):
-            raise InputError(
-                "prediction and gold must both name a column, or neither; received "
-                f"{name}={value!r}. Give --prediction COLUMN --gold COLUMN (prediction=, gold=)."
-            )
-    if prediction == gold:
-        raise InputError(
-            f"prediction and gold must be two columns; received {gold!r} for both. Name the "
-            "column of the predicted labels and that of the right ones."
-        )
-
-
-def missing_columns(table: pd.DataFrame, prediction: str | None, gold: str | None) -> list[str]:
-    """Say which of the two columns a table lacks."""
-    wanted = {} if prediction is None else {"prediction": prediction, "gold": gold}
-    return [
-        f"there is no column {column!r} to use as {name}. {closest(column, table.columns)}"
-        for name, column in wanted.items()
-        if column not in table.columns
-    ]
 
 
 def _never_right(

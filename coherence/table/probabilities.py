@@ -1,202 +1,94 @@
-"""Probabilities as people write them: 0.35, 35%, "0,35".
+"""Columns of numbers: probabilities as people write them, on the line that the user names.
 
 A column with a percent sign in every cell holds percentages, and a note says so. Otherwise a number
-is taken as something else than it looks like only where the user says so, by `percent` and
-`decimal`; and a column of which most numbers may be probabilities is not taken for percentages,
-for divided by 100 they would be valid and wrong.
+is taken as something else than it looks like only where the user says so; and a column of which
+most numbers may be probabilities is not taken for percentages, for divided by 100 they would be
+valid and wrong. ``--percent`` and ``--scale`` are one map, of every column that is declared
+`on_scale`. What the ends of a scale mean is no property of the numbers: between two options a guess
+is one half, so that 1 to 4 may be .5 to 1.
 """
 
-import logging
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from coherence.printable import counted
+from coherence.table.cells import Cells, Numbers, broken, numbers, numbers_or_labels
 from coherence.table.notes import Code, Note
 from coherence.table.reserved import no_chances
+from coherence.table.roles import PERCENT, Reading, Scale
 from coherence.table.runs import Runs
-from coherence.table.schema import AS_IN_RUNS, PROBABILITIES, Naming, is_state
+from coherence.table.schema import (
+    ACTION_PREFIX,
+    ANY,
+    AS_IN_RUNS,
+    EXACT,
+    PROBABILITY_TOLERANCE,
+    Column,
+    Naming,
+    declared,
+    is_state,
+)
+from coherence.table.states import typed_option
 
-logger = logging.getLogger(__name__)
-_WRITTEN = re.compile(r"\s*(?P<number>[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+))\s*(?P<sign>%?)\s*")
+Floats = NDArray[np.float64]
 _PERCENT_TITLE = re.compile(r"%\s*[)\]]?\s*$|\bper ?cent(ages?)?\b", re.IGNORECASE)
 _FEWEST_PERCENT = 10  # up to which the largest number may be a step of some scale
-_STATED = ("p", "p_sd", "p_q05", "p_q95", "p_z")
-"""Columns of what was stated; exact probabilities are a program's, and no answer in percent."""
+_USUAL_STEPS = (2, 3, 4, 5, 6, 7, 9, 10)  # of answers that are no probabilities
+_USUAL_MARKS = (-9, -77, -88, -99, -777, -888, -999, -9999, 777, 888, 999, 9999)
+_SPREAD = "p_sd"
+_LEVEL = "level"
+SAY_PERCENT = "Divide percentages by 100. --percent (percent=True) reads them as they are."
 
 
-@dataclass(frozen=True)
-class Tally:
-    """What is to be known of numbers that are said to be percentages; those of parts add up."""
+@dataclass
+class Findings:
+    """What is found on the way from a file to a runs table."""
 
-    n: int = 0
-    largest: float = 0.0  # 0 where none is above 0
-    n_below: int = 0  # how many lie between 0 and 1, both left out
-    first_below: float = np.nan  # the first of those
-
-    @classmethod
-    def of(cls, numbers: Iterable[float]) -> "Tally":
-        """Count numbers that stand without a percent sign."""
-        values = np.asarray(list(numbers), dtype=np.float64)
-        values = values[~np.isnan(values)]
-        below = values[(values > 0) & (values < 1)]
-        first = float(below[0]) if below.size else np.nan
-        return cls(values.size, float(values.max(initial=0.0)), below.size, first)
-
-    def __add__(self, later: "Tally") -> "Tally":
-        """Put a later part of the column behind this one."""
-        first = self.first_below if self.n_below else later.first_below
-        n, n_below = self.n + later.n, self.n_below + later.n_below
-        return Tally(n, max(self.largest, later.largest), n_below, first)
-
-    @property
-    def at_most_1(self) -> bool:
-        """Whether all may be probabilities, and are not all 0."""
-        return 0 < self.largest <= 1
-
-    @property
-    def mostly_below_1(self) -> bool:
-        """Whether so many lie below 1 that those above are the odd ones."""
-        return self.n_below > 1 and 3 * self.n_below > self.n
+    named: Naming = AS_IN_RUNS
+    notes: list[Note] = field(default_factory=list)  # what was assumed
+    of_options: list[str] = field(default_factory=list)  # errors that another word would mend
+    of_table: list[str] = field(default_factory=list)  # errors of cells
+    # columns that the user named and that are not there, or that could not be read
+    absent: set[str] = field(default_factory=set)
+    n_labels: int = 0  # right labels, where predictions are compared with them
 
 
-def _as_float(cell: object) -> object:
-    """Return an integer beyond all floats, which a reply in JSON may hold, as infinite."""
-    return np.inf if isinstance(cell, int) and abs(cell) >= 2**1023 else cell
-
-
-@dataclass(frozen=True)
-class Written:
-    """The cells of a column, as numbers where they are ones."""
-
-    cells: "pd.Series"  # numbers as they stand, without sign and comma; others as they were
-    signed: "pd.Series[bool]"  # numbers with a percent sign
-    bare: "pd.Series[bool]"  # numbers without one
-    first_signed: str  # the first cell with a sign; empty where there is none
-    first_comma: str  # the first cell with a decimal comma
-
-    @classmethod
-    def of(cls, column: "pd.Series") -> "Written":
-        """Read the cells of a column."""
-        nowhere = pd.Series(False, index=column.index)
-        if pd.api.types.is_bool_dtype(column):  # refused by validation
-            return cls(column, nowhere, nowhere, "", "")
-        if column.dtype == object and pd.api.types.infer_dtype(column, skipna=False) == "floating":
-            column = column.astype(np.float64)
-        if pd.api.types.is_numeric_dtype(column):
-            return cls(column, nowhere, column.notna(), "", "")
-        texts = [_WRITTEN.fullmatch(cell) if isinstance(cell, str) else None for cell in column]
-        cells = pd.Series(
-            [
-                _as_float(cell) if match is None else float(match["number"].replace(",", "."))
-                for cell, match in zip(column, texts, strict=True)
-            ],
-            index=column.index,
-            dtype=object,
-        )
-        signed = pd.Series([bool(match and match["sign"]) for match in texts], index=column.index)
-        number = cells.map(lambda cell: isinstance(cell, int | float) and cell == cell)
-        if (number | cells.isna()).all() and not cells.map(lambda cell: cell is True).any():
-            cells = pd.to_numeric(cells, errors="coerce").astype(np.float64)
-        found = [match for match in texts if match is not None]
-        return cls(
-            cells,
-            signed,
-            number.astype(bool) & ~signed,
-            next((match[0].strip() for match in found if match["sign"]), ""),
-            next((match[0] for match in found if "," in match["number"]), ""),
-        )
-
-    @property
-    def tally(self) -> Tally:
-        """What is to be known of the numbers that stand without a percent sign."""
-        return Tally.of(self.cells[self.bare])
-
-
-def read_probabilities(
-    table: pd.DataFrame,
-    *,
-    percent: bool = False,
-    decimal: str = ".",
-    named: Naming = AS_IN_RUNS,
-    titles: Mapping[str, str] = MappingProxyType({}),
-) -> tuple[pd.DataFrame, list[str], list[Note]]:
-    """Turn columns of probabilities into numbers; return what is wrong and what was assumed.
+def read_numbers(
+    table: pd.DataFrame, reading: Reading, found: Findings, titles: Mapping[str, str]
+) -> pd.DataFrame:
+    """Return a table with its numbers as such; columns that cannot be read are left out.
 
     `titles` are what a file calls columns, at length, and may end in a percent sign.
     """
-    runs = Runs(table)
-    known = [name for name in PROBABILITIES if name in table.columns]
-    known += ["level"] if _has_chances(runs, named) else []
-    written = {name: Written.of(table[name]) for name in (*known, *runs.states, *runs.policies)}
-    stated = stated_columns(runs)
-    errors, notes, read = [], [], {}
-    for names in _groups(written):
-        columns = [written[name] for name in names]
-        quoted = _quoted(names, named)
-        commas = [column.first_comma for column in columns if column.first_comma]
-        if commas and decimal != ",":
-            errors.append(
-                f"column {quoted} has decimal commas, such as {commas[0]!r}. "
-                "Say so: decimal=',' (--decimal ,)."
-            )
-        tallies = {name: written[name].tally for name in names}
-        bare = sum(tallies.values(), Tally())
-        # Chances may be probabilities where beliefs are percentages.
-        may_be = names[0] in stated or (names[0] == "level" and bare.largest > 1)
-        said = percent and may_be
-        signs = [column.first_signed for column in columns if column.first_signed]
-        if signs and bare.n and (not percent or (said and bare.at_most_1)):
-            errors.append(_mixed_signs(quoted, signs[0], bare))
-            said = not bare.at_most_1
-        elif signs and not percent:
-            value = Written.of(pd.Series(signs[:1])).cells[0] / 100
-            text = f"{quoted} has percent signs and was read as percentages: {signs[0]}"
-            notes.append(Note(Code.PERCENT, f"{text} as {value:g}."))
-        elif not percent and (title := _says_percent(names, titles, bare)) and may_be:
-            said = True
-            text = f"{quoted} was read as percentages, as its heading {title!r} says:"
-            example = f"{bare.largest:g} as {bare.largest / 100:g}"
-            notes.append(Note(Code.PERCENT, f"{text} {example}."))
-        elif said:
-            wrong, doubts = judge_percentages(tallies, named)
-            errors, notes, said = errors + wrong, notes + doubts, not wrong
-        for name, column in zip(names, columns, strict=True):
-            divided = column.signed | (column.bare if said else False)
-            if divided.any() or column.cells is not table[name]:
-                cells = column.cells.copy()
-                if pd.api.types.is_numeric_dtype(cells):
-                    cells = cells.astype(np.float64)
-                cells[divided] = cells[divided] / 100
-                read[name] = cells
-    return table.assign(**read), errors, notes
-
-
-def _says_percent(names: Sequence[str], titles: Mapping[str, str], tally: Tally) -> str:
-    """Return the heading that calls a column of numbers up to 100 percentages; else nothing."""
-    if not _FEWEST_PERCENT <= tally.largest <= 100 or tally.mostly_below_1:
-        return ""
-    said = (titles.get(name, "") for name in names)
-    return next((title for title in said if _PERCENT_TITLE.search(title)), "")
-
-
-def _has_chances(runs: Runs, named: Naming) -> bool:
-    """Tell whether the column `level` is ours, or said to be."""
-    if "level" not in runs.names:
-        return False
-    return "level" in named.columns or not no_chances(runs, runs.table["level"])
-
-
-def stated_columns(runs: Runs) -> list[str]:
-    """Return the columns that `percent` is about."""
-    return [name for name in (*_STATED, *runs.states) if name in runs.names]
-
-
-def _quoted(names: Sequence[str], named: Naming) -> str:
-    return named(names[0]) if len(names) == 1 else repr(", ".join(names))
+    runs, made, left = Runs(table), dict[str, Cells](), set[str]()
+    read: dict[str, Numbers] = {}
+    for name in map(str, table.columns):
+        column, policy = declared(name, runs.names), name.startswith(ACTION_PREFIX)
+        if column is None or column.kind == ANY:
+            made[name], odd = numbers_or_labels(table[name], reading.decimal)
+            if odd is not None and column is not None:
+                _refuse_marks(found.named(name), [odd], reading, found)
+        elif column.kind in ("label", "text") or (policy and name not in runs.policies):
+            continue  # among these a note on the action that was chosen
+        elif name != _LEVEL or name in reading.columns or not no_chances(runs, table[name]):
+            cells = table[name].where(runs.of_policies) if policy else table[name]
+            read[name] = numbers(cells, reading.decimal)
+    for names in _groups(read):
+        values = _read_group({name: read[name] for name in names}, reading, found, titles)
+        made |= values
+        left |= {*names} - values.keys()
+    for name in {*runs.policies} & made.keys() if not runs.of_policies.all() else ():
+        notes = table[name]  # on the action, in rows where one was chosen
+        kept = made[name] if pd.api.types.is_numeric_dtype(notes) else made[name].astype(object)
+        made[name] = kept.where(runs.of_policies, notes)
+    found.absent |= left
+    return table.assign(**made).drop(columns=[*left])
 
 
 def _groups(names: Iterable[str]) -> list[list[str]]:
@@ -206,48 +98,276 @@ def _groups(names: Iterable[str]) -> list[list[str]]:
     return [[name] for name in listed if name not in states] + ([states] if states else [])
 
 
-def judge_percentages(
-    tallies: Mapping[str, Tally], named: Naming = AS_IN_RUNS
-) -> tuple[list[str], list[Note]]:
-    """Refuse columns that are said to be percentages and are none; count values below 1."""
-    errors, notes = [], []
-    for names in _groups(tallies):
-        tally, quoted = sum((tallies[name] for name in names), Tally()), _quoted(names, named)
-        # A rare state may have .5% throughout, where the others make up the rest.
-        if tally.at_most_1 or (len(names) == 1 and tally.mostly_below_1):
-            below = f"{tally.n_below} of {tally.n} values lie between 0 and 1, "
-            errors.append(
-                f"{quoted} is said to hold percentages, and "
-                f"{'' if tally.at_most_1 else below}the largest of {tally.n} values is "
-                f"{tally.largest:g}. Leave percent (--percent) out if they are probabilities, and "
-                "correct any above 1; if all are percentages, divide them by 100 yourself."
+def _read_group(
+    group: Mapping[str, Numbers], reading: Reading, found: Findings, titles: Mapping[str, str]
+) -> dict[str, Cells]:
+    """Return the numbers of columns; nothing where they cannot be read, which is an error then."""
+    n_errors, (first, *_) = len(found.of_options), group
+    column = declared(first)
+    assert column is not None
+    quoted = repr(", ".join(group)) if len(group) > 1 else found.named(first)
+    _refuse_marks(quoted, [*group.values()], reading, found)
+    line = _line(quoted, column, group, reading, found, titles)
+    made, well = dict[str, Cells](), len(found.of_options) == n_errors
+    for name, read in group.items():
+        title, values = found.named(name), read.values
+        if column.kind == "number":
+            if read.odd.any():  # which the rules of the column say more of
+                made[name] = read.cells.astype(object)
+                continue
+        else:
+            found.of_table += _not_numbers(title, read)
+        if line is not None and well:
+            if line is not PERCENT and name != _SPREAD:
+                found.of_options += _off_line(title, read, line)
+            values = np.asarray(line.probability(values, spread=name == _SPREAD))
+        values = np.where(read.signed, read.values / 100, values)
+        if well and len(found.of_options) == n_errors and column.kind != "number":
+            found.of_table += _out_of_range(title, column, values)
+            values = _within_bounds(name, column, values, found)
+        made[name] = pd.Series(values, index=read.cells.index)
+    return made if len(found.of_options) == n_errors else {}
+
+
+def _within_bounds(name: str, column: Column, values: Floats, found: Findings) -> Floats:
+    """Move probabilities a hair outside [0, 1], such as 1.0000000002, to its ends."""
+    away = np.maximum(-values, values - 1)
+    outside = (away > 0) & (away <= PROBABILITY_TOLERANCE)
+    if column.kind != "probability" or not outside.any():
+        return values
+    lies, counts = ("lies", "counts") if outside.sum() == 1 else ("lie", "count")
+    text = (
+        f"{counted(int(outside.sum()), 'value')} of {name!r} {lies} outside [0, 1] by at most "
+        f"{away[outside].max():.1g}, a rounding error, and {counts} as 0 or 1."
+    )
+    found.notes.append(Note(Code.ROUNDED, text))
+    return np.where(outside, values.round(), values)
+
+
+def _refuse_marks(quoted: str, read: Sequence[Numbers], reading: Reading, found: Findings) -> None:
+    """Refuse numbers with a mark that is not the decimal one; say what parts thousands."""
+    for each in [each for each in read if each.grouped >= 0][:1]:
+        text = f"points part thousands in {quoted}: {each.cells.iloc[each.grouped]}."
+        found.notes.append(Note(Code.FILE, text))
+    for each in [each for each in read if each.mark >= 0][:1]:
+        first = str(each.cells.iloc[each.mark])
+        what, remedy = "decimal commas", "Say so: decimal=',' (--decimal ,)."
+        if reading.decimal == ",":
+            what = "points that do not part thousands beside decimal commas"
+            remedy = "Write its numbers in one way."
+        elif re.search(r"\d,\d{3}\b", first):
+            remedy += " Between thousands, take them out."
+        found.of_options.append(
+            f"column {quoted} has {what}, such as {first!r} (row {each.mark}). {remedy}"
+        )
+
+
+def _not_numbers(title: str, read: Numbers) -> list[str]:
+    """Refuse cells that are no numbers; propose what reads them as missing where all are alike."""
+    held, hint = {*read.cells[read.odd]} if read.odd.any() else set(), ""
+    if len(held) == 1 and isinstance(mark := held.pop(), str) and "," not in mark:
+        typed = typed_option("--missing", mark)
+        hint = f" If {mark!r} stands for it: {typed} (missing=[{mark!r}])." if typed else ""
+    remedy = "Leave the cell empty where there is no number: it counts as an unparsed answer."
+    return broken(title, "hold numbers", read.odd, read.cells, f"{remedy}{hint}")
+
+
+def _line(
+    quoted: str,
+    column: Column,
+    group: Mapping[str, Numbers],
+    reading: Reading,
+    found: Findings,
+    titles: Mapping[str, str],
+) -> Scale | None:
+    """Return the line that columns are on, or None of probabilities; say what speaks against it."""
+    bare = np.concatenate([each.bare for each in group.values()])
+    signed = next(filter(None, (each.first_signed for each in group.values())), "")
+    largest, is_exact = float(bare.max(initial=0.0)), column.name == EXACT
+    # Chances may be probabilities where beliefs are percentages.
+    may_be = column.on_scale or (column.name == _LEVEL and largest > 1)
+    line = reading.line if may_be else None
+    if signed and line not in (None, PERCENT):
+        found.of_options.append(
+            f"column {quoted} has percent signs, such as {signed!r}, and is said to be on a scale. "
+            "Leave scale (--scale) out."
+        )
+        return None
+    if signed and bare.size and (line is None or (0 < largest <= 1 and not is_exact)):
+        if not (reading.percent and line is None):
+            found.of_options.append(_mixed_signs(quoted, signed, bare))
+        return None
+    if signed and not reading.percent:
+        value = numbers(pd.Series([signed]), reading.decimal).values[0] / 100
+        text = f"{quoted} has percent signs and was read as percentages: {signed} as {value:g}."
+        found.notes.append(Note(Code.PERCENT, text))
+    if line is None:
+        title = _says_percent(group, titles, bare)
+        if not title or not may_be or reading.line is not None:
+            return None
+        text = f"{quoted} was read as percentages, as its heading {title!r} says:"
+        example = f"{largest:g} as {largest / 100:g}"
+        found.notes.append(Note(Code.PERCENT, f"{text} {example}."))
+        return PERCENT
+    if is_exact and bare.size and bare.min() >= 0 and largest <= 1:
+        text = f"{quoted} lies in [0, 1] and was taken for probabilities, not for values on {line}."
+        found.notes.append(Note(Code.SCALE, text))
+        return None
+    if line is PERCENT:
+        error, notes = _doubt_percent(quoted, bare, several=len(group) > 1)
+        found.of_options += [error] if error else []
+        found.notes += notes
+    elif column.name != _SPREAD:
+        text = f"{quoted} was read on the scale {line}: {line.described()}."
+        found.notes.append(Note(Code.SCALE, text))
+        if column.name == "p" and found.n_labels > 1 and min(line.p_low, line.p_high) == 0:
+            guess = f"{1 / found.n_labels:.2g}".removeprefix("0")
+            text = (
+                f"the lowest confidence in a prediction of {found.n_labels} labels was taken as 0, "
+                f"where a guess is right with {guess}: if it stands for a guess, say "
+                f"--scale={line}={guess}..1."
             )
-        elif tally.n_below:
-            verb = "is below 1 and was taken as a percentage"
-            if tally.n_below > 1:
-                verb = "are below 1 and were taken as percentages"
-            first = tally.first_below
-            text = f"{tally.n_below} of {tally.n} values of {quoted} {verb}"
-            notes.append(Note(Code.PERCENT, f"{text}: {first:g} as {first:g}%."))
+            found.notes.append(Note(Code.SCALE, text))
+    return line
+
+
+def _says_percent(names: Iterable[str], titles: Mapping[str, str], bare: Floats) -> str:
+    """Return the heading that calls a column of numbers up to 100 percentages; else nothing."""
+    if not _FEWEST_PERCENT <= bare.max(initial=0.0) <= 100 or _mostly_below_1(bare):
+        return ""
+    said = (titles.get(name, "") for name in names)
+    return next((title for title in said if _PERCENT_TITLE.search(title)), "")
+
+
+def _mostly_below_1(bare: Floats) -> bool:
+    """Tell whether so many numbers lie between 0 and 1 that those above are the odd ones."""
+    n_below = int(((bare > 0) & (bare < 1)).sum())
+    return n_below > 1 and 3 * n_below > bare.size
+
+
+def judge_percentages(columns: Mapping[str, Sequence[float]]) -> tuple[list[str], list[Note]]:
+    """Refuse columns of numbers that are said to be percentages and are none, as those of a log."""
+    errors, notes = list[str](), list[Note]()
+    for names in _groups(columns):
+        bare = np.array([number for name in names for number in columns[name]], dtype=np.float64)
+        error, doubts = _doubt_percent(repr(", ".join(names)), bare, several=len(names) > 1)
+        errors, notes = [*errors, *filter(None, [error])], notes + doubts
     return errors, notes
 
 
-def _mixed_signs(quoted: str, signed: str, tally: Tally) -> str:
+def _doubt_percent(quoted: str, bare: Floats, *, several: bool) -> tuple[str, list[Note]]:
+    """Return what is wrong with percentages, and a note that counts those below 1.
+
+    A rare one of `several` states may have .5% throughout, where the others make up the rest.
+    """
+    largest, below = float(bare.max(initial=0.0)), bare[(bare > 0) & (bare < 1)]
+    at_most_1 = 0 < largest <= 1
+    if at_most_1 or (not several and _mostly_below_1(bare)):
+        few = "" if at_most_1 else f"{below.size} of {bare.size} values lie between 0 and 1, "
+        return (
+            f"{quoted} is said to hold percentages, and {few}the largest of {bare.size} values is "
+            f"{largest:g}. Leave percent (--percent) out if they are probabilities, and correct "
+            "any above 1; if all are percentages, say --scale 0..100 (scale='0..100'), which is "
+            "not doubted."
+        ), []
+    if not below.size:
+        return "", []
+    verb = "is below 1 and was taken as a percentage"
+    if below.size > 1:
+        verb = "are below 1 and were taken as percentages"
+    text = f"{below.size} of {bare.size} values of {quoted} {verb}: {below[0]:g} as {below[0]:g}%."
+    return "", [Note(Code.PERCENT, text)]
+
+
+def _mixed_signs(quoted: str, signed: str, bare: Floats) -> str:
     """Say what to do about a column in which only some numbers have a percent sign."""
-    bare = tally.first_below if tally.n_below else tally.largest
+    below, largest = bare[(bare > 0) & (bare < 1)], bare.max(initial=0.0)
     remedy = "Write it in one way; where all are percentages, say so: percent=True (--percent)."
-    if tally.at_most_1:
+    if 0 < largest <= 1:
         remedy = (
             "These may be probabilities or percentages, and no option can tell. Write the column "
             "in one way, with a percent sign behind every percentage or as probabilities."
         )
     return (
         f"column {quoted} has both percent signs, such as {signed!r}, and numbers without one, "
-        f"such as {bare:g}. {remedy}"
+        f"such as {below[0] if below.size else largest:g}. {remedy}"
     )
 
 
-def log_notes(notes: Iterable[Note], source: str) -> None:
-    """Log what was assumed when a table was read."""
-    if said := " ".join(map(str, notes)):
-        logger.warning("%s: %s", source, said)
+def _off_line(title: str, read: Numbers, line: Scale) -> list[str]:
+    """Refuse numbers that are not on the scale."""
+    (low, high), values = sorted((line.low, line.high)), read.values
+    off = (values < low) | (values > high)
+    if not off.any():
+        return []
+    remedy = "Correct infinite values, or leave their cells empty"
+    if not np.isinf(values).any():
+        ends = f"{math.floor(np.nanmin(values))}..{math.ceil(np.nanmax(values))}"
+        remedy = f"Name a scale that holds them (--scale={ends} does)"
+    if len(np.unique(values[off])) == 1:
+        mark = read.cells[off].iloc[0]
+        remedy += f", or say what cells hold that are missing: --missing={mark!s}"
+    return broken(title, f"lie on the scale {line}", off, read.cells, f"{remedy}.")
+
+
+def _out_of_range(title: str, column: Column, values: Floats) -> list[str]:
+    """Refuse values that the declaration of a column does not allow."""
+    cells = pd.Series(values)
+    if column.kind == "integer":
+        wrong = (values < 0) | (values % 1 > 0)
+        return broken(title, "hold whole numbers of at least 0", wrong, cells, column.remedy)
+    outside = (values < -PROBABILITY_TOLERANCE) | (values > 1 + PROBABILITY_TOLERANCE)
+    remedy = _remedy_outside(values, stated=column.on_scale and column.name != EXACT)
+    errors = broken(title, "hold probabilities in [0, 1]", outside, cells, remedy)
+    wide = ~outside & (values > column.largest) & (column.largest < 1)
+    return errors + broken(title, f"be at most {column.largest:g}", wide, cells, column.remedy)
+
+
+def _remedy_outside(values: Floats, *, stated: bool) -> str:
+    """Say what to do about numbers that should be probabilities, of which some lie outside.
+
+    Beliefs that were `stated` may be on a scale.
+    """
+    values = values[np.isfinite(values)]
+    if not values.size:
+        return "Correct them, or leave the cells empty."
+    marks = [mark for mark in _USUAL_MARKS if mark in values]
+    rest = values[~np.isin(values, marks)]
+    if marks and rest.size and stated:
+        listed = ",".join(f"{mark:g}" for mark in marks)
+        missing = typed_option("--missing", listed)
+        inside = rest.max() <= 1 and rest.min() >= 0
+        more = "" if inside else _remedy_outside(rest, stated=stated)
+        return f"If {listed} stands for no answer: {missing}. {more}".rstrip()
+    largest, smallest = values.max(), values.min()
+    if max(largest - 1, -smallest) <= 0.01:
+        return f"Up to {PROBABILITY_TOLERANCE:g} outside is a rounding error and would do."
+    if stated and (ends := _scale_of(values)):
+        typed = typed_option("--scale", ends)
+        return f"Answers on a scale: {typed} (scale={ends!r}), with the ends that yours has."
+    if not 1 < largest <= 100:
+        return "Correct them, or leave the cells empty."
+    if _mostly_below_1(values):
+        return "Most values are probabilities; correct the others, a percentage by dividing it."
+    return SAY_PERCENT
+
+
+def _scale_of(values: Floats) -> str:
+    """Return the ends of the scale that answers seem to be on; empty where they seem to be on none.
+
+    Whole numbers from 1, 0 or the negative of the largest are steps; the highest may not have been
+    chosen, so that the next usual number of steps is proposed.
+    """
+    largest, smallest = float(values.max()), float(values.min())
+    whole = not (values % 1).any()
+    top = next((steps for steps in _USUAL_STEPS if largest <= steps), 0)
+    if smallest < 0:
+        reach = max(largest, -smallest)
+        ends = [1, *range(2, 11), 100] if whole else [1, 10, 100]
+        end = next((end for end in ends if reach <= end), 0)
+        return f"-{end}..{end}" if end and largest > 0 else ""
+    if whole and top:
+        return f"{1 if smallest >= 1 else 0}..{top}"
+    if 1 < largest <= 10 and not _mostly_below_1(values):
+        return "0..10"
+    return ""

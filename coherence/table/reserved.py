@@ -12,14 +12,13 @@ from typing import Any
 import pandas as pd
 
 from coherence.errors import listing
+from coherence.table.cells import numbers
 from coherence.table.notes import Code, Note, warning
 from coherence.table.runs import REFERENCE, Runs
 from coherence.table.schema import (
     ACTION_PREFIX,
-    BELIEF_CONTEXTS,
-    BELIEF_KINDS,
+    COLUMNS,
     LEVEL_OPTIONS,
-    STATUSES,
 )
 from coherence.table.states import not_labels
 
@@ -27,19 +26,16 @@ FEWEST_GROUPS = 10  # fewer are no clusters of an interval, and may be the arms 
 _MANY_PROMPTS = 10  # more variants than are asked, and fewer rows of one than tests need
 
 
-def _strange(known: Collection[str]) -> Callable[[Runs, "pd.Series[Any]"], str]:
-    def reason(_: Runs, cells: "pd.Series[Any]") -> str:
-        values = list(dict.fromkeys(cells.dropna().astype(str)))
-        if not values or set(values) & set(known):
-            return ""
-        return f"its values ({listing(map(repr, values), 3)}) are none of those it can have here"
-
-    return reason
+def _none_of(choices: Collection[str], cells: "pd.Series[Any]") -> str:
+    values = list(dict.fromkeys(cells.dropna().astype(str)))
+    if not values or set(values) & set(choices):
+        return ""
+    return f"its values ({listing(map(repr, values), 3)}) are none of those it can have here"
 
 
 def _no_count(_: Runs, cells: "pd.Series[Any]") -> str:
-    numbers = pd.to_numeric(cells, errors="coerce")
-    return "" if cells.isna().all() or numbers.notna().any() else "it holds no numbers"
+    odd = cells.notna().any() and numbers(cells).odd[cells.notna()].all()
+    return "it holds no numbers" if odd else ""
 
 
 def _measured(_: Runs, cells: "pd.Series[Any]") -> str:
@@ -132,9 +128,6 @@ def no_chances(runs: Runs, cells: "pd.Series[Any]") -> str:
 
 
 _READINGS: dict[str, Callable[[Runs, "pd.Series[Any]"], str]] = {
-    "status": _strange(STATUSES),
-    "belief_kind": _strange(BELIEF_KINDS),
-    "belief_context": _strange(BELIEF_CONTEXTS),
     "tokens": _no_count,
     "theta": _measured,
     "z": _without_conditionals,
@@ -144,7 +137,8 @@ _READINGS: dict[str, Callable[[Runs, "pd.Series[Any]"], str]] = {
     "task": _one_row_each,
     "level": no_chances,
 }
-"""Column -> why its values cannot be ours; "" where they can."""
+"""Column -> why its values cannot be ours; "" where they can. Others are told by their choices."""
+MAY_BE_STRANGERS = frozenset(_READINGS) | {column.name for column in COLUMNS if column.choices}
 _EVEN_IF_MAPPED = ("prompt",)  # as variants, all rows but those of one would be set aside
 
 
@@ -156,11 +150,11 @@ def without_strangers(
     Columns that are `mapped` were named by the user, who means them.
     """
     notes: list[Note] = []
-    for name, reason_of in _READINGS.items():
-        runs = Runs(table)
-        if name not in table.columns or (name in mapped and name not in _EVEN_IF_MAPPED):
+    for name, choices in ((column.name, column.choices) for column in COLUMNS):
+        if name not in MAY_BE_STRANGERS & {*table.columns} - ({*mapped} - {*_EVEN_IF_MAPPED}):
             continue
-        if reason := reason_of(runs, table[name]):
+        cells = table[name]
+        if reason := _none_of(choices, cells) if choices else _READINGS[name](Runs(table), cells):
             table = table.rename(columns={name: f"unmapped_{name}"})
             text = f"{name} was taken for a column of your own: {reason}."
             notes.append(warning(Code.SET_ASIDE, text))

@@ -6,7 +6,7 @@ whose name is not an identifier stands in backticks, nested fields with their do
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,9 +87,14 @@ class RowCondition:
         condition._check(tree)
         return condition
 
-    def kept_rows(self, table: pd.DataFrame) -> tuple[pd.DataFrame, Note]:
-        """Return the rows that meet the condition, and how many they are."""
-        keep, of = self.keeps(table), counted(len(table), "row")
+    def kept_rows(
+        self, table: pd.DataFrame, compared: Mapping[str, "pd.Series[Any]"]
+    ) -> tuple[pd.DataFrame, Note]:
+        """Return the rows that meet the condition, and how many they are.
+
+        What is `compared` are columns whose texts were read, as numbers where all of them are.
+        """
+        keep, of = self.keeps(table.assign(**compared)), counted(len(table), "row")
         if not keep.any():
             raise InputError(
                 f"where keeps none of {of}: {self.text!r}. "

@@ -16,22 +16,10 @@ import pandas as pd
 
 from coherence.errors import InputError, closest, listing
 from coherence.printable import counted
-from coherence.table.cells import LABELS, labels
+from coherence.table import needs
+from coherence.table.cells import labels
 from coherence.table.design import case_column
 from coherence.table.exact import holds_exact
-from coherence.table.needs import (
-    ACTION,
-    ANOTHER_PROMPT,
-    BELIEF,
-    EXACT,
-    GIVEN_Z,
-    MATCHING_QUESTIONS,
-    ONE_BELIEF,
-    STAKES_QUESTIONS,
-    TARGET,
-    THETA,
-    P,
-)
 from coherence.table.notes import Code, Level, Note
 from coherence.table.schema import (
     ACTION_PREFIX,
@@ -39,11 +27,10 @@ from coherence.table.schema import (
     COLUMN_NAMES,
     COMPUTED_KINDS,
     FEATURE_PREFIX,
+    LABELS,
     LEVEL_COLUMNS,
     LEVEL_OPTIONS,
     PARSED,
-    PROBABILITIES,
-    PROBABILITY_TOLERANCE,
     REPAIRS,
     STAKES,
     STATE_PREFIX,
@@ -65,12 +52,16 @@ NO_CONTEXT = (
     "p-values and intervals are too optimistic; {remedy}."
 )
 NOTES = "notes_of_reading"  # attribute of a DataFrame that `coherence.read_runs` returns
+MEANT = "columns_that_were_named"
+"""Attribute with the columns that whoever read the table named: they are what their names say."""
+NAMED = "named_columns"
+"""Column of a file that lists them."""
 
 
 def question_kind(rows: pd.DataFrame) -> "pd.Series[str]":
     """Return which questions rows with a level are: matching or stakes."""
     stakes = rows["frame"] == STAKES if "frame" in rows else pd.Series(False, index=rows.index)
-    return pd.Series(MATCHING_QUESTIONS, index=rows.index).mask(stakes, STAKES_QUESTIONS)
+    return pd.Series(needs.MATCHING_QUESTIONS, rows.index).mask(stakes, needs.STAKES_QUESTIONS)
 
 
 def all_computed(rows: pd.DataFrame, beliefs: Sequence[str]) -> bool:
@@ -89,6 +80,16 @@ def _notes_of(table: pd.DataFrame) -> tuple[Note, ...]:
     return tuple(note for note in map(Note.of_record, records) if note is not None)
 
 
+def meant_in(table: pd.DataFrame) -> frozenset[str]:
+    """Return the columns that were named when a table was read, before it was written or not."""
+    left = table.attrs.get(MEANT)
+    meant = {*left} if isinstance(left, list) else set()
+    if NAMED in table.columns:
+        lists = table[NAMED].dropna().astype(str).unique()
+        meant |= {name for each in lists for name in each.split(",")}
+    return frozenset(meant & {*COLUMN_NAMES})
+
+
 class Runs:
     """A runs table with its columns told apart.
 
@@ -102,6 +103,8 @@ class Runs:
         What a user's file calls its columns.
     levels : Runs, optional
         Rows of questions with a level, which `completed` parts from all others.
+    meant : frozenset of str, optional
+        Columns that the user named; None takes those that `coherence.read_runs` left.
     """
 
     def __init__(
@@ -110,9 +113,11 @@ class Runs:
         notes: Sequence[Note] | None = None,
         named: Naming = AS_IN_RUNS,
         levels: "Runs | None" = None,
+        meant: frozenset[str] | None = None,
     ) -> None:
         self.table, self.named, self.levels = table, named, levels
         self.notes = _notes_of(table) if notes is None else tuple(notes)
+        self.meant = meant_in(table) if meant is None else meant
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -126,6 +131,8 @@ class Runs:
         """Return the table, with the notes as an attribute that `Runs` finds again."""
         if self.notes:
             self.table.attrs[NOTES] = [note.record() for note in self.notes]
+        if self.meant:
+            self.table.attrs[MEANT] = sorted(self.meant)
         return self.table
 
     @cached_property
@@ -286,20 +293,17 @@ class Runs:
         n_states = sum(name in there for name in self.states)
         met = {
             # A single p_<state> column is no belief: it may be p, or lack the other state.
-            BELIEF: "p" in there or n_states > 1,
-            ONE_BELIEF: "p" in there or n_states == 2,
-            P: "p" in there,
-            ACTION: "action" in there or any(name in there for name in self.policies),
-            THETA: "theta" in there,
-            TARGET: "theta" in there or "p_true" in there,
-            EXACT: "p_true" in there,
-            ANOTHER_PROMPT: self.prompt.nunique() > 1,
-            GIVEN_Z: {"z", "z_state", "p_z"} <= set(there),
-            **{
-                kind: kind in self.kinds_of_questions
-                for kind in (MATCHING_QUESTIONS, STAKES_QUESTIONS)
-            },
+            needs.BELIEF: "p" in there or n_states > 1,
+            needs.ONE_BELIEF: "p" in there or n_states == 2,
+            needs.P: "p" in there,
+            needs.ACTION: "action" in there or any(name in there for name in self.policies),
+            needs.THETA: "theta" in there,
+            needs.TARGET: "theta" in there or "p_true" in there,
+            needs.EXACT: "p_true" in there,
+            needs.ANOTHER_PROMPT: self.prompt.nunique() > 1,
+            needs.GIVEN_Z: {"z", "z_state", "p_z"} <= set(there),
         }
+        met |= {kind: kind in self.kinds_of_questions for kind in needs.QUESTIONS}
         return frozenset(need for need, is_met in met.items() if not is_met)
 
     def reference(self, named: str | None = None, *, where: str = "the table") -> str:
@@ -397,8 +401,6 @@ class Runs:
         rest = Runs(table.drop(columns=foreign), self.notes, self.named)._completed()
         others = [name for name in self._named_actions if name not in options]
         levels = Runs(self.table[leveled].drop(columns=others), ())._completed()
-        number = pd.to_numeric(levels.table["level"]).astype(np.float64)
-        levels = Runs(levels.table.assign(level=number), ())
         there, asked = (
             {*part.table[list(EVALUATION)].itertuples(index=False, name=None)}
             for part in (rest, levels)
@@ -426,13 +428,6 @@ class Runs:
             table = table.assign(**{name: table[name].where(holds) for name in self.policies})
         else:  # notes on actions, which an evaluation without any would take for probabilities
             table = table.drop(columns=[name for name in table if str(name) in self._named_actions])
-        for name, column in table.items():
-            size = getattr(column.dtype, "itemsize", 8)
-            if pd.api.types.is_float_dtype(column.dtype) and size < 8:
-                numbers = column.to_numpy(dtype=f"float{8 * size}", na_value=np.nan)
-                # As their digits say: the 0.1 of 32 bits lies beside that of 64.
-                table = table.assign(**{str(name): numbers.astype(str).astype(np.float64)})
-        table, rounded = self._within_bounds(table)
         for name in EVALUATION:
             if name not in table.columns:
                 table = table.assign(**{name: ""})
@@ -444,7 +439,6 @@ class Runs:
         unnamed = ~self.known("prompt").to_numpy() & table["z_state"].notna().to_numpy()
         prompt = self.prompt.reset_index(drop=True).astype(object)
         table = table.assign(prompt=prompt.mask(unnamed, None))
-        assumed += rounded
         if "context" not in table.columns:
             table = table.assign(context=np.arange(len(table)))
             cases = case_column(self.table, self.unused_columns, self.named.columns)
@@ -466,24 +460,6 @@ class Runs:
             cells = table.groupby([*asked, *variable], dropna=False, observed=True)
             table = table.assign(rep=cells.cumcount())
         return Runs(table, (*self.notes, *assumed), self.named)
-
-    def _within_bounds(self, table: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
-        """Move probabilities a hair outside [0, 1], such as 1.0000000002, to its ends."""
-        moved, notes = {}, []
-        known = [name for name in PROBABILITIES if name in table.columns]
-        for name in (*known, *self.states, *self.policies):
-            numbers = pd.to_numeric(table[name], errors="coerce").to_numpy(float, na_value=np.nan)
-            away = np.maximum(-numbers, numbers - 1)
-            outside = (away > 0) & (away <= PROBABILITY_TOLERANCE)
-            if n_outside := int(outside.sum()):
-                moved[name] = table[name].mask(outside, (numbers > 0.5).astype(float))
-                lies, counts = ("lies", "counts") if n_outside == 1 else ("lie", "count")
-                text = (
-                    f"{counted(n_outside, 'value')} of {name!r} {lies} outside [0, 1] by at most "
-                    f"{away[outside].max():.1g}, a rounding error, and {counts} as 0 or 1."
-                )
-                notes.append(Note(Code.ROUNDED, text))
-        return table.assign(**moved), notes
 
     def without_repairs(self) -> "Runs":
         """Empty what was read of repaired answers; the rows stay and are counted."""

@@ -7,23 +7,15 @@ other wordings, or beliefs given z. What is absent is assumed or left out by `co
 which says so in its report.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-REPAIRS = (
-    "repaired:characters",
-    "repaired:markup",
-    "repaired:json",
-    "repaired:spelling",
-    "repaired:punctuation",
-    "repaired:notation",
-    "repaired:comma",
-    "repaired:percent",
-    "repaired:fraction",
-    "repaired:layout",
-    "repaired:single",
-    "repaired:words",
-    "repaired:passage",
+REPAIRS = tuple(
+    f"repaired:{what}"
+    for what in (
+        *("characters", "markup", "json", "spelling", "punctuation", "notation", "comma"),
+        *("percent", "fraction", "layout", "single", "words", "passage"),
+    )
 )
 LOW_MASS = "low_mass"
 """A value read off a distribution of which the parsed answers have little; kept, and counted."""
@@ -34,160 +26,173 @@ STATUSES = (*PARSED, *FAILURES)
 STATE_SUM_TOLERANCE = 0.02  # beliefs over several states are usually stated with two digits
 
 
+BELIEF_KINDS = (
+    *("stated:drawn", "stated:forced", "stated:masked", "stated:exact"),
+    *("token", "sampled", "revealed"),
+)
+COMPUTED_KINDS = ("stated:exact", "token", "revealed")
+"""Kinds of belief that are computed from a model's distribution, without the noise of drawing."""
+OWN_CONTEXT, SAME_CONTEXT = BELIEF_CONTEXTS = "own", "same_context"
+DRAWN, RECORDED = "drawn", "recorded"
+TRUTH_KINDS = (DRAWN, RECORDED)
+ANY = "any"
+"""Kind of a column that holds numbers where all its cells are numbers, else labels."""
+
+
 @dataclass(frozen=True)
 class Column:
-    """One column of the runs table, or of a table in ``results.json``."""
+    """One column of the runs table, or of a table in ``results.json``.
 
-    name: str  # name in the table
-    # "probability", "label", "integer", "number", "positive" (number), "boolean" or "text"
+    What the cells of a file become, which values are refused, and which option names the column
+    follow from its declaration.
+    """
+
+    name: str  # name in the table; of a family of columns what their names begin with
+    # "probability", "label", "integer", "number", "positive" (number), "boolean", "text" (kept as
+    # it is) or `ANY`
     kind: str
-    meaning: str  # one sentence
+    meaning: str  # a sentence, or the words of the option's help
+    option: str = ""  # option of the command line that names it
+    choices: tuple[str, ...] = ()  # its only values
+    largest: float = 1.0  # of a probability
+    filled: bool = False  # whether every row has a value where any has
+    of_case: str = ""  # where it must not vary within a case: what to do if it does
+    on_scale: bool = False  # whether --percent and --scale are about it
+    remedy: str = "Or leave the cell empty."  # where a value is none of those that it may have
 
 
 COLUMNS = (
-    Column(
-        "task",
-        "label",
-        "The decision task; with `model` the evaluation. Absent: one task.",
-    ),
-    Column("model", "label", "The model asked. Absent: one model."),
+    Column("task", "label", "decision tasks; absent: one", "task", filled=True),
+    Column("model", "label", "models that were asked; absent: one", "model-column", filled=True),
     Column(
         "context",
         "label",
-        "Id of the evidence x; the cluster of resampling and of cross-validation folds. "
-        "Absent: every row is its own context.",
+        "ids of the cases; rows of one case are not independent. Two columns, A,B, are one id "
+        "where cases share nothing; absent: every row is a case",
+        "context",
+        filled=True,
     ),
     Column(
         "group",
         "label",
-        "What contexts share beyond their belief (template, disease, paraphrase family); realised "
-        "states are then permuted within groups, and intervals take groups for clusters.",
+        "what cases share beyond their belief, such as a template: the clusters then",
+        "group",
+        filled=True,
+        of_case="Contexts belong to one group each. Who judged a case that others judged too is "
+        "its person: {person} in place of --group.",
     ),
     Column(
         "person",
         "label",
-        "Who judged, where several persons judged the same contexts: the state is that of the "
-        "context, beliefs and tastes are those of the person.",
+        "who judged, where several persons judged the same cases",
+        "person",
+        filled=True,
     ),
-    Column("rep", "label", "Repetition within context and prompt, and person where there is one."),
-    Column("prompt", "label", "Wording of the belief question; absent means 'standard'."),
+    Column("rep", "label", "repetitions within case, prompt and person", "rep"),
+    Column("prompt", "label", "wordings of the belief question; empty: standard", "prompt"),
     Column(
         "p",
         "probability",
-        "Stated or revealed belief that theta = 1, yes, true or the label named as positive; "
-        "with several states one p_<state> column each instead.",
+        "stated probabilities that theta = 1, yes, true or the label named as positive; of several "
+        "states one column p_<state> each",
+        "belief",
+        on_scale=True,
     ),
     Column(
         "p_sd",
         "probability",
-        "Standard deviation of the distribution over answers whose mean is `p`, where that was "
-        "computed.",
+        "standard deviation of the distribution over answers whose mean is p",
+        largest=0.5,
+        on_scale=True,
+        remedy="Half of the answers at 0 and half at 1 is as wide as answers can lie.",
     ),
-    Column("p_q05", "probability", "Its 5% quantile."),
-    Column("p_q95", "probability", "Its 95% quantile."),
-    Column(
-        "belief_kind",
-        "label",
-        "How `p` was got: stated:drawn, stated:forced, stated:masked (a server masked its tokens), "
-        "stated:exact, token, sampled or revealed.",
-    ),
+    Column("p_q05", "probability", "its 5% quantile", on_scale=True),
+    Column("p_q95", "probability", "its 95% quantile", on_scale=True),
+    Column("belief_kind", "label", "how p was got", choices=BELIEF_KINDS),
     Column(
         "belief_context",
         "label",
-        "Where the belief was stated: own (a context apart from the action's; also where it is "
-        "null) or same_context (by an agent in the conversation in which it acts).",
+        "where p was stated: apart from the action (own; also where it is empty), or by an agent "
+        "in the conversation in which it acts (same_context)",
+        choices=BELIEF_CONTEXTS,
     ),
     Column(
         "action",
         "label",
-        "What the model chose, asked in a separate context; "
-        "with probabilities of actions one action_<label> column each instead.",
+        "actions, asked in a separate context; of probabilities of actions one column "
+        "action_<label> each",
+        "action",
     ),
+    # Rows with a level have no `p`, and enter the checks `matching` and `stakes` alone.
+    Column("level", "number", "stated chances, in rows of matching and stakes questions", "level"),
     Column(
-        "level",
-        "number",
-        "Rows of matching and stakes questions: the chance of the lottery, or the probability from "
-        "which acting pays, as the question states it; in (0, 1), and null on ordinary rows. These "
-        "rows have no `p`, and enter the checks `matching` and `stakes` alone.",
+        "frame", "text", "what the prize of these is on: event or complement; or stakes", "frame"
     ),
+    Column("order", "text", "the option that these name first", "order"),
     Column(
-        "frame",
-        "text",
-        "Of rows with a level: event (also where it is null), complement (the prize is on the "
-        "event not happening) or stakes.",
+        "theta",
+        "label",
+        "realised states, shared by the rows of a case",
+        "truth",
+        of_case="Give every realised state its own context id. {cases}",
     ),
+    Column("theta_name", "text", "what theta = 1 is, as 'lung = yes'; figures name states by it"),
     Column(
-        "order",
-        "text",
-        "Of rows with a level: the option named first, event or lottery, of stakes act or pass; "
-        "these are also their actions.",
+        "p_true",
+        "probability",
+        "exact posteriors of the state, given the evidence",
+        "exact",
+        on_scale=True,
     ),
-    Column("theta", "label", "Realised state, shared by the rows of a context."),
-    Column("theta_name", "text", "What theta = 1 is, as 'lung = yes'; figures name states by it."),
-    Column("p_true", "probability", "Exact posterior, where known."),
+    # Tables that the toolkit writes have it, and `p_true` is the exact posterior only beside it.
     Column(
         "truth_kind",
         "label",
-        "How `theta` came about: drawn (from `p_true`) or recorded. Tables that the toolkit writes "
-        "have it, and `p_true` is the exact posterior only where it is there.",
+        "how theta came about: drawn (from p_true) or recorded",
+        choices=TRUTH_KINDS,
+        remedy="If it is something else, drop it, in pandas: "
+        "table = table.drop(columns=[{name!r}]).",
     ),
-    Column(
-        "z",
-        "label",
-        "Rows for iterated expectation: name of the auxiliary variable; null on ordinary rows.",
-    ),
-    Column("z_state", "label", "Value of z that the belief is conditional on."),
-    Column("p_z", "probability", "Stated probability of z_state given x."),
-    Column("p_z_true", "probability", "Exact probability of z_state given x, where known."),
+    Column("z", "label", "auxiliary variable of iterated expectation; empty in ordinary rows"),
+    Column("z_state", "label", "value of z that p is conditional on"),
+    Column("p_z", "probability", "stated probability of z_state", on_scale=True),
+    Column("p_z_true", "probability", "exact probability of z_state"),
     Column(
         "status",
         "label",
-        "ok, a repair ('repaired:percent' and its like; values are kept), low_mass (likewise), or "
-        + ", ".join(FAILURES)
-        + " (belief or action is null).",
+        "ok, a repair or low_mass (values are kept), or why belief or action is empty",
+        choices=STATUSES,
+        filled=True,
+        remedy="Use the nearest of these.",
     ),
-    Column("asked", "text", "The question for the belief, as the model was asked it."),
-    Column("asked_action", "text", "The question for the action, as the model was asked it."),
-    Column("asked_z", "text", "The question for the probabilities of z, likewise."),
-    Column("raw_belief", "text", "The belief answer as the model gave it."),
-    Column("raw_action", "text", "The action answer as the model gave it."),
-    Column("raw_z", "text", "The answer on the probabilities of z as the model gave it."),
-    Column(
-        "answer_mass",
-        "probability",
-        "Probability that the model put on parsed answers; of a row's answers the least.",
-    ),
-    Column("finish_reason", "text", "Why the answers ended: stop, length (cut), content_filter."),
-    Column(
-        "logprob_belief",
-        "number",
-        "Natural logarithm of the probability of the belief answer's tokens.",
-    ),
-    Column(
-        "logprob_action",
-        "number",
-        "Natural logarithm of the probability of the action answer's tokens.",
-    ),
-    Column("tokens", "integer", "Tokens that were generated."),
-    Column("seed", "integer", "Seed of the draw."),
-    Column("created", "text", "When the answer was stored."),
+    Column("asked", "text", "question for the belief, as the model was asked it"),
+    Column("asked_action", "text", "question for the action, likewise"),
+    Column("asked_z", "text", "question for the probabilities of z, likewise"),
+    Column("raw_belief", "text", "belief answer as the model gave it"),
+    Column("raw_action", "text", "action answer as the model gave it"),
+    Column("raw_z", "text", "answer on the probabilities of z as the model gave it"),
+    Column("answer_mass", "probability", "probability of all parsed answers; the least of a row"),
+    Column("finish_reason", "text", "why the answers ended: stop, length (cut), content_filter"),
+    Column("logprob_belief", "number", "log probability of the belief answer's tokens"),
+    Column("logprob_action", "number", "log probability of the action answer's tokens"),
+    Column("tokens", "integer", "tokens that were generated"),
+    Column("seed", ANY, "seed of the draw"),
+    Column("created", "text", "when the answer was stored"),
 )
+FEATURE_PREFIX, ACTION_PREFIX, STATE_PREFIX = "x_", "action_", "p_"
+FAMILIES = (
+    Column(FEATURE_PREFIX, ANY, "Evidence."),
+    Column(ACTION_PREFIX, "probability", "Probability of an action, where it was computed."),
+    Column(STATE_PREFIX, "probability", "Belief in one of several states.", on_scale=True),
+)
+"""Columns whose names begin alike."""
 COLUMN_NAMES = tuple(column.name for column in COLUMNS)
+_BY_NAME = {column.name: column for column in COLUMNS}
+_FIRST = ("p", "action", "theta", "p_true")  # that everybody names
 OPTIONS = {
-    "belief": "p",
-    "action": "action",
-    "truth": "theta",
-    "exact": "p_true",
-    "context": "context",
-    "group": "group",
-    "person": "person",
-    "rep": "rep",
-    "prompt": "prompt",
-    "task": "task",
-    "model-column": "model",
-    "level": "level",
-    "frame": "frame",
-    "order": "order",
+    _BY_NAME[name].option: name
+    for name in dict.fromkeys((*_FIRST, *COLUMN_NAMES))
+    if _BY_NAME[name].option
 }
 """Option that names a column on the command line -> column; ``columns=`` in Python takes both."""
 LEVEL_COLUMNS = ("level", "frame", "order")
@@ -196,31 +201,23 @@ FRAMES = {EVENT: ("event", "lottery"), COMPLEMENT: ("event", "lottery"), STAKES:
 """Frame of a question with a level -> its two options."""
 LEVEL_OPTIONS = tuple(dict.fromkeys(option for options in FRAMES.values() for option in options))
 KEY = ("task", "model", "context", "person", "rep", "prompt", "z", "z_state", *LEVEL_COLUMNS)
-FEATURE_PREFIX = "x_"
-ACTION_PREFIX = "action_"
-STATE_PREFIX = "p_"
-BELIEF_KINDS = (
-    "stated:drawn",
-    "stated:forced",
-    "stated:masked",
-    "stated:exact",
-    "token",
-    "sampled",
-    "revealed",
-)
-COMPUTED_KINDS = ("stated:exact", "token", "revealed")
-"""Kinds of belief that are computed from a model's distribution, without the noise of drawing."""
-OWN_CONTEXT, SAME_CONTEXT = BELIEF_CONTEXTS = "own", "same_context"
-DRAWN, RECORDED = "drawn", "recorded"
-TRUTH_KINDS = (DRAWN, RECORDED)
 PROBABILITY_TOLERANCE = 1e-6  # what rounding may put outside [0, 1]; it counts as 0 or 1
 ACTION_SUM_TOLERANCE = 1e-6  # probabilities of actions are computed, not stated
-PROBABILITIES = tuple(column.name for column in COLUMNS if column.kind == "probability")
+LABELS = tuple(column.name for column in COLUMNS if column.kind == "label")
+EXACT, KIND = "p_true", "truth_kind"
 
 
 def is_state(name: str) -> bool:
     """Tell whether a column, where there is none called p, is the belief in one of the states."""
     return name.startswith(STATE_PREFIX) and name not in COLUMN_NAMES
+
+
+def declared(name: str, names: Collection[str] = ()) -> Column | None:
+    """Return the declaration of a column beside others; None of one that nothing reads."""
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    family = next((family for family in FAMILIES if name.startswith(family.name)), None)
+    return None if family is not None and family.name == STATE_PREFIX and "p" in names else family
 
 
 def answer_columns(names: Iterable[object]) -> list[str]:

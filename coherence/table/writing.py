@@ -9,8 +9,11 @@ import pandas as pd
 
 from coherence.errors import CoherenceError, InputError
 from coherence.printable import spreadsheet_safe
+from coherence.table.exact import holds_exact
 from coherence.table.files import replacing
 from coherence.table.frames import require_frame, require_path, with_index_columns
+from coherence.table.reserved import MAY_BE_STRANGERS
+from coherence.table.runs import NAMED, meant_in
 
 _ENDINGS = (".parquet", ".csv", ".jsonl", ".ndjson")
 # What pandas and pyarrow raise of a table that a format cannot hold.
@@ -25,7 +28,9 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str], *, replace: boo
     Parameters
     ----------
     runs : DataFrame
-        Table to write; a named index is written as columns.
+        Table to write; a named index is written as columns. Columns such as ``group``,
+        if they were named when it was read, are listed in a column ``named_columns``, which
+        `coherence.read_runs` takes out again.
     path : path
         Target; its ending (.parquet, .csv or .jsonl) chooses the format.
     replace : bool
@@ -59,6 +64,9 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str], *, replace: boo
         )
     if not target.parent.is_dir():
         raise InputError(f"{target}: the folder {target.parent} does not exist. Create it first.")
+    meant = meant_in(runs) & MAY_BE_STRANGERS
+    if meant and not holds_exact(runs.columns):
+        runs = runs.assign(**{NAMED: ",".join(sorted(meant))})
     try:
         with replacing(target, keep=not replace) as temporary:
             _write(runs, temporary, suffix)

@@ -178,7 +178,7 @@ def _earlier_rows(path: str) -> int:
     if not os.path.lexists(path):
         return 0
     with contextlib.suppress(CoherenceError):
-        table = read_table(path)
+        table = read_table(path).table
         if {"raw_belief", "status", "seed", "created"} <= {*map(str, table.columns)}:
             return len(table)
     require_new(Path(path), remedy="It is no table of elicit: name another, or move it away.")

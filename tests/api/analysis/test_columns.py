@@ -51,7 +51,7 @@ def test_every_option_names_a_column_in_python():
     """Breaks if the command line knows a column by a name that `columns` does not."""
     for option, column in OPTIONS.items():
         for key in (option, option.replace("-", "_"), column):
-            assert Reading.of({key: "mine"}).columns == {column: "mine"}
+            assert Reading({key: "mine"}).columns == {column: "mine"}
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_predictions_may_stand_in_the_mapping(mine):
     mapped = analyze(table, columns={**names, "prediction": "choice", "gold": "gold"}, **options)
     named = analyze(table, columns=names, prediction="choice", gold="gold", **options)
     pd.testing.assert_frame_equal(numbers(mapped), numbers(named))
-    with pytest.raises(InputError, match="prediction is named twice"):
+    with pytest.raises(InputError, match="names 'prediction' twice"):
         analyze(table, columns={**names, "prediction": "choice"}, prediction="choice")
 
 

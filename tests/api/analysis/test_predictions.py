@@ -113,9 +113,9 @@ def test_columns_that_cannot_be_a_prediction_and_its_label_are_refused(tmp_path)
     table, both = answers(), {"prediction": "action", "gold": "theta"}
     table.to_csv(tmp_path / "runs.csv", index=False)
     for options, said in (
-        ({"prediction": "action"}, "received gold=None"),
-        ({"gold": "theta"}, "received prediction=None"),
-        ({"prediction": "action", "gold": "action"}, "must be two columns"),
+        ({"prediction": "action"}, "'gold': None"),
+        ({"gold": "theta"}, "'prediction': None"),
+        ({"prediction": "action", "gold": "action"}, "must name two columns"),
         ({"prediction": "actoin", "gold": "theta"}, "Closest name found: 'action'"),
     ):
         with pytest.raises(InputError, match=said):

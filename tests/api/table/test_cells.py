@@ -9,7 +9,6 @@ import pytest
 from coherence import analyze, read_runs, write_runs
 from coherence.table.cells import labels
 
-GROUP = {"group": "group"}  # few values may be the arms of an experiment
 BIG = 1_700_000_000_000_000_000
 KINDS = {
     "whole with a gap": pd.Series([3, None, 2, 3], dtype="Int64"),
@@ -42,13 +41,13 @@ def sources(table, folder):
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_labels_run_together_and_every_format_gives_the_same(kind, tmp_path):
     cells = pd.Series(KINDS[kind])
-    table = pd.DataFrame({"p": [0.2, 0.4, 0.6, 0.8], "theta": [0, 1, 0, 1], "group": cells})
-    first, *others = (read_runs(each, columns=GROUP) for each in sources(table, tmp_path))
+    table = pd.DataFrame({"p": [0.2, 0.4, 0.6, 0.8], "theta": [0, 1, 0, 1], "rep": cells})
+    first, *others = (read_runs(each) for each in sources(table, tmp_path))
     write_runs(first, tmp_path / "again.csv")
-    for each in (*others, read_runs(tmp_path / "again.csv", columns=GROUP)):
-        pd.testing.assert_series_equal(each["group"], first["group"], check_names=False)
-    assert first["group"].nunique() == cells.map(str, na_action="ignore").nunique()
-    assert first["group"].tolist() == cells.tolist() or not isinstance(cells[0], str)
+    for each in (*others, read_runs(tmp_path / "again.csv")):
+        pd.testing.assert_series_equal(each["rep"], first["rep"], check_names=False)
+    assert first["rep"].nunique() == cells.map(str, na_action="ignore").nunique()
+    assert first["rep"].tolist() == cells.tolist() or not isinstance(cells[0], str)
 
 
 def test_a_label_of_any_type_is_its_text_or_a_whole_number():

@@ -83,7 +83,7 @@ def test_signs_beside_probabilities_are_one_fault_whatever_is_said(
 
 
 def test_values_below_one_are_percentages_and_counted(caplog, read):
-    runs = read(percent=True, p=["0,7", "70", "0.4%"], decimal=",")
+    runs = read(percent=True, p=["0,7", "70", "0,4%"], decimal=",")
     assert runs["p"].tolist() == pytest.approx([0.007, 0.7, 0.004])
     (note,) = caplog.messages
     assert "1 of 2 values of 'p' is below 1 and was taken as a percentage: 0.7 as 0.7%" in note

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coherence import InputError, read_runs, simulate, write_runs
+from coherence import InputError, SchemaError, read_runs, simulate, write_runs
 from coherence.table.reading import read_stream
 
 TABLE = "p,action,theta\n0.25,rest,1\n0.125,rest,0\n"
@@ -258,7 +258,7 @@ def test_missing_columns_are_told_once_with_all_other_faults(read):
     for fault in (
         "there is no column 'act' to use as 'action'. Closest name found: 'actn'.",
         "there is no column 'truth' to use as 'theta'.",
-        "column 'prob' (mapped to 'p') has decimal commas, such as '1,7'.",
+        "column 'prob' (mapped to 'p') has decimal commas, such as '1,7' (row 1).",
         "column 'prob' (mapped to 'p') has both percent signs, such as '20%', and",
         "column 'status' must be one of",
     ):
@@ -324,4 +324,5 @@ def test_pandas_reads_and_writes_a_file_as_the_page_says_without_a_change(tmp_pa
     lines = [f"table = {reads}".replace('"examples/mine.csv"', "path"), writes]
     exec("\n".join(lines).replace('"edited.csv"', "edited"), names)  # noqa: S102
     pd.testing.assert_frame_equal(read_runs(tmp_path / "edited.csv"), before)
-    assert read_runs(pd.read_csv(tmp_path / "mine.csv"))["group"].nunique() == 19
+    with pytest.raises(SchemaError, match="'group' is empty in rows 38, 39"):
+        read_runs(pd.read_csv(tmp_path / "mine.csv"))

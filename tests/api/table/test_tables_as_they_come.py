@@ -161,7 +161,7 @@ def test_a_scale_is_mapped_by_a_line_and_printed(tmp_path, scale, values, expect
 @pytest.mark.parametrize(
     ("scale", "message"),
     [
-        ("1..6", "scale 1..6; 1 of 3 values do not, the first is 7 .row 2.*--scale=1..7"),
+        ("1..6", "scale 1..6; 1 of 3 values do not, the first is '7' .row 2.*--scale=1..7"),
         ("1-7", "must be LOW..HIGH"),
         ("1..1", "two different ends"),
         ("1..7=0..2", "probabilities in .0, 1."),
@@ -174,7 +174,7 @@ def test_what_is_not_on_the_scale_is_refused(tmp_path, scale, message):
     with pytest.raises(InputError, match="percent is the scale 0..100"):
         read_runs(path, scale="0..100", percent=True)
     infinite = written(tmp_path, pd.DataFrame({"p": [1, 2, np.inf], "theta": [0, 1, 1]}))
-    with pytest.raises(InputError, match=r"the first is inf \(row 2\).*or leave their cells empty"):
+    with pytest.raises(SchemaError, match=r"the first is 'inf' \(row 2\).*--missing inf"):
         read_runs(infinite, scale="1..7")
     assert read_runs(infinite, scale="1..7", missing=["inf"])["p"].isna().sum() == 1
 
