@@ -25,7 +25,7 @@ BUDGET = {
     "coherence/analysis": 4_950,
     "coherence/batteries": 5_600,
     "coherence/checks": 8_150,
-    "coherence/cli": 2_170,
+    "coherence/cli": 2_100,
     "coherence/decoding": 1_100,
     "coherence/importing": 2_300,
     "coherence/plots": 2_200,
