@@ -445,8 +445,8 @@ def what_breaks() -> str:
         ),
         (
             "several reports that vary, also between prompt variants",
-            "other tests that use the state reject, but for `sufficiency`; points lie outside "
-            "the bars of the main figure",
+            "other tests that use the state reject, but for `sufficiency`; the lines of the main "
+            "figure part by what the caption says",
         ),
         (
             "rows share evidence, or cases a template, that no `context` or `group` names",

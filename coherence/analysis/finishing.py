@@ -145,9 +145,17 @@ def with_results(
     named, askable = evaluation.state_name, evaluation.askable
     facts = verdict_input(results, evaluation.variation, margin, named, askable=askable)
     verdict = decide(facts)
+    primary, why = facts.primary, "the primary test was not run"
+    if primary is not None:
+        why = primary.reason or "too few cases lie on either side"
+    hidden = verdict is Verdict.OTHER_BELIEF
+    shares = None if primary is None or hidden else primary.fitted
+    figures = evaluation.figures.beside("choices_by_state", shares, why)
     results = tuple(withheld(result, verdict) for result in results)
     allowed = noise_robust_test(results)
-    evaluation = replace(evaluation, results=results, verdict=verdict, margin=margin)
+    evaluation = replace(
+        evaluation, results=results, verdict=verdict, margin=margin, figures=figures
+    )
     tests = evaluation.further_tests
     further = conclude_further(results, tests, belief=noun, scatter=scatter)
     return replace(

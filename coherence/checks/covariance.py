@@ -24,9 +24,7 @@ import pandas as pd
 
 from coherence.checks.several_states import permuted_states
 from coherence.checks.unsaid import (
-    in_heaps,
     local_slopes,
-    multiples,
     noise_of_means,
     rounding_bound,
     untold,
@@ -54,6 +52,7 @@ from coherence.statistics.evaluation import (
     one_dimensional,
     separated,
 )
+from coherence.statistics.heaps import outside_heaps, unrounded
 from coherence.statistics.permutation import (
     Contexts,
     by_context,
@@ -61,6 +60,7 @@ from coherence.statistics.permutation import (
     settled_by_groups,
 )
 from coherence.statistics.report_noise import squares_within
+from coherence.statistics.state_shares import shares_along
 
 NULL = "given the belief{group}, actions do not covary with the {state}"
 PERMUTED = (
@@ -134,10 +134,8 @@ def arrangement_test(
         return lacking(undefined, settled, Lack.OPEN), None
     if several:
         return permuted_states(data, contexts, n_draws, rng, undefined), None
-    heap = in_heaps(contexts.belief) & (not _unrounded(data))
-    found, apart = _arranged(data, contexts.subset(~heap), n_draws, rng, undefined), True
-    if heap.any() and isinstance(found, CheckResult) and found.lack is Lack.CASES:
-        found, apart = _arranged(data, contexts, n_draws, rng, undefined), False
+    kept, heap, apart = outside_heaps(data, contexts)
+    found = _arranged(data, kept, n_draws, rng, undefined)
     tested = replace(found, level=level) if isinstance(found, Arranged) else None
     result = found if isinstance(found, CheckResult) else undefined
     if tested is not None:
@@ -149,11 +147,6 @@ def arrangement_test(
         reason = "; ".join(filter(None, [result.reason, reason]))
         result = replace(result, reason=reason, settings=settings)
     return result, tested
-
-
-def _unrounded(data: EvaluationData) -> bool:
-    """Tell whether beliefs were computed, and finer than numbers that are said."""
-    return data.computed and not bool(multiples(data.belief, 0.01).all())
 
 
 def _said_in_heaps(belief: Floats, n: int) -> str:
@@ -272,7 +265,7 @@ def _allowed(
     reports do not tell beliefs apart.
     """
     n, columns = len(line.belief), np.column_stack([line.state, scores.columns])
-    if _unrounded(data):
+    if unrounded(data):
         return np.zeros((columns.shape[1] - 1, n)), 0
     belief = one_dimensional(data, "sufficiency_test")
     slopes = _slopes_on_belief(line, columns)
@@ -356,6 +349,7 @@ def _tested_by_products(
             EXACT_REPORT,
             "state and actions are monotone in the belief but for a smooth part",
         ),
+        fitted=shares_along(line, contexts, data.actions),
         # What is left out adds nothing.
         contributions=by_context(contributions, contexts, data).reindex(
             pd.Index(list(data.contexts), tupleize_cols=False), fill_value=0.0

@@ -22,6 +22,7 @@ from coherence.inputs import Codes, Floats, require
 from coherence.result import EXACT_REPORT, CheckResult, Estimate, Interval, Lack
 from coherence.statistics.evaluation import EvaluationData, one_dimensional, separated
 from coherence.statistics.report_noise import Reports, kind_of_reports
+from coherence.statistics.state_shares import shares_by_side, sides_of
 
 OWN_BELIEF = "own belief"
 """Name of the test."""
@@ -132,7 +133,9 @@ def own_belief_test(data: EvaluationData, level: float) -> tuple[CheckResult, Es
     fit = _fit(truth[:, 0], others, choices, case, person, toss)
     if fit.degrees < 1:
         return replace(undefined, reason=ALIKE.format(group=group), lack=Lack.OPEN), slope
-    return _result(data, undefined, fit, at, level), slope
+    side = sides_of(truth[:, 0], state, exact=exact)
+    shares = shares_by_side(belief, share, choices, side, case, data.actions)
+    return replace(_result(data, undefined, fit, at, level), fitted=shares), slope
 
 
 def _result(

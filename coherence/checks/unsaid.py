@@ -7,10 +7,9 @@ no slope can be taken. Arrays stand by belief.
 """
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import stats
 
 from coherence.inputs import Floats
+from coherence.statistics.heaps import multiples
 
 NEIGHBOURS = 31  # contexts over which the variance of reports is pooled
 NEAR = 30  # contexts of the least window in which a slope is taken
@@ -83,38 +82,8 @@ def untold(belief: Floats, noise: Floats) -> int:
     return int(alike.sum()) if noise.any() else 0
 
 
-NEAR_A_HEAP, IN_A_HEAP = 0.15, 6  # distance in belief; fewest cases
-HEAP, TIMES_OTHERS, TIMES_GAPS = 0.08, 3.0, 4.0  # share of cases; multiples of medians
-BY_CHANCE = 0.01  # probability of any such heap where beliefs fall on values by chance (Poisson)
-
-
-def in_heaps(belief: Floats) -> NDArray[np.bool_]:
-    """Tell which beliefs stand for more than the step of their scale, as 50 does when unsure.
-
-    Of at least 8% and 6 of them, and three times as frequent as others nearby, or as all others and
-    alone in a hole; more frequent than the mean of the others allows by chance.
-    """
-    values, of, counts = np.unique(np.round(belief, 6), return_inverse=True, return_counts=True)
-    heap, inner = np.zeros(len(values), dtype=bool), np.diff(values)
-    for at in np.flatnonzero(counts >= max(IN_A_HEAP, HEAP * len(belief))):
-        away = np.abs(values - values[at])
-        near = (away > 0) & (away < NEAR_A_HEAP + 1e-9)
-        among = near.sum() >= 3 and counts[at] >= TIMES_OTHERS * np.median(counts[near])
-        alone = len(values) > 3 and counts[at] >= TIMES_OTHERS * np.median(counts)
-        alone = alone and away[away > 0].min() >= TIMES_GAPS * np.median(inner)
-        if among or alone:
-            mean = np.mean(counts[near] if among else np.delete(counts, at))
-            heap[at] = stats.poisson.sf(counts[at] - 1, mean) * len(values) < BY_CHANCE
-    return np.asarray(heap[of.ravel()])
-
-
 REPEATED = 3  # cases a value from which values are taken for the words of a scale
 STEEPER = 1.5  # a threshold inside a step gains so much more from it than its average slope does
-
-
-def multiples(belief: Floats, step: float) -> NDArray[np.bool_]:
-    """Tell which beliefs are multiples of a step."""
-    return np.asarray(np.abs(belief / step - np.round(belief / step)) < 1e-6)
 
 
 def rounding_bound(belief: Floats, n_cases: int) -> float:

@@ -79,6 +79,10 @@ def _of_runs(runs: pd.DataFrame, positive: Any) -> pd.DataFrame:
         columns["truth"] = _coded(rows["theta"], positive, "theta")
     if "p_true" in rows.columns and holds_exact(rows.columns) and rows["p_true"].notna().any():
         columns["p_true"] = rows["p_true"]
+    if "group" in rows.columns and rows["group"].notna().all():
+        columns["group"] = rows["group"]
+    if "person" in rows.columns and (rows.groupby("context")["person"].nunique() > 1).any():
+        columns["person"] = rows["person"]
     return pd.DataFrame(columns)
 
 

@@ -1,4 +1,4 @@
-"""The figure of the main test: how often an action is chosen at each belief, state by state."""
+"""The figure of the main test: how often an action is chosen at each belief, on both sides."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,26 +12,30 @@ from coherence.errors import InputError, closest
 from coherence.inputs import require
 from coherence.plots.choices import choices_of
 from coherence.plots.scales import Span, fit_probabilities, span_of
-from coherence.plots.style import INK, STATE_COLOURS, Style, belief_axes, canvas, set_title
+from coherence.plots.style import INK, PALE, STATE_COLOURS, Style, belief_axes, canvas, set_title
 from coherence.printable import clean
-from coherence.statistics.figure_tables import shares_by_state
-from coherence.statistics.state_shares import StateShares
+from coherence.result import CheckResult
+from coherence.statistics.evaluation import as_choices
+from coherence.statistics.state_shares import state_shares
 from coherence.table.audit import STATED
+from coherence.table.runs import Runs
 
 PANELS_BESIDE = 2
 """Panels in a line: more would make them or their letters small."""
 _LABEL = 28
-_LEGEND: Style = {"frameon": False, "ncols": 2, "handletextpad": 0.2, "columnspacing": 1.2}
-# Parts of the axis: the states stand beside each other where their beliefs are the same.
-_ASIDE, _HALF_BAR = 0.007, 0.011
-# Colour and marker both tell the states apart.
-_STATES = ((0, "s", STATE_COLOURS[0]), (1, "o", STATE_COLOURS[1]))
+_LEGEND: Style = {"frameon": False, "ncols": 3, "handletextpad": 0.4, "columnspacing": 1.2}
+# Colour and marker both tell the sides apart.
+_SIDES = ((0, "s", STATE_COLOURS[0]), (1, "o", STATE_COLOURS[1]))
 STATE_NAMES = ("state 0", "state 1")
+BY_POSTERIOR = ("posterior below", "posterior above")
+"""What the sides are called where the state is the exact posterior."""
+_ASIDE = 0.004  # of the axis: bars of both sides do not hide each other
+_LEAST, _AREA = 16.0, 60.0  # points squared, of the smallest dot and beside it of the largest
 
 
-def title_of(action: object) -> str:
+def title_of(action: object, by: str = "state") -> str:
     """Say what the figure of an action shows."""
-    return f"Share of {clean(action, limit=40)}, by realised state"
+    return f"Share of {clean(action, limit=40)} at equal belief, by {by}"
 
 
 def rising_action(table: pd.DataFrame) -> Any:
@@ -42,33 +46,38 @@ def rising_action(table: pd.DataFrame) -> Any:
 
 
 def plot_state_shares(
-    data: ArrayLike | pd.DataFrame | StateShares,
+    data: ArrayLike | pd.DataFrame | CheckResult,
     action: ArrayLike | pd.DataFrame | None = None,
     truth: ArrayLike | None = None,
     *,
+    exact: ArrayLike | None = None,
     context: ArrayLike | None = None,
     positive: Any = None,
     shown: Any = None,
     noun: str = STATED,
     title: str | None = None,
-    states: Sequence[str] = STATE_NAMES,
+    states: Sequence[str] | None = None,
     scale: Span | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the share of one action against the belief, split by the realised state.
+    """Draw the share of one action against the belief, where more and where less is true.
 
-    The picture of the null of `coherence.sufficiency_test`: at equal belief, actions do not
-    depend on the state. Bars are what that allows.
+    The picture of the null of `coherence.sufficiency_test`: at equal belief, actions do not go
+    with the state. Both lines are brought to the same belief as the test does it; cases that it
+    leaves out are not there, and of persons each is compared at the own belief.
 
     Parameters
     ----------
-    data : DataFrame, array-like or StateShares
-        A runs table of one task and model; beliefs in [0, 1], with `action` and `truth`; or what
-        `coherence.statistics.state_shares.state_shares` returned.
+    data : CheckResult, DataFrame or array-like
+        A result of `sufficiency_test` in two states; a runs table of one task and model; or beliefs
+        in [0, 1], with `action` and `truth` or `exact`.
     action : array-like, shape (n,) or (n, n_actions), optional
         Beside an array of beliefs: labels, or the probability of each action.
     truth : array-like, shape (n,), optional
         The realised state, constant within a context.
+    exact : array-like, shape (n,), optional
+        The exact posterior, which takes the place of the realised state. In a table it is the
+        column ``p_true``, where every row has it.
     context : array-like, shape (n,), optional
         Ids of the evidence; without them every row is its own context.
     positive : Any
@@ -79,8 +88,9 @@ def plot_state_shares(
         What the axis calls the belief.
     title : str, optional
         None says what is shown, an empty text leaves it out.
-    states : sequence of str
-        What the legend calls the state that the belief is not in, and the one that it is in.
+    states : sequence of str, optional
+        What the legend calls the lower side and the upper one; None takes "state 0" and "state 1"
+        or, of the exact posterior, whether it is below or above its mean at that belief.
     scale : (float, float), optional
         Least and largest share that the axis must hold, as several figures share it; None takes
         them from this one. From half of [0, 1] on, the axis holds all of it.
@@ -90,15 +100,13 @@ def plot_state_shares(
     Returns
     -------
     Axes
-        Bars with the gid "band-<state>" are what beliefs alone allow, all of them at once in 95% of
-        tables; points with the gid "state-<state>" have 95% intervals over contexts; those outside
-        their band are ringed, with the gid "outside". The band takes each report for the belief
-        itself: where reports scatter around the belief, noise alone moves points out of it.
+        Dots with the gid "state-0" and "state-1", larger the more contexts a bin has on that side,
+        with 95% intervals over contexts; the gap between their lines has the gid "gap".
 
     Raises
     ------
     InputError
-        Belief, action or state is missing, or `shown` is no action.
+        Belief, action or state is missing, nothing can be compared, or `shown` is no action.
 
     Examples
     --------
@@ -106,23 +114,36 @@ def plot_state_shares(
     >>> runs = coherence.simulate("leaky", n_contexts=200, n_reps=5, rng=1)
     >>> ax = coherence.plots.plot_state_shares(runs)
     >>> ax.get_title(loc="left")
-    'Share of yes, by realised state'
+    'Share of yes at equal belief, by exact posterior'
 
-    Of arrays, on axes of your own:
+    Of a result, on axes of your own:
 
     >>> from matplotlib.figure import Figure
     >>> rows = runs[runs["action"].notna()]
-    >>> arrays = rows["p"], rows["action"], rows["theta"]
+    >>> result = coherence.sufficiency_test(
+    ...     "p", "action", "theta", context="context", data=rows, rng=1
+    ... )
     >>> ax = Figure().add_subplot()
-    >>> coherence.plots.plot_state_shares(*arrays, context=rows["context"], shown="no", ax=ax) is ax
+    >>> coherence.plots.plot_state_shares(result, shown="no", ax=ax) is ax
     True
     """
-    table = _table_of(data, action, truth, context, positive)
+    if isinstance(data, CheckResult):
+        table, reason = data.fitted, data.reason
+        by_posterior = data.settings.get("state") == "exact"
+    else:
+        given = {"context": context, "exact": exact, "positive": positive}
+        table, by_posterior = _shares_of(choices_of(data, action, truth, **given))
+        reason = ""
+    if not isinstance(table, pd.DataFrame) or table.empty:
+        reason = reason or "too few contexts lie on either side"
+        raise InputError(f"data must hold enough contexts to compare; received {reason}.")
     drawn = rising_action(table) if shown is None else shown
-    rows = table[table["action"].astype(str) == str(drawn)]
+    rows = table[table["action"] == str(drawn)]
     if rows.empty:
         known = dict.fromkeys(table["action"])
         raise InputError(f"shown must be an action; received {shown!r}. {closest(shown, known)}")
+    if states is None:
+        states = BY_POSTERIOR if by_posterior else STATE_NAMES
     with canvas(ax, size=(5.4, 3.9)) as axes:
         _draw(rows, span_of(table["belief"]), scale, states, axes)
         # Above the axes: every corner inside may hold points.
@@ -130,7 +151,8 @@ def plot_state_shares(
         axes.legend(**place, **_LEGEND)
         axes.set_xlabel(noun)
         axes.set_ylabel(f"share of {clean(drawn, limit=_LABEL)}", parse_math=False)
-        set_title(axes, title, title_of(drawn), lift=24)
+        by = "exact posterior" if by_posterior else "realised state"
+        set_title(axes, title, title_of(drawn, by), lift=24)
         return axes
 
 
@@ -145,7 +167,7 @@ def plot_state_panels(
 ) -> Axes:
     """Draw a panel for each action in the place of axes, two beside each other, under one legend.
 
-    `table` is that of `StateShares`.
+    `table` is that of a result of `sufficiency_test` (``fitted``).
     """
     whole, figure = ax.get_subplotspec(), ax.get_figure(root=True)
     if whole is None or figure is None:
@@ -170,91 +192,64 @@ def plot_state_panels(
     return panels[0]
 
 
-def _table_of(
-    data: Any, action: Any, truth: Any, context: ArrayLike | None, positive: Any
-) -> pd.DataFrame:
-    if isinstance(data, StateShares):
-        found = data
-    else:
-        choices = choices_of(data, action, truth, context=context, positive=positive)
-        found = shares_by_state(choices)
+def _shares_of(choices: pd.DataFrame) -> tuple[pd.DataFrame, bool]:
+    """Compare the sides in a table of choices; also tell whether the state is the posterior."""
+    require("belief" in choices, "data must hold a belief in one of two states.")
     require(
-        not found.reason,
-        f"data must hold belief, action and state in enough contexts; {found.reason}.",
+        "person" not in choices,
+        "data holds persons who judged the same cases; draw the result of sufficiency_test, which "
+        "compares each at the own belief.",
     )
-    return found.table
+    named = Runs(choices).action_names
+    rows = choices[Runs(choices).acted & choices["belief"].notna()]
+    require(len(rows) > 0, "data must hold actions beside beliefs; there are no parsed actions.")
+    exact = "p_true" in rows and bool(rows["p_true"].notna().all())
+    if not exact:
+        require("truth" in rows, "truth or exact must be given: no state is known.")
+        rows = rows[rows["truth"].notna()]
+    data = as_choices(
+        rows["belief"],
+        rows[list(named)].rename(columns=named) if named else rows["action"],
+        None if exact else rows["truth"],
+        rows["context"],
+        exact=rows["p_true"] if exact else None,
+        positive=None if exact else 1,
+        oriented=True,
+        group=rows.get("group"),
+    )
+    require(not data.degenerate, f"data must leave something to compare; {data.degenerate}.")
+    return state_shares(data), exact
 
 
 def shown_shares(rows: pd.DataFrame) -> Span:
-    """Return the least and the largest share that is drawn of rows of `StateShares.table`."""
-    names = ("share", "low", "high", "expected", "band_low", "band_high")
-    return span_of(*(rows[name] for name in names))
+    """Return the least and the largest share that is drawn."""
+    return span_of(rows["low"], rows["high"])
 
 
 def _draw(
-    rows: pd.DataFrame,
-    beliefs: Span,
-    scale: Span | None,
-    states: Sequence[str],
-    ax: Axes,
+    rows: pd.DataFrame, beliefs: Span, scale: Span | None, states: Sequence[str], ax: Axes
 ) -> None:
-    """Draw the shares of one action, and what beliefs alone allow."""
+    """Draw the shares of one action on both sides, and the gap between them."""
     belief_axes(ax)
     fit_probabilities(ax, "x", beliefs)
-    wide = np.ptp(ax.get_xlim())
     fit_probabilities(ax, "y", shown_shares(rows) if scale is None else scale)
-    for state, marker, colour in _STATES:
-        of_state = rows[rows["state"] == state]
-        x = of_state["belief"] + wide * (_ASIDE if state else -_ASIDE)
-        _draw_band(of_state, x, wide * _HALF_BAR, state, colour, ax)
-        name = clean(states[state], limit=_LABEL)
-        _draw_shares(of_state, x, state, colour, (marker, name), ax)
-
-
-def _draw_band(
-    rows: pd.DataFrame, x: "pd.Series[float]", half: float, state: int, colour: str, ax: Axes
-) -> None:
-    """Draw what beliefs alone allow, and what they would give."""
-    height = rows["band_high"] - rows["band_low"]
-    ax.bar(
-        x,
-        height,
-        width=2 * half,
-        bottom=rows["band_low"],
-        color=colour,
-        alpha=0.28,
-        linewidth=0,
-        gid=f"band-{state}",
-        zorder=1,
-    )
-    ax.plot(x, rows["expected"], color=colour, linewidth=1.0, alpha=0.5, zorder=2)
-
-
-def _draw_shares(
-    rows: pd.DataFrame,
-    x: "pd.Series[float]",
-    state: int,
-    colour: str,
-    marked: tuple[str, str],
-    ax: Axes,
-) -> None:
-    """Draw what was observed, with its intervals."""
-    marker, label = marked
-    ax.vlines(x, rows["low"], rows["high"], color=colour, linewidth=1.1, zorder=3)
-    outside = rows["outside"].to_numpy(dtype=bool)
-    if outside.any():
-        ringed = x[outside], rows["share"][outside]
-        ring = ax.scatter(*ringed, s=120, facecolor="none", gid="outside", zorder=4)
-        ring.set(edgecolor=INK, linewidth=1.3)
-    ax.scatter(
-        x,
-        rows["share"],
-        s=34,
-        marker=marker,
-        color=colour,
-        edgecolor="white",
-        linewidth=0.8,
-        gid=f"state-{state}",
-        label=label,
-        zorder=5,
-    )
+    below, above = (rows[rows["state"] == side] for side in (0, 1))
+    gap: Style = {"color": PALE, "alpha": 0.6, "linewidth": 0, "label": "gap", "gid": "gap"}
+    ax.fill_between(above["belief"], below["share"], above["share"], **gap)
+    most = float(rows["n_contexts"].max())
+    for side, marker, colour in _SIDES:
+        of_side = rows[rows["state"] == side]
+        ax.plot(of_side["belief"], of_side["share"], color=colour, linewidth=1.2, zorder=3)
+        aside = float(np.ptp(ax.get_xlim())) * (_ASIDE if side else -_ASIDE)
+        ends = of_side["belief"] + aside, of_side["low"], of_side["high"]
+        ax.vlines(*ends, color=colour, linewidth=0.8, zorder=2)
+        dots = ax.scatter(
+            of_side["belief"],
+            of_side["share"],
+            s=_LEAST + _AREA * of_side["n_contexts"] / most,
+            marker=marker,
+            label=clean(states[side], limit=_LABEL),
+            gid=f"state-{side}",
+            zorder=4,
+        )
+        dots.set(facecolor=colour, edgecolor="white", linewidth=0.8)

@@ -21,25 +21,23 @@ from coherence.plots import pairwise as pairwise_plot
 from coherence.plots import stakes as stakes_plot
 from coherence.plots import states as state_plot
 from coherence.plots.forest import height_for, plot_forest, title_of
-from coherence.plots.scales import Span, shared_spans
+from coherence.plots.scales import shared_spans
 from coherence.plots.style import action_colours
 from coherence.plots.variation import draw_variation
 from coherence.report.acted_on import DIFFERENCE, SLOPE, SWING
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.figure_svg import render_svg
 from coherence.report.ranking import FEW, Ranked, evaluation_key, rank, shared_tests
-from coherence.report.wording import belief_noun, clean, format_numbers
-from coherence.result import LEVEL, CheckResult, ForecastScores, Outcome
-from coherence.statistics.figure_tables import EXACT, WHOLE_FROM
-from coherence.statistics.report_noise import ReportNoise
+from coherence.report.wording import belief_noun, clean, format_numbers, with_interval
+from coherence.result import LEVEL, CheckResult, ForecastScores
+from coherence.statistics.figure_tables import EXACT
 
 MOST_PAIRS = 6
 MOST_ACTIONS = 4
 MOST_FORESTS, MOST_ROWS = 8, 60
 PRIMARY = "sufficiency"
-"""The test of what the bars allow."""
+AT_EQUAL_BELIEF = "Choices at equal belief"
 WIDTH = 5.4  # inches
-POINT = 0.05  # height of a point and its edge over that of the axis
 
 
 @dataclass(frozen=True)
@@ -144,41 +142,64 @@ def _variation(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Fi
     yield Figure(f"{key}-varies", "What varies", caption, draw, 3.4, place="overview")
 
 
-# The main test: choices by belief and realised state
+# The main test: choices at equal belief
 
 
 def _states(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
     """Plan a panel for each action, or say why there is none."""
     table = evaluation.figures.get("choices_by_state")
     if table is None:
-        yield from _why(evaluation, "No plot of choices by state", "choices_by_state")
+        yield from _why(evaluation, "No plot of choices at equal belief", "choices_by_state")
         return
-    noise = evaluation.scatter
+    test = next((result for result in evaluation.results if result.check == PRIMARY), None)
+    how = {} if test is None else test.settings
     actions = _drawn(table)
-    shown = table[table["action"].isin(actions)]
     scales = shared_spans(
         [state_plot.shown_shares(table[table["action"] == action]) for action in actions]
     )
-    names = evaluation.state_names
+    exact = how.get("state") == "exact"
+    names = state_plot.BY_POSTERIOR if exact else evaluation.state_names
     draw = partial(state_plot.plot_state_panels, table, actions, scales, noun=noun, states=names)
+    sides = "where the exact posterior is above, and below, what it is on average at that belief"
+    if not exact:
+        sides = "of cases with {1}, and with {0}".format(*map(clean, names))
+    left_out = how.get("left_out")
     caption = (
-        _bars(noun, noise if noise is not None and noise.exceeds else None),
-        _hidden_bars(shown, scales),
-        _outside(evaluation, table, shown),
-        "Persons are pooled here; the test compares each at the own belief."
-        if evaluation.rows.crossed
-        else "",
+        f"Share of the action by {noun}, {sides}; both as {PRIMARY} takes them, dots larger the "
+        "more cases they hold, with 95% intervals over cases.",
+        "Each person is compared at the own belief." if "n_persons" in how else "",
+        f"{left_out}: left out." if left_out else "",
+        "" if test is None else _gap(test),
         "Panels differ in their scale." if len(set(scales)) > 1 else "",
     )
     lines = -(-len(actions) // state_plot.PANELS_BESIDE)
-    title = "Choices by belief and realised state"
     text = " ".join(filter(None, caption))
-    yield Figure(f"{key}-states", title, text, draw, 0.7 + 2.9 * lines, place="lead")
+    yield Figure(f"{key}-states", AT_EQUAL_BELIEF, text, draw, 0.7 + 2.9 * lines, place="lead")
     if table["action"].nunique() > max(len(actions), 2):
         yield (
-            f"Of {table['action'].nunique()} actions, the {MOST_ACTIONS} whose shares differ most "
-            "from what beliefs alone would give are drawn by state."
+            f"Of {table['action'].nunique()} actions, the {MOST_ACTIONS} with the widest gaps are "
+            "drawn at equal belief."
         )
+
+
+def _gap(test: CheckResult) -> str:
+    """Say what the gap between the lines is over all beliefs, as the test estimates it."""
+    if test.interval is None or math.isnan(test.statistic):
+        return ""
+    action = clean(test.settings.get("action", "the action"))
+    if test.settings.get("turns"):
+        return "The gap turns: no one number of points sums it up."
+    effect = with_interval(test.statistic, test.interval, " points")
+    of_all = (
+        f'Over all beliefs, "{action}" is {effect} more frequent where the state is sure to hold '
+        "than where it is sure not to."
+    )
+    if (allowed := test.settings.get("allowed")) and abs(float(allowed)) >= 0.005:
+        of_all += (
+            f" As much as {format_numbers([100 * abs(float(allowed))])[0]} points may be rounding "
+            "and noise of reports, for which interval and test allow."
+        )
+    return of_all
 
 
 def _why(evaluation: EvaluationReport, what: str, name: str) -> Iterator[str]:
@@ -193,53 +214,10 @@ def _drawn(table: pd.DataFrame) -> list[object]:
     actions = [first, *(action for action in dict.fromkeys(table["action"]) if action != first)]
     if len(actions) == 2:
         return [first]  # it reads more easily than one that falls
-    half = (table["band_high"] - table["band_low"]).clip(lower=1e-9)
-    away = ((table["share"] - table["expected"]).abs() / half).groupby(table["action"]).max()
-    kept = set(away.sort_values(ascending=False, kind="stable").index[:MOST_ACTIONS])
+    sides = table.pivot_table(index=["action", "bin"], columns="state", values="share")
+    gap = (sides[1] - sides[0]).abs().groupby("action").max()
+    kept = set(gap.sort_values(ascending=False, kind="stable").index[:MOST_ACTIONS])
     return [action for action in actions if action in kept]
-
-
-def _bars(noun: str, noise: ReportNoise | None) -> str:
-    """Say how the figure is read, and what its bars assume of report noise."""
-    assumed = "The bars take each report for the belief itself"
-    if noise is not None:
-        assumed += (
-            f", and these reports have noise (SD {noise.sd:.2f} over {noise.across}): a point "
-            "outside may be noise alone, for which sufficiency allows"
-        )
-    return (
-        "Points: share of the action in a bin of beliefs and a state, with 95% intervals. Pale "
-        f"bars: what the {noun} alone allows, all of them at once in 95% of tables; thin lines: "
-        f"what it gives on average. {assumed}."
-    )
-
-
-def _hidden_bars(shown: pd.DataFrame, scales: Sequence[Span]) -> str:
-    """Say where bars are so low that the points hide them, as of choices that hardly vary."""
-    tallest = float((shown["band_high"] - shown["band_low"]).max())
-    span = max(high - low for low, high in scales)
-    if tallest >= POINT * (1.0 if span >= WHOLE_FROM else span):
-        return ""
-    height = format_numbers([tallest])[0]
-    return f"Here the points hide their bars, or nearly: they are at most {height} high."
-
-
-def _outside(evaluation: EvaluationReport, table: pd.DataFrame, shown: pd.DataFrame) -> str:
-    """Say how many points beliefs alone do not allow, and what the test sees that they do not."""
-    if n_outside := int(shown["outside"].sum()):
-        verb = "lies outside its bar" if n_outside == 1 else "lie outside their bars"
-        return f"{n_outside} of {len(shown)} points {verb} (ringed)."
-    rejects = any(
-        result.check == PRIMARY and result.outcome() is Outcome.REJECTED
-        for result in evaluation.results
-    )
-    # Else a reader takes the figure for the answer.
-    beyond = (
-        f" {PRIMARY} rejects all the same: it adds up over all beliefs what no single point shows."
-    )
-    return "No point lies outside its bar." + (
-        beyond if rejects and not table["outside"].any() else ""
-    )
 
 
 # Questions with a level

@@ -7,7 +7,7 @@ nothing to them, and ``results.json`` holds them as they are.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,6 @@ from coherence.inputs import Floats
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.mean_interval import mean_interval
 from coherence.statistics.shares import context_shares
-from coherence.statistics.state_shares import StateShares, state_shares
 from coherence.table.runs import Runs
 from coherence.table.schema import Column
 
@@ -57,20 +56,17 @@ TABLES: Mapping[str, tuple[str, tuple[Column, ...]]] = {
         ),
     ),
     "choices_by_state": (
-        "Share of each action by belief and state, and what beliefs alone allow.",
+        "Share of each action where the state is above or below what the belief foretells of it, "
+        "at the mean belief of a bin, as the primary test takes it.",
         (
             Column("action", "text", "The action."),
             Column("bin", "integer", "Bin of the belief, from 0."),
-            Column("state", "integer", "0 or 1, which is the state that the belief is in."),
-            Column("belief", "probability", "Mean belief."),
-            Column("share", "probability", "Share of the action."),
+            Column("state", "integer", "1 above (a realised state: 1), 0 below."),
+            Column("belief", "probability", "Mean belief of the bin."),
+            Column("share", "probability", "Share of the action at that belief."),
             Column("low", "probability", "Lower end of its 95% interval over contexts."),
             Column("high", "probability", "Upper end."),
-            Column("expected", "probability", "Share that beliefs alone would give."),
-            Column("band_low", "probability", "Lower end of what beliefs alone allow."),
-            Column("band_high", "probability", "Upper end; bands hold together in 95% of tables."),
-            Column("outside", "boolean", "Whether the share leaves its band."),
-            *_SIZES,
+            Column("n_contexts", "integer", "Contexts."),
         ),
     ),
     "beliefs": (
@@ -115,16 +111,17 @@ class FigureTables:
         """Return a table, or None where there is none."""
         return self.tables.get(name)
 
+    def beside(self, name: str, table: object, reason: str) -> "FigureTables":
+        """Return these tables with one more, or with why it is not there."""
+        if isinstance(table, pd.DataFrame) and len(table):
+            return replace(self, tables={**self.tables, name: table})
+        return replace(self, missing={**self.missing, name: reason})
+
 
 def figure_tables(beliefs: pd.DataFrame) -> FigureTables:
     """Compute every table that the beliefs of an evaluation allow."""
     tables: dict[str, pd.DataFrame] = {}
-    missing = {}
-    shares = shares_by_state(beliefs)
-    if shares.reason:
-        missing["choices_by_state"] = shares.reason
-    else:
-        tables["choices_by_state"] = shares.table
+    missing: dict[str, str] = {}
     if "belief" not in beliefs or beliefs["belief"].isna().all():
         why = "no row has a parsed belief that is one number"
         absent = ("contexts", "context_bars", "beliefs", "forecasts", "calibration")
@@ -169,30 +166,6 @@ def over_contexts(beliefs: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 def spaced(contexts: pd.DataFrame) -> pd.DataFrame:
     """Return as many contexts as a figure shows; not drawn, but equal for equal data."""
     return contexts.iloc[:: max(1, math.ceil(len(contexts) / MOST_CONTEXTS))]
-
-
-# Choices by state
-
-
-def shares_by_state(beliefs: pd.DataFrame) -> StateShares:
-    """Compare the shares of actions between the states in bins of the belief."""
-    why = ""
-    if "belief" not in beliefs:
-        why = "no row has a parsed belief that is one number"
-    elif "truth" not in beliefs:
-        why = "no state is known that is 0 or 1"
-    elif not (acted := Runs(beliefs).acted).any():
-        why = "there are no parsed actions"
-    else:
-        rows = beliefs[acted & beliefs["belief"].notna() & beliefs["truth"].notna()]
-        if len(rows):
-            named = Runs(rows).action_names
-            chosen = (
-                rows[list(named)].rename(columns=named) if named else rows["action"].astype(str)
-            )
-            return state_shares(rows["belief"], chosen, rows["truth"], context=rows["context"])
-        why = "no row has a parsed belief and action and a known state"
-    return StateShares(pd.DataFrame(), why)
 
 
 # Histograms

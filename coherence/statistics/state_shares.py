@@ -1,166 +1,113 @@
-"""Choice shares by belief and realised state, with what beliefs alone would give.
+"""Shares of actions on either side of what the belief foretells of the state, as a test takes them.
 
-The null of `coherence.checks.covariance`, bin by bin: at equal belief actions do not depend on the
-state. As there, smooth regressions on the belief take out of actions and of the state what the
-belief explains. What is left of the actions is regressed on what is left of the state within each
-bin, with contexts as clusters: that is the difference between the states at equal belief. The band
-is simultaneous over all bins and actions, so that under the null all shares lie within their bands
-in at least 95% of tables.
+The picture of the null of `coherence.sufficiency_test`: at equal belief actions do not go with the
+state. Each share is brought to the mean belief of its bin by what the test takes out of choices.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy import stats
 
 from coherence.inputs import Codes, Floats
-from coherence.statistics.adjustment import explained_by, left_over
 from coherence.statistics.bins import belief_bins
-from coherence.statistics.evaluation import EvaluationData, as_choices, one_dimensional, separated
-from coherence.statistics.shares import context_shares
+from coherence.statistics.difference_sequences import Line, beyond_belief, in_canonical_direction
+from coherence.statistics.evaluation import EvaluationData
+from coherence.statistics.heaps import outside_heaps
+from coherence.statistics.permutation import Contexts, contexts_of
 
 N_BINS = 8
-CONTEXTS_PER_STATE = 5
-"""Contexts of each state that a bin needs; neighbours are joined until they have them."""
+CONTEXTS_PER_SIDE = 5
+"""Contexts of each side that a bin needs; neighbours are joined until they have them."""
 LEVEL = 0.95
-_ROUNDING = 1e-9
+FORETOLD = 1e-9  # a posterior that is as the belief foretells it is on neither side
 
 
-@dataclass(frozen=True)
-class StateShares:
-    """Shares of actions by bin of the belief and state."""
+def sides_of(left: Floats, state: Floats, *, exact: bool) -> Codes:
+    """Tell on which side of what the belief foretells a state is: 0 below, 1 above, -1 neither.
 
-    # a row per action, bin and state: ``action``, ``bin``, ``state`` (0 or 1), ``belief`` (mean of
-    # the rows), ``share`` with its interval ``low`` and ``high``, ``expected`` (what beliefs alone
-    # would give) with the band ``band_low`` and ``band_high``, ``outside`` (whether the share
-    # leaves the band), ``n_rows``, ``n_contexts``
-    table: pd.DataFrame
-    reason: str = ""  # why there is no table; empty where there is one
-
-
-def state_shares(
-    belief: ArrayLike,
-    action: ArrayLike,
-    truth: ArrayLike,
-    *,
-    context: ArrayLike | None = None,
-    n_bins: int = N_BINS,
-) -> StateShares:
-    """Compare the shares of actions between two states in bins of the belief.
-
-    Assumes independent contexts and, as the test does, that a row's belief is the belief itself and
-    that action and truth depend smoothly on it; what one regression misses does no harm where the
-    other does not. The difference between the states has the larger of two standard errors, one
-    with a spread of contexts that the states share, as under the null, and one with one of each;
-    Sidak's t quantiles are those for all bins and actions at once. What beliefs alone would give is
-    the share without its part of the difference, so that both states of a bin leave their bands
-    together.
+    A realised state is 0 or 1 itself; of an exact posterior `left` is what the belief leaves.
     """
-    data = as_choices(belief, action, truth, context, positive=1, oriented=True)
-    if data.degenerate:
-        return StateShares(pd.DataFrame(), data.degenerate)
-    if separated(data):
-        why = "a threshold of the belief separates the states"
-        return StateShares(pd.DataFrame(), why)
-    values = one_dimensional(data, "state_shares")
-    bins = _joined(belief_bins(values, n_bins), data)
+    if not exact:
+        return np.asarray(state > 0.5, dtype=np.int64)
+    return np.where(np.abs(left) > FORETOLD, left > 0, -1).astype(np.int64)
+
+
+def shares_along(line: Line, contexts: Contexts, actions: Sequence[Any]) -> pd.DataFrame:
+    """Tabulate `shares_by_side` of contexts along their belief."""
+    state = beyond_belief(line, line.state)[0]
+    left = np.stack([beyond_belief(line, column)[0] for column in line.share.T], axis=1)
+    belief, share = contexts.belief[line.order], contexts.share[line.order]
+    side = sides_of(state, line.state, exact=line.exact)
+    if not np.array_equal(belief, line.belief):  # the line is that of the other state
+        left, side = -left, np.where(side < 0, side, 1 - side)
+    return shares_by_side(belief, share, left, side, np.arange(len(side)), actions)
+
+
+def state_shares(data: EvaluationData) -> pd.DataFrame:
+    """Tabulate the shares that `coherence.sufficiency_test` compares, of an agent in two states."""
+    contexts = outside_heaps(data, contexts_of(data))[0]
+    return shares_along(in_canonical_direction(contexts), contexts, data.actions)
+
+
+def shares_by_side(
+    belief: Floats, share: Floats, left: Floats, side: Codes, context: Codes, actions: Sequence[Any]
+) -> pd.DataFrame:
+    """Tabulate the shares of actions on both sides, in bins of the belief.
+
+    `belief`, `side` and `context` have shape (n,); `share`, and `left`, what the belief leaves of
+    it, shape (n, n_actions). Returns a row an action, bin and side (``state``), with the mean
+    belief of the bin and the 95% interval over contexts of what lies beyond it; none where no bin
+    has enough contexts on both sides.
+    """
+    bins = _joined(belief_bins(belief, N_BINS), side, context)
     if bins is None:
-        few = f"fewer than {CONTEXTS_PER_STATE} contexts have one of the states"
-        return StateShares(pd.DataFrame(), few)
-    both = np.column_stack([data.share, data.truth.astype(np.float64)])
-    left = left_over(both, explained_by(values))
-    group = 2 * bins + data.truth
-    n_groups = 2 * (int(bins.max()) + 1)
-    seen = context_shares(data.share, group, data.context, n_groups)
-    rows = np.bincount(group, minlength=n_groups).astype(np.float64)
-    mean_belief = np.bincount(group, weights=values, minlength=n_groups) / rows
-    difference, reach = _differences(left, bins, data)
-    # State 1 lies above the mean of its bin by the part of the rows that state 0 has, and so on.
-    other = (rows.reshape(-1, 2)[:, ::-1] / rows.reshape(-1, 2).sum(axis=1)[:, None]).ravel()
-    tables = []
-    for at, label in enumerate(data.actions):
-        away = np.repeat(difference[:, at], 2) * other * np.tile([-1.0, 1.0], n_groups // 2)
-        half = np.repeat(reach[:, at], 2) * other
-        share = seen.share[:, at]
-        expected = share - away
-        tables.append(
-            pd.DataFrame(
-                {
-                    "action": [label] * n_groups,
-                    "bin": np.arange(n_groups) // 2,
-                    "state": np.arange(n_groups) % 2,
-                    "belief": mean_belief,
-                    "share": share,
-                    "low": seen.low[:, at],
-                    "high": seen.high[:, at],
-                    "expected": expected.clip(0.0, 1.0),
-                    "band_low": (expected - half).clip(0.0, 1.0),
-                    "band_high": (expected + half).clip(0.0, 1.0),
-                    "outside": np.abs(away) > half + _ROUNDING,
-                    "n_rows": seen.n_rows.astype(np.int64),
-                    "n_contexts": seen.n_contexts,
-                }
-            )
-        )
-    return StateShares(pd.concat(tables, ignore_index=True))
+        return pd.DataFrame()
+    tables, n = [], int(bins.max()) + 1
+    foretold = share - left
+    for position in range(n):
+        inside = bins == position
+        for state in (0, 1):
+            of_side = inside & (side == state)
+            shown = foretold[inside].mean(axis=0) + left[of_side].mean(axis=0)
+            columns = {"action": [str(label) for label in actions], "bin": position, "state": state}
+            columns |= {"belief": belief[inside].mean(), "share": shown.clip(0.0, 1.0)}
+            n_contexts, reach = _reach(left[of_side], context[of_side])
+            columns |= {
+                "low": (shown - reach).clip(0.0, 1.0),
+                "high": (shown + reach).clip(0.0, 1.0),
+            }
+            tables.append(pd.DataFrame(columns).assign(n_contexts=n_contexts))
+    table = pd.concat(tables, ignore_index=True)
+    place = {str(label): at for at, label in enumerate(actions)}
+    return table.sort_values("action", key=lambda c: c.map(place), kind="stable", ignore_index=True)
 
 
-def _joined(bins: Codes, data: EvaluationData) -> Codes | None:
-    """Join neighbouring bins until each has enough contexts of each state; None if none has."""
+def _reach(left: Floats, context: Codes) -> tuple[int, Floats]:
+    """Count contexts; return half of the t interval of the mean of what is left, over contexts."""
+    code = np.unique(context, return_inverse=True)[1]
+    times = np.bincount(code)
+    means = np.stack([np.bincount(code, column) / times for column in left.T], axis=1)
+    n, quantile = len(times), float(stats.t.ppf((1 + LEVEL) / 2, len(times) - 1))
+    return n, np.asarray(quantile * means.std(axis=0, ddof=1) / math.sqrt(n))
+
+
+def _joined(bins: Codes, side: Codes, context: Codes) -> Codes | None:
+    """Join neighbouring bins until each has enough contexts on each side; None if none has."""
     joined = np.zeros(int(bins.max()) + 1, dtype=np.int64)
     seen: list[set[int]] = [set(), set()]
     number = 0
     for position in range(joined.size):
         joined[position] = number
         for state in (0, 1):
-            inside = (bins == position) & (data.truth == state)
-            seen[state] |= set(np.unique(data.context[inside]).tolist())
-        if min(map(len, seen)) >= CONTEXTS_PER_STATE:
+            inside = (bins == position) & (side == state)
+            seen[state] |= set(np.unique(context[inside]).tolist())
+        if min(map(len, seen)) >= CONTEXTS_PER_SIDE:
             seen, number = [set(), set()], number + 1
     if number == 0:
         return None
     # What is left at the upper end goes to the last bin that is full.
     return np.asarray(np.minimum(joined, number - 1)[bins])
-
-
-def _differences(left: Floats, bins: Codes, data: EvaluationData) -> tuple[Floats, Floats]:
-    """Estimate the difference between the states in each bin, and how far chance takes it."""
-    n_bins, n_actions = int(bins.max()) + 1, left.shape[1] - 1
-    # All pairs of a bin and a free action; the last action is one minus the others.
-    tail = (1 - LEVEL ** (1 / (n_bins * max(n_actions - 1, 1)))) / 2
-    difference, reach = np.zeros((2, n_bins, n_actions))
-    for position in range(n_bins):
-        inside = bins == position
-        state = left[inside, -1]
-        state = state - state.mean()
-        square = float(state @ state)
-        # A regression that settles the state leaves nothing to compare.
-        if square <= _ROUNDING:
-            reach[position] = np.inf
-            continue
-        truth, context = data.truth[inside], np.unique(data.context[inside], return_inverse=True)[1]
-        first = np.unique(context, return_index=True)[1]
-        of_context, rows = truth[first], np.bincount(context)
-        action = left[inside, :-1]
-        action = action - action.mean(axis=0)
-        difference[position] = state @ action / square
-        k = np.bincount(of_context, minlength=2).astype(np.float64)
-        moved = np.bincount(context, weights=state)
-        for at, column in enumerate(action.T):
-            # As under the null: one mean and one spread of contexts for both states.
-            pooled = float((np.bincount(context, weights=column) ** 2).sum() / (rows**2).sum())
-            together = pooled * k.sum() / (k.sum() - 1) * float((moved**2).sum())
-            # As beyond it: each state has its own.
-            own = column - (np.bincount(truth, weights=column) / np.bincount(truth))[truth]
-            scores = np.bincount(context, weights=state * own)
-            apart = np.bincount(of_context, weights=scores**2, minlength=2) * k / (k - 1)
-            total = float(apart.sum())
-            degrees = total**2 / float((apart**2 / (k - 1)).sum()) if total > 0 else 1.0
-            reach[position, at] = max(
-                float(stats.t.isf(tail, k.sum() - 2)) * math.sqrt(together) / square,
-                float(stats.t.isf(tail, degrees)) * math.sqrt(total) / square,
-            )
-    return difference, reach

@@ -1,93 +1,95 @@
-from itertools import pairwise
+"""Shares at equal belief. Breaks if a line stands at another belief, side or case than the test."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom
 
-from coherence import simulate
-from coherence.statistics.state_shares import CONTEXTS_PER_STATE, state_shares
-
-
-def rows_of(agent, seed, *, n_contexts=100, n_reps=3):
-    runs = simulate(agent, n_contexts=n_contexts, n_reps=n_reps, rng=seed)
-    return runs[runs["z_state"].isna() & (runs["prompt"] == "standard")]
+from coherence import simulate, sufficiency_test
+from coherence.statistics.state_shares import CONTEXTS_PER_SIDE, shares_by_side, sides_of
 
 
-def found_in(agent, seed):
-    rows = rows_of(agent, seed)
-    return state_shares(rows["p"], rows["action"], rows["theta"], context=rows["context"])
+def shares_of(rows, **changes):
+    options = {"exact": "p_true", "context": "context", "n_draws": 99, "rng": 1}
+    return sufficiency_test("p", "action", data=rows, **options | changes).fitted
 
 
-def test_bins_have_enough_contexts_of_each_state_and_shares_are_those_of_the_rows():
-    rows = rows_of("rational", 2, n_contexts=150, n_reps=4)
-    shares = state_shares(rows["p"], rows["action"], rows["theta"], context=rows["context"])
-    table = shares.table
-    assert table["n_contexts"].min() >= CONTEXTS_PER_STATE
-    assert table[table["action"] == "yes"]["n_rows"].sum() == len(rows)
-    # Bins are intervals of the belief, which their rows fill in order.
-    sizes = table[table["action"] == "yes"].groupby("bin")["n_rows"].sum()
-    rows = rows.sort_values("p").assign(bin=np.repeat(sizes.index, sizes))
-    for row in table.itertuples():
-        inside = rows[(rows["bin"] == row.bin) & (rows["theta"] == row.state)]
-        assert row.share == pytest.approx((inside["action"] == row.action).mean())
-        assert row.belief == pytest.approx(inside["p"].mean())
-        assert row.low <= row.share <= row.high
-    bounds = [of_bin.agg(["min", "max"]) for _, of_bin in rows.groupby("bin")["p"]]
-    assert all(a["max"] < b["min"] for a, b in pairwise(bounds))
+def rows_of(agent, seed, n_contexts=100, n_reps=3, **changes):
+    runs = simulate(agent, n_contexts=n_contexts, n_reps=n_reps, iterated=False, rng=seed)
+    return runs[runs["action"].notna()].assign(**changes)
 
 
-@pytest.mark.lengthy
-@pytest.mark.parametrize("agent", ["rational", "miscalibrated", "greedy"])
-def test_a_coherent_agent_leaves_its_bands_in_one_table_of_twenty_at_most(agent):
-    n = 60
-    outside = sum(bool(found_in(agent, seed).table["outside"].any()) for seed in range(n))
-    assert outside <= binom.ppf(0.999, n, 0.05)
+def gap(table, action="yes"):
+    """Mean gap over bins, weighed by their contexts."""
+    rows = table[table["action"] == action].pivot_table(
+        index="bin", columns="state", values=["share", "n_contexts"]
+    )
+    return np.average(rows["share"][1] - rows["share"][0], weights=rows["n_contexts"].sum(axis=1))
 
 
-def test_an_agent_that_knows_more_leaves_them():
-    tables = [found_in("clairvoyant", seed).table for seed in range(10)]
-    assert sum(bool(table["outside"].any()) for table in tables) >= 8
-    for table in tables:  # both states leave their bands together
-        assert (table.groupby(["action", "bin"])["outside"].nunique() == 1).all()
+def test_shares_are_those_of_the_rows_brought_to_the_mean_belief_of_the_bin():
+    rng = np.random.default_rng(3)
+    belief, share = np.sort(rng.uniform(size=60)), rng.uniform(size=(60, 2))
+    left, side = rng.normal(scale=0.1, size=(60, 2)), rng.integers(-1, 2, 60)
+    table = shares_by_side(belief, share, left, side, np.arange(60), ["b", "a"])
+    assert list(dict.fromkeys(table["action"])) == ["b", "a"]
+    assert table["n_contexts"].min() >= CONTEXTS_PER_SIDE
+    assert table[table["action"] == "a"]["n_contexts"].sum() == (side >= 0).sum()
+    inside = belief <= table["belief"].min() + 0.5 * np.diff(np.unique(table["belief"]))[0]
+    for row in table[table["bin"] == 0].itertuples():
+        at = ["b", "a"].index(row.action)
+        first = np.flatnonzero(np.isclose(belief.cumsum() / np.arange(1, 61), row.belief))[-1]
+        inside = np.arange(60) <= first
+        fit = (share - left)[inside, at].mean()
+        assert row.share == pytest.approx(fit + left[inside & (side == row.state), at].mean())
 
 
-def test_rows_of_a_context_are_not_taken_as_independent():
+def test_few_contexts_on_a_side_leave_no_table():
+    side = np.r_[np.zeros(26, dtype=int), np.ones(4, dtype=int)]
+    zeros = np.zeros((30, 1))
+    assert shares_by_side(np.linspace(0, 1, 30), zeros, zeros, side, side, ["a"]).empty
+    exact = sides_of(np.array([0.1, -0.1, 0.0]), np.array([0.6, 0.2, 0.3]), exact=True)
+    assert exact.tolist() == [1, 0, -1]
+
+
+@pytest.mark.parametrize("agent", ["rational", "miscalibrated", "prospect"])
+def test_the_lines_of_a_coherent_agent_are_one_whatever_its_calibration(agent):
+    gaps = [gap(shares_of(rows_of(agent, seed))) for seed in range(30)]
+    assert abs(np.mean(gaps)) < 0.02
+    by_state = {"exact": None, "truth": "theta"}
+    gaps = [gap(shares_of(rows_of(agent, seed), **by_state)) for seed in range(30)]
+    assert abs(np.mean(gaps)) < 0.03
+
+
+def test_an_agent_that_knows_more_has_two():
+    assert gap(shares_of(rows_of("leaky", 1))) > 0.2
+
+
+def test_the_belief_in_the_other_state_turns_the_sides():
+    rows = rows_of("leaky", 2)
+    table = shares_of(rows)
+    other = shares_of(rows.assign(p=1 - rows["p"], p_true=1 - rows["p_true"]))
+    assert gap(other) == pytest.approx(-gap(table), abs=0.05)  # bins are joined from below
+    (one,) = {each["n_contexts"].sum() for each in (table, other)}
+    assert one > 0
+
+
+def test_tastes_of_groups_and_persons_are_taken_out():
     rng = np.random.default_rng(5)
-    n, outside = 40, 0
-    for _ in range(n):
-        belief = rng.uniform(size=80)
-        truth = (rng.uniform(size=80) < belief).astype(int)
-        action = (rng.uniform(size=80) < belief).astype(int)  # all repetitions choose alike
-        rows = np.repeat(np.arange(80), 10)
-        found = state_shares(belief[rows], action[rows], truth[rows], context=rows)
-        outside += bool(found.table["outside"].any())
-    assert outside <= binom.ppf(0.999, n, 0.05)
-
-
-@pytest.mark.parametrize(
-    ("truth", "reason"),
-    [
-        ([0] * 40, "truth is constant"),
-        ([0] * 37 + [1] * 3, "a threshold of the belief separates the states"),
-        (([0] * 9 + [1]) * 4, f"fewer than {CONTEXTS_PER_STATE} contexts have one of the states"),
-    ],
-)
-def test_what_cannot_be_compared_has_a_reason_and_no_table(truth, reason):
-    belief = np.linspace(0.1, 0.9, 40)
-    found = state_shares(belief, np.arange(40) % 2, truth)
-    assert found.reason.startswith(reason)
-    assert found.table.empty
-
-
-def test_probabilities_of_actions_and_heaped_beliefs_are_taken():
-    rng = np.random.default_rng(6)
-    belief = rng.choice([0.1, 0.3, 0.5, 0.7, 0.9], size=200)
-    truth = (rng.uniform(size=200) < belief).astype(int)
-    coherent = pd.DataFrame({"no": 1 - belief, "yes": belief})
-    table = state_shares(belief, coherent, truth).table
-    assert not table["outside"].any()
-    np.testing.assert_allclose(table["share"], table["expected"], atol=1e-9)
-    moved = belief + 0.05 * (truth - belief)  # acts as if it knew a twentieth of the state
-    leaky = pd.DataFrame({"no": 1 - moved, "yes": moved})
-    assert state_shares(belief, leaky, truth).table["outside"].any()
+    group, person = np.arange(200) % 10, np.tile(np.arange(10), 40)
+    belief = rng.uniform(0.1, 0.9, 200)
+    base = rng.normal(scale=0.15, size=10)[group]
+    truth = (rng.uniform(size=200) < np.clip(belief + base, 0, 1)).astype(int)
+    share = np.clip(0.2 + 0.6 * belief + base, 0, 1)  # what shifts the state shifts choice
+    policy = pd.DataFrame({"no": 1 - share, "yes": share})
+    ignored = sufficiency_test(belief, policy, truth, n_draws=99, rng=1).fitted
+    named = sufficiency_test(belief, policy, truth, group=group, n_draws=99, rng=1).fitted
+    assert gap(ignored) > 0.05
+    assert abs(gap(named)) < 0.02
+    case = np.repeat(np.arange(40), 10)
+    own = np.clip(rng.uniform(size=40)[case] + rng.normal(scale=0.1, size=400), 0, 1)
+    happened = (rng.uniform(size=40) < 0.5).astype(int)[case]
+    taste = rng.normal(scale=0.2, size=10)[person]
+    acts = np.clip(0.5 * own + 0.3 + taste, 0, 1)
+    policy = pd.DataFrame({"no": 1 - acts, "yes": acts})
+    found = sufficiency_test(own, policy, happened, context=case, person=person, rng=1).fitted
+    assert abs(gap(found)) < 0.02

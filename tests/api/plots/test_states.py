@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
@@ -10,45 +9,50 @@ import coherence
 from coherence.plots import plot_state_shares
 from coherence.plots.style import action_colours
 from coherence.plots.variation import draw_variation
-from coherence.statistics.figure_tables import figure_tables, shares_by_state
+from coherence.statistics.figure_tables import figure_tables
 
 
-@pytest.fixture
-def found(choices):
-    return shares_by_state(choices(actions=("yes", "no"), n_contexts=120))
-
-
-def of_yes(found):
-    return found.table[found.table["action"] == "yes"].reset_index(drop=True)
-
-
-def test_states_are_drawn_apart_with_their_bands(found, ax, drawn):
-    found.table["outside"] = False
-    found.table.loc[found.table["action"] == "yes", "outside"] = np.arange(len(of_yes(found))) == 3
-    assert plot_state_shares(found, ax=ax) is ax
-    table = of_yes(found)
-    for state in (0, 1):
-        rows = table[table["state"] == state]
-        (points,) = drawn(ax, f"state-{state}")
-        np.testing.assert_allclose(points.get_offsets()[:, 1], rows["share"])
-        bars = sorted(drawn(ax, f"band-{state}"), key=lambda bar: bar.get_x())
-        ends = [(bar.get_y(), bar.get_y() + bar.get_height()) for bar in bars]
-        np.testing.assert_allclose(ends, rows[["band_low", "band_high"]])
-    (ring,) = drawn(ax, "outside")
-    assert ring.get_offsets()[:, 1].tolist() == [table.loc[3, "share"]]
+def test_sides_are_drawn_as_the_test_takes_them_with_the_gap_between(ax, drawn):
+    runs = coherence.simulate("leaky", n_contexts=120, n_reps=3, rng=1)
+    rows = runs[runs["action"].notna()]
+    options = {"exact": "p_true", "context": "context", "data": rows, "rng": 1}
+    result = coherence.sufficiency_test("p", "action", **options)
+    assert plot_state_shares(result, ax=ax) is ax
+    table = result.fitted[result.fitted["action"] == "yes"]
+    for side in (0, 1):
+        of_side = table[table["state"] == side]
+        (points,) = drawn(ax, f"state-{side}")
+        np.testing.assert_allclose(points.get_offsets(), of_side[["belief", "share"]])
+        assert np.argmax(points.get_sizes()) == np.argmax(of_side["n_contexts"])
+    (gap,) = drawn(ax, "gap")
+    ends = gap.get_paths()[0].vertices[:, 1]
+    assert (ends.min(), ends.max()) == (table["share"].min(), table["share"].max())
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["gap", "posterior below", "posterior above"]
     assert ax.get_ylabel() == "share of yes"
-    assert ax.get_title(loc="left") == "Share of yes, by realised state"
+    assert ax.get_title(loc="left") == "Share of yes at equal belief, by exact posterior"
 
 
-def test_a_runs_table_and_its_arrays_give_the_same_points(ax, drawn):
+def test_a_runs_table_its_arrays_and_the_result_give_the_same_points(drawn):
     runs = coherence.simulate("leaky", n_contexts=80, n_reps=3, rng=1)
     rows = runs[runs["action"].notna()]
-    plot_state_shares(runs, shown="no", ax=ax)
     arrays = rows["p"].to_numpy(), rows["action"].to_numpy(), rows["theta"].to_numpy()
-    again = plot_state_shares(*arrays, context=rows["context"].to_numpy(), shown="no")
-    for state in (0, 1):
-        of_runs, of_arrays = (drawn(each, f"state-{state}")[0] for each in (ax, again))
-        np.testing.assert_array_equal(of_runs.get_offsets(), of_arrays.get_offsets())
+    context = rows["context"].to_numpy()
+    exact = {"exact": rows["p_true"].to_numpy(), "context": context}
+    of_exact = coherence.sufficiency_test(*arrays[:2], **exact, rng=4)
+    of_truth = coherence.sufficiency_test(*arrays, context=context, rng=4)
+    for drawings in (
+        (plot_state_shares(runs, shown="no"), plot_state_shares(of_exact, shown="no")),
+        (
+            plot_state_shares(runs.drop(columns="p_true"), shown="no"),
+            plot_state_shares(*arrays, context=context, shown="no"),
+            plot_state_shares(of_truth, shown="no"),
+        ),
+    ):
+        for side in (0, 1):
+            first, *others = (drawn(each, f"state-{side}")[0].get_offsets() for each in drawings)
+            for other in others:
+                np.testing.assert_array_equal(other, first)
 
 
 # What varies: a point a context, and the share of every action

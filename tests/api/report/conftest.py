@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import CheckResult, Interval, Report
+from coherence import CheckResult, Interval, Report, sufficiency_test
 from coherence.report.evaluation import EvaluationReport
 from coherence.statistics.figure_tables import figure_tables
 from coherence.table.notes import Code, Note, not_run
@@ -69,6 +69,16 @@ BOUND = ["mean belief", "standard", 1000, 3, 0.5, 0.4985, 0.5015]
 RAW = ["c17", "unparsed", "I would rather not say " * 30, None]
 
 
+def with_shares(beliefs):
+    """Return the tables of figures, with the one that the primary test makes."""
+    names = ["belief", "action", "truth", "context"]
+    shares = None
+    if set(names) <= set(beliefs):
+        shares = sufficiency_test(**{name: beliefs[name] for name in names}, n_draws=99, rng=1)
+        shares = shares.fitted
+    return figure_tables(beliefs).beside("choices_by_state", shares, "the reason")
+
+
 def make_unit(task="asia", model="small-lm", beliefs=None, **changes):
     fields = {
         "results": make_results(),
@@ -79,7 +89,7 @@ def make_unit(task="asia", model="small-lm", beliefs=None, **changes):
         "statuses": pd.DataFrame(STATUSES, columns=STATUS_COLUMNS),
         "bounds": pd.DataFrame([BOUND], columns=BOUND_COLUMNS),
         "unreadable": pd.DataFrame([RAW], columns=RAW_COLUMNS),
-        "figures": figure_tables(make_choices() if beliefs is None else beliefs),
+        "figures": with_shares(make_choices() if beliefs is None else beliefs),
     }
     return EvaluationReport(task, model, **fields | changes)
 

@@ -15,9 +15,8 @@ from coherence.report.figure_svg import render_svg
 from coherence.report.figures import WIDTH, evaluation_figures, forest_figures
 from coherence.report.ranking import rank
 from coherence.report.variation import Variation
-from coherence.statistics.report_noise import ReportNoise
 
-LEAD = "Choices by belief and realised state"
+LEAD = "Choices at equal belief"
 NO_RESULTS = {"results": (), "verdicts": ()}
 
 
@@ -40,7 +39,7 @@ def test_what_can_be_drawn_is_drawn_in_order_and_what_is_missing_says_why(unit, 
     alone, missing = evaluation_figures(bare, "k")
     assert titles(alone) == ["Stated beliefs"]
     assert missing == [
-        "No plot of choices by state: no state is known that is 0 or 1.",
+        "No plot of choices at equal belief: the reason.",
         "No plot of pairwise choice: there are no parsed actions.",
         "No calibration plot: neither a truth coded 0/1 nor the exact posterior is known.",
     ]
@@ -82,32 +81,26 @@ def choices_by_state(unit, **changes):
     return figure
 
 
-@pytest.mark.parametrize(("sd", "misled"), [(0.12, True), (0.01, False), (None, False)])
-def test_the_caption_says_what_the_bars_assume_of_noise(unit, choices, sd, misled):
-    scatter = None if sd is None else ReportNoise(sd, 40, bias=10 * sd)
-    figure = choices_by_state(unit, beliefs=choices(actions=("yes", "no")), scatter=scatter)
-    assert "The bars take each report for the belief itself" in figure.caption
-    assert ("these reports have noise" in figure.caption) == misled
-    assert ("SD 0.12" in figure.caption) == misled
-
-
 @pytest.mark.parametrize(
-    ("check", "pvalue", "adjusted", "said"),
+    ("effect", "settings", "said"),
     [
-        ("sufficiency", 0.001, 0.004, True),
-        ("sufficiency", 0.03, 0.2, False),  # does not survive the correction
-        ("sufficiency", 0.6, 0.6, False),
+        (0.05, {}, '"yes" is 5 points [0, 9] more frequent where the state is sure to hold'),
+        (0.05, {"allowed": 0.02}, "As much as 2.00 points may be rounding and noise of reports"),
+        (0.05, {"turns": True}, "The gap turns: no one number of points sums it up."),
+        (0.05, {"state": "exact"}, "where the exact posterior is above, and below, what it is"),
+        (0.05, {"left_out": "9 of 80 cases say 50"}, "9 of 80 cases say 50: left out."),
+        (np.nan, {}, ""),
     ],
 )
-def test_a_test_that_rejects_where_no_point_stands_out_is_named(
-    unit, choices, check, pvalue, adjusted, said
-):
-    """A reader took the figure for the answer, against the verdict beside it."""
-    result = CheckResult(check, "null", 0.05, "belief", None, pvalue, 300, 60, pvalue_holm=adjusted)
+def test_the_caption_says_the_number_of_the_test(unit, choices, effect, settings, said):
+    result = CheckResult(
+        *("sufficiency", "null", effect, "probability", Interval(0.0, 0.09), 0.03, 300, 60),
+        settings={"action": "yes", **settings},
+    )
     beliefs = choices(actions=("no", "yes"))
     figure = choices_by_state(unit, beliefs=beliefs, results=(result,), verdicts=("V.",))
-    assert "No point lies outside its bar." in figure.caption
-    assert ("sufficiency rejects all the same: it adds up" in figure.caption) == said
+    assert said in figure.caption
+    assert ("points" in figure.caption) == (effect == effect)
 
 
 def test_of_many_pairs_those_with_the_strongest_evidence_are_drawn(unit, pairs):
