@@ -31,6 +31,7 @@ def answer_progress(label: str = "") -> Iterator[Callable[[int, int], None]]:
 
         def show(done: int, total: int) -> None:
             nonlocal last, found, began
+            opens = found is None
             if found is None:
                 # Answers that were found count as done, not as speed.
                 found, began = done, last
@@ -39,7 +40,7 @@ def answer_progress(label: str = "") -> Iterator[Callable[[int, int], None]]:
                 bar.initial = found
                 bar.n = done
                 bar.refresh()
-            elif done == total or time.monotonic() - last >= SECONDS_BETWEEN_LINES:
+            elif opens or done == total or time.monotonic() - last >= SECONDS_BETWEEN_LINES:
                 last = time.monotonic()
                 left = time_left(done - found, total - done, last - began)
                 print(f"{opening}{done} of {total} answers{left}", file=sys.stderr)

@@ -125,7 +125,7 @@ def _one_error(path: Path) -> Iterator[None]:
     try:
         import inspect_ai.log  # noqa: F401
     except ImportError:
-        raise MissingExtraError("servers", "reading a log of Inspect") from None
+        raise MissingExtraError("elicit", "reading a log of Inspect") from None
     try:
         yield
     except InputError:

@@ -25,7 +25,7 @@ try:
     from inspect_ai.util import store
     from pydantic import JsonValue
 except ImportError as error:
-    raise MissingExtraError("servers", "A side question to an agent of Inspect") from error
+    raise MissingExtraError("elicit", "A side question to an agent of Inspect") from error
 
 _TURN = f"{SOURCE}.turn"
 _FORM = (

@@ -61,13 +61,15 @@ def test_the_step_that_runs_is_named_before_it_ends():
     assert seen == [(0, 2, "one"), "one", (1, 2, "two"), "two", (2, 2, "two")]
 
 
-def test_elsewhere_than_on_a_terminal_a_line_comes_at_the_end_and_now_and_then(capsys, monkeypatch):
+def test_elsewhere_than_on_a_terminal_a_line_comes_at_once_at_the_end_and_now_and_then(
+    capsys, monkeypatch
+):
     clock = iter([0.0, 1.0, 20.0, 20.0, 21.0])
     monkeypatch.setattr(time, "monotonic", lambda: next(clock, 30.0))
     with answer_progress("m\x1b[31m") as show:
-        show(1, 4)  # one second in: too early for a line
+        show(1, 4)  # at once, for the next may come after minutes
         show(2, 4)
         show(4, 4)
     assert capsys.readouterr().err == (
-        "m: 2 of 4 answers, about 40 seconds left\nm: 4 of 4 answers\n"
+        "m: 1 of 4 answers\nm: 2 of 4 answers, about 40 seconds left\nm: 4 of 4 answers\n"
     )

@@ -82,8 +82,8 @@ CALLS = {
     ),
     # Hosted models: options, names and addresses.
     "no call at a time": (connecting(**HERE, concurrency=0), "concurrency .* from 1 to 256"),
-    "a message without chat": (connecting(**HERE, chat=False, system="Be brief."), "needs a chat"),
-    "a seed for all": (connecting(**HERE, extra_body={"seed": 1}), "'seed' has one. Use --seed"),
+    "a message without chat": (connecting(**HERE, chat=False, system="Be brief."), "need a chat"),
+    "a seed for all": (connecting(**HERE, extra_body={"seed": 1}), "'seed' has one"),
     **{
         f"address {address!r}": (connecting(server=address), "an address must look like")
         for address in ("localhost:8000", "http://", "http://h:99999", "http://a b", "ftp://h")

@@ -1,12 +1,10 @@
-"""Connecting to a hosted model: one call that shows whether it is there, and what it takes."""
+"""Connecting to a hosted model: its options, and one call that shows whether it is there."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import logging
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from coherence.errors import InputError, MissingExtraError
@@ -21,18 +19,11 @@ from elicitation.models.hosted.names import (
     is_completing,
     provider_of,
     require_address,
-    takes_client,
 )
-from elicitation.models.hosted.replies import (
-    HostedError,
-    answer_of,
-    line_of,
-)
+from elicitation.models.hosted.replies import HostedError, answer_of, line_of
 
 if TYPE_CHECKING:
     import inspect_ai.model
-
-logger = logging.getLogger(__name__)
 
 # Calls of this many at once gain nothing: servers queue what they cannot batch.
 MAX_CONCURRENCY = 256
@@ -40,36 +31,13 @@ MAX_CONCURRENCY = 256
 _OPENING_SECONDS = 60
 # Short and harmless; a model that thinks first is refused a single token by some servers.
 _PROBE = Request("Say one word.", 0, 16)
-# In this order where a refusal names several: the first two change least. top_p is sent as 1, which
-# leaves nothing out, and the limit has another name.
-_MEANINGS = {
-    "top_p": "it may leave improbable tokens out by a rule of its own, which narrows the spread of "
-    "the draws",
-    "max_tokens": "max_completion_tokens takes its place, and what a model thinks before its "
-    "answer counts towards --max-new-tokens",
-    "seed": "draws follow no seed: to ask again would give other answers, and those in the store "
-    "are the only record",
-    "temperature": "draws come at a temperature of its own, whatever temperature was asked for",
-}
-"""Settings that can be left out, and what that does to the answers."""
 # Set for every request by itself: one value for all would contradict what is recorded.
 _TAKEN = {
-    "model": "--model",
-    "messages": "--set system or --prompts",
-    "prompt": "--prompts",
-    "max_tokens": "--max-new-tokens",
-    "max_completion_tokens": "--max-new-tokens",
-    "temperature": "--temperature",
-    "seed": "--seed",
-    "n": "--reps",
-    "best_of": "--reps",
-    "logprobs": "--belief token",
-    "top_logprobs": "--belief token",
-    "echo": "--no-chat",
-    "stream": "nothing: answers come whole",
-    "reasoning_effort": "--reasoning-effort",
-    "chat_template_kwargs": "--set chat_template_kwargs",
+    *("model", "messages", "prompt", "max_tokens", "max_completion_tokens", "temperature", "seed"),
+    *("n", "best_of", "logprobs", "top_logprobs", "echo", "stream", "response_format"),
+    *("reasoning_effort", "chat_template_kwargs"),
 }
+_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
 def connect(
@@ -137,10 +105,16 @@ def connect(
     Traceback (most recent call last):
     InputError: model must be PROVIDER/NAME, such as openai/gpt-4o
     """
-    _check_options(model, concurrency=concurrency, max_retries=max_retries, timeout=timeout)
+    for option, value, least, most in (
+        ("concurrency (--set max_connections)", concurrency, 1, MAX_CONCURRENCY),
+        ("max_retries", max_retries or 0, 0, float("inf")),
+        ("timeout (--set timeout)", timeout, 1, 1e9),
+    ):
+        if not least <= value <= most:
+            raise InputError(f"{option} must be from {least} to {most:g}; received {value}.")
     address = address_of(server) if server is not None else None
     full = model if server is None else f"openai-api/server/{model}"
-    if provider_of(full) is None:
+    if not isinstance(model, str) or not model or provider_of(full) is None:
         raise InputError(
             "model must be PROVIDER/NAME, such as openai/gpt-4o, or a model's name with server "
             f"(--server); received {model!r}. Providers: {', '.join(PROVIDERS)}."
@@ -148,13 +122,14 @@ def connect(
     if chat is False:
         full = completing(full)
     # Left out in silence, its answers would be taken for those of the model with the message.
-    if system is not None and is_completing(full):
+    if is_completing(full) and (system, reasoning_effort, chat_template_kwargs) != (None,) * 3:
         raise InputError(
-            "system needs a chat; where texts are continued there is no system message. "
-            "Leave system out, or put it into the templates."
+            "system, reasoning_effort and chat_template_kwargs need a chat; where texts are "
+            "continued there is none. Leave them out, or put the message into the templates."
         )
     require_address(full)
-    extra = _extra_fields(full, reasoning_effort, chat_template_kwargs, extra_body)
+    fields = {"reasoning_effort": reasoning_effort, "chat_template_kwargs": chat_template_kwargs}
+    extra = _extra_fields(extra_body or {}, fields)
     key = read_key(key_variable) or (NO_KEY if server is not None else None)
     hosted = HostedModel(
         _model_of_inspect(full, address, key, concurrency, max_retries, timeout),
@@ -169,54 +144,24 @@ def connect(
     return hosted
 
 
-def _check_options(model: str, *, concurrency: int, max_retries: int | None, timeout: int) -> None:
-    if not isinstance(model, str) or not model:
-        raise InputError(f"model must be the name of a model; received {model!r}.")
-    if not 1 <= concurrency <= MAX_CONCURRENCY:
-        raise InputError(
-            f"concurrency (--set max_connections) must be from 1 to {MAX_CONCURRENCY}; received "
-            f"{concurrency}."
-        )
-    if max_retries is not None and max_retries < 0:
-        raise InputError(f"max_retries must be at least 0; received {max_retries}.")
-    if not 1 <= timeout < float("inf"):
-        raise InputError(f"timeout (--set timeout) must be at least 1 second; received {timeout}.")
-
-
-def _extra_fields(
-    model: str,
-    reasoning_effort: str | None,
-    chat_template_kwargs: Mapping[str, Any] | None,
-    extra_body: Mapping[str, Any] | None,
-) -> dict[str, Any]:
+def _extra_fields(body: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
     """Gather further fields of every request."""
-    fields = dict(extra_body or {})
-    for name in fields:
-        if name in _TAKEN:
-            raise InputError(
-                "extra_body (--set extra_body) must hold fields that have no option of their own; "
-                f"{name!r} has one. Use {_TAKEN[name]}."
-            )
-    if is_completing(model) and (reasoning_effort, chat_template_kwargs) != (None, None):
+    if taken := sorted(_TAKEN & set(body)):
         raise InputError(
-            "reasoning_effort and chat_template_kwargs need a chat; where texts are continued "
-            "there is no template. Leave them out, or ask in chats."
+            "extra_body (--set extra_body) must hold fields that have no option of their own; "
+            f"{taken[0]!r} has one. Leave it out."
         )
-    efforts = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-    if reasoning_effort is not None:
-        if reasoning_effort not in efforts:
-            raise InputError(
-                f"reasoning_effort (--reasoning-effort) must be one of {', '.join(efforts)}; "
-                f"received {reasoning_effort!r}."
-            )
-        fields["reasoning_effort"] = reasoning_effort
-    if chat_template_kwargs is not None:
-        fields["chat_template_kwargs"] = dict(chat_template_kwargs)
+    if fields["reasoning_effort"] not in (None, *_EFFORTS):
+        raise InputError(
+            f"reasoning_effort (--reasoning-effort) must be one of {', '.join(_EFFORTS)}; "
+            f"received {fields['reasoning_effort']!r}."
+        )
+    extra = {**body, **{name: value for name, value in fields.items() if value is not None}}
     try:
-        json.dumps(fields, allow_nan=False)
+        json.dumps(extra, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InputError(f"extra_body (--set extra_body) must be JSON: {error}.") from error
-    return fields
+    return extra
 
 
 def _model_of_inspect(
@@ -230,19 +175,12 @@ def _model_of_inspect(
     try:
         from inspect_ai.model import GenerateConfig, get_model
     except ImportError:
-        raise MissingExtraError("servers", "Asking a hosted model") from None
+        raise MissingExtraError("elicit", "Asking a hosted model") from None
     config = GenerateConfig(
         max_connections=concurrency, max_retries=max_retries, timeout=int(timeout)
     )
-    options: dict[str, Any] = {}
-    if takes_client(name):
-        from elicitation.models.hosted.lenient import LenientClient
-
-        options["http_client"] = LenientClient(timeout)
     try:
-        return get_model(
-            name, config=config, base_url=address, api_key=key, memoize=False, **options
-        )
+        return get_model(name, config=config, base_url=address, api_key=key, memoize=False)
     # Whatever a provider raises: a package or a key that is missing, a name that it does not know.
     except Exception as error:
         hub = (
@@ -254,73 +192,36 @@ def _model_of_inspect(
 
 
 def _open(model: HostedModel, *, has_key: bool, seconds: float) -> None:
-    """Call a model once, without further tries, and leave out what it refuses by name."""
-    while True:
-        try:
-            answer_of(wait_for(asyncio.wait_for(model.call(_PROBE, retry=False), seconds)))
-            break
-        except TimeoutError as error:
-            raise HostedError(
-                f"{model.name} did not answer within {seconds:g} seconds. "
-                "Check the address, or wait until the server has loaded the model."
-                f"{model.proxy_hint(error)}"
-            ) from None
-        except InputError:
-            raise
-        except Exception as error:
-            field = _refused_field(error, model.settings(_PROBE))
-            if field is None:
-                _raise(model, error, has_key=has_key)
-                break
-            model.unset = tuple(sorted({*model.unset, field}))
-    for field in model.unset:
-        logger.warning(
-            "%s sets %s by itself: %s. Answers are kept with this note",
-            model.name,
-            field,
-            _MEANINGS[field],
-        )
-
-
-def _refused_field(error: Exception, sent: Collection[str]) -> str | None:
-    """Return the setting that a refusal names, of those that were sent and can be left out."""
-    if getattr(error, "status_code", None) not in (400, 422):
-        return None
-    said = line_of(error)
-    named = [
-        field
-        for field in _MEANINGS
-        if field in sent and re.search(rf"(?<![\w.]){field}(?!\w)", said)
-    ]
-    # "Use max_completion_tokens": a limit that is too large is refused too, and stays.
-    if "max_tokens" in named and "max_completion_tokens" not in said:
-        named.remove("max_tokens")
-    return named[0] if named else None
-
-
-def _raise(model: HostedModel, error: Exception, *, has_key: bool) -> None:
-    """Say why the opening call failed; a service that is busy is there, and no failure."""
-    status = getattr(error, "status_code", None)
-    said = model.shown(error)
-    if status == 429 and "quota" not in said and "billing" not in said:
-        return
-    hint = model.proxy_hint(error)
-    if hint:
-        pass  # before all else: what replied may be no server at all
-    elif status in (401, 403):
-        hint = (
-            " A key was sent."
-            if has_key or not model.is_server
-            else " No key was sent: name the environment variable that holds it (--api-key-env)."
-        )
-    elif "template" in said:
-        hint = " A model without a chat template is asked with --no-chat (chat=False)."
-    elif status in (400, 404) and model.is_server:
-        hint = " Check the model's name at the server."
-    elif status is not None and status >= 500:
-        hint = " The server's own log may say why."
-    failure = HostedError(f"{model.name} does not answer: {said}.{hint}")
-    # Inspect tells of a path that is not there in an error of its own.
-    failure.status = status or getattr(error.__context__, "status_code", None)
-    failure.said = said
-    raise failure from error
+    """Call a model once, without further tries; one that is busy is there."""
+    try:
+        answer_of(wait_for(asyncio.wait_for(model.call(_PROBE, retry=False), seconds)))
+    except TimeoutError:
+        raise HostedError(
+            f"{model.name} did not answer within {seconds:g} seconds. "
+            "Check the address, or wait until the server has loaded the model."
+        ) from None
+    except InputError:
+        raise
+    except Exception as error:
+        status = getattr(error, "status_code", None)
+        said = model.shown(error)
+        if status == 429 and "quota" not in said and "billing" not in said:
+            return
+        hint = ""
+        if status in (401, 403):
+            hint = (
+                " A key was sent."
+                if has_key or not model.is_server
+                else " No key was sent: name the variable that holds it (--api-key-env)."
+            )
+        elif "template" in said:
+            hint = " A model without a chat template is asked with --no-chat (chat=False)."
+        elif status in (400, 404) and model.is_server:
+            hint = " Check the model's name at the server."
+        elif status is not None and status >= 500:
+            hint = " The server's own log may say why."
+        failure = HostedError(f"{model.name} does not answer: {said}.{hint}")
+        # Inspect tells of a path that is not there in an error of its own.
+        failure.status = status or getattr(error.__context__, "status_code", None)
+        failure.said = said
+        raise failure from error

@@ -1,7 +1,7 @@
 """API keys: where they are read, and how they are kept out of all that is shown or stored.
 
 A key comes from an environment variable and goes into one header. Servers have been seen to quote
-it in errors, and a proxy may put it anywhere; people type it where its variable's name belongs.
+it in errors; people type it where its variable's name belongs.
 """
 
 import json
@@ -14,16 +14,10 @@ from coherence.errors import InputError
 HIDDEN = "***"
 # Names that people give such variables. A key has digits and letters in both cases, or hyphens.
 _USUAL_NAME = re.compile(r"(?=[A-Z0-9_]*(?:KEY|TOKEN|API|SECRET|AUTH))[A-Z][A-Z_]*[0-9]{0,3}")
-_LIKE_A_KEY = re.compile(
-    r"\b(?:sk|pk|rk|gsk|hf|xai|nvapi|key|AIza)[-_]?[A-Za-z0-9_-]{8,}"
-    r"|\b(?=[A-Za-z_-]*[0-9])(?=[0-9_-]*[A-Za-z])[A-Za-z0-9_-]{24,}"
-)
-# Too short for a secret, and perhaps a word of an answer.
+# Fewer characters are a placeholder, as is a word without a digit, and perhaps part of an answer.
 _SHORTEST_SECRET = 8
 NO_KEY = "none"
 """Goes where Inspect wants a key and a server of one's own has none."""
-# Also those that Inspect and servers of one's own fill in: words, and no secrets.
-_PLACEHOLDERS = frozenset((NO_KEY, "EMPTY", "inspectai", "llama-cpp-python", "ollama"))
 
 
 def read_key(variable: str | None) -> str | None:
@@ -37,50 +31,21 @@ def read_key(variable: str | None) -> str | None:
             "it may be the key itself. Put the key into a variable, and give the variable's name."
         )
     key = os.environ.get(variable, "").strip()
-    if not key:
-        raise InputError(
-            f"environment variable {variable} must hold the API key; it is empty or not set. "
-            "Set it, or leave the variable's name out."
-        )
     # A line break in a header would begin another header.
-    if not (key.isascii() and key.isprintable()):
+    if not key or not (key.isascii() and key.isprintable()):
         raise InputError(
             f"environment variable {variable} must hold an API key of printable ASCII characters; "
-            "it holds others."
+            f"{'it holds others' if key else 'it is empty or not set'}. Set it, or leave the "
+            "variable's name out."
         )
     return key
 
 
-def without_keys(text: str) -> str:
-    """Return a text that a user typed, with everything that looks like a key struck out."""
-    return _LIKE_A_KEY.sub(HIDDEN, text)
-
-
-class KeyMask:
-    """Strikes one key out of what a server sent, as it is or escaped for JSON or an address.
-
-    Parameters
-    ----------
-    key : str or None
-        The key; None strikes nothing out, nor does a placeholder.
-    """
-
-    def __init__(self, key: str | None) -> None:
-        key = "" if key is None or key in _PLACEHOLDERS else key
-        in_json = json.dumps(key)[1:-1].replace("/", "\\/")
-        self._spellings = {key, in_json, quote(key, safe="")} - {""}
-        self._secret = len(key) >= _SHORTEST_SECRET
-
-    def words(self, sent: str) -> str:
-        """Strike the key out of a text that is to be shown."""
-        for spelling in self._spellings:
-            sent = sent.replace(spelling, HIDDEN)
-        return sent
-
-    def answer(self, text: str) -> str:
-        """Strike the key out of an answer that is to be kept.
-
-        A key of fewer than eight characters stays: it is a placeholder, and may be a word or a
-        digit of an answer.
-        """
-        return self.words(text) if self._secret else text
+def without_key(text: str, key: str | None) -> str:
+    """Return a text with the key struck out, as it is or escaped for JSON or an address."""
+    if key is None or len(key) < _SHORTEST_SECRET or key.isalpha():
+        return text
+    in_json = json.dumps(key)[1:-1].replace("/", "\\/")
+    for spelling in (key, in_json, quote(key, safe="")):
+        text = text.replace(spelling, HIDDEN)
+    return text

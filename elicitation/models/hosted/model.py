@@ -16,14 +16,13 @@ from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 from weakref import finalize
 
 from coherence.errors import InputError
 from elicitation.models.base import Answer, Request, first_lines, require_requests, require_texts
 from elicitation.models.hosted.background import as_they_come, start, wait_for
-from elicitation.models.hosted.keys import KeyMask
-from elicitation.models.hosted.names import is_completing, proxy_variable, takes_any_field
+from elicitation.models.hosted.keys import without_key
+from elicitation.models.hosted.names import is_completing
 from elicitation.models.hosted.replies import (
     FILTERED,
     HostedError,
@@ -31,7 +30,7 @@ from elicitation.models.hosted.replies import (
     answer_of,
     likely_tokens,
     line_of,
-    may_be_a_proxy,
+    read_lists_of_chats,
 )
 from elicitation.models.hosted.schemas import schema_of, written
 from elicitation.models.labels import LabelBounds, bound_labels, check_labels
@@ -44,8 +43,8 @@ if TYPE_CHECKING:
 # Some servers keep seeds in 32 bits and take the largest for "draw one": the lower 31 bits pass
 # everywhere.
 _SEED_BITS = (1 << 31) - 1
-# What servers allow at most, by default: 20 in chats and at vLLM, 5 in completions elsewhere.
-_LIST_LENGTHS = (20, 5)
+# llama.cpp lists as many as are asked for; others at most 20 in chats, or 5 in completions.
+_LIST_LENGTHS = (1000, 100, 20, 5)
 # A service that failed so often in a row, with no answer between, is taken to be gone.
 _FAILURES_IN_A_ROW = 6
 
@@ -68,9 +67,6 @@ class HostedModel:
     extra : mapping or None
         Further settings of every call that change answers: ``reasoning_effort``, and others that
         go into the body of the request.
-    unset : sequence of str
-        Settings that the provider chooses by itself: ``temperature``, ``seed``, ``top_p``,
-        ``max_tokens`` (the limit then goes by its newer name).
     timeout : float or None
         Seconds that an answer may take, with all waits and tries; None sets no end.
     """
@@ -84,20 +80,22 @@ class HostedModel:
         identity: str | None = None,
         concurrency: int = 8,
         extra: Mapping[str, Any] | None = None,
-        unset: Sequence[str] = (),
         timeout: float | None = None,
     ) -> None:
         full = str(model)
         self.name = name or full
-        self.unset = tuple(unset)
+        self.unset: tuple[str, ...] = ()
+        """Settings that Inspect sends none of, since the service sets them by itself."""
         self.is_server = full.startswith(("openai-api/server/", "openai-api-completions/server/"))
         self._model, self._full = model, full
         self._completes = is_completing(full)
         self._system, self._concurrency = system, concurrency
         self._extra = dict(extra or {})
         self._timeout = timeout
-        self._mask = KeyMask(getattr(model.api, "api_key", None))
+        self._key: str | None = getattr(model.api, "api_key", None)
         self._holds_forms = False
+        if self._completes:
+            read_lists_of_chats(model.api)
         # Connections are open as long as the model is in use, and no longer.
         finalize(self, _close, model).atexit = False
         # The weights are not known here: when they change, the user gives a new `identity`.
@@ -249,10 +247,10 @@ class HostedModel:
                 "for all. Ask at --temperature 1."
             )
         body = {name: value for name, value in self._extra.items() if name != "reasoning_effort"}
-        if "max_tokens" in self.unset:
-            body["max_completion_tokens"] = request.max_new_tokens
         config = GenerateConfig(
-            **self.settings(request),
+            max_tokens=request.max_new_tokens,
+            temperature=float(request.temperature),
+            seed=request.seed & _SEED_BITS,
             reasoning_effort=self._extra.get("reasoning_effort"),
             extra_body=body or None,
             **more,
@@ -278,45 +276,18 @@ class HostedModel:
             raise output
         if sent is not None:
             kept = _keys_in(sent.request)
-            dropped = {"temperature", "seed"} - kept - set(self.unset)
-            self.unset = tuple(sorted({*self.unset, *dropped}))
+            self.unset = tuple(sorted({"temperature", "seed"} - kept))
         return output
-
-    def settings(self, request: Request) -> dict[str, Any]:
-        """Return the settings that are sent with a request, but for those that are left out."""
-        settings: dict[str, Any] = {
-            "max_tokens": request.max_new_tokens,
-            "temperature": float(request.temperature),
-            "seed": request.seed & _SEED_BITS,
-        }
-        if takes_any_field(self._full) and "top_p" not in self._extra:
-            # Servers take their own default from the model's files.
-            settings["top_p"] = 1.0
-        return {name: value for name, value in settings.items() if name not in self.unset}
 
     def shown(self, error: BaseException) -> str:
         """Return what failed, in one line without the key."""
-        return self._mask.words(line_of(error))
-
-    def proxy_hint(self, error: BaseException) -> str:
-        """Name the proxy that a failed call went through, where it may be what failed."""
-        variable = proxy_variable(self._model.api.base_url)
-        if variable is None or not may_be_a_proxy(error):
-            return ""
-        host = urlsplit(self._model.api.base_url or "").hostname
-        around = f", or set NO_PROXY={host} to go around it" if host else ""
-        return f" Calls go through the proxy that {variable} names: unset it{around}."
+        return without_key(line_of(error), self._key)
 
     def _kept(self, output: ModelOutput) -> Answer:
         answer = answer_of(output)
-        unset = [name for name in self.unset if name != "max_tokens"]
-        return replace(
-            answer,
-            text=self._mask.answer(answer.text),
-            thinking=answer.thinking and self._mask.answer(answer.thinking),
-            served_by=answer.served_by and self._mask.answer(answer.served_by),
-            unset=", ".join(unset) or None,
-        )
+        said = {name: getattr(answer, name) for name in ("text", "thinking", "served_by")}
+        said = {name: text and without_key(text, self._key) for name, text in said.items()}
+        return replace(answer, **said, unset=", ".join(self.unset) or None)
 
     def _all(self, items: Sequence[Any], ask: Any) -> Generator[tuple[int, Any], None, None]:
         """Yield what is answered; raise when the model is gone, or at the end for what failed."""
@@ -343,7 +314,7 @@ class HostedModel:
                 else f"did not answer {n_failed} of {len(items)} request{'s' * (len(items) > 1)}"
             )
             raise HostedError(
-                f"{self.name} {what}: {self.shown(first)}.{self.proxy_hint(first)} What was "
+                f"{self.name} {what}: {self.shown(first)}. What was "
                 "answered before is kept; the same command asks for the rest."
             ) from first
 

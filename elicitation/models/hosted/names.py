@@ -6,10 +6,8 @@ Models have the names that Inspect gives them: the provider, a slash, and the pr
 import os
 from pathlib import Path
 from urllib.parse import urlsplit
-from urllib.request import proxy_bypass
 
 from coherence.errors import InputError
-from elicitation.models.hosted.keys import without_keys
 
 PROVIDERS = (
     *("openai", "openai-api", "openai-api-completions", "anthropic", "google", "mistral", "grok"),
@@ -27,11 +25,6 @@ _STARTED = {
     "sglang": "SGLANG_BASE_URL",
 }
 _COMPLETIONS = {"openai-api": "openai-api-completions", "vllm": "vllm-completions"}
-_TAKES_CLIENT = (
-    *("openai-api", "openai-api-completions", "cloudflare", "deepseek"),
-    *("hf-inference-providers", "meta", "moonshot", "perplexity"),
-)
-_OPEN = (*_COMPLETIONS, *_COMPLETIONS.values(), "sglang", "ollama", "llama-cpp-python")
 
 
 def provider_of(model: str) -> str | None:
@@ -47,7 +40,7 @@ def provider_of(model: str) -> str | None:
 
 
 def is_completing(model: str) -> bool:
-    """Tell whether a name stands for a model that continues texts, without a chat template."""
+    """Return whether a name stands for a model that continues texts, without a chat template."""
     return provider_of(model) in _COMPLETIONS.values()
 
 
@@ -65,16 +58,6 @@ def completing(model: str) -> str:
     return model.replace(provider, _COMPLETIONS[provider], 1)
 
 
-def takes_any_field(model: str) -> bool:
-    """Tell whether a provider passes the fields of OpenAI's protocol on as they are."""
-    return provider_of(model) in _OPEN
-
-
-def takes_client(model: str) -> bool:
-    """Tell whether a provider takes the client by which it calls; see `LenientClient`."""
-    return provider_of(model) in _TAKES_CLIENT
-
-
 def require_address(model: str) -> None:
     """Refuse a model whose server would be started here."""
     variable = _STARTED.get(str(provider_of(model)))
@@ -85,39 +68,22 @@ def require_address(model: str) -> None:
         )
 
 
-def proxy_variable(address: str | None) -> str | None:
-    """Return the environment variable that sends calls to an address through a proxy."""
-    parts = urlsplit(address or "https://")
-    if parts.hostname and proxy_bypass(parts.hostname):
-        return None
-    names = [f"{parts.scheme}_proxy", "all_proxy"]
-    spelt = [spelling for name in names for spelling in (name, name.upper())]
-    return next((name for name in spelt if os.environ.get(name)), None)
-
-
 def address_of(text: str) -> str:
     """Return an address spelt out, with ``/v1`` where it has no path."""
-    rule = "an address must look like http://localhost:8000 or https://host/v1"
-    # Addresses are shown in messages and kept in stores; a secret must never reach one.
-    if "@" in text or "?" in text or "#" in text:
-        raise InputError(
-            f"{rule}, without name, password or query. "
-            "Put a key into an environment variable and name that variable."
-        )
-    if not text.lower().startswith(("http://", "https://")):
-        raise InputError(
-            f"{rule}; what was given begins with neither http:// nor https://, and is not shown, "
-            "since it may be a key."
-        )
-    shown = without_keys(text)
     try:
         parts = urlsplit(text)
         port = parts.port or {"http": 80, "https": 443}[parts.scheme]
-    except ValueError as error:
-        raise InputError(f"{rule}; received {shown!r}: {without_keys(str(error))}.") from error
-    # What a parser would quietly drop or repair may be an address of somebody else.
-    if not parts.hostname or not (text.isascii() and text.isprintable()) or set(text) & set(" \\,"):
-        raise InputError(f"{rule}; received {shown!r}. One model has one address.")
+    except (ValueError, LookupError):
+        parts, port = urlsplit(""), 0
+    # Addresses are shown in messages and kept in stores, where a secret must not come; and what a
+    # parser would quietly drop or repair may be an address of somebody else.
+    plain = text.isascii() and text.isprintable() and not set(text) & set(" \\,@?#")
+    if not parts.hostname or not plain:
+        raise InputError(
+            "an address must look like http://localhost:8000 or https://host/v1, without name, "
+            "password or query; what was given does not, and is not shown, since it may hold a "
+            "key. Put a key into an environment variable and name that variable (--api-key-env)."
+        )
     # Colons of IPv6 would run into that of the port.
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"{parts.scheme}://{host}:{port}{parts.path.rstrip('/') or '/v1'}"

@@ -6,27 +6,22 @@ All of it is text from outside: shown in one short line, and never read as anyth
 import html
 import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from coherence.errors import CoherenceError
 from elicitation.models.base import Answer
 
 if TYPE_CHECKING:
-    from inspect_ai.model import ModelOutput
+    from inspect_ai.model import ModelAPI, ModelOutput
 
 FILTERED = "content_filter"
 _REASONS = {"stop": "stop", "max_tokens": "length", "model_length": "length", FILTERED: FILTERED}
 _LONGEST_NAME, _SHOWN = 200, 300
 # Rounding in the log-probabilities of half-precision servers.
 _SLACK = 0.02
-# Marks for the terminal in Inspect's own messages.
+# Marks for the terminal in Inspect's own messages, and the tags of a page.
 _MARKUP = re.compile(r"\[/?(?:bold|italic|dim|underline|red|yellow|green|blue|[a-z]+ not bold)\]")
-_TITLE = re.compile(r"(?is)<title[^>]*>(.*?)</title\s*>")
-_PAGE = re.compile(r"(?i)\s*<(?:!doctype|\?xml|html|head|body|h1|center)\b")
-
-
-# Codes of a proxy that lets no call through, or reaches no server.
-_OF_PROXIES = frozenset((403, 407, 502, 503, 504))
+_TAGS = re.compile(r"(?s)<(?:head|style|script)\b.*?</(?:head|style|script)>|</?[a-zA-Z!][^>]*>")
 
 NOT_OFFERED = frozenset((400, 404, 405, 501))
 """Codes of a server that does not have what was called, whoever calls and whenever."""
@@ -100,6 +95,29 @@ def likely_tokens(output: "ModelOutput") -> dict[str, float]:
     return likely
 
 
+def read_lists_of_chats(api: "ModelAPI") -> None:
+    """Have a provider that continues texts also read likely tokens in the layout of chats.
+
+    llama.cpp lists them so, and Inspect reads the layout of completions alone.
+    """
+    from inspect_ai.model import Logprobs
+
+    inner = api.generate
+
+    async def generate(*args: Any, **options: Any) -> Any:
+        result = await inner(*args, **options)
+        output, call = result if isinstance(result, tuple) else (result, None)
+        reply: Any = call.response if call is not None else None
+        if not isinstance(output, Exception) and reply:
+            for choice, sent in zip(output.choices, reply.get("choices") or (), strict=False):
+                listed = sent.get("logprobs")
+                if choice.logprobs is None and isinstance(listed, dict) and listed.get("content"):
+                    choice.logprobs = Logprobs.model_validate({"content": listed["content"]})
+        return result
+
+    setattr(api, "generate", generate)  # noqa: B010 - mypy takes no method of an instance
+
+
 def _probability(logprob: float) -> float:
     # Written so that NaN, which compares as false, is refused too.
     if not logprob <= _SLACK:
@@ -118,20 +136,6 @@ def cause_of(error: BaseException) -> BaseException:
     if getattr(error, "provider_message", None) and error.__cause__ is not None:
         return cause_of(error.__cause__)
     return error
-
-
-def may_be_a_proxy(error: BaseException) -> bool:
-    """Tell whether a call failed on its way, or by a status that proxies reply with."""
-    cause: BaseException | None = cause_of(error)
-    if getattr(cause, "status_code", None) in _OF_PROXIES:
-        return True
-    while cause is not None:
-        # By name: providers come with several of these clients (httpx, httpx2, aiohttp).
-        kinds = {kind.__name__ for kind in type(cause).__mro__}
-        if kinds & {"TransportError", "APIConnectionError", "OSError", "TimeoutError"}:
-            return True
-        cause = cause.__cause__
-    return False
 
 
 def line_of(error: BaseException) -> str:
@@ -153,17 +157,10 @@ def line_of(error: BaseException) -> str:
     # Of the program that reads the reply: it found something else than the protocol has there.
     if isinstance(error, TypeError | ValueError | AttributeError | LookupError) and status is None:
         words = f"the reply is not of the shape that the protocol says ({words})"
-    line = " ".join(_MARKUP.sub("", _words_of_page(words)).split())
+    words = html.unescape(_TAGS.sub(" ", words)) if status else words
+    line = " ".join(_MARKUP.sub("", words).split())
     line = line.partition(" For further information visit")[0].rstrip(".")
     line = line.removeprefix("ERROR: ").removeprefix("server_error: ")
     line = line or type(error).__name__
     shown = f"HTTP {status}: {line}" if isinstance(status, int) else line
     return shown[:_SHOWN].encode("unicode_escape").decode("ascii")
-
-
-def _words_of_page(text: str) -> str:
-    """Return the title of a page of HTML, or else its words; another text as it is."""
-    if not _PAGE.match(text):
-        return text
-    title = _TITLE.search(text)
-    return html.unescape(title.group(1) if title else re.sub(r"<[^>]*>", " ", text))

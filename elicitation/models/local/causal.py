@@ -8,6 +8,7 @@ it was computed in. Probabilities of given sequences come without any drawing.
 import json
 import logging
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -17,7 +18,9 @@ from typing import Any
 import numpy as np
 from transformers import AutoModelForCausalLM
 
+from coherence.cli.progress import duration
 from coherence.errors import CoherenceError, InputError
+from coherence.printable import counted
 from elicitation.models.base import Answer, Request, require_requests, require_texts
 from elicitation.models.exact import ReadsForms
 from elicitation.models.local.forward import (
@@ -38,7 +41,7 @@ from elicitation.models.local.scoring import Floats, continuation_logprobs, spel
 from elicitation.models.local.self_check import check_network
 from elicitation.models.local.sources import ModelSource, find_source
 from elicitation.models.local.time_limit import time_limit
-from elicitation.models.local.trees import Trees, trees_of
+from elicitation.models.local.trees import PlainTrees, Trees, trees_of
 from elicitation.spelling.spellings import Spelling
 from elicitation.spelling.tokenizations import Part, SpellingGraph, SpellingMasses, spelling_graph
 from elicitation.spelling.vocabulary import Vocabulary
@@ -49,6 +52,7 @@ MOST_PATHS = 20_000
 # Tokens that a processor reads at a time: what larger portions compute on the way is too large for
 # the allocator to keep, and the system clears its pages anew for every layer.
 _READ_ON_PROCESSOR = 4096
+_MANY_SEQUENCES = 10_000  # of tokens after one text: tens of times those of a public model
 _MOST_GROWN = 1000  # tokens that a tree of spellings usually grows by, at most
 TEMPLATE_SECONDS = 10.0  # a chat template takes a few milliseconds
 
@@ -290,6 +294,7 @@ class CausalModel(Prompting, ReadsForms):
         self.network, self.fingerprint = network, fingerprint
         if reading is not None:
             self.reading = reading
+        self._is_slow = False
         # One size for all that this model does: what memory allows is learnt once.
         self.portions = Portions(batch_size, grows=network.device.type != "cpu")
         # The generation settings may name several end tokens, such as the end of a turn.
@@ -438,10 +443,32 @@ class CausalModel(Prompting, ReadsForms):
                 f"a text of {len(text)} tokens with {longest} for the longest spelling",
             )
 
+        began = time.monotonic()
+
+        def grown(n_nodes: int) -> None:
+            if n_nodes > _MANY_SEQUENCES:
+                self._say_slow(
+                    "spreads its answers over many token sequences: reading more than "
+                    f"{_MANY_SEQUENCES:,} of them after one text took "
+                    f"{duration(time.monotonic() - began)} so far. --answers drawn reads none"
+                )
+
         def measure(portion: list[int]) -> list[tuple[Floats, float, list[Part]]]:
             parts: list[Part] | None = [] if itemised else None
+            start = time.monotonic()
+            trees = self._trees([texts[i] for i in portion], longest)
+            if isinstance(trees, PlainTrees):
+                n_nodes = min(len(graph.states), _MOST_GROWN)
+                seconds = (time.monotonic() - start) / len(portion) * n_nodes
+                window = self.reading.window
+                n_tokens = max(len(texts[i]) for i in portion)
+                why = f", which exceeds its window of {window}," if window else ""
+                self._say_slow(
+                    f"reads a text of {counted(n_tokens, 'token')}{why} in full for every token "
+                    f"that may follow: an exact answer takes about {duration(seconds)}"
+                )
             masses, unresolved = spelling_masses(
-                self._trees([texts[i] for i in portion], longest),
+                trees,
                 graph,
                 self.vocabulary.order,
                 n_spellings=len(spellings),
@@ -449,6 +476,7 @@ class CausalModel(Prompting, ReadsForms):
                 tolerance_for=tolerance_for,
                 alike_share=alike_share,
                 parts=parts,
+                grown=grown,
             )
             # Rows of the portion become positions among all texts.
             return [
@@ -472,6 +500,12 @@ class CausalModel(Prompting, ReadsForms):
         return SpellingMasses(
             np.stack(masses), np.array(unresolved), [part for listed in parts for part in listed]
         )
+
+    def _say_slow(self, why: str) -> None:
+        """Log once why exact answers take long."""
+        if not self._is_slow:
+            logger.warning("%s %s", self.name, why)
+        self._is_slow = True
 
     def _require_answers(self) -> None:
         """Refuse to take what the model says inside its thinking for its answer."""

@@ -88,6 +88,8 @@ class Reading:
     takes_trees: bool = True  # heeds a mask of four dimensions
     # A cached step takes the mask of all columns; else that of its own, as recurrent layers do.
     steps_by_whole_mask: bool = True
+    # Columns of which trees may have fewer: the least window; None where windows do not matter.
+    window: int | None = None
     # Tokens beyond which all of this is no longer so, see `positions_turn`.
     up_to: int | None = None
 

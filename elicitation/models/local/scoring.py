@@ -8,11 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from heapq import heapify, heappop, heappush
+from typing import NoReturn
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from coherence.errors import CoherenceError
 from elicitation.models.local.forward import require_numbers
 from elicitation.models.local.trees import ROOT, Trees
 from elicitation.spelling.tokenizations import Part, SpellingGraph
@@ -22,6 +24,8 @@ Tokens = tuple[int, ...]
 Ranges = tuple[tuple[int, int], ...]
 # Most logits held at a time, in numbers.
 _LOGITS = 1 << 26
+# Nodes that the trees of a portion may have, with two kilobytes each.
+_MOST_NODES = 1 << 21
 
 
 def continuation_logprobs(
@@ -98,8 +102,12 @@ def spelling_masses(
     tolerance_for: Callable[[Floats], float] | None = None,
     alike_share: float = 0.0,
     parts: list[Part] | None = None,
+    grown: Callable[[int], None] = lambda n_nodes: None,
 ) -> tuple[Floats, Floats]:
-    """Add up the probability of spellings over all their token sequences; see `ScoringModel`."""
+    """Add up the probability of spellings over all their token sequences; see `ScoringModel`.
+
+    `grown` is called with the number of sequences of a text that were read so far.
+    """
     tolerances = [tolerance] * len(trees.roots)
     reading = _Reading(trees, graph, order, n_spellings, parts)
     # Nodes that have not grown: what they may still add is no more than their own probability.
@@ -140,8 +148,22 @@ def spelling_masses(
                 for nodes in growing
             ]
             n_grown += logits.shape[1]
+            grown(n_grown)
+            if n_grown * len(waiting) > _MOST_NODES:
+                _refuse(len(waiting))
             for nodes, children in zip(waiting, reading.read(logits, numbered), strict=True):
                 nodes += children
+
+
+def _refuse(n_texts: int) -> NoReturn:
+    """Have a portion halved, or say of a single text that its answers are too many."""
+    if n_texts > 1:
+        raise MemoryError
+    raise CoherenceError(
+        f"the answers in this form are spread over more than {_MOST_NODES:,} token sequences, as "
+        "where a tokenizer writes one text in many ways, and are not read. Have them drawn "
+        "(--answers drawn)."
+    )
 
 
 class _Reading:

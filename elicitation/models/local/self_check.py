@@ -29,7 +29,7 @@ from elicitation.models.local.forward import (
 from elicitation.models.local.loading import quiet_transformers
 from elicitation.models.local.memory import is_out_of_memory
 from elicitation.models.local.trees import ROOT, MaskedTrees
-from elicitation.models.local.twins import rounding, tiny_twin
+from elicitation.models.local.twins import least_window, rounding, tiny_twin
 
 Tokens = tuple[int, ...]
 logger = logging.getLogger(__name__)
@@ -52,6 +52,10 @@ _TAILS = (9, 1)
 # Half precision hides what a masked network of little weights says of a token that follows; its
 # twin shows it in texts that are shorter than any window.
 _SHORT = 8
+_NARROW = 16
+"""Tokens that a layer with a window sees in a twin that reads beyond it ..."""
+_WIDE = 128
+"""... and in one whose texts and trees lie within it."""
 Paths = tuple[tuple[str, ...], ...]
 # What follows each text, a token a letter; two differ in their last token alone.
 _PATHS: Paths = (("abc", "abd"), ("e",))
@@ -79,6 +83,8 @@ def check_network(network: Any, *, name: str) -> Reading:
                 "of continuations. Use a causal language model."
             )
         reading = _fastest(look, twin)
+        if reading.batched and not reading.takes_trees and twin is not None:
+            reading = _within_windows(network, look, reading)
     if not reading.batched:
         logger.warning(
             "%s gives other numbers in a batch or with a cache than by itself. Its texts are read "
@@ -131,6 +137,16 @@ def _fastest(look: "_Look", twin: "_Look | None") -> Reading:
                 reading = faster
         return reading
     return ALONE
+
+
+def _within_windows(network: Any, look: "_Look", reading: Reading) -> Reading:
+    """Return a reading with trees as long as no window leaves any of their columns out."""
+    inner = network_within(network)
+    window, trees = least_window(inner.config), replace(reading, takes_trees=True)
+    if window is None or not look.is_right(trees):
+        return reading
+    wide = _twin_look(inner, str(network.device), window=_WIDE)
+    return reading if wide is None or not wide.is_right(trees) else replace(trees, window=window)
 
 
 class _Look:
@@ -198,8 +214,10 @@ class _Look:
         numbers: list[dict[Tokens, int]] = [{(): ROOT} for _ in rows]
         n_grown = 0
         longest = max(len(path) for row in self.paths for path in row)
-        # A second time on what has grown.
-        for lengths in (range(1, 2), range(2, 1 + longest)):
+        # A second time on what has grown, and once more behind the texts alone.
+        for lengths in (range(1, 2), range(2, 1 + longest), range(2, 1 + longest)):
+            if numbers[0].get(firsts[0]) is not None:
+                trees.most_columns = trees.n_columns
             added = [
                 list(dict.fromkeys(path[:n] for n in lengths for path in paths if len(path) >= n))
                 for paths in self.paths
@@ -259,24 +277,26 @@ def _sample(network: Any, paths: Paths) -> tuple[list[list[int]], list[list[Toke
     return texts, [[tuple(map(token_of.__getitem__, path)) for path in row] for row in paths]
 
 
-_latest_twin: dict[tuple[str, str, str], _Look | None] = {}
+_latest_twins: dict[tuple[str, str, str], dict[int, _Look | None]] = {}
 
 
-def _twin_look(network: Any, device: str) -> _Look | None:
+def _twin_look(network: Any, device: str, *, window: int = _NARROW) -> _Look | None:
     """Look at a tiny twin, once for the models of a configuration; None where none can be made."""
     kind, config = type(network), network.config
     key = (kind.__qualname__, config.to_json_string(), device)
-    if key not in _latest_twin:
-        _latest_twin.clear()
+    if key not in _latest_twins:
+        _latest_twins.clear()
+    looks = _latest_twins.setdefault(key, {})
+    if window not in looks:
         # Random numbers of the user's own go on as if nothing had been drawn.
         with torch.random.fork_rng(devices=[]), quiet_transformers():
             torch.manual_seed(0)
-            twin = tiny_twin(kind, config)
+            twin = tiny_twin(kind, config, window=window)
         try:
-            _latest_twin[key] = None if twin is None else _look_at_twin(twin.to(device))
+            looks[window] = None if twin is None else _look_at_twin(twin.to(device))
         except Exception:
-            _latest_twin[key] = None
-    return _latest_twin[key]
+            looks[window] = None
+    return looks[window]
 
 
 def _look_at_twin(twin: torch.nn.Module) -> _Look:

@@ -19,9 +19,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from coherence.errors import InputError, MissingExtraError
-from elicitation.models.hosted.names import proxy_variable
 
 # Everything in a model folder that can change an answer; a log of the training, say, does not
 # belong to the fingerprint.
@@ -263,8 +263,11 @@ def _found_on_hub(repository: str, revision: str | None) -> ModelSource:
 
 def _unreachable(endpoint: str) -> str:
     """Return why no connection to the hub can be opened, or ""; one try of at most two seconds."""
+    address = urlsplit(endpoint)
     # Where a proxy stands between, it is what must answer.
-    address = urlsplit(os.environ.get(proxy_variable(endpoint) or "") or endpoint)
+    if not proxy_bypass(address.hostname or ""):
+        proxies = getproxies()
+        address = urlsplit(proxies.get(address.scheme) or proxies.get("all") or endpoint)
     reasons: list[str] = []
 
     def connect() -> None:

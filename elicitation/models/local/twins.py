@@ -41,12 +41,28 @@ def tiny_twin(
                     continue
             twin = _filled(kind(small))
             with torch.inference_mode():
-                logits = twin(input_ids=torch.arange(5, 5 + 2 * window)[None]).logits
+                logits = twin(input_ids=5 + torch.arange(2 * window)[None] % 32).logits
         except Exception:
             continue
         if logits.isfinite().all():
             return twin
     return None
+
+
+def least_window(config: PreTrainedConfig) -> int | None:
+    """Return the least of the windows that a configuration names; None where it names none."""
+    named = [
+        size
+        for name, value in vars(config.get_text_config(decoder=True)).items()
+        if _is_window(name) and "pattern" not in name and not name.startswith("_")
+        for size in (value if isinstance(value, list | tuple) else [value])
+        if type(size) is int and size > 0
+    ]
+    return min(named, default=None)
+
+
+def _is_window(name: str) -> bool:
+    return bool(_IS_WINDOW.search(name)) and "layer" not in name
 
 
 def rounding(network: torch.nn.Module) -> float:
@@ -115,7 +131,7 @@ def _shrunk(
 
 def _size(name: str, value: int, narrower: int, window: int) -> int:
     """Return what an entry of a configuration becomes."""
-    if _IS_WINDOW.search(name) and "layer" not in name:
+    if _is_window(name):
         return min(value, window)
     if "vocab_size" in name and "type" not in name:
         return min(value, _WORDS)

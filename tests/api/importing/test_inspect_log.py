@@ -149,5 +149,5 @@ def test_a_run_without_one_answer_is_refused_with_its_most_frequent_error(tmp_pa
 def test_inspect_is_loaded_by_its_own_logs_alone_and_named_where_it_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
     assert len(imported(TEXT).runs) == 36
-    with pytest.raises(ImportError, match=r"pip install .*\[servers\]"):
+    with pytest.raises(ImportError, match=r"pip install .*\[elicit\]"):
         imported(BELIEF)

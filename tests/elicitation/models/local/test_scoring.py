@@ -5,14 +5,23 @@ import pytest
 import torch
 from tokenizers import decoders
 
-from coherence import InputError
+from coherence import CoherenceError, InputError
 from elicitation import Request, load_causal_model
-from elicitation.models.local.forward import ALONE
+from elicitation.models.local.forward import ALONE, Reading
 from elicitation.spelling.spellings import Spelling
 
 from ...outcome_masses import outcome_masses
 from ...tiny_tokenizers import BYTE_LEVEL, tokenizer_of
-from .tiny_networks import SIZE, HeedsNoMask, Watched, model_of, network_of, one_by_one
+from .tiny_networks import (
+    LLAMA,
+    SIZE,
+    HeedsNoMask,
+    Watched,
+    model_of,
+    network_of,
+    one_by_one,
+    untrained,
+)
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2", "mistral", "bloom"])
@@ -81,6 +90,69 @@ def test_what_is_shared_or_will_follow_is_read_once():
     expected = alone.spelling_masses(texts, spellings, tolerance=0)
     np.testing.assert_allclose(read.masses, expected.masses, rtol=1e-3)
     assert (read.masses > 0).all()
+
+
+CHAIN = [Spelling("chain", b"0a1a2"), Spelling("short", b"0a2"), Spelling("1", b"1")]
+
+
+@pytest.mark.parametrize(("columns", "cells"), [(4, 1 << 27), (5, 1 << 27), (4096, 150)])
+def test_trees_that_are_cut_back_to_their_texts_give_the_same(
+    columns, cells, requests, monkeypatch
+):
+    """Breaks if a node is read without one that it grows from, or if memory has no bound."""
+    texts, continuations = requests
+    network = Watched(network_of("llama"))
+    model = model_of(network, tokenizer_of(BYTE_LEVEL, decoders.ByteLevel()), reading=Reading())
+    expected = one_by_one(network.network, texts, continuations)
+    starts = model.encode(["a", "12"])
+    read = model.spelling_masses(starts, CHAIN, tolerance=0)
+    monkeypatch.setattr("elicitation.models.local.trees._MOST_COLUMNS", columns)
+    monkeypatch.setattr("elicitation.models.local.trees._MOST_CELLS", cells)
+    for scored, own in zip(model.log_probabilities(texts, continuations), expected, strict=True):
+        np.testing.assert_allclose(scored, own, atol=1e-4)
+    network.shapes = []
+    again = model.spelling_masses(starts, CHAIN, tolerance=0)
+    np.testing.assert_allclose(again.masses, read.masses, rtol=1e-3)
+    assert len(network.shapes) > 2
+    assert all(width <= columns for _, width in network.shapes[1:])
+
+
+@pytest.mark.parametrize("n_text", [10, 74, 78])
+def test_trees_within_the_window_of_a_network_are_read_as_trees(n_text):
+    """Texts of 74 lie with all that follows in a window of 80, those of 78 do not."""
+    network = untrained("Mistral", "MistralForCausalLM", {**LLAMA, "sliding_window": 80})
+    watched = Watched(network)
+    model = model_of(watched, None)
+    assert (model.reading.takes_trees, model.reading.window) == (True, 80)
+    text = np.random.default_rng(0).integers(3, SIZE, n_text).tolist()
+    endings = [[5, 6, 7], [5, 6, 8], [5, 9, 3, 4]]
+    watched.shapes = []
+    (scores,) = model.log_probabilities([text], [endings])
+    np.testing.assert_allclose(scores, one_by_one(network, [text], [endings])[0], atol=1e-4)
+    assert (watched.shapes[1][0] == 1) == (n_text < 78)
+
+
+def test_what_takes_long_is_said_once_and_what_never_ends_is_refused(monkeypatch, caplog):
+    tokenizer = tokenizer_of(BYTE_LEVEL, decoders.ByteLevel())
+
+    def reading(kind):
+        caplog.clear()
+        model = model_of(network_of(kind), tokenizer)
+        for _ in range(2):
+            model.spelling_masses(model.encode(["a", "12"]), CHAIN, tolerance=0)
+        return [each.getMessage() for each in caplog.records if "tiny" in each.getMessage()]
+
+    assert reading("llama") == []
+    (said,) = reading("mistral")
+    assert "reads a text of 1 token in full for every token" in said
+    assert "about 1 second or less" in said
+    monkeypatch.setattr("elicitation.models.local.causal._MANY_SEQUENCES", 2)
+    (said,) = reading("llama")
+    assert "spreads its answers over many token sequences" in said
+    # Two texts are too many at a time, and then one alone.
+    monkeypatch.setattr("elicitation.models.local.scoring._MOST_NODES", 2)
+    with pytest.raises(CoherenceError, match="more than 2 token sequences.*--answers drawn"):
+        reading("llama")
 
 
 @pytest.mark.parametrize(
