@@ -132,8 +132,6 @@ class HostedModel:
             A request is refused, or the model answers no more.
         """
         require_requests(requests, forms=True)
-        if formed := [request for request in requests if request.form is not None]:
-            self._require_forms(max(request.max_new_tokens for request in formed))
 
         async def ask(request: Request) -> Answer:
             if request.form is not None:
@@ -154,28 +152,15 @@ class HostedModel:
         answer = self._kept(await self.call(request, **_held_to(form)))
         text = written(form, answer.text)
         if text is None and answer.finish_reason not in ("length", FILTERED):
-            raise ReplyError("an answer leaves the schema that it was to be held to")
-        return replace(answer, text=answer.text if text is None else text)
-
-    def _require_forms(self, max_new_tokens: int) -> None:
-        """Refuse to go on where a schema is ignored: plain text comes back."""
-        if self._holds_forms:
-            return
-        # Nobody says a number when asked for a word, unless he must.
-        form = AnswerForm("number")
-        probe = Request("Say one word.", 0, max(max_new_tokens, 16))
-        failed = ""
-        try:
-            answer = answer_of(wait_for(self.call(probe, **_held_to(form))))
-            self._holds_forms = written(form, answer.text) is not None
-        except Exception as error:
-            failed = f" ({self.shown(error)})"
-        if not self._holds_forms:
+            if self._holds_forms:
+                raise ReplyError("an answer leaves the schema that it was to be held to")
             raise InputError(
-                f"{self._full} does not hold an answer to a JSON schema (response_format){failed}, "
-                "so answers must be drawn freely. Use a service or server that does "
+                f"{self._full} does not hold an answer to a JSON schema (response_format), so "
+                "answers must be drawn freely (--answers drawn). Use a service or server that does "
                 "(docs/servers.md names some), or the model's files."
             )
+        self._holds_forms |= text is not None
+        return replace(answer, text=answer.text if text is None else text)
 
     @cached_property
     def n_likely_tokens(self) -> int:
