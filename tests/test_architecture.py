@@ -21,7 +21,7 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 43_450,
+    "coherence": 43_400,
     "coherence/analysis": 4_950,
     "coherence/batteries": 5_600,
     "coherence/checks": 8_150,
@@ -31,7 +31,7 @@ BUDGET = {
     "coherence/plots": 2_200,
     "coherence/report": 5_450,
     "coherence/statistics": 4_500,
-    "coherence/table": 5_450,
+    "coherence/table": 5_440,
     "elicitation": 19_080,
     "elicitation/answers": 650,
     "elicitation/asking": 1_150,

@@ -33,17 +33,8 @@ _CHUNK = 1 << 24  # bytes that are looked at at once
 _BLOCK = 1 << 26  # bytes; no row is longer, and a header of 20,000 names is none of the usual ones
 
 
-class CsvTable(NamedTuple):
-    """The cells of a CSV file."""
-
-    names: list[str]  # of its columns, as written
-    table: pd.DataFrame  # the cells as text, missing where they are empty; columns by number
-    notes: list[Note]  # what was passed over, and what may be missing
-    titles: list[str]  # what a further header line calls the columns; or none
-
-
-def read_csv(path: Path, reading: Reading) -> CsvTable:
-    """Read a CSV or TSV file as text."""
+def read_csv(path: Path, reading: Reading) -> tuple[pd.DataFrame, list[Note], dict[str, str]]:
+    """Return the cells as text, what was passed over, and what a further line calls columns."""
     text = read_text(path, reading)
     header = _header_of(path, text, reading)
     if header.spaced:  # blanks behind separators, also before a quote, which pyarrow takes as text
@@ -64,9 +55,9 @@ def read_csv(path: Path, reading: Reading) -> CsvTable:
     if at >= 0:  # what Qualtrics writes below the names: questions, and ids for an import
         lines = counted(at + 1, "further header line")
         notes.append(f"{lines} of Qualtrics, recognised by the ImportId, left out.")
-    frame = table.slice(at + 1).to_pandas()
-    said = [Note(Code.FILE, note) for note in notes]
-    return CsvTable(header.names, frame, said, first[0] if at > 0 else [])
+    frame = table.slice(at + 1).to_pandas().set_axis(header.names, axis="columns")
+    titles = zip((name.strip() for name in header.names), first[0] if at > 0 else (), strict=False)
+    return frame, [Note(Code.FILE, note) for note in notes], dict(titles)
 
 
 class _Header(NamedTuple):
@@ -117,15 +108,6 @@ def _header_of(path: Path, text: str, reading: Reading) -> _Header:
         raise InputError(
             f"{path}: its first line only names the separator to Excel. Delete that line; the "
             f"separator is found without it, or named by --sep."
-        )
-    # pandas would take the first column for row names, and shift all others by one.
-    if told.width > len(told.names) and (len(told.names) > 1 or reading.sep):
-        remedy = "Check the quotes around texts."
-        if told.sep == ",":
-            remedy = "Are there decimal commas? Then texts need quotes, or another separator: "
-            remedy += "--sep ';' --decimal ','."
-        raise InputError(
-            f"{path}: line 2 has {told.width} cells, the header {len(told.names)}. {remedy}"
         )
     return told
 
@@ -234,7 +216,10 @@ def _wrong_row(text: str, sep: str, error: object) -> str:
         for cells in rows:
             if len(cells) != len(header) and any(cell.strip() for cell in cells):
                 remedy = "Check the quotes around texts and the separator."
-                if len(cells) < len(header):
+                if sep == "," and len(cells) > len(header):
+                    remedy = "Are there decimal commas? Then texts need quotes, or another "
+                    remedy += "separator: --sep ';' --decimal ','."
+                elif len(cells) < len(header):
                     remedy = "Was it cut short there? Get it again, or fill or remove the line."
                 return (
                     f"line {rows.line_num} has {counted(len(cells), 'cell')}, the header "

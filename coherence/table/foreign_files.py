@@ -167,14 +167,16 @@ def _rows(sheet: Any) -> tuple[list[list[Any]], list[Note]]:
     found = [list(row) for row in sheet.iter_rows()]
     errors = [cell for row in found for cell in row if cell.data_type == "e"]
     cells = [[None if cell.data_type == "e" else cell.value for cell in row] for row in found]
-    merged = [area.bounds for area in sheet.merged_cells.ranges]
+    first = next(at for at, row in enumerate(cells, 1) if any(cell is not None for cell in row))
+    areas = [area.bounds for area in sheet.merged_cells.ranges]
+    merged = [area for area in areas if area[3] > first]  # not headings over several names
     for left, top, right, bottom in merged:
         for row in range(top - 1, bottom):
             cells[row][left - 1 : right] = [cells[top - 1][left - 1]] * (right - left + 1)
     notes = []
     if merged:
-        areas = counted(len(merged), "merged area")
-        notes.append(f"{areas} of cells: each cell has the value of the first.")
+        of_cells = counted(len(merged), "merged area of cells", "merged areas of cells")
+        notes.append(f"{of_cells}: each cell has the value of the first.")
     if errors:
         shown = listing(f"{cell.coordinate} ({cell.value})" for cell in errors)
         are = counted(len(errors), "cell with an error is", "cells with errors are")

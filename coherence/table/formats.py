@@ -9,7 +9,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -72,7 +72,7 @@ def read_table(path: str | os.PathLike[str], reading: Reading = AS_IT_IS) -> Fil
         ]
         read = FileTable(pd.concat(parts, ignore_index=True))
     else:
-        read = _read(source, reading)
+        read = _named(_read(source, reading))
     if len(read.table) == 0:
         raise InputError(f"{source}: the table has no rows. Check the export that wrote it.")
     for note in read.notes:
@@ -140,8 +140,8 @@ def _read(path: Path, reading: Reading) -> FileTable:
         raise InputError(f"{path}: the file is empty (0 bytes). Check the export that wrote it.")
     try:
         if suffix in SEPARATORS:
-            names, table, notes, titles = read_csv(path, reading)
-            return _named(names, table, notes, titles)
+            table, notes, titles = read_csv(path, reading)
+            return FileTable(table, notes, titles, of_text=True)
         if suffix in LINES:
             objects = read_objects(path, reading)
             return FileTable(_of_records(path, (record for _, record in objects)))
@@ -162,18 +162,16 @@ def _read(path: Path, reading: Reading) -> FileTable:
         ) from error
 
 
-def _named(
-    header: Sequence[str], table: pd.DataFrame, notes: Sequence[Note], titles: Sequence[str] = ()
-) -> FileTable:
-    """Name columns, without blanks around; what stands nowhere or twice gets a number."""
-    names = [name.strip() or f"Unnamed: {at}" for at, name in enumerate(header)]
+def _named(read: FileTable) -> FileTable:
+    """Name columns without blanks around; what stands nowhere or twice gets a number."""
+    columns = enumerate(map(str, read.table.columns))
+    names = [name.strip() or f"Unnamed: {at}" for at, name in columns]
     counts, unlike = Counter[str](), []
     for name in names:
         unlike.append(f"{name}.{counts[name]}" if counts[name] else name)
         counts[name] += 1
     twice = [name for name, n in counts.items() if n > 1]
-    heads = dict(zip(unlike, titles, strict=False))
-    return FileTable(table.set_axis(unlike, axis="columns"), notes, heads, twice, of_text=True)
+    return replace(read, table=read.table.set_axis(unlike, axis="columns"), twice=twice)
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
@@ -260,4 +258,4 @@ def _of_sheet(path: Path, rows: list[list[Any]], notes: Sequence[Note]) -> FileT
     columns = {at: _column([row[at] for row in body]) for at in range(width)}
     kept = [at for at in range(width) if header[at] or columns[at].notna().any()]
     table = pd.DataFrame({at: columns[at] for at in kept})
-    return _named([header[at] or f"Unnamed: {at}" for at in kept], table, notes)
+    return FileTable(table.set_axis([header[at] for at in kept], axis=1), notes, of_text=True)

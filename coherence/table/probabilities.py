@@ -328,8 +328,8 @@ def _remedy_outside(values: Floats, *, stated: bool) -> str:
 
     Beliefs that were `stated` may be on a scale.
     """
-    values = values[np.isfinite(values)]
-    if not values.size:
+    values = values[~np.isnan(values)]
+    if not values.size or np.isinf(values).any():
         return "Correct them, or leave the cells empty."
     marks = [mark for mark in _USUAL_MARKS if mark in values]
     rest = values[~np.isin(values, marks)]

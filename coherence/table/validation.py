@@ -156,9 +156,9 @@ def _with_roles(
     table: pd.DataFrame, read: FileTable, reading: Reading, found: Findings
 ) -> pd.DataFrame:
     """Give columns their names in the runs table, and make those that are made of others."""
-    if read.of_text:  # names there are without blanks around
-        plain = {name: as_.strip() for name, as_ in reading.columns.items()}
-        reading = replace(reading, columns=plain)
+    named = reading.columns.items()
+    plain = {name: as_ if as_ in table.columns else as_.strip() for name, as_ in named}
+    reading = replace(reading, columns=plain)  # those of files have no blanks around
     table, joined = _joined_context(table, reading)
     found.notes += joined
     kept = [str(name) for name in table.columns]

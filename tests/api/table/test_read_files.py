@@ -104,22 +104,6 @@ def test_what_a_file_says_of_itself_is_believed(read, name, content):
     ]
 
 
-def test_files_of_spreadsheets_are_read_at_the_first_attempt(read, caplog):
-    text = "Fall;p;action;theta;x_dosis;p_true\n1;70,5 %;Krücke;1;2,5;0,5\n2;20;Gips;0;1,0;0,25\n"
-    form = {"decimal": ",", "encoding": "cp1252", "percent": True}
-    runs = read(text.encode("cp1252"), columns={"p_true": "p_true"}, **form)
-    assert runs["p"].tolist() == [0.705, 0.2]
-    assert runs["x_dosis"].tolist() == [2.5, 1.0]
-    assert runs["p_true"].tolist() == [0.5, 0.25]  # exact: no answer, and in percent only by a sign
-    assert runs["action"].tolist() == ["Krücke", "Gips"]
-    caplog.clear()
-    text = "\ufeffPatient ID,p,action,theta\r\n7,35%,TREAT,TRUE\r\n8,5%,WAIT,FALSE\r\n,,,\r\n"
-    runs = read(text, columns={"context": "Patient ID"})
-    assert runs["p"].tolist() == [0.35, 0.05]
-    assert runs["theta"].tolist() == [True, False]
-    assert len(caplog.messages) == 2
-
-
 def test_raw_answers_stay_texts_and_a_name_of_ours_steps_aside(read):
     runs = read("p\ttheta\tsaid\n0.7\t1\t0.70\n0.5\t0\t\n", columns={"raw_belief": "said"})
     assert runs["raw_belief"].tolist()[0] == "0.70"
@@ -198,7 +182,6 @@ KRUECKE = TABLE.replace("rest", "Krücke").encode("latin-1")
         ("a.csv.gz", packed(TABLE)[:-9], "gzip file is damaged or cut short"),
         ("a.csv", KRUECKE, "--encoding latin-1"),
         ("a.csv", TABLE.replace("0.25", "0,25"), "line 2 has 4 cells.*--decimal ','"),
-        ("a.csv", 'p,theta\n"0,25",1\n', r"'p' has decimal commas, such as '0,25'.*--decimal ,"),
         ("a.csv", 'p,action\n0.5,a\n0.6,"b\n', "quotes"),
         ("a.csv", "sep=;\np;action\n0.5;a\n", "its first line only names the separator to Excel"),
         ("a.csv", "\np;action\n0.5;a\n", "the first line must name the columns"),

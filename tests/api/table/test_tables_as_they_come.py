@@ -93,19 +93,6 @@ def test_what_is_damaged_or_not_installed_is_one_line(tmp_path, monkeypatch):
             read(path)
 
 
-def test_na_among_numbers_is_missing_and_among_labels_is_not(tmp_path, cases):
-    """Breaks if R's NA refuses a column of numbers, or empties a label of that name."""
-    cases.loc[3, "confidence"] = np.nan
-    cases.loc[5, "decision"] = "NA"
-    runs = read(written(tmp_path, cases, na_rep="NA"))
-    assert runs["p"].isna().sum() == 1
-    assert (runs["action"] == "NA").sum() == 1
-    assert "NA among numbers was read as a missing value: 'confidence' (1)" in notes(runs)
-    runs = read(written(tmp_path, cases, na_rep="NA"), missing=["NA"])
-    assert runs["action"].isna().sum() == 1
-    assert "2 cells with NA are missing: 'confidence' (1), 'decision' (1)" in notes(runs)
-
-
 @pytest.mark.parametrize("ending", [".csv", ".json", ".parquet"])
 def test_marks_of_missing_values_are_empty_in_every_kind_of_file(tmp_path, cases, ending):
     cases = cases.assign(confidence=cases["confidence"].mask(cases.index < 4, -99))
@@ -137,46 +124,6 @@ def test_further_header_lines_of_qualtrics_are_left_out(tmp_path, cases):
     # Without a heading that says so they stay refused: the option is the user's.
     with pytest.raises(SchemaError, match="--percent"):
         read(written(tmp_path, table))
-
-
-@pytest.mark.parametrize(
-    ("scale", "values", "expected", "said"),
-    [
-        ("1..7", [1, 4, 7], [0, 0.5, 1], "1 as 0, 2 as 0.167"),
-        ("-1..1", [-1, 0, 1], [0, 0.5, 1], "-1 as 0, 0 as 0.5, 1 as 1"),
-        ("1..4=.5..1", [1, 2, 4], [0.5, 2 / 3, 1], "1 as 0.5, 2 as 0.667"),
-        ("7..1", [7, 4, 1], [0, 0.5, 1], "7 as 0"),
-        ("0..10", ["2,5", "10", "0"], [0.25, 1, 0], "5 as 0.5"),
-    ],
-)
-def test_a_scale_is_mapped_by_a_line_and_printed(tmp_path, scale, values, expected, said):
-    table = pd.DataFrame({"p": values, "theta": [0, 1, 1]})
-    path = written(tmp_path, table, sep=";")
-    decimal = "," if isinstance(values[0], str) else "."
-    runs = read_runs(path, scale=scale, decimal=decimal)
-    np.testing.assert_allclose(runs["p"], expected)
-    assert said in notes(runs)
-
-
-@pytest.mark.parametrize(
-    ("scale", "message"),
-    [
-        ("1..6", "scale 1..6; 1 of 3 values do not, the first is '7' .row 2.*--scale=1..7"),
-        ("1-7", "must be LOW..HIGH"),
-        ("1..1", "two different ends"),
-        ("1..7=0..2", "probabilities in .0, 1."),
-    ],
-)
-def test_what_is_not_on_the_scale_is_refused(tmp_path, scale, message):
-    path = written(tmp_path, pd.DataFrame({"p": [1, 2, 7], "theta": [0, 1, 1]}))
-    with pytest.raises(InputError, match=message):
-        read_runs(path, scale=scale)
-    with pytest.raises(InputError, match="percent is the scale 0..100"):
-        read_runs(path, scale="0..100", percent=True)
-    infinite = written(tmp_path, pd.DataFrame({"p": [1, 2, np.inf], "theta": [0, 1, 1]}))
-    with pytest.raises(SchemaError, match=r"the first is 'inf' \(row 2\).*--missing inf"):
-        read_runs(infinite, scale="1..7")
-    assert read_runs(infinite, scale="1..7", missing=["inf"])["p"].isna().sum() == 1
 
 
 ROWS = pd.DataFrame({"p": [0.1, 0.2, 0.3, 0.4, 0.5], "theta": [0, 1, 0, 1, 1]})

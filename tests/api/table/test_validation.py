@@ -84,7 +84,6 @@ OK, DRAWN = {"status": ["ok"] * 3}, {"truth_kind": "drawn"}
         ({"rep": [0, 0, 0]}, ("(context, rep) must be unique", "(rows 0, 1)", "drop copies")),
         ({"context": [1, None, 2]}, ("'context' is empty in row 1", "leave the column out")),
         ({"status": ["ok", "fine", "ok"]}, ("'status'", "'fine' (row 1)", "repaired:percent")),
-        ({"status": ["ok", "repaired:odd", "ok"]}, ("'status'", "'repaired:odd' (row 1)")),
         (OK | {"p": [0.1, np.nan, 0.3]}, ("status is 'ok' but 'p' is empty in row 1", "says why")),
         (
             {"status": ["ok", "refused", "ok"]},
@@ -92,7 +91,6 @@ OK, DRAWN = {"status": ["ok"] * 3}, {"truth_kind": "drawn"}
         ),
         ({"z": ["s", None, None], "z_state": [0, None, None]}, ("'z' needs", "'p_z'")),
         (DRAWN | {"p_true": [0.1, 1.2, 0.3]}, ("'p_true' must hold", "1.2 (row 1)")),
-        (DRAWN | {"group": ["g", None, "g"]}, ("'group' is empty in row 1",)),
         (DRAWN | {"group": ["g", "h", "g"]}, ("group must be the same", "one group each")),
         # In place of an action.
         ({"action_yes": [0.75, 0.4, 0.0]}, ("action_no, action_yes must sum to 1", "0.9 (row 1)")),
