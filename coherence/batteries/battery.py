@@ -5,7 +5,6 @@ columns it adds as errors of rows. All errors come at once, with rows and values
 received, so that whoever wrote the table finds them.
 """
 
-import io
 import math
 import os
 from collections.abc import Collection, Sequence
@@ -16,10 +15,9 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError, SchemaError, closest, listing
-from coherence.table.exact_csv import read_exact_csv
+from coherence.table.formats import read_columns, read_table
 from coherence.table.frames import require_frame, require_path
 from coherence.table.states import label_text
-from coherence.table.text_files import read_bytes
 
 _ROUNDED = 1.02
 """Largest sum or value that rounding explains; above it stand percentages."""
@@ -165,27 +163,9 @@ def read_answer_table(
 ) -> pd.DataFrame:
     """Read a .csv or .parquet table in which only an empty cell is missing; None: all is text."""
     source = require_path(path)
-    name = source.name.lower()
     if not source.is_file():
         raise InputError(f"{source}: no such file. Name a .csv or .parquet table of answers.")
-    try:
-        if name.endswith(".parquet"):
-            table = pd.read_parquet(source)
-            return table if texts is not None else table.map(_written)
-        # A thing may well be called "NA", and "none" is a role.
-        return read_exact_csv(
-            io.BytesIO(read_bytes(source)),
-            dtype=str if texts is None else dict.fromkeys(texts, str),
-            keep_default_na=False,
-            na_values=[] if texts is None else [""],
-        )
-    except InputError:
-        raise
-    except (OSError, ValueError, TypeError, NotImplementedError) as error:
-        raise InputError(
-            f"{source}: the file cannot be read ({str(error).splitlines()[0]}). "
-            "Check that it is complete."
-        ) from error
+    return read_table(source).table.map(_written) if texts is None else read_columns(source, texts)
 
 
 def _written(value: object) -> str:

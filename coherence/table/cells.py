@@ -41,7 +41,8 @@ def with_labels(table: pd.DataFrame, decimal: str = ".") -> tuple[pd.DataFrame, 
     Spreadsheets show such cells as empty ones.
     """
     made, notes = {}, []
-    states = [name for name in table.columns if "p" not in table.columns and is_state(name)]
+    named = [name for name in table.columns if name != STATE_PREFIX and is_state(name)]
+    states = [] if "p" in table.columns else named
     if states:
         texts = pd.Series([name.removeprefix(STATE_PREFIX) for name in states], dtype="str")
         renamed = dict(zip(states, STATE_PREFIX + labels(texts).astype(str), strict=True))

@@ -8,7 +8,7 @@ import io
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from coherence.errors import InputError, closest
-from coherence.table.cells import Cells
+from coherence.table.cells import Cells, numbers_or_labels
 from coherence.table.csv_files import SEPARATORS, read_csv
 from coherence.table.foreign_files import (
     STATISTICS,
@@ -78,6 +78,13 @@ def read_table(path: str | os.PathLike[str], reading: Reading = AS_IT_IS) -> Fil
     for note in read.notes:
         logger.warning("%s: %s", path, note)
     return read
+
+
+def read_columns(path: Path, texts: Collection[str]) -> pd.DataFrame:
+    """Read a table of another kind: `texts` as they are written, others as numbers if they are."""
+    table = read_table(path).table
+    others = [str(name) for name in table.columns if name not in texts]
+    return table.assign(**{name: numbers_or_labels(table[name])[0] for name in others})
 
 
 def require_there(path: Path) -> None:

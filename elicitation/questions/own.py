@@ -5,7 +5,6 @@ templates for tables (`elicitation.TABLE_PROMPTS`, or those of a file); nothing 
 interpreted, so braces, quotation marks and line breaks in it are asked as they stand.
 """
 
-import json
 import math
 import os
 from collections.abc import Iterable
@@ -15,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from coherence.errors import InputError, closest
-from coherence.table.exact_csv import read_exact_csv
+from coherence.table.formats import read_columns
 from coherence.table.frames import require_frame
 from coherence.table.schema import FEATURE_PREFIX, TRUTH_KINDS
 
@@ -155,32 +154,7 @@ def _rules(name: str, column: "pd.Series[Any]") -> dict[str, Iterable[Any]]:
 def _read(source: Path) -> pd.DataFrame:
     if source.suffix.lower() not in (".csv", ".jsonl"):
         raise InputError(f"questions must be a .csv or .jsonl file; received {source}.")
-    try:
-        if source.suffix.lower() == ".csv":
-            # Only an empty cell is missing: "NA" and "None" may be words of a question.
-            return read_exact_csv(
-                source,
-                keep_default_na=False,
-                na_values=[""],
-                dtype=dict.fromkeys(_AS_TEXT, str),
-            )
-        lines = source.read_text(encoding="utf-8").split("\n")
-        records = {at: json.loads(line) for at, line in enumerate(lines, start=1) if line.strip()}
-    except OSError as error:
-        raise InputError(
-            f"questions {source} cannot be read ({error.strerror}). Name a file that exists."
-        ) from error
-    except (ValueError, RecursionError, pd.errors.ParserError) as error:
-        if isinstance(error, InputError):
-            raise  # it says more than the line below would
-        raise InputError(
-            f"questions {source} cannot be read ({str(error).splitlines()[0]}). "
-            "Check that the file is complete."
-        ) from error
-    for number, record in records.items():
-        if not isinstance(record, dict):
-            raise InputError(f"questions {source}: line {number} must be a JSON object.")
-    return pd.DataFrame.from_records(list(records.values()))
+    return read_columns(source, _AS_TEXT)
 
 
 def _blank(value: Any) -> bool:

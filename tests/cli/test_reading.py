@@ -1,14 +1,20 @@
 import argparse
+import dataclasses
+import inspect
 import json
 import re
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from coherence import read_runs
 from coherence.cli import analyze, compare, import_logs, power
 from coherence.cli.reading import READING
+from coherence.table.roles import Reading
+from coherence.table.schema import OPTIONS
 
 
 @pytest.fixture
@@ -38,6 +44,16 @@ def test_a_command_has_few_options_beside_the_shared_ones_of_reading(command, mo
     if command is not import_logs:
         assert shared <= names
     assert len(SHARED) == len(set(SHARED)) <= 28
+
+
+def test_what_reading_takes_is_declared_once():
+    """Breaks if Python, the command line and the page know different options."""
+    fields = {each.name for each in dataclasses.fields(Reading)}
+    assert {*inspect.signature(read_runs).parameters} == {"path", *fields}
+    options = {*READING["columns"], *READING["files"]}
+    assert options == {*OPTIONS, *fields} - {"columns"}
+    page = (Path(__file__).parents[2] / "docs" / "own-data.md").read_text("utf-8")
+    assert [name for name in options if f"--{name}" not in page] == []
 
 
 COLUMNS = ("--belief", "belief", "--truth", "is", "--context", "id")
