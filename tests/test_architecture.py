@@ -23,7 +23,7 @@ MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 BUDGET = {
     "coherence": 43_400,
     "coherence/analysis": 4_950,
-    "coherence/batteries": 5_600,
+    "coherence/batteries": 5_580,
     "coherence/checks": 8_150,
     "coherence/cli": 2_100,
     "coherence/decoding": 1_100,
