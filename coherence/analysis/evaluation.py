@@ -36,7 +36,6 @@ from coherence.table.schema import DRAWN, PARSED, RECORDED, STATE_PREFIX
 from coherence.table.states import folded, known_pair, label_text, zero_or_one
 
 N_UNREADABLE_SHOWN = 8
-N_LABELS_SHOWN = 6
 
 
 STATE_KINDS = ("auto", "exact", "realised")
@@ -78,25 +77,20 @@ def _second(columns: Sequence[str]) -> str:
     return f"beliefs are those of the column {columns[1]}, {order}"
 
 
-def _ordered_states(columns: list[str], theta: pd.Series, positive: Any) -> tuple[list[str], str]:
-    """Order the p_<state> columns as the states of theta are, or say why its labels cannot tell."""
+def _ordered_states(columns: list[str], theta: pd.Series, positive: Any) -> list[str]:
+    """Order the p_<state> columns as the states of theta are."""
     try:
         ordered = sorted(columns, key=lambda name: float(name.removeprefix(STATE_PREFIX)))
     except ValueError:
         ordered = sorted(columns)
-    labels = as_codes(theta, "theta")[1]
-    named = [name for name in (_column_of(label, columns) for label in labels) if name]
-    if len(set(named)) < len(labels):
-        more = ["more"] if len(labels) > N_LABELS_SHOWN else []
-        states = joined_names([*map(repr, labels[:N_LABELS_SHOWN]), *more], "or")
-        return ordered, f"theta is {states}, and the columns of beliefs are {joined_names(ordered)}"
+    named = [_column_of(label, columns) for label in as_codes(theta, "theta")[1]]
     # The checks know theta by its own order, in which "10" as text comes before "2" and 10 as a
     # number after 2.
     ordered = named if len(named) == len(columns) else ordered
     codes = zero_or_one([name.removeprefix(STATE_PREFIX) for name in ordered], positive)
     if len(ordered) == 2 and codes == (1, 0):
         ordered = ordered[::-1]
-    return ordered, ""
+    return ordered
 
 
 def _positive_column(theta: pd.Series, columns: list[str], positive: Any) -> tuple[Any, str]:
@@ -149,8 +143,6 @@ class EvaluationRows:
         Columns p_<state> in the order of the states; empty where there is one column p.
     policies : list of str
         Columns action_<label> of this evaluation; empty where actions were chosen.
-    unpaired : str
-        Why it is not known which belief is in which state; empty where it is.
     positive : Any
         Label of the state that is 1; None where the labels say it, or it is not known.
     crossed : bool
@@ -174,9 +166,7 @@ class EvaluationRows:
         rows = runs.table
         self.runs, self.rows, self.named, self.labels = runs, rows, positive, labels
         self.reference = runs.reference(reference)
-        self.states, self.unpaired = runs.states, ""
-        if self.states:
-            self.states, self.unpaired = _ordered_states(self.states, runs.theta, positive)
+        self.states = _ordered_states(runs.states, runs.theta, positive) if runs.states else []
         self.policies = [name for name in runs.policies if rows[name].notna().any()]
         asked = runs.with_prompt(self.reference)
         self.reference_rows, self.other_prompts = rows[asked], rows[~runs.given_z & ~asked]
@@ -193,7 +183,7 @@ class EvaluationRows:
 
     def _read_states(self, positive: Any, labels: Sequence[Any] | None) -> None:
         theta = self.runs.theta.reindex(self.parsed.index).dropna()
-        if not self.paired or self.parsed.empty:
+        if not self.in_two_states or self.parsed.empty:
             return
         if theta.empty:
             if self.states:
@@ -273,11 +263,6 @@ class EvaluationRows:
         return len(self.states) in (0, 2)
 
     @property
-    def paired(self) -> bool:
-        """Whether the beliefs are in one of two states and it is known in which."""
-        return self.in_two_states and not self.unpaired
-
-    @property
     def scatter(self) -> ReportNoise:
         """How far parsed reports of equal evidence lie apart, under the reference prompt."""
         rows, across = self.parsed, "repetitions"
@@ -340,7 +325,7 @@ class EvaluationRows:
 
     def _as_arrays(self, rows: pd.DataFrame, prompt: str) -> EvaluationData:
         """Validate the rows of a prompt whose belief was parsed."""
-        about: dict[str, Any] = {"prompt": prompt, "unpaired": self.unpaired}
+        about: dict[str, Any] = {"prompt": prompt}
         if rows.empty:
             nothing = np.zeros(0, dtype=np.int64)
             return EvaluationData(np.zeros(0), nothing, nothing, nothing, (), (), (), **about)
@@ -350,14 +335,14 @@ class EvaluationRows:
             rows.get("theta"),
             rows["context"],
             positive=self.positive,
-            labels=self.labels if self.paired else (),
+            labels=self.labels if self.in_two_states else (),
             posterior=rows.get("p_true") if self.in_two_states else None,
             group=rows.get("group"),
             person=rows["person"] if self.crossed else None,
             missing=True,
             may_be_confidence=not self.runs.says_state,
         )
-        if not self.in_two_states and not self.unpaired:
+        if not self.in_two_states:
             about["columns"] = tuple(name.removeprefix(STATE_PREFIX) for name in self.states)
             named = [_column_of(label, self.states) for label in data.states]
             about["column_of"] = tuple(self.states.index(name) for name in named)
@@ -431,7 +416,7 @@ class EvaluationRows:
         """Return the parsed beliefs with what they can be drawn against."""
         rows = self.parsed
         columns: dict[str, Any] = {"context": rows["context"].astype(str)}
-        if self.paired:
+        if self.in_two_states:
             columns["belief"] = self.belief(rows)
             if len(self.with_action) and self.policies:
                 columns |= {name: self.with_action[name] for name in self.policies}

@@ -161,22 +161,7 @@ def _states(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[Not
             "true (--where).",
         )
     yield from _reversed_truth(evaluation)
-    if evaluation.in_two_states and evaluation.unpaired:
-        # Without choices it has been said already that the checks of actions were not run.
-        left_out = [
-            check
-            for check in checks
-            if check.states_named and (ACTION not in check.needs or len(evaluation.with_action))
-        ]
-        reason = f"{evaluation.unpaired}, so that it is not known which belief is in which state"
-        yield from _not_run(reason, left_out)
-        if left_out:
-            yield Note(
-                Code.STATE,
-                "To have them run, name each column of beliefs p_<state> after a value of theta, "
-                "or give theta the names in the columns.",
-            )
-    elif not evaluation.in_two_states and any(ONE_BELIEF in check.needs for check in checks):
+    if not evaluation.in_two_states and any(ONE_BELIEF in check.needs for check in checks):
         asked = {NEEDS_MATCHING, NEEDS_STAKES} & {check.needs for check in checks}
         text = (
             f"beliefs over {len(evaluation.states)} states: {_needing(CHOICES, TARGETS, *asked)} "
@@ -188,7 +173,7 @@ def _states(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[Not
 def _reversed_truth(evaluation: EvaluationRows) -> Iterator[Note]:
     """Remark on beliefs that are lower where the state came true."""
     rows = evaluation.parsed[evaluation.state.notna()]
-    if not evaluation.paired or rows.empty:
+    if not evaluation.in_two_states or rows.empty:
         return
     clusters = rows["context"].astype(str)
     if "group" in rows.columns:
@@ -267,8 +252,6 @@ def _place(check: Check) -> tuple[bool, int]:
 def _has_rows(evaluation: EvaluationRows, check: Check) -> bool:
     """Tell whether there are rows with what a check needs; if not, a note has said so."""
     if ONE_BELIEF in check.needs and not evaluation.in_two_states:
-        return False
-    if check.states_named and evaluation.in_two_states and evaluation.unpaired:
         return False
     if THETA in check.needs or (
         {ACTION, TARGET} <= set(check.needs) and not evaluation.exact_state

@@ -12,9 +12,11 @@ import pandas as pd
 from coherence.analysis.evaluation import EvaluationRows
 from coherence.checks.catalogue import declaration
 from coherence.checks.check import Check
-from coherence.errors import InputError, closest, listing
+from coherence.errors import InputError, SchemaError, closest, listing
 from coherence.inputs import as_codes
+from coherence.printable import counted
 from coherence.statistics.own_answer import own_answer
+from coherence.table.cells import labels
 from coherence.table.design import case_column
 from coherence.table.needs import ACTION, TARGET, THETA
 from coherence.table.notes import Code, Level, Note
@@ -28,7 +30,9 @@ from coherence.table.states import (
     beside_a_pair,
     compared_labels,
     folded,
+    in_order,
     known_pair,
+    label_text,
     labels_error,
     meant_by,
     typed_option,
@@ -55,12 +59,50 @@ def as_runs(
 ) -> Runs:
     """Return a validated table, whatever a user has of it: itself, a DataFrame or a file."""
     if isinstance(runs, str | os.PathLike):
-        return read_file(runs, reading)
+        return _match_states(read_file(runs, reading), os.fspath(runs))
     if reading.columns or reading.prediction is not None:
-        return read_frame(runs.frame() if isinstance(runs, Runs) else runs, reading)
-    if isinstance(runs, Runs):
-        return runs
-    return validate_runs(runs)
+        runs = read_frame(runs.frame() if isinstance(runs, Runs) else runs, reading)
+    return _match_states(runs if isinstance(runs, Runs) else validate_runs(runs), "runs table")
+
+
+def _named_alike(truths: Sequence[Any], states: Sequence[str]) -> dict[Any, str]:
+    """Return the states that truths name: but for blanks and case, or as 0 and 1 of no and yes."""
+    pair, ordered = known_pair(truths), in_order(states)
+    if len(states) == 2 and pair and ordered and known_pair(states) not in (None, pair):
+        return {label: ordered[pair.index(folded(label))] for label in truths}
+    meant = {label: meant_by(label_text(label), states) for label in truths}
+    return {label: of[0] for label, of in meant.items() if len(of) == 1}
+
+
+def _match_states(runs: Runs, source: str) -> Runs:
+    """Name truths as the beliefs in several states are; raise `SchemaError` where none is meant."""
+    states = runs.state_names
+    seen = runs.theta.unique().tolist() if len(states) > 1 else []
+    matched = _named_alike(seen, states)
+    strays = [label for label in seen if label not in matched]
+    if not strays and len({*matched.values()}) == len(matched):
+        said = [f"{label!r} is {to!r}" for label, to in matched.items() if label_text(label) != to]
+        if not said:
+            return runs
+        theta = labels(runs.table["theta"].astype(object).map(matched, na_action="ignore"))
+        text = f"{runs.named.plain('theta')} is named as the beliefs are: {listing(said, 4)}."
+        notes = (*runs.notes, Note(Code.STATE, text))
+        return Runs(runs.table.assign(theta=theta), notes, runs.named, runs.levels, runs.meant)
+    truth = runs.named.columns.get("theta", "theta")
+    likely = _named_alike(seen, [state for state in states if known_pair([state])])
+    cells = f"table[{truth!r}]"
+    renamed = {label_text(label): likely.get(label, "STATE") for label in strays or seen}
+    remedy = f"Name them alike, in pandas: {cells} = {cells}.astype(str).replace({renamed})"
+    if matched and strays:
+        words = ", ".join(_literal(label_text(label)) for label in strays)
+        where = typed_option("--where", f"{quoted_column(truth)} not in ({words},)")
+        rows = counted(int(runs.table["theta"].isin(strays).sum()), "row")
+        remedy += f". Or leave out the {rows} whose label is no state: {where}"
+    error = (
+        f"{runs.named.plain('theta')} is {listing(map(repr, seen), 4)}, and columns of beliefs are "
+        f"named after {listing(map(repr, states), 6)}. {remedy}."
+    )
+    raise SchemaError([error], source)
 
 
 def with_alerts(notes: Sequence[Note], rows: pd.DataFrame) -> tuple[Note, ...]:
@@ -83,7 +125,7 @@ def settled_by_choice(evaluation: EvaluationRows) -> list[Note]:
     So it is where an abstention counts as wrong, whatever the agent believes.
     """
     rows = evaluation.complete_cases
-    if evaluation.exact_state or evaluation.policies or not evaluation.paired or rows.empty:
+    if evaluation.exact_state or evaluation.policies or not evaluation.in_two_states or rows.empty:
         return []
     cases = pd.DataFrame(
         {"p": evaluation.belief(rows), "state": evaluation.state[rows.index]}

@@ -423,13 +423,6 @@ def forecasts_alone(runs: Runs) -> bool:
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     """Score the beliefs under the reference prompt, and those under each other prompt."""
-    if data.belief.ndim == 2 and data.unpaired:
-        yield not_run(
-            f"{data.unpaired}, so that it is not known which belief is in which state: forecasts "
-            "were not scored. Name each column of beliefs p_<state> after a value of theta.",
-            "scores",
-        )
-        return
     if not _scored(data).any():
         lack = "no outcome is known: forecasts were not scored."
         if data.known("truth").any():

@@ -17,12 +17,14 @@ _MOST_ACTIONS = 10  # values of an argument that is proposed as the action
 
 
 class _Seen:
+    """What the agents of a log called, and what looks like a belief."""
+
     def __init__(self) -> None:
         self.episodes = 0
         self.tools: Counter[str] = Counter()
-        self.last: Counter[str] = Counter()
-        self.values: dict[tuple[str, str], Counter[str]] = {}
-        # place -> how often something stands there, is read, and is read as a percentage alone
+        self.last: Counter[str] = Counter()  # tool -> episodes that it ends
+        self.values: dict[tuple[str, str], Counter[str]] = {}  # of the arguments of tools
+        # place -> how often something stands there, and is read: as it is, and as a percentage
         self.places: dict[str, Counter[str]] = {}
         self.words: Counter[str] = Counter()  # before what may be a belief
 
@@ -31,9 +33,8 @@ class _Seen:
         self.episodes += 1
         for event in episode.events:
             if not isinstance(event, str):
-                self._said(
-                    SIDE_QUESTION, event.get("reply") if event.get("p") is None else event["p"]
-                )
+                p, reply = event.get("p"), event.get("reply")
+                self._said(SIDE_QUESTION, reply if p is None else p)
         for each in episode.spoken:
             if isinstance(each, str):
                 self._said(TEXT, each)
@@ -44,24 +45,46 @@ class _Seen:
                 self.values.setdefault((each.tool, name), Counter())[str(value)[:40]] += 1
                 if _OF_BELIEFS.search(name):
                     self._said(f"{TOOL}{each.tool}.{name}", value)
-        acted = [call.tool for call in episode.calls if call.tool not in self.reporters]
-        self.last.update(acted[-1:])
-
-    @property
-    def reporters(self) -> set[str]:
-        """Tools that report beliefs, which are no actions."""
-        return {
-            place.removeprefix(TOOL).rpartition(".")[0]
-            for place, seen in self.places.items()
-            if place.startswith(TOOL) and seen["read"] + seen["percent"]
-        }
+        reporters = {place.removeprefix(TOOL).rpartition(".")[0] for place in self.readable()}
+        self.last.update([call.tool for call in episode.calls if call.tool not in reporters][-1:])
 
     def _said(self, place: str, value: object) -> None:
-        seen = self.places.setdefault(place, Counter())
         read, percent = (
             belief_cell(value, None, percent=percent).value is not None for percent in (False, True)
         )
+        seen = self.places.setdefault(place, Counter())
         seen.update(all=1, read=read, percent=percent and not read)
+
+    def readable(self) -> list[str]:
+        """Return the places of beliefs that can be read."""
+        return [place for place, seen in self.places.items() if seen["read"] + seen["percent"]]
+
+    def command(self, path: Path) -> str:
+        """Propose a command: beliefs asked aside before those of tools before words.
+
+        Actions are the tools that end episodes; of one alone the argument that tells calls apart.
+        """
+        tools = [tool for tool, _ in self.last.most_common(4)] or [*self.tools][:1]
+        kinds = {
+            name: len(values)
+            for (tool, name), values in self.values.items()
+            if [tool] == tools and 2 <= len(values) <= _MOST_ACTIONS
+        }
+        if kinds:
+            tools = [f"{tools[0]}.{min(kinds, key=lambda name: kinds[name])}"]
+        words = ["coherence", "import", str(path), "--action-from", ",".join(tools)]
+        rank = {SIDE_QUESTION: 2, TEXT: 0}
+        places = sorted(
+            self.readable(), key=lambda place: (rank.get(place, 1), self.places[place]["read"])
+        )
+        if not places:
+            ((before, _),) = self.words.most_common(1) or [("PROBABILITY:", 0)]
+            words += ["--belief-pattern", f"{re.escape(before)} *([0-9.]+ ?%?)"]
+        elif places[-1] != SIDE_QUESTION:
+            words += ["--belief-from", places[-1]]
+        if places and self.places[places[-1]]["percent"] > self.places[places[-1]]["read"]:
+            words.append("--percent")
+        return shlex.join([*words, "--out", "runs.parquet"])
 
 
 def require_action_from(path: Path) -> None:
@@ -72,9 +95,8 @@ def require_action_from(path: Path) -> None:
     InputError
         Some message calls a tool, so that the last answer need not be what was done.
     """
-    _, episodes = read_episodes(path)
     seen = _Seen()
-    for episode in episodes:
+    for episode in read_episodes(path)[1]:
         seen.add(episode)
     if not seen.tools:
         return
@@ -87,35 +109,6 @@ def require_action_from(path: Path) -> None:
     raise InputError(
         f"{path}: agents call tools in {counted(seen.episodes, 'episode')}, and nothing says which "
         f"call is the action. Tools: {listing(tools, _MOST_TOOLS)}. What looks like a belief: "
-        f"{listing(beliefs, _MOST_TOOLS) or 'nothing'}. {_command(path, seen)} To read the last "
-        "answers instead: --map p=output"
+        f"{listing(beliefs, _MOST_TOOLS) or 'nothing'}. Type: {seen.command(path)}. To read the "
+        "last answers instead: --map p=output"
     )
-
-
-def _command(path: Path, seen: _Seen) -> str:
-    """Propose a command: beliefs from where most can be read, aside before tools before words."""
-    rank = {SIDE_QUESTION: 2, TEXT: 0}
-    readable = [place for place, found in seen.places.items() if found["read"] + found["percent"]]
-    words = ["coherence", "import", str(path), "--action-from", ",".join(_actions(seen))]
-    if not readable:
-        ((before, _),) = seen.words.most_common(1) or [("PROBABILITY:", 0)]
-        pattern = f"{re.escape(before)} *([0-9.]+ ?%?)"
-        return f"Type: {shlex.join([*words, '--belief-pattern', pattern, *_OUT])}."
-    best = max(readable, key=lambda place: (rank.get(place, 1), seen.places[place]["read"]))
-    words += ["--belief-from", best] * (best != SIDE_QUESTION)
-    words += ["--percent"] * (seen.places[best]["percent"] > seen.places[best]["read"])
-    return f"Type: {shlex.join([*words, *_OUT])}."
-
-
-_OUT = ("--out", "runs.parquet")
-
-
-def _actions(seen: _Seen) -> list[str]:
-    """Return the tools that end episodes; of one alone the argument that tells calls apart."""
-    tools = [tool for tool, _ in seen.last.most_common(4)] or [*seen.tools][:1]
-    kinds = {
-        name: len(values)
-        for (tool, name), values in seen.values.items()
-        if [tool] == tools and 2 <= len(values) <= _MOST_ACTIONS
-    }
-    return [f"{tools[0]}.{min(kinds, key=lambda name: kinds[name])}"] if kinds else tools

@@ -71,7 +71,6 @@ class EvaluationData:
     # of beliefs over several states: the names of the columns, and the column of each of `states`
     columns: tuple[str, ...] = ()
     column_of: tuple[int, ...] = ()
-    unpaired: str = ""  # why it is not known which column is which state
     left_out: tuple[Any, ...] = ()  # of a subset: actions that only the other rows have
     prompt: str = ""  # of all rows above
     # rows under each other prompt, for the checks that compare every prompt with the truth

@@ -6,11 +6,14 @@ that was meant. So a table that has them is refused, with the line of pandas for
 
 import pandas as pd
 
-from coherence.printable import counted
+from coherence.errors import listing
+from coherence.printable import counted, numbered
+from coherence.table.notes import Code, Note
 from coherence.table.runs import EVALUATION, Runs
 from coherence.table.schema import COLUMNS, Naming, answer_columns
 from coherence.table.states import folded, tidy
 
+_NO_ACTION = ("missing", "unparsed")
 # What makes labels alike, as pandas writes it.
 _ONE_WAY = ".str.normalize('NFC').str.casefold().str.split().str.join(' ')"
 
@@ -31,6 +34,21 @@ def label_errors(table: Runs, named: Naming) -> list[str]:
                 f"{_remedy(named.columns.get(name, name), alike[0])}"
             )
     return errors
+
+
+def without_missing_actions(runs: pd.DataFrame, named: Naming) -> tuple[pd.DataFrame, list[Note]]:
+    """Empty actions that say that there is none, unless the truth has such a label; count them."""
+    if "action" not in runs.columns or pd.api.types.is_numeric_dtype(runs["action"]):
+        return runs, []
+    forms = {label: folded(label) for label in runs["action"].dropna().unique()}
+    truths = {*map(folded, runs["theta"].dropna().unique())} if "theta" in runs else set[str]()
+    none = [label for label, form in forms.items() if form in {*_NO_ACTION} - truths]
+    empty = runs["action"].isin(none)
+    if not (n_empty := int(empty.sum())):
+        return runs, []
+    held = f"{counted(n_empty, 'cell')} with {listing(map(repr, none))}"
+    text = f"{named.plain('action')}: {held} {numbered(n_empty, 'is', 'are')} missing."
+    return runs.assign(action=runs["action"].mask(empty)), [Note(Code.MISSING, text)]
 
 
 def labels_alike(runs: pd.DataFrame, name: str) -> "list[pd.Series[int]]":

@@ -13,6 +13,7 @@ import pandas as pd
 
 from coherence.errors import listing
 from coherence.table.cells import numbers
+from coherence.table.design import case_column
 from coherence.table.notes import Code, Note, warning
 from coherence.table.runs import REFERENCE, Runs
 from coherence.table.schema import (
@@ -23,6 +24,7 @@ from coherence.table.schema import (
 from coherence.table.states import not_labels
 
 FEWEST_GROUPS = 10  # fewer are no clusters of an interval, and may be the arms of an experiment
+_LONG = 60  # characters, from which a text is no id
 _MANY_PROMPTS = 10  # more variants than are asked, and fewer rows of one than tests need
 
 
@@ -111,6 +113,19 @@ def _question_texts(runs: Runs, cells: "pd.Series[Any]") -> str:
     )
 
 
+def _passages(runs: Runs, cells: "pd.Series[Any]") -> str:
+    """Tell whether texts, such as passages with questions, stand beside a column of the cases."""
+    if not cells.dropna().astype(str).str.len().median() >= _LONG:
+        return ""
+    rest = runs.table.drop(columns="context")
+    cases = case_column(rest, Runs(rest).unused_columns)
+    if cases is None:
+        return ""
+    ids = rest[list(cases.columns)].astype(str).agg("\n".join, axis=1)
+    same = cells.groupby(ids).nunique().max() == ids.groupby(cells).nunique().max() == 1
+    return "" if same else f"it holds texts, and {cases.remedy}"
+
+
 def _one_row_each(_: Runs, cells: "pd.Series[Any]") -> str:
     if len(cells) < FEWEST_GROUPS or not cells.is_unique:
         return ""
@@ -134,6 +149,7 @@ _READINGS: dict[str, Callable[[Runs, "pd.Series[Any]"], str]] = {
     "group": _few_groups,
     "person": _judged_alone,
     "prompt": _question_texts,
+    "context": _passages,
     "task": _one_row_each,
     "level": no_chances,
 }

@@ -35,7 +35,7 @@ from coherence.table.schema import (
     is_state,
 )
 from coherence.table.states import typed_option
-from coherence.table.typos import column_meant, one_typo_apart
+from coherence.table.typos import column_meant
 
 
 def shape_errors(table: pd.DataFrame) -> list[str]:
@@ -86,7 +86,7 @@ def _numbers(runs: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
 
 def _missing_columns(runs: Runs, named: Naming) -> list[str]:
     names, states = runs.names, runs.states
-    errors = []
+    own, errors = [name.removeprefix("unmapped_") for name in names], []
     if len(states) == 1:
         errors.append(
             f"{states[0]!r} is the only column of beliefs, and beliefs per state need one column "
@@ -95,30 +95,13 @@ def _missing_columns(runs: Runs, named: Naming) -> list[str]:
         )
     elif "p" not in names and not states:
         errors.append(
-            f"column 'p' (the stated belief) is missing. {_nearest(['belief'], names)} Say "
+            f"column 'p' (the stated belief) is missing. {closest('belief', own)} Say "
             "which it is: --belief NAME; in Python read_runs(..., columns={'p': NAME}), or rename "
             "the column of a DataFrame."
         )
     if "z" in names and not {"z_state", "p_z"} <= set(names):
         errors.append(f"column {named('z')} needs the columns 'z_state' and 'p_z' as well.")
     return errors
-
-
-def _nearest(wanted: Sequence[str], names: Sequence[str]) -> str:
-    """Name the columns that are called nearly like what is missing, else those that are there."""
-    near = {
-        meant: name
-        for meant in wanted
-        for name in names
-        if one_typo_apart(name.casefold().removesuffix("s"), meant)
-    }
-    found = [
-        f"There is a column {name!r}."
-        if name == meant
-        else f"For {meant!r} the closest name found is {name!r}."
-        for meant, name in near.items()
-    ]
-    return " ".join(found) or closest("", [name.removeprefix("unmapped_") for name in names])
 
 
 def _nothing_to_check(runs: Runs, named: Naming) -> list[str]:
@@ -137,9 +120,8 @@ def _nothing_to_check(runs: Runs, named: Naming) -> list[str]:
         wanted += "; or a second prompt variant in 'prompt'; or 'z', 'z_state' and 'p_z'"
     # A column that is known for something else is not meant.
     unknown = [name for name in names if name not in COLUMN_NAMES] or names
-    lacking = [name for name in ("action", "theta", "p_true") if name not in names]
     return [
-        f"there is nothing to check beliefs against: give {wanted}. {_nearest(lacking, unknown)} "
+        f"there is nothing to check beliefs against: give {wanted}. {closest('action', unknown)} "
         "Say which is which: --action NAME, --truth NAME, --exact NAME; in Python read_runs(..., "
         "columns={'action': NAME, 'theta': NAME, 'p_true': NAME}), or rename the columns of a "
         "DataFrame."

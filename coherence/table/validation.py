@@ -8,14 +8,15 @@ from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError, SchemaError, closest, listing
 from coherence.table.cells import labels, numbers_or_labels, with_labels, without_marks, without_na
+from coherence.table.design import case_column
 from coherence.table.exact import holds_exact, set_aside
 from coherence.table.formats import FileTable
 from coherence.table.frames import require_frame, with_index_columns
+from coherence.table.labels import without_missing_actions
 from coherence.table.notes import Code, Note
 from coherence.table.predictions import STOOD_ASIDE, with_right_or_wrong
 from coherence.table.probabilities import Findings, read_numbers
@@ -24,12 +25,11 @@ from coherence.table.roles import AS_IT_IS, COMPARED, Reading
 from coherence.table.row_condition import RowCondition
 from coherence.table.rules import cell_errors, shape_errors, table_errors
 from coherence.table.runs import NAMED, Runs
-from coherence.table.schema import ANY, AS_IN_RUNS, COLUMN_NAMES, Naming, declared
+from coherence.table.schema import ANY, AS_IN_RUNS, COLUMN_NAMES, EXACT, Naming, declared
 from coherence.table.states import typed_option
 
 logger = logging.getLogger(__name__)
 _LOGGED = (Code.PERCENT, Code.SCALE)  # of what was assumed; all of it is in every report
-_BY_CHANCE = 1e-3  # of states that are as one, were rows of a column unrelated
 
 
 def as_runs(read: FileTable, reading: Reading, source: Path | str) -> Runs:
@@ -102,7 +102,8 @@ def examined(
     found.of_table += nested.values()
     found.absent |= {*nested}
     table, notes = with_labels(table.drop(columns=[*nested]), reading.decimal)
-    found.notes += notes
+    table, of_actions = without_missing_actions(table, found.named)
+    found.notes += [*notes, *of_actions]
     if not (ours or holds_exact(read.table.columns)):  # the file's own, before --exact
         table, notes = without_strangers(table, meant)
         found.notes += notes
@@ -251,24 +252,16 @@ def _joined_context(table: pd.DataFrame, reading: Reading) -> tuple[pd.DataFrame
 
 def _shared_parts(table: pd.DataFrame, mine: pd.DataFrame, reading: Reading) -> list[str]:
     """Refuse ids of contexts a part of which alone has the state, so that contexts share it."""
-    parts = reading.parts_of_context
-    name = next((name for name in ("p_true", "theta") if name in mine.columns), None)
-    if name is None:
+    parts, truths = reading.parts_of_context, [name for name in ("theta", EXACT) if name in mine]
+    rows = table[parts].join(mine[truths]).assign(id=mine["context"]).dropna()
+    cases = case_column(rows.drop_duplicates("id"), parts)
+    if cases is None or len(cases.columns) > 1:
         return []
-    rows = table[parts].assign(state=mine[name], id=mine["context"]).dropna().drop_duplicates("id")
-    shares = rows["state"].value_counts(normalize=True)
-    for part in parts if len(shares) > 1 else ():
-        by = rows.groupby(part, observed=True)["state"]
-        sizes = by.size()[by.size() > 1]
-        chance = np.prod([(shares**size).sum() for size in sizes])
-        if by.nunique().max() == 1 and len(sizes) and chance < _BY_CHANCE:
-            other = next(other for other in parts if other != part)
-            typed = f"{typed_option('--context', part)} {typed_option('--person', other)}"
-            return [
-                f"context takes {listing(parts)} together where contexts share nothing; {part!r} "
-                f"alone has the state: each of {len(sizes)} values that {sizes.sum()} contexts "
-                f"share has one {reading.columns.get(name, name)}. Name that as context and who "
-                f"judged it as person: {typed}; in Python columns={{'context': {part!r}, 'person': "
-                f"{other!r}}}."
-            ]
-    return []
+    part = cases.columns[0]
+    other = next(other for other in parts if other != part)
+    typed = f"{typed_option('--context', part)} {typed_option('--person', other)}"
+    return [
+        f"context takes {listing(parts)} together where contexts share nothing; {part!r} alone has "
+        f"the state: {cases.sentence}. Name that as context and who judged it as person: {typed}; "
+        f"in Python columns={{'context': {part!r}, 'person': {other!r}}}."
+    ]

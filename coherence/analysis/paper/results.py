@@ -253,7 +253,7 @@ def _isotonic(evaluation: EvaluationRows, published: bool, rng: int) -> CheckRes
         n_states = len(evaluation.states)
         lack = f"calibration takes a belief in one of two states, and here are {n_states}"
     else:
-        lack = evaluation.unpaired
+        lack = ""
     if not lack:
         try:
             if len(data.states) == 2:
@@ -347,8 +347,6 @@ def _lack_of_truth(evaluation: EvaluationRows, asked: pd.DataFrame) -> str:
     """Say why answers cannot be compared with the exact posterior; empty if they can."""
     if not evaluation.in_two_states:
         return f"beliefs over {len(evaluation.states)} states"
-    if not evaluation.paired:
-        return evaluation.unpaired
     known = evaluation.runs.known("p_true")[asked.index].any()
     return "" if known else "no exact posterior: p_true is missing or empty"
 

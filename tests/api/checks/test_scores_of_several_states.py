@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence.errors import InputError
+from coherence.errors import InputError, SchemaError
 
 STATES = ["away", "draw", "home"]
 
@@ -90,7 +90,5 @@ def test_wide_columns_are_scored_by_themselves(monkeypatch):
     assert report.scores["brier"][0] == pytest.approx(direct.brier)
     for text in (" ".join(str(report).split()), report.to_html()):
         assert "sum over the states, from 0 to 2" in text
-    renamed = coherence.analyze(table.rename(columns={"p_draw": "p_tie"}), rng=1)
-    assert renamed.scores.empty
-    notes = " ".join(map(str, renamed.evaluations[0].notes))
-    assert "Name each column of beliefs p_<state>" in notes
+    with pytest.raises(SchemaError, match=r"replace.{'draw': 'STATE'}"):
+        coherence.analyze(table.rename(columns={"p_draw": "p_tie"}))

@@ -98,13 +98,6 @@ def test_actions_that_were_asked_in_vain_keep_their_column():
     assert runs["status"].tolist() == ["unparsed", "unparsed"]
 
 
-def test_a_log_of_actions_gives_no_state():
-    """Its target may be the right action."""
-    runs = joined("context,p\na,0.2\nb,0.8\n", "context,action,theta\na,go,1\nb,stay,0\n").runs
-    assert runs["action"].tolist() == ["go", "stay"]
-    assert "theta" not in runs
-
-
 def test_samples_gathered_into_contexts_are_counted():
     lines = "".join(f"{at},{at // 2},0.5,1,a\n" for at in range(6))
     log = log_of(f"id,group,p,theta,action\n{lines}")

@@ -6,6 +6,8 @@ import pandas as pd
 import pytest
 
 from coherence import SchemaError, read_runs
+from coherence.analysis.reading import as_runs
+from coherence.table.roles import Reading
 from coherence.table.validation import validate_runs
 
 
@@ -60,3 +62,34 @@ def test_labels_of_different_tasks_are_not_compared_until_the_tasks_are_one():
     validate_runs(runs)
     with pytest.raises(SchemaError, match="column 'context' has labels"):
         validate_runs(runs.assign(task="t"))
+
+
+@pytest.mark.parametrize(
+    ("states", "truth", "expected"),
+    [
+        ("no yes", [0, 1.0], ["no", "yes"]),
+        ("Rain dry", ["rain", "DRY"], ["Rain", "dry"]),
+        ("0 1 2", [2, 0], [2, 0]),
+        ("no yes other", [0, 1], "replace({'0': 'no', '1': 'yes'})"),
+        ("win lose", ["win", "void"], "leave out the 1 row .* --where 'truth not in (\"void\",)'"),
+        ("win tie lose", ["win", "lost"], "replace({'lost': 'STATE'})"),
+    ],
+)
+def test_truths_are_named_as_the_beliefs_are_or_refused(states, truth, expected):
+    beliefs = {f"p_{state}": 1 / len(states.split()) for state in states.split()}
+    table, named = pd.DataFrame({"truth": truth, **beliefs}), Reading({"truth": "truth"})
+    if isinstance(expected, list):
+        assert as_runs(table, named).table["theta"].tolist() == expected
+        return
+    with pytest.raises(SchemaError, match=re.escape(expected).replace(r"\.\*", ".*")):
+        as_runs(table, named)
+
+
+def test_an_action_that_says_that_there_is_none_is_missing_and_counted():
+    runs = pd.DataFrame({"p": 0.5, "theta": [0, 1] * 3, "action": ["a", "b", "missing"] * 2})
+    runs.loc[[0, 3], "action"] = ["Unparsed", " "]
+    valid = validate_runs(runs)
+    assert valid.table["action"].dropna().tolist() == ["b", "b"]
+    assert "action: 3 cells with 'Unparsed', 'missing' are missing." in map(str, valid.notes)
+    found = runs.assign(theta=["found", "missing"] * 3)
+    assert (validate_runs(found).table["action"] == "missing").sum() == 2

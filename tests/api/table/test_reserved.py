@@ -66,6 +66,18 @@ def test_question_texts_are_no_variants():
     assert validate_runs(one).prompt.nunique() == 2
 
 
+def test_a_passage_is_no_case_where_another_column_has_the_cases():
+    """Breaks if questions about one passage are one case, or texts of cases are none."""
+    twice = pd.concat([plain(), plain()], ignore_index=True).rename(columns={"context": "qid"})
+    for texts, there in (
+        ("Read. " * 12 + twice["qid"].str[-1], False),
+        (twice["qid"] * 30, True),
+    ):
+        runs = validate_runs(twice.assign(context=texts))
+        said = any("--context qid" in str(note) for note in runs.notes)
+        assert ("context" in runs.names) == there != said
+
+
 def test_columns_that_can_be_ours_stay():
     groups = plain().assign(group=[f"g{number % 12}" for number in range(N)])
     assert any("12 groups" in note.text for note in results_of(groups)[0].notes)

@@ -136,8 +136,8 @@ def test_all_errors_come_at_once():
 def test_missing_columns_name_the_closest():
     missing, nothing, slip = errors_of(pd.DataFrame({"Belief": [0.1], "acton": ["a"], "y": [1]}))
     assert says([slip], "'acton'", "'action'", "drop(columns=['acton'])")
-    assert says([missing], "'p'", "closest name found is 'Belief'", "--belief NAME", "columns={'p'")
-    assert says([nothing], "'action'", "'theta'", "the exact posterior", "'prompt'", "is 'acton'")
+    assert says([missing], "'p'", "name found: 'Belief'", "--belief NAME", "columns={'p'")
+    assert says([nothing], "'theta'", "the exact posterior", "'prompt'", "name found: 'acton'")
     assert says([nothing], "--action NAME, --truth NAME, --exact NAME", "columns={'action': NAME")
     missing, _ = errors_of(pd.DataFrame({"said": [0.1], "unmapped_prompt": ["a"]}))
     assert says([missing], "Found: 'said', 'prompt'.")
