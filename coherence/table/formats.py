@@ -72,7 +72,8 @@ def read_table(path: str | os.PathLike[str], reading: Reading = AS_IT_IS) -> Fil
         ]
         read = FileTable(pd.concat(parts, ignore_index=True))
     else:
-        read = _named(_read(source, reading))
+        read = _read(source, reading)
+    read = _named(read)
     if len(read.table) == 0:
         raise InputError(f"{source}: the table has no rows. Check the export that wrote it.")
     for note in read.notes:

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from coherence.printable import counted
 from coherence.table.cells import Cells, Numbers, broken, numbers, numbers_or_labels
 from coherence.table.notes import Code, Note
-from coherence.table.reserved import no_chances
 from coherence.table.roles import PERCENT, Reading, Scale
 from coherence.table.runs import Runs
 from coherence.table.schema import (
@@ -76,7 +75,7 @@ def read_numbers(
                 _refuse_marks(found.named(name), [odd], reading, found)
         elif column.kind in ("label", "text") or (policy and name not in runs.policies):
             continue  # among these a note on the action that was chosen
-        elif name != _LEVEL or name in reading.columns or not no_chances(runs, table[name]):
+        else:
             cells = table[name].where(runs.of_policies) if policy else table[name]
             read[name] = numbers(cells, reading.decimal)
     for names in _groups(read):

@@ -59,7 +59,7 @@ def cell_errors(table: pd.DataFrame, named: Naming) -> dict[str, str]:
     """Return the columns that hold lists and the like, with what to do; raw answers may."""
     errors = {}
     for name in map(str, table.columns):
-        column, cells = declared(name, ()), table[name]
+        column, cells = declared(name, table.columns), table[name]
         dtype = cells.dtype
         nested = isinstance(dtype, pd.ArrowDtype) and pa.types.is_nested(dtype.pyarrow_dtype)
         plain = not pd.api.types.is_object_dtype(dtype) and dtype.kind != "c" and not nested
@@ -111,11 +111,9 @@ def _nothing_to_check(runs: Runs, named: Naming) -> list[str]:
     unmet = runs.unmet(names if several else [*names, "p"])
     if not all(unmet.intersection(needs) for needs in EVIDENCE):
         return []
-    action, theta = "'action' (what was chosen)", "'theta' (the realised state)"
+    wanted = "'action' (what was chosen), 'theta' (the realised state) or the exact posterior"
     if len(runs.states) > 2:
-        wanted = f"{action} together with {theta}"
-    else:
-        wanted = f"{action}, {theta} or the exact posterior"
+        wanted = "'action' (what was chosen) together with 'theta' (the realised state)"
     if not several:
         wanted += "; or a second prompt variant in 'prompt'; or 'z', 'z_state' and 'p_z'"
     # A column that is known for something else is not meant.

@@ -83,7 +83,7 @@ def _notes_of(table: pd.DataFrame) -> tuple[Note, ...]:
 def meant_in(table: pd.DataFrame) -> frozenset[str]:
     """Return the columns that were named when a table was read, before it was written or not."""
     left = table.attrs.get(MEANT)
-    meant = {*left} if isinstance(left, list) else set()
+    meant = {*map(str, left)} if isinstance(left, list) else set()
     if NAMED in table.columns:
         lists = table[NAMED].dropna().astype(str).unique()
         meant |= {name for each in lists for name in each.split(",")}

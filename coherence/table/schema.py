@@ -188,7 +188,7 @@ FAMILIES = (
 """Columns whose names begin alike."""
 COLUMN_NAMES = tuple(column.name for column in COLUMNS)
 _BY_NAME = {column.name: column for column in COLUMNS}
-_FIRST = ("p", "action", "theta", "p_true")  # that everybody names
+_FIRST = ("p", "action", "theta", "p_true", "context", "group", "person", "rep", "prompt")
 OPTIONS = {
     _BY_NAME[name].option: name
     for name in dict.fromkeys((*_FIRST, *COLUMN_NAMES))
