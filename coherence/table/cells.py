@@ -152,6 +152,7 @@ class Numbers:
     odd: NDArray[np.bool_]  # filled cells that are no numbers
     mark: int = -1  # row of the first cell with a mark that is not the decimal one; or -1
     grouped: int = -1  # row of the first with points between thousands, which were taken out
+    pointed: int = -1  # row of the first with a point that was taken for a decimal comma
 
     @property
     def bare(self) -> NDArray[np.float64]:
@@ -209,6 +210,7 @@ def numbers(cells: Cells, decimal: str = ".") -> Numbers:
         odd.astype(bool)[codes],
         first if wrong else -1,
         first if grouped else -1,
+        -1 if wrong or grouped else first,
     )
 
 
@@ -223,13 +225,15 @@ def _read(
         except (TypeError, ValueError):  # no match, or two decimal marks
             return np.nan, False, bool(cell.strip())
         return (np.nan, False, True) if np.isinf(value) else (value, bool(match["percent"]), False)
-    if cell is None or cell is pd.NA or cell is pd.NaT or cell != cell:
+    if not pd.api.types.is_scalar(cell):  # a list
+        return np.nan, False, True
+    if pd.isna(cell):
         return np.nan, False, False
     try:
         value = float(str(cell) if isinstance(cell, np.floating) else cell)
     except OverflowError:
         return np.inf, False, False
-    except (TypeError, ValueError):  # a date, a list
+    except (TypeError, ValueError):  # a date
         return np.nan, False, True
     return (np.nan, False, True) if isinstance(cell, bool | np.bool_) else (value, False, False)
 

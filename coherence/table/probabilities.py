@@ -70,9 +70,9 @@ def read_numbers(
     for name in map(str, table.columns):
         column, policy = declared(name, runs.names), name.startswith(ACTION_PREFIX)
         if column is None or column.kind == ANY:
-            made[name], odd = numbers_or_labels(table[name], reading.decimal)
-            if odd is not None and column is not None:
-                _refuse_marks(found.named(name), [odd], reading, found)
+            made[name], each = numbers_or_labels(table[name], reading.decimal)
+            if each is not None and (column is not None or each.mark < 0):
+                _refuse_marks(found.named(name), [each], reading, found)
         elif column.kind in ("label", "text") or (policy and name not in runs.policies):
             continue  # among these a note on the action that was chosen
         else:
@@ -147,6 +147,10 @@ def _refuse_marks(quoted: str, read: Sequence[Numbers], reading: Reading, found:
     """Refuse numbers with a mark that is not the decimal one; say what parts thousands."""
     for each in [each for each in read if each.grouped >= 0][:1]:
         text = f"points part thousands in {quoted}: {each.cells.iloc[each.grouped]}."
+        found.notes.append(Note(Code.FILE, text))
+    for each in [each for each in read if each.pointed >= 0][:1]:
+        first = each.cells.iloc[each.pointed]
+        text = f"no number in {quoted} has a comma, and points were read as decimal ones: {first}."
         found.notes.append(Note(Code.FILE, text))
     for each in [each for each in read if each.mark >= 0][:1]:
         first = str(each.cells.iloc[each.mark])

@@ -294,14 +294,14 @@ def _status_errors(runs: Runs, named: Naming) -> list[str]:
 def _key_errors(runs: Runs, named: Naming) -> list[str]:
     table, names = runs.table, runs.names
     if "context" not in names:
+        if "person" not in names:
+            return []
         cases = case_column(table, runs.unused_columns, named.columns)
         remedy = f"{capitalised(cases.sentence)}: " if cases else "Name it: "
         typed = cases.options(table, named.columns) if cases else "--context NAME"
         return [
             f"{named.plain('person')} needs the column 'context': what several persons judged, and "
             f"has one state. {remedy}{typed}."
-            for name in names
-            if name == "person"
         ]
     errors: list[str] = []
     keys = [*(name for name in EVALUATION if name in names), "context"]

@@ -14,26 +14,22 @@ READ = r"""
 # what | lines, with / between | options | column | its cells | what is said of it
 whole states under a comma | p;theta/0,5;1,0/0,2; | decimal=, | theta | [1, null] |
 between thousands | p;theta;x_d/,5;1;2.472,5/,2;0;439 | decimal=, | x_d | [2472.5, 439] | points
-points that a program wrote | p;theta/0.345;1/1.000;0 | decimal=, | p | [0.345, 1] |
+points that a program wrote | p;theta/0.345;1/1.000;0 | decimal=, | p | [0.345, 1] | decimal ones
 a mark with a comma | p;theta/-99,0;1/0,2;0 | decimal=, missing=-99 | p | [null, 0.2] | with -99 is
 other digits | p,theta,x/.5,1,٣/.2,0,3 | | x | ["٣", "3"] |
 too large for a number | p,theta,x/.5,1,1e999/.2,0,3 | | x | ["1e999", "3"] |
 signs in all cells | p,theta/70%,1/0.5 %,0 | | p | [0.7, 0.005] | read as percentages: 70% as 0.7
 some signs and the word | p,theta/20%,1/30,0/0.5,0 | percent=1 | p | [0.2, 0.3, 0.005] |
-percent and comma | p;theta/1,5;1/20;0 | decimal=, percent=1 | p | [0.015, 0.2] |
 below 1 | p;theta/0,7;1/70;0/0,4%;0 | decimal=, percent=1 | p | [0.007, 0.7, 0.004] | 0.7 as 0.7%
 a rare state | p_a,p_b,theta/.5,99.5,a/.2,99.8,b | percent=1 | p_b | [0.995, 0.998] | 2 of 4 values
-a state in signs | p_a,p_b,theta/70,30,a/1,99 %,b | percent=1 | p_b | [0.3, 0.99] |
 posteriors | p,p_true,truth_kind,theta/50,40,drawn,1/2,3,drawn,0 | percent=1 | p_true | [0.4, 0.03]|
 posteriors, not | p,p_true,truth_kind,theta/50,.4,drawn,1 | percent=1 | p_true | [0.4] | in [0, 1]
 quantiles | p,p_q05,p_q95,theta/50,40,60,1/20,10,30,0 | percent=1 | p_q95 | [0.6, 0.3] |
 given z | p,z,z_state,p_z,theta/50,s,a,70,1/20,s,b,30,0 | percent=1 | p_z | [0.7, 0.3] |
 a spread on a scale | p,p_sd,theta/4,1,1/6,2,0 | scale=0..10 | p_sd | [0.1, 0.2] | 5 as 0.5
-steps of a scale | p,theta/1,0/4,1/7,1 | scale=1..7 | p | [0, 0.5, 1] | 1 as 0, 2 as 0.167
 a scale about 0 | p,theta/-1,0/0,1/1,1 | scale=-1..1 | p | [0, 0.5, 1] | -1 as 0, 0 as 0.5, 1 as 1
 a scale of guesses | p,theta/1,0/4,1 | scale=1..4=.5..1 | p | [0.5, 1] | 1 as 0.5, 2 as 0.667
 a scale downwards | p,theta/1,0/4,1/7,1 | scale=7..1 | p | [1, 0.5, 0] | 7 as 0
-a mark beside a scale | p,theta/1,0/inf,1/7,1 | scale=1..7 missing=inf | p | [0, null, 1] |
 quotes behind a backslash | p,theta,said/.5,1,"a \"b\", c"/.2,0,"x" | | said | ["a \"b\", c", "x"] |
 a quote within a cell | p,theta,said/.5,1,5" pipe/.2,0,"x" | | said | ["5\" pipe", "x"] |
 a backslash at the end | p,theta,said/.5,1,"C:\"/.2,0,"d" | | said | ["C:\\", "d"] |
@@ -64,17 +60,13 @@ keys twice but for blanks | {"p": 0.5, " p": 0.6, "theta": 1} | | 'p' occurs mor
 a model beside none | p,theta,model/.5,1,m/.2,0, | | 'model' is empty in row 1
 some signs | p,theta/70%,1/20,0 | | both percent signs, such as '70%', and numbers without one
 probabilities | p,theta/.7,1/.9,0 | percent=1 | percentages, and the largest of 2 values is 0.9
-one and none | p,theta/1.0,1/0,0 | percent=1 | the largest of 2 values is 1. Leave percent
 one slip | p,theta/.2,1/.7,0/95,0/.5,1 | percent=1 | 3 of 4 values lie between 0 and 1
 one slip without a word | p,theta/.2,1/.7,0/95,0/.5,1 | | Most values are probabilities; correct the
 states that are none | p_a,p_b,theta/.4,.6,a | percent=1 | 'p_a, p_b' is said to hold percentages
 off the scale | p,theta/1,0/7,1 | scale=1..6 | scale 1..6; 1 of 2 values do not, the first is '7'
 no scale | p,theta/1,0 | scale=1-7 | must be LOW..HIGH
-no length | p,theta/1,0 | scale=1..1 | two different ends
-no probabilities | p,theta/1,0 | scale=1..7=0..2 | two different probabilities in [0, 1]
 a scale in percent | p,theta/1,0 | scale=0..100 percent=1 | percent is the scale 0..100
 signs on a scale | p,theta/10%,0 | scale=0..10 | '10%', and is said to be on a scale. Leave scale
-infinite on a scale | p,theta/1,0/inf,1 | scale=1..7 | the first is 'inf' (row 1)
 """
 
 

@@ -215,6 +215,15 @@ def test_a_column_called_theta_names_the_cases_of_predictions(tmp_path, cases):
     assert runs["theta"].tolist() == (cases["decision"] == "treat").astype(int).tolist()
 
 
+def test_columns_of_anything_that_nothing_reads_are_let_be(tmp_path):
+    """Breaks if lists in a file of Parquet, which are arrays, are compared with themselves."""
+    odd = {"v": [[1, 2], [3]], "d": [{"a": 1}, {}], "b": [b"a", None], "day": ["2024", None]}
+    table = pd.DataFrame({"p": [0.1, 0.2], "theta": [0, 1], **odd})
+    table.to_parquet(tmp_path / "mine.parquet")
+    for source in (table, tmp_path / "mine.parquet"):
+        assert read_runs(source)["p"].tolist() == [0.1, 0.2]
+
+
 def test_names_may_hold_commas_between_semicolons(tmp_path, cases):
     """Breaks if a comma in a name is taken for the separator, or a semicolon in one is."""
     named = cases.assign(**{"size, in cm": 1.5, "answer (a;b;c;d;e)": "a;b;c;d;e"})
