@@ -85,14 +85,15 @@ def _run(args: argparse.Namespace, study: "Study", units: "list[Unit]", folder: 
     """Ask what is missing, and report on what is finished."""
     from coherence.cli.folders import prepare_folder
     from elicitation.commands.answer_store import answer_store
-    from elicitation.commands.study.units import RUNS, STORE, ask_units
+    from elicitation.commands.study.units import RUNS, STORE, ask_units, held_answers
 
     prepare_folder(folder)
     prepare_folder(folder / RUNS)
     with alone_in(folder), answer_store(folder / STORE) as store:
         done = ask_units(units, store)
     _tell(done)
-    there = done.finished + done.found > 0 or any(unit.finished() for unit in units)
+    held = held_answers(folder)
+    there = done.finished + done.found > 0 or any(unit.answered(held) for unit in units)
     if there and not args.no_report:
         from elicitation.commands.study.reporting import write_study_report
 

@@ -25,7 +25,7 @@ def render_outlook(units: Sequence[Unit]) -> str:
     for unit in units:
         name = respondent_of(unit.options, unit.source()).in_store()
         seen = preview(unit.plan(), model_name=name, store=unit.folder / STORE)
-        finished = unit.finished(held) is not None
+        finished = unit.answered(held) is not None
         n_left += 0 if finished else seen.n_left
         row = {"model": unit.model.name, "task": unit.task.name}
         row |= {"state": "finished" if finished else "begun" if seen.n_stored else "not begun"}

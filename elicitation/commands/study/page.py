@@ -13,8 +13,9 @@ from coherence.report.view import view
 from coherence.report.wording import answering_notes, clean
 from coherence.result import Outcome
 from coherence.table.notes import Level
+from elicitation.asking.session import Tally
 from elicitation.commands.study.study_file import Study
-from elicitation.commands.study.units import RUNS, Finished, Unit
+from elicitation.commands.study.units import RUNS, Unit
 
 _ASKED = (
     label("task"),
@@ -39,14 +40,14 @@ class Compared:
 
 def render_page(
     study: Study,
-    finished: Sequence[tuple[Unit, Finished]],
+    finished: Sequence[tuple[Unit, Tally]],
     missing: Sequence[str],
     conclusions: Sequence[EvaluationReport],
     compared: Compared | None,
     links: Mapping[str, str],
 ) -> str:
     """Render the page of a study."""
-    n_answers = sum(done.n_answers for _, done in finished)
+    n_answers = sum(done.total for _, done in finished)
     tasks: dict[str, list[dict[str, Any]]] = {}
     for unit in conclusions:
         said = {
@@ -103,14 +104,14 @@ def _untested(unit: EvaluationReport) -> list[str]:
     return [*lines, *map(str, [*shown.alerts, *shown.notes])]
 
 
-def _row(unit: Unit, done: Finished) -> dict[str, Any]:
+def _row(unit: Unit, done: Tally) -> dict[str, Any]:
     return {
         "task": unit.task.name,
         "model": unit.model.name,
         "answers_are": unit.options.answers,
-        "n_answers": done.n_answers,
-        "parsed": done.n_readable / done.n_answers,
-        "repaired": done.n_repaired,
-        "cut": done.n_truncated,
+        "n_answers": done.total,
+        "parsed": done.readable / done.total,
+        "repaired": done.repaired,
+        "cut": done.truncated,
         "link": f"{RUNS}/{unit.path.name}",
     }

@@ -24,9 +24,10 @@ from coherence.report.wording import clean
 from coherence.table.reading import read_file
 from coherence.table.runs import Runs
 from coherence.table.validation import validate_runs
+from elicitation.asking.store import AnswerStore
 from elicitation.commands.study.page import Compared, render_page
 from elicitation.commands.study.study_file import Study
-from elicitation.commands.study.units import Unit, held_answers
+from elicitation.commands.study.units import RUNS, STORE, Unit, held_answers
 
 PAGE, REPORT, COMPARE, PAPER = "study.html", "report", "compare", "paper"
 SEED = 0
@@ -35,15 +36,19 @@ SEED = 0
 def write_study_report(study: Study, units: list[Unit], folder: Path, *, n_jobs: int = 1) -> None:
     """Analyse what is finished, compare the models, and write what follows into the folder."""
     held = held_answers(folder)
-    states = [(unit, unit.finished(held)) for unit in units]
-    finished = [(unit, done) for unit, done in states if done is not None]
-    if not finished:
+    states = [(unit, unit.answered(held)) for unit in units]
+    if not any(model for _, model in states):
         raise InputError(
             f"nothing of study {study.path} is finished in {folder}; "
             f"'coherence study run {study.path}' asks."
         )
-    tables = [read_file(unit.path).table for unit, _ in finished]
+    prepare_folder(folder / RUNS)
+    with AnswerStore(folder / STORE) as store:
+        laid_out = [(unit, *unit.lay_out(model, store)) for unit, model in states if model]
+    # As they are read from the files.
+    tables = [read_file(unit.path).table for unit, *_ in laid_out]
     runs = validate_runs(pd.concat(tables, ignore_index=True))
+    finished = [(unit, tally) for unit, _, tally in laid_out]
     names = "; ".join(clean(unit.label) for unit, _ in finished)
     print(f"analysing {counted(len(finished), 'table')}: {names}", file=sys.stderr)
     report = _analyse(study, runs, folder, n_jobs)
@@ -51,7 +56,7 @@ def write_study_report(study: Study, units: list[Unit], folder: Path, *, n_jobs:
     page = render_page(
         study,
         finished,
-        [unit.label for unit, done in states if done is None],
+        [unit.label for unit, model in states if model is None],
         report.evaluations,
         _compare(study, runs, folder, n_jobs),
         {

@@ -1,13 +1,14 @@
-"""Sessions of a study: a model on a task each.
+"""Sessions of a study: a model on a task each, all in one store.
 
 A run goes through all of them, one model in memory at a time: what the store has is not asked
-again, and every table is laid out from it. From outside a table is finished where it was made as
-the study file says now, and the store has every answer that the file asks for.
+again. It notes under which fingerprint the model of a session answers, so that a table can be laid
+out from the store without the model. A session is finished where the store has every answer that
+the study file asks for now.
 """
 
 import json
 import sys
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,16 +21,18 @@ from elicitation.commands.answer_store import warn_of_versions
 from elicitation.commands.elicit_options import Source, design_of, plan_of, respondent_of, source_of
 from elicitation.commands.study.options import merged
 from elicitation.commands.study.study_file import ModelEntry, Study, TaskEntry, file_stem
-from elicitation.options import AskOptions, ModelOptions, from_table
+from elicitation.options import AskOptions, from_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from elicitation.asking.ask import Progress
+    from elicitation.asking.session import Tally
     from elicitation.asking.store import AnswerStore
-    from elicitation.models.base import Model
+    from elicitation.models.base import Answer, Model, Request
     from elicitation.questions.plan import Plan
 
-STORE, RUNS = "answers.sqlite", "runs"
+STORE, RUNS, SESSIONS = "answers.sqlite", "runs", "sessions.json"
 # What changes neither a question nor an answer.
 _MATTERS_NOT = (
     *("api_key_env", "max_connections", "timeout", "batch_size", "keep_going"),
@@ -38,19 +41,16 @@ _MATTERS_NOT = (
 
 
 @dataclass(frozen=True)
-class Finished:
-    """What is written down of a table."""
+class Answered:
+    """The model of a session, as far as its answers are in a store."""
 
-    said: dict[str, Any]  # options that it was made by
-    fingerprint: str  # of the model that answered
-    # n_answers, n_readable, n_repaired, n_truncated: answers that it is made of, and those among
-    # them with a value, with a value that missed the form, and cut
-    n_answers: int
-    n_readable: int
-    n_repaired: int
-    n_truncated: int
-    # answers by the server's own name for the weights, where it gives one
-    served_by: dict[str, int] = field(default_factory=dict)
+    name: str
+    fingerprint: str
+    masked: bool  # whether a server masked its tokens: see `ConstrainedModel`
+
+    def generate(self, requests: "Sequence[Request]") -> "list[Answer]":
+        """Raise: nothing is asked."""
+        raise CoherenceError(f"the store of the study has no answers of {self.name}. Run it again.")
 
 
 @dataclass
@@ -84,11 +84,6 @@ class Unit:
         """Its runs table."""
         return self.folder / RUNS / f"{file_stem(self.task.name, self.model.name)}.parquet"
 
-    @property
-    def record(self) -> Path:
-        """Where it is written down what the table was made by."""
-        return self.path.with_suffix(".json")
-
     def source(self) -> Source:
         """Return what is asked about; equal for all models."""
         if self.task.name not in self.sources:
@@ -99,71 +94,37 @@ class Unit:
         """Return its questions."""
         return plan_of(self.options, self.source(), design_of(self.options))
 
-    def finished(self, held: Set[str] | None = None) -> Finished | None:
-        """Return what is written down of its table; None where it must be made (again).
+    def answered(self, held: Set[str]) -> Answered | None:
+        """Return the model whose answers are complete in the store; None where some are missing.
 
-        `held` is what `held_answers` says of the folder, where many units are looked at.
+        `held` is what `held_answers` says of the folder.
         """
-        import pyarrow.parquet as pq
+        noted = _noted(self.folder).get(self.session)
+        if noted is None:
+            return None
+        model = Answered(self.model.name, **noted)
+        keys = {question.key(model.fingerprint) for question in self.plan().questions}
+        return model if keys <= held else None
 
-        try:
-            done = Finished(**json.loads(self.record.read_text(encoding="utf-8")))
-            pq.read_metadata(self.path)
-        # Half written, of another version, or not there: made again from the store.
-        except (OSError, ValueError, TypeError):
-            return None
-        if done.said != _said(self.options):
-            return None
-        # A text that was changed, in a file of questions or prompts, has no answer in the store.
-        held = held_answers(self.folder) if held is None else held
-        plan = self.plan()
-        if not {question.key(done.fingerprint) for question in plan.questions} <= held:
-            return None
-        # What came true, or the evidence, may have changed beside texts that did not.
-        written = pq.read_schema(self.path).names
-        names = [
-            name
-            for name in map(str, plan.cases)
-            if name in ("theta", "p_true", "group") or name.startswith("x_")
-        ]
-        if "context" not in plan.cases or not set(names) <= set(written):
-            return done
-        ways = [name for name in ("z_state",) if name in written]
-        table = pq.read_table(self.path, columns=["context", *names, *ways]).to_pandas()
-        # What is true given z is a posterior of its own.
-        table = table[table["z_state"].isna()] if ways else table
-        return done if _by_context(table, names) == _by_context(plan.cases, names) else None
+    @property
+    def session(self) -> str:
+        """What its answers are noted under: all options that an answer or its reading depends on."""
+        said = {key: it for key, it in asdict(self.options).items() if key not in _MATTERS_NOT}
+        told = json.dumps(said, default=str, sort_keys=True)
+        return f"{self.model.name} on {self.task.name}: {told}"
 
     def ask(self, model: "Model", store: "AnswerStore") -> int:
         """Ask what the store lacks, and write the table; return how many answers were asked."""
-        from coherence.table.writing import write_runs
-        from elicitation.asking.session import run_plan
+        from elicitation.asking.ask import constrains_tokens
 
-        plan = self.plan()
+        noted = _noted(self.folder)
+        noted[self.session] = {
+            "fingerprint": model.fingerprint,
+            "masked": constrains_tokens(model),
+        }
+        replace_text(self.folder / SESSIONS, json.dumps(noted, indent=1) + "\n")
         with answer_progress(self.label) as progress:
-            runs, tally = run_plan(
-                model,
-                plan,
-                store,
-                batch_size=self.options.drawn_at_a_time,
-                keep_going=self.options.keep_going,
-                progress=progress,
-            )
-        named = runs.assign(task=self.task.name, model=self.model.name)
-        # First: of a table that a kill left beside the record of another it could not be told.
-        self.record.unlink(missing_ok=True)
-        # When an answer came is in the store: tables made at other times are equal.
-        write_runs(named.drop(columns="created", errors="ignore"), self.path)
-        done = Finished(
-            _said(self.options),
-            model.fingerprint,
-            tally.total,
-            tally.readable,
-            tally.repaired,
-            tally.truncated,
-            dict(tally.served_by),
-        )
-        replace_text(self.record, json.dumps(asdict(done), indent=1) + "\n")
+            _, tally = self.lay_out(model, store, progress)
         print(
             f"{self.label}: {counted(tally.asked, 'answer')} asked, {tally.reused} found, "
             f"{tally.readable / tally.total:.1%} of answers parsed",
@@ -172,32 +133,35 @@ class Unit:
         warn_of_versions(tally.served_by)
         return tally.asked
 
+    def lay_out(
+        self, model: "Model", store: "AnswerStore", progress: "Progress | None" = None
+    ) -> "tuple[pd.DataFrame, Tally]":
+        """Write the table of the answers in the store, and return it; ask for what is missing."""
+        from coherence.table.writing import write_runs
+        from elicitation.asking.session import run_plan
 
-def _said(options: ModelOptions) -> dict[str, Any]:
-    """Return the options that a question, an answer or its reading depends on."""
-    said = {key: value for key, value in asdict(options).items() if key not in _MATTERS_NOT}
-    return dict(json.loads(json.dumps(said, default=str)))
+        runs, tally = run_plan(
+            model,
+            self.plan(),
+            store,
+            batch_size=self.options.drawn_at_a_time,
+            keep_going=self.options.keep_going,
+            progress=progress,
+        )
+        named = runs.assign(task=self.task.name, model=self.model.name)
+        # When an answer came is in the store: tables made at other times are equal.
+        named = named.drop(columns="created", errors="ignore")
+        write_runs(named, self.path)
+        return named, tally
 
 
-def _by_context(table: "pd.DataFrame", names: list[str]) -> dict[str, list[str | float | None]]:
-    """Return what a table says of each context, in values that no type of a column changes."""
-    first = table.drop_duplicates("context")
-    rows = first[names].astype(object).to_numpy()
-    return {
-        str(key): [_plain(each) for each in row]
-        for key, row in zip(first["context"], rows, strict=True)
-    }
-
-
-def _plain(value: Any) -> str | float | None:
-    import pandas as pd
-
-    if pd.isna(value):
-        return None
+def _noted(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return under which fingerprints the models of sessions answered."""
     try:
-        return float(value)
-    except (TypeError, ValueError):
-        return str(value)
+        noted = json.loads((folder / SESSIONS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # none yet, or cut by whoever edits it
+        return {}
+    return noted if isinstance(noted, dict) else {}
 
 
 def held_answers(folder: Path) -> set[str]:
