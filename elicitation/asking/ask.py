@@ -110,7 +110,8 @@ def ask(
 
 def constrains_tokens(model: object) -> bool:
     """Return whether answers in a form come from a model's own masks, token by token."""
-    return isinstance(model, ConstrainedModel) and not gives(model, AnswerForm("number"))
+    masks = isinstance(model, ConstrainedModel) and model.constrains_tokens
+    return masks and not gives(model, AnswerForm("number"))
 
 
 def _write(answered: Answered, model: Model, store: AnswerStore) -> None:

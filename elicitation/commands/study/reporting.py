@@ -44,11 +44,9 @@ def write_study_report(study: Study, units: list[Unit], folder: Path, *, n_jobs:
         )
     prepare_folder(folder / RUNS)
     with AnswerStore(folder / STORE) as store:
-        laid_out = [(unit, *unit.lay_out(model, store)) for unit, model in states if model]
-    # As they are read from the files.
-    tables = [read_file(unit.path).table for unit, *_ in laid_out]
+        finished = [(unit, unit.lay_out(model, store)) for unit, model in states if model]
+    tables = [read_file(unit.path).table for unit, _ in finished]
     runs = validate_runs(pd.concat(tables, ignore_index=True))
-    finished = [(unit, tally) for unit, _, tally in laid_out]
     names = "; ".join(clean(unit.label) for unit, _ in finished)
     print(f"analysing {counted(len(finished), 'table')}: {names}", file=sys.stderr)
     report = _analyse(study, runs, folder, n_jobs)

@@ -24,8 +24,6 @@ from elicitation.commands.study.study_file import ModelEntry, Study, TaskEntry, 
 from elicitation.options import AskOptions, from_table
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from elicitation.asking.ask import Progress
     from elicitation.asking.session import Tally
     from elicitation.asking.store import AnswerStore
@@ -46,7 +44,7 @@ class Answered:
 
     name: str
     fingerprint: str
-    masked: bool  # whether a server masked its tokens: see `ConstrainedModel`
+    constrains_tokens: bool
 
     def generate(self, requests: "Sequence[Request]") -> "list[Answer]":
         """Raise: nothing is asked."""
@@ -94,37 +92,41 @@ class Unit:
         """Return its questions."""
         return plan_of(self.options, self.source(), design_of(self.options))
 
-    def answered(self, held: Set[str]) -> Answered | None:
+    def answered(self, held: Set[str]) -> "Model | None":
         """Return the model whose answers are complete in the store; None where some are missing.
 
         `held` is what `held_answers` says of the folder.
         """
-        noted = _noted(self.folder).get(self.session)
-        if noted is None:
-            return None
-        model = Answered(self.model.name, **noted)
+        model: Model
+        if self.model.is_agent:  # which is at hand
+            model = respondent_of(self.options, self.source()).load()
+        else:
+            noted = _noted(self.folder).get(self.label, {})
+            if noted.get("options") != self.said:
+                return None
+            model = Answered(self.model.name, noted["fingerprint"], noted["constrains_tokens"])
         keys = {question.key(model.fingerprint) for question in self.plan().questions}
         return model if keys <= held else None
 
     @property
-    def session(self) -> str:
-        """What its answers are noted under: all options that an answer or its reading depends on."""
+    def said(self) -> dict[str, Any]:
+        """The options that a question, an answer or its reading depends on."""
         said = {key: it for key, it in asdict(self.options).items() if key not in _MATTERS_NOT}
-        told = json.dumps(said, default=str, sort_keys=True)
-        return f"{self.model.name} on {self.task.name}: {told}"
+        return dict(json.loads(json.dumps(said, default=str)))
 
     def ask(self, model: "Model", store: "AnswerStore") -> int:
         """Ask what the store lacks, and write the table; return how many answers were asked."""
         from elicitation.asking.ask import constrains_tokens
 
-        noted = _noted(self.folder)
-        noted[self.session] = {
+        noted = {
+            "options": self.said,
             "fingerprint": model.fingerprint,
-            "masked": constrains_tokens(model),
+            "constrains_tokens": constrains_tokens(model),
         }
-        replace_text(self.folder / SESSIONS, json.dumps(noted, indent=1) + "\n")
+        every = {**_noted(self.folder), self.label: noted}
+        replace_text(self.folder / SESSIONS, json.dumps(every, indent=1) + "\n")
         with answer_progress(self.label) as progress:
-            _, tally = self.lay_out(model, store, progress)
+            tally = self.lay_out(model, store, self.options.keep_going, progress)
         print(
             f"{self.label}: {counted(tally.asked, 'answer')} asked, {tally.reused} found, "
             f"{tally.readable / tally.total:.1%} of answers parsed",
@@ -134,9 +136,13 @@ class Unit:
         return tally.asked
 
     def lay_out(
-        self, model: "Model", store: "AnswerStore", progress: "Progress | None" = None
-    ) -> "tuple[pd.DataFrame, Tally]":
-        """Write the table of the answers in the store, and return it; ask for what is missing."""
+        self,
+        model: "Model",
+        store: "AnswerStore",
+        keep_going: bool = True,
+        progress: "Progress | None" = None,
+    ) -> "Tally":
+        """Write the table of the answers in the store; what it lacks, the model is asked for."""
         from coherence.table.writing import write_runs
         from elicitation.asking.session import run_plan
 
@@ -145,14 +151,13 @@ class Unit:
             self.plan(),
             store,
             batch_size=self.options.drawn_at_a_time,
-            keep_going=self.options.keep_going,
+            keep_going=keep_going,
             progress=progress,
         )
         named = runs.assign(task=self.task.name, model=self.model.name)
         # When an answer came is in the store: tables made at other times are equal.
-        named = named.drop(columns="created", errors="ignore")
-        write_runs(named, self.path)
-        return named, tally
+        write_runs(named.drop(columns="created", errors="ignore"), self.path)
+        return tally
 
 
 def _noted(folder: Path) -> dict[str, dict[str, Any]]:

@@ -3,6 +3,8 @@
 All of it is text from outside: shown in one short line, and never read as anything but an answer.
 """
 
+from __future__ import annotations
+
 import html
 import math
 import re
@@ -39,7 +41,7 @@ class ReplyError(Exception):
     """A reply that holds no answer."""
 
 
-def answer_of(output: "ModelOutput") -> Answer:
+def answer_of(output: ModelOutput) -> Answer:
     """Read a reply."""
     if not output.choices:
         raise ReplyError(output.error or "the reply has no choices")
@@ -66,7 +68,7 @@ def valid(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def likely_tokens(output: "ModelOutput") -> dict[str, float]:
+def likely_tokens(output: ModelOutput) -> dict[str, float]:
     """Return the probabilities of the likely first tokens of a reply; none where it lists none."""
     listed = output.choices[0].logprobs if output.choices else None
     if listed is None or not listed.content:
@@ -95,7 +97,7 @@ def likely_tokens(output: "ModelOutput") -> dict[str, float]:
     return likely
 
 
-def read_lists_of_chats(api: "ModelAPI") -> None:
+def read_lists_of_chats(api: ModelAPI) -> None:
     """Have a provider that continues texts also read likely tokens in the layout of chats.
 
     llama.cpp lists them so, and Inspect reads the layout of completions alone.
