@@ -101,3 +101,11 @@ PLAIN = str.maketrans(
     }
 )
 """Signs of reports in ASCII, nearly all of the same width, so that columns stay aligned."""
+
+
+def odds(stake: float) -> str:
+    """Return the belief from which acting pays as loss : gain."""
+    if stake >= 1:
+        return "a loss alone"
+    ratio = stake / (1 - stake)
+    return f"{ratio:.3g}:1" if ratio >= 1 or not ratio else f"1:{1 / ratio:.3g}"

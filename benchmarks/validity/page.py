@@ -46,7 +46,7 @@ PROGRAMS = (
     Program("persons", "--tables 400", ("persons",), "n_tables", 3),
     Program("margins", "--tables 100", ("margins",), "n_tables", 5),
     Program("matching", "--tables 200", ("matching",), "n_tables", 8),
-    Program("stakes", "--tables 400", ("stakes",), "n_tables", 10),
+    Program("stakes", "--tables 100", ("stakes",), "n_tables", 15),
     Program("threshold", "--tables 200", ("threshold",), "n_tables", 2),
     Program("comparison", "--studies 40", ("comparison",), "n_studies", 4),
     Program("pooling", "--studies 400", ("pooling",), "n_studies", 10),
@@ -54,6 +54,10 @@ PROGRAMS = (
     Program("stability", "--tables 24", ("stability",), "tables", 0),
     Program("mixing", "--sessions 1000", ("mixing_intervals", "mixing_tests"), "sessions", 6),
 )
+
+
+STAKES_IGNORED = ("ignores, from .5", "ignores, soft", "coin", "acts in 95%", "follows by half")
+"""Agents of the table of stakes that follow none, and half."""
 
 
 def read(name: str) -> pd.DataFrame:
@@ -276,24 +280,19 @@ def overview() -> str:
         )
     )
     stakes = read("stakes")
-    cut = stakes["flaw"].str.startswith("clipped")
-    held = stakes.melt(
-        ["agent", "flaw"],
-        [f"{of}_covered" for of in ("slope", "intercept", "regret_stated", "regret_exact")],
-        value_name="held",
-    )
 
     def staked(row: pd.Series) -> str:
-        return f"{row['agent']}, {row['flaw']}".removesuffix(", none")
+        return f"{row['agent']}, {row['design']}"
 
-    pays = stakes[(stakes["agent"] == "coherent") & ~cut]
+    follows = stakes[stakes["coherent"]]
+    ignores = stakes[stakes["agent"].str.startswith("ignores") & (stakes["n_cases"] >= 40)]
     rows.append(
         (
             "[`stakes`](#stated-stakes)",
-            cells(pays, "n_tables"),
-            extreme(pays, "slope_excludes_1", staked),
-            extreme(held, "held", staked, high=False),
-            "reports cut off at 0 and 1; one report",
+            cells(follows, "n_tables"),
+            extreme(follows, "ignores", staked),
+            extreme(ignores, "ignores", staked, high=False),
+            "threefold losses without a free question",
         )
     )
     checks = len(rows)
@@ -711,28 +710,45 @@ def matching() -> str:
 
 
 def stakes() -> str:
-    """Lay out stated stakes."""
+    """Lay out choices at stakes: the verdict by design, and what intervals hold by agent."""
     table = read("stakes")
-    rows = [
+    told = [
         (
-            f"{agent}{', reports cut off' if cut else ''}",
+            design,
+            span(part.loc[part["coherent"], "ignores"]),
             *(
-                span(part[column].dropna()) if part[column].notna().any() else "-"
-                for column in (
-                    "slope_covered",
-                    "intercept_covered",
-                    "regret_stated_covered",
-                    "slope_excludes_1",
-                )
+                share(part.loc[part["agent"] == agent, "ignores"].item())
+                for agent in STAKES_IGNORED
             ),
         )
-        for (agent, cut), part in table.groupby(
-            ["agent", table["flaw"].str.startswith("clipped")], sort=False
+        for design, part in table.groupby("design", sort=False)
+    ]
+    columns = ("loss_covered", "loss_above", "slope_covered", "confidence", "primary")
+    table.loc[table["slope_given"] < 0.5, "slope_covered"] = float("nan")
+    held = [
+        (
+            agent,
+            *(
+                span(part[column].dropna()) if part[column].notna().any() else "-"
+                for column in columns
+            ),
+        )
+        for agent, part in table[~table["design"].str.contains(" x 1 of ")].groupby(
+            "agent", sort=False
         )
     ]
-    return fold(
-        "What intervals hold",
-        grid(["agent", "slope", "intercept", "regret", "slope not 1"], rows),
+    return (
+        'Twenty-eight agents; beliefs on .05 to .95, reports on a grid of .05. "Of 4" is one stake '
+        "a case. Coherent agents are soft and steep, with tastes, noisy, heaped, in the middle or "
+        "near the end, averse to losses.\n\n"
+        + fold("Told to ignore the stakes", grid(["design", "coherent", *STAKES_IGNORED], told))
+        + "\n\n"
+        + fold(
+            "What intervals hold (slopes: where at least half of the tables have one)",
+            grid(
+                ["agent", "loss", "loss above its end", "slope", "confidence said", "primary"], held
+            ),
+        )
     )
 
 

@@ -1,20 +1,22 @@
-"""Simulate choices at stated stakes of agents that go by what they say, or by something else.
+"""Simulate choices at stakes of agents that go by what they say, by half of it, or by nothing.
 
-    python benchmarks/validity/stakes.py --tables 400 --seed 1
+    python benchmarks/validity/stakes.py --tables 100 --seed 1
 
-``stakes.csv`` has a line per agent, softness of choice and flaw: the share of tables
-that pass the gate; of those, how often the intervals of slope and intercept hold those of the same
-logit in 200,000 cases with the mean of very many reports as the belief, and that of the slope
-excludes 1; of all, how often the intervals of both regrets (of one report: its bound) hold the true
-ones. 60 cases, five levels, one answer each,
-orders balanced. Table t of line l draws from the seed [seed, l, t]. One core needs about ten
-minutes for 400 tables.
+``stakes.csv`` has a line per agent and design. Of all tables: the shares told ``ignores``,
+``moves``, or that it ``cannot`` be told; that the mean loss lies above the upper end of its
+interval (``loss_above``, from which `acts_where_it_pays` errs), and that a confidence is said to
+move with the stake (``confidence``). Loss and slope: the true ones, the mean estimate, how often
+their intervals (of one report: the bound) hold the truth, and the share of tables with one. The
+true loss is that against the belief behind the reports; the true slope that of the same logit in
+100,000 cases. ``primary`` is how often sufficiency rejects, where that is simulated. Beliefs are
+uniform on .05 to .95 and reports lie on a grid of .05 where nothing else is said. Table t of line
+l draws from the seed [seed, l, t].
 """
 
 import argparse
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+import zlib
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,197 +24,222 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
-from scipy import stats
+from scipy.special import expit
 
-from coherence.checks.level_rows import logit
-from coherence.checks.stakes import stakes_estimates
+from coherence.checks.logit import logit
+from coherence.checks.stakes import IGNORES, MOVES, stakes_estimates
+from coherence.checks.sufficiency import sufficiency_test
 
 RESULTS = Path(__file__).parent / "stakes.csv"
-LEVELS = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
-MANY = 200_000
-NAMES = ("slope", "intercept", "regret_stated", "regret_exact")
-Floats = np.ndarray
+MANY = 100_000
+FIELDS = ("ignores", "moves", "cannot", "loss_above", "confidence")
+ESTIMATES = ("loss", "slope")
+Floats = Any
 
 
 @dataclass(frozen=True)
-class Flaw:
-    """What stands between the belief and the answers."""
+class Agent:
+    """How it chooses, and how it states what it believes."""
 
-    name: str = "none"
-    position: float = 0.0  # how often the option that is named first is taken
-    noise: float = 0.0  # standard deviation of reports at a belief of one half
-    n_reports: int = 1
-    clipped: bool = False  # normal noise cut off at 0 and 1; otherwise beta with the belief as mean
+    name: str
+    follows: float = 1.0  # share of the stake, from one half, in the belief from which it acts
+    steepness: float = 25.0  # of the logit of choice
+    constant: float | None = None  # chance of acting, whatever belief and stake are
+    averse: float = 1.0  # weight of losses over gains
+    taste: float = 0.0  # standard deviation between cases of the belief from which it acts
+    low: float = 0.05  # beliefs lie between
+    high: float = 0.95
+    grid: float = 0.05  # reports lie on
+    believes_grid: bool = False  # beliefs too
+    noise: float = 0.0  # standard deviation of a report
+    once: bool = False  # one report, copied to all rows of a case
+    on_own: bool = False  # acts on the report of the row itself
+    falls: float = 0.0  # by which a report is lower at the highest stake
+    knows: float = 0.0  # of the truth, beyond its belief
+    caution: float = 0.0  # added to the belief from which it acts
+    misses: float = 0.0  # share of reports that are missing
+
+    @property
+    def coherent(self) -> bool:
+        """Whether it acts on what it says."""
+        return self.follows == 1 and self.constant is None and not self.knows and not self.caution
 
 
-NONE, POSITION = Flaw(), Flaw("position .2", position=0.2)
-ONE = Flaw("reports .1 x 1", noise=0.1)
-NOISY = (
-    Flaw("reports .1 x 2", noise=0.1, n_reports=2),
-    Flaw("reports .1 x 3", noise=0.1, n_reports=3),
-    Flaw("reports .2 x 2", noise=0.2, n_reports=2),
-    Flaw("reports .2 x 3", noise=0.2, n_reports=3),
-    Flaw("clipped reports .1 x 3", noise=0.1, n_reports=3, clipped=True),
-    Flaw("clipped reports .2 x 3", noise=0.2, n_reports=3, clipped=True),
+@dataclass(frozen=True)
+class Design:
+    """Cases and their stakes, as beliefs from which acting pays."""
+
+    name: str
+    cases: int
+    stakes: tuple[float, ...]
+    once: bool = False  # one stake a case, at random
+    groups: int = 0  # of cases, which share a belief in part and a taste
+
+
+EVEN = {n: tuple((np.arange(n) + 1.0) / (n + 1)) for n in (4, 6)} | {2: (0.25, 0.75)}
+PENALTIES = tuple(c / (1 + c) for c in (0.0, 1.0, 3.0, 10.0, 30.0, 100.0))
+TO_8 = (0.2, 0.4, 0.6, 0.8)
+DESIGNS = (
+    *(Design(f"{n} x {k}", n, EVEN[k]) for n, k in ((40, 2), (20, 4), (40, 4), (80, 4), (40, 6))),
+    *(Design(f"{n} x penalties 0 to 100", n, PENALTIES) for n in (20, 40)),
+    *(Design(f"{n} x penalties 1 to 100", n, PENALTIES[1:]) for n in (40, 80)),
+    *(Design(f"{n} x 1 of 4", n, TO_8, once=True) for n in (40, 80, 160)),
+    Design("80 x 4 in 20 groups", 80, EVEN[4], groups=20),
 )
-ACTS_FROM: dict[str, Callable[[Floats], Floats]] = {
-    "coherent": lambda level: level,
-    "ignores the stakes": lambda level: np.full(len(level), 0.5),
-    "averse to losses": lambda level: 2 * level / (1 + level),
-}
-BY_SOMETHING_ELSE: dict[str, Callable[[Floats, Floats], Floats]] = {
-    "always acts": lambda exact, first: np.ones(len(first)),
-    "the first in 95%": lambda exact, first: np.where(first > 0, 0.95, 0.05),
-    "a coin": lambda exact, first: np.full(len(first), 0.5),
-}
-LINES: list[tuple[str, float, Flaw]] = [
-    *(("coherent", 20.0, flaw) for flaw in (NONE, POSITION, ONE, *NOISY)),
-    *(("ignores the stakes", 20.0, flaw) for flaw in (NONE, POSITION, NOISY[2], NOISY[3])),
-    *(("averse to losses", 20.0, flaw) for flaw in (NONE, POSITION, NOISY[3], NOISY[5])),
-    *((agent, 8.0, NONE) for agent in ACTS_FROM),
-    *((agent, math.inf, NONE) for agent in ACTS_FROM),
-    ("coherent", 8.0, NOISY[3]),
-    *((agent, math.nan, NONE) for agent in BY_SOMETHING_ELSE),
-]
+AGENTS = (
+    Agent("steep"),
+    Agent("soft", steepness=10.0),
+    Agent("very soft", steepness=5.0),
+    Agent("tastes .1", taste=0.1),
+    Agent("tastes .2", taste=0.2),
+    Agent("noise .1", noise=0.1),
+    Agent("noise .15", noise=0.15),
+    Agent("noise .1, asked once", noise=0.1, once=True),
+    Agent("a fifth of reports missing", misses=0.2, noise=0.05),
+    Agent("heaps of .2", believes_grid=True, grid=0.2, low=0.1, high=0.9),
+    Agent("heaps of .2, noise .1", believes_grid=True, grid=0.2, low=0.1, high=0.9, noise=0.1),
+    Agent("beliefs .3 to .65", low=0.3, high=0.65, noise=0.05),
+    Agent("beliefs .3 to .65, noise .15", low=0.3, high=0.65, noise=0.15),
+    Agent("beliefs .85 to .97, noise .15", low=0.85, high=0.97, noise=0.15),
+    Agent("acts on the report of the row", noise=0.1, on_own=True),
+    Agent("losses count twice", averse=2.0, noise=0.05),
+    Agent("losses count threefold", averse=3.0, noise=0.05),
+    Agent("confidence falls by .2", falls=0.2, noise=0.05),
+    Agent("follows by half", follows=0.5, noise=0.05),
+    Agent("follows by half, soft", follows=0.5, steepness=10.0, noise=0.05),
+    Agent("follows by a quarter", follows=0.25, noise=0.05),
+    Agent("ignores, from .5", follows=0.0, noise=0.05),
+    Agent("ignores, soft", follows=0.0, steepness=10.0, noise=0.05),
+    Agent("ignores, noise .15", follows=0.0, noise=0.15),
+    Agent("coin", constant=0.5, noise=0.05),
+    Agent("acts in 95%", constant=0.95, noise=0.05),
+    Agent("acts from .2 above", caution=0.2, noise=0.05),
+    Agent("knows 40% of the truth", knows=0.4, noise=0.05),
+)
+WITH_PRIMARY = ("40 x 4", "80 x 4", "40 x penalties 0 to 100")
 
 
-def beliefs(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Draw stated beliefs and exact posteriors, which differ by what is not said."""
-    odds = rng.normal(0.0, 1.3, n)
-    return 1 / (1 + np.exp(-odds - rng.normal(0.0, 0.9, n))), 1 / (1 + np.exp(-odds))
-
-
-def chances(
-    agent: str,
-    slope: float,
-    flaw: Flaw,
-    belief: Floats,
-    exact: Floats,
-    level: Floats,
-    first: Floats,
-) -> Floats:
-    """Return the probability of acting in each question."""
-    if agent in BY_SOMETHING_ELSE:
-        return BY_SOMETHING_ELSE[agent](exact, first)
-    away = belief - ACTS_FROM[agent](level)
-    acts = (away > 0) * 1.0 if math.isinf(slope) else 1 / (1 + np.exp(-slope * away))
-    return (1 - flaw.position) * acts + flaw.position * (first > 0)
-
-
-def reports(flaw: Flaw, belief: Floats, rng: np.random.Generator) -> Floats:
-    """Draw the reports of each case, shape (n_cases, n_reports)."""
-    shape = (len(belief), flaw.n_reports)
-    if flaw.noise == 0:
-        return np.tile(belief[:, None], shape[1])
-    if flaw.clipped:
-        return np.clip(belief[:, None] + flaw.noise * rng.normal(size=shape), 0, 1)
-    size = 1 / (4 * flaw.noise**2) - 1
-    return rng.beta(size * belief[:, None], size * (1 - belief[:, None]), size=shape)
-
-
-def mean_report(flaw: Flaw, belief: Floats) -> Floats:
-    """Return the mean of very many reports."""
-    if not flaw.clipped:
-        return belief
-    low, high = -belief / flaw.noise, (1 - belief) / flaw.noise
-    inside = belief * (stats.norm.cdf(high) - stats.norm.cdf(low))
-    return inside + flaw.noise * (stats.norm.pdf(low) - stats.norm.pdf(high)) + stats.norm.sf(high)
+def drawn(agent: Agent, design: Design, rng: np.random.Generator) -> dict[str, Floats]:
+    """Draw cases with their choices, and the belief, truth and group of each."""
+    n, k = design.cases, len(design.stakes)
+    group = np.arange(n) % design.groups if design.groups else np.arange(n)
+    place = rng.uniform(size=n)
+    taste = agent.taste * rng.normal(size=n)
+    if design.groups:
+        place = (place + rng.uniform(size=design.groups)[group]) / 2
+        taste = taste + 0.1 * rng.normal(size=design.groups)[group]
+    belief = agent.low + (agent.high - agent.low) * place
+    if agent.believes_grid:
+        belief = np.round(belief / agent.grid) * agent.grid
+    case = np.arange(n) if design.once else np.repeat(np.arange(n), k)
+    stakes = np.array(design.stakes)
+    t = rng.choice(stakes, n) if design.once else np.tile(stakes, n)
+    truth = rng.random(n) < belief
+    falls = agent.falls * (t - stakes.min()) / max(np.ptp(stakes), 1e-9)
+    noise = agent.noise * rng.normal(size=n if agent.once else len(case))
+    said = belief[case] - falls + (noise[case] if agent.once else noise)
+    said = np.clip(np.round(said / agent.grid) * agent.grid, 0, 1)
+    held = belief[case] + agent.knows * (truth[case] - belief[case])
+    held = said if agent.on_own or agent.falls else held
+    own = agent.averse * t / (1 - t + agent.averse * t)
+    own = 0.5 + agent.follows * (own - 0.5) + agent.caution + taste[case]
+    acts = expit(agent.steepness * (held - own))
+    acts = acts if agent.constant is None else np.full(len(case), agent.constant)
+    return {"belief": belief, "case": case, "stake": t, "acts": acts, "said": said} | {
+        "truth": truth,
+        "group": group,
+    }
 
 
 @cache
-def truths(agent: str, slope: float, flaw: Flaw) -> tuple[float, ...]:
-    """Return what is estimated, from very many cases."""
-    rng = np.random.default_rng(0)
-    belief, exact = beliefs(MANY, rng)
-    case, level = np.repeat(np.arange(MANY), len(LEVELS)), np.tile(LEVELS, MANY)
-    first = rng.choice([-1.0, 1.0], len(case))
-    acts = chances(agent, slope, flaw, belief[case], exact[case], level, first)
-    stated = mean_report(flaw, belief)[case]
-    line = (math.nan, math.nan)
-    if agent in ACTS_FROM:
-        columns = np.column_stack([np.ones(len(case)), level - 0.5, stated - 0.5, first])
-        constant, by_level, by_belief, _ = logit(columns, acts, None)
-        rise = -by_level / by_belief
-        line = (rise, 0.5 - constant / by_belief - 0.5 * rise)
-    regrets = [
-        float((np.maximum(known - level, 0) - acts * (known - level)).mean())
-        for known in (stated, exact[case])
-    ]
-    return (*line, *regrets)
+def truths(agent: Agent, design: Design) -> tuple[float, float]:
+    """Return loss and slope of very many cases."""
+    n = MANY // len(design.stakes)
+    many = replace(design, cases=n, groups=n * design.groups // design.cases)
+    told = drawn(agent, many, np.random.default_rng(zlib.crc32(agent.name.encode())))
+    b, t, acts = told["belief"][told["case"]], told["stake"], told["acts"]
+    if agent.falls:  # what is stated moves with the stake: the mean of a case is compared
+        said = np.bincount(told["case"], told["said"]) / np.bincount(told["case"])
+        b = said[told["case"]]
+    loss = float((np.maximum(b - t, 0) - acts * (b - t)).mean())
+    inner = (t > 0) & (t < 1)
+    if agent.constant is not None:
+        return loss, math.nan
+    columns = np.column_stack([np.ones(inner.sum()), t[inner] - 0.5, b[inner] - 0.5])
+    fit = logit(columns, acts[inner]).coefficients
+    return loss, float(-fit[1] / fit[2])
 
 
-def study(agent: str, slope: float, flaw: Flaw, n: int, seed: list[int]) -> list[float]:
-    """Estimate one table: whether it passes, then each estimate and whether its interval holds."""
+def study(agent: Agent, design: Design, seed: list[int], primary: bool) -> list[float]:
+    """Estimate one table."""
     rng = np.random.default_rng(seed)
-    belief, exact = beliefs(n, rng)
-    case, level = np.repeat(np.arange(n), len(LEVELS)), np.tile(LEVELS, n)
-    first = np.where((case + np.tile(range(5), n)) % 2, -1.0, 1.0)
-    acts = rng.random(len(case)) < chances(
-        agent, slope, flaw, belief[case], exact[case], level, first
-    )
-    said = reports(flaw, belief, rng)
-    told = pd.DataFrame({"context": np.repeat(np.arange(n), said.shape[1]), "p": said.ravel()})
-    chosen = pd.DataFrame({"context": case, "level": level, "order": first, "action": acts})
-    chosen["order"] = np.where(first > 0, "act", "pass")
-    chosen["action"] = np.where(acts, "act", "pass")
-    rows = pd.concat([told, chosen], ignore_index=True)
-    results = stakes_estimates(
-        "p",
-        "action",
-        "level",
-        data=rows.assign(exact=exact[rows["context"]]),
-        exact="exact",
-        order="order",
-        context="context",
-        computed=flaw.noise == 0,
-    )
-    by_name = {result.check.partition(":")[2]: result for result in results}
-    outcome = [float(not math.isnan(by_name["slope"].statistic))]
-    for name, true in zip(NAMES, truths(agent, slope, flaw), strict=True):
-        result = by_name[name]
-        interval = result.interval
-        outcome.append(result.statistic)
-        if bound := result.settings.get("at_most"):
-            outcome.append(float(true <= bound))
-        else:
-            outcome.append(float(interval.low <= true <= interval.high) if interval else math.nan)
-    slope = by_name["slope"]
-    return [*outcome, float(slope.low > 1 or slope.high < 1) if slope.interval else math.nan]
+    told = drawn(agent, design, rng)
+    case, acts = told["case"], rng.random(len(told["case"])) < told["acts"]
+    said = np.where(rng.random(len(case)) < agent.misses, math.nan, told["said"])
+    with np.errstate(divide="ignore"):
+        loss = told["stake"] / (1 - told["stake"])
+    label = np.where(acts, "answer", "abstain")
+    group = told["group"][case] if design.groups else None
+    results = stakes_estimates(said, label, loss, acts="answer", context=case, group=group)
+    found = {result.check.partition(":")[2]: result for result in results}
+    true = dict(zip(ESTIMATES, truths(agent, design), strict=True))
+    moves = found["movement"].settings.get("moves", "")
+    confidence = found.get("confidence")
+    clear = confidence is not None and (confidence.low > 0 or confidence.high < 0)
+    line = [moves == IGNORES, moves == MOVES, moves == "", found["loss"].high < true["loss"], clear]
+    for name in ESTIMATES:
+        result = found.get(name)
+        covered = value = math.nan
+        if result is not None and result.interval is not None:
+            value = result.statistic
+            covered = result.low <= true[name] <= result.high
+        elif result is not None and "at_most" in result.settings:
+            covered = true[name] <= result.settings["at_most"]
+        line += [value, covered]
+    pvalue = math.nan
+    if primary and acts.any() and not acts.all():
+        known = ~np.isnan(said)
+        truth = told["truth"][case][known] * 1
+        named = {"context": case[known], "group": None if group is None else group[known], "rng": 1}
+        pvalue = sufficiency_test(said[known], label[known], truth, n_draws=999, **named).pvalue
+    return [*map(float, line), math.nan if math.isnan(pvalue) else float(pvalue <= 0.05)]
 
 
 def main() -> None:
     """Simulate, print and store."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--tables", type=int, default=400)
+    parser.add_argument("--tables", type=int, default=100)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--results", type=Path, default=RESULTS)
     args = parser.parse_args()
     records: list[dict[str, Any]] = []
-    for number, (agent, slope, flaw) in enumerate(LINES):
-        seeds = [[args.seed, number, drawn] for drawn in range(args.tables)]
-        true = truths(agent, slope, flaw)
-        outcomes = np.array(
+    for number, (design, agent) in enumerate((d, a) for d in DESIGNS for a in AGENTS):
+        primary = design.name in WITH_PRIMARY and (agent.coherent or agent.knows > 0)
+        found = np.array(
             Parallel(n_jobs=args.jobs)(
-                delayed(study)(agent, slope, flaw, 60, seed) for seed in seeds
+                delayed(study)(agent, design, [args.seed, number, table], primary)
+                for table in range(args.tables)
             )
         )
-        record: dict[str, Any] = {"agent": agent, "slope_of_choice": slope, "flaw": flaw.name}
-        record["passed"] = outcomes[:, 0].mean()
-        for at, name in enumerate(NAMES):
-            estimates, held = outcomes[:, 1 + 2 * at], outcomes[:, 2 + 2 * at]
-            known, given = ~np.isnan(estimates), ~np.isnan(held)
-            record[name] = true[at]
-            record[f"{name}_mean"] = estimates[known].mean() if known.any() else math.nan
-            record[f"{name}_covered"] = held[given].mean() if given.any() else math.nan
-            record[f"{name}_given"] = given.mean()
-        excludes = outcomes[~np.isnan(outcomes[:, -1]), -1]
-        record["slope_excludes_1"] = excludes.mean() if len(excludes) else math.nan
+        record: dict[str, Any] = {"design": design.name, "agent": agent.name}
+        record |= {"n_cases": design.cases, "coherent": agent.coherent}
+        record |= dict(zip(FIELDS, found[:, : len(FIELDS)].mean(axis=0), strict=True))
+        for at, (name, true) in enumerate(zip(ESTIMATES, truths(agent, design), strict=True)):
+            value, covered = found[:, len(FIELDS) + 2 * at], found[:, len(FIELDS) + 2 * at + 1]
+            known = ~np.isnan(value)
+            record |= {
+                name: true,
+                f"{name}_mean": value[known].mean() if known.any() else math.nan,
+                f"{name}_covered": np.nanmean(covered) if (~np.isnan(covered)).any() else math.nan,
+                f"{name}_given": known.mean(),
+            }
+        tested = found[:, -1][~np.isnan(found[:, -1])]
+        record["primary"] = tested.mean() if len(tested) else math.nan
         records.append(record)
-        print(" ".join(str(value)[:7] for value in record.values()), flush=True)
-    pd.DataFrame(records).assign(n_tables=args.tables, seed=args.seed).round(4).to_csv(
-        args.results, index=False
-    )
+        print(*(f"{value:.3f}" if isinstance(value, float) else value for value in record.values()))
+    table = pd.DataFrame(records).assign(n_tables=args.tables, seed=args.seed)
+    table.round(4).to_csv(args.results, index=False)
 
 
 if __name__ == "__main__":

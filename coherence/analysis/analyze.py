@@ -107,6 +107,7 @@ def analyze(
     state: str = "auto",
     prediction: str | None = None,
     gold: str | None = None,
+    acts: str | None = None,
     margin: float | None = None,
     n_jobs: int = 1,
     rng: Seed = None,
@@ -151,6 +152,8 @@ def analyze(
     prediction, gold : str, optional
         Columns with predicted and with right labels, where ``p`` is the confidence in the
         prediction: the state is then whether the two are the same.
+    acts : str, optional
+        The action that stakes the columns ``gain`` and ``loss``; the other one passes.
     margin : float, optional
         Largest difference that counts as none, such as 0.05. The conclusion then also says whether
         the plain average of `sufficiency` is shown to lie within it, by two one-sided tests at
@@ -194,13 +197,14 @@ def analyze(
     names = _checked_names(checks)
     margin = None if margin is None else as_margin(margin)
     require(
-        margin is None or not checks or PRIMARY in names,
+        margin is None or not checks or PRIMARY in names or "stakes" in names,
         f"margin is held against the effect of {PRIMARY}, which checks leave out; received "
         f"checks={list(names)}. Add {PRIMARY} to them.",
     )
     n_jobs = number_of_jobs(n_jobs)
     require_state(state)
-    reading = Reading({} if columns is None else columns, prediction=prediction, gold=gold)
+    named = {} if columns is None else columns
+    reading = Reading(named, prediction=prediction, gold=gold, acts=acts)
     table = as_runs(runs, reading)
     evaluations, assumed = read_evaluations(
         table, names, strict=strict, positive=positive, reference=reference, state=state

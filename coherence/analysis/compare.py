@@ -224,7 +224,7 @@ def compare(
             pairs += of_pairs
         notes += _ways(task)
     verdicts = [
-        (*key, str(report.verdict), next(iter(report.conclusion), ""))
+        (*key, str(report.headline), next(iter(report.conclusion), ""))
         for key, report in analysed.items()
     ]
     differences = pd.DataFrame(pairs, columns=list(DIFFERENCES))
@@ -272,7 +272,8 @@ def _require_found(named: Sequence[str], reports: Iterable[EvaluationReport]) ->
 
 def _checks(names: Sequence[str], rows: Runs) -> list[str]:
     """Return the checks that have these effects, and the one that stands before every verdict."""
-    guard = [LEAK] if PRIMARY in names and declaration(LEAK).by_itself(rows) else []
+    first = (LEAK, "stakes") if PRIMARY in names else ()
+    guard = [name for name in first if declaration(name).by_itself(rows)]
     return list(dict.fromkeys([*guard, *(name.partition(":")[0] for name in names)]))
 
 

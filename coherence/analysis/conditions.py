@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from coherence.checks.catalogue import declarations, declared_name
 from coherence.errors import InputError, closest
 from coherence.report.evaluation import EvaluationReport
+from coherence.report.verdicts import Verdict
 from coherence.table.audit import audit_table
 
 _OF_RESULTS = {
@@ -79,6 +80,7 @@ _FORM = re.compile(
     r"\s*(?:(?P<check>.+)\.)?(?P<quantity>[^.<>=\s]+)"
     rf"\s*(?P<sign><=|>=|<|>)\s*(?P<number>{_NUMBER})\s*"
 )
+_OF_VERDICT = re.compile(r"\s*verdict\s*=\s*(?P<code>\w+)\s*")
 
 
 @dataclass(frozen=True)
@@ -89,8 +91,8 @@ class Condition:
     # name of a check, which stands for all its variants, or of one result with its variant
     # ("monotone_choice:yes/no"); None for all
     check: str | None
-    quantity: str  # one of `QUANTITIES`
-    sign: str  # the comparison
+    quantity: str  # one of `QUANTITIES`, or a verdict
+    sign: str  # the comparison, or = a verdict
     number: float  # what the quantity is compared with
 
 
@@ -110,11 +112,18 @@ def parse_condition(text: str) -> Condition:
     known = (
         f"The quantities are {', '.join(QUANTITIES)}; the comparisons {', '.join(_COMPARISONS)}."
     )
+    if of_verdict := _OF_VERDICT.fullmatch(text):
+        code = of_verdict["code"]
+        if code not in [*Verdict]:
+            near = closest(code, [*Verdict])
+            raise InputError(f"the condition {text!r} names no verdict: {code!r}. {near}")
+        return Condition(text, None, code, "=", 0.0)
     form = _FORM.fullmatch(text)
     if form is None:
         raise InputError(
             "a condition must be a quantity, a comparison and a number, as in holm<.05, or begin "
-            f"with a check, as in cmi.holm<.05; received {text!r}. {known}"
+            "with a check, as in cmi.holm<.05, or be a verdict, as in verdict=acts_on_more; "
+            f"received {text!r}. {known}"
         )
     check, quantity, sign, number = form.groups()
     quantity = _OLDER.get(quantity, quantity)
@@ -158,6 +167,11 @@ def compare(condition: Condition, evaluations: Sequence[EvaluationReport]) -> Co
             for what, name in (("task", evaluation.task), ("model", evaluation.model))
             if name
         )
+        if condition.sign == "=":
+            n_defined += 1
+            if evaluation.headline == condition.quantity:
+                met.append(f"{where or 'the table'}: the verdict is {condition.quantity}")
+            continue
         values = list(_values(condition, evaluation))
         defined = [(of, value) for of, value in values if not math.isnan(value)]
         n_defined += len(defined)

@@ -31,8 +31,8 @@ from coherence.table.needs import (
     TARGET,
     THETA,
 )
-from coherence.table.runs import Runs, question_kind
-from coherence.table.schema import DRAWN, PARSED, RECORDED, STATE_PREFIX
+from coherence.table.runs import Runs
+from coherence.table.schema import ACTION_PREFIX, DRAWN, PARSED, RECORDED, STATE_PREFIX
 from coherence.table.states import folded, known_pair, label_text, zero_or_one
 
 N_UNREADABLE_SHOWN = 8
@@ -216,7 +216,7 @@ class EvaluationRows:
     def _require_exact(self) -> None:
         """Refuse a ``p_true`` that recorded states speak against: it is no exact posterior."""
         known = ("truth_kind", "p_true")
-        if not set(known) <= set(self.parsed.columns):
+        if not set(known) <= set(self.parsed.columns) or self.runs.graded:
             return
         # One row of a context; states of a group may be one.
         rows = self.parsed[["context", *known]].assign(
@@ -340,6 +340,7 @@ class EvaluationRows:
             group=rows.get("group"),
             person=rows["person"] if self.crossed else None,
             missing=True,
+            one_truth=not self.runs.graded,
             may_be_confidence=not self.runs.says_state,
         )
         if not self.in_two_states:
@@ -367,8 +368,8 @@ class EvaluationRows:
         further: dict[str, Any] = {"n_asked": len(asked)}
         if {ANOTHER_PROMPT, GIVEN_Z} & set(needs):
             further["runs"] = self.runs
-        if {MATCHING_QUESTIONS, STAKES_QUESTIONS} & set(needs):
-            further["questions"] = self.questions
+        for kind, at in ((MATCHING_QUESTIONS, "level"), (STAKES_QUESTIONS, "loss")):
+            further |= {"questions": self.questions(at)} if kind in needs else {}
         if needs == NEEDS_STATE_AND_ACTION:
             features = used[self.runs.features].dropna(axis="columns", how="all")
             further["features"] = None if features.empty else features
@@ -377,34 +378,23 @@ class EvaluationRows:
         data = self._arrays.subset(self.parsed.index.isin(used.index))
         return replace(data.with_exact_state() if exact else data, **further)
 
-    @property
-    def questions(self) -> pd.DataFrame | None:
-        """Parsed beliefs and, below them, the questions with a level of the same cases."""
-        if (levels := self.runs.levels) is None:
+    def questions(self, at: str) -> pd.DataFrame | None:
+        """Return beliefs, and choices with a level or a stake, of cases with both; None of none."""
+        apart = [] if self.runs.levels is None else [self.runs.levels.table]
+        rows = pd.concat([self.reference_rows, *apart], ignore_index=True)
+        if at not in rows:
             return None
-        asked, rows = levels.table, self.parsed
-        rows = rows[rows["context"].isin(asked["context"])]
-        asked = asked[asked["context"].isin(rows["context"])]
-        about = pd.DataFrame(
-            {
-                "exact": rows.get("p_true"),
-                "truth": self.state.reindex(rows.index),
-                "group": rows.get("group"),
-            }
-        )
-        of_context = about.groupby(rows["context"].to_numpy()).first()
-        columns: dict[str, Any] = {name: asked.get(name) for name in ("frame", "order")}
-        options = [name for name in levels.policies if asked[name].notna().any()]
-        if options:  # of what else could be chosen, nothing is known of the belief
-            total = asked[options].sum(axis=1)
-            asked = asked[total > 0]
-            columns |= {levels.action_names[name]: asked[name] / total for name in options}
-        else:
-            columns["action"] = asked.get("action")
-        choices = pd.DataFrame(columns | {"context": asked["context"], "level": asked["level"]})
-        choices = choices.assign(kind=question_kind(asked)).join(of_context, on="context")
-        beliefs = about.assign(kind="", context=rows["context"], belief=self.belief(rows))
-        return pd.concat([beliefs, choices], ignore_index=True)
+        asked, belief = rows[at].notna(), self.belief(rows)
+        known = rows[asked].notna().any()
+        options = [name for name in known.index[known] if str(name).startswith(ACTION_PREFIX)]
+        choice = rows.reindex(columns=options or ["action"]).where(asked)
+        of_case, named = ["p_true", "group"], ["level", "frame", "order", "gain", "loss", "acts"]
+        table = rows.reindex(columns=["context", *named, *of_case])
+        table[of_case] = table.groupby("context", observed=True)[of_case].transform("first")
+        answered, told = choice.notna().any(axis=1), ~np.isnan(belief)
+        both = set(table["context"][answered]) & set(table["context"][told])
+        kept = table["context"].isin(both) & (asked | told)
+        return table.assign(belief=belief).join(choice)[kept] if both else None
 
     def _of_other_prompts(self) -> Iterator[tuple[str, EvaluationData]]:
         """Yield the parsed rows under each other prompt as arrays."""
@@ -422,8 +412,9 @@ class EvaluationRows:
                 columns |= {name: self.with_action[name] for name in self.policies}
             elif len(self.with_action):
                 columns["action"] = self.action(self.with_action)
-            if self.state.notna().any():
+            known = self.runs.known("p_true")[rows.index].any()
+            if self.state.notna().any() and not self.runs.graded:
                 columns["truth"] = self.state.dropna()
-            if self.runs.known("p_true")[rows.index].any():
+            if known and not self.runs.graded:
                 columns["p_true"] = rows["p_true"]
         return pd.DataFrame(columns, index=rows.index).reset_index(drop=True)

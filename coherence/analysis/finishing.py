@@ -21,7 +21,7 @@ from coherence.analysis.verdict import (
     sentence_of,
 )
 from coherence.checks.catalogue import family_of
-from coherence.report.acted_on import question_sentences
+from coherence.report.acted_on import question_sentences, stakes_headline, stakes_verdict
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.variation import variation
 from coherence.report.verdicts import Verdict
@@ -110,7 +110,8 @@ def measured(
     labels = label_rows(evaluation.runs, evaluation.reference)
     beliefs = evaluation.shown()
     means = over_contexts(beliefs)[0]["belief"]
-    remarks = [*spelling_notes(evaluation.rows), *assumed, *planned, *settled_by_choice(evaluation)]
+    remarks = [*spelling_notes(evaluation.rows), *assumed, *planned]
+    remarks += [] if "loss" in evaluation.rows else settled_by_choice(evaluation)  # there refused
     remarks += confidence_note(evaluation) + stated_where_it_acts(evaluation)
     return EvaluationReport(
         task=str(key[0]),
@@ -153,19 +154,19 @@ def with_results(
     figures = evaluation.figures.beside("choices_by_state", shares, why)
     results = tuple(withheld(result, verdict) for result in results)
     allowed = noise_robust_test(results)
-    evaluation = replace(
-        evaluation, results=results, verdict=verdict, margin=margin, figures=figures
-    )
+    stakes = stakes_verdict(results, margin)
+    evaluation = replace(evaluation, results=results, margin=margin, figures=figures)
+    evaluation = replace(evaluation, verdict=verdict, stakes=stakes)
     tests = evaluation.further_tests
     further = conclude_further(results, tests, belief=noun, scatter=scatter)
+    first = stakes_headline(stakes, results, margin) if stakes else ""
+    said = [first, sentence(verdict, facts), *further, *question_sentences(results)]
     return replace(
         evaluation,
         verdicts=tuple(
             sentence_of(result, belief=noun, scatter=scatter, allowed=allowed) for result in results
         ),
-        conclusion=tuple(
-            filter(None, [sentence(verdict, facts), *further, *question_sentences(results)])
-        ),
+        conclusion=tuple(filter(None, said)),
         cautions=cautions(results, scatter),
     )
 

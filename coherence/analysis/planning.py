@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.analysis.evaluation import EvaluationRows, joined_names
+from coherence.analysis.reading import settled_by_choice
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.checks.check import Call, Check
@@ -130,7 +131,8 @@ def _absent(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[Not
     of_state = of_theta if evaluation.exact_state else [*of_either, *of_theta]
     of_action = [check for check in checks if ACTION in check.needs]
     if evaluation.action_requested.empty:
-        yield from _not_run(without("action", "no actions", "--action"), of_action)
+        none = "no actions" if evaluation.runs.levels is None else "beliefs were asked apart"
+        yield from _not_run(without("action", none, "--action"), of_action)
         return
     if not evaluation.runs.known("theta")[evaluation.action_requested.index].any():
         yield from _not_run(without("theta", "theta is empty", "--truth"), of_state)
@@ -209,7 +211,7 @@ def _exact_state(evaluation: EvaluationRows, checks: Sequence[Check]) -> list[No
                 f"with a belief and an action {known} have p_true, which is taken where all do."
             )
             return [Note(Code.STATE, text)]
-    if not (evaluation.exact_state and taking):
+    if not (evaluation.exact_state and taking) or evaluation.runs.graded:
         return []
     text = (
         f"the state of {_spoken(taking)} is the exact posterior p_true, which every row has: free "
@@ -302,11 +304,21 @@ def plan_evaluation(
                 "other tests and intervals."
             )
         notes.insert(0, Note(Code.GROUPS, said))
+    if evaluation.runs.graded:
+        others = [check for check in checks if check.needs != STATE_AND_CHOICES]
+        others = [check for check in others if {THETA, TARGET} & set(check.needs)]
+        text = "the truth differs between rows of a case: its share there is the state"
+        notes += [Note(Code.STATE, f"{text}."), *_not_run(text, others)]
+        checks = [check for check in checks if check not in others]
+    settled = settled_by_choice(evaluation) if "loss" in evaluation.rows else []
     jobs = []
     # The primary test comes first; sorting is stable, so that checks of the same evidence stay in
     # the order of the catalogue.
     for check in sorted(checks, key=_place):
         if not _has_rows(evaluation, check):
+            continue
+        if settled and ACTION in check.needs and {THETA, TARGET} & set(check.needs):
+            notes += _not_run(settled[0].text.rstrip("."), [check])
             continue
         data = evaluation.data(check.needs)
         parts = [p for p in check.parts if named or full or p.by_itself(evaluation.runs)]

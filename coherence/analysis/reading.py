@@ -24,7 +24,7 @@ from coherence.table.reading import read_file, read_frame
 from coherence.table.roles import AS_IT_IS, Reading
 from coherence.table.row_condition import quoted_column
 from coherence.table.runs import EVALUATION, Runs
-from coherence.table.schema import SAME_CONTEXT, answer_columns
+from coherence.table.schema import RECORDED, SAME_CONTEXT, answer_columns
 from coherence.table.states import (
     YES,
     beside_a_pair,
@@ -37,6 +37,7 @@ from coherence.table.states import (
     meant_by,
     typed_option,
     unknown_pair,
+    zero_or_one,
 )
 from coherence.table.validation import validate_runs
 
@@ -60,7 +61,7 @@ def as_runs(
     """Return a validated table, whatever a user has of it: itself, a DataFrame or a file."""
     if isinstance(runs, str | os.PathLike):
         return _match_states(read_file(runs, reading), os.fspath(runs))
-    if reading.columns or reading.prediction is not None:
+    if reading.columns or reading.prediction is not None or reading.acts is not None:
         runs = read_frame(runs.frame() if isinstance(runs, Runs) else runs, reading)
     return _match_states(runs if isinstance(runs, Runs) else validate_runs(runs), "runs table")
 
@@ -125,7 +126,8 @@ def settled_by_choice(evaluation: EvaluationRows) -> list[Note]:
     So it is where an abstention counts as wrong, whatever the agent believes.
     """
     rows = evaluation.complete_cases
-    if evaluation.exact_state or evaluation.policies or not evaluation.in_two_states or rows.empty:
+    exact = evaluation.exact_state and not evaluation.runs.graded
+    if exact or evaluation.policies or not evaluation.in_two_states or rows.empty:
         return []
     cases = pd.DataFrame(
         {"p": evaluation.belief(rows), "state": evaluation.state[rows.index]}
@@ -139,7 +141,8 @@ def settled_by_choice(evaluation: EvaluationRows) -> list[Note]:
             np.log(belief_in_state.clip(lower=1e-9)).sum(),
             len(of_action) * np.log(max(of_others, 1e-9)),
         )
-        if (of_action["state"] != state).any() or not by_chance < _LOG_CHANCE:
+        seldom = by_chance < _LOG_CHANCE or "loss" in rows  # one of these abstains
+        if (of_action["state"] != state).any() or not seldom:
             continue
         text = (
             f"in all {len(of_action)} cases with the choice {action!r} the truth is the same, and "
@@ -328,6 +331,19 @@ def confidence_note(evaluation: EvaluationRows) -> list[Note]:
     return [Note(Code.OWN_ANSWER, text, Level.ALERT)]
 
 
+def _with_shares(runs: Runs, labels: Sequence[Any], named: Any) -> Runs:
+    """Take the share of graded answers in which the state came true for the posterior of a case.
+
+    Not where the truth is known after one choice alone: that share would be of these.
+    """
+    pair, table = zero_or_one(labels, named) if runs.graded else None, runs.table
+    if pair is None or table.get("action", table["theta"])[table["theta"].notna()].nunique() < 2:
+        return runs
+    state = table["theta"].map(dict(zip(labels, pair, strict=True)), na_action="ignore")
+    share = state.astype(float).groupby(table["context"], observed=True).transform("mean")
+    return runs.subset(table.assign(p_true=share, truth_kind=RECORDED))
+
+
 def evaluations_of(
     runs: Runs, states: States, reference: str | None, state: str = "auto"
 ) -> list[tuple[tuple[str, str], EvaluationRows]]:
@@ -335,6 +351,7 @@ def evaluations_of(
     evaluations = []
     for key, rows in runs.evaluations():
         labels, named = states[key[0]]
+        rows = _with_shares(rows, labels, named)
         named_by = zip(EVALUATION, key, strict=True)
         where = " and ".join(f"{what} {name!r}" for what, name in named_by if name)
         prompt = rows.reference(reference, where=where or "the table")

@@ -36,7 +36,7 @@ def takes_columns(*names: str) -> Callable[[Callable[Given, Result]], Callable[G
         signature = inspect.signature(function)
         of_columns = [name for name in signature.parameters if name in names]
         single = {name for name in of_columns if name not in SEVERAL}
-        single |= {"belief"} if "level" in names else set()
+        single |= {"belief"} if {"level", "loss"} & {*names} else set()
         needed = {
             name
             for name in of_columns

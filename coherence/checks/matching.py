@@ -11,29 +11,34 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import CallsAndNotes, Check, Interpretation
+from coherence.checks.case_rows import (
+    CaseRows,
+    Reports,
+    case_rows,
+    choice_of,
+    paired_difference,
+    require_inside,
+    require_one_per_row,
+    share_table,
+)
+from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation
 from coherence.checks.level_rows import (
     Jackknife,
-    LevelRows,
-    Reports,
     contrast,
     jackknife,
-    level_rows,
-    logit,
-    order_effect,
-    require_one_per_row,
+    sides,
     signs,
 )
-from coherence.checks.questions import asked_for, plan_of
+from coherence.checks.logit import logit
 from coherence.inputs import (
-    MIN_CONTEXTS,
     Codes,
     Floats,
     as_numbers,
@@ -42,13 +47,12 @@ from coherence.inputs import (
 )
 from coherence.result import CheckResult, Family, Interval
 from coherence.statistics.evaluation import EvaluationData
-from coherence.statistics.mean_interval import interval_or_reason
-from coherence.statistics.resample import Clusters, context_means
-from coherence.statistics.shares import context_shares
+from coherence.statistics.resample import Clusters
 from coherence.table.needs import MATCHING_QUESTIONS, NEEDS_MATCHING
-from coherence.table.schema import COMPLEMENT, EVENT, FRAMES
+from coherence.table.notes import not_run
+from coherence.table.schema import COMPLEMENT, EVENT, LEVEL_OPTIONS
 
-LOTTERY = FRAMES[EVENT][1]
+LOTTERY = LEVEL_OPTIONS[1]
 LEAST_SWING = 0.2
 """Least lower end of the swing with which a choice counts as an answer to the stated chance.
 
@@ -126,10 +130,9 @@ def matching_estimates(
     Returns
     -------
     list of CheckResult
-        ``matching:swing`` (the gate, which `settings` call ``answered``; there too, as shares of
-        the cases, who switches back and who never switches, and the correlation of the frames;
-        `details` has the choices by stated chance and order), ``matching:share`` (of the exact
-        posterior in what is acted on; `details` has the weights, in units of the level),
+        ``matching:swing`` (the gate, which `settings` call ``answered``; `details` has the choices
+        by stated chance and order), ``matching:share`` (of the exact posterior in what is acted on;
+        `details` has the weights, in units of the level),
         ``matching:difference`` (acted on minus stated, the mean over a population of such cases;
         `details` has each case) and ``matching:order``. Where the lower end of the swing is not
         above .2 all others but the order effect are NaN. The share is NaN as well, with the reason,
@@ -173,20 +176,32 @@ def matching_estimates(
     (True, True, 'the exact posterior is not known')
     """
     require_aligned(belief=belief, frame=frame, group=group)
-    require_one_per_row(belief, frame=frame, group=group)
-    table = level_rows(
-        belief,
-        action,
-        level,
-        exact,
-        order,
-        context,
-        options=(EVENT, LOTTERY),
-        computed=computed,
+    arrays = {"level": level, "exact": exact, "order": order, "frame": frame, "group": group}
+    require_one_per_row(belief, **arrays)
+    levels = as_numbers(level, "level")
+    require_inside(levels, "level", 0.0, 1.0, strict=True)
+    asked = ~np.isnan(levels)
+    side, never_chosen = sides(action, asked)
+    first = signs(order, "order", LEVEL_OPTIONS, asked)
+    frames = signs(frame, "frame", (EVENT, COMPLEMENT), asked)
+    stated = np.where(asked, np.nan, as_numbers(belief, "belief"))
+    answered = asked & ~np.isnan(side)
+    table = case_rows(stated, answered, exact, context, group, at="a level", computed=computed)
+    rows, turned = table.rows, frames[table.rows] < 0
+    chance = np.round(levels[rows], 9)  # 1 - .35 is .65
+    return _estimates(
+        _Answers(
+            context=table.context,
+            level=np.where(turned, np.round(1.0 - chance, 9), chance),
+            stated_level=chance,
+            chose=np.where(turned, 1.0 - side[rows], side[rows]),
+            lottery=1.0 - side[rows],
+            first=first[rows] * np.where(turned, -1.0, 1.0),
+            frame=frames[rows],
+            table=table,
+        ),
+        never_chosen,
     )
-    frames = signs(frame, "frame", (EVENT, COMPLEMENT), ~np.isnan(as_numbers(level, "level")))
-    answers = _seen_from_the_event(table, frames[table.rows])
-    return _estimates(answers, table.clusters(group))
 
 
 @dataclass(frozen=True)
@@ -200,7 +215,7 @@ class _Answers:
     lottery: Floats  # share of the lottery, in the question's own frame
     first: Floats  # 1 or -1: the option that goes with the event is named first; 0 if not known
     frame: Floats  # 1 or -1: the event itself, its complement; 0 if not known
-    table: LevelRows
+    table: CaseRows
 
     @property
     def reports(self) -> Reports:
@@ -212,21 +227,6 @@ class _Answers:
         rows = keep[self.context]
         names = ("context", "level", "stated_level", "chose", "lottery", "first", "frame")
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
-
-
-def _seen_from_the_event(table: LevelRows, frame: Floats) -> _Answers:
-    """Turn choices of the complement into choices of the event."""
-    turned, stated = frame < 0, np.round(table.level, 9)  # 1 - .35 is .65
-    return _Answers(
-        context=table.context,
-        level=np.where(turned, np.round(1.0 - stated, 9), stated),
-        stated_level=stated,
-        chose=np.where(turned, 1.0 - table.chose, table.chose),
-        lottery=1.0 - table.chose,
-        first=table.first * np.where(turned, -1.0, 1.0),
-        frame=frame,
-        table=table,
-    )
 
 
 @dataclass(frozen=True)
@@ -317,7 +317,8 @@ def _fitted(answers: _Answers, keep: Any, start: Floats | None = None) -> tuple[
             _curves(beliefs["stated"], keep)[rows.context],
         ]
     )
-    fit = _Fit(logit(columns, rows.chose, start), tuple(beliefs), centre)
+    found = logit(columns, rows.chose, start=start).coefficients
+    fit = _Fit(found, tuple(beliefs), centre)
     return fit, np.array([fit.centre_acted_on - reports.mean[keep].mean()])
 
 
@@ -340,8 +341,9 @@ def _jackknife(answers: _Answers, clusters: Clusters) -> tuple[_Fit, Jackknife]:
 # What is returned
 
 
-def _estimates(answers: _Answers, clusters: Clusters) -> list[CheckResult]:
-    n = len(answers.table.cases)
+def _estimates(answers: _Answers, never_chosen: str) -> list[CheckResult]:
+    """Estimate; `never_chosen` says which option never is, where other labels are."""
+    n, clusters = len(answers.table.cases), answers.table.clusters
     blank = {
         name: CheckResult(
             check=f"matching:{name}",
@@ -350,7 +352,7 @@ def _estimates(answers: _Answers, clusters: Clusters) -> list[CheckResult]:
             unit="share" if name == "share" else "probability",
             interval=None,
             pvalue=None,
-            n_rows=len(answers.table.used),
+            n_rows=answers.table.n_rows,
             n_contexts=n,
             n_dropped=answers.table.n_dropped,
             settings={"n_levels": int(np.unique(answers.level).size), "clusters": clusters.name},
@@ -358,11 +360,12 @@ def _estimates(answers: _Answers, clusters: Clusters) -> list[CheckResult]:
         )
         for name, null in NULLS.items()
     }
-    swing, order = (
-        _swing(blank["swing"], answers, clusters),
-        order_effect(blank["order"], answers.context, answers.first, answers.chose, clusters),
-    )
-    why = answers.table.never_chosen or few_contexts(n) or clusters.too_few or swing.reason
+    swing = _swing(blank["swing"], answers, clusters)
+    order = replace(blank["order"], reason="the order of the options is not known")
+    if answers.first.any():
+        both = answers.first > 0, answers.first < 0
+        order = paired_difference(order, answers.context, answers.chose, both, clusters)
+    why = never_chosen or few_contexts(n) or clusters.too_few or swing.reason
     if not why and (swing.interval is None or swing.interval.low <= LEAST_SWING):
         why = _unanswered(swing, order)
     swing = replace(swing, reason=why, settings={**swing.settings, "answered": not why})
@@ -390,8 +393,6 @@ def _unanswered(swing: CheckResult, order: CheckResult) -> str:
     )
     if not math.isnan(order.statistic):
         text += f"; an option gains {order.statistic:.3f} from being named first"
-    if not math.isnan(correlation := swing.settings["frames_correlate"]):
-        text += f"; choices of event and complement correlate {correlation:+z.2f} over cases"
     return text
 
 
@@ -416,67 +417,33 @@ def _named_first(answers: _Answers) -> Floats:
     return np.asarray(answers.first * np.where(answers.frame < 0, -1.0, 1.0))
 
 
-def _third_differences(answers: _Answers, lottery: Floats) -> Floats:
-    """Share of the lottery at high stated chances minus at low ones, in each case."""
-    levels = np.unique(answers.stated_level)
-    third = max(len(levels) // 3, 1)
-    high, low = (np.isin(answers.stated_level, part) for part in (levels[-third:], levels[:third]))
-    n = len(answers.table.cases)
-    with np.errstate(invalid="ignore"):
-        means = [
-            np.bincount(answers.context[part], lottery[part], n)
-            / np.bincount(answers.context[part], minlength=n)
-            for part in (high, low)
-        ]
-    return np.asarray(means[0] - means[1])
-
-
 def _swing(blank: CheckResult, answers: _Answers, clusters: Clusters) -> CheckResult:
     """Tell whether choices answer the stated chance at all."""
-    if np.unique(answers.stated_level).size < 2:
+    levels = np.unique(answers.stated_level)
+    if levels.size < 2:
         return replace(blank, reason="all questions state one chance")
     lottery, tied = _at_equal_wording(answers)
-    differences = _third_differences(answers, lottery)
-    known = ~np.isnan(differences)
-    if known.sum() < MIN_CONTEXTS:
-        return replace(blank, reason=few_contexts(int(known.sum()), "with high and low chances"))
-    of = Clusters(clusters.name, np.unique(clusters.of_context[known], return_inverse=True)[1])
-    interval, reason = interval_or_reason(differences[known], of, "swing")
-    mean = float(np.clip(differences[known].mean(), -1.0, 1.0))
-    if interval is None and not of.too_few:  # all cases alike, as of exact answers
+    third = max(len(levels) // 3, 1)
+    swing = paired_difference(
+        blank,
+        answers.context,
+        lottery,
+        (np.isin(answers.stated_level, levels[-third:]), answers.stated_level <= levels[third - 1]),
+        clusters,
+    )
+    if math.isnan(swing.statistic):
+        return swing
+    mean = float(np.clip(swing.statistic, -1.0, 1.0))
+    interval, reason = swing.interval, swing.reason
+    if interval is None and not clusters.too_few:  # all cases alike, as of exact answers
         interval, reason = Interval(mean, mean, 0.95, "all cases have the same swing"), ""
     return replace(
-        blank,
+        swing,
         statistic=mean,
         interval=None if interval is None else interval.within(-1.0, 1.0),
         reason=tied or reason,
-        settings={
-            **blank.settings,
-            "frames_correlate": _frames_correlate(answers),
-            "switch_back": float(_switches_back(answers).mean()),
-            "never_switch": 1.0 - float(_switches(answers).mean()),
-        },
         details=_by_level(answers),
     )
-
-
-def _switches(answers: _Answers) -> NDArray[np.bool_]:
-    """Tell in which cases the event is chosen at some chances and the lottery at others."""
-    likelier = np.where(answers.chose > 0.5, 1.0, 0.0)
-    share = context_means(likelier, answers.context, len(answers.table.cases))
-    return np.asarray((share > 0) & (share < 1))
-
-
-def _switches_back(answers: _Answers) -> NDArray[np.bool_]:
-    """Tell in which cases the lottery is chosen at a lower chance than the event at another.
-
-    Whatever the order and the frame: who goes by position switches back as well.
-    """
-    n, event = len(answers.table.cases), answers.chose > 0.5
-    highest, lowest = np.full(n, -np.inf), np.full(n, np.inf)
-    np.maximum.at(highest, answers.context[event], answers.level[event])
-    np.minimum.at(lowest, answers.context[~event], answers.level[~event])
-    return np.asarray(highest > lowest)
 
 
 def _by_level(answers: _Answers) -> pd.DataFrame:
@@ -484,71 +451,39 @@ def _by_level(answers: _Answers) -> pd.DataFrame:
     levels, of_level = np.unique(answers.stated_level, return_inverse=True)
     orders = [LOTTERY, "", EVENT]
     named = _named_first(answers).astype(np.int64) + 1
-    cell = named * len(levels) + of_level
-    shares = context_shares(
-        answers.lottery[:, None], cell, answers.context, len(orders) * len(levels)
-    )
-    table = pd.DataFrame(
-        {
-            "first": np.repeat(orders, len(levels)),
-            "level": np.tile(levels, len(orders)),
-            "lottery": shares.share[:, 0],
-            "low": shares.low[:, 0],
-            "high": shares.high[:, 0],
-            "n_contexts": shares.n_contexts,
-        }
-    )
-    return table[table["n_contexts"] > 0].reset_index(drop=True)
+    cell, n = named * len(levels) + of_level, len(levels)
+    first, level = np.repeat(orders, n), np.tile(levels, len(orders))
+    of = answers.context
+    return share_table(answers.lottery, cell, of, "lottery", first=first, level=level)
 
 
-def _frames_correlate(answers: _Answers) -> float:
-    """Correlation over cases of choosing the event and choosing its complement: below 0 of beliefs.
-
-    NaN where a frame is missing or does not vary.
-    """
-    n, means = len(answers.table.cases), []
-    for sign in (1.0, -1.0):
-        rows = answers.frame == sign
-        counts = np.bincount(answers.context[rows], minlength=n)
-        with np.errstate(invalid="ignore"):
-            means.append(1 - np.bincount(answers.context[rows], answers.lottery[rows], n) / counts)
-    first, second = means
-    both = ~np.isnan(first) & ~np.isnan(second)
-    if both.sum() < 3 or np.ptp(first[both]) < 1e-12 or np.ptp(second[both]) < 1e-12:
-        return math.nan
-    return float(np.corrcoef(first[both], second[both])[0, 1])
+def _why_no_share(answers: _Answers, fit: _Fit, behind: _Calibrated) -> str:
+    """Say why weights cannot be told apart; nothing where they can."""
+    reports, n = answers.reports, len(answers.table.cases)
+    if "exact" not in fit.columns:
+        return "the exact posterior is not known"
+    if n < LEAST_CASES:
+        return f"weights take {LEAST_CASES} cases to be told apart; here are {n}"
+    if np.ptp(reports.exact) ** 2 <= NOTHING:
+        return "the exact posterior is the same in all cases"
+    if math.isnan(reports.noise):
+        return "one report a case: its noise would be taken for use of the posterior"
+    if behind.first_stage < LEAST_F:
+        return (
+            "stated beliefs differ from a line in the posterior by no more than their noise "
+            f"(first-stage F = {behind.first_stage:.1f}, below {LEAST_F:g}): weights cannot be "
+            "told apart"
+        )
+    if _is_a_curve(reports.exact, behind.belief):
+        return "the exact posterior is a curve of the stated belief: weights cannot be told apart"
+    return ""
 
 
 def _share(blank: CheckResult, answers: _Answers, fit: _Fit, deleted: Jackknife) -> CheckResult:
     """Say what share of the belief acted on is the exact posterior, or why none is told."""
-    whole = np.ones(len(answers.table.cases), dtype=bool)
-    if "exact" not in fit.columns:
-        return replace(blank, reason="the exact posterior is not known")
-    if len(whole) < LEAST_CASES:
-        return replace(
-            blank,
-            reason=f"weights take {LEAST_CASES} cases to be told apart; here are {len(whole)}",
-        )
-    if np.ptp(answers.reports.exact) ** 2 <= NOTHING:
-        return replace(blank, reason="the exact posterior is the same in all cases")
-    if math.isnan(answers.reports.noise):
-        return replace(
-            blank, reason="one report a case: its noise would be taken for use of the posterior"
-        )
-    behind = _calibrated(answers.reports, whole)
-    if behind.first_stage < LEAST_F:
-        return replace(
-            blank,
-            reason="stated beliefs differ from a line in the posterior by no more than their noise "
-            f"(first-stage F = {behind.first_stage:.1f}, below {LEAST_F:g}): weights cannot be "
-            "told apart",
-        )
-    if _is_a_curve(answers.reports.exact, behind.belief):
-        return replace(
-            blank,
-            reason="the exact posterior is a curve of the stated belief: weights cannot be told "
-            "apart",
-        )
+    behind = _calibrated(answers.reports, np.ones(len(answers.table.cases), dtype=bool))
+    if why := _why_no_share(answers, fit, behind):
+        return replace(blank, reason=why)
     columns = len(fit.columns)
     intervals = [deleted.interval(1 + at) for at in range(columns)]
     details = pd.DataFrame(
@@ -560,28 +495,24 @@ def _share(blank: CheckResult, answers: _Answers, fit: _Fit, deleted: Jackknife)
             "high": [interval.high for interval in intervals],
         }
     )
-    settings = {**blank.settings, "reliability": behind.reliability}
+    blank = replace(
+        blank, details=details, settings={**blank.settings, "reliability": behind.reliability}
+    )
     together = deleted.interval(1 + columns)
     if together.low <= 0:  # a share of next to nothing could be anything
         reason = (
             "the belief acted on is not seen to rise with what is said and known: the weights come "
             f"to {deleted.estimate[1 + columns]:z.2f} [{together.low:z.2f}, {together.high:z.2f}]"
         )
-        return replace(blank, details=details, settings=settings, reason=reason)
+        return replace(blank, reason=reason)
     share = deleted.interval(len(deleted.estimate) - 1)
     if share.high - share.low > WIDEST:
         reason = (
             "stated beliefs differ too little from a line in the posterior for weights to be told "
             f"apart: the share would lie anywhere from {share.low:z.2f} to {share.high:z.2f}"
         )
-        return replace(blank, details=details, settings=settings, reason=reason)
-    return replace(
-        blank,
-        statistic=float(deleted.estimate[-1]),
-        interval=share,
-        details=details,
-        settings=settings,
-    )
+        return replace(blank, reason=reason)
+    return replace(blank, statistic=float(deleted.estimate[-1]), interval=share)
 
 
 def _is_a_curve(exact: Floats, stated: Floats) -> bool:
@@ -621,9 +552,6 @@ def _by_case(answers: _Answers, fit: _Fit) -> pd.DataFrame:
             "acted_on": weight @ GRID,
             "low": GRID[(below < 0.025).sum(axis=1)],
             "high": GRID[np.minimum((below < 0.975).sum(axis=1), len(GRID) - 1)],
-            "switches": _switches(answers),
-            "switches_back": _switches_back(answers),
-            "n_refused": answers.table.refused,
         }
     )
 
@@ -631,42 +559,47 @@ def _by_case(answers: _Answers, fit: _Fit) -> pd.DataFrame:
 # In an analysis
 
 
-def _of_evaluation(rows: pd.DataFrame, **about: Any) -> list[CheckResult]:
+def _of_evaluation(rows: pd.DataFrame, *, computed: bool, n_dropped: int) -> list[CheckResult]:
     """Estimate from the questions of an evaluation; of who does not answer, the gate alone."""
-    results = matching_estimates(**about, frame=rows["frame"].fillna(EVENT))
+    results = matching_estimates(
+        rows["belief"],
+        choice_of(rows),
+        rows["level"],
+        exact=rows["p_true"],
+        context=rows["context"],
+        frame=rows["frame"].fillna(EVENT).where(rows["level"].notna()),
+        order=rows["order"] if rows["order"].notna().any() else None,
+        group=rows["group"] if rows["group"].notna().all() else None,
+        computed=computed,
+    )
+    results = [replace(result, n_dropped=result.n_dropped + n_dropped) for result in results]
     return results if results[0].settings["answered"] else [results[0], results[-1]]
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
-    """Estimate where cases have both a belief and an answered question."""
-    return plan_of(data, MATCHING_QUESTIONS, "matching", FRAMES[EVENT], _of_evaluation)
+    if data.questions is None:
+        lack = f"no case has a parsed belief and an answer to {MATCHING_QUESTIONS}"
+        yield not_run(f"{lack}: matching was not run.", "matching")
+        return
+    dropped = data.n_dropped
+    call = partial(_of_evaluation, data.questions, computed=data.computed, n_dropped=dropped)
+    yield Call(call, draws=False)
 
 
+SENTENCES = {
+    "swing": "From the lowest to the highest third of stated chances, the share of the lottery "
+    "rises by {value:.3f}.",
+    "share": "In the belief acted on, the exact posterior has {value:.3f} of the weight, and the "
+    "{belief} the rest.",
+    "difference": "Over a population of such cases, the belief acted on less the {belief} is "
+    "{value:.3f} on average.",
+    "order": "An option is chosen {value:.3f} more often where it is named first.",
+}
 CHECK = Check(
     name="matching",
     needs=NEEDS_MATCHING,
-    sentences={
-        name: Interpretation(estimate=text)
-        for name, text in (
-            (
-                "swing",
-                "From the lowest to the highest third of stated chances, the share of the lottery "
-                "rises by {value:.3f}.",
-            ),
-            (
-                "share",
-                "In the belief acted on, the exact posterior has {value:.3f} of the weight, and "
-                "the {belief} the rest.",
-            ),
-            (
-                "difference",
-                "Over a population of such cases, the belief acted on less the {belief} is "
-                "{value:.3f} on average.",
-            ),
-            ("order", "An option is chosen {value:.3f} more often where it is named first."),
-        )
-    },
+    sentences={name: Interpretation(estimate=text) for name, text in SENTENCES.items()},
     plan=_plan,
-    by_itself=asked_for(MATCHING_QUESTIONS),
+    by_itself=lambda runs: MATCHING_QUESTIONS in runs.kinds_of_questions,
     family=Family.ESTIMATE,
 )

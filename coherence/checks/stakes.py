@@ -1,117 +1,115 @@
-"""Stated stakes: whether the agent acts where its stated belief pays, and what it loses.
+"""Stakes in the row: whether choices move with them as the stated belief asks, and what they lose.
 
-A question offers an action with published payoffs: acting gains g if the event happens and costs c
-if it does not, passing leaves all as it is. Under utility that is linear in the payoffs acting pays
-from a probability of t = c / (g + c), so that the belief is compared with a threshold that is
-known. With g + c as the unit, choosing against the belief b loses abs(b - t). Assumes independent
-cases.
+A choice stakes something: acting gains g if the event happens and costs c if it does not, passing
+leaves all as it is. Acting pays from a probability of t = c / (g + c), so that the stated belief is
+compared with a threshold that is known. With g + c as the unit, choosing against the belief b loses
+abs(b - t). All stakes of a question are one case. Assumes independent cases.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import optimize
+from scipy import stats
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import CallsAndNotes, Check, Interpretation
-from coherence.checks.level_rows import (
-    LevelRows,
+from coherence.checks.case_rows import (
+    CaseRows,
     Reports,
-    contrast,
-    jackknife,
-    level_rows,
-    logit,
-    order_effect,
+    case_rows,
+    choice_of,
+    of_cases,
+    paired_difference,
     require_one_per_row,
+    share_table,
 )
-from coherence.checks.questions import asked_for, plan_of
-from coherence.inputs import (
-    Floats,
-    few_contexts,
-    require_aligned,
-)
+from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation
+from coherence.checks.logit import logit
+from coherence.inputs import Codes, Floats, as_numbers, few_contexts, require
+from coherence.printable import odds
 from coherence.result import CheckResult, Family, Interval, contributions_to_mean
-from coherence.statistics.evaluation import EvaluationData
+from coherence.statistics.evaluation import EvaluationData, as_known_actions
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import Clusters, context_means
 from coherence.table.needs import NEEDS_STAKES, STAKES_QUESTIONS
-from coherence.table.schema import FRAMES, STAKES
+from coherence.table.notes import not_run
+from coherence.table.schema import ACTION_PREFIX
 
-ACT, PASS = FRAMES[STAKES]
-LEAST_SWING = 0.2
-"""Least lower end of the swing with which a choice counts as going by the stated belief.
-
-A size, no significance: computed answers have no sampling error, and any swing would be
-significant.
-"""
-ROUNDING = 1e-9
+CLEAR = 0.1  # of the belief, from which a stake lies clear of it
+FEWEST_CLEAR, SHARE_CLEAR = 10, 0.2  # cases with clear stakes on both sides: number, and share
+MARGIN = 1 / 3  # of the movement that beliefs ask for, below which stakes are ignored
+NOTHING = 1e-18  # variance of reports that are copies
+FEWEST_OF_BOTH = 5  # times that it acts, and passes, at each of two stakes that give a slope
 MOST_LEFT_OUT = 5  # parts of the reports that are left out one by one
-LOGIT = "logit of choices, noise of reports extrapolated to none; jackknife of {clusters}, t"
-SEPARATED = "all lines that part the choices: these are parted without error"
+MOST_LANES, LANES, FIFTHS = 8, 5, 5  # stakes that a figure shows one by one, else groups; beliefs
+IGNORES, MOVES, OPEN = "ignores", "moves", "open"
+"""What `settings` of ``stakes:movement`` say: whether choices ignore the stakes."""
+CLUSTERED = "share of a sum, one pseudo-case that moves as asked, {clusters} as clusters, t"
+HULL = "hull of the plain and the noise-extrapolated logit, jackknife of {clusters}, t"
+ONE_REPORT = "beliefs were asked once a case: their noise would {what}"
 NULLS = {
-    "swing": "share that acts at the highest third of stated beliefs minus at the lowest",
-    "regret_stated": "mean loss against acting on the stated belief",
-    "regret_exact": "mean loss against acting on the exact posterior",
-    "slope": "rise of the stated belief from which the agent acts with the one from which it pays",
-    "intercept": "stated belief from which the agent would act where acting always pays",
-    "order": "how much more often an option is chosen where it is named first",
+    "movement": "movement of choices over the movement that stated beliefs ask for, where a stake "
+    "crosses them",
+    "loss": "mean loss against acting on the stated belief",
+    "against": "share of choices against the stated belief",
+    "slope": "rise of the stated belief from which it acts with the one from which acting pays",
+    "confidence": "mean stated belief at the highest stake less that at the lowest",
 }
-UNITS = {"regret_stated": "of gain + cost", "regret_exact": "of gain + cost", "slope": "ratio"}
-"""Of what is no probability."""
+UNITS = {"movement": "of what is asked", "loss": "of gain + loss", "slope": "ratio"}
 ASSUMPTIONS = (
-    "contexts are independent",
+    "cases are independent",
     "reports differ from the belief behind them by noise of mean 0",
     "utility is linear in the payoffs",
 )
 
 
-@takes_columns("belief", "action", "level", "exact", "order", "context", "group")
+@takes_columns("belief", "action", "loss", "gain", "context", "group")
 def stakes_estimates(
     belief: ArrayLike,
     action: ArrayLike,
-    level: ArrayLike,
+    loss: ArrayLike,
     *,
+    acts: Any,
     data: pd.DataFrame | None = None,
-    exact: ArrayLike | None = None,
-    order: ArrayLike | None = None,
+    gain: ArrayLike | None = None,
     context: ArrayLike | None = None,
     group: ArrayLike | None = None,
     computed: bool = False,
 ) -> list[CheckResult]:
-    """Estimate how choices at stated stakes go by stated beliefs, and what they lose.
-
-    Rows are of two kinds: with a stated belief and no level, or with a choice and its level.
+    """Estimate whether choices move with their stakes as stated beliefs ask, and what they lose.
 
     Null: none is tested.
 
-    Estimand: the mean loss against acting on the stated belief (in units of gain plus cost; cases
-    count alike), and the slope on the stated threshold of the belief from which the agent acts (a
-    ratio, 1 if coherent; choices count alike).
+    Estimand: the movement of choices where a stake crosses the stated belief, over the movement
+    that the belief asks for (a ratio; 1 as asked, 0 not at all); the mean loss against acting on
+    the stated belief (of gain plus loss; cases count alike); and the slope on the belief from which
+    acting pays of the one from which it acts (a ratio; choices count alike).
 
     Parameters
     ----------
     belief : array-like, shape (n,)
-        Stated probability of the event, in [0, 1]; NaN in rows with a level.
+        Stated probability of the event, in [0, 1]. NaN in rows that have none: a case's choices go
+        by its mean report.
     action : array-like, shape (n,) or (n, 2)
-        "act" or "pass" in rows with a level, or columns with the probabilities of the two; any
-        other label is a refusal.
-    level : array-like, shape (n,)
-        Probability of the event from which acting pays, in (0, 1); NaN in rows with a belief.
+        Two labels, or the probabilities of both; a DataFrame's columns name them. Missing where no
+        choice was made.
+    loss : array-like, shape (n,)
+        What acting loses if the event does not happen, at least 0, or infinite; NaN in rows without
+        a stake.
+    acts : Any
+        The action that stakes gain and loss; the other one passes.
     data : DataFrame, optional
         Table; arguments may then name its columns.
-    exact : array-like, shape (n,), optional
-        Exact posterior probability of the event; constant within a context.
-    order : array-like, shape (n,), optional
-        Option that is named first, "act" or "pass".
+    gain : array-like, shape (n,), optional
+        What acting gains if the event happens, likewise; 1 where it is left out.
     context : array-like, shape (n,)
-        Ids of the evidence, of which each has rows of both kinds.
+        Ids of the cases: all stakes of a question, and all reports of its belief, are one.
     group : array-like, shape (n,), optional
         What contexts share; groups are then the clusters of resampling, at least ten.
     computed : bool
@@ -120,28 +118,36 @@ def stakes_estimates(
     Returns
     -------
     list of CheckResult
-        ``stakes:swing`` (of acting with the stated belief; the gate of slope and intercept, which
-        `settings` call ``answered``),
-        ``stakes:regret_stated``, ``stakes:regret_exact`` (`details` by level), ``stakes:slope`` and
-        ``stakes:intercept`` of the line from the level to the stated belief from which the agent
-        acts (1 and 0 if it is coherent with linear utility; `details` of the slope, by level) and
-        ``stakes:order``.
+        ``stakes:movement``, whose `settings` say ``moves`` (ignores, moves, or open), the one-sided
+        ``upper`` end, ``n_clear`` cases, the shares that act where it ``pays`` by .1 or more and
+        where it ``loses`` as much, and the ``highest`` stake; `details` has the share that acts by
+        stake and belief. ``stakes:loss``, with the losses of ``never`` and
+        ``always`` acting, or with single reports what it is ``at_most``. ``stakes:against``, the
+        share of choices against the stated belief; ``stakes:slope``; and where it is known
+        ``stakes:confidence``, how far the belief itself moves with the stake.
 
     Raises
     ------
     InputError
-        A level outside of (0, 1), an order that is none, no context with both kinds of
-        rows.
+        An array breaks its rule, there are more than two actions, no context, or no case with both
+        a belief and a choice at a stake.
 
     Notes
     -----
-    Regret is the mean over contexts of the mean loss over their questions, max(b - t, 0) - a (b -
-    t) for the share a that acts. The line is that of a logit of acting on level t, belief b and
-    order: the agent acts from -(b_0 + b_t t) / b_b, with the slope -b_t / b_b. Noise of reports
-    adds to regret, since the loss is convex in b, and to the slope. Both are therefore computed
-    from the mean of all reports and from the means without a part of them, and extrapolated in a
-    line to a variance of 0; with one report a case neither is given. Where choices are parted
-    without error slope and intercept are those of all lines that part them.
+    Acting pays from t = loss / (gain + loss). With m the mean report of a case and s = 1 where m is
+    above t, the movement is sum(z a) / sum(z s) over choices a, where z is s less its mean over the
+    stakes of the case; with one stake a case, s less the share of all stakes below m, and a less
+    what goes with fifths of the belief. One pseudo-case that moves as asked is added, so that ten
+    cases that do not move have an error. Choices ignore the stakes where the upper 95% end of the
+    movement is below 1/3. That takes ten cases, and a fifth of them, with a stake .1 or more below
+    the belief and one as far above it.
+
+    Choosing against m loses abs(m - t). Noise of reports adds to that: the loss is computed from
+    the mean of all reports and from means without a part of them, and extrapolated in a line to a
+    variance of 0. The slope is -b_t / b_m of a logit of acting on t and m, of stakes that are
+    neither 0 nor infinite; its interval is the hull of the plain one and the extrapolated one,
+    since reports that end at 0 and 1 overshoot. It takes two stakes at which each choice is made
+    five times. Reports that never differ within a case count as one: then there is neither.
 
     References
     ----------
@@ -152,28 +158,38 @@ def stakes_estimates(
     Examples
     --------
     >>> import numpy as np
-    >>> rng, level = np.random.default_rng(1), np.tile([0.1, 0.25, 0.5, 0.75, 0.9], 60)
-    >>> case, stated = np.repeat(np.arange(60), 5), rng.uniform(size=60)
-    >>> acts = rng.random(300) < 1 / (1 + np.exp(20 * (0.5 - stated[case])))  # whatever the stakes
-    >>> results = stakes_estimates(
-    ...     np.r_[stated, np.full(300, np.nan)],
-    ...     np.r_[np.full(60, None), np.where(acts, "act", "pass")],
-    ...     np.r_[np.full(60, np.nan), level], context=np.r_[np.arange(60), case], computed=True,
+    >>> rng, case = np.random.default_rng(1), np.repeat(np.arange(60), 4)
+    >>> belief, penalty = rng.uniform(0.05, 0.95, 60)[case], np.tile([0, 1, 3, 9], 60)
+    >>> answers = rng.random(240) < 1 / (1 + np.exp(20 * (0.5 - belief)))  # whatever the penalty
+    >>> movement, loss, *_ = stakes_estimates(
+    ...     belief, np.where(answers, "answer", "abstain"), penalty, acts="answer", context=case,
+    ...     computed=True,
     ... )
-    >>> slope = results[3]
-    >>> bool(slope.interval.low < 0 < slope.interval.high < 0.5), results[2].reason
-    (True, 'the exact posterior is not known')
+    >>> movement.settings["moves"], bool(loss.low > 0.05)
+    ('ignores', True)
     """
-    require_aligned(belief=belief, group=group)
-    require_one_per_row(belief, group=group)
-    rows = level_rows(
-        belief, action, level, exact, order, context, options=(ACT, PASS), computed=computed
+    require(isinstance(computed, bool), f"computed must be True or False; received {computed!r}.")
+    arrays = {"action": action, "loss": loss, "gain": gain, "group": group}
+    require_one_per_row(belief, **arrays)
+    stated, lost = as_numbers(belief, "belief"), as_numbers(loss, "loss")
+    gained = np.ones(len(lost)) if gain is None else as_numbers(gain, "gain")
+    known = ~np.isnan(lost) & ~np.isnan(gained)
+    wrong = known & ((np.minimum(lost, gained) < 0) | ~(lost + gained > 0))
+    wrong |= np.isinf(lost) & np.isinf(gained)
+    require(
+        not wrong.any(),
+        f"gain and loss must be at least 0, one above 0 and one finite; {int(wrong.sum())} of "
+        f"{len(lost)} rows have others, the first at position {int(wrong.argmax())}. Give what is "
+        "lost without its sign.",
     )
-    return _estimates(rows, rows.clusters(group))
-
-
-def _estimates(rows: LevelRows, clusters: Clusters) -> list[CheckResult]:
-    n = len(rows.cases)
+    with np.errstate(invalid="ignore"):
+        stake = np.where(np.isinf(lost), 1.0, lost / (gained + lost))
+    acting = _acting(action, acts, len(stated))
+    chosen = known & ~np.isnan(acting)
+    rows = case_rows(stated, chosen, None, context, group, at="a stake", computed=computed)
+    reports, n = rows.reports, len(rows.cases)
+    once = not computed and not reports.noise > NOTHING  # copies of one report, or it alone
+    choices = _Choices(rows.context, *(each[rows.rows] for each in (stake, acting, stated)))
     blank = {
         name: CheckResult(
             check=f"stakes:{name}",
@@ -182,83 +198,154 @@ def _estimates(rows: LevelRows, clusters: Clusters) -> list[CheckResult]:
             unit=UNITS.get(name, "probability"),
             interval=None,
             pvalue=None,
-            n_rows=len(rows.used),
+            n_rows=rows.n_rows,
             n_contexts=n,
             n_dropped=rows.n_dropped,
             settings={
-                "n_levels": int(np.unique(rows.level).size),
-                "n_refused": int(rows.refused.sum()),
-                "clusters": clusters.name,
+                "n_stakes": int(np.unique(choices.stake).size),
+                "clusters": rows.clusters.name,
             },
             assumptions=ASSUMPTIONS,
         )
         for name, null in NULLS.items()
     }
-    if why := rows.never_chosen or few_contexts(n) or clusters.too_few:
-        return [replace(result, reason=why) for result in blank.values()]
-    swing = _swing(blank["swing"], rows, clusters)
-    return [
-        swing,
-        _regret_stated(blank["regret_stated"], rows, clusters),
-        _regret_exact(blank["regret_exact"], rows, clusters),
-        *_line(blank["slope"], blank["intercept"], rows, clusters, swing),
-        order_effect(blank["order"], rows.context, rows.first, rows.chose, clusters),
+    if why := few_contexts(n) or rows.clusters.too_few:
+        return [replace(blank[name], reason=why) for name in ("movement", "loss")]
+    results = [
+        _movement(blank["movement"], choices, reports.mean, rows.clusters),
+        _loss(blank["loss"], choices, rows, once),
+        _against(blank["against"], choices, reports.mean, rows.clusters),
+        _slope(blank["slope"], choices, rows, once),
     ]
+    confidence = _confidence(blank["confidence"], choices, rows.clusters)
+    return [*results, *([] if once or confidence is None else [confidence])]
 
 
-def _swing(blank: CheckResult, rows: LevelRows, clusters: Clusters) -> CheckResult:
-    """Tell whether acting goes by the stated belief at all."""
-    beliefs, n = rows.reports.mean, len(rows.cases)
-    low, high = np.quantile(beliefs, [1 / 3, 2 / 3])
-    thirds = (beliefs >= high, beliefs <= low) if low < high else (beliefs > high, beliefs < low)
-    if not (thirds[0].any() and thirds[1].any()):
-        return replace(blank, reason="stated beliefs hardly vary")
-    acts = context_means(rows.chose - _at_its_level(rows, rows.chose), rows.context, n)
-    upper, lower = (float(acts[third].mean()) for third in thirds)
-    swing = upper - lower
-    # To first order what each case adds to the difference between the two means.
-    values = swing + n * (
-        thirds[0] * (acts - upper) / thirds[0].sum() - thirds[1] * (acts - lower) / thirds[1].sum()
+def _acting(action: Any, acts: Any, n: int) -> Floats:
+    """Return the share that acts in each row; NaN where no choice was made."""
+    actions = as_known_actions(action, n)
+    labels = [str(label).removeprefix(ACTION_PREFIX) for label in actions.labels]
+    require(
+        len({*labels, str(acts)}) <= 2,
+        f"acts must be one of two actions; received {acts!r}, and actions are "
+        f"{', '.join(map(repr, labels[:6]))}. Name the one that stakes, and leave out rows with a "
+        "third.",
     )
-    interval, _ = interval_or_reason(values, clusters, "swing")
-    if interval is None:
-        interval = Interval(swing, swing, 0.95, "all cases of a third act alike")
-    return replace(
-        blank,
-        statistic=swing,
-        interval=interval.within(-1.0, 1.0),
-        settings={**blank.settings, "answered": interval.low > LEAST_SWING},
-    )
-
-
-def _at_its_level(rows: LevelRows, values: Floats) -> Floats:
-    """Return the mean at the level of each choice."""
-    _, at = np.unique(rows.level, return_inverse=True)
-    return np.asarray((np.bincount(at, values) / np.bincount(at))[at])
-
-
-# Reports without their noise
+    if actions.probabilities is None:
+        acting = np.array([*(label == str(acts) for label in labels), math.nan])
+        return np.asarray(acting[actions.codes])
+    acting = np.array([label == str(acts) for label in labels], dtype=np.float64)
+    return np.asarray(actions.probabilities @ acting)
 
 
 @dataclass(frozen=True)
-class _Thinned:
-    """Mean reports of all cases, then without one part of the reports after the other."""
+class _Choices:
+    """Choices at a stake."""
 
-    beliefs: Floats  # shape (1 + n_parts, n_contexts); NaN of a case without a second report
-    factor: float  # how much further it is to no noise than from a part to the whole
-
-    def without_noise(self, estimate: Callable[[Floats], Floats]) -> Floats:
-        """Extrapolate what is estimated from beliefs to a variance of their noise of 0."""
-        whole = estimate(self.beliefs[0])
-        if len(self.beliefs) == 1:
-            return whole
-        parts = np.mean([estimate(beliefs) for beliefs in self.beliefs[1:]], axis=0)
-        return np.asarray(whole + self.factor * (whole - parts))
+    context: Codes
+    stake: Floats  # belief from which acting pays, in [0, 1]
+    acts: Floats  # share that acts
+    own: Floats  # belief stated in the row itself; NaN where there is none
 
 
-def _thinned(reports: Reports) -> _Thinned:
+# Whether it moves with the stakes
+
+
+def _movement(
+    blank: CheckResult, choices: _Choices, belief: Floats, clusters: Clusters
+) -> CheckResult:
+    """Compare how choices move where a stake crosses the stated belief with what that asks for."""
+    stakes, of_stake = np.unique(np.round(choices.stake, 9), return_inverse=True)
+    cells, cell = np.unique(choices.context * len(stakes) + of_stake, return_inverse=True)
+    case, t = cells // len(stakes), stakes[cells % len(stakes)]
+    acts = np.bincount(cell, choices.acts) / np.bincount(cell)
+    n = len(belief)
+    m = np.round(belief, 9)[case]
+    pays = (m > t) * 1.0
+    low, high = t <= m - CLEAR + 1e-9, t >= m + CLEAR - 1e-9
+    if np.median(np.bincount(case, minlength=n)) > 1:
+        z, moved = pays - context_means(pays, case, n)[case], acts
+        clear = (np.bincount(case, low, n) > 0) & (np.bincount(case, high, n) > 0)
+    else:
+        z, moved, clear = _across(t, m, pays, acts)
+    settings = {
+        **blank.settings,
+        "n_clear": int(clear.sum()),
+        "highest": odds(float(t.max())),
+        "pays": _share_of(acts, low & clear[case], case),
+        "loses": _share_of(acts, high & clear[case], case),
+    }
+    result = replace(blank, settings=settings, details=_by_belief(choices, belief))
+    fewest = max(FEWEST_CLEAR, math.ceil(SHARE_CLEAR * n - 1e-9))
+    if clear.sum() < fewest:
+        why = (
+            f"{int(clear.sum())} of {n} cases have stakes clear of the stated belief on both sides"
+        )
+        return replace(result, reason=f"{why}, and {fewest} are needed")
+    of = clusters.of_context[case]
+    done, asked = (np.bincount(of, z * each, clusters.n) for each in (moved, pays))
+    informative = np.bincount(of, np.abs(z), clusters.n) > 1e-9
+    number = int(informative.sum())
+    one = float(asked.sum()) / number
+    total = float(asked.sum()) + one
+    ratio = (float(done.sum()) + one) / total
+    left = (done - ratio * asked)[informative]
+    error = math.sqrt(float(left @ left) + (one * (1 - ratio)) ** 2) / total
+    upper, reach = (float(stats.t.ppf(q, number - 1)) * error for q in (0.95, 0.975))
+    moves = IGNORES if ratio + upper < MARGIN else MOVES if ratio > reach else OPEN
+    method = CLUSTERED.format(clusters=clusters.plural)
+    return replace(
+        result,
+        statistic=ratio,
+        interval=Interval(ratio - reach, ratio + reach, 0.95, method),
+        settings={**settings, "moves": moves, "upper": ratio + upper},
+    )
+
+
+def _share_of(acts: Floats, rows: Any, case: Codes) -> float:
+    """Return the share that acts in some rows, cases alike; NaN of none."""
+    cases, of = np.unique(case[rows], return_inverse=True)
+    return float(context_means(acts[rows], of, len(cases)).mean()) if len(cases) else math.nan
+
+
+def _across(t: Floats, m: Floats, pays: Floats, acts: Floats) -> tuple[Floats, Floats, Any]:
+    """Compare cases of one stake each over the stakes of the table, at like beliefs."""
+    ordered, n = np.sort(t), len(t)
+    below = np.searchsorted(ordered, m - CLEAR + 1e-9) / n
+    above = 1 - np.searchsorted(ordered, m + CLEAR - 1e-9) / n
+    fifth = np.searchsorted(np.quantile(m, np.arange(1, FIFTHS) / FIFTHS), m, side="right")
+    dummies = np.eye(FIFTHS)[:, np.bincount(fifth, minlength=FIFTHS) > 1][fifth]
+    fitted = np.linalg.lstsq(np.column_stack([dummies, pays]), acts, rcond=None)[0]
+    z = pays - np.searchsorted(ordered, m) / n
+    return z, acts - dummies @ fitted[:-1], np.minimum(below, above) >= CLEAR
+
+
+def _by_belief(choices: _Choices, belief: Floats) -> pd.DataFrame:
+    """Return the share that acts by stake, or group of stakes, and by fifth of the belief."""
+    stakes, lane = np.unique(np.round(choices.stake, 9), return_inverse=True)
+    if len(stakes) > MOST_LANES:
+        edges = np.quantile(choices.stake, np.arange(1, LANES) / LANES)
+        lane = np.unique(np.searchsorted(edges, choices.stake), return_inverse=True)[1]
+    m = belief[choices.context]
+    fifth = np.searchsorted(np.quantile(belief, np.arange(1, FIFTHS) / FIFTHS), m, side="right")
+    cell, n_cells = lane * FIFTHS + fifth, (int(lane.max()) + 1) * FIFTHS
+    with np.errstate(invalid="ignore"):
+        mean = np.bincount(cell, m, n_cells) / np.bincount(cell, minlength=n_cells)
+        stake = np.repeat(np.bincount(lane, choices.stake) / np.bincount(lane), FIFTHS)
+    return share_table(choices.acts, cell, choices.context, "acts", stake=stake, belief=mean)
+
+
+# What it loses
+
+
+def _thinned(reports: Reports) -> tuple[Floats, float]:
+    """Return mean reports of all cases, then those without one part of the reports after the other.
+
+    NaN of a case without a second report. With them, how much further it is to no noise than from a
+    part to the whole.
+    """
     if not reports.noise > 0:
-        return _Thinned(reports.mean[None, :], 0.0)
+        return reports.mean[None, :], 0.0
     n_parts = min(int(reports.number.max()), MOST_LEFT_OUT)
     part = pd.Series(reports.context).groupby(reports.context).cumcount().to_numpy() % n_parts
     several = reports.number > 1
@@ -269,251 +356,147 @@ def _thinned(reports: Reports) -> _Thinned:
         total = np.bincount(reports.context[kept], reports.values[kept], len(several))
         beliefs.append(np.divide(total, number, out=np.full(len(several), np.nan), where=several))
         more[several] += (1 / number[several] - 1 / reports.number[several]) / n_parts
-    return _Thinned(np.array(beliefs), float((1 / reports.number[several]).sum() / more.sum()))
+    return np.array(beliefs), float((1 / reports.number[several]).sum() / more.sum())
 
 
-# Regret
+def _without_noise(estimates: Floats, factor: float) -> Floats:
+    """Extrapolate what was estimated from each of these beliefs to a variance of noise of 0."""
+    parts = estimates[1:] if len(estimates) > 1 else estimates
+    return np.asarray(estimates[0] + factor * (estimates[0] - parts.mean(axis=0)))
 
 
-def _loss(rows: LevelRows, beliefs: Floats) -> Floats:
-    """Return what each choice loses against acting on the belief of its case."""
-    gain = beliefs[rows.context] - rows.level
-    return np.asarray(np.maximum(gain, 0.0) - rows.chose * gain)
-
-
-def _regret_stated(blank: CheckResult, rows: LevelRows, clusters: Clusters) -> CheckResult:
-    """Estimate the loss against the belief behind the reports, or what it is at most."""
-    reports = rows.reports
-    if math.isnan(reports.noise):
-        most = _regret(blank, rows, _loss(rows, reports.mean), clusters)
-        reason = "one report a case: its noise would add to the loss"
-        if most.interval is None:
-            return replace(blank, reason=reason)
-        return replace(
-            blank,
-            reason=f"{reason}, which is at most {most.high:.3f}",
-            settings={**blank.settings, "at_most": most.high},
-        )
-    loss = _thinned(reports).without_noise(lambda beliefs: _loss(rows, beliefs))
-    return _regret(blank, rows, loss, clusters)
-
-
-def _regret_exact(blank: CheckResult, rows: LevelRows, clusters: Clusters) -> CheckResult:
-    if np.isnan(rows.reports.exact).any():
-        return replace(blank, reason="the exact posterior is not known")
-    return _regret(blank, rows, _loss(rows, rows.reports.exact), clusters)
-
-
-def _regret(blank: CheckResult, rows: LevelRows, loss: Floats, clusters: Clusters) -> CheckResult:
+def _loss(blank: CheckResult, choices: _Choices, rows: CaseRows, once: bool) -> CheckResult:
     """Average losses by case, then over the cases of which they are known."""
-    known = ~np.isnan(loss)
-    cases, case = np.unique(rows.context[known], return_inverse=True)
-    if why := few_contexts(len(cases), "with two reports"):
+    beliefs, factor = _thinned(rows.reports)
+    kept = np.flatnonzero(~np.isnan(beliefs[0]))
+    if why := few_contexts(len(kept), "with two reports"):
         return replace(blank, reason=why)
-    values = context_means(loss[known], case, len(cases))
-    interval, reason = interval_or_reason(values, _of(clusters, cases), "loss")
-    of_cases = pd.Series(values, index=[rows.cases[case] for case in cases])
+    gains = beliefs[:, choices.context] - choices.stake
+
+    def of_policy(acts: Floats | float) -> Floats:
+        lost = np.maximum(gains, 0.0) - acts * gains
+        means = [context_means(each, choices.context, len(rows.cases)) for each in lost]
+        return _without_noise(np.array(means), factor)[kept]
+
+    values = of_policy(choices.acts)
+    interval, reason = interval_or_reason(values, of_cases(rows.clusters, kept), "loss")
+    interval = None if interval is None else interval.within(0.0, 1.0)
+    never, always = (float(of_policy(acts).mean()) for acts in (0.0, 1.0))
+    settings = {**blank.settings, "never": never, "always": always}
+    if once:
+        reason = ONE_REPORT.format(what="add to the loss")
+        if interval is not None:
+            settings["at_most"] = interval.high
+            reason += f", which is at most {interval.high:.3f}"
+        return replace(blank, n_contexts=len(kept), settings=settings, reason=reason)
     return replace(
         blank,
         statistic=float(values.mean()),
-        interval=None if interval is None else interval.within(0.0, 1.0),
+        interval=interval,
         reason=reason,
-        n_contexts=len(cases),
-        contributions=contributions_to_mean(of_cases),
-        details=pd.DataFrame({"level": rows.level, "acts": rows.chose, "regret": loss})[known]
-        .groupby("level", as_index=False)
-        .agg(n_questions=("acts", "size"), acts=("acts", "mean"), regret=("regret", "mean")),
+        n_contexts=len(kept),
+        settings=settings,
+        contributions=contributions_to_mean(pd.Series(values, [rows.cases[at] for at in kept])),
     )
 
 
-def _of(clusters: Clusters, cases: Any) -> Clusters:
-    """Return the clusters of some cases, numbered anew."""
-    return Clusters(clusters.name, np.unique(clusters.of_context[cases], return_inverse=True)[1])
+def _against(
+    blank: CheckResult, choices: _Choices, belief: Floats, clusters: Clusters
+) -> CheckResult:
+    """Count choices that the stated belief speaks against."""
+    gain = np.round(belief[choices.context] - choices.stake, 9)
+    against = np.where(gain > 0, 1 - choices.acts, np.where(gain < 0, choices.acts, 0.0))
+    values = context_means(against, choices.context, len(belief))
+    interval, reason = interval_or_reason(values, clusters, "share")
+    interval = None if interval is None else interval.within(0.0, 1.0)
+    return replace(blank, statistic=float(values.mean()), interval=interval, reason=reason)
 
 
-# The line from the level to the belief from which the agent acts
+# Which belief it acts from
 
 
-def _line(
-    slope: CheckResult,
-    intercept: CheckResult,
-    rows: LevelRows,
-    clusters: Clusters,
-    swing: CheckResult,
-) -> tuple[CheckResult, CheckResult]:
-    """Estimate slope and intercept, or say why there are none."""
-    levels = np.unique(rows.level)
-    directions = np.array([(0.0, 1.0), (1.0, 0.0), *((1.0, level) for level in levels)])
-    if why := _no_line(rows, clusters, swing, len(levels)):
-        return replace(slope, reason=why), replace(intercept, reason=why)
-    estimate, intervals = _parting_lines(rows, directions) or _fitted_lines(
-        rows, clusters, directions
-    )
-    details = pd.DataFrame(
-        {
-            "level": levels,
-            "acts_from": estimate[2:],
-            "low": [interval.low for interval in intervals[2:]],
-            "high": [interval.high for interval in intervals[2:]],
-        }
-    )
-    found = []
-    for at, blank in enumerate((slope, intercept)):
-        result = replace(blank, statistic=float(estimate[at]), interval=intervals[at])
-        if not np.isfinite([intervals[at].low, intervals[at].high]).all():
-            why = (
-                "choices are parted without error by all lines with a slope or an intercept in "
-                f"[{intervals[at].low:.3g}, {intervals[at].high:.3g}]"
-            )
-            result = replace(blank, reason=why)
-        found.append(result)
-    return replace(found[0], details=details), found[1]
+def _slope(blank: CheckResult, choices: _Choices, rows: CaseRows, once: bool) -> CheckResult:
+    """Estimate how the belief from which it acts rises with the one from which acting pays."""
+    beliefs, factor = _thinned(rows.reports)
+    inner = (choices.stake > 0) & (choices.stake < 1)
+    kept = inner & ~np.isnan(beliefs[0])[choices.context]
+    context, t, acts = choices.context[kept], choices.stake[kept], choices.acts[kept]
+    blank = replace(blank, settings={**blank.settings, "n_ends": int((~inner).sum())})
+    cases = np.unique(context)
+    of = of_cases(rows.clusters, cases)
+    why = few_contexts(len(cases), "with stakes that are neither 0 nor infinite") or of.too_few
+    if not why and once:
+        why = ONE_REPORT.format(what="make the slope steeper than it is")
+    at = np.unique(t, return_inverse=True)[1]
+    mixed = np.minimum(np.bincount(at, acts), np.bincount(at, 1 - acts)) >= FEWEST_OF_BOTH
+    if not why and mixed.sum() < 2:  # else the logit alone would say where the others change
+        why = f"both choices are seen {FEWEST_OF_BOTH} times at {mixed.sum()} stakes, not at two"
+    if why:
+        return replace(blank, reason=why)
+    cluster = of.of_context[np.searchsorted(cases, context)]
+    fits = []  # of each of the beliefs: of all clusters, then without each
+    for belief in beliefs[:, context]:
+        fit = logit(np.column_stack([np.ones(len(t)), t - 0.5, belief - 0.5]), acts)
+        fits.append(np.vstack([fit.coefficients, fit.without(cluster, of.n)]))
+    _, by_stake, by_belief = np.moveaxis(np.array(fits), 2, 0)
+    grow, reach = (of.n - 1) / of.n, float(stats.t.ppf(0.975, of.n - 1))
+    error = math.sqrt(grow * float(((by_belief[0, 1:] - by_belief[0, 0]) ** 2).sum()))
+    if not by_belief[0, 0] > reach * error:
+        return replace(blank, reason="at equal stakes choices are not seen to rise with the belief")
+    slopes = -by_stake / by_belief
+    both = np.array([slopes[0], _without_noise(slopes, factor)])
+    away = reach * np.sqrt(grow * ((both[:, 1:] - both[:, :1]) ** 2).sum(axis=1))
+    low, high = float((both[:, 0] - away).min()), float((both[:, 0] + away).max())
+    interval = Interval(low, high, 0.95, HULL.format(clusters=of.plural))
+    return replace(blank, statistic=float(both[1, 0]), interval=interval, n_contexts=len(cases))
 
 
-def _no_line(rows: LevelRows, clusters: Clusters, swing: CheckResult, n_levels: int) -> str:
-    acts = float(rows.chose.mean())
-    if acts in (0.0, 1.0):
-        always = "acts" if acts else "passes"
-        return f"it always {always}, in all of {len(rows.chose)} choices"
-    if n_levels < 2:
-        return "all questions state one level"
-    if math.isnan(rows.reports.noise):
-        return "one report a case: its noise would make the line steeper than it is"
-    several = rows.reports.number > (rows.reports.noise > 0)
-    few = few_contexts(int(several.sum()), "with two reports")
-    if why := few or _of(clusters, several).too_few or swing.reason:
-        return why
-    if not swing.settings["answered"]:
-        return (
-            f"choices do not go by the stated belief: acts gain {swing.statistic:.3f} from its "
-            f"lowest to its highest third (lower end {swing.low:.3f}, and {LEAST_SWING:g} is "
-            f"needed); it acts in {acts:.1%} of choices"
-        )
-    return ""
-
-
-def _fitted_lines(
-    rows: LevelRows, clusters: Clusters, directions: Floats
-) -> tuple[Floats, list[Interval]]:
-    """Fit a logit of acting; return sums of intercept and slope, as `directions` has them."""
-    thinned = _thinned(rows.reports)
-    cases = np.flatnonzero(~np.isnan(thinned.beliefs[0]))
-
-    def fit(chosen: Any, beliefs: Floats, start: Floats | None) -> Floats:
-        level, belief = rows.level[chosen], beliefs[rows.context[chosen]]
-        columns = np.column_stack(
-            [np.ones(len(level)), level - 0.5, belief - 0.5, contrast(rows.first[chosen])]
-        )
-        return logit(columns, rows.chose[chosen], start)
-
-    first = fit(np.isin(rows.context, cases), thinned.beliefs[0], None)
-
-    def of_part(keep: Any) -> Floats:
-        chosen = np.isin(rows.context, cases[keep])
-
-        def lines(beliefs: Floats) -> Floats:
-            constant, by_level, by_belief, _ = fit(chosen, beliefs, first)
-            slope = -by_level / by_belief
-            intercept = 0.5 - constant / by_belief - 0.5 * slope
-            return np.asarray(directions @ np.array([intercept, slope]))
-
-        return thinned.without_noise(lines)
-
-    whole = np.ones(len(cases), dtype=bool)
-    estimates = jackknife(of_part(whole), of_part, _of(clusters, cases), LOGIT)
-    return estimates.estimate, [estimates.interval(at) for at in range(len(directions))]
-
-
-def _parting_lines(rows: LevelRows, directions: Floats) -> tuple[Floats, list[Interval]] | None:
-    """Return the middle and the ends of all lines that part the choices; None if none does."""
-    if rows.reports.noise > 0 or not np.isin(rows.chose, (0.0, 1.0)).all():
+def _confidence(blank: CheckResult, choices: _Choices, clusters: Clusters) -> CheckResult | None:
+    """Estimate how far the belief itself moves from the lowest stake to the highest."""
+    told = ~np.isnan(choices.own)
+    ends = choices.stake[told].min(initial=1.0), choices.stake[told].max(initial=0.0)
+    if ends[0] >= ends[1]:
         return None
-    table = pd.DataFrame(
-        {
-            "level": rows.level,
-            "first": rows.first,
-            "acts": rows.chose > 0,
-            "belief": rows.reports.mean[rows.context],
-        }
-    )
-    # The least belief that acts and the greatest that passes, of each question.
-    nearest = table.groupby(["level", "first", "acts"])["belief"].agg(["min", "max"]).reset_index()
-    sign = np.where(nearest["acts"], 1.0, -1.0)
-    by_order = contrast(nearest["first"].to_numpy())
-    line = np.column_stack([np.ones(len(nearest)), nearest["level"], by_order])
-    bound = sign * np.where(nearest["acts"], nearest["min"], nearest["max"])
-    margin = optimize.linprog(
-        [0.0, 0.0, 0.0, -1.0],
-        A_ub=np.column_stack([sign[:, None] * line, np.ones(len(line))]),
-        b_ub=bound,
-        bounds=[(None, None)] * 3 + [(None, 1.0)],
-    )
-    if margin.x is None or margin.x[-1] <= ROUNDING:
-        return None
-
-    def least(direction: Iterable[float]) -> float:
-        order = None if by_order.any() else 0.0
-        free = [(None, None), (None, None), (order, order)]
-        found = optimize.linprog([*direction, 0.0], sign[:, None] * line, bound, bounds=free)
-        return -math.inf if found.fun is None else float(found.fun)
-
-    ends = [(least(direction), -least(-direction)) for direction in directions]
-    middle = np.array([(low + high) / 2 for low, high in ends])
-    return middle, [Interval(low, high, 0.95, SEPARATED) for low, high in ends]
+    low, high = (np.flatnonzero(told & (choices.stake == end)) for end in ends)
+    moved = paired_difference(blank, choices.context, choices.own, (high, low), clusters)
+    return None if math.isnan(moved.statistic) else moved
 
 
 # In an analysis
 
 
-def _of_evaluation(_: pd.DataFrame, **about: Any) -> list[CheckResult]:
-    """Estimate from the questions of an evaluation; what all or the line lack is said once."""
-    results = stakes_estimates(**about)
-    if all(math.isnan(result.statistic) for result in results):
-        return results[:1]
-    by_name = {result.check.partition(":")[2]: result for result in results}
-    slope, intercept = by_name["slope"], by_name["intercept"]
-    if not slope.reason or slope.reason != intercept.reason:
-        return results
-    rest = [result for result in results if result not in (slope, intercept)]
-    return [replace(rest[0], reason=slope.reason), *rest[1:]]
-
-
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
-    """Estimate where cases have both a belief and an answered question."""
-    return plan_of(data, STAKES_QUESTIONS, "stakes", FRAMES[STAKES], _of_evaluation)
+    if (rows := data.questions) is None:
+        lack = "no case has a parsed belief and a choice at a stake"
+        yield not_run(f"{lack}: stakes was not run.", "stakes")
+        return
+    call = partial(
+        stakes_estimates,
+        rows["belief"],
+        choice_of(rows),
+        rows["loss"],
+        gain=rows["gain"],
+        acts=rows["acts"].dropna().iloc[0],
+        context=rows["context"],
+        group=rows["group"] if rows["group"].notna().all() else None,
+        computed=data.computed,
+    )
+    yield Call(call, draws=False)
 
 
+SENTENCES = {
+    "movement": "Where a stake crosses the {belief}, choices move {value:.0%} of what it asks for.",
+    "loss": "Against acting on the {belief}, choices lose {value:.3f} of what is at stake.",
+    "against": "{value:.0%} of choices are against the {belief}.",
+    "slope": "The {belief} from which it acts rises {value:.3f} times as much as that from which "
+    "acting pays.",
+    "confidence": "From the lowest stake to the highest the {belief} moves by {value:.3f}.",
+}
 CHECK = Check(
     name="stakes",
     needs=NEEDS_STAKES,
-    sentences={
-        name: Interpretation(estimate=text)
-        for name, text in (
-            (
-                "swing",
-                "From the lowest to the highest third of {belief}s, the share that acts rises by "
-                "{value:.3f}.",
-            ),
-            (
-                "regret_stated",
-                "Against acting on the {belief}, choices lose {value:.3f} of gain and cost on "
-                "average.",
-            ),
-            (
-                "regret_exact",
-                "Against acting on the exact posterior, choices lose {value:.3f} of gain and cost "
-                "on average.",
-            ),
-            (
-                "slope",
-                "The {belief} from which it acts rises {value:.3f} times as much as that from "
-                "which acting pays.",
-            ),
-            ("intercept", "Where acting always pays, it would act from {value:.3f}."),
-            ("order", "An option is chosen {value:.3f} more often where it is named first."),
-        )
-    },
+    sentences={name: Interpretation(estimate=text) for name, text in SENTENCES.items()},
     plan=_plan,
-    by_itself=asked_for(STAKES_QUESTIONS),
+    by_itself=lambda runs: STAKES_QUESTIONS in runs.kinds_of_questions,
     family=Family.ESTIMATE,
 )

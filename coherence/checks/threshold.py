@@ -17,15 +17,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
-from scipy.special import expit
 
 from coherence.checks.by_name import takes_columns
 from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Interpretation
+from coherence.checks.logit import logit
 from coherence.inputs import Floats, few_contexts, require
 from coherence.result import CheckResult, Family, Interval
 from coherence.statistics.evaluation import EvaluationData, evaluation_data, one_dimensional
 from coherence.statistics.resample import Clusters, context_means
-from coherence.table.needs import CHOICES
+from coherence.table.needs import CHOICES, STAKES_QUESTIONS
 
 NAME = "threshold"
 NULL = "stated belief from which {to} is chosen more often than {start}"
@@ -238,23 +238,9 @@ def _estimated(
 def _fieller(belief: Floats, share: Floats, number: Any, clusters: Clusters) -> Floats | None:
     """Return threshold and ends of its interval; None where the slope is not above 0."""
     columns = np.column_stack([np.ones(len(belief)), belief - 0.5])
-    found = np.zeros(2)
-    for _ in range(50):
-        likely = expit(columns @ found)
-        weight = np.maximum(number * likely * (1 - likely), 1e-10)
-        curved = (columns * weight[:, None]).T @ columns + RIDGE
-        step = np.linalg.solve(curved, columns.T @ (number * (share - likely)) - RIDGE @ found)
-        found = found + step * min(1.0, 20 / max(float(np.abs(step).max()), 1e-9))
-        if float(np.abs(step).max()) < 1e-8:
-            break
-    likely = expit(columns @ found)
-    scores = np.zeros((clusters.n, 2))
-    np.add.at(scores, clusters.of_context, columns * (number * (share - likely))[:, None])
-    curves = np.zeros((clusters.n, 2, 2))
-    weight = number * likely * (1 - likely)
-    products = columns[:, :, None] * columns[:, None, :] * weight[:, None, None]
-    np.add.at(curves, clusters.of_context, products)
-    moved = np.linalg.solve(curved - curves, scores[..., None])[..., 0]
+    fit = logit(columns, share, number=number, ridge=RIDGE)
+    found = fit.coefficients
+    moved = fit.without(clusters.of_context, clusters.n) - found
     spread = (clusters.n - 1) / clusters.n * moved.T @ moved
     reach = float(stats.t.ppf(0.975, clusters.n - 1)) ** 2
     first = found[1] ** 2 - reach * spread[1, 1]
@@ -282,5 +268,6 @@ CHECK = Check(
         ),
     },
     plan=_plan,
+    by_itself=lambda runs: STAKES_QUESTIONS not in runs.kinds_of_questions,
     family=Family.ESTIMATE,
 )

@@ -107,6 +107,7 @@ def add_reading(
             names = [f"--{name}"]
             if name == "task":
                 names = ["--task-column"] if of_pilot else [*names, "--task-column"]
+            names += ["--penalty"] * (name == "loss")
             group.add_argument(*names, **how)
 
 

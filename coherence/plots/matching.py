@@ -8,7 +8,6 @@ from coherence.inputs import require
 from coherence.plots.intervals import points_with_intervals
 from coherence.plots.row_axes import name_rows
 from coherence.plots.style import (
-    DASHES,
     FAINT,
     INK,
     Style,
@@ -23,7 +22,6 @@ from coherence.result import CheckResult
 from coherence.table.audit import STATED
 
 CASES = "Beliefs case by case"
-AGAINST_STATED = "Belief acted on and stated belief"
 CHANCES = "Choice of the lottery by its stated chance"
 MOST_CASES = 40  # evenly spaced beyond, in the order of the figure
 _LABEL = 16  # letters
@@ -109,68 +107,6 @@ def draw_cases(cases: pd.DataFrame, *, ax: Axes, noun: str) -> Axes:
     name_rows(ax, [clean(name, limit=_LABEL) for name in shown["context"]], letters=6.5)
     ax.set_xlabel("probability of the event")
     _legend(ax)
-    return ax
-
-
-def plot_acted_on(
-    result: CheckResult, *, noun: str = STATED, title: str | None = None, ax: Axes | None = None
-) -> Axes:
-    """Draw the belief that each case is acted on by against the one that was stated.
-
-    Parameters
-    ----------
-    result : CheckResult
-        ``matching:difference`` of `coherence.matching_estimates`.
-    noun : str
-        What the axis calls the stated belief.
-    title : str, optional
-        None says what is shown, an empty text leaves it out.
-    ax : Axes, optional
-        Where to draw; a new figure without it.
-
-    Returns
-    -------
-    Axes
-        Points with the gid "acted_on" have lines of the middle 95% of what their choices leave; on
-        the dashed line what is said is acted on.
-
-    Raises
-    ------
-    InputError
-        The result is another one, or choices did not answer the stated chance.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from coherence import CheckResult
-    >>> cases = pd.DataFrame(
-    ...     {"stated": [0.3, 0.6], "acted_on": [0.25, 0.65], "low": [0.15, 0.5], "high": [0.4, 0.8]}
-    ... )
-    >>> result = CheckResult(
-    ...     "matching:difference", "", 0.0, "probability", None, None, 40, 2, details=cases
-    ... )
-    >>> plot_acted_on(result).get_ylabel()
-    'belief acted on'
-    """
-    cases = _details(result, "matching:difference")
-    with canvas(ax, size=(4.4, 4.5)) as axes:
-        draw_acted_on(cases, ax=axes, noun=noun)
-        set_title(axes, title, AGAINST_STATED)
-        return axes
-
-
-def draw_acted_on(cases: pd.DataFrame, *, ax: Axes, noun: str) -> Axes:
-    """Draw the details of a result, a point a case."""
-    belief_axes(ax)
-    probability_scales(ax)
-    diagonal: Style = {"color": FAINT, "linewidth": 1.2, "linestyle": DASHES}
-    ax.plot([0, 1], [0, 1], gid="diagonal", zorder=1, **diagonal)
-    points: Style = {"s": 22, "color": INK, "linewidth": 0, "gid": "acted_on"}
-    lines: Style = {"color": FAINT, "linewidth": 0.8}
-    points_with_intervals(ax, cases, place="stated", value="acted_on", points=points, lines=lines)
-    ax.set_xlabel(noun)
-    ax.set_ylabel("belief acted on")
-    ax.set_aspect("equal")
     return ax
 
 

@@ -1,35 +1,38 @@
-"""The figure of stated stakes: the belief from which it acts, and that from which acting pays."""
+"""The figure of stakes: how often it acts by its stated belief, a lane a stake."""
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from coherence.inputs import require
-from coherence.plots.intervals import points_with_intervals
 from coherence.plots.style import (
+    BLUE,
     DASHES,
     FAINT,
     INK,
     Style,
-    belief_axes,
     canvas,
+    frame_axes,
     probability_scales,
     set_title,
 )
+from coherence.printable import odds
 from coherence.result import CheckResult
 from coherence.table.audit import STATED
 
-TITLE = "Belief from which it acts"
+TITLE = "Share that acts, by stated belief and stake"
+LANE = 0.8  # height of a lane, of the distance between two
 
 
-def plot_thresholds(
+def plot_stakes(
     result: CheckResult, *, noun: str = STATED, title: str | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw the stated belief from which the agent acts against the one from which acting pays.
+    """Draw how often the agent acts by its stated belief, a lane a stake.
 
     Parameters
     ----------
     result : CheckResult
-        ``stakes:slope`` of `coherence.stakes_estimates`.
+        ``stakes:movement`` of `coherence.stakes_estimates`.
     noun : str
         What the axis calls the stated belief.
     title : str, optional
@@ -40,48 +43,59 @@ def plot_thresholds(
     Returns
     -------
     Axes
-        Points with the gid "acts_from", a stated level each, with their 95% intervals; on the
-        dashed line it acts where its stated belief pays. What lies beyond [0, 1] is cut off.
+        In each lane, from 0 to 1, points with the gid "acts" and their 95% intervals, and the step
+        at the belief from which acting pays, dashed. The highest stake is at the top.
 
     Raises
     ------
     InputError
-        The result is another one, or there is no line.
+        The result is another one, or has no choices.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from coherence import CheckResult
-    >>> line = pd.DataFrame({"level": [0.2, 0.8], "acts_from": [0.4, 0.6], "low": 0.3, "high": 0.7})
-    >>> result = CheckResult("stakes:slope", "", 0.3, "ratio", None, None, 40, 20, details=line)
-    >>> plot_thresholds(result).get_ylabel()
-    'stated belief from which it acts'
+    >>> shares = pd.DataFrame({"stake": [0.5, 0.9], "belief": 0.7, "acts": 0.6})
+    >>> shares = shares.assign(low=0.4, high=0.8)
+    >>> result = CheckResult("stakes:movement", "", 0.3, "", None, None, 40, 20, details=shares)
+    >>> [label.get_text() for label in plot_stakes(result).get_yticklabels()]
+    ['1:1', '9:1']
     """
     require(
-        isinstance(result, CheckResult) and result.check == "stakes:slope",
-        "result must be stakes:slope of coherence.stakes_estimates; received "
+        isinstance(result, CheckResult) and result.check == "stakes:movement",
+        "result must be stakes:movement of coherence.stakes_estimates; received "
         f"{getattr(result, 'check', type(result).__name__)}.",
     )
-    require(
-        not result.details.empty,
-        f"result must have a line to draw; {result.reason or 'it has none'}.",
-    )
-    with canvas(ax, size=(4.4, 4.5)) as axes:
-        draw_thresholds(result.details, ax=axes, noun=noun)
+    require(not result.details.empty, f"result must have choices to draw; {result.reason}.")
+    with canvas(ax, size=(4.6, height_for(result.details))) as axes:
+        draw_stakes(result.details, ax=axes, noun=noun)
         set_title(axes, title, TITLE)
         return axes
 
 
-def draw_thresholds(line: pd.DataFrame, *, ax: Axes, noun: str) -> Axes:
-    """Draw the details of a result, a point a level."""
-    belief_axes(ax)
-    probability_scales(ax)
-    diagonal: Style = {"color": FAINT, "linewidth": 1.2, "linestyle": DASHES}
-    ax.plot([0, 1], [0, 1], gid="diagonal", zorder=1, **diagonal)
-    ax.plot(line["level"], line["acts_from"], color=INK, linewidth=1.2, zorder=2)
-    points: Style = {"color": INK, "gid": "acts_from"}
-    points_with_intervals(ax, line, place="level", value="acts_from", points=points)
-    ax.set_xlabel("belief from which acting pays")
-    ax.set_ylabel(f"{noun} from which it acts")
-    ax.set_aspect("equal")
+def height_for(shares: pd.DataFrame) -> float:
+    """Return the height of the figure, in inches."""
+    return 0.9 + 0.62 * shares["stake"].nunique()
+
+
+def draw_stakes(shares: pd.DataFrame, *, ax: Axes, noun: str) -> Axes:
+    """Draw the details of a result."""
+    frame_axes(ax)
+    probability_scales(ax, y=False)
+    stakes = np.sort(shares["stake"].unique())
+    step: Style = {"color": FAINT, "linewidth": 1.2, "linestyle": DASHES, "zorder": 1}
+    for lane, stake in enumerate(stakes):
+        of = shares[shares["stake"] == stake]
+        ends = [lane, lane, lane + LANE, lane + LANE]
+        ax.plot([0, stake, stake, 1], ends, gid="step", **step)
+        ax.axhline(lane, color="#e6e6e6", linewidth=0.8, zorder=0)
+        ax.vlines(of["belief"], lane + LANE * of["low"], lane + LANE * of["high"], color=INK)
+        place = lane + LANE * of["acts"]
+        ax.plot(of["belief"], place, color=BLUE, linewidth=1.2, zorder=2)
+        ax.scatter(of["belief"], place, s=26, color=BLUE, zorder=3, gid="acts")
+    ax.set_yticks(np.arange(len(stakes)) + LANE / 2, [odds(stake) for stake in stakes])
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(-0.15, len(stakes))
+    ax.set_xlabel(noun)
+    ax.set_ylabel("loss : gain at stake")
     return ax

@@ -1,19 +1,23 @@
-"""What questions with a level show in a sentence: matching probabilities, and stated stakes."""
+"""What matching questions and stakes show, in sentences, and the verdict of the latter."""
 
 import math
 from collections.abc import Sequence
 
+from coherence.checks.stakes import CLEAR, IGNORES, MOVES
+from coherence.report.verdicts import Verdict
 from coherence.report.wording import clean, format_numbers, with_interval
 from coherence.result import CheckResult, Interval
 
 SWING, SHARE, DIFFERENCE = "matching:swing", "matching:share", "matching:difference"
 THRESHOLD = "threshold"
-ACTS, REGRET, SLOPE = "stakes:swing", "stakes:regret_stated", "stakes:slope"
+MOVEMENT, LOSS, AGAINST = "stakes:movement", "stakes:loss", "stakes:against"
+SLOPE, CONFIDENCE = "stakes:slope", "stakes:confidence"
+FEWEST_OF_MARGIN = 40  # cases from which a loss is held against a margin
 
 
 def question_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
-    """Return what the checks of questions with a level found; none where there were none."""
-    return tuple(filter(None, [acted_on_sentence(results), stakes_sentence(results)]))
+    """Return what the checks of matching and stakes found; none where there were none."""
+    return tuple(filter(None, [acted_on_sentence(results), *stakes_sentences(results)]))
 
 
 def acted_on_sentence(results: Sequence[CheckResult]) -> str:
@@ -48,22 +52,67 @@ def percent(result: CheckResult) -> str:
     return f"{value}% [{low}, {high}]"
 
 
-def stakes_sentence(results: Sequence[CheckResult]) -> str:
-    """Return what the check `stakes` found; empty where it was not run."""
+def stakes_verdict(results: Sequence[CheckResult], margin: float | None) -> Verdict | None:
+    """Return what the check `stakes` says first; None where it was not run."""
     found = {result.check: result for result in results}
-    if (swing := found.get(ACTS)) is None:
-        return ""
-    regret, slope = found.get(REGRET), found.get(SLOPE)
-    if regret is None:
-        return f"What it loses at stated stakes is not identified: {clean(swing.reason)}."
-    lost = f"is not identified ({clean(regret.reason)})"
-    if not math.isnan(regret.statistic):
-        points = with_interval(regret.statistic, regret.interval, " points")
-        lost = f"is {points} of gain and cost"
-    line = clean(swing.reason if slope is None else slope.reason)
-    if slope is not None and not math.isnan(slope.statistic):
-        line = f"its own threshold rises {numbers(slope)} times as much as the stated one"
-    return f"What it loses at stated stakes, against its own stated beliefs, {lost}; {line}."
+    if (movement := found.get(MOVEMENT)) is None:
+        return None
+    moves, loss = movement.settings.get("moves"), found[LOSS]
+    if moves == IGNORES:
+        return Verdict.IGNORES_STAKES
+    if margin is not None and loss.high < margin and loss.n_contexts >= FEWEST_OF_MARGIN:
+        return Verdict.ACTS_WHERE_IT_PAYS
+    return Verdict.MOVES_WITH_STAKES if moves == MOVES else Verdict.STAKES_OPEN
+
+
+def stakes_headline(verdict: Verdict, results: Sequence[CheckResult], margin: float | None) -> str:
+    """Return this verdict in a sentence."""
+    movement = next(result for result in results if result.check == MOVEMENT)
+    told = movement.settings
+    asked = f" (stakes up to {told['highest']})" if "highest" in told else ""
+    if verdict is Verdict.ACTS_WHERE_IT_PAYS:
+        within = f"{100 * (margin or 0):g} of 100 at stake"
+        return f"Acts where its stated belief pays, to within {within}{asked}."
+    if verdict is Verdict.STAKES_OPEN:
+        why = clean(movement.reason) or f"choices move {percent(movement)} of what beliefs ask for"
+        return f"Cannot tell whether it moves with the stakes: {why}{asked}."
+    words = "Ignores" if verdict is Verdict.IGNORES_STAKES else "Moves with"
+    return (
+        f"{words} the stakes: it acts in {told['pays']:.0%} of choices that pay by its stated "
+        f"belief by {100 * CLEAR:.0f} points or more, and in {told['loses']:.0%} of those that "
+        f"lose as much{asked}."
+    )
+
+
+def stakes_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
+    """Return what choices at stakes lose, and from which belief they act; none where not run."""
+    found = {result.check: result for result in results}
+    if (loss := found.get(LOSS)) is None or AGAINST not in found:
+        return ()
+    most, never, always, value, low, high = (
+        f"{100 * number:.1f}"
+        for number in (
+            *(loss.settings.get(name, math.nan) for name in ("at_most", "never", "always")),
+            *(loss.statistic, loss.low, loss.high),
+        )
+    )
+    lost = f"it loses {value} [{low}, {high}]"
+    if math.isnan(loss.statistic):
+        lost = f"it loses at most {most} (reports of a case never differ: their noise adds to it)"
+    slope, moved = found[SLOPE], found.get(CONFIDENCE)
+    said = [
+        f"Of 100 at stake in a choice {lost}; never acting would lose {never}, always acting "
+        f"{always}. It chooses against its stated belief in {percent(found[AGAINST])} of choices."
+    ]
+    if not math.isnan(slope.statistic):
+        said.append(
+            f"The stated belief from which it acts rises {numbers(slope)} times as much as the one "
+            "from which acting pays (1 if costs count as stated, less where losses are disliked)."
+        )
+    if moved is not None and (moved.low > 0 or moved.high < 0):
+        by = with_interval(moved.statistic, moved.interval, " points")
+        said.append(f"Its confidence moves by {by} from the lowest stake to the highest.")
+    return tuple(said)
 
 
 def numbers(result: CheckResult) -> str:

@@ -56,6 +56,7 @@ class EvaluationReport:
     # how the answers were elicited; None where that was not asked
     answering: ElicitationSummary | None = None
     verdict: Verdict = Verdict.NOT_TESTED  # what the primary test says
+    stakes: Verdict | None = None  # what is said first of a table with stakes
     margin: float | None = None  # the largest difference that counts as none; None if not named
     # the verdict in a sentence, and what the further tests say
     conclusion: tuple[str, ...] = ()
@@ -74,6 +75,11 @@ class EvaluationReport:
     variation: Variation | None = None
     plannable: bool = False  # whether `coherence.power` can draw tables from it
     source: Source | None = None  # where it comes from; None in Python
+
+    @property
+    def headline(self) -> Verdict:
+        """What is said first: of stakes where there are any, else the verdict."""
+        return self.stakes or self.verdict
 
     @property
     def alerts(self) -> tuple[Note, ...]:

@@ -24,7 +24,7 @@ from coherence.plots.forest import height_for, plot_forest, title_of
 from coherence.plots.scales import shared_spans
 from coherence.plots.style import action_colours
 from coherence.plots.variation import draw_variation
-from coherence.report.acted_on import DIFFERENCE, SLOPE, SWING
+from coherence.report.acted_on import DIFFERENCE, MOVEMENT, SWING
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.figure_svg import render_svg
 from coherence.report.ranking import FEW, Ranked, evaluation_key, rank, shared_tests
@@ -88,7 +88,7 @@ def evaluation_figures(evaluation: EvaluationReport, key: str) -> tuple[list[Fig
     planned = (
         _states(evaluation, key, noun),
         _acted_on(evaluation, key, noun),
-        _thresholds(evaluation, key, noun),
+        _stakes(evaluation, key, noun),
         _pairs(evaluation, key, noun),
         _beliefs(evaluation, key, noun),
         _reliability(evaluation, key, noun),
@@ -239,9 +239,6 @@ def _acted_on(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
         draw = partial(matching_plot.draw_cases, cases, noun=noun)
         title, height = matching_plot.CASES, matching_plot.height_for(cases)
         yield Figure(f"{key}-cases", title, caption, draw, height, place="lead")
-        caption = f"A point a case. On the dashed line what is said is acted on. {lines}"
-        draw = partial(matching_plot.draw_acted_on, cases, noun=noun)
-        yield Figure(f"{key}-acted-on", matching_plot.AGAINST_STATED, caption, draw, 4.2)
     if swing is not None and not swing.details.empty:
         caption = (
             "Who answers the stated chance takes the lottery more often the higher it is; lines "
@@ -252,16 +249,17 @@ def _acted_on(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
         yield Figure(f"{key}-chances", matching_plot.CHANCES, caption, draw, place=place)
 
 
-def _thresholds(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
-    """Plan the line of own thresholds on the stated ones, where there is one."""
-    slope = next((result for result in evaluation.results if result.check == SLOPE), None)
-    if slope is not None and not slope.details.empty:
+def _stakes(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
+    """Plan the share that acts by belief and stake, where choices have one."""
+    found = next((result for result in evaluation.results if result.check == MOVEMENT), None)
+    if found is not None and not found.details.empty:
         caption = (
-            f"The {noun} from which it acts, by the one from which acting pays. On the dashed "
-            "line both are the same. Bars: 95% intervals over cases."
+            f"A lane a stake, from never to always: a point is a fifth of cases by {noun}. Acting "
+            "on that belief is the dashed step. Bars: 95% intervals over cases."
         )
-        draw = partial(stakes_plot.draw_thresholds, slope.details, noun=noun)
-        yield Figure(f"{key}-stakes", stakes_plot.TITLE, caption, draw, 4.2)
+        draw = partial(stakes_plot.draw_stakes, found.details, noun=noun)
+        height = stakes_plot.height_for(found.details)
+        yield Figure(f"{key}-stakes", stakes_plot.TITLE, caption, draw, height, place="lead")
 
 
 # Pairs of actions

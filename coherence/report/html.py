@@ -234,7 +234,7 @@ def _evaluation_context(
         "headline": headline(evaluation, said),
         "has_verdict": has_verdicts([evaluation]),
         # Without a verdict all of them stand in the headline.
-        "conclusion": said.conclusion[1:] if evaluation.verdict is not Verdict.NOT_TESTED else (),
+        "conclusion": said.conclusion[1:] if evaluation.headline is not Verdict.NOT_TESTED else (),
         "dots": _dots([row.result for row in leading]),
         "about": {row.result.check: _about(row.result) for row in said.rows},
         "answers": "" if links is None else links.index(),

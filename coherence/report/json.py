@@ -69,7 +69,7 @@ def _evaluation_record(evaluation: EvaluationReport) -> dict[str, Any]:
         "task": evaluation.task,
         "model": evaluation.model,
         "belief": belief_noun(evaluation.answering),
-        "verdict": str(evaluation.verdict),
+        "verdict": str(evaluation.headline),
         "conclusion": evaluation.conclusion,
         "cautions": [note.record() for note in evaluation.cautions],
         "scatter": None if evaluation.scatter is None else asdict(evaluation.scatter),

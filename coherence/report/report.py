@@ -30,7 +30,7 @@ def _verdict_row(evaluation: EvaluationReport) -> dict[str, Any]:
     row: dict[str, Any] = {
         "task": evaluation.task,
         "model": evaluation.model,
-        "verdict": str(evaluation.verdict),
+        "verdict": str(evaluation.headline),
     }
     row["sentence"] = evaluation.conclusion[0] if evaluation.conclusion else ""
     for result in evaluation.results:

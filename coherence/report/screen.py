@@ -15,9 +15,9 @@ from rich.text import Text
 
 from coherence.printable import counted, numbered
 from coherence.report.acted_on import (
-    ACTS,
     DIFFERENCE,
-    REGRET,
+    LOSS,
+    MOVEMENT,
     SHARE,
     SLOPE,
     SWING,
@@ -85,10 +85,16 @@ def screen(
 
 def legend(evaluations: Sequence[EvaluationReport]) -> str:
     """Say what the mark of a rejection stands for; nothing without the primary test."""
+    stakes = any(evaluation.stakes for evaluation in evaluations)
     if not any(map(_primary, evaluations)):
-        return ""
+        return f"{FOUND} stakes ignored." * stakes
     knows = any(evaluation.verdict is Verdict.KNOWS_TRUTH for evaluation in evaluations)
-    return f"{FOUND} primary test, p ≤ .05" + ", or evidence_leak" * knows + "."
+    return (
+        f"{FOUND} primary test, p ≤ .05"
+        + ", or evidence_leak" * knows
+        + ", or stakes ignored" * stakes
+        + "."
+    )
 
 
 def _primary(evaluation: EvaluationReport) -> CheckResult | None:
@@ -101,7 +107,7 @@ def mark(verdict: Verdict) -> str:
         return ""
     if verdict.marked:
         return FOUND
-    if verdict is Verdict.WITHIN_MARGIN:
+    if verdict in (Verdict.WITHIN_MARGIN, Verdict.ACTS_WHERE_IT_PAYS):
         return WITHIN
     return OPEN if verdict.open else KEPT
 
@@ -118,7 +124,7 @@ def _head(said: Headline) -> Grid:
 def _basis(evaluation: EvaluationReport) -> str:
     """Say how many cases and answers there are, how they were read, and what stands for truth."""
     parts, primary = [], _primary(evaluation)
-    asked = _by_name(evaluation, SWING) or _by_name(evaluation, ACTS)
+    asked = _by_name(evaluation, SWING) or _by_name(evaluation, MOVEMENT)
     if primary is None and asked is not None:
         parts.append(counted(asked.n_contexts, "case"))
     if primary is not None:
@@ -132,29 +138,35 @@ def _basis(evaluation: EvaluationReport) -> str:
     text = ", ".join(parts)
     if primary is not None and "state" in primary.settings:
         exact = primary.settings["state"] == "exact"
-        text += "; exact posteriors" if exact else "; realised states"
+        shares = "; shares of graded answers" if evaluation.rows.graded else "; exact posteriors"
+        text += shares if exact else "; realised states"
     return text
 
 
 def headline(evaluation: EvaluationReport, said: View) -> Headline:
     """Return what an evaluation shows, and what to do next."""
     # Without the primary test the further ones are what there is.
-    shows = said.conclusion if evaluation.verdict is Verdict.NOT_TESTED else said.conclusion[:1]
+    alone = evaluation.headline is Verdict.NOT_TESTED
+    shows = said.conclusion if alone else said.conclusion[:1]
     why = evaluation.absent("sufficiency") or "the primary test was not run"
     further = []
+    if evaluation.stakes and _primary(evaluation):
+        further.append(f"{mark(evaluation.verdict)} {said.conclusion[1]}")
+    elif evaluation.stakes and evaluation.absent("sufficiency"):
+        further.append(f"Choices at equal belief: {clean(why)}")
     if evaluation.answering and (
         low := [m.median for m in evaluation.answering.masses if m.median < LOW]
     ):
         unasked = "of its probability lies on the form asked for: it would seldom say this unasked."
         further.append(f"{_share(min(low))} {unasked}")
     further += filter(None, [_further(evaluation)])
-    if evaluation.verdict is not Verdict.NOT_TESTED:  # else they are what is said
+    if not alone:  # else they are what is said
         further += question_sentences(evaluation.results)
     return Headline(
         heading=said.heading,
         basis=_basis(evaluation),
-        mark=mark(evaluation.verdict),
-        marked=evaluation.verdict.marked,
+        mark=mark(evaluation.headline),
+        marked=evaluation.headline.marked,
         verdict=" ".join(shows) or f"No verdict ({why.rstrip('.')}).",
         further=tuple(further),
         alerts=said.alerts,
@@ -310,7 +322,7 @@ ROWS: tuple[tuple[str, Callable[[EvaluationReport], str]], ...] = (
     (CHANGES, _threshold),
     ("acted on less stated belief, points", _acted_on),
     ("weight of the exact posterior in it", _unsaid_share),
-    ("loss at stated stakes, points", lambda evaluation: _effect(_by_name(evaluation, REGRET))),
+    ("loss of 100 at stake", lambda evaluation: _effect(_by_name(evaluation, LOSS))),
     ("slope of own on stated threshold", _own_threshold),
     ("prompt variants differ by, points", _prompts),
     (

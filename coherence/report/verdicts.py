@@ -32,6 +32,11 @@ class Verdict(StrEnum):
     """Beliefs without actions: scores."""
     NOT_TESTED = "not_tested"
     """The primary test was not run."""
+    IGNORES_STAKES = "ignores_stakes"
+    """Of a table with stakes, whose verdict stands first: its choices do not move with them."""
+    ACTS_WHERE_IT_PAYS = "acts_where_it_pays"
+    MOVES_WITH_STAKES = "moves_with_stakes"
+    STAKES_OPEN = "stakes_open"
 
     @property
     def accuses(self) -> bool:
@@ -41,7 +46,11 @@ class Verdict(StrEnum):
     @property
     def marked(self) -> bool:
         """Whether the primary test rejects and the verdict says what it found."""
-        return self.accuses or self in (Verdict.KNOWS_TRUTH, Verdict.ACTS_OR_NOISY)
+        return self.accuses or self in (
+            Verdict.KNOWS_TRUTH,
+            Verdict.ACTS_OR_NOISY,
+            Verdict.IGNORES_STAKES,
+        )
 
     @property
     def reason(self) -> str:
@@ -56,4 +65,5 @@ class Verdict(StrEnum):
             Verdict.TOO_FEW_CASES,
             Verdict.HARDLY_MOVES,
             Verdict.NOTHING_OPEN,
+            Verdict.STAKES_OPEN,
         )

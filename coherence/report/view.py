@@ -51,12 +51,11 @@ QUESTIONS = {
         "matching:order": "gain from being named first",
     },
     "Does it act where its belief pays?": {
-        "stakes:swing": "rise of acting from low to high beliefs",
-        "stakes:regret_stated": "loss against acting on the stated belief",
-        "stakes:regret_exact": "loss against acting on the exact posterior",
-        "stakes:slope": "slope of its own threshold on the stated one",
-        "stakes:intercept": "intercept of that line",
-        "stakes:order": "gain from being named first",
+        "stakes:movement": "movement of choices, of what stated beliefs ask for",
+        "stakes:loss": "loss against acting on the stated belief",
+        "stakes:against": "choices against the stated belief",
+        "stakes:slope": "rise of the belief from which it acts with the one from which it pays",
+        "stakes:confidence": "rise of the belief from the lowest to the highest stake",
     },
     "Do choices follow the belief?": {
         "threshold": "belief at which choices change",
@@ -86,7 +85,7 @@ COMPARED, BY_PAIR = "prompt_consistency", "monotone_choice"
 """Checks with a result for each prompt variant, and for each pair of actions."""
 LEADING = (
     *("matching:swing", "matching:difference", "matching:share"),
-    *("stakes:swing", "stakes:regret_stated", "stakes:slope"),
+    *("stakes:movement", "stakes:loss", "stakes:against", "stakes:slope"),
     "threshold",
 )
 """Estimates of one check that stand beside each other."""
@@ -384,7 +383,11 @@ def _next_step(evaluation: EvaluationReport) -> Step:
             "--action and --truth."
         )
     alone = verdict is Verdict.NOT_TESTED
-    if verdict.marked or (alone and any(r.outcome() is Outcome.REJECTED for r in tests)):
+    if (
+        evaluation.headline.marked
+        or verdict.marked
+        or (alone and any(r.outcome() is Outcome.REJECTED for r in tests))
+    ):
         return _look(evaluation)
     if unparsed_share(evaluation) > MOSTLY:
         ask = "Ask in another way: most answers could not be parsed."

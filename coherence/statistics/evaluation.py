@@ -77,9 +77,8 @@ class EvaluationData:
     other_prompts: Mapping[str, "EvaluationData"] = field(default_factory=dict)
     # every row, other prompts and beliefs given z included, for the checks that compare beliefs
     runs: Runs | None = None
-    # parsed beliefs and, below them, the questions with a level of the same cases: columns kind
-    # (of question; empty of a belief), context, belief, exact, truth, group, level, frame, order,
-    # and action or a column for the probability of each option
+    # parsed beliefs, and choices at a level or stake, of the cases that have both: columns context,
+    # belief, level, frame, order, gain, loss, acts, p_true, group, and action or action_<option>
     questions: pd.DataFrame | None = None
 
     @property
@@ -310,7 +309,7 @@ def evaluation_data(
     n_rows = len(checked)
     chosen = Actions(np.full(n_rows, UNKNOWN, dtype=np.int64), ())
     if action is not None:
-        chosen = _as_known_actions(action, n_rows) if missing else as_actions(action, n_rows)
+        chosen = as_known_actions(action, n_rows) if missing else as_actions(action, n_rows)
     of_row, contexts = as_contexts(context, n_rows)
     truths, states = np.full(n_rows, UNKNOWN, dtype=np.int64), ()
     if truth is not None:
@@ -391,7 +390,7 @@ def _own_answer(
     return own_answer(belief[known], answers, truths, state, context[known])
 
 
-def _as_known_actions(values: Any, n_rows: int) -> Actions:
+def as_known_actions(values: Any, n_rows: int) -> Actions:
     """Validate the actions of the rows that have one; others are `UNKNOWN`, or NaN throughout."""
     known = np.asarray(pd.notna(values), dtype=np.bool_)
     if known.ndim > 1:

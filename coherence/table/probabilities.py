@@ -58,6 +58,10 @@ class Findings:
     n_labels: int = 0  # right labels, where predictions are compared with them
 
 
+_INFINITE = ("inf", "+inf", "infinity", "∞")
+_UNBOUNDED = ("number", "amount")
+
+
 def read_numbers(
     table: pd.DataFrame, reading: Reading, found: Findings, titles: Mapping[str, str]
 ) -> pd.DataFrame:
@@ -110,7 +114,13 @@ def _read_group(
     made, well = dict[str, Cells](), len(found.of_options) == n_errors
     for name, read in group.items():
         title, values = found.named(name), read.values
-        if column.kind == "number":
+        if column.kind == "amount":
+            words = read.cells.astype(str).str.strip().str.lower()
+            values = np.where(words.isin(_INFINITE), np.inf, values)
+            wrong = (read.odd & ~np.isinf(values)) | (values < 0)
+            remedy = "Give what is lost or gained as a number without its sign, or inf."
+            found.of_table += broken(title, "hold amounts of at least 0", wrong, read.cells, remedy)
+        elif column.kind == "number":
             if read.odd.any():  # which the rules of the column say more of
                 made[name] = read.cells.astype(object)
                 continue
@@ -121,7 +131,7 @@ def _read_group(
                 found.of_options += _off_line(title, read, line)
             values = np.asarray(line.probability(values, spread=name == _SPREAD))
         values = np.where(read.signed, read.values / 100, values)
-        if well and len(found.of_options) == n_errors and column.kind != "number":
+        if well and len(found.of_options) == n_errors and column.kind not in _UNBOUNDED:
             found.of_table += _out_of_range(title, column, values)
             values = _within_bounds(name, column, values, found)
         made[name] = pd.Series(values, index=read.cells.index)

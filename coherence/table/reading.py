@@ -32,6 +32,7 @@ def read_runs(
     percent: bool = False,
     prediction: str | None = None,
     gold: str | None = None,
+    acts: str | None = None,
     missing: Collection[str] = (),
     scale: str | None = None,
     where: str | None = None,
@@ -62,6 +63,9 @@ def read_runs(
     prediction, gold : str, optional
         Columns of the file with predicted and with right labels: ``theta`` is then whether they are
         the same, and ``p`` the confidence in the prediction.
+    acts : str, optional
+        The action that stakes ``gain`` and ``loss``; the other one passes. ``columns={"penalty":
+        NAME}`` names a loss with a gain of 1.
     missing : collection of str
         What cells hold that are missing, such as ``["NA", "-99"]``; empty cells are so anyway, and
         ``NA`` among the numbers of a .csv file.
@@ -106,6 +110,7 @@ def read_runs(
         {} if columns is None else columns,
         prediction=prediction,
         gold=gold,
+        acts=acts,
         scale=scale,
         percent=percent,
         where=where,

@@ -142,6 +142,10 @@ def no_chances(runs: Runs, cells: "pd.Series[Any]") -> str:
     return f"no row with a level has an action of {', '.join(LEVEL_OPTIONS)}"
 
 
+def _no_stakes(runs: Runs, _: "pd.Series[Any]") -> str:
+    return "" if {"loss", "acts"} <= set(runs.names) else "no option says which action stakes it"
+
+
 _READINGS: dict[str, Callable[[Runs, "pd.Series[Any]"], str]] = {
     "tokens": _no_count,
     "theta": _measured,
@@ -152,6 +156,7 @@ _READINGS: dict[str, Callable[[Runs, "pd.Series[Any]"], str]] = {
     "context": _passages,
     "task": _one_row_each,
     "level": no_chances,
+    **dict.fromkeys(("gain", "loss", "acts"), _no_stakes),
 }
 """Column -> why its values cannot be ours; "" where they can. Others are told by their choices."""
 MAY_BE_STRANGERS = frozenset(_READINGS) | {column.name for column in COLUMNS if column.choices}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 COMPARED = ("prediction", "gold")
 _OPTIONS = {option.replace("-", "_"): name for option, name in OPTIONS.items()} | OPTIONS
+_OPTIONS["penalty"] = "loss"
 _MOST_SHOWN = 8  # steps of a scale whose probabilities are listed
 
 
@@ -93,6 +94,7 @@ class Reading:
         "whether they are right"
     )
     gold: str | None = _option("right labels, for --prediction")
+    acts: str | None = _option("the action that stakes gain and loss", "LABEL")
     scale: str | None = _option(
         "scale of beliefs and exact posteriors, such as 1..7 or -1..1, mapped to probabilities "
         "from 0 to 1; 1..4=.5..1 maps it to others, as where the lowest step is a guess between "
@@ -258,7 +260,10 @@ class Reading:
         # Said to be the exact posterior by the user, of states that are the user's as well.
         if named in table.columns and (named != EXACT or KIND not in table.columns):
             mine = mine.assign(**{KIND: RECORDED})
-        return mine
+        mine = mine if self.acts is None else mine.assign(acts=self.acts)
+        if "gain" in mine or not {"loss", "acts"} <= {*mine}:
+            return mine
+        return mine.assign(gain=mine["loss"].notna().astype(float).replace(0.0, float("nan")))
 
 
 AS_IT_IS = Reading()
@@ -269,5 +274,5 @@ OPTIONS_OF_READING = {each.name: dict(each.metadata) for each in fields(Reading)
 def option_words(reading: Reading) -> list[str]:
     """Return the options that name the same columns on the command line."""
     named = {option: reading.columns.get(name) for option, name in OPTIONS.items()}
-    named |= {name: getattr(reading, name) for name in COMPARED}
+    named |= {name: getattr(reading, name) for name in (*COMPARED, "acts")}
     return [f"--{option}={name}" for option, name in named.items() if name is not None]

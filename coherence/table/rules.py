@@ -27,6 +27,7 @@ from coherence.table.schema import (
     FAILURES,
     FRAMES,
     KEY,
+    LEVEL_OPTIONS,
     OPTIONS,
     PARSED,
     STATE_SUM_TOLERANCE,
@@ -208,7 +209,7 @@ def _policy_errors(runs: Runs, named: Naming) -> list[str]:
     errors += _sum_errors(columns, total, there.any(axis=1) & ~sums, ACTION_SUM_TOLERANCE)
     # Tasks may have actions of their own, whose columns are empty for all others; as have levels.
     keys = [name for name in EVALUATION if name in runs.names]
-    by = runs.table[keys].astype(str).assign(level=runs.known("level"))
+    by = runs.table[keys].astype(str).assign(level=runs.known("level") | runs.known("loss"))
     used = pd.DataFrame(there, by.index).groupby([by[name] for name in by]).transform("any")
     partly = there.any(axis=1) & (there != used.to_numpy()).any(axis=1)
     if partly.any():
@@ -220,8 +221,17 @@ def _policy_errors(runs: Runs, named: Naming) -> list[str]:
     return errors
 
 
+def _stake_errors(runs: Runs, _: Naming) -> list[str]:
+    """Check that a stake is whole: the loss, which action stakes it, and the case."""
+    options = {"loss": "--penalty NAME", "acts": "--acts LABEL", "context": "--context NAME"}
+    lacking = [option for name, option in options.items() if name not in runs.names]
+    if not lacking or not {"gain", "loss", "acts"} & set(runs.names):
+        return []
+    return [f"a choice that stakes something needs {' and '.join(lacking)} as well."]
+
+
 def _level_errors(runs: Runs, named: Naming) -> list[str]:
-    """Check the rows of questions with a level: matching probabilities and stated stakes."""
+    """Check the rows of questions with a level."""
     if "level" not in runs.names:
         return []
     table, leveled = runs.table, runs.known("level").to_numpy()
@@ -250,11 +260,10 @@ def _level_errors(runs: Runs, named: Naming) -> list[str]:
     errors += broken(named("frame"), rule, unknown, frame, "Or leave the cell empty: event.")
     if "order" in table:
         order = table["order"].astype(object)
-        pairs = zip(order.where(order.notna(), ""), frame, strict=True)
-        odd = [name != "" and of in FRAMES and name not in FRAMES[of] for name, of in pairs]
-        rule = "name the option that comes first: event or lottery, of stakes act or pass"
+        odd = leveled & order.notna() & ~order.isin(LEVEL_OPTIONS)
+        rule = "name the option that comes first: event or lottery"
         remedy = "Rename it, or leave the cell empty."
-        errors += broken(named("order"), rule, leveled & np.array(odd), order, remedy)
+        errors += broken(named("order"), rule, odd, order, remedy)
     return errors + broken(
         named("level"),
         "be empty in rows with a belief",
@@ -270,7 +279,8 @@ def _status_errors(runs: Runs, named: Naming) -> list[str]:
         return []
     status, belief, errors = runs.table["status"].astype(object), runs.beliefs[0], list[str]()
     parsed, acted = status.isin(PARSED).to_numpy(), runs.acted.to_numpy()
-    known, leveled = runs.known(belief).to_numpy(), runs.known("level").to_numpy()
+    known = runs.known(belief).to_numpy()
+    leveled = (runs.known("level") | runs.known("loss")).to_numpy() & ~known
     for name, empty in (
         (belief, ~known & parsed & ~leveled),
         ("action", ~acted & parsed & leveled),
@@ -309,6 +319,8 @@ def _key_errors(runs: Runs, named: Naming) -> list[str]:
     for column in COLUMNS:
         name = column.name
         if not column.of_case or name not in names:
+            continue
+        if name == "theta" and runs.known("loss").any():  # answers may be graded one by one
             continue
         varies = (contexts[name].transform("nunique") > 1).to_numpy()
         if varies.any():
@@ -395,6 +407,7 @@ _RULES = (
     _state_errors,
     _policy_errors,
     _level_errors,
+    _stake_errors,
     _status_errors,
     _key_errors,
     label_errors,

@@ -29,10 +29,8 @@ from coherence.table.schema import (
     FEATURE_PREFIX,
     LABELS,
     LEVEL_COLUMNS,
-    LEVEL_OPTIONS,
     PARSED,
     REPAIRS,
-    STAKES,
     STATE_PREFIX,
     Naming,
     is_state,
@@ -59,8 +57,8 @@ NAMED = "named_columns"
 
 
 def question_kind(rows: pd.DataFrame) -> "pd.Series[str]":
-    """Return which questions rows with a level are: matching or stakes."""
-    stakes = rows["frame"] == STAKES if "frame" in rows else pd.Series(False, index=rows.index)
+    """Return which questions rows of a belief asked elsewhere are: matching or stakes."""
+    stakes = rows["loss"].notna() if "loss" in rows else pd.Series(False, index=rows.index)
     return pd.Series(needs.MATCHING_QUESTIONS, rows.index).mask(stakes, needs.STAKES_QUESTIONS)
 
 
@@ -249,6 +247,13 @@ class Runs:
         return len(persons) > 0 and bool(persons.max() > 1)
 
     @cached_property
+    def graded(self) -> bool:
+        """Whether choices at stakes have a truth each, as answers that are graded one by one."""
+        if not {"loss", "theta", "context"} <= set(self.names):
+            return False
+        return bool((self.table.groupby("context", observed=True)["theta"].nunique() > 1).any())
+
+    @cached_property
     def given_z(self) -> "pd.Series[bool]":
         """Rows whose belief is conditional on an auxiliary variable."""
         return self.known("z_state")
@@ -263,11 +268,10 @@ class Runs:
 
     @cached_property
     def kinds_of_questions(self) -> frozenset[str]:
-        """Which of matching and stakes questions the rows with a level are."""
-        rows = self.table if self.levels is None else self.levels.table
-        if "level" not in rows:
-            return frozenset()
-        return frozenset(question_kind(rows[rows["level"].notna()]))
+        """Which of matching and stakes questions are there."""
+        parts = [self] if self.levels is None else [self, self.levels]
+        asked = (part.table[part.known("level") | part.known("loss")] for part in parts)
+        return frozenset(kind for rows in asked for kind in question_kind(rows))
 
     def known(self, name: str) -> "pd.Series[bool]":
         """Tell which rows have a value in a column, which may be absent."""
@@ -280,7 +284,7 @@ class Runs:
         """Columns that nothing reads, in table order."""
         read = {*COLUMN_NAMES, *self.features, *self.states, *self.policies}
         if "level" not in self.names:
-            read -= {*LEVEL_COLUMNS}
+            read -= {*LEVEL_COLUMNS} - ({"order"} if "loss" in self.names else set())
         return [name for name in self.names if name not in read]
 
     def unmet(self, there: Collection[str] | None = None) -> frozenset[str]:
@@ -391,10 +395,13 @@ class Runs:
 
     def completed(self) -> "Runs":
         """Fill the columns that may be absent, part off `levels`, and note what was assumed."""
-        leveled = self.known("level")
+        staked = self.known("loss")
+        apart = not (staked & self.believed).any()  # no belief is stated in the row of its choice
+        leveled = self.known("level") | (staked & apart)
         if not leveled.any():
             return self._completed()
-        options = {f"{ACTION_PREFIX}{option}" for option in LEVEL_OPTIONS} & {*self.names}
+        offered = self.table.loc[leveled, self._named_actions].fillna(0).any()
+        options = {*offered.index[offered.astype(bool)]}  # numbers above 0
         table = self.table[~leveled].drop(columns=[*LEVEL_COLUMNS], errors="ignore")
         # Computed policies of other rows lack these, or say that they were not on offer.
         foreign = [name for name in options if not table[name].fillna(0).any()]

@@ -49,7 +49,7 @@ class Column:
 
     name: str  # name in the table; of a family of columns what their names begin with
     # "probability", "label", "integer", "number", "positive" (number), "boolean", "text" (kept as
-    # it is) or `ANY`
+    # it is), "amount" (at least 0, and may be infinite) or `ANY`
     kind: str
     meaning: str  # a sentence, or the words of the option's help
     option: str = ""  # option of the command line that names it
@@ -123,12 +123,13 @@ COLUMNS = (
         "action_<label> each",
         "action",
     ),
-    # Rows with a level have no `p`, and enter the checks `matching` and `stakes` alone.
-    Column("level", "number", "stated chances, in rows of matching and stakes questions", "level"),
-    Column(
-        "frame", "text", "what the prize of these is on: event or complement; or stakes", "frame"
-    ),
-    Column("order", "text", "the option that these name first", "order"),
+    # Rows with a level have no `p`, and enter the check `matching` alone.
+    Column("level", "number", "stated chances, in rows of matching questions", "level"),
+    Column("frame", "text", "what the prize of these is on: event or complement", "frame"),
+    Column("order", "text", "the option that these name first, or stakes questions do", "order"),
+    Column("gain", "amount", "what the action --acts gains if the event happens, else 1", "gain"),
+    Column("loss", "amount", "what it loses if not", "loss"),
+    Column("acts", "text", "the action that stakes gain and loss; the other one passes"),
     Column(
         "theta",
         "label",
@@ -196,11 +197,11 @@ OPTIONS = {
 }
 """Option that names a column on the command line -> column; ``columns=`` in Python takes both."""
 LEVEL_COLUMNS = ("level", "frame", "order")
-EVENT, COMPLEMENT, STAKES = "event", "complement", "stakes"
-FRAMES = {EVENT: ("event", "lottery"), COMPLEMENT: ("event", "lottery"), STAKES: ("act", "pass")}
-"""Frame of a question with a level -> its two options."""
-LEVEL_OPTIONS = tuple(dict.fromkeys(option for options in FRAMES.values() for option in options))
-KEY = ("task", "model", "context", "person", "rep", "prompt", "z", "z_state", *LEVEL_COLUMNS)
+OFFER_COLUMNS = (*LEVEL_COLUMNS, "gain", "loss")
+EVENT, COMPLEMENT = FRAMES = "event", "complement"
+LEVEL_OPTIONS = "event", "lottery"
+"""The two options of a question with a level."""
+KEY = ("task", "model", "context", "person", "rep", "prompt", "z", "z_state", *OFFER_COLUMNS)
 PROBABILITY_TOLERANCE = 1e-6  # what rounding may put outside [0, 1]; it counts as 0 or 1
 ACTION_SUM_TOLERANCE = 1e-6  # probabilities of actions are computed, not stated
 LABELS = tuple(column.name for column in COLUMNS if column.kind == "label")

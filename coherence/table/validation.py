@@ -92,7 +92,7 @@ def examined(
     found.of_table += ["it has no rows."] if len(table) == 0 else shape_errors(table)
     if found.of_table:  # every later step would trip over them
         return given, found
-    meant = given.meant | {*reading.columns}
+    meant = given.meant | {*reading.columns} | {*(["acts"] if reading.acts else [])}
     table = with_index_columns(table).reset_index(drop=True)
     if given.meant and NAMED in table.columns:
         table = table.drop(columns=NAMED)

@@ -23,9 +23,9 @@ from coherence.plots import (
     plot_forest,
     plot_pairwise_choice,
     plot_reliability,
+    plot_stakes,
     plot_state_shares,
     plot_stated_chances,
-    plot_thresholds,
 )
 from coherence.plots.style import (
     BLUE,
@@ -380,22 +380,17 @@ def _acted_on(cases: pd.DataFrame, share: float, ax: Axes) -> None:
 
 
 def stakes() -> None:
-    """Own thresholds on the stated ones, of who minds the stakes and who does not."""
-    rng, level = np.random.default_rng(SEED), np.tile([0.1, 0.25, 0.5, 0.75, 0.9], 60)
-    case, stated = np.repeat(np.arange(60), 5), rng.uniform(size=60)
+    """Shares that act by belief and stake, of who minds the stakes and who does not."""
+    rng, penalty = np.random.default_rng(SEED), np.tile([0, 1, 3, 9, 30], 200)
+    case, stated = np.repeat(np.arange(200), 5), rng.uniform(0.1, 0.95, 200)
     panels: list[Panel] = []
-    for title, own in (("minds the stakes", level), ("hardly does", 0.4 + 0.2 * level)):
-        acts = rng.random(300) < 1 / (1 + np.exp(20 * (own - stated[case])))
+    for title, own in (("minds the stakes", penalty / (1 + penalty)), ("ignores them", 0.4)):
+        acts = rng.random(1000) < 1 / (1 + np.exp(20 * (own - stated[case])))
+        action = np.where(acts, "answer", "abstain")
         results = coherence.stakes_estimates(
-            np.r_[stated, np.full(300, np.nan)],
-            np.r_[np.full(60, None), np.where(acts, "act", "pass")],
-            np.r_[np.full(60, np.nan), level],
-            context=np.r_[np.arange(60), case],
-            computed=True,
+            stated[case], action, penalty, acts="answer", context=case, computed=True
         )
-        slope = next(result for result in results if result.check == "stakes:slope")
-        title = f"{title}: slope {slope.statistic:.2f}"
-        panels.append((title, partial(_drawn, plot_thresholds, slope)))
+        panels.append((title, partial(_drawn, plot_stakes, results[0])))
     write("stakes", *panels, height=3.4)
 
 

@@ -15,10 +15,10 @@ from typing import Any
 import pandas as pd
 
 from coherence.decoding.decode import worst
-from coherence.table.schema import LEVEL_COLUMNS, RECORDED
+from coherence.table.schema import OFFER_COLUMNS, RECORDED
 from elicitation.answers.reading import ACTION_LABELS, ReadAnswer, Reading, sampled_belief
 from elicitation.models.base import Answer
-from elicitation.questions.offers import OFFERED
+from elicitation.questions.offers import OFFERED, cells_of
 from elicitation.questions.plan import reference_of
 from elicitation.questions.question import QuestionSpec
 from elicitation.questions.tasks import Truth, features_of
@@ -38,6 +38,9 @@ COLUMNS = {
     "level": "float64",
     "frame": "string",
     "order": "string",
+    "gain": "float64",
+    "loss": "float64",
+    "acts": "string",
     "theta": None,
     "theta_name": "string",
     "p_true": "float64",
@@ -143,8 +146,7 @@ class _Place:
 
     def offer_cells(self) -> dict[str, Any]:
         """The cells of a row that is the answer to a matching or a stakes question."""
-        spec = self.spec
-        named = {"level": spec.level, "frame": spec.frame, "order": spec.order}
+        named = cells_of(self.spec.role, self.spec.level, self.spec.frame, self.spec.order)
         return {**named, "seed": self.first.seed, **self.action_cells(), **_sum_up([self])}
 
 
@@ -215,8 +217,8 @@ def assemble_runs(
         absent.append("truth_kind")
     elif "truth_kind" not in cases.columns:  # a truth of the user's own
         cases = cases.assign(truth_kind=RECORDED)
-    if not offered:
-        absent += LEVEL_COLUMNS
+    asked = {name for row in rows for name in row}
+    absent += {*OFFER_COLUMNS, "acts"} - asked
     if acting is None and not offered:
         absent += ["action", "asked_action", "raw_action", "logprob_action"]
     if "z" not in cases.columns:

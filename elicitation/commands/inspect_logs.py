@@ -18,7 +18,7 @@ import pandas as pd
 
 from coherence.errors import InputError
 from coherence.importing.inspect_log import OWN_TASKS, read_inspect_log
-from coherence.table.schema import LEVEL_COLUMNS
+from coherence.table.schema import OFFER_COLUMNS
 from elicitation.answers.reading import read_answer
 from elicitation.answers.runs import assemble_runs
 from elicitation.batteries.bets.questions import OPTIONS
@@ -67,7 +67,7 @@ def read_inspect_runs(
     for log in logs:
         with _as_written(log.path):
             tables.append(runs_of(log.samples, log.model))
-    key = ["task", "model", "context", "rep", "prompt", "z_state", *LEVEL_COLUMNS]
+    key = ["task", "model", "context", "rep", "prompt", "z_state", *OFFER_COLUMNS]
     runs = _joined(logs, tables, key)
     return runs, [f"{log.path}: {note}" for log in logs for note in log.notes]
 

@@ -9,17 +9,19 @@ and balanced within the case.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from coherence.errors import InputError
-from coherence.table.schema import FRAMES
+from coherence.table.schema import FRAMES, LEVEL_OPTIONS
 from elicitation.options import MOST_LEVELS, Decision
 
 LETTERS = ("A", "B")
 """The answers: options are named in this order."""
-_FRAMES_OF = {"matching": ("event", "complement"), "stakes": ("stakes",)}
-OFFERED = {decision: FRAMES[frames[0]] for decision, frames in _FRAMES_OF.items()}
+_FRAMES_OF = {"matching": FRAMES, "stakes": ("stakes",)}
+ACT = "act"
+OFFERED = {"matching": LEVEL_OPTIONS, "stakes": (ACT, "pass")}
 """The two options of each kind of question."""
 THRESHOLDS = (0.1, 0.25, 0.5, 0.75, 0.9)
 """Probabilities of the event from which acting pays, of stakes questions."""
@@ -45,6 +47,14 @@ class Offer:
             "gain": str(TOTAL - loss),
             "loss": str(loss),
         }
+
+
+def cells_of(kind: str, level: float | None, frame: str, order: str) -> dict[str, Any]:
+    """Return the cells of a row with the answer to an offer: level and frame, or what is staked."""
+    if kind != "stakes" or level is None:
+        return {"level": level, "frame": frame, "order": order}
+    loss = float(round(TOTAL * level))
+    return {"gain": TOTAL - loss, "loss": loss, "acts": ACT, "order": order}
 
 
 def chances_of(n_levels: int) -> tuple[float, ...]:

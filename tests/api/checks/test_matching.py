@@ -77,7 +77,6 @@ def test_order_and_ambiguity_aversion_move_neither_belief_nor_weights():
     assert other["share"].statistic == pytest.approx(0.0, abs=5e-3)
     assert plain["order"].statistic == pytest.approx(0.0, abs=1e-12)
     assert other["order"].statistic > 0.05
-    assert other["swing"].settings["frames_correlate"] < -0.9
 
 
 @pytest.mark.parametrize(
@@ -133,8 +132,6 @@ def test_labels_give_what_their_probabilities_give_on_average_and_refusals_enter
     refused = rows.index[(rows["context"] == 3) & rows["level"].notna()][:4]
     other = rows.assign(action=rows["action"].mask(rows.index.isin(refused), "defer"))
     refusing, without = (found(each)["difference"] for each in (other, rows.drop(index=refused)))
-    cases = refusing.details.set_index("context")
-    assert (cases.loc[3, "n_refused"], cases["n_refused"].sum()) == (4, 4)
     assert refusing.statistic == without.statistic
 
 
@@ -180,7 +177,7 @@ def test_what_breaks_a_rule_is_named(change, message):
     rows = policies(STATED)
     with pytest.raises(InputError, match=message):
         found(rows.assign(**change))
-    with pytest.raises(InputError, match="rows with a belief and rows with a level"):
+    with pytest.raises(InputError, match="context must name cases"):
         found(rows[rows["level"].notna()])
 
 

@@ -1,4 +1,4 @@
-"""Rows of questions with a level: matching probabilities and stated stakes in a runs table."""
+"""Rows of questions with a level: matching probabilities in a runs table."""
 
 import pandas as pd
 import pytest

@@ -36,7 +36,7 @@ WEATHER = (
 )
 OFFERS = "id,belief_question,yes_no_question\na,How probable is rain?,Rain today?\n"
 LAB = '[belief.number]\nform = "number"\ntext = "{question} A number from 0 to 1:"\n'
-COLUMNS = ["task", "context", "rep", "prompt", "level", "z", "z_state", "p", "p_true"]
+COLUMNS = ["task", "context", "rep", "prompt", "level", "loss", "z", "z_state", "p", "p_true"]
 COLUMNS += ["theta", "action", "action_no", "action_yes", "answer_mass", "raw_belief"]
 COLUMNS += ["raw_action", "status", "finish_reason", "seed"]
 

@@ -134,12 +134,19 @@ def test_planted_weights_are_recovered_from_what_agents_answer(asia):
 
 def test_acting_pays_from_the_stated_threshold_on(asia, cases):
     runs = session("greedy", asia, cases, temperature=0, reps=2, **STAKES)
-    stated = runs[runs["level"].isna()].groupby("context")["p"].first()
-    asked = runs[runs["level"].notna()]
-    belief = asked["context"].map(stated)
-    clear = (belief - asked["level"]).abs() > 0.01
+    stated = runs[runs["loss"].isna()].groupby("context")["p"].first()
+    asked = runs[runs["loss"].notna()]
+    belief, pays = asked["context"].map(stated), asked["loss"] / (asked["gain"] + asked["loss"])
+    clear = (belief - pays).abs() > 0.01
     assert clear.sum() > 50
-    assert ((asked["action"] == "act") == (belief > asked["level"]))[clear].all()
+    assert ((asked["action"] == asked["acts"]) == (belief > pays))[clear].all()
+    both = pd.concat([runs, session("greedy", asia, cases, reps=2, **MATCHING)])
+    both = both.drop_duplicates(["context", "rep", "level", "gain", "loss", "order"])
+    for rows in (runs, both):  # neither sees the questions of the other
+        (evaluation,) = coherence.analyze(rows, checks=["stakes", "matching"], rng=1).evaluations
+        assert evaluation.stakes is not None
+        counts = evaluation.statuses.set_index("question")["rows"]
+        assert counts["stakes questions"] == len(asked)
 
 
 class Scripted:
@@ -176,8 +183,8 @@ lottery = "Ein Los, das mit {chance} Prozent gewinnt."
 def test_a_letter_is_the_option_named_so(asia, cases, store, said, status, first):
     design = Design(reps=2, **STAKES)
     runs, _ = elicit(Scripted(said), asia, cases, store, design=design, keep_going=True)
-    asked = runs[runs["level"].notna()]
-    assert runs.loc[runs["level"].isna(), "status"].eq("ok").all()
+    asked = runs[runs["loss"].notna()]
+    assert runs.loc[runs["loss"].isna(), "status"].eq("ok").all()
     if first is not None:
         assert asked["status"].eq(status).all()
         assert (asked["action"] == asked["order"]).eq(first).all()

@@ -1,0 +1,184 @@
+"""Choices, and the stated beliefs of their cases, parted: what matching and stakes share.
+
+Belief and choice of a case may stand in rows of their own. Assumes independent cases, or groups.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from coherence.inputs import (
+    Codes,
+    Floats,
+    as_codes,
+    as_contexts,
+    as_numbers,
+    few_contexts,
+    of_contexts,
+    require,
+)
+from coherence.result import CheckResult
+from coherence.statistics.mean_interval import interval_or_reason
+from coherence.statistics.resample import Clusters, groups_of_contexts
+from coherence.statistics.shares import context_shares
+from coherence.table.schema import ACTION_PREFIX
+
+
+@dataclass(frozen=True)
+class Reports:
+    """Stated beliefs of the cases, and their exact posteriors."""
+
+    values: Floats  # each report
+    context: Codes  # of each report
+    mean: Floats  # shape (n_contexts,)
+    number: Codes  # shape (n_contexts,)
+    noise: float  # variance of a report within a case; 0 if computed, NaN where none was repeated
+    exact: Floats  # shape (n_contexts,), NaN where it is not known
+
+
+@dataclass(frozen=True)
+class CaseRows:
+    """The rows of a table that are choices, and the reports of their cases."""
+
+    rows: Codes  # of the table, which hold the choices
+    context: Codes  # of each choice
+    reports: Reports
+    cases: tuple[Any, ...]
+    clusters: Clusters  # groups where they are given, otherwise cases
+    n_rows: int  # that entered, choices and reports
+    n_dropped: int
+
+
+def case_rows(
+    stated: Floats,
+    chosen: Any,
+    exact: ArrayLike | None,
+    context: ArrayLike | None,
+    group: ArrayLike | None,
+    *,
+    at: str,
+    computed: bool,
+) -> CaseRows:
+    """Part a table into choices, `at` a stake or a level, and reports, NaN in rows without one."""
+    require(
+        context is not None,
+        "context must be given: it says which belief belongs to which choices. Name the column of "
+        "the cases.",
+    )
+    require_inside(stated, "belief", 0.0, 1.0)
+    codes, cases = as_contexts(context, len(stated))
+    told = ~np.isnan(stated)
+    both = np.isin(codes, np.intersect1d(codes[chosen], codes[told]))
+    require(
+        bool(both.any()),
+        f"context must name cases that have a belief and a choice with {at}; none of {len(cases)} "
+        "has both. Give both kinds of rows the same ids.",
+    )
+    used = np.flatnonzero(both & (chosen | told))
+    numbers, of_row = np.unique(codes[used], return_inverse=True)
+    of_row = of_row.astype(np.int64)
+    names = tuple(cases[number] for number in numbers)
+    clusters = Clusters("context", np.arange(len(names), dtype=np.int64))
+    if group is not None:
+        of_cases = groups_of_contexts(np.asarray(group)[used], of_row, names)[0]
+        clusters = Clusters("group", of_cases)
+    report, choice = told[used], np.asarray(chosen)[used]
+    of_report, values = of_row[report], stated[used][report]
+    number = np.bincount(of_report, minlength=len(names))
+    mean = np.bincount(of_report, values, len(names)) / number
+    away, degrees = values - mean[of_report], int((number - 1).sum())
+    noise = float(away @ away) / degrees if degrees else math.nan
+    known = _exact_of_cases(exact, codes, cases)[numbers]
+    return CaseRows(
+        rows=used[choice],
+        context=of_row[choice],
+        reports=Reports(values, of_report, mean, number, 0.0 if computed else noise, known),
+        cases=names,
+        clusters=clusters,
+        n_rows=len(used),
+        n_dropped=len(stated) - len(used),
+    )
+
+
+def choice_of(rows: pd.DataFrame) -> Any:
+    """Return the choices of an evaluation's questions: labels, or a column for each option."""
+    options = [name for name in rows if str(name).startswith(ACTION_PREFIX)]
+    return rows[options] if options else rows["action"]
+
+
+def of_cases(clusters: Clusters, cases: Any) -> Clusters:
+    """Return the clusters of some cases, numbered anew."""
+    return Clusters(clusters.name, np.unique(clusters.of_context[cases], return_inverse=True)[1])
+
+
+def paired_difference(
+    blank: CheckResult, context: Codes, values: Floats, rows: tuple[Any, Any], clusters: Clusters
+) -> CheckResult:
+    """Estimate the mean of the first of two kinds of rows less the second, within cases."""
+    n, means = len(clusters.of_context), []
+    for of in rows:
+        with np.errstate(invalid="ignore"):
+            number = np.bincount(context[of], minlength=n)
+            means.append(np.bincount(context[of], values[of], n) / number)
+    differences = means[0] - means[1]
+    cases = np.flatnonzero(~np.isnan(differences))
+    if few := few_contexts(len(cases), "with both kinds of rows"):
+        return replace(blank, reason=few)
+    kept = differences[cases]
+    interval, reason = interval_or_reason(kept, of_cases(clusters, cases), "difference")
+    return replace(blank, statistic=float(kept.mean()), interval=interval, reason=reason)
+
+
+def share_table(
+    values: Floats, cell: Codes, context: Codes, name: str, **columns: Any
+) -> pd.DataFrame:
+    """Return the share in each cell that has rows, with a 95% interval over cases."""
+    n_cells = len(next(iter(columns.values())))
+    shares = context_shares(values[:, None], cell, context, n_cells)
+    found = {name: shares.share[:, 0], "low": shares.low[:, 0], "high": shares.high[:, 0]}
+    table = pd.DataFrame({**columns, **found, "n_contexts": shares.n_contexts})
+    return table[table["n_contexts"] > 0].reset_index(drop=True)
+
+
+def require_one_per_row(belief: Any, **values: Any) -> None:
+    """Refuse columns that are shorter or longer than the beliefs."""
+    for name, column in values.items():
+        require(
+            column is None or len(column) == len(belief),
+            f"{name} must have one value per row of belief; received "
+            f"{0 if column is None else len(column)} values for {len(belief)} rows.",
+        )
+
+
+def require_inside(
+    values: Floats, name: str, low: float, high: float, *, strict: bool = False
+) -> None:
+    """Refuse numbers outside of a range, or at its ends; NaN is left to others."""
+    known = ~np.isnan(values)
+    wrong = known & (
+        (values <= low) | (values >= high) if strict else (values < low) | (values > high)
+    )
+    ends = f"({low:g}, {high:g})" if strict else f"[{low:g}, {high:g}]"
+    if wrong.any():
+        at = int(np.flatnonzero(wrong)[0])
+        require(
+            False,
+            f"{name} must hold numbers in {ends}; {int(wrong.sum())} of {int(known.sum())} do not, "
+            f"the first is {values[at]:g} at position {at}. Divide percentages by 100.",
+        )
+
+
+def _exact_of_cases(exact: ArrayLike | None, codes: Codes, cases: tuple[Any, ...]) -> Floats:
+    """Return the posterior of each context; NaN where that of any row is not known."""
+    if exact is None or np.isnan(values := as_numbers(exact, "exact")).any():
+        return np.full(len(cases), np.nan)
+    require_inside(values, "exact", 0.0, 1.0)
+    distinct, labels = as_codes(values, "exact", len(values))
+    of = of_contexts(distinct, labels, codes, cases, "exact", "Give each context one posterior.")
+    return np.asarray(labels, dtype=np.float64)[of]

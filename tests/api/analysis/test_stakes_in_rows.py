@@ -1,0 +1,133 @@
+"""A table of questions and penalties: one row holds belief, choice, stake and truth."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import coherence
+from coherence.analysis.conditions import compare as meets
+from coherence.analysis.conditions import parse_condition
+from coherence.report.verdicts import Verdict
+
+NAMED = {"belief": "confidence", "action": "decision", "truth": "correct", "context": "question"}
+NAMED |= {"penalty": "penalty", "model": "agent"}
+PENALTIES = np.array([0, 1, 3, 9, 30])
+N = 60
+
+
+def penalties(seed=1):
+    """Return answers of an agent that answers from .5 whatever the penalty, and of one that minds.
+
+    Confidences lie on a grid of .05 about the belief; half of the truth is in the belief.
+    """
+    rng, parts = np.random.default_rng(seed), []
+    belief = rng.uniform(0.1, 0.95, N)
+    correct = (rng.random(N) < belief).astype(int)
+    for agent in ("ignores", "minds"):
+        case, penalty = np.repeat(np.arange(N), len(PENALTIES)), np.tile(PENALTIES, N)
+        pays = penalty / (1 + penalty) if agent == "minds" else 0.3
+        answers = rng.random(len(case)) < 1 / (1 + np.exp(25 * (pays - belief[case])))
+        said = np.clip(belief[case] + rng.normal(0, 0.05, len(case)), 0, 1)
+        rows = pd.DataFrame({"question": case, "penalty": penalty, "confidence": said.round(2)})
+        rows["decision"] = np.where(answers, "ANSWER", "ABSTAIN")
+        parts.append(rows.assign(correct=correct[case], agent=agent))
+    return pd.concat(parts, ignore_index=True)
+
+
+def verdicts(rows, **options):
+    options = {"checks": ["sufficiency", "stakes"]} | options
+    report = coherence.analyze(rows, columns=NAMED, acts="ANSWER", rng=1, **options)
+    return report, {each.model: each for each in report.evaluations}
+
+
+EXPECTED = {"ignores": Verdict.IGNORES_STAKES, "minds": Verdict.MOVES_WITH_STAKES}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda rows: rows,
+        lambda rows: rows.assign(penalty=rows["penalty"].astype(float).replace(30, np.inf)),
+        lambda rows: rows.assign(confidence=(100 * rows["confidence"]).round().map("{}%".format)),
+        lambda rows: rows.assign(confidence=rows["confidence"].where(rows.index % 5 > 0)),
+        lambda rows: rows.groupby(["agent", "question"]).sample(1, random_state=4),
+        lambda rows: rows.assign(correct=np.nan),
+    ],
+)
+def test_each_agent_has_its_verdict_at_the_first_try(change):
+    _, found = verdicts(change(penalties()))
+    for model, evaluation in found.items():
+        assert evaluation.headline is EXPECTED[model]
+        assert "stakes:loss" in [result.check for result in evaluation.results]
+
+
+def test_the_stakes_stand_first_and_the_primary_test_below():
+    report, found = verdicts(penalties(), checks=None)
+    assert "threshold" not in set(report.results["check"])
+    said = str(report).split("\n")
+    marks = [line.strip()[:12] for line in said if line.strip()[:2] in ("✗ ", "· ")]
+    assert marks[marks.index("✗ Ignores th") + 1] == "· No evidenc"
+    assert found["ignores"].verdict is Verdict.NO_EVIDENCE
+    assert list(report.verdicts["verdict"]) == ["ignores_stakes", "moves_with_stakes"]
+    record = json.loads(report.to_json())
+    assert [each["verdict"] for each in record["evaluations"]] == [*map(str, EXPECTED.values())]
+    met = meets(parse_condition("verdict=ignores_stakes"), report.evaluations).met
+    assert met == ("model 'ignores': the verdict is ignores_stakes",)
+    with pytest.raises(coherence.InputError, match="no verdict: 'ignores'"):
+        parse_condition("verdict=ignores")
+    _, found = verdicts(penalties(), margin=0.03)
+    assert found["minds"].headline is Verdict.ACTS_WHERE_IT_PAYS
+    assert found["ignores"].headline is Verdict.IGNORES_STAKES
+    rows = coherence.read_runs(penalties(), columns=NAMED, acts="ANSWER")
+    compared = coherence.compare(rows, rng=1).verdicts
+    assert set(compared["verdict"]) == {"ignores_stakes", "moves_with_stakes"}
+
+
+@pytest.mark.parametrize("by_row", [False, True])
+@pytest.mark.parametrize("abstained", [0, np.nan, None])
+def test_truth_that_follows_from_the_choice_is_refused_and_stakes_stay(abstained, by_row):
+    """Breaks if every agent is rejected because an abstention counts as wrong.
+
+    Answers that are graded one by one enter as the share of their question.
+    """
+    rows, rng = penalties(), np.random.default_rng(2)
+    if by_row:
+        rows["correct"] = (rng.random(len(rows)) < rows["confidence"]).astype(int)
+    if abstained is not None:
+        rows["correct"] = rows["correct"].where(rows["decision"] == "ANSWER", abstained)
+    _, found = verdicts(rows)
+    for model, evaluation in found.items():
+        assert evaluation.headline is EXPECTED[model]
+        primary = [r for r in evaluation.results if r.check == "sufficiency"]
+        assert bool(primary) == (abstained != 0)
+        assert all(np.isnan(r.pvalue) == (abstained is not None) for r in primary)
+        graded = by_row and abstained is None
+        assert not primary or (primary[0].settings["state"] == "exact") == graded
+
+
+@pytest.mark.parametrize(
+    ("columns", "acts", "message"),
+    [
+        ({}, "ANSWR", "acts must be one of two actions.*ABSTAIN"),
+        ({}, None, "--acts LABEL"),
+        ({"penalty": None}, "ANSWER", "--penalty NAME"),
+        ({"context": None}, "ANSWER", "--context NAME"),
+    ],
+)
+def test_what_is_missing_of_a_stake_is_named_with_its_option(columns, acts, message):
+    named = {key: name for key, name in (NAMED | columns).items() if name is not None}
+    with pytest.raises(coherence.CoherenceError, match=message):
+        coherence.analyze(penalties(), columns=named, acts=acts, rng=1)
+
+
+def test_stakes_come_back_from_a_file_and_foreign_columns_are_left_alone(tmp_path):
+    runs = coherence.read_runs(penalties(), columns=NAMED, acts="ANSWER")
+    coherence.write_runs(runs, tmp_path / "runs.csv")
+    again = coherence.read_runs(tmp_path / "runs.csv")
+    assert again[["gain", "loss", "acts"]].equals(runs[["gain", "loss", "acts"]])
+    foreign = penalties().rename(columns={"penalty": "loss"}).assign(gain="x")
+    kept = {key: name for key, name in NAMED.items() if key != "penalty"}
+    read = coherence.read_runs(foreign, columns=kept)
+    assert {"unmapped_loss", "unmapped_gain"} <= set(read)
