@@ -240,10 +240,10 @@ class Reading:
         return None if self.scale is None else Scale.parse(self.scale)
 
     @property
-    def parts_of_context(self) -> list[str]:
-        """Names of the columns that together are the id of a context; none where one is."""
-        named = self.columns.get("context", "")
-        return [part.strip() for part in named.split(",")] if "," in named else []
+    def parts(self) -> dict[str, list[str]]:
+        """Columns of the file that are one together, by the column that they are named as."""
+        named = {name: as_.split(",") for name, as_ in self.columns.items() if "," in as_}
+        return {name: [part.strip() for part in parts] for name, parts in named.items()}
 
     def renamed(self, table: pd.DataFrame) -> pd.DataFrame:
         """Give columns of a file their names in the runs table."""

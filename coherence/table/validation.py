@@ -160,7 +160,7 @@ def _with_roles(
     named = reading.columns.items()
     plain = {name: as_ if as_ in table.columns else as_.strip() for name, as_ in named}
     reading = replace(reading, columns=plain)  # those of files have no blanks around
-    table, joined = _joined_context(table, reading)
+    table, joined = _joined_labels(table, reading)
     found.notes += joined
     kept = [str(name) for name in table.columns]
     missing = {name: as_ for name, as_ in reading.columns.items() if as_ not in kept}
@@ -235,24 +235,29 @@ def _inside(table: pd.DataFrame, name: str, as_: str) -> str:
     return f"A column is to be named, not a value; column {name!r} holds {held}. "
 
 
-def _joined_context(table: pd.DataFrame, reading: Reading) -> tuple[pd.DataFrame, list[Note]]:
-    """Join the columns that together are the id of a context; return a note on it.
+def _joined_labels(table: pd.DataFrame, reading: Reading) -> tuple[pd.DataFrame, list[Note]]:
+    """Join columns that together are one label; return notes on them.
 
     A column whose own name has a comma is itself, and a column twice is none of the file.
     """
-    name, parts = reading.columns.get("context", ""), reading.parts_of_context
-    there = {*parts} <= {*map(str, table.columns)} and len({*parts}) == len(parts) > 1
-    if name in table.columns or not there:
-        return table, []
-    known = table[parts].notna().all(axis=1)
-    ids = pd.DataFrame({part: labels(table[part]).astype(str) for part in parts})
-    together = table.assign(**{name: ids.agg(" / ".join, axis=1).where(known, None)})
-    return together, [Note(Code.SHAPE, f"{listing(parts)} together are the id of a context.")]
+    made, notes = dict[str, "pd.Series[str]"](), list[Note]()
+    for name, parts in reading.parts.items():
+        column, as_ = declared(name), reading.columns[name]
+        there = {*parts} <= {*map(str, table.columns)} and len({*parts}) == len(parts)
+        if column is not None and column.kind == "label" and there and as_ not in table.columns:
+            known = table[parts].notna().all(axis=1)
+            ids = pd.DataFrame({part: labels(table[part]).astype(str) for part in parts})
+            made[as_] = ids.agg(" / ".join, axis=1).where(known, None)
+            text = f"{listing(parts)} together are the {name} of a row."
+            notes.append(Note(Code.SHAPE, text))
+    return table.assign(**made), notes
 
 
 def _shared_parts(table: pd.DataFrame, mine: pd.DataFrame, reading: Reading) -> list[str]:
     """Refuse ids of contexts a part of which alone has the state, so that contexts share it."""
-    parts, truths = reading.parts_of_context, [name for name in ("theta", EXACT) if name in mine]
+    parts, truths = reading.parts.get("context"), [n for n in ("theta", EXACT) if n in mine]
+    if parts is None or not {*parts} <= {*table.columns}:
+        return []
     rows = table[parts].join(mine[truths]).assign(id=mine["context"]).dropna()
     cases = case_column(rows.drop_duplicates("id"), parts)
     if cases is None or len(cases.columns) > 1:

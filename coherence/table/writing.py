@@ -9,6 +9,7 @@ import pandas as pd
 
 from coherence.errors import CoherenceError, InputError
 from coherence.printable import spreadsheet_safe
+from coherence.table.cells import without_na
 from coherence.table.exact import holds_exact
 from coherence.table.files import replacing
 from coherence.table.frames import require_frame, require_path, with_index_columns
@@ -40,7 +41,7 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str], *, replace: boo
     ------
     InputError
         Unknown ending, the folder is missing or not writable, a column that the format cannot
-        hold, or a file that may not be replaced.
+        hold (in CSV also the text NA among numbers), or a file that may not be replaced.
     WriteError
         The disk is full, or failed; an earlier file of that name is unchanged.
 
@@ -67,6 +68,11 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str], *, replace: boo
     meant = meant_in(runs) & MAY_BE_STRANGERS
     if meant and not holds_exact(runs.columns):
         runs = runs.assign(**{NAMED: ",".join(sorted(meant))})
+    if suffix == ".csv" and {"p", "theta"} & {*runs.columns} and without_na(runs, ".")[1]:
+        raise InputError(
+            f"{target}: in a .csv file the text 'NA' among numbers would be read as missing. Write "
+            "it as .parquet or .jsonl."
+        )
     try:
         with replacing(target, keep=not replace) as temporary:
             _write(runs, temporary, suffix)
