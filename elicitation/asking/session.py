@@ -42,8 +42,8 @@ class Tally:
     truncated : int
         Answers that were cut, or still thinking, before they were complete.
     too_wide : int
-        Beliefs that are unparsed because a server lists too few likely tokens: their bounds are
-        wider than .02.
+        Beliefs that are unparsed because the likely tokens of a server leave too much open: their
+        bounds are wider than .02.
     masses : tuple of float
         Answer masses of the rows that were read off probabilities, or drawn from a form.
     unparsed_rows : float

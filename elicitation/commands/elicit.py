@@ -212,7 +212,8 @@ def print_tally(opening: str, tally: "Tally", *, local: bool, first: str) -> Non
     if tally.too_wide:
         print(
             f"warning: bounds of {counted(tally.too_wide, 'belief')} are wider than "
-            f"{WIDEST_SHARE}, which leaves them unparsed: the server lists too few likely tokens. "
+            f"{WIDEST_SHARE}, which leaves them unparsed: the first tokens that the server lists "
+            "leave too much open, as where many others or a blank come before a label. "
             "--belief sampled needs no list.",
             file=sys.stderr,
         )
