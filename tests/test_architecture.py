@@ -27,7 +27,7 @@ BUDGET = {
     "coherence/checks": 7_960,
     "coherence/cli": 2_100,
     "coherence/decoding": 1_100,
-    "coherence/importing": 2_300,
+    "coherence/importing": 2_295,
     "coherence/plots": 2_115,
     "coherence/report": 5_500,
     "coherence/statistics": 4_500,

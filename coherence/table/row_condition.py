@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from keyword import iskeyword
 from numbers import Number
 from typing import Any
 
@@ -47,11 +48,8 @@ _RULE = (
 
 def quoted_column(name: str) -> str:
     """Write the name of a column as a condition takes it."""
-    try:
-        plain = isinstance(ast.parse(name, mode="eval").body, ast.Name | ast.Attribute)
-    except SyntaxError:
-        plain = False
-    return name if plain and re.fullmatch(r"\w+(\.\w+)*", name) else f"`{name}`"
+    plain = all(part.isidentifier() and not iskeyword(part) for part in name.split("."))
+    return name if plain else f"`{name}`"
 
 
 @dataclass(frozen=True)
@@ -90,10 +88,7 @@ class RowCondition:
     def kept_rows(
         self, table: pd.DataFrame, compared: Mapping[str, "pd.Series[Any]"]
     ) -> tuple[pd.DataFrame, Note]:
-        """Return the rows that meet the condition, and how many they are.
-
-        What is `compared` with numbers are columns of text that were read as such.
-        """
+        """Return the rows that meet the condition; texts `compared` were read as numbers."""
         keep = self._walk(self.tree, (table, table.assign(**compared)))
         of = counted(len(table), "row")
         if not keep.any():
@@ -188,16 +183,14 @@ def _compare(cells: "pd.Series[Any]", compared: Callable[[Any, Any], bool], lite
         return np.asarray(cells.isna(), dtype=np.bool_)
     try:
         codes, distinct = pd.factorize(cells)
-        values, compared_to = _comparable(
-            cells, distinct.tolist(), compared is not operator.eq, literal
-        )
+        values, to = _comparable(cells, distinct.tolist(), compared is not operator.eq, literal)
     except (TypeError, ValueError) as error:
         shown = listing(dict.fromkeys(map(str, cells.dropna())), 3)
         raise InputError(
             f"where: column {cells.name!r} cannot be compared with {literal!r}: it holds {shown}; "
             f"{error}."
         ) from None
-    met = [value is not None and bool(compared(value, compared_to)) for value in values]
+    met = [value is not None and bool(compared(value, to)) for value in values]
     return np.asarray([*met, False], dtype=np.bool_)[codes]
 
 
@@ -222,9 +215,7 @@ def _comparable(
         if not ordered:
             return [*texts], literal
         if not all(text and _ISO.fullmatch(text) for text in [*texts, literal]):
-            raise ValueError(
-                "texts have no order but as numbers or ISO dates: compare it by ==, in"
-            )
+            raise ValueError("texts have no order but as numbers or ISO dates: use == or in")
         return [text and text.replace("T", " ") for text in texts], literal.replace("T", " ")
     numbers = [_number(value) for value in values]
     odd = [value for value, number in zip(values, numbers, strict=True) if number is None]
@@ -241,11 +232,10 @@ def _number(value: Any) -> Any:
     if not isinstance(value, str):
         return value if isinstance(value, Number) else None
     text = value.strip()
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
     if _WHOLE.fullmatch(text):
         return int(text)
-    return float(text) if _NUMBER.fullmatch(text) else None
+    truth = {"true": True, "false": False}.get(text.lower())
+    return float(text) if _NUMBER.fullmatch(text) else truth
 
 
 def _hint(text: str) -> str:
