@@ -122,7 +122,7 @@ def _unwrapped(cells: Cells) -> Cells:
     if isinstance(dtype, pd.SparseDtype):
         return cells.astype(dtype.subtype)
     if isinstance(dtype, pd.ArrowDtype):
-        return _unwrapped(cells.convert_dtypes(dtype_backend="numpy_nullable"))
+        return cells if dtype.kind in "iufb" else _unwrapped(cells.astype(object))
     if pd.api.types.is_object_dtype(dtype):
         kind = pd.api.types.infer_dtype(cells, skipna=True)
         if kind == "string":

@@ -89,6 +89,8 @@ def examined(
     found, table = Findings(named), read.table
     given = Runs(table)
     found.notes += [*given.notes, *read.notes]
+    if table.columns.nlevels == 1:  # names of columns may be numbers
+        table = table.set_axis(table.columns.map(str), axis="columns")
     found.of_table += ["it has no rows."] if len(table) == 0 else shape_errors(table)
     if found.of_table:  # every later step would trip over them
         return given, found
