@@ -26,7 +26,6 @@ from coherence.table.text_files import inner_suffix, read_text
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 """Ending of a table -> its usual separator."""
-_OTHER_SEPARATORS = (";", "\t", "|", ",")
 _IMPORT_ID = re.compile(r"""\s*\{\s*["']ImportId["']\s*:""")
 _HEADER = 1 << 20  # characters, within which two lines end though texts in quotes have line ends
 _CHUNK = 1 << 24  # bytes that are looked at at once
@@ -78,7 +77,7 @@ def _header_of(path: Path, text: str, reading: Reading) -> _Header:
     usual = SEPARATORS[inner_suffix(path)]
     start = text[: max(_HEADER, text.find("\n", text.find("\n") + 1) + 1)]
     headers: list[_Header] = []
-    for sep in [reading.sep] if reading.sep else [usual, *_OTHER_SEPARATORS]:
+    for sep in [reading.sep] if reading.sep else [usual, ";", "\t", "|", ","]:
         try:
             cells = next(csv.reader(io.StringIO(start, newline=""), delimiter=sep), [])
             spaced = any(cell.startswith(" ") and cell.strip() for cell in cells[1:])
