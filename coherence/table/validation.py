@@ -29,7 +29,7 @@ from coherence.table.schema import ANY, AS_IN_RUNS, COLUMN_NAMES, EXACT, Naming,
 from coherence.table.states import typed_option
 
 logger = logging.getLogger(__name__)
-_LOGGED = (Code.PERCENT, Code.SCALE)  # of what was assumed; all of it is in every report
+_LOGGED = (Code.PERCENT, Code.SCALE, Code.SHAPE)  # all notes are in every report
 
 
 def as_runs(read: FileTable, reading: Reading, source: Path | str) -> Runs:
@@ -244,14 +244,13 @@ def _joined_labels(table: pd.DataFrame, reading: Reading) -> tuple[pd.DataFrame,
     """
     made, notes = dict[str, "pd.Series[str]"](), list[Note]()
     for name, parts in reading.parts.items():
-        column, as_ = declared(name), reading.columns[name]
+        as_ = reading.columns[name]
         there = {*parts} <= {*map(str, table.columns)} and len({*parts}) == len(parts)
-        if column is not None and column.kind == "label" and there and as_ not in table.columns:
+        if name not in ("p", "theta") and there and as_ not in table.columns:
             known = table[parts].notna().all(axis=1)
             ids = pd.DataFrame({part: labels(table[part]).astype(str) for part in parts})
             made[as_] = ids.agg(" / ".join, axis=1).where(known, None)
-            text = f"{listing(parts)} together are the {name} of a row."
-            notes.append(Note(Code.SHAPE, text))
+            notes.append(Note(Code.SHAPE, f"{listing(parts)} together are one {name}."))
     return table.assign(**made), notes
 
 
