@@ -27,8 +27,7 @@ from coherence.table.text_files import inner_suffix, read_text
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 """Ending of a table -> its usual separator."""
 _IMPORT_ID = re.compile(r"""\s*\{\s*["']ImportId["']\s*:""")
-_HEADER = 1 << 20  # characters, within which two lines end though texts in quotes have line ends
-_CHUNK = 1 << 24  # bytes that are looked at at once
+_CHUNK = 1 << 24  # bytes that are looked at at once; a sixteenth of them holds two lines
 _BLOCK = 1 << 26  # bytes; no row is longer, and a header of 20,000 names is none of the usual ones
 
 
@@ -75,7 +74,7 @@ def _header_of(path: Path, text: str, reading: Reading) -> _Header:
     into more cells, as many in both: names may hold commas between semicolons.
     """
     usual = SEPARATORS[inner_suffix(path)]
-    start = text[: max(_HEADER, text.find("\n", text.find("\n") + 1) + 1)]
+    start = text[: max(_CHUNK >> 4, text.find("\n", text.find("\n") + 1) + 1)]
     headers: list[_Header] = []
     for sep in [reading.sep] if reading.sep else [usual, ";", "\t", "|", ","]:
         try:
