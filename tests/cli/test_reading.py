@@ -43,7 +43,7 @@ def test_a_command_has_few_options_beside_the_shared_ones_of_reading(command, mo
     assert len(names - shared) <= most
     if command is not import_logs:
         assert shared <= names
-    assert len(SHARED) == len(set(SHARED)) <= 28
+    assert len(SHARED) == len(set(SHARED)) <= 30
 
 
 def test_what_reading_takes_is_declared_once():
