@@ -171,6 +171,9 @@ class Design:
 
 
 D = Design
+# Reports do not tell which belief it is, as all of a case share an error, or two beliefs have one
+# report: counted apart.
+ANOTHER, STEP = "five words, one in five of another", "step down"
 COHERENT = {
     # reports that are exact or rounded
     "continuous": D(60, 5),
@@ -233,7 +236,7 @@ COHERENT = {
     "50 when unsure, noise .05": D(200, 5, noise=0.05, heaped=half_when_unsure),
     "quarters by 60%, noise .05": D(200, 5, noise=0.05, heaped=quarters),
     "80 for most above, noise .03, 400": D(400, 3, noise=0.03, heaped=eighty),
-    "five words, one in five of another": D(200, 5, words=WORDS, heaped=another_word),
+    ANOTHER: D(200, 5, words=WORDS, heaped=another_word),
     "five words, noise .1": D(200, 5, words=WORDS, noise=0.1),
     "half percents, half tenths": D(200, 5, heaped=partial(tenths, share=0.5)),
     "tenths above one half": D(200, 5, heaped=tenths_above),
@@ -246,7 +249,7 @@ COHERENT = {
     "ten groups, noise .05": D(200, 5, noise=0.05, groups=10),
     "forty groups, noise .1": D(400, 3, noise=0.1, groups=40),
     "ten groups, steps of .1": D(200, 5, grid=0.1, groups=10),
-    "step down": D(200, 5, lambda b: b - 0.15 * (b > 0.6), 0.03),
+    STEP: D(200, 5, lambda b: b - 0.15 * (b > 0.6), 0.03),
     "logit noise": D(200, 5, partial(log_odds_times, k=1.5), 0.08, 0.01),
     "floor, noise .1": D(200, 3, lambda b: np.maximum(b, 0.3), 0.1, 0.05),
     "half of its reports are of a flat middle": D(200, 4, heaped=sometimes_flat, noise=0.03),
@@ -373,7 +376,11 @@ def main() -> None:
     ]
     # Small tables first, so that a run that is cut short has most designs.
     for kind, name, design, seed in sorted(cells, key=lambda cell: cell[2].n):
-        row = {"agent": kind, "design": name, "n_cases": design.n}
+        row = {
+            "agent": "misled" if name in (ANOTHER, STEP) else kind,
+            "design": name,
+            "n_cases": design.n,
+        }
         row |= {"n_reports": design.reports, "seed": options.seed}
         rows.append(row | counted(design, options.tables, seed))
         print(*rows[-1].values(), sep=",", flush=True)

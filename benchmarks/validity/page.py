@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from one_null import COHERENT, LEAKY
+from one_null import N_TASKS
 from scipy import stats
 
 HERE = Path(__file__).parent
@@ -38,7 +38,8 @@ PROGRAMS = (
     Program("exact_state", "--tables 100", ("exact_state",), "tables", 4),
     Program("exact_state", "--tables 100 --nulls", ("exact_nulls",), "tables", 2),
     Program("verdicts", "--tables 200", ("verdicts", "sentences"), "tables", 0),
-    Program("one_null", "--tables 100", ("one_null",), "n_tables", 4),
+    Program("one_null", "--tables 100", ("one_null",), "n_tables", 8),
+    Program("one_null", "--studies 40", ("one_null_pairs",), "n_studies", 4),
     Program("gaps", "--tables 1000", ("gaps",), "tables", 1),
     Program("scores", "--tables 200", ("scores",), "tables", 3),
     Program("confidence", "--tables 60", ("confidence",), "n_tables", 4),
@@ -50,7 +51,7 @@ PROGRAMS = (
     Program("threshold", "--tables 200", ("threshold",), "n_tables", 2),
     Program("comparison", "--studies 40", ("comparison",), "n_studies", 4),
     Program("pooling", "--studies 400", ("pooling",), "n_studies", 10),
-    Program("rivals", "--tables 200", ("rivals",), "tables", 5),
+    Program("rivals", "--tables 300", ("rivals",), "tables", 6),
     Program("stability", "--tables 24", ("stability",), "tables", 0),
     Program("mixing", "--sessions 1000", ("mixing_intervals", "mixing_tests"), "sessions", 6),
 )
@@ -632,21 +633,28 @@ def one_null() -> str:
             for row in part.to_dict("records")
         ]
 
-    coherent = table[table["agent"] == "coherent"]
+    coherent, pairs = table[table["agent"] == "coherent"], read("one_null_pairs")
     header = ["reports", "accused", "or noisy", "noise explains", "rejected", "taken as exact"]
+    accused, n_tables, tested = coherent[["accused", "n_tables", "tested"]].sum()
+    one = pairs[pairs["pair"].str.startswith("one agent")]
+    told = pairs[["told_a"]].sum().sum() + one["told_b"].sum()
     return (
-        f"Of {len(coherent)} shapes of reports of coherent agents, {coherent['n_tables'].sum():,} "
-        f"tables, {share(coherent['accused'].sum() / coherent['n_tables'].sum())} are accused "
-        f"(`acts_on_more`, turning or not). The interval excludes 0 exactly where the direction "
-        f"rejects, but in {table['interval_differs'].sum()} of {table['n_tables'].sum():,} tables. "
-        f"These are {len(table)} of the {len(COHERENT) + len(LEAKY)} designs of the program, those "
-        "of fewest cases. Taken "
+        f"Of {len(coherent)} shapes of reports of coherent agents, {n_tables:,} tables, "
+        f"{share(accused / n_tables)} are accused (`acts_on_more`, turning or not), of the "
+        f"{tested:,} that are tested {share(accused / tested)}. The interval excludes 0 exactly "
+        f"where the direction rejects, but in {table['interval_differs'].sum()} of "
+        f"{table['n_tables'].sum():,} tables. Two ways of reporting of one agent are told apart "
+        f"by `compare` in {one['differ'].sum()} of {one['n_studies'].sum()} studies, the mean over "
+        f"{N_TASKS} tasks of coherent agents from 0 in {told} of "
+        f"{pairs['n_studies'].sum() + one['n_studies'].sum()}. Taken "
         "as exact: the direction alone without an allowance, at .04. What the allowance costs is "
         "the difference between the last two columns of agents that act on more: most where noise "
         "is large or words are few.\n\n"
         + fold("Coherent agents", grid(header, lines(coherent)))
         + "\n\n"
         + fold("Agents that act on more", grid(header, lines(table[table["agent"] == "leaky"])))
+        + "\n\nAn error that all reports of a case share cannot be seen, nor two beliefs behind one "
+        "report:\n\n" + grid(header, lines(table[table["agent"] == "misled"]))
     )
 
 
@@ -793,21 +801,40 @@ def asymmetric() -> str:
 
 def others() -> str:
     """Lay out other tests on the same tables."""
-    table = read("rivals").pivot_table(
-        index=["design", "signal"], columns="test", values="rejected", sort=False
-    )
-    tests = list(table.columns)
-    chosen = [
-        part.index[at]
-        for _, part in table.groupby(level="design", sort=False)
-        for at in (0, len(part) // 2)
-    ]
-    rows = [
-        (f"{design}, shift {signal:g}", *(share(table.loc[(design, signal), t]) for t in tests))
-        for design, signal in dict.fromkeys(chosen)
-    ]
-    return "Where a state is rare, logits reject half of true nulls.\n\n" + fold(
-        "Rejections by five tests", grid(["cases x repetitions", *tests], rows)
+    table, folds = read("rivals"), []
+    jumps = table[(table["effect"] == 0) & table["design"].str.contains("jump")]
+    by_test = jumps.groupby("test")["rejected"].max()
+    worst = by_test.drop(["sufficiency", "its direction"])
+    for state, part in table.groupby("state", sort=False):
+        wide = part.pivot_table(index="design", columns=["test", "effect"], sort=False)
+        tests = list(dict.fromkeys(part["test"]))
+        null = [
+            (design, *(share(row["rejected", test, 0]) for test in tests))
+            for design, row in wide.iterrows()
+        ]
+        power = [
+            (
+                design,
+                *(
+                    f"{share(row['rejected', test, 1])} / {share(row['at_size', test, 1])}"
+                    for test in tests
+                ),
+            )
+            for design, row in wide.dropna().iterrows()
+        ]
+        name = "exact posterior" if state == "exact" else "realised state"
+        folds += [
+            fold(f"True nulls rejected, {name}", grid(["cases x repetitions", *tests], null)),
+            fold(
+                f"Power, and power where each test rejects .05 of such nulls, {name}",
+                grid(["cases x repetitions", *tests], power),
+            ),
+        ]
+    return (
+        f"Where choices and calibration jump at one belief, tests that take out a spline reject "
+        f"true nulls (at most {', '.join(f'{test} {share(of)}' for test, of in worst.items())}; "
+        f"`sufficiency` {share(by_test['sufficiency'])}): keeping the level there is paid for with "
+        "power elsewhere. A turn is seen by `sufficiency` and PCM alone.\n\n" + "\n\n".join(folds)
     )
 
 

@@ -79,7 +79,7 @@ def truths(shape: str, weight: float) -> tuple[float, float, float]:
 def numbers(result: CheckResult) -> list[float]:
     """Return p-values, and the ends of the intervals of the effects."""
     settings, interval = result.settings, result.interval
-    found = [settings["p_direction"], settings.get("p_turn", np.nan), result.pvalue]
+    found = [settings.get(name, np.nan) for name in ("p_direction", "p_turn")] + [result.pvalue]
     found += [np.nan, np.nan] if interval is None else [interval.low, interval.high]
     for name in EFFECTS[1:]:
         found += [result.also[name].low, result.also[name].high]
@@ -94,7 +94,7 @@ def of_null(kind: str, n: int, state: str, seed: list[int]) -> list[float]:
         exact = table.pop("exact")
         context = table.get("context", np.arange(len(exact)))
         table["truth"] = (rng.random(context.max() + 1)[context] < exact).astype(int)
-    return numbers(sufficiency_test(**table, n_draws=999, rng=rng))
+    return numbers(sufficiency_test(**table, n_draws=999, positive=1, rng=rng))
 
 
 def of_study(shape: str, n: int, weight: float, state: str, seed: list[int]) -> list[float]:
