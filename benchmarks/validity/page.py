@@ -524,6 +524,7 @@ def sufficiency() -> str:
     for design, weight, n in (
         ("continuous", 0.2, 200),
         ("continuous", 0.5, 60),
+        ("steep", 0.5, 60),
         ("steep", 0.2, 200),
         ("turn", 0.5, 200),
     ):
@@ -533,14 +534,21 @@ def sufficiency() -> str:
                 (
                     f"{design}, weight {weight:g}, {n} cases, {state}",
                     *(share(row[name]) for name in ("direction", "turn", "together")),
+                    share(row["points_held"]),
                     f"{row['hidden_share']:.3f}".removeprefix("0"),
                     share(row["hidden_share_held"]),
                     share(row["hidden_share_half"]),
                 )
             )
     header = ["choices also follow what the posterior adds", "direction", "turn", "together"]
-    header += ["hidden share", "held by", "half width"]
-    return fold("Power, and the hidden share", grid(header, rows))
+    header += ["points held", "hidden share", "held by", "half width"]
+    worst = table[table.index.get_level_values("weight") > 0]["points_held"]
+    design, weight, n, state = worst.idxmin()
+    return (
+        f"The interval of the points holds the true effect in {span(worst)}, least often where few "
+        f"cases leave the choice open ({design}, weight {weight:g}, {n} cases, {state}): it then "
+        "ends too low.\n\n" + fold("Power, and what intervals hold", grid(header, rows))
+    )
 
 
 def exact_posterior() -> str:
@@ -653,8 +661,8 @@ def one_null() -> str:
         + fold("Coherent agents", grid(header, lines(coherent)))
         + "\n\n"
         + fold("Agents that act on more", grid(header, lines(table[table["agent"] == "leaky"])))
-        + "\n\nAn error that all reports of a case share cannot be seen, nor two beliefs behind one "
-        "report:\n\n" + grid(header, lines(table[table["agent"] == "misled"]))
+        + "\n\nNeither an error that all reports of a case share can be seen, nor that two beliefs "
+        "have one report:\n\n" + grid(header, lines(table[table["agent"] == "misled"]))
     )
 
 
