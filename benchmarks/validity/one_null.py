@@ -90,6 +90,10 @@ def tenths_above(b: Floats, rng: np.random.Generator) -> Floats:
     return np.where(b > 0.5, np.round(b, 1), np.round(b, 2))
 
 
+def either(b: Floats, rng: np.random.Generator, first: tuple[float, ...]) -> Floats:
+    return np.where(rng.random(len(b)) < 0.5, to_words(first, b), np.round(b, 1))
+
+
 def sometimes_flat(b: Floats, rng: np.random.Generator) -> Floats:
     return np.where(rng.random(len(b)) < 0.5, power_of(b, 3), b)
 
@@ -113,6 +117,8 @@ class Design:
     turns: bool = False
     choice: Callable[[Floats], Floats] | None = None
     exact: bool = True
+    lost: float = 0.0  # share of rows
+    shared: float = 0.0  # of cases, whose reports are copies of one
     copied: bool = False  # not known to be said again, so that equal reports may be one
     unequal: bool = False  # cases have from one to twice as many reports, less one
     three: bool = False  # it waits at middling beliefs, half of the time
@@ -147,7 +153,12 @@ class Design:
             said = said if self.heaped is None else self.heaped(said, rng)
         if self.grid:
             said = np.round(np.round(said / self.grid) * self.grid, 9)
+        if self.shared:
+            first = np.unique(case, return_index=True)[1][case]
+            said = np.where((rng.random(self.n) < self.shared)[case], said[first], said)
         said, case = np.repeat(said, self.rows), np.repeat(case, self.rows)
+        kept = rng.random(case.size) >= self.lost
+        said, case = said[kept], case[kept]
         action = np.where(rng.random(case.size) < chance[case], "yes", "no")
         if self.three:
             waits = np.exp(-(((belief - 0.5) / 0.2) ** 2))[case] > 2 * rng.random(case.size)
@@ -252,6 +263,26 @@ COHERENT = {
     STEP: D(200, 5, lambda b: b - 0.15 * (b > 0.6), 0.03),
     "logit noise": D(200, 5, partial(log_odds_times, k=1.5), 0.08, 0.01),
     "floor, noise .1": D(200, 3, lambda b: np.maximum(b, 0.3), 0.1, 0.05),
+    # found by a referee
+    "copies in half of the cases": D(200, 5, noise=0.05, shared=0.5, slope=10, error=0.5),
+    "copies in 95% of the cases": D(200, 5, noise=0.05, shared=0.95, slope=10, error=0.5),
+    "two reports on ten rows, a tenth lost": D(
+        200, 2, noise=0.1, rows=10, lost=0.1, slope=10, error=0.5
+    ),
+    "eighths": D(200, 5, grid=0.125, slope=15, error=0.4),
+    "words from .001 to .999": D(100, 5, words=(0.001, *WORDS, 0.999), slope=15, error=0.5),
+    "quarters by half, tenths by half": D(
+        200, 5, heaped=partial(either, first=(0, 0.25, 0.5, 0.75, 1)), slope=15, error=0.4
+    ),
+    "five words by half, tenths by half": D(
+        200, 5, heaped=partial(either, first=WORDS), slope=15, error=0.4
+    ),
+    "five words of a flat middle": D(
+        200, 5, partial(power_of, k=3), words=WORDS, slope=10, error=0.5
+    ),
+    "jump within the highest tenth": D(
+        400, 3, grid=0.1, error=0.4, choice=lambda b: np.where(b > 0.95, 0.95, 0.05)
+    ),
     "half of its reports are of a flat middle": D(200, 4, heaped=sometimes_flat, noise=0.03),
 }
 LEAKY = {

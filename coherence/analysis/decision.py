@@ -213,6 +213,9 @@ def _acts(facts: VerdictInput) -> str:
     return f"Acts on more than it says: {_points(facts)}{_unsaid(facts)}."
 
 
+_UNKNOWN = (Reports.SINGLE, Reports.ALIKE)
+
+
 def _or_noisy(facts: VerdictInput) -> str:
     assert facts.primary is not None
     if facts.says("n_persons"):
@@ -233,13 +236,12 @@ def _or_noisy(facts: VerdictInput) -> str:
         )
     if heaps := facts.says("in_heaps"):
         return (
-            f"Acts on more than it says, or its reports are too coarse: {_points(facts)}. {heaps}, "
-            "and too few others are left to test them alone."
+            f"Acts on more than it says, or its reports are too coarse: {_points(facts)}. {heaps}."
         )
     tell = "One report a case cannot tell the two apart."
-    if facts.says("noise_share") == 0:
+    if facts.says("reports") == Reports.ALIKE:
         tell = (
-            "All reports of a case are equal, as copies of one are: if asking again gives them "
+            "Reports of a case are equal, as copies of one are: if asking again gives them "
             "again, write stated:exact in a column belief_kind."
         )
     elif facts.askable:
@@ -359,7 +361,7 @@ def _compatible(facts: VerdictInput) -> str:
     if facts.action is not None:
         chooses = "they choose" if facts.says("n_persons") else "it chooses"
         of = f" in how often {chooses} {facts.action}"
-    taken = ", single reports taken as exact" if facts.says("reports") == Reports.SINGLE else ""
+    taken = ", single reports taken as exact" if facts.says("reports") in _UNKNOWN else ""
     return (
         f" Effects from {low} to {high} points{of} are compatible with the data{taken}; not "
         "rejecting is no evidence of coherence."

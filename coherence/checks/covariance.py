@@ -52,14 +52,14 @@ from coherence.statistics.evaluation import (
     one_dimensional,
     separated,
 )
-from coherence.statistics.heaps import outside_heaps, unrounded
+from coherence.statistics.heaps import outside_heaps, too_frequent, unrounded
 from coherence.statistics.permutation import (
     Contexts,
     by_context,
     contexts_of,
     settled_by_groups,
 )
-from coherence.statistics.report_noise import squares_within
+from coherence.statistics.report_noise import copied, squares_within
 from coherence.statistics.state_shares import shares_along
 
 NULL = "given the belief{group}, actions do not covary with the {state}"
@@ -140,16 +140,19 @@ def arrangement_test(
     result = found if isinstance(found, CheckResult) else undefined
     if tested is not None:
         result = _tested_by_products(data, tested, undefined)
-    if heap.any():
-        words = _said_in_heaps(contexts.belief[heap], data.n_contexts)
-        reason = f"{words}: {'left out' if apart else 'too few others to leave them out'}"
-        settings = {**result.settings, "left_out" if apart else "in_heaps": words}
-        reason = "; ".join(filter(None, [result.reason, reason]))
-        result = replace(result, reason=reason, settings=settings)
+    coarse = too_frequent(data, kept.belief) & apart
+    for at, left_out in ((heap, apart), (coarse, False)):
+        if at.any():
+            of = contexts.belief if at is heap else kept.belief
+            words = _said_by_many(of[at], data.n_contexts)
+            reason = f"{words}: {'left out' if left_out else 'too coarse to tell'}"
+            reason = "; ".join(filter(None, [result.reason, reason]))
+            settings = {**result.settings, "left_out" if left_out else "in_heaps": words}
+            result = replace(result, reason=reason, settings=settings)
     return result, tested
 
 
-def _said_in_heaps(belief: Floats, n: int) -> str:
+def _said_by_many(belief: Floats, n: int) -> str:
     """Say how many cases have a belief that stands for more than its step."""
     said = [f"{100 * value:g}" for value in np.unique(np.round(belief, 6))]
     values = said[0] if len(said) == 1 else f"one of {listing(said)}"
@@ -264,26 +267,30 @@ def _allowed(
     Rounding by slopes over all contexts, noise by those around each. Also counts the contexts whose
     reports do not tell beliefs apart.
     """
-    n, columns = len(line.belief), np.column_stack([line.state, scores.columns])
-    if unrounded(data):
-        return np.zeros((columns.shape[1] - 1, n)), 0
+    n, columns = len(line.belief), [line.state, *scores.columns.T]
+    if unrounded(data, line.belief):
+        return np.zeros((len(columns) - 1, n)), 0
     belief = one_dimensional(data, "sufficiency_test")
-    slopes = _slopes_on_belief(line, columns)
+    along, *columns = (_within_groups(line, x) for x in (line.belief, *columns))
+    freed, spread = np.column_stack(columns), float(along @ along)
+    slopes = along @ freed / spread if spread > NOTHING else 0.0 * freed[0]
     kept = belief[np.isin(data.context, contexts.order)]
     rounding = part * rounding_bound(kept, n) * slopes[0] * slopes[1:]
-    squares, reports = (
+    squares, rows = (
         values[contexts.order][line.order] for values in squares_within(belief, data.context)
     )
-    noise = noise_of_means(0 * squares if data.computed else squares, reports)
-    around = local_slopes(line.belief, columns, noise)
+    share = copied(belief, data.context)
+    noise = noise_of_means(0 * squares if data.computed else squares, rows, share)
+    around = local_slopes(line.belief, along, freed, noise)
     return rounding[:, None] + noise * around[:, 0] * around[:, 1:].T, untold(line.belief, noise)
 
 
-def _slopes_on_belief(line: Line, columns: Floats) -> Floats:
-    """Linear slopes of columns on the belief; 0 with one belief throughout."""
-    centred = line.belief - line.belief.mean()
-    squares = float(centred @ centred)
-    return np.asarray(centred @ columns / squares if squares > NOTHING else 0.0 * columns[0])
+def _within_groups(line: Line, values: Floats) -> Floats:
+    """Return values less the mean of their group, or of all."""
+    if line.group is None:
+        return np.asarray(values - values.mean())
+    group = np.unique(line.group, return_inverse=True)[1].ravel()
+    return np.asarray(values - (np.bincount(group, values) / np.bincount(group))[group])
 
 
 def _foretold(line: Line, left: Floats) -> Floats:
@@ -308,7 +315,7 @@ def _tested_by_products(
     pvalue = direction = float(of_actions[1].min())
     if scores.directed:
         exact, direction = (sums.pvalue(sums.beyond(0, by)) for by in (0.0, found.beyond(0)))
-        turn = sums.turn()
+        turn = sums.turn(found.allowed[0], line.belief)
         facts = {"p_direction": exact, "p_beyond": direction, "p_turn": turn}
         pvalue = min(direction / OF_DIRECTION, turn / OF_TURN, 1.0)
         facts["turns"] = pvalue <= LEVEL < direction / OF_DIRECTION

@@ -9,7 +9,8 @@ no slope can be taken. Arrays stand by belief.
 import numpy as np
 
 from coherence.inputs import Floats
-from coherence.statistics.heaps import multiples
+from coherence.statistics.heaps import REPEATED, multiples
+from coherence.statistics.report_noise import noise_per_row
 
 NEIGHBOURS = 31  # contexts over which the variance of reports is pooled
 NEAR = 30  # contexts of the least window in which a slope is taken
@@ -19,39 +20,40 @@ PLACES = 40  # along the belief, at which slopes are taken
 FEWEST_NEAR = 20  # contexts of which it can be said that reports do not tell them apart
 
 
-def noise_of_means(squares: Floats, reports: Floats) -> Floats:
+def noise_of_means(squares: Floats, rows: Floats, share: float) -> Floats:
     """Return the variance of the noise in the mean report of contexts that stand by belief.
 
-    `squares` are sums of squared deviations of their reports, whose number is `reports`; both are
-    pooled over neighbours, and where none of them has two reports, over all contexts.
+    `squares` are sums of squared deviations of their rows, whose number is `rows`; both are pooled
+    over neighbours, and where none of them has two, over all contexts. A share of pairs is copied.
     """
-    n, freedom = len(squares), np.maximum(reports - 1, 0.0)
+    n, freedom = len(squares), np.maximum(rows - 1, 0.0)
     first = np.clip(np.arange(n) - NEIGHBOURS // 2, 0, max(n - NEIGHBOURS, 0))
     last = np.minimum(first + NEIGHBOURS, n)
     pooled, free = (np.append(0.0, x.cumsum())[[last, first]] for x in (squares, freedom))
     pooled, free = pooled[0] - pooled[1], free[0] - free[1]
     overall = float(squares.sum()) / max(float(freedom.sum()), 1.0)
     variance = np.where(free > 0.5, pooled / np.maximum(free, 1.0), overall)
-    return np.asarray(np.maximum(variance, 0.0) / reports)
+    return np.asarray(np.maximum(variance, 0.0) * noise_per_row(rows, share))
 
 
-def local_slopes(belief: Floats, columns: Floats, noise: Floats) -> Floats:
+def local_slopes(belief: Floats, along: Floats, columns: Floats, noise: Floats) -> Floats:
     """Return the slopes of columns on the belief around each context, shape of `columns`.
 
     In the least window of 30 contexts whose mean reports spread by 1.5 times the variance of their
-    noise, made good for the noise. Contexts stand by belief.
+    noise, made good for the noise. Contexts stand by `belief`; `along` is the belief less the mean
+    of the group, or of all, and the columns are such.
     """
-    n, centred = len(belief), belief - belief.mean()
-    terms = [centred[:, None], centred[:, None] ** 2, noise[:, None]]
-    terms += [columns, columns * centred[:, None]]
+    n, stand = len(belief), belief - belief.mean()
+    terms = [along[:, None], along[:, None] ** 2, noise[:, None]]
+    terms += [columns, columns * along[:, None]]
     sums = np.vstack([np.zeros(3 + 2 * columns.shape[1]), np.hstack(terms).cumsum(axis=0)])
     near, slopes = min(NEAR, n), []
     places = np.unique(np.linspace(0, n - 1, min(PLACES, n)).round().astype(int))
     for place in places:
-        here, first = centred[place], int(np.clip(place - near // 2, 0, n - near))
-        reach = max(here - centred[first], centred[first + near - 1] - here, 1e-6)
+        here, first = stand[place], int(np.clip(place - near // 2, 0, n - near))
+        reach = max(here - stand[first], stand[first + near - 1] - here, 1e-6)
         while True:
-            low, high = np.searchsorted(centred, [here - reach - 1e-9, here + reach + 1e-9])
+            low, high = np.searchsorted(stand, [here - reach - 1e-9, here + reach + 1e-9])
             mean = (sums[high] - sums[low]) / (high - low)
             variance = mean[1] - mean[0] ** 2
             if high - low == n or (high - low >= near and variance > max(SPREAD * mean[2], 1e-15)):
@@ -82,7 +84,6 @@ def untold(belief: Floats, noise: Floats) -> int:
     return int(alike.sum()) if noise.any() else 0
 
 
-REPEATED = 3  # cases a value from which values are taken for the words of a scale
 STEEPER = 1.5  # a threshold inside a step gains so much more from it than its average slope does
 
 
@@ -109,10 +110,17 @@ def rounding_bound(belief: Floats, n_cases: int) -> float:
 
 
 def _between_values(belief: Floats, n_cases: int) -> float:
-    """Return the mean square of a value's distance to its neighbours; 0 where few repeat."""
+    """Return the mean square of a value's distance to its neighbours; 0 where few repeat.
+
+    Neighbours are at least half as frequent as it: some may speak in finer steps than others.
+    """
     values, times = np.unique(np.round(belief, 6), return_counts=True)
     if len(values) < 2 or REPEATED * len(values) > n_cases:
         return 0.0
-    gaps = np.diff(values)
-    width = (np.append(gaps[0], gaps) + np.append(gaps, gaps[-1])) / 2
-    return float(times @ width**2) / len(belief)
+    widths = []
+    for value, often in zip(values, times, strict=True):
+        near = values[2 * times >= often]
+        at = int(np.searchsorted(near, value))
+        sides = np.abs(np.append(near[max(at - 1, 0) : at], near[at + 1 : at + 2]) - value)
+        widths.append(float(sides.mean()) if len(sides) else float(np.ptp(values)))
+    return float(times @ np.square(widths)) / len(belief)

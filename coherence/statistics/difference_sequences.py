@@ -127,11 +127,12 @@ class ProductSums:
             weights[-1] = -float(np.clip(value, min(ratio, 0.0), max(ratio, 0.0)))
         return weights
 
-    def turn(self) -> float:
+    def turn(self, allowed: Floats, belief: Floats) -> float:
         """Return the p-value of the turn of the first score.
 
         That is the product times the belief of the window, less so much of the direct sum that the
-        two are uncorrelated under the signs.
+        two are uncorrelated under the signs. What is `allowed` for in the mean product of contexts,
+        whose beliefs are given, may all lie at one end: the turn is tested beyond that.
         """
         weights = np.zeros(len(self.observed))
         weights[self.n_scores] = 1.0
@@ -141,7 +142,10 @@ class ProductSums:
             covariance = covariance - between
         if covariance[0, 0] > NOTHING:
             weights[0] = -covariance[self.n_scores, 0] / covariance[0, 0]
-        return self.pvalue(weights, 1)
+        furthest = float(np.abs(belief + weights[0]).max())
+        sizes = self.sizes(weights, 1)
+        beyond = max(sizes[0] - float(np.abs(allowed).mean()) * self.n_windows * furthest, 0.0)
+        return float((sizes >= beyond - _margin(beyond)).mean())
 
     def error(self, column: int, over: int = -1) -> float:
         """Return the standard error of the ratio of a column to another, the last one."""

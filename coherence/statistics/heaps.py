@@ -39,16 +39,26 @@ def multiples(belief: Floats, step: float) -> NDArray[np.bool_]:
     return np.asarray(np.abs(belief / step - np.round(belief / step)) < 1e-6)
 
 
-def unrounded(data: EvaluationData) -> bool:
-    """Tell whether beliefs were computed, and finer than numbers that are said."""
-    return data.computed and not bool(multiples(data.belief, 0.01).all())
+COARSE = 1 / 3  # share of contexts that say one value
+REPEATED = 3  # cases a value from which values are taken for the words of a scale
+
+
+def unrounded(data: EvaluationData, belief: Floats) -> bool:
+    """Tell whether beliefs were computed, and those of contexts hardly repeat, as said ones do."""
+    return data.computed and REPEATED * len(np.unique(np.round(belief, 6))) > len(belief)
 
 
 def outside_heaps(
     data: EvaluationData, contexts: Contexts
 ) -> tuple[Contexts, NDArray[np.bool_], bool]:
     """Leave contexts in heaps out where enough others are left; also tell which, and whether."""
-    heap = in_heaps(contexts.belief) & (not unrounded(data))
+    heap = in_heaps(contexts.belief) & (not unrounded(data, contexts.belief))
     kept = contexts.subset(~heap)
     apart = not (heap.any() and too_few_neighbours(layout_of(kept.belief, kept.group)))
     return (kept if apart else contexts), heap, apart
+
+
+def too_frequent(data: EvaluationData, belief: Floats) -> NDArray[np.bool_]:
+    """Tell which beliefs are one that so many contexts have that it does not tell theirs apart."""
+    of, counts = np.unique(np.round(belief, 6), return_inverse=True, return_counts=True)[1:]
+    return np.asarray(counts[of.ravel()] > COARSE * len(belief)) & (not unrounded(data, belief))

@@ -28,7 +28,9 @@ NEGLIGIBLE = 0.03
 noise moves no test. The number and not its root: a policy that follows the belief exactly leaves
 nothing but the noise, whose covariance with the state then grows with the root of the product."""
 FEWEST_REPEATED = 0.5
-"""Share of contexts that must have reports to compare before agreement speaks for the others."""
+"""Share of contexts that must have reports to compare, and of these that must hold two values,
+before agreement speaks for the others."""
+MOST_APART, MOST_COPIED = 5, 0.999  # steps between values that are compared; share of pairs
 
 
 class Reports(StrEnum):
@@ -36,7 +38,8 @@ class Reports(StrEnum):
 
     EXACT = "exact"  # computed; or repeated, and nearly so alike that their noise moves nothing
     DIFFER = "differ"
-    SINGLE = "single"  # one value in every case, or few cases repeated: nothing is known
+    SINGLE = "single"  # one each, or few cases repeated: nothing is known
+    ALIKE = "alike"  # one value in all rows of most cases, as where one report is copied
 
 
 def deviations(belief: Floats, mean: Floats) -> Floats:
@@ -61,23 +64,48 @@ def variances_within(belief: Floats, context: Codes) -> Floats:
     return np.asarray(squares / np.where(sizes > 1, sizes - 1.0, math.nan))
 
 
-def copies_of(belief: Floats, context: Codes) -> int:
-    """Return on how many rows each report stands: what divides how often values stand in contexts.
+def values_of(belief: Floats, context: Codes) -> tuple[Codes, Floats, Codes]:
+    """Return the contexts, values and times of the values that stand in contexts, in order."""
+    rows = np.column_stack([context, np.round(belief, 9)])
+    values, times = np.unique(rows, axis=0, return_counts=True)
+    return values[:, 0].astype(np.int64), values[:, 1], times
 
-    One belief may be written on the rows of all choices that were made of its context.
+
+def copied(belief: Floats, context: Codes) -> float:
+    """Return the share of pairs of rows of a context that are one report, written twice.
+
+    One belief may be written on the rows of all choices that were made of its context. Independent
+    reports agree about as often as they differ by any one amount in one direction; what is beyond
+    that is copies.
     """
-    rows = np.column_stack([context, np.round(belief.reshape(len(belief), -1), 9)])
-    return int(np.gcd.reduce(np.unique(rows, axis=0, return_counts=True)[1]))
+    (code, value, times), sizes = values_of(belief, context), np.bincount(context)
+    pairs = float((sizes * (sizes - 1)).sum()) / 2
+    if not pairs:
+        return 0.0
+    apart, weights = [np.zeros(0)], [np.zeros(0)]
+    for lag in range(1, MOST_APART + 1):
+        same = code[lag:] == code[:-lag]
+        apart.append(np.round(value[lag:] - value[:-lag], 6)[same])
+        weights.append((times[lag:] * times[:-lag])[same].astype(np.float64))
+    by_chance = 0.0
+    if len(steps := np.concatenate(apart)):
+        step = np.unique(steps, return_inverse=True)[1].ravel()
+        by_chance = float(np.bincount(step, np.concatenate(weights)).max()) / 2
+    equal = float((times * (times - 1)).sum()) / 2
+    return min(max(equal - by_chance, 0.0) / pairs, MOST_COPIED)
 
 
 def squares_within(belief: Floats, context: Codes) -> tuple[Floats, Floats]:
-    """Return the sum of squared deviations of the reports of each context, and their number.
-
-    Copies of a report count once.
-    """
-    sizes, copies = np.bincount(context), copies_of(belief, context)
+    """Return the sum of squared deviations of the rows of each context, and their number."""
+    sizes = np.bincount(context)
     away = deviations(belief, context_means(belief, context, len(sizes))[context])
-    return np.bincount(context, weights=away**2) / copies, sizes / copies
+    squares = np.bincount(context, weights=away**2)
+    return np.asarray(squares, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
+
+
+def noise_per_row(rows: Floats, share: float) -> Floats:
+    """Return the variance of a mean of rows over that within contexts, where a share is copied."""
+    return np.asarray((1 + (rows - 1) * share) / ((1 - share) * rows))
 
 
 def kind_of_reports(belief: Floats, context: Codes) -> tuple[Reports, float]:
@@ -87,21 +115,24 @@ def kind_of_reports(belief: Floats, context: Codes) -> tuple[Reports, float]:
     (n, n_states).
     """
     n, share, rows = int(context.max()) + 1, 0.0, np.bincount(context)
-    reports = rows / copies_of(belief, context)
+    differ = np.zeros(n, dtype=bool)
     for column in belief.reshape(len(belief), -1).T:
-        squares = float(squares_within(column, context)[0].sum())
-        means = context_means(column, context, n)
-        noise = squares / max(float((reports - 1).sum()), 1.0) * float((1 / reports).mean())
+        differ |= np.bincount(values_of(column, context)[0], minlength=n) > 1
+        squares, sizes = squares_within(column, context)
+        within = float(squares.sum()) / max(float((sizes - 1).sum()), 1.0)
+        noise = within * float(noise_per_row(sizes, copied(column, context)).mean())
         if noise > 0:
+            means = context_means(column, context, n)
             share = max(share, min(noise / max(float(means.var()), noise), 1.0))
+    repeated = rows > 1
+    few = repeated.mean() < FEWEST_REPEATED
+    # One value in all rows of a context may be one report, written on the rows of its choices.
+    if not repeated.any() or differ[repeated].mean() < FEWEST_REPEATED:
+        kind = Reports.SINGLE if few else Reports.ALIKE
+        return kind, math.nan if few or share else 0.0
     if share * n > NEGLIGIBLE:
         return Reports.DIFFER, share
-    # One value in every case may be one report, written on the rows of all choices.
-    if (rows > 1).mean() < FEWEST_REPEATED:
-        return Reports.SINGLE, math.nan
-    if share == 0 or (reports > 1).mean() < FEWEST_REPEATED:
-        return Reports.SINGLE, share
-    return Reports.EXACT, share
+    return (Reports.SINGLE, math.nan) if few else (Reports.EXACT, share)
 
 
 @dataclass(frozen=True)
