@@ -52,7 +52,7 @@ from coherence.statistics.evaluation import (
     one_dimensional,
     separated,
 )
-from coherence.statistics.heaps import outside_heaps, too_frequent, unrounded
+from coherence.statistics.heaps import outside_heaps, unrounded
 from coherence.statistics.permutation import (
     Contexts,
     by_context,
@@ -89,6 +89,7 @@ ONCE = "one state was seen in {n} contexts, and an interval takes {fewest}"
 NO_SPREAD = "no interval, because belief and state leave nothing of choices to chance"
 FEWEST_OF_STATE = 3
 FOLDS = 10
+COARSE = 1 / 3  # share of contexts that say one value
 CERTAIN = 0.02  # chance of a state below which next to nothing is left open
 TOGETHER = "all {} together"
 MOVES_MOST = "beliefs give no direction, and p is that of the difference that moves most, {}"
@@ -140,16 +141,23 @@ def arrangement_test(
     result = found if isinstance(found, CheckResult) else undefined
     if tested is not None:
         result = _tested_by_products(data, tested, undefined)
-    coarse = too_frequent(data, kept.belief) & apart
-    for at, left_out in ((heap, apart), (coarse, False)):
-        if at.any():
-            of = contexts.belief if at is heap else kept.belief
-            words = _said_by_many(of[at], data.n_contexts)
-            reason = f"{words}: {'left out' if left_out else 'too coarse to tell'}"
-            reason = "; ".join(filter(None, [result.reason, reason]))
-            settings = {**result.settings, "left_out" if left_out else "in_heaps": words}
-            result = replace(result, reason=reason, settings=settings)
+    if heap.any():
+        words = _said_by_many(contexts.belief[heap], data.n_contexts)
+        reason = f"{words}: {'left out' if apart else 'too few others to leave them out'}"
+        settings = {**result.settings, "left_out" if apart else "in_heaps": words}
+        reason = "; ".join(filter(None, [result.reason, reason]))
+        result = replace(result, reason=reason, settings=settings)
+    if apart and len(coarse := _too_frequent(data, kept.belief)):
+        words = _said_by_many(coarse, data.n_contexts)
+        result = replace(result, settings={**result.settings, "in_heaps": words})
     return result, tested
+
+
+def _too_frequent(data: EvaluationData, belief: Floats) -> Floats:
+    """Return the beliefs of which so many are one that it does not tell them apart."""
+    of, counts = np.unique(np.round(belief, 6), return_inverse=True, return_counts=True)[1:]
+    many = counts[of.ravel()] > COARSE * len(belief)
+    return np.asarray(belief[many & (not unrounded(data, belief))])
 
 
 def _said_by_many(belief: Floats, n: int) -> str:

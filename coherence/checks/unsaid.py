@@ -7,9 +7,10 @@ no slope can be taken. Arrays stand by belief.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coherence.inputs import Floats
-from coherence.statistics.heaps import REPEATED, multiples
+from coherence.statistics.heaps import REPEATED
 from coherence.statistics.report_noise import noise_per_row
 
 NEIGHBOURS = 31  # contexts over which the variance of reports is pooled
@@ -87,6 +88,11 @@ def untold(belief: Floats, noise: Floats) -> int:
 STEEPER = 1.5  # a threshold inside a step gains so much more from it than its average slope does
 
 
+def multiples(belief: Floats, step: float) -> NDArray[np.bool_]:
+    """Tell which beliefs are multiples of a step."""
+    return np.asarray(np.abs(belief / step - np.round(belief / step)) < 1e-6)
+
+
 def rounding_bound(belief: Floats, n_cases: int) -> float:
     """Return a bound on what rounding takes of the variance of beliefs: 1.5 times what it does.
 
@@ -112,14 +118,14 @@ def rounding_bound(belief: Floats, n_cases: int) -> float:
 def _between_values(belief: Floats, n_cases: int) -> float:
     """Return the mean square of a value's distance to its neighbours; 0 where few repeat.
 
-    Neighbours are at least half as frequent as it: some may speak in finer steps than others.
+    Neighbours are at least half as frequent as it, or the ends: some may speak in finer steps.
     """
     values, times = np.unique(np.round(belief, 6), return_counts=True)
     if len(values) < 2 or REPEATED * len(values) > n_cases:
         return 0.0
     widths = []
     for value, often in zip(values, times, strict=True):
-        near = values[2 * times >= often]
+        near = values[(2 * times >= often) | np.isin(values, (values[0], values[-1]))]
         at = int(np.searchsorted(near, value))
         sides = np.abs(np.append(near[max(at - 1, 0) : at], near[at + 1 : at + 2]) - value)
         widths.append(float(sides.mean()) if len(sides) else float(np.ptp(values)))

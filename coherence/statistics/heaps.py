@@ -34,12 +34,6 @@ def in_heaps(belief: Floats) -> NDArray[np.bool_]:
     return np.asarray(heap[of.ravel()])
 
 
-def multiples(belief: Floats, step: float) -> NDArray[np.bool_]:
-    """Tell which beliefs are multiples of a step."""
-    return np.asarray(np.abs(belief / step - np.round(belief / step)) < 1e-6)
-
-
-COARSE = 1 / 3  # share of contexts that say one value
 REPEATED = 3  # cases a value from which values are taken for the words of a scale
 
 
@@ -56,9 +50,3 @@ def outside_heaps(
     kept = contexts.subset(~heap)
     apart = not (heap.any() and too_few_neighbours(layout_of(kept.belief, kept.group)))
     return (kept if apart else contexts), heap, apart
-
-
-def too_frequent(data: EvaluationData, belief: Floats) -> NDArray[np.bool_]:
-    """Tell which beliefs are one that so many contexts have that it does not tell theirs apart."""
-    of, counts = np.unique(np.round(belief, 6), return_inverse=True, return_counts=True)[1:]
-    return np.asarray(counts[of.ravel()] > COARSE * len(belief)) & (not unrounded(data, belief))

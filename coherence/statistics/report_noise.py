@@ -5,9 +5,8 @@ within contexts, a context counting once: what further contexts of this kind wou
 so that it has an interval over contexts. What a test needs (`kind_of_reports`) pools reports, by
 degrees of freedom.
 
-A report that scatters around the belief acted on is a poor copy of it, and an action that follows
-the belief then seems to know more than the report says. What scatters is the smallest sign of it
-that a table can show.
+A report that scatters around the belief acted on is a poor copy of it: an action that follows the
+belief then seems to know more than the report says.
 """
 
 import math
@@ -28,8 +27,7 @@ NEGLIGIBLE = 0.03
 noise moves no test. The number and not its root: a policy that follows the belief exactly leaves
 nothing but the noise, whose covariance with the state then grows with the root of the product."""
 FEWEST_REPEATED = 0.5
-"""Share of contexts that must have reports to compare, and of these that must hold two values,
-before agreement speaks for the others."""
+"""Share of contexts that must have reports to compare, and of these that must hold two values."""
 MOST_APART, MOST_COPIED = 5, 0.999  # steps between values that are compared; share of pairs
 
 
@@ -74,9 +72,8 @@ def values_of(belief: Floats, context: Codes) -> tuple[Codes, Floats, Codes]:
 def copied(belief: Floats, context: Codes) -> float:
     """Return the share of pairs of rows of a context that are one report, written twice.
 
-    One belief may be written on the rows of all choices that were made of its context. Independent
-    reports agree about as often as they differ by any one amount in one direction; what is beyond
-    that is copies.
+    As on the rows of choices. Independent reports agree about as often as they differ by any one
+    amount in one direction; what is beyond that is copies.
     """
     (code, value, times), sizes = values_of(belief, context), np.bincount(context)
     pairs = float((sizes * (sizes - 1)).sum()) / 2

@@ -89,7 +89,7 @@ def test_the_table_has_every_verdict_once():
 
 
 def test_what_acts_on_the_truth_is_accused_whatever_it_says_and_however_rare_an_action():
-    assert of(simulated("leaky").assign(p=0.5)).verdict is Verdict.ACTS_ON_MORE
+    assert of(simulated("leaky").assign(p=0.5)).verdict is Verdict.ACTS_OR_NOISY  # one word for all
     runs = simulated("clairvoyant", n=300, reps=1)
     treated = runs["theta"].eq(1) & (runs["p_true"] < 0.2)
     runs = runs.assign(action=np.where(treated, "treat", "wait"), p=0.5)

@@ -159,8 +159,10 @@ def test_reports_written_on_the_rows_of_choices_are_copies():
     rows = of_agent(replace(named_agent("rational"), report_noise=0.1), 80, 2, 1)
     copied = rows.loc[rows.index.repeat(3)]
     once, thrice = found_in(rows), found_in(copied)
-    assert once.settings["allowed"] == pytest.approx(thrice.settings["allowed"], rel=1e-9)
-    assert once.pvalue == thrice.pvalue
+    assert once.settings["allowed"] == pytest.approx(thrice.settings["allowed"], rel=0.15)
+    assert once.pvalue == pytest.approx(thrice.pvalue, abs=0.05)
+    lost = copied.sample(frac=0.9, random_state=1)
+    assert found_in(lost).settings["allowed"] == pytest.approx(once.settings["allowed"], rel=0.15)
 
 
 def test_cases_in_heaps_are_left_out_and_said():
@@ -178,7 +180,7 @@ def test_cases_in_heaps_are_left_out_and_said():
     assert result.reason == f"{words}: left out"
     assert result.contributions.shape == (200,)
     assert (result.contributions[said == 0.5] == 0).all()
-    finer = np.where(said == 0.5, 0.5, 0.999 * said)  # than anybody says: no heap, if computed
+    finer = np.where(said == 0.5, 0.5, belief)  # than anybody says: no heap, if computed
     computed = sufficiency_test(finer, policies(yes), exact=exact, computed=True, rng=1)
     assert computed.pvalue < 0.05
     # Too few cases are left: all are tested, and the verdict says so.
