@@ -213,9 +213,6 @@ def _acts(facts: VerdictInput) -> str:
     return f"Acts on more than it says: {_points(facts)}{_unsaid(facts)}."
 
 
-_UNKNOWN = (Reports.SINGLE, Reports.ALIKE)
-
-
 def _or_noisy(facts: VerdictInput) -> str:
     assert facts.primary is not None
     if facts.says("n_persons"):
@@ -241,8 +238,8 @@ def _or_noisy(facts: VerdictInput) -> str:
     tell = "One report a case cannot tell the two apart."
     if facts.says("reports") == Reports.ALIKE:
         tell = (
-            "Reports of a case are equal, as copies of one are: if asking again gives them "
-            "again, write stated:exact in a column belief_kind."
+            "Reports of a case are equal, as copies of one are: if asking again gives them again, "
+            "write stated:exact in a column belief_kind."
         )
     elif facts.askable:
         tell = "Ask each case 3 times to tell, or let answers be computed."
@@ -361,7 +358,8 @@ def _compatible(facts: VerdictInput) -> str:
     if facts.action is not None:
         chooses = "they choose" if facts.says("n_persons") else "it chooses"
         of = f" in how often {chooses} {facts.action}"
-    taken = ", single reports taken as exact" if facts.says("reports") in _UNKNOWN else ""
+    unknown = facts.says("reports") in (Reports.SINGLE, Reports.ALIKE)
+    taken = ", single reports taken as exact" if unknown else ""
     return (
         f" Effects from {low} to {high} points{of} are compatible with the data{taken}; not "
         "rejecting is no evidence of coherence."

@@ -161,7 +161,7 @@ def sufficiency_test(
         `also` has ``plain_average``, the same with every case alike, and ``hidden_share``,
         E cov(A, S | p) / cov(A, S). `settings` says which test was run (``test``: direction and
         turn, permuted blocks, or own belief), what reports tell of their noise (``reports``: exact,
-        differ or single), ``p_direction`` with reports as exact, ``p_beyond`` what is allowed for,
+        differ, single or alike), ``p_direction`` with reports as exact, ``p_beyond`` what is allowed for,
         ``p_turn``, whether the turn alone rejects (``turns``), ``n_untold`` contexts whose reports
         do not tell beliefs apart, and which were ``left_out`` or could not be (``in_heaps``).
         Where there is no p-value, as below 20 contexts (10 that can be permuted with more than two
@@ -196,11 +196,12 @@ def sufficiency_test(
     Reports that are rounded or noisy leave something of the belief unsaid that is acted on. It adds
     covariance of the sign of the slopes of choice and state, for which is allowed: 1.5 times the
     variance that rounding takes, times both slopes, and the mean of the variance of a mean report
-    (pooled over neighbours; copies of a report count once) times both slopes around the case. The
-    p-value of the direction is that of the distance beyond it, and every interval has its end
-    towards 0 moved by it. Contexts whose report stands for more than its step, as 50 does for
+    (pooled over neighbours; copies of a report, told by how often rows agree, count once) times
+    both slopes around the case, within groups. The p-value of the direction is that of the distance
+    beyond it, that of the turn beyond as much at the furthest belief, and every interval has its
+    end towards 0 moved by it. Contexts whose report stands for more than its step, as 50 does for
     unsure, are left out, where enough others are left. `computed` beliefs have no noise, and those
-    finer than whole percents neither rounding nor heaps.
+    that hardly repeat neither rounding nor heaps. Where a third say one value, `in_heaps` says so.
 
     With persons, the difference is that at each person's own belief: the coefficient of the state
     in a linear probability model of the action shown, beside a line of each person's own on the own
