@@ -161,9 +161,10 @@ def sufficiency_test(
         `also` has ``plain_average``, the same with every case alike, and ``hidden_share``,
         E cov(A, S | p) / cov(A, S). `settings` says which test was run (``test``: direction and
         turn, permuted blocks, or own belief), what reports tell of their noise (``reports``: exact,
-        differ, single or alike), ``p_direction`` with reports as exact, ``p_beyond`` what is allowed for,
-        ``p_turn``, whether the turn alone rejects (``turns``), ``n_untold`` contexts whose reports
-        do not tell beliefs apart, and which were ``left_out`` or could not be (``in_heaps``).
+        differ, single or alike), ``p_direction`` with reports as exact, ``p_beyond`` what is
+        allowed for, ``p_turn``, whether the turn alone rejects (``turns``), ``n_untold`` contexts
+        whose reports do not tell beliefs apart, and which were ``left_out`` or could not be
+        (``in_heaps``).
         Where there is no p-value, as below 20 contexts (10 that can be permuted with more than two
         states), `reason` says why and ``lack`` what for. `contributions` holds those of contexts to
         the statistic.
