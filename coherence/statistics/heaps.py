@@ -34,12 +34,14 @@ def in_heaps(belief: Floats) -> NDArray[np.bool_]:
     return np.asarray(heap[of.ravel()])
 
 
-REPEATED = 3  # cases a value from which values are taken for the words of a scale
+MOSTLY, REPEATED = 0.5, 3  # share of whole percents; cases a value of a scale of words
 
 
 def unrounded(data: EvaluationData, belief: Floats) -> bool:
-    """Tell whether beliefs were computed, and those of contexts hardly repeat, as said ones do."""
-    return data.computed and REPEATED * len(np.unique(np.round(belief, 6))) > len(belief)
+    """Tell whether beliefs were computed, finer than whole percents, and hardly repeat."""
+    percents = np.abs(100 * belief - np.round(100 * belief)) < 1e-6
+    few = REPEATED * len(np.unique(np.round(belief, 6))) > len(belief)
+    return data.computed and few and float(percents.mean()) < MOSTLY
 
 
 def outside_heaps(
