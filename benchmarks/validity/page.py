@@ -39,7 +39,7 @@ PROGRAMS = (
     Program("exact_state", "--tables 100 --nulls", ("exact_nulls",), "tables", 2),
     Program("verdicts", "--tables 200", ("verdicts", "sentences"), "tables", 0),
     Program("one_null", "--tables 100", ("one_null",), "n_tables", 8),
-    Program("one_null", "--studies 40", ("one_null_pairs",), "n_studies", 4),
+    Program("one_null", "--studies 60", ("one_null_pairs",), "n_studies", 4),
     Program("gaps", "--tables 1000", ("gaps",), "tables", 1),
     Program("scores", "--tables 200", ("scores",), "tables", 3),
     Program("confidence", "--tables 60", ("confidence",), "n_tables", 4),
@@ -51,7 +51,7 @@ PROGRAMS = (
     Program("threshold", "--tables 200", ("threshold",), "n_tables", 2),
     Program("comparison", "--studies 40", ("comparison",), "n_studies", 4),
     Program("pooling", "--studies 400", ("pooling",), "n_studies", 10),
-    Program("rivals", "--tables 300", ("rivals",), "tables", 6),
+    Program("rivals", "--tables 200", ("rivals",), "tables", 6),
     Program("stability", "--tables 24", ("stability",), "tables", 0),
     Program("mixing", "--sessions 1000", ("mixing_intervals", "mixing_tests"), "sessions", 6),
 )
@@ -445,8 +445,7 @@ def what_breaks() -> str:
         ),
         (
             "several reports that vary, also between prompt variants",
-            "other tests that use the state reject, but for `sufficiency`; the lines of the main "
-            "figure part by what the caption says",
+            "other tests that use the state reject, but for `sufficiency`",
         ),
         (
             "rows share evidence, or cases a template, that no `context` or `group` names",
@@ -545,9 +544,9 @@ def sufficiency() -> str:
     worst = table[table.index.get_level_values("weight") > 0]["points_held"]
     design, weight, n, state = worst.idxmin()
     return (
-        f"The interval of the points holds the true effect in {span(worst)}, least often where few "
-        f"cases leave the choice open ({design}, weight {weight:g}, {n} cases, {state}): it then "
-        "ends too low.\n\n" + fold("Power, and what intervals hold", grid(header, rows))
+        f"Intervals of points hold the effect in {span(worst)}, least often where few cases leave "
+        f"choices open ({design}, {n}): they end too low.\n\n"
+        + fold("Power, and what intervals hold", grid(header, rows))
     )
 
 
@@ -643,26 +642,22 @@ def one_null() -> str:
 
     coherent, pairs = table[table["agent"] == "coherent"], read("one_null_pairs")
     header = ["reports", "accused", "or noisy", "noise explains", "rejected", "taken as exact"]
-    accused, n_tables, tested = coherent[["accused", "n_tables", "tested"]].sum()
+    accused, n_tables = coherent[["accused", "n_tables"]].sum()
     one = pairs[pairs["pair"].str.startswith("one agent")]
     told = pairs[["told_a"]].sum().sum() + one["told_b"].sum()
     return (
-        f"Of {len(coherent)} shapes of reports of coherent agents, {n_tables:,} tables, "
-        f"{share(accused / n_tables)} are accused (`acts_on_more`, turning or not), of the "
-        f"{tested:,} that are tested {share(accused / tested)}. The interval excludes 0 exactly "
-        f"where the direction rejects, but in {table['interval_differs'].sum()} of "
-        f"{table['n_tables'].sum():,} tables. Two ways of reporting of one agent are told apart "
-        f"by `compare` in {one['differ'].sum()} of {one['n_studies'].sum()} studies, the mean over "
-        f"{N_TASKS} tasks of coherent agents from 0 in {told} of "
-        f"{pairs['n_studies'].sum() + one['n_studies'].sum()}. Taken "
-        "as exact: the direction alone without an allowance, at .04. What the allowance costs is "
-        "the difference between the last two columns of agents that act on more: most where noise "
-        "is large or words are few.\n\n"
+        f"Of {n_tables:,} tables (all tested) of {len(coherent)} coherent agents "
+        f"{share(accused / n_tables)} are accused; interval and direction disagree in "
+        f"{table['interval_differs'].sum()}. `compare` tells two ways of reporting of one agent "
+        f"apart in {one['differ'].sum()} of {one['n_studies'].sum()} studies; means over {N_TASKS} "
+        f"tasks of coherent agents are told from 0 in {told} of "
+        f"{pairs['n_studies'].sum() + one['n_studies'].sum()}. Taken as exact: without the "
+        "allowance, at .04.\n\n"
         + fold("Coherent agents", grid(header, lines(coherent)))
         + "\n\n"
         + fold("Agents that act on more", grid(header, lines(table[table["agent"] == "leaky"])))
-        + "\n\nNeither an error that all reports of a case share can be seen, nor that two beliefs "
-        "have one report:\n\n" + grid(header, lines(table[table["agent"] == "misled"]))
+        + "\n\nNot to be seen: errors shared by all reports of a case; two beliefs, one report.\n\n"
+        + grid(header, lines(table[table["agent"] == "misled"]))
     )
 
 
@@ -814,7 +809,9 @@ def others() -> str:
     by_test = jumps.groupby("test")["rejected"].max()
     worst = by_test.drop(["sufficiency", "its direction"])
     for state, part in table.groupby("state", sort=False):
-        wide = part.pivot_table(index="design", columns=["test", "effect"], sort=False)
+        wide = part.pivot_table(
+            index="design", columns=["test", "effect"], values=["rejected", "at_size"], sort=False
+        )
         tests = list(dict.fromkeys(part["test"]))
         null = [
             (design, *(share(row["rejected", test, 0]) for test in tests))
@@ -839,10 +836,9 @@ def others() -> str:
             ),
         ]
     return (
-        f"Where choices and calibration jump at one belief, tests that take out a spline reject "
-        f"true nulls (at most {', '.join(f'{test} {share(of)}' for test, of in worst.items())}; "
-        f"`sufficiency` {share(by_test['sufficiency'])}): keeping the level there is paid for with "
-        "power elsewhere. A turn is seen by `sufficiency` and PCM alone.\n\n" + "\n\n".join(folds)
+        "Where choices and calibration jump at one belief, tests that take out a spline reject up "
+        f"to {share(worst.max())} of true nulls, `sufficiency` {share(by_test['sufficiency'])}: "
+        "paid for in power. Only `sufficiency` and PCM see a turn.\n\n" + "\n\n".join(folds)
     )
 
 
@@ -858,8 +854,8 @@ def moves() -> str:
         for test, row in found.iterrows()
     ]
     return (
-        f"By seeds, SD {share(table['largest_sd_below_.2'].max())} at most where p is below .2. Do "
-        "not lean on a p-value that one case could carry over the level.\n\n"
+        f"By seeds, SD {share(table['largest_sd_below_.2'].max())} at most where p is below .2. "
+        "One case may carry a p-value over the level.\n\n"
         + fold(
             "One case left out, in units of a plain test",
             grid(["test", "true null", "effect"], rows),
@@ -980,11 +976,10 @@ def page() -> str:
             "",
             f"Above the exact binomial bound (99.5%): {above()}. Agents act on the rounded belief "
             f"that they state ([designs]({LINK}/designs.py)). Coverage counts tables with an "
-            "interval. Older than the checks: `predictive_gain` of groups and policies, "
-            "`iterated_expectation` before Sheppard's correction. Of the statistic before "
-            "[one null](#one-null), which neither fitted choices nor allowed for noise: "
-            "`sufficiency`, verdicts, residual covariance, the exact posterior, other shared "
-            "templates, margins, comparisons and means over tasks.",
+            "interval. Older than the checks: `predictive_gain` of groups, policies and features, "
+            "`iterated_expectation`; before [one null](#one-null): verdicts, residual covariance, "
+            "shared templates, margins, means over tasks; before its rules on grids and copies: "
+            "`sufficiency`, the exact posterior, comparisons.",
             *(line for title, section in SECTIONS for line in ("", f"## {title}", "", section())),
             "",
             "## The programs",
