@@ -24,17 +24,20 @@ FEWEST_NEAR = 20  # contexts of which it can be said that reports do not tell th
 def noise_of_means(squares: Floats, rows: Floats, share: float) -> Floats:
     """Return the variance of the noise in the mean report of contexts that stand by belief.
 
-    `squares` are sums of squared deviations of their rows, whose number is `rows`; both are pooled
-    over neighbours, and where none of them has two, over all contexts. A share of pairs is copied.
+    `squares` are sums of squared deviations of their rows, whose number is `rows`; a share of pairs
+    is copied. That of each mean is averaged over neighbours, so that noisy contexts with few rows
+    count as they are; contexts of one row take the variance that all others have.
     """
     n, freedom = len(squares), np.maximum(rows - 1, 0.0)
+    known, per_row = freedom > 0.5, noise_per_row(rows, share)
     first = np.clip(np.arange(n) - NEIGHBOURS // 2, 0, max(n - NEIGHBOURS, 0))
     last = np.minimum(first + NEIGHBOURS, n)
-    pooled, free = (np.append(0.0, x.cumsum())[[last, first]] for x in (squares, freedom))
-    pooled, free = pooled[0] - pooled[1], free[0] - free[1]
-    overall = float(squares.sum()) / max(float(freedom.sum()), 1.0)
-    variance = np.where(free > 0.5, pooled / np.maximum(free, 1.0), overall)
-    return np.asarray(np.maximum(variance, 0.0) * noise_per_row(rows, share))
+    each = np.where(known, squares / np.maximum(freedom, 1.0), 0.0)
+    sums = (np.append(0.0, x.cumsum()) for x in (each * per_row, each, 1.0 * known))
+    means, plain, count = (x[last] - x[first] for x in sums)
+    overall = float(each.sum()) / max(float(known.sum()), 1.0)
+    single = np.where(count > 0.5, plain / np.maximum(count, 1.0), overall) * per_row
+    return np.where(known, means / np.maximum(count, 1.0), single)
 
 
 def local_slopes(belief: Floats, along: Floats, columns: Floats, noise: Floats) -> Floats:
