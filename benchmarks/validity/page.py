@@ -37,7 +37,7 @@ PROGRAMS = (
     Program("sufficiency", "--tables 100", ("sufficiency",), "tables", 10),
     Program("exact_state", "--tables 100", ("exact_state",), "tables", 4),
     Program("exact_state", "--tables 100 --nulls", ("exact_nulls",), "tables", 2),
-    Program("verdicts", "--tables 50", ("verdicts", "sentences"), "tables", 0),
+    Program("verdicts", "--tables 200", ("verdicts", "sentences"), "tables", 0),
     Program("one_null", "--tables 100", ("one_null",), "n_tables", 8),
     Program("one_null", "--studies 60", ("one_null_pairs",), "n_studies", 4),
     Program("gaps", "--tables 1000", ("gaps",), "tables", 1),
@@ -977,7 +977,7 @@ def page() -> str:
             f"Above the exact binomial bound (99.5%): {above()}. Agents act on the rounded belief "
             f"that they state ([designs]({LINK}/designs.py)). Coverage counts tables with an "
             "interval. Older than the checks: `predictive_gain` of groups, policies and features, "
-            "`iterated_expectation`; before [one null](#one-null): residual covariance, "
+            "`iterated_expectation`; before [one null](#one-null): verdicts, residual covariance, "
             "shared templates, margins, means over tasks; before its rules on grids and copies: "
             "`sufficiency`, the exact posterior, comparisons.",
             *(line for title, section in SECTIONS for line in ("", f"## {title}", "", section())),
