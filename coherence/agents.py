@@ -525,7 +525,7 @@ def simulate(
             "rep": np.tile(np.arange(n_reps), n_contexts),
             "prompt": prompts[0],
             "p": p,
-            "belief_kind": "stated:drawn" if agent.scatters else "stated:exact",
+            "belief_kind": "stated:drawn" if agent.scatters else "stated:fixed",
             **dict.fromkeys(acted, np.nan if policies else None),
             "theta": world.theta[row].astype(int),
             "p_true": world.exact[row],

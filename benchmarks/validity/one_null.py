@@ -334,7 +334,7 @@ def differ(pair: tuple[Design, Design], seed: list[int]) -> bool:
         toss = np.random.default_rng([*seed, 1]).random(design.n)
         happened = toss < rows.groupby("context")["p_true"].first()
         rows["theta"] = rows["context"].map(happened.astype(int))
-        kind = "stated:exact" if design.said_again else "stated:drawn"
+        kind = "stated:fixed" if design.said_again else "stated:drawn"
         rows = rows.assign(context=rows["context"].astype(str), belief_kind=kind)
         tables[name] = rows.assign(truth_kind="drawn")
     found = compare(tables, rng=seed[-1]).differences

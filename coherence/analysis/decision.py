@@ -239,7 +239,7 @@ def _or_noisy(facts: VerdictInput) -> str:
     if facts.says("reports") == Reports.ALIKE:
         tell = (
             "Reports of a case are equal, as copies of one are: if asking again gives them again, "
-            "write stated:exact in a column belief_kind."
+            "write stated:fixed in a column belief_kind."
         )
     elif facts.askable:
         tell = "Ask each case 3 times to tell, or let answers be computed."

@@ -93,8 +93,8 @@ def prompt_consistency(
         Columns ``context``, ``prompt`` and ``p``; rows without a belief, and rows conditional on a
         ``z_state``, are left out. Where there is a column ``group``, the same in all rows of a
         context, groups are the clusters of the interval, at least ten. Beliefs that
-        ``belief_kind``, if there is one, calls computed (stated:exact, token, revealed) have no
-        noise, so that one repetition is enough.
+        ``belief_kind``, if there is one, calls computed or fixed (stated:exact, token, revealed;
+        stated:fixed) have no noise, so that one repetition is enough.
     reference : str, optional
         Prompt that the others are compared with; None takes "standard", else the one with the most
         beliefs, and of several the first by name.

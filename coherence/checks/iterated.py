@@ -411,8 +411,9 @@ def iterated_expectation_test(
         Columns ``context``, ``rep``, ``p``, ``z``, ``z_state``, ``p_z``, optionally ``prompt``.
         Ordinary rows have no ``z_state``; the other rows hold P(theta | x, z = z_state) in ``p``
         and P(z = z_state | x) in ``p_z``. Where ``belief_kind``, if there is one, calls all beliefs
-        computed (stated:exact, token, revealed), there is no noise to be removed. Where there is a
-        column ``group``, the same in all rows of a context, groups are the clusters, at least ten.
+        computed (stated:exact, token, revealed) or fixed, there is no noise to be removed. Where
+        there is a column ``group``, the same in all rows of a context, groups are the clusters, at
+        least ten.
     reference : str, optional
         Prompt whose rows are used; None takes the one of `coherence.table.runs`. Rows with a
         ``z_state`` and without a prompt belong to it.

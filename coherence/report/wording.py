@@ -31,6 +31,7 @@ MOST_NAMED = 8
 REVEALED = "revealed"
 KINDS = {
     "stated:drawn": ("stated belief", "stated, drawn as text and parsed"),
+    "stated:fixed": ("stated belief", "stated, the same whenever it is asked for"),
     "stated:forced": (
         "forced stated belief",
         "stated, drawn among the answers that have the form",

@@ -27,11 +27,11 @@ STATE_SUM_TOLERANCE = 0.02  # beliefs over several states are usually stated wit
 
 
 BELIEF_KINDS = (
-    *("stated:drawn", "stated:forced", "stated:masked", "stated:exact"),
+    *("stated:drawn", "stated:fixed", "stated:forced", "stated:masked", "stated:exact"),
     *("token", "sampled", "revealed"),
 )
-COMPUTED_KINDS = ("stated:exact", "token", "revealed")
-"""Kinds of belief that are computed from a model's distribution, without the noise of drawing."""
+COMPUTED_KINDS = ("stated:exact", "stated:fixed", "token", "revealed")
+"""Kinds of belief without the noise of drawing: computed, or the same whenever it is asked for."""
 OWN_CONTEXT, SAME_CONTEXT = BELIEF_CONTEXTS = "own", "same_context"
 DRAWN, RECORDED = "drawn", "recorded"
 TRUTH_KINDS = (DRAWN, RECORDED)

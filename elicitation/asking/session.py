@@ -244,7 +244,7 @@ def run_plan(
         # Not what the model would say if its answer had the form; the table says so.
         runs["belief_kind"] = runs["belief_kind"].replace("stated:forced", "stated:masked")
     if isinstance(model, AgentModel) and model.agent.grid and not model.agent.scatters:
-        runs["belief_kind"] = runs["belief_kind"].replace("stated:drawn", "stated:exact")
+        runs["belief_kind"] = runs["belief_kind"].replace("stated:drawn", "stated:fixed")
     # At temperature 0 the draws of a text are one answer.
     once = {each.question.key(model.fingerprint): each for each in read}.values()
     statuses = [answer.reading.status for answer in once]

@@ -50,7 +50,8 @@ def test_every_check_runs_on_a_full_table(runs):
     (note,) = notes_of(report)
     assert "exact posterior p_true" in note
     assert "--state realised" in note
-    assert report.results["estimate"].notna().all()
+    without = report.results[report.results["estimate"].isna()]
+    assert set(without["check"]) <= {"threshold:lowest", "threshold:highest"}
 
 
 @pytest.mark.lengthy
@@ -198,7 +199,8 @@ def test_computed_beliefs_have_no_noise_to_remove_and_a_small_mass_is_warned_of(
     computed.loc[0, "answer_mass"] = 1.8e-6
     lifted = ["prompt_consistency:mse", "iterated_expectation:noise_removed"]
     checks = ["prompt_consistency", "iterated_expectation"]
-    assert by_check(policies, checks).loc[lifted, "estimate"].isna().all()
+    drawn = by_check(policies.drop(columns="belief_kind"), checks)
+    assert drawn.loc[lifted, "estimate"].isna().all()
     report = analyze(computed, checks=checks, rng=1)
     assert report.results.set_index("check").loc[lifted, "estimate"].notna().all()
     assert "warning: the form of the answers had a median probability of 0.400" in str(report)

@@ -77,7 +77,8 @@ def test_means_are_those_of_pandas(name, tables, stored):
         by_model = rows.groupby("model")["estimate"].mean()
         for model, mean in by_model.items():
             shown = means.loc[("mean over tasks", model), f"{check}.repaired"]
-            assert shown == pytest.approx(mean, rel=1e-12)
+            # Of an agent whose reports come again as they are no scatter is known.
+            assert shown == pytest.approx(mean, rel=1e-12, nan_ok=check == "repetition_sd")
         shown = means.loc[("mean over all", "all"), f"{check}.repaired"]
         assert shown == pytest.approx(rows["estimate"].mean(), rel=1e-12)
     # One task of this model has no exact posterior and no third wording: the row says so.
