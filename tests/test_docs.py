@@ -6,6 +6,7 @@ None of this needs the site to be built; `.ci/run` does that, with warnings as e
 import importlib.util
 import re
 import runpy
+import shlex
 from collections import Counter
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from coherence import analyze, read_runs
 from coherence.checks.catalogue import declarations
+from coherence.cli.main import main
 from coherence.report.verdicts import Verdict
 
 ROOT = Path(__file__).parents[1]
@@ -178,13 +180,17 @@ def test_page_and_reference_say_null_and_estimand_alike(check):
 @pytest.mark.parametrize("page", sorted((DOCS / "checks").glob("*.md")), ids=name_of)
 def test_the_page_of_a_check_shows_what_its_example_prints(page, tmp_path, monkeypatch, capsys):
     text = page.read_text(encoding="utf-8")
-    examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.S)
+    form = r"```python\n((?:(?!```).)*)```\n\n(?:```sh\ncoherence (.*?)```\n\n)?```text\n(.*?)```"
+    examples = re.findall(form, text, re.S)
     assert examples
     monkeypatch.chdir(tmp_path)
-    for example, shown in examples:
+    monkeypatch.setenv("COLUMNS", "100")
+    for example, typed, shown in examples:
         Path("example.py").write_text(example, encoding="utf-8")
         runpy.run_path("example.py")
-        assert capsys.readouterr().out.rstrip() == shown.rstrip()
+        assert not typed or main(shlex.split(typed)) == 0
+        said, (whole, cut, _) = capsys.readouterr().out, shown.rstrip().partition("\n    ...")
+        assert said[: len(whole) if cut else None].rstrip() == whole
 
 
 def test_no_page_is_about_a_check_that_is_not_there():
