@@ -18,6 +18,7 @@ import pandas as pd
 
 from coherence.errors import InputError
 from coherence.importing.inspect_log import OWN_TASKS, read_inspect_log
+from coherence.table.cells import labels
 from coherence.table.schema import OFFER_COLUMNS
 from elicitation.answers.reading import read_answer
 from elicitation.answers.runs import assemble_runs
@@ -202,6 +203,8 @@ def _cases(samples: Iterable[Answered]) -> tuple[pd.DataFrame, dict[int, int]]:
             names.append("p_true")
         row |= {name: known[name] for name in names}
     cases = pd.DataFrame(list(rows.values()))
+    if "theta" in cases.columns:  # a label, whole numbers also where some are missing
+        cases["theta"] = labels(cases["theta"])
     # A network's evidence is text and its truth is known; a table has the types of its values.
     if "z" in cases.columns:
         types: dict[str, Any] = {"context": object, "theta": "int64"}
