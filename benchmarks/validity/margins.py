@@ -18,7 +18,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from coherence import CheckResult, sufficiency_test
-from coherence.analysis.margins import smallest_margin
+from coherence.report.margins import smallest_margin
 
 RESULTS = Path(__file__).parent / "margins.csv"
 MARGIN = 0.1

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from coherence import compare, sufficiency_test
-from coherence.analysis.decision import decide, verdict_input
-from coherence.report.verdicts import Verdict
+from coherence.report.evaluation import EvaluationReport
+from coherence.report.verdicts import NOT_TESTED, VerdictInput, decide
 from coherence.result import CheckResult, rejects
 from coherence.statistics.random_effects import random_effects
 
@@ -352,10 +352,13 @@ def told_from_0(design: Design, seed: list[int]) -> bool:
 
 def counted(design: Design, n_tables: int, seed: list[int]) -> dict[str, float]:
     """Count verdicts over tables; also how often interval and direction say different things."""
-    said, rejected, differ, exact, blind = list[Verdict](), 0, 0, 0, 0.0
+    said, rejected, differ, exact, blind = list[str](), 0, 0, 0, 0.0
+    n_open = 0
     for at in range(n_tables):
         result = design.result(np.random.default_rng([*seed, at]))
-        said.append(decide(verdict_input([result], None, None)))
+        verdict = decide(VerdictInput(EvaluationReport("", "", (result,), (), NOT_TESTED)))
+        said.append(verdict.code)
+        n_open += verdict.open
         found = result.settings
         rejected += rejects(result.pvalue)
         exact += found.get("p_direction", 1.0) <= 0.04
@@ -366,11 +369,11 @@ def counted(design: Design, n_tables: int, seed: list[int]) -> dict[str, float]:
             differ += excludes != (found["p_beyond"] <= 0.04)
     return {
         "n_tables": n_tables,
-        "tested": sum(not verdict.open for verdict in said),
+        "tested": n_tables - n_open,
         "rejected": int(rejected),
-        "accused": sum(verdict.accuses for verdict in said),
-        "or_noisy": said.count(Verdict.ACTS_OR_NOISY),
-        "explained": said.count(Verdict.NOISE_EXPLAINS),
+        "accused": sum(map(said.count, ("acts_on_more", "acts_on_more_turning"))),
+        "or_noisy": said.count("acts_on_more_or_noisy"),
+        "explained": said.count("noise_explains"),
         "as_exact": int(exact),
         "interval_differs": int(differ),
         "untold_share": round(blind / n_tables, 3),

@@ -32,14 +32,15 @@ from scipy.special import expit
 
 import coherence
 from coherence.agents import named_agent
-from coherence.report.verdicts import Verdict
+from coherence.report.verdicts import VERDICTS
 
 RESULTS = Path(__file__).with_suffix(".csv")
 SENTENCES = RESULTS.with_name("sentences.csv")
 CHECKS = ["sufficiency", "evidence_leak"]
 SIZES, STATES = (60, 200), ("exact", "realised")
 MANY = 20_000  # cases of a true value
-ASKS = (Verdict.ACTS_OR_NOISY,)
+ASKS = "acts_on_more_or_noisy"
+ACCUSES = ("acts_on_more", "acts_on_more_turning")
 
 
 @dataclass(frozen=True)
@@ -126,48 +127,42 @@ def truth(name: str, reps: int, still: bool) -> Truth:
 def claims(name: str, report: coherence.Report, runs: pd.DataFrame, again: object) -> dict:
     """Return what the sentence of a table claims, and whether it is true."""
     known, row = KNOWN[name], report.verdicts.iloc[0]
-    verdict, said = Verdict(row["verdict"]), str(row["sentence"])
+    verdict, said = str(row["verdict"]), str(row["sentence"])
 
     def holds(value: float, effect: str = "") -> bool:
         low, high = (row[f"{effect}{end}"] for end in ("low", "high"))
         return bool(low <= value <= high)
 
     found: dict[str, bool] = {}
-    if verdict is Verdict.KNOWS_TRUTH:
+    if verdict == "knows_truth":
         found["knows the truth"] = known.base == "clairvoyant"
-    if verdict in (Verdict.ACTS_ON_MORE, Verdict.ACTS_ON_MORE_TURNING):
+    if verdict in ACCUSES:
         found["acts on more"] = not known.coherent
-    if (
-        verdict is Verdict.ACTS_ON_MORE
-        and not math.isnan(row["low"])
-        and known.base != "clairvoyant"
-    ):
+    if verdict == "acts_on_more" and not math.isnan(row["low"]) and known.base != "clairvoyant":
         found["by points"] = holds(truth(name, known.reps, True).points)
         if "missing from its stated" in said:
             found["hidden share"] = holds(
                 truth(name, known.reps, True).hidden_share, "hidden_share_"
             )
-    if verdict is Verdict.ACTS_ON_MORE_TURNING:
+    if verdict == "acts_on_more_turning":
         found["in different directions"] = known.turns
-    if verdict is Verdict.ACTS_OR_NOISY:
+    if verdict == ASKS:
         found["acts on more, or its single reports are noisy"] = known.noisy or not known.coherent
         if known.base != "clairvoyant":
             found["by points, of single reports"] = holds(truth(name, known.reps, False).points)
-    if verdict in ASKS and (times := re.search(r"[Aa]sk each case (\d+) times", said)):
+    if verdict == ASKS and (times := re.search(r"[Aa]sk each case (\d+) times", said)):
         found["ask each case N times"] = again(int(times[1]))
     if "compatible with the data" in said and known.base != "clairvoyant":
         # A single report is taken as exact, which the sentence says.
         still = "single reports taken as exact" not in said
         found["effects compatible"] = holds(truth(name, known.reps, still).points)
-    if verdict is Verdict.NOISE_EXPLAINS:
+    if verdict == "noise_explains":
         found["noise can explain"] = known.noisy
-    if verdict is Verdict.DOES_NOT_FOLLOW and (
-        ends := re.search(r"\[(-?[\d.]+), (-?[\d.]+)\]", said)
-    ):
+    if verdict == "does_not_follow" and (ends := re.search(r"\[(-?[\d.]+), (-?[\d.]+)\]", said)):
         slope, rounding = 100 * truth(name, known.reps, False).slope, 0.5
         low, high = float(ends[1]), float(ends[2])
         found["choices change by"] = low - rounding <= slope <= high + rounding
-    if verdict is Verdict.HARDLY_MOVES:
+    if verdict == "hardly_moves":
         spread = runs.groupby("context")["p"].mean().std()
         most = runs["action"].value_counts(normalize=True).max()
         found["hardly moves"] = bool(spread < 0.05 or most >= 0.95)
@@ -184,7 +179,7 @@ def table(name: str, n: int, state: str, seed: list[int]) -> tuple[str, dict[str
 
     def again(reps: int) -> bool:
         report = report_of(known.runs(n, reps, more))
-        return Verdict(report.verdicts["verdict"].iloc[0]) not in ASKS
+        return str(report.verdicts["verdict"].iloc[0]) != ASKS
 
     runs = known.runs(n, known.reps, drawing)
     report = report_of(runs)
@@ -208,11 +203,11 @@ def main() -> None:
         seeds = ([args.seed, number, each] for each in range(args.tables))
         found = Parallel(args.jobs)(delayed(table)(*cell, seed) for seed in seeds)
         counts = Counter(verdict for verdict, _ in found)
-        accused = sum(counts[str(v)] for v in Verdict if v.accuses) / args.tables
+        accused = sum(counts[code] for code in ACCUSES) / args.tables
         where = dict(zip(("agent", "cases", "state"), cell, strict=True))
         where["coherent"] = KNOWN[cell[0]].coherent
         of = {"tables": args.tables, "seed": args.seed}
-        shares = {str(v): counts[str(v)] / args.tables for v in Verdict}
+        shares = {code: counts[code] / args.tables for code in VERDICTS}
         rows.append(where | {"accused": accused} | shares | of)
         printed, true = Counter[str](), Counter[str]()
         for _, said in found:

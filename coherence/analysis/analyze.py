@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.analysis.decision import PRIMARY
 from coherence.analysis.evaluation import EvaluationRows, require_state
 from coherence.analysis.finishing import adjusted, measured, with_results
-from coherence.analysis.margins import as_margin
 from coherence.analysis.planning import Job, plan_evaluation
 from coherence.analysis.reading import as_runs, positive_labels, read_evaluations
 from coherence.checks import CHECKS
@@ -24,8 +22,10 @@ from coherence.checks.catalogue import declaration, declared_name
 from coherence.errors import InputError, closest
 from coherence.inputs import number_of_jobs, require
 from coherence.report.evaluation import EvaluationReport
+from coherence.report.margins import as_margin
 from coherence.report.provenance import package_version, versions
 from coherence.report.report import Report
+from coherence.report.verdicts import PRIMARY
 from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.resample import Seed, as_seed
 from coherence.table.notes import Note

@@ -15,7 +15,6 @@ import pandas as pd
 
 from coherence.analysis.analyze import analyze
 from coherence.analysis.comparison import DIFFERENCES, EFFECTS, VERDICTS, Comparison
-from coherence.analysis.decision import LEAK, PRIMARY, SCORES
 from coherence.analysis.evaluation import require_state
 from coherence.analysis.finishing import adjusted, with_results
 from coherence.analysis.reading import positive_labels
@@ -24,8 +23,8 @@ from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import MIN_CONTEXTS, as_codes, number_of_jobs, require
-from coherence.report.evaluation import EvaluationReport
-from coherence.report.verdicts import Verdict
+from coherence.report.evaluation import EvaluationReport, Verdict
+from coherence.report.verdicts import LEAK, PRIMARY, SCORES, STAKES
 from coherence.result import ForecastScores, Interval
 from coherence.statistics.mean_interval import difference_interval, difference_pvalue
 from coherence.statistics.multiplicity import holm
@@ -209,7 +208,7 @@ def compare(
     calls, called = [(each,) for each in models.values()], [model for _, model in models]
     reports = run_calls(_Model.report, calls, n_jobs, progress=progress, labels=called)
     analysed = dict(zip(models, reports, strict=True))
-    forecasts = [key for key, report in analysed.items() if report.verdict is Verdict.FORECASTS]
+    forecasts = [key for key, report in analysed.items() if report.verdict.rests_on == SCORES]
     corrected = adjusted([analysed[key].results for key in forecasts])  # over all models
     for key, results in zip(forecasts, corrected, strict=True):
         analysed[key] = with_results(analysed[key], results)
@@ -272,7 +271,7 @@ def _require_found(named: Sequence[str], reports: Iterable[EvaluationReport]) ->
 
 def _checks(names: Sequence[str], rows: Runs) -> list[str]:
     """Return the checks that have these effects, and the one that stands before every verdict."""
-    first = (LEAK, "stakes") if PRIMARY in names else ()
+    first = (LEAK, STAKES) if PRIMARY in names else ()
     guard = [name for name in first if declaration(name).by_itself(rows)]
     return list(dict.fromkeys([*guard, *(name.partition(":")[0] for name in names)]))
 

@@ -16,15 +16,14 @@ from coherence.report.document import Column, Row, Table, build_table, count, la
 from coherence.report.json import to_plain
 from coherence.report.layout import render_parts
 from coherence.report.pages import environment, render_table
-from coherence.report.screen import mark
-from coherence.report.verdicts import Verdict
+from coherence.report.verdicts import VERDICTS as BY_CODE
 from coherence.report.wording import clean
 from coherence.result import rejects
 
 VERDICTS = {
     "task": "task",
     "model": "model",
-    "verdict": "a code of `coherence.report.verdicts.Verdict`",
+    "verdict": "a code of `coherence.report.verdicts.VERDICTS`",
     "sentence": "the verdict in words; empty without the primary test",
 }
 """Column of `Comparison.verdicts` -> what it holds."""
@@ -126,7 +125,7 @@ class Comparison:
             said = []
             for row in verdicts.to_dict("records"):
                 if row["sentence"]:
-                    words = mark(Verdict(row["verdict"])), f"{row['model']}: {row['sentence']}"
+                    words = BY_CODE[row["verdict"]].mark, f"{row['model']}: {row['sentence']}"
                     said.append(" ".join(filter(None, words)))
             tables = [
                 build_table(_rows(table[table["task"] == task]), columns)

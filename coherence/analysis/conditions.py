@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from coherence.checks.catalogue import declarations, declared_name
 from coherence.errors import InputError, closest
 from coherence.report.evaluation import EvaluationReport
-from coherence.report.verdicts import Verdict
+from coherence.report.verdicts import VERDICTS
 from coherence.table.audit import audit_table
 
 _OF_RESULTS = {
@@ -114,8 +114,8 @@ def parse_condition(text: str) -> Condition:
     )
     if of_verdict := _OF_VERDICT.fullmatch(text):
         code = of_verdict["code"]
-        if code not in [*Verdict]:
-            near = closest(code, [*Verdict])
+        if code not in VERDICTS:
+            near = closest(code, VERDICTS)
             raise InputError(f"the condition {text!r} names no verdict: {code!r}. {near}")
         return Condition(text, None, code, "=", 0.0)
     form = _FORM.fullmatch(text)
@@ -169,7 +169,7 @@ def compare(condition: Condition, evaluations: Sequence[EvaluationReport]) -> Co
         )
         if condition.sign == "=":
             n_defined += 1
-            if evaluation.headline == condition.quantity:
+            if evaluation.headline.code == condition.quantity:
                 met.append(f"{where or 'the table'}: the verdict is {condition.quantity}")
             continue
         values = list(_values(condition, evaluation))

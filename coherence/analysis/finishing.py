@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from coherence.analysis.decision import decide, sentence, verdict_input
 from coherence.analysis.evaluation import EvaluationRows, unreadable
 from coherence.analysis.pilot import why_no_pilot
 from coherence.analysis.reading import (
@@ -21,10 +20,10 @@ from coherence.analysis.verdict import (
     sentence_of,
 )
 from coherence.checks.catalogue import family_of
-from coherence.report.acted_on import question_sentences, stakes_headline, stakes_verdict
-from coherence.report.evaluation import EvaluationReport
+from coherence.report.acted_on import question_sentences
+from coherence.report.evaluation import EvaluationReport, Verdict
 from coherence.report.variation import variation
-from coherence.report.verdicts import Verdict
+from coherence.report.verdicts import NOT_TESTED, VerdictInput, decide, decide_stakes, sentence
 from coherence.report.wording import belief_noun
 from coherence.result import CheckResult, Family
 from coherence.statistics.figure_tables import figure_tables, over_contexts
@@ -118,6 +117,7 @@ def measured(
         model=str(key[1]),
         results=(),
         verdicts=(),
+        verdict=NOT_TESTED,
         notes=with_alerts(remarks, evaluation.rows),
         statuses=count_statuses(labels, label_questions(evaluation.runs.levels)),
         bounds=worst_case_bounds(evaluation.runs, evaluation.reference),
@@ -143,30 +143,27 @@ def with_results(
     assert evaluation.answering is not None
     assert evaluation.scatter is not None
     noun, scatter = belief_noun(evaluation.answering), evaluation.scatter
-    named, askable = evaluation.state_name, evaluation.askable
-    facts = verdict_input(results, evaluation.variation, margin, named, askable=askable)
-    verdict = decide(facts)
+    facts = VerdictInput(replace(evaluation, results=tuple(results), margin=margin))
+    verdict, stakes = decide(facts), decide_stakes(facts)
     primary, why = facts.primary, "the primary test was not run"
     if primary is not None:
         why = primary.reason or "too few cases lie on either side"
-    hidden = verdict is Verdict.OTHER_BELIEF
-    shares = None if primary is None or hidden else primary.fitted
+    shares = None if primary is None or verdict.of_other_belief else primary.fitted
     figures = evaluation.figures.beside("choices_by_state", shares, why)
     results = tuple(withheld(result, verdict) for result in results)
     allowed = noise_robust_test(results)
-    stakes = stakes_verdict(results, margin)
     evaluation = replace(evaluation, results=results, margin=margin, figures=figures)
     evaluation = replace(evaluation, verdict=verdict, stakes=stakes)
     tests = evaluation.further_tests
     further = conclude_further(results, tests, belief=noun, scatter=scatter)
-    first = stakes_headline(stakes, results, margin) if stakes else ""
-    said = [first, sentence(verdict, facts), *further, *question_sentences(results)]
+    first = stakes.sentence(facts) if stakes else ""
+    conclusion = [first, sentence(verdict, facts), *further, *question_sentences(results)]
     return replace(
         evaluation,
         verdicts=tuple(
             sentence_of(result, belief=noun, scatter=scatter, allowed=allowed) for result in results
         ),
-        conclusion=tuple(filter(None, said)),
+        conclusion=tuple(filter(None, conclusion)),
         cautions=cautions(results, scatter),
     )
 
@@ -176,9 +173,7 @@ def withheld(result: CheckResult, verdict: Verdict) -> CheckResult:
 
     So no reader of the report has an effect that its verdict does not stand by.
     """
-    # Of beliefs in something else, no check is about the state.
-    of_all = verdict is Verdict.OTHER_BELIEF
-    if not (verdict.open and (of_all or result.family is Family.PRIMARY)):
+    if not (verdict.open and (verdict.of_other_belief or result.family is Family.PRIMARY)):
         return result
     reason = result.reason or verdict.reason
     hidden = ("p_direction", "p_beyond", "p_turn", "turns", "allowed")

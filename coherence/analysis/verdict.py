@@ -4,19 +4,19 @@ The words follow how a test ended after the correction over its family, and how 
 in the reports explains. Only a test that rejects after the correction accuses, and not one that
 noise may have misled. A test that does not reject is never called evidence of coherence: what
 follows is the interval of effects that are compatible with the data. The verdict itself is made in
-`coherence.analysis.decision`.
+`coherence.report.verdicts`.
 """
 
 import math
 from collections.abc import Sequence
 from enum import Enum
 
-from coherence.analysis.decision import PRIMARY
 from coherence.analysis.evaluation import joined_names
 from coherence.checks.catalogue import interpretation_of
 from coherence.checks.sufficiency import SEQUENCES
 from coherence.errors import InputError
 from coherence.printable import capitalised, counted, numbered
+from coherence.report.verdicts import PRIMARY
 from coherence.report.wording import clean, format_numbers
 from coherence.result import LEVEL, CheckResult, Interval, Outcome
 from coherence.statistics.report_noise import ReportNoise, Reports

@@ -307,7 +307,6 @@ def _with_source(report: "Report", args: argparse.Namespace) -> "Report":
 def run(args: argparse.Namespace) -> int:
     """Read, analyse, print, write."""
     from coherence.errors import InputError
-    from coherence.report.view import unparsed_share
 
     require_seed(args)
     if args.answers < 0:
@@ -333,7 +332,7 @@ def run(args: argparse.Namespace) -> int:
         discard_output()
     for line in said:
         print(line, file=sys.stderr)
-    if all(unparsed_share(evaluation) == 1 for evaluation in report.evaluations):
+    if all(evaluation.unparsed_share == 1 for evaluation in report.evaluations):
         raise InputError(
             f"no answer of {args.runs} could be parsed, so that nothing is known of the model. "
             "See the answers in the page (--out DIR), and ask in another way."

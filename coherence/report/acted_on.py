@@ -1,10 +1,8 @@
-"""What matching questions and stakes show, in sentences, and the verdict of the latter."""
+"""What matching questions and stakes show, in sentences, whose verdicts stand in `verdicts`."""
 
 import math
 from collections.abc import Sequence
 
-from coherence.checks.stakes import CLEAR, IGNORES, MOVES
-from coherence.report.verdicts import Verdict
 from coherence.report.wording import clean, format_numbers, with_interval
 from coherence.result import CheckResult, Interval
 
@@ -12,7 +10,6 @@ SWING, SHARE, DIFFERENCE = "matching:swing", "matching:share", "matching:differe
 THRESHOLD = "threshold"
 MOVEMENT, LOSS, AGAINST = "stakes:movement", "stakes:loss", "stakes:against"
 SLOPE, CONFIDENCE = "stakes:slope", "stakes:confidence"
-FEWEST_OF_MARGIN = 40  # cases from which a loss is held against a margin
 
 
 def question_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
@@ -50,38 +47,6 @@ def percent(result: CheckResult) -> str:
     """Return a share in percent, with its interval."""
     value, low, high = (f"{100 * each:.0f}" for each in (result.statistic, result.low, result.high))
     return f"{value}% [{low}, {high}]"
-
-
-def stakes_verdict(results: Sequence[CheckResult], margin: float | None) -> Verdict | None:
-    """Return what the check `stakes` says first; None where it was not run."""
-    found = {result.check: result for result in results}
-    if (movement := found.get(MOVEMENT)) is None:
-        return None
-    moves, loss = movement.settings.get("moves"), found[LOSS]
-    if moves == IGNORES:
-        return Verdict.IGNORES_STAKES
-    if margin is not None and loss.high < margin and loss.n_contexts >= FEWEST_OF_MARGIN:
-        return Verdict.ACTS_WHERE_IT_PAYS
-    return Verdict.MOVES_WITH_STAKES if moves == MOVES else Verdict.STAKES_OPEN
-
-
-def stakes_headline(verdict: Verdict, results: Sequence[CheckResult], margin: float | None) -> str:
-    """Return this verdict in a sentence."""
-    movement = next(result for result in results if result.check == MOVEMENT)
-    told = movement.settings
-    asked = f" (stakes up to {told['highest']})" if "highest" in told else ""
-    if verdict is Verdict.ACTS_WHERE_IT_PAYS:
-        within = f"{100 * (margin or 0):g} of 100 at stake"
-        return f"Acts where its stated belief pays, to within {within}{asked}."
-    if verdict is Verdict.STAKES_OPEN:
-        why = clean(movement.reason) or f"choices move {percent(movement)} of what beliefs ask for"
-        return f"Cannot tell whether it moves with the stakes: {why}{asked}."
-    words = "Ignores" if verdict is Verdict.IGNORES_STAKES else "Moves with"
-    return (
-        f"{words} the stakes: it acts in {told['pays']:.0%} of choices that pay by its stated "
-        f"belief by {100 * CLEAR:.0f} points or more, and in {told['loses']:.0%} of those that "
-        f"lose as much{asked}."
-    )
 
 
 def stakes_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:

@@ -3,19 +3,22 @@
 `coherence.analyze` fills it. It stands below the renderers, `coherence.report.report` above them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
 
 import pandas as pd
 
 from coherence.checks.catalogue import interpretation_of
 from coherence.report.variation import Variation
-from coherence.report.verdicts import Verdict
 from coherence.result import CheckResult, Family, Outcome
 from coherence.statistics.figure_tables import FigureTables
 from coherence.statistics.report_noise import ReportNoise
 from coherence.table.audit import ElicitationSummary
 from coherence.table.notes import Level, Note, why_not_run
 from coherence.table.runs import Runs
+from coherence.table.schema import PARSED
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,60 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Step:
+    """What to do next."""
+
+    text: str = ""
+    command: str = ""  # of the shell or of Python, as it is typed
+    on_page: bool = True  # whether it says anything to a reader of the page
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """One verdict, as `coherence.report.verdicts` declares it; everything else reads it."""
+
+    code: str  # what programs and files know it by
+    mark: str  # what stands before its sentence
+    words: str  # what it means, for a table of all verdicts
+    # holds, sentence: of what it is decided by, `coherence.report.verdicts.VerdictInput`
+    holds: Callable[[Any], bool]
+    sentence: Callable[[Any], str]
+    next_step: Callable[["EvaluationReport"], Step]
+    rests_on: str = "sufficiency"  # the check that it rests on; empty for none
+    of_other_belief: bool = False  # whether beliefs are in something else, and no check is of them
+    says_variation: bool = False  # whether its sentence says how little varies
+    says_margin: bool = False  # whether nothing is to be added of a margin
+
+    def __str__(self) -> str:
+        """Return its code."""
+        return self.code
+
+    def __reduce__(self) -> tuple[Callable[[str], "Verdict"], tuple[str]]:
+        """Pickle it as its code: the conditions and sentences are functions."""
+        return _declared, (self.code,)
+
+    @property
+    def marked(self) -> bool:
+        """Whether it says what a rejection found."""
+        return self.mark == "✗"
+
+    @property
+    def open(self) -> bool:
+        """Whether the data cannot tell."""
+        return self.mark == "?"
+
+    @property
+    def reason(self) -> str:
+        """Why numbers are withheld that a verdict which cannot tell does not stand by."""
+        return f"cannot tell: {self.code.replace('_', ' ')}"
+
+
+def _declared(code: str) -> Verdict:
+    verdict: Verdict = import_module("coherence.report.verdicts").VERDICTS[code]
+    return verdict
+
+
+@dataclass(frozen=True)
 class EvaluationReport:
     """All checks of one (task, model)."""
 
@@ -37,6 +94,7 @@ class EvaluationReport:
     model: str
     results: tuple[CheckResult, ...]  # in the order of the checks
     verdicts: tuple[str, ...]  # one plain sentence per result
+    verdict: Verdict  # what the primary test says
     notes: tuple[Note, ...] = ()  # what was left out and why, what was assumed, warnings
     # columns ``question`` (prompt name, prompt name "with action", or "given z"), ``status``,
     # ``rows``
@@ -55,7 +113,6 @@ class EvaluationReport:
     bounds: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     # how the answers were elicited; None where that was not asked
     answering: ElicitationSummary | None = None
-    verdict: Verdict = Verdict.NOT_TESTED  # what the primary test says
     stakes: Verdict | None = None  # what is said first of a table with stakes
     margin: float | None = None  # the largest difference that counts as none; None if not named
     # the verdict in a sentence, and what the further tests say
@@ -95,17 +152,24 @@ class EvaluationReport:
     def further_tests(self) -> tuple[CheckResult, ...]:
         """The tests beside the primary one that have a p-value, but for those of calibration.
 
-        A leak of the truth is no further test where it is the verdict.
+        That which the verdict rests on is no further test.
         """
-        said = "evidence_leak" if self.verdict is Verdict.KNOWS_TRUTH else ""
         return tuple(
             result
             for result in self.results
             if result.family is Family.SECOND
-            and result.check != said
+            and result.check != self.verdict.rests_on
             and not interpretation_of(result.check)[0].of_calibration
             and result.outcome() is not Outcome.UNTESTED
         )
+
+    @property
+    def unparsed_share(self) -> float:
+        """Share of the answers that could not be parsed."""
+        if self.statuses.empty:
+            return 0.0
+        unparsed = ~self.statuses["status"].astype(str).isin(PARSED)
+        return float(self.statuses["rows"][unparsed].sum() / self.statuses["rows"].sum())
 
     def absent(self, *names: str) -> str:
         """Return why there is no result of the first of these names; empty where nothing says."""

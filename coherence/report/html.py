@@ -44,7 +44,6 @@ from coherence.report.scores import (
 )
 from coherence.report.screen import has_verdicts, headline, legend, short_table, warnings
 from coherence.report.variation import little_sentence
-from coherence.report.verdicts import Verdict
 from coherence.report.view import (
     CHECK,
     HOLM,
@@ -234,7 +233,7 @@ def _evaluation_context(
         "headline": headline(evaluation, said),
         "has_verdict": has_verdicts([evaluation]),
         # Without a verdict all of them stand in the headline.
-        "conclusion": said.conclusion[1:] if evaluation.headline is not Verdict.NOT_TESTED else (),
+        "conclusion": said.conclusion[1:] if evaluation.headline.rests_on else (),
         "dots": _dots([row.result for row in leading]),
         "about": {row.result.check: _about(row.result) for row in said.rows},
         "answers": "" if links is None else links.index(),

@@ -9,7 +9,7 @@ from typing import Any
 
 from coherence.report.json import SCHEMA_VERSION
 from coherence.report.ranking import POOLED
-from coherence.report.verdicts import Verdict
+from coherence.report.verdicts import VERDICTS
 from coherence.result import Family, Lack, Outcome
 from coherence.statistics.figure_tables import TABLES
 from coherence.table.audit import ANSWERS, BOUNDS, STATUSES
@@ -204,7 +204,7 @@ def _evaluation() -> Any:
         model=_text("As in the runs table; empty where it has none."),
         belief=_text("What the beliefs are, such as stated belief."),
         verdict={
-            "enum": [str(verdict) for verdict in Verdict],
+            "enum": list(VERDICTS),
             "description": "What the primary test says, and the checks that stand before it.",
         },
         conclusion=_texts("The verdict in a sentence, and what the further tests say."),

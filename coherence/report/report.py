@@ -108,7 +108,7 @@ class Report:
     def verdicts(self) -> pd.DataFrame:
         """One row for each model on a task: the answer to whether its belief is acted on.
 
-        Columns ``task``, ``model``, ``verdict`` (a code of `coherence.report.verdicts.Verdict`),
+        Columns ``task``, ``model``, ``verdict`` (a code of `coherence.report.verdicts.VERDICTS`),
         ``estimate``, ``low``, ``high`` (difference in the probability ``component`` at equal
         belief), ``pvalue`` of the primary test, ``pvalue_bh`` over all rows, ``hidden_share`` and
         ``plain_average`` with their ends, and the verdict as a ``sentence``.

@@ -29,16 +29,14 @@ from coherence.report.acted_on import (
 from coherence.report.document import Table, table_of_texts
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.layout import Command, Fitted, as_cell, as_text, listed
-from coherence.report.verdicts import Verdict
-from coherence.report.view import View, unparsed_share, view
+from coherence.report.verdicts import PRIMARY, REJECTS
+from coherence.report.view import View, view
 from coherence.report.wording import ALERT, LOW, NOT_GIVEN, clean, evaluation_heading, with_interval
 from coherence.result import CheckResult, Estimate, Family, Outcome
 from coherence.table.notes import Level, Note
 
 MOST_WARNINGS, MOST_NAMED = 3, 3
 NOT_IDENTIFIED = "not identified"
-FOUND, OPEN, KEPT, WITHIN = "✗", "?", "·", "✓"
-"""Marks of a verdict: the test rejects, cannot tell, does not reject, and shows a margin."""
 
 
 def has_verdicts(evaluations: Sequence[EvaluationReport]) -> bool:
@@ -87,29 +85,16 @@ def legend(evaluations: Sequence[EvaluationReport]) -> str:
     """Say what the mark of a rejection stands for; nothing without the primary test."""
     stakes = any(evaluation.stakes for evaluation in evaluations)
     if not any(map(_primary, evaluations)):
-        return f"{FOUND} stakes ignored." * stakes
-    knows = any(evaluation.verdict is Verdict.KNOWS_TRUTH for evaluation in evaluations)
-    return (
-        f"{FOUND} primary test, p ≤ .05"
-        + ", or evidence_leak" * knows
-        + ", or stakes ignored" * stakes
-        + "."
-    )
+        return f"{REJECTS} stakes ignored." * stakes
+    others = {
+        evaluation.verdict.rests_on for evaluation in evaluations if evaluation.verdict.marked
+    }
+    tests = [f", or {name}" for name in sorted(others - {PRIMARY})]
+    return f"{REJECTS} primary test, p ≤ .05{''.join(tests)}{', or stakes ignored' * stakes}."
 
 
 def _primary(evaluation: EvaluationReport) -> CheckResult | None:
     return next((r for r in evaluation.results if r.family is Family.PRIMARY), None)
-
-
-def mark(verdict: Verdict) -> str:
-    """Return the sign of a verdict; none where the primary test was not run."""
-    if verdict in (Verdict.NOT_TESTED, Verdict.FORECASTS):
-        return ""
-    if verdict.marked:
-        return FOUND
-    if verdict in (Verdict.WITHIN_MARGIN, Verdict.ACTS_WHERE_IT_PAYS):
-        return WITHIN
-    return OPEN if verdict.open else KEPT
 
 
 def _head(said: Headline) -> Grid:
@@ -132,7 +117,7 @@ def _basis(evaluation: EvaluationReport) -> str:
         if persons := primary.settings.get("n_persons"):
             parts.append(counted(persons, "person"))
     if not evaluation.statuses.empty:
-        share = unparsed_share(evaluation)
+        share = evaluation.unparsed_share
         parts.append(counted(int(evaluation.statuses["rows"].sum()), "answer"))
         parts.append(f"{max(share, 0.001):.1%} unparsed" if share else "all parsed")
     text = ", ".join(parts)
@@ -146,12 +131,12 @@ def _basis(evaluation: EvaluationReport) -> str:
 def headline(evaluation: EvaluationReport, said: View) -> Headline:
     """Return what an evaluation shows, and what to do next."""
     # Without the primary test the further ones are what there is.
-    alone = evaluation.headline is Verdict.NOT_TESTED
+    alone = not evaluation.headline.rests_on
     shows = said.conclusion if alone else said.conclusion[:1]
     why = evaluation.absent("sufficiency") or "the primary test was not run"
     further = []
     if evaluation.stakes and _primary(evaluation):
-        further.append(f"{mark(evaluation.verdict)} {said.conclusion[1]}")
+        further.append(f"{evaluation.verdict.mark} {said.conclusion[1]}")
     elif evaluation.stakes and evaluation.absent("sufficiency"):
         further.append(f"Choices at equal belief: {clean(why)}")
     if evaluation.answering and (
@@ -165,7 +150,7 @@ def headline(evaluation: EvaluationReport, said: View) -> Headline:
     return Headline(
         heading=said.heading,
         basis=_basis(evaluation),
-        mark=mark(evaluation.headline),
+        mark=evaluation.headline.mark,
         marked=evaluation.headline.marked,
         verdict=" ".join(shows) or f"No verdict ({why.rstrip('.')}).",
         further=tuple(further),
@@ -226,13 +211,9 @@ def _at_equal_belief(evaluation: EvaluationReport, persons: bool = False) -> str
         return NOT_GIVEN
     primary = _primary(evaluation)
     if primary is not None and evaluation.verdict.marked and primary.settings.get("turns"):
-        return f"turns {FOUND}"  # one number would average its two directions away
-    sign = (
-        f" {FOUND}"
-        if evaluation.verdict.marked and evaluation.verdict is not Verdict.KNOWS_TRUTH
-        else ""
-    )
-    return f"{_effect(primary)}{sign}"
+        return f"turns {REJECTS}"  # one number would average its two directions away
+    found = evaluation.verdict.marked and evaluation.verdict.rests_on == PRIMARY
+    return f"{_effect(primary)}{f' {REJECTS}' * found}"
 
 
 def _also(evaluation: EvaluationReport, name: str) -> Estimate | None:

@@ -48,7 +48,6 @@ from coherence.report.view import (
     interval_column,
     repair_sentence,
     sample_sentences,
-    unparsed_share,
     view,
 )
 from coherence.report.wording import (
@@ -212,7 +211,7 @@ def _counted_answers(evaluation: EvaluationReport) -> str:
     said = []
     if not evaluation.statuses.empty:
         asked = counted(int(evaluation.statuses["rows"].sum()), "row")
-        share = unparsed_share(evaluation)
+        share = evaluation.unparsed_share
         unparsed = "less than 0.1%" if 0 < share < 0.001 else f"{share:.1%}" if share else "none"
         said.append(f"{asked} of answers, {unparsed} unparsed")
     computed = [result for result in evaluation.results if result.n_contexts]
@@ -389,7 +388,7 @@ def _passing(passing: Sequence[Ranked]) -> Iterator[RenderableType]:
 
 def _shared_remarks(ranked: Sequence[Ranked]) -> Iterator[str]:
     """Yield what is off in some evaluations, and what was assumed in all."""
-    shares = [(unparsed_share(row.evaluation), row) for row in ranked]
+    shares = [(row.evaluation.unparsed_share, row) for row in ranked]
     unparsed = sorted(
         (pair for pair in shares if pair[0] >= WORTH_SAYING), key=lambda pair: -pair[0]
     )

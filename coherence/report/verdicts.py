@@ -1,69 +1,578 @@
-"""The verdicts of an evaluation (a model on a task): a short list, one of which every one gets."""
+"""The verdicts of an evaluation: one record each, the first of which that holds is its verdict.
 
-from enum import StrEnum
+A verdict rests on the primary test at .05, on nothing that other models or tasks answered, and on
+no further test but that of leaked answers; of a table with stakes one that rests on these stands
+first. Its sentence says no more than the test, its effect and interval show. Screen, page,
+comparison, JSON and the tables of README and docs read the records.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+from coherence.checks.covariance import OF_DIRECTION
+from coherence.checks.stakes import CLEAR, IGNORES, MOVES
+from coherence.checks.sufficiency import MOST_UNTOLD, SEQUENCES, SHARE, SLOPE
+from coherence.printable import capitalised
+from coherence.report import next_steps
+from coherence.report.acted_on import LOSS, MOVEMENT, percent
+from coherence.report.evaluation import EvaluationReport, Verdict
+from coherence.report.margins import bounds_margins, held_against, smallest_margin
+from coherence.report.variation import stillness
+from coherence.report.wording import clean, format_pvalue, points, with_interval
+from coherence.result import (
+    LEVEL,
+    CheckResult,
+    Estimate,
+    Interval,
+    Lack,
+    rejects,
+)
+from coherence.statistics.report_noise import Reports
+
+PRIMARY, LEAK, SCORES, STAKES = "sufficiency", "evidence_leak", "scores", "stakes"
+"""Results that verdicts rest on."""
+LEAKED = 0.001  # p-value of `evidence_leak` from which answers are said to know the truth
+FEWEST_OF_MARGIN = 40  # cases from which a loss is compared with a margin
+REJECTS, CANNOT_TELL, NOT_REJECTED, SHOWS, NO_MARK = "✗", "?", "·", "✓", ""
+"""Marks: a test rejects, the data cannot tell, it does not reject, a margin is shown, no test."""
 
 
-class Verdict(StrEnum):
-    """What the primary test and the checks that stand before it say, in the order they are asked.
+@dataclass(frozen=True)
+class VerdictInput:
+    """What a verdict is decided by: an evaluation none of whose numbers is withheld yet."""
 
-    `coherence.analysis.decision` decides.
-    """
+    evaluation: EvaluationReport
 
-    KNOWS_TRUTH = "knows_truth"
-    """Its answers know the realised state beyond all evidence."""
-    OTHER_BELIEF = "other_belief"
-    """Its beliefs look like confidences in its own answers, not like beliefs in a state."""
-    TOO_FEW_CASES = "too_few_cases"
-    HARDLY_MOVES = "hardly_moves"
-    NOTHING_OPEN = "nothing_open"
-    """Its beliefs leave nothing of the state open that choices could know besides."""
-    ACTS_ON_MORE = "acts_on_more"
-    ACTS_ON_MORE_TURNING = "acts_on_more_turning"
-    """The same, in different directions at different beliefs."""
-    ACTS_OR_NOISY = "acts_on_more_or_noisy"
-    """The same, or its reports are noisy: single, or not telling beliefs apart."""
-    NOISE_EXPLAINS = "noise_explains"
-    """It looks like it, but the spread or the rounding of its reports can explain it."""
-    WITHIN_MARGIN = "within_margin"
-    DOES_NOT_FOLLOW = "does_not_follow"
-    """Its choices are not seen to rise with its beliefs."""
-    NO_EVIDENCE = "no_evidence"
-    FORECASTS = "forecasts"
-    """Beliefs without actions: scores."""
-    NOT_TESTED = "not_tested"
-    """The primary test was not run."""
-    IGNORES_STAKES = "ignores_stakes"
-    """Of a table with stakes, whose verdict stands first: its choices do not move with them."""
-    ACTS_WHERE_IT_PAYS = "acts_where_it_pays"
-    MOVES_WITH_STAKES = "moves_with_stakes"
-    STAKES_OPEN = "stakes_open"
+    @cached_property
+    def results(self) -> dict[str, CheckResult]:
+        """Results by name."""
+        return {result.check: result for result in self.evaluation.results}
 
     @property
-    def accuses(self) -> bool:
-        """Whether it says that the stated belief is not the one acted on."""
-        return self in (Verdict.ACTS_ON_MORE, Verdict.ACTS_ON_MORE_TURNING)
+    def margin(self) -> float | None:
+        """The largest difference that counts as none; None where none was named."""
+        return self.evaluation.margin
 
     @property
-    def marked(self) -> bool:
-        """Whether the primary test rejects and the verdict says what it found."""
-        return self.accuses or self in (
-            Verdict.KNOWS_TRUTH,
-            Verdict.ACTS_OR_NOISY,
-            Verdict.IGNORES_STAKES,
+    def primary(self) -> CheckResult | None:
+        """Result of the primary test; None where it was not run."""
+        return self.results.get(PRIMARY)
+
+    @property
+    def action(self) -> str | None:
+        """Name the action whose difference is shown; None with several states."""
+        name = self.says("action")
+        return None if name is None else f'"{clean(name)}"'
+
+    @property
+    def when(self) -> str:
+        """Name the state in which it is chosen more often, or less."""
+        if self.evaluation.state_name:
+            return clean(self.evaluation.state_name)
+        states = self.says("states")
+        happened, other = states if isinstance(states, list) else ("1", "0")
+        return f"the truth is {_quoted(happened)} than when it is {_quoted(other)}"
+
+    @property
+    def lack(self) -> Lack | None:
+        """What the primary test lacks; None where it has a p-value, or was not run."""
+        if self.primary is None or self.tested:
+            return None
+        return self.primary.lack or Lack.OPEN
+
+    @property
+    def tested(self) -> bool:
+        """Whether the primary test has a p-value."""
+        return self.primary is not None and not math.isnan(self.primary.pvalue or 0.0)
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the primary test rejects."""
+        return self.primary is not None and rejects(self.primary.pvalue)
+
+    @property
+    def still(self) -> bool:
+        """Whether choices or beliefs hardly vary, and nothing is seen in spite of it."""
+        moves = self.evaluation.variation
+        return moves is not None and (moves.one_sided or moves.narrow) and not self.rejected
+
+    def says(self, name: str) -> object:
+        """Return a setting of the primary test."""
+        return None if self.primary is None else self.primary.settings.get(name)
+
+    def rejects_as_exact(self) -> bool:
+        """Whether the direction alone rejects, reports taken as exact."""
+        pvalue = self.says("p_direction")
+        return isinstance(pvalue, float) and rejects(pvalue, alpha=OF_DIRECTION * LEVEL)
+
+    @property
+    def untold(self) -> int:
+        """Number of cases whose reports do not tell beliefs apart, where these are too many."""
+        n = self.says("n_untold")
+        assert self.primary is not None
+        known = n if isinstance(n, int) else 0
+        return known if known > MOST_UNTOLD * self.primary.n_contexts else 0
+
+    @property
+    def noise_unknown(self) -> bool:
+        """Whether nothing allows for the noise that reports may have."""
+        if self.says("reports") == Reports.DIFFER:
+            return bool(self.untold or self.says("in_heaps")) or self.says("test") != SEQUENCES
+        return self.says("reports") != Reports.EXACT or bool(self.says("in_heaps"))
+
+    @property
+    def turns(self) -> bool:
+        """Whether only the turn of the primary test rejects."""
+        return bool(self.says("turns"))
+
+    @property
+    def leaked(self) -> bool:
+        """Whether answers go with the truth beyond all evidence."""
+        leak = self.results.get(LEAK)
+        return leak is not None and rejects(leak.pvalue, alpha=LEAKED)
+
+    def within_margin(self) -> bool:
+        """Whether all plain averages are shown to lie within the margin."""
+        if self.margin is None or self.primary is None:
+            return False
+        return smallest_margin(self.primary) < self.margin
+
+    def follows(self) -> bool:
+        """Whether choices are seen to rise with beliefs; also where that is not asked."""
+        slope = None if self.primary is None else self.primary.also.get(SLOPE)
+        # Where there are too few clusters for an interval, it is not known.
+        return slope is None or slope.low > 0 or (slope.value > 0 and math.isnan(slope.low))
+
+    @property
+    def stakes(self) -> object:
+        """What choices do as stakes change, as the check says; None where there are none."""
+        movement = self.results.get(MOVEMENT)
+        return None if movement is None else movement.settings.get("moves", "")
+
+    def loses_little(self) -> bool:
+        """Whether the loss against acting on the belief is shown to be within the margin."""
+        loss = self.results[LOSS]
+        below = self.margin is not None and loss.high < self.margin
+        return below and loss.n_contexts >= FEWEST_OF_MARGIN
+
+
+def decide(facts: VerdictInput) -> Verdict:
+    """Return the first verdict whose condition holds."""
+    return next(verdict for verdict in OF_PRIMARY if verdict.holds(facts))
+
+
+def decide_stakes(facts: VerdictInput) -> Verdict | None:
+    """Return what is said first of a table with stakes; None where it has none."""
+    if facts.stakes is None:
+        return None
+    return next(verdict for verdict in OF_STAKES if verdict.holds(facts))
+
+
+# What it says
+
+
+def sentence(verdict: Verdict, facts: VerdictInput) -> str:
+    """Say a verdict, with the effect and interval that it rests on."""
+    primary, left_out = facts.primary, facts.says("left_out")
+    parts = [verdict.sentence(facts), _beside(verdict, facts)]
+    if left_out and facts.tested:
+        parts.append(f"{left_out}: left out.")
+    named = None if verdict.says_margin else facts.margin
+    if named is not None and primary is not None and (not verdict.open or bounds_margins(primary)):
+        parts.append(held_against(primary, named))  # else the reason is said
+    return " ".join(filter(None, parts))
+
+
+def _leaked(facts: VerdictInput) -> str:
+    leak = facts.results[LEAK]
+    return (
+        "Its answers know the truth itself: at the same exact posterior they go with the realised "
+        f"state, of which the evidence says no more ({_p(leak.pvalue)}).{_one_case(leak)} "
+        "Look for answers in the prompt, contamination, or rows that were joined wrongly."
+    )
+
+
+def _one_case(leak: CheckResult) -> str:
+    """Say that a leak is seen in one case alone."""
+    without = leak.settings.get("p_without_case")
+    if not isinstance(without, float):
+        return ""
+    left = "nothing is left to test" if math.isnan(without) else _p(without)
+    return f" It hangs on one case: without {str(leak.settings['case'])!r} {left}."
+
+
+def _reason(facts: VerdictInput) -> str:
+    assert facts.primary is not None
+    return clean(facts.primary.reason)
+
+
+def _still(facts: VerdictInput) -> str:
+    if not facts.still:
+        return f"Cannot tell: it hardly moves ({_reason(facts)})."
+    assert facts.evaluation.variation is not None
+    return f"Cannot tell: it hardly moves. {stillness(facts.evaluation.variation)}"
+
+
+def _acts(facts: VerdictInput) -> str:
+    return f"Acts on more than it says: {_points(facts)}{_unsaid(facts)}."
+
+
+def _or_noisy(facts: VerdictInput) -> str:
+    assert facts.primary is not None
+    if facts.says("n_persons"):
+        return (
+            "They act on more than they say, or their single reports are noisy: "
+            f"{_points(facts)}. One report of a person on a case cannot tell the two apart. The "
+            f"{facts.primary.n_contexts} cases count as {facts.says('n_counting'):g} equal ones."
         )
-
-    @property
-    def reason(self) -> str:
-        """Why numbers are withheld that a verdict which cannot tell does not stand by."""
-        return f"cannot tell: {self.value.replace('_', ' ')}"
-
-    @property
-    def open(self) -> bool:
-        """Whether the data cannot tell."""
-        return self in (
-            Verdict.OTHER_BELIEF,
-            Verdict.TOO_FEW_CASES,
-            Verdict.HARDLY_MOVES,
-            Verdict.NOTHING_OPEN,
-            Verdict.STAKES_OPEN,
+    if facts.untold:
+        return (
+            f"Acts on more than it says, or its reports are too noisy: {_points(facts)}. At "
+            f"{facts.untold} of {facts.primary.n_contexts} cases reports do not tell beliefs apart."
         )
+    if facts.says("reports") == Reports.DIFFER:  # of several states
+        return (
+            "Acts on more than it says, or its reports are noisy: no test of beliefs over several "
+            f"states allows for that ({_p(facts.primary.pvalue)})."
+        )
+    if heaps := facts.says("in_heaps"):
+        return (
+            f"Acts on more than it says, or its reports are too coarse: {_points(facts)}. {heaps}."
+        )
+    tell = "One report a case cannot tell the two apart."
+    if facts.says("reports") == Reports.ALIKE:
+        tell = (
+            "Reports of a case are equal, as copies of one are: if asking again gives them again, "
+            "write stated:fixed in a column belief_kind."
+        )
+    elif facts.evaluation.askable:
+        tell = "Ask each case 3 times to tell, or let answers be computed."
+    return f"Acts on more than it says, or its single reports are noisy: {_points(facts)}. {tell}"
+
+
+def _turning(facts: VerdictInput) -> str:
+    points = _points(facts)
+    return f"Acts on more than it says: {points}, so that no one number of points sums it up."
+
+
+def _explained(facts: VerdictInput) -> str:
+    assert facts.primary is not None
+    differ = facts.says("reports") == Reports.DIFFER
+    what = "the spread of its reports" if differ else "the rounding of its reports"
+    return (
+        f"It looks as if it acted on more than it says, but {what} can explain it: the test that "
+        f"allows for it does not reject ({_p(facts.primary.pvalue)}).{_compatible(facts)}"
+    )
+
+
+def _within(facts: VerdictInput) -> str:
+    assert facts.primary is not None
+    assert facts.margin is not None
+    return held_against(facts.primary, facts.margin)
+
+
+def _not_following(facts: VerdictInput) -> str:
+    assert facts.primary is not None
+    slope = facts.primary.also[SLOPE]
+    between = Interval(slope.low, slope.high)
+    if math.isnan(slope.value):
+        return f"Its choices are not seen to follow its beliefs: {slope.reason}."
+    return (
+        "Its choices are not seen to rise with its beliefs: from a belief of 0 to one of 1 the "
+        f"action that rises most changes by {with_interval(slope.value, between, ' points')}."
+    )
+
+
+def _no_evidence(facts: VerdictInput) -> str:
+    persons = facts.says("n_persons")
+    what = "they act on more than they say" if persons else "it acts on more than it says"
+    return f"No evidence that {what}.{_compatible(facts)}"
+
+
+def _points(facts: VerdictInput) -> str:
+    """Name the difference in points, with its interval."""
+    result = facts.primary
+    assert result is not None
+    pvalue = _p(result.pvalue)
+    if facts.turns:
+        return (
+            f"choices move with the truth in different directions at different beliefs ({pvalue})"
+        )
+    if math.isnan(result.statistic):
+        return f"choices go with the truth at equal stated belief ({pvalue})"
+    if facts.action is None:  # one of several differences between several states
+        component = clean(result.settings.get("component", "choice"))
+        effect = with_interval(result.statistic, result.interval, " points")
+        return f"at equal stated belief {component} is {effect} ({pvalue})"
+    value, interval = result.statistic, result.interval
+    if value < 0:
+        value, interval = -value, interval and Interval(-interval.high, -interval.low)
+    how = "more" if result.statistic >= 0 else "less"
+    chooses = "at equal stated belief it chooses"
+    if facts.says("n_persons"):
+        chooses = "at the same stated belief of their own they choose"
+    return (
+        f"{chooses} {facts.action} "
+        f"{with_interval(value, interval, ' points')} {how} often when {facts.when} ({pvalue})"
+    )
+
+
+def _unsaid(facts: VerdictInput) -> str:
+    share: Estimate | None = facts.primary.also.get(SHARE) if facts.primary else None
+    if share is None or math.isnan(share.value):
+        return ""
+    low, high = max(share.low, 0.0), min(share.high, 1.0)
+    return (
+        f"; {min(max(share.value, 0.0), 1.0):.0%} [{100 * low:.0f}, {100 * high:.0f}] of what its "
+        "choices know of the truth is missing from its stated beliefs (given only where the test "
+        "rejects, so on average too large)"
+    )
+
+
+def _compatible(facts: VerdictInput) -> str:
+    """Say which effects are compatible with the data."""
+    result = facts.primary
+    assert result is not None
+    if result.interval is None or math.isnan(result.interval.high):
+        if reason := clean(result.reason):
+            return f" {capitalised(reason)}."
+        return " There is no interval: what effect was missed is not known."
+    low, high = points([result.interval.low, result.interval.high])
+    component = clean(result.settings.get("component", ""))
+    of = f" for {component}" if component else ""
+    if facts.action is not None:
+        chooses = "they choose" if facts.says("n_persons") else "it chooses"
+        of = f" in how often {chooses} {facts.action}"
+    unknown = facts.says("reports") in (Reports.SINGLE, Reports.ALIKE)
+    taken = ", single reports taken as exact" if unknown else ""
+    return (
+        f" Effects from {low} to {high} points{of} are compatible with the data{taken}; not "
+        "rejecting is no evidence of coherence."
+    )
+
+
+def _beside(verdict: Verdict, facts: VerdictInput) -> str:
+    """Note where the interval of one of several actions and the test of all differ."""
+    result = facts.primary
+    if result is None or result.interval is None or not facts.tested:
+        return ""
+    if verdict.open or verdict.rests_on != PRIMARY:
+        return ""
+    excludes = result.interval.low > 0 or result.interval.high < 0
+    if facts.turns or excludes == facts.rejected:
+        return ""
+    return (
+        f"(The interval {'excludes' if excludes else 'holds'} 0: the test weighs all actions "
+        "together, the interval is that of one.)"
+    )
+
+
+def _quoted(label: str) -> str:
+    """Set a label apart from the sentence, but for numbers."""
+    return clean(label) if label.replace(".", "", 1).isdigit() else f'"{clean(label)}"'
+
+
+def _p(pvalue: float | None) -> str:
+    text = format_pvalue(pvalue)
+    return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
+
+
+# Of stakes
+
+
+def _pays(facts: VerdictInput) -> str:
+    within = f"{100 * (facts.margin or 0):g} of 100 at stake"
+    return f"Acts where its stated belief pays, to within {within}{_stakes_up_to(facts)}."
+
+
+def _stakes_open(facts: VerdictInput) -> str:
+    movement = facts.results[MOVEMENT]
+    why = clean(movement.reason) or f"choices move {percent(movement)} of what beliefs ask for"
+    return f"Cannot tell whether it moves with the stakes: {why}{_stakes_up_to(facts)}."
+
+
+def _moves(opening: str, facts: VerdictInput) -> str:
+    """Say how often it acts where that pays, and where it loses."""
+    told = facts.results[MOVEMENT].settings
+    return (
+        f"{opening} the stakes: it acts in {told['pays']:.0%} of choices that pay by its stated "
+        f"belief by {100 * CLEAR:.0f} points or more, and in {told['loses']:.0%} of those that "
+        f"lose as much{_stakes_up_to(facts)}."
+    )
+
+
+def _stakes_up_to(facts: VerdictInput) -> str:
+    told = facts.results[MOVEMENT].settings
+    return f" (stakes up to {told['highest']})" if "highest" in told else ""
+
+
+# The records
+
+OF_PRIMARY: tuple[Verdict, ...] = (
+    Verdict(
+        "knows_truth",
+        REJECTS,
+        "it knows what no evidence tells: is the answer in the prompt?",
+        holds=lambda f: f.leaked,
+        sentence=_leaked,
+        next_step=next_steps.look,
+        rests_on=LEAK,
+        says_margin=True,  # what knows the truth beyond the evidence is not what a margin bounds
+    ),
+    Verdict(
+        "other_belief",
+        CANNOT_TELL,
+        "beliefs look like confidences in its own answers: `--prediction`, `--gold`",
+        holds=lambda f: f.lack is Lack.BELIEF,
+        sentence=lambda f: (
+            "Cannot tell: its beliefs look like confidences in its own answers, not like beliefs "
+            "in one state."
+        ),
+        next_step=next_steps.name_predictions,
+        of_other_belief=True,
+    ),
+    Verdict(
+        "forecasts",
+        NO_MARK,
+        "beliefs alone, which are scored",
+        holds=lambda f: f.primary is None and SCORES in f.results,
+        sentence=lambda f: "",
+        next_step=next_steps.plan,
+        rests_on=SCORES,
+    ),
+    Verdict(
+        "not_tested",
+        NO_MARK,
+        "other checks were asked for",
+        holds=lambda f: f.primary is None,
+        sentence=lambda f: "",
+        next_step=next_steps.look_or_plan,
+        rests_on="",
+    ),
+    Verdict(
+        "too_few_cases",
+        CANNOT_TELL,
+        "ask about more cases",
+        holds=lambda f: f.lack is Lack.CASES,
+        sentence=lambda f: f"Cannot tell: too few cases ({_reason(f)}).",
+        next_step=next_steps.more_cases,
+    ),
+    Verdict(
+        "hardly_moves",
+        CANNOT_TELL,
+        "nearly the same whatever the evidence, which shows nothing",
+        holds=lambda f: f.lack is Lack.ACTIONS or f.still,
+        sentence=_still,
+        next_step=next_steps.vary,
+        says_variation=True,
+    ),
+    Verdict(
+        "nothing_open",
+        CANNOT_TELL,
+        "its beliefs settle the truth",
+        holds=lambda f: f.lack is Lack.OPEN,
+        sentence=lambda f: f"Cannot tell: nothing is left open ({_reason(f)}).",
+        next_step=next_steps.vary_if_still,
+    ),
+    Verdict(
+        "acts_on_more_or_noisy",
+        REJECTS,
+        "as `acts_on_more`, unless its reports are noisy, which they do not tell: ask again",
+        holds=lambda f: f.rejected and f.noise_unknown,
+        sentence=_or_noisy,
+        next_step=next_steps.look,
+    ),
+    Verdict(
+        "acts_on_more_turning",
+        REJECTS,
+        "as `acts_on_more`, the other way at some beliefs",
+        holds=lambda f: f.rejected and f.turns,
+        sentence=_turning,
+        next_step=next_steps.look,
+    ),
+    Verdict(
+        "acts_on_more",
+        REJECTS,
+        "at equal stated belief its choices go with the truth",
+        holds=lambda f: f.rejected,
+        sentence=_acts,
+        next_step=next_steps.look,
+    ),
+    Verdict(
+        "noise_explains",
+        NOT_REJECTED,
+        "the spread or rounding of its reports can explain it",
+        holds=VerdictInput.rejects_as_exact,
+        sentence=_explained,
+        next_step=next_steps.plan,
+    ),
+    Verdict(
+        "within_margin",
+        SHOWS,
+        "the average difference is below a margin that you named",
+        holds=VerdictInput.within_margin,
+        sentence=_within,
+        next_step=next_steps.plan,
+        says_margin=True,
+    ),
+    Verdict(
+        "does_not_follow",
+        NOT_REJECTED,
+        "choices are not seen to rise with beliefs",
+        holds=lambda f: not f.follows(),
+        sentence=_not_following,
+        next_step=next_steps.vary_if_still,
+    ),
+    Verdict(
+        "no_evidence",
+        NOT_REJECTED,
+        "none of these; the interval says what remains possible",
+        holds=lambda f: True,
+        sentence=_no_evidence,
+        next_step=next_steps.plan,
+    ),
+)
+"""Verdicts in the order in which they are asked for."""
+OF_STAKES: tuple[Verdict, ...] = (
+    Verdict(
+        "ignores_stakes",
+        REJECTS,
+        "its choices do not move with the stakes as its beliefs ask",
+        holds=lambda f: f.stakes == IGNORES,
+        sentence=partial(_moves, "Ignores"),
+        next_step=next_steps.look,
+        rests_on=STAKES,
+    ),
+    Verdict(
+        "acts_where_it_pays",
+        SHOWS,
+        "it loses less than a margin that you named",
+        holds=VerdictInput.loses_little,
+        sentence=_pays,
+        next_step=next_steps.plan,
+        rests_on=STAKES,
+    ),
+    Verdict(
+        "moves_with_stakes",
+        NOT_REJECTED,
+        "its choices move with the stakes",
+        holds=lambda f: f.stakes == MOVES,
+        sentence=partial(_moves, "Moves with"),
+        next_step=next_steps.plan,
+        rests_on=STAKES,
+    ),
+    Verdict(
+        "stakes_open",
+        CANNOT_TELL,
+        "whether choices move with the stakes is not known",
+        holds=lambda f: True,
+        sentence=_stakes_open,
+        next_step=next_steps.plan,
+        rests_on=STAKES,
+    ),
+)
+"""Those of a table with stakes in its rows, which stand before the others."""
+VERDICTS = {verdict.code: verdict for verdict in (*OF_PRIMARY, *OF_STAKES)}
+"""Every verdict by its code."""
+NOT_TESTED = VERDICTS["not_tested"]

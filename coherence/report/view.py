@@ -6,18 +6,16 @@ and model output: whatever leaves this module is cleaned, and a page escapes it 
 """
 
 import math
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from coherence.checks.persons import FEWEST_CASES, FEWEST_OF_STATE, OWN_BELIEF
-from coherence.inputs import MIN_CONTEXTS
+from coherence.checks.persons import OWN_BELIEF
 from coherence.printable import counted
 from coherence.report.document import Cell, Column, Kind, Table, build_table, count
 from coherence.report.evaluation import EvaluationReport
+from coherence.report.next_steps import next_step
 from coherence.report.variation import little_sentence, moves_sentence
-from coherence.report.verdicts import Verdict
 from coherence.report.wording import (
     NOT_GIVEN,
     answering_notes,
@@ -28,15 +26,12 @@ from coherence.report.wording import (
     format_pvalue,
     interval_heading,
 )
-from coherence.result import CheckResult, ForecastScores, Outcome
-from coherence.statistics.difference_sequences import FEWEST_CONTEXTS
+from coherence.result import CheckResult, Outcome
 from coherence.table.audit import MISSING, audit_table
-from coherence.table.notes import Code, Note
-from coherence.table.schema import FAILURES, LOW_MASS, PARSED
-from coherence.table.states import zero_or_one
+from coherence.table.notes import Note
+from coherence.table.schema import FAILURES, LOW_MASS
 
 FURTHER = "What else was estimated"
-SIGNAL = 0.2  # of the plan that a report proposes
 QUESTIONS = {
     "Is it the belief acted on?": {
         "sufficiency": "choices at equal belief",
@@ -91,8 +86,6 @@ LEADING = (
 """Estimates of one check that stand beside each other."""
 CANCELLING = "iterated_expectation:noise_removed"
 """The size of gaps, which cancel in the tested mean where they have both signs."""
-MARGIN = 0.05  # proposed where intervals are narrow enough to show it
-MOSTLY = 0.5  # of the answers, above which more of the same would not help
 BOUNDS_NOTE = (
     "The ends are the rates if every unparsed answer had gone the one way or the other; "
     "they hold for these answers and leave out sampling."
@@ -269,14 +262,12 @@ def view(evaluation: EvaluationReport) -> View:
     """Put an evaluation into words and cells."""
     questions = rows_by_question(evaluation.results, evaluation.verdicts)
     of_result = {id(row.result): row for _, group in questions for row in group}
-    step = _next_step(evaluation)
+    step = next_step(evaluation)
     return View(
         heading=evaluation_heading(evaluation),
         moves=moves_sentence(evaluation.variation),
         # A verdict that it hardly moves says so itself.
-        little=""
-        if evaluation.verdict is Verdict.HARDLY_MOVES
-        else little_sentence(evaluation.variation),
+        little="" if evaluation.verdict.says_variation else little_sentence(evaluation.variation),
         conclusion=tuple(map(clean, evaluation.conclusion)),
         next=step.text,
         command=step.command,
@@ -356,131 +347,6 @@ def _pvalue(result: CheckResult) -> float:
     return math.inf if result.pvalue is None or math.isnan(result.pvalue) else result.pvalue
 
 
-@dataclass(frozen=True)
-class Step:
-    """What to do next."""
-
-    text: str = ""
-    command: str = ""  # of the shell or of Python, as it is typed
-    on_page: bool = True  # whether it says anything to a reader of the page
-
-
-def _next_step(evaluation: EvaluationReport) -> Step:
-    """Return what to do next, by what was found; nothing where no test looks for incoherence."""
-    tests = [
-        result
-        for result in evaluation.results
-        if result.pvalue is not None and not isinstance(result.fitted, ForecastScores)
-    ]
-    verdict = evaluation.verdict
-    if any(note.code is Code.POOLED_MODELS for note in evaluation.notes):
-        python = evaluation.source is None
-        how = "columns={'model': NAME}" if python else "--model-column NAME"
-        return Step(f"Name the column of models, whose answers seem to be pooled ({how}).")
-    if verdict is Verdict.OTHER_BELIEF:
-        return Step(
-            "Name the answers and the right ones (--prediction COLUMN --gold COLUMN), in place of "
-            "--action and --truth."
-        )
-    alone = verdict is Verdict.NOT_TESTED
-    if (
-        evaluation.headline.marked
-        or verdict.marked
-        or (alone and any(r.outcome() is Outcome.REJECTED for r in tests))
-    ):
-        return _look(evaluation)
-    if unparsed_share(evaluation) > MOSTLY:
-        ask = "Ask in another way: most answers could not be parsed."
-        other = " Let answers be computed or forced (answers exact or forced), where the model "
-        return Step(f"{ask}{other}allows it." if evaluation.askable else ask)
-    if not tests:
-        return Step()
-    too_few = verdict is Verdict.TOO_FEW_CASES
-    if evaluation.rows.crossed:
-        least = f"{FEWEST_OF_STATE} of either truth, or {FEWEST_CASES} with the exact posterior"
-        return (
-            Step(f"Have persons judge more cases: the test takes {least}.") if too_few else Step()
-        )
-    still = little_sentence(evaluation.variation)
-    most = max(result.n_contexts for result in evaluation.results)
-    if too_few and "group" in evaluation.rows.names:
-        return Step("Ask about cases of more groups; or name no group, if these are not a sample.")
-    if too_few or most < MIN_CONTEXTS:
-        fewest = FEWEST_CONTEXTS if too_few else MIN_CONTEXTS
-        need = f": tests need {fewest}, and see little below 60" if most < fewest else ""
-        return Step(f"Ask about more cases{need}.")
-    if verdict is Verdict.HARDLY_MOVES and _without_truth(evaluation):
-        return Step("Add the truth of the others (of predictions: an answer in every case).")
-    if still or verdict is Verdict.HARDLY_MOVES:
-        return Step(
-            "Another prompt, task or way of answering, under which beliefs and choices vary; more "
-            "cases would not help."
-        )
-    if verdict in (Verdict.DOES_NOT_FOLLOW, Verdict.NOTHING_OPEN):
-        return Step()  # how many cases an effect takes is not the question
-    averages = (result.also.get("plain_average") for result in evaluation.results)
-    # Narrow enough that a margin could be shown.
-    narrow = any(average and average.high - average.low < 2 * MARGIN for average in averages)
-    if narrow and evaluation.margin is None:
-        return _margin(evaluation)
-    return _power(evaluation)
-
-
-def _without_truth(evaluation: EvaluationReport) -> bool:
-    """Tell whether rows with belief and truth have one action, and others another."""
-    table = evaluation.rows.table
-    truths = [name for name in ("theta", "p_true") if name in table]
-    if not {"p", "action"} <= set(table) or not truths:
-        return False
-    known = table["p"].notna() & table[truths].notna().any(axis=1)
-    return table.loc[known, "action"].nunique() == 1 < table["action"].nunique()
-
-
-def _look(evaluation: EvaluationReport) -> Step:
-    """Send to the page, and to what cases may share."""
-    named = bool({"group", "person"} & set(evaluation.rows.names))
-    if (source := evaluation.source) is None:
-        shared = "" if named else "; name what cases share (column group)"
-        return Step(f"See figures and answers{shared}:", "report.to_html()")
-    shared = "" if named else "; name what cases share (--group COLUMN)"
-    if source.page:
-        return Step(f"See {clean(source.page)}{shared}.", on_page=False)
-    return Step(f"See figures and answers{shared}:", f"{source.analyze} --out report")
-
-
-def _margin(evaluation: EvaluationReport) -> Step:
-    text = f"Are effects shown to lie within {100 * MARGIN:.0f} points?"
-    if evaluation.source is None:
-        return Step(text, f"coherence.analyze(runs, margin={MARGIN})")
-    return Step(text, f"{evaluation.source.analyze} --margin {MARGIN}")
-
-
-def _power(evaluation: EvaluationReport) -> Step:
-    """Send to a plan: as many cases, twice and four times as many."""
-    settled = any(result.settings.get("settled") for result in evaluation.results)
-    if settled or not evaluation.plannable:
-        return Step()
-    text, source = "How many cases would show a smaller effect?", evaluation.source
-    most = max(evaluation.results, key=lambda result: result.n_contexts)
-    cases = [most.n_contexts * times for times in (1, 2, 4)]
-    n_reps = round(most.n_rows / most.n_contexts)
-    names = {"model": evaluation.model, "task": evaluation.task}
-    if source is None:
-        rows = " and ".join(f"{name} == {value!r}" for name, value in names.items() if value)
-        # No columns of a runs table, or no labels that say their order, are at hand to plan from.
-        unnamed = zero_or_one(evaluation.rows.theta.dropna().unique().tolist()) is None
-        if evaluation.rows.named.columns or unnamed:
-            return Step("coherence.power tells how many cases would show a smaller effect.")
-        table = f"runs{f'.query({rows!r})' if rows else ''}"
-        return Step(text, f"coherence.power({table}, {cases}, n_reps={n_reps}, signal={SIGNAL:g})")
-    if not source.power:
-        return Step()
-    words = [f"--{name}={value}" for name, value in names.items() if value and source.several]
-    words += ["--cases", ",".join(map(str, cases)), "--reps", f"{n_reps}"]
-    words += ["--signal", f"{SIGNAL:g}"]
-    return Step(text, " ".join([source.power, *(shlex.quote(clean(word)) for word in words)]))
-
-
 def sample_sentences(results: Sequence[CheckResult]) -> list[str]:
     """Say how many rows and contexts entered, checks with equal numbers together."""
     groups: dict[str, list[str]] = {}
@@ -532,15 +398,6 @@ def status_groups(evaluation: EvaluationReport) -> dict[tuple[str, str], list[st
     by = [evaluation.labels["question"][counts].astype(str), column[counts]]
     groups = contexts.groupby(by, sort=False)
     return {(str(q), str(c)): list(dict.fromkeys(inside)) for (q, c), inside in groups}
-
-
-def unparsed_share(evaluation: EvaluationReport) -> float:
-    """Return the share of an evaluation's answers that could not be parsed."""
-    if evaluation.statuses.empty:
-        return 0.0
-    rows = evaluation.statuses["rows"]
-    unparsed = ~evaluation.statuses["status"].astype(str).isin(PARSED)
-    return float(rows[unparsed].sum() / rows.sum())
 
 
 _BOUNDS = (

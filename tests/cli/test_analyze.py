@@ -8,6 +8,7 @@ import pytest
 import coherence
 from coherence import CheckResult, Interval, Report
 from coherence.report.evaluation import EvaluationReport
+from coherence.report.verdicts import NOT_TESTED
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def analyze(monkeypatch):
         calls.append((runs, options))
         result = CheckResult("cmi", "independence", 0.02, "nats", Interval(0.01, 0.03), 0.004, 3, 3)
         return Report(
-            (EvaluationReport("task\x1b[31m", "model", (result,), ("The verdict.",)),),
+            (EvaluationReport("task\x1b[31m", "model", (result,), ("The verdict.",), NOT_TESTED),),
             {"seed": options["rng"], "published": options["published"]},
         )
 

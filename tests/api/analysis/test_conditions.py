@@ -10,6 +10,7 @@ from coherence import CheckResult, InputError, Interval
 from coherence.analysis.conditions import QUANTITIES, compare, parse_condition
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.variation import Variation
+from coherence.report.verdicts import NOT_TESTED
 from coherence.statistics.report_noise import ReportNoise
 from coherence.table.audit import ElicitationSummary, FormProbability
 
@@ -28,7 +29,7 @@ RESULTS = (
 )
 STATUSES = [("mse", "ok", 4), ("standard", "ok", 3), ("standard", "refused", 1)]
 EVALUATION = EvaluationReport(
-    *("asia", "lm", RESULTS, ("",) * 5),
+    *("asia", "lm", RESULTS, ("",) * 5, NOT_TESTED),
     statuses=pd.DataFrame(STATUSES, columns=["question", "status", "rows"]),
     scatter=ReportNoise(0.02, 20),
     variation=Variation(sd=0.2, actions={"no": 0.97, "yes": 0.03}),
@@ -89,7 +90,7 @@ def test_what_is_undefined_meets_nothing_and_is_counted():
         found = compare(parse_condition(text), (EVALUATION,))
         assert (len(found.met), found.n_defined, found.n_undefined) == (2, 2, 3)
         assert found.lacking == ()
-    units = (EVALUATION, EvaluationReport("", "", (), ()))
+    units = (EVALUATION, EvaluationReport("", "", (), (), NOT_TESTED))
     none = compare(parse_condition("sufficiency.holm<1"), units)
     assert (none.met, none.n_defined) == ((), 0)
     assert none.lacking == ("task 'asia', model 'lm'", "the table")

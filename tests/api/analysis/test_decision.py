@@ -1,5 +1,6 @@
 """One verdict for each model on a task: every one is reached, and says what its report shows."""
 
+import copy
 import dataclasses
 import math
 
@@ -9,8 +10,7 @@ import pytest
 
 import coherence
 from coherence.agents import named_agent
-from coherence.analysis.decision import TABLE
-from coherence.report.verdicts import Verdict
+from coherence.report.verdicts import VERDICTS
 
 CHECKS = ["sufficiency", "evidence_leak"]
 
@@ -41,17 +41,17 @@ def forecasts():
 
 
 REACHED = {
-    Verdict.KNOWS_TRUTH: lambda: simulated("clairvoyant", n=200),
-    Verdict.TOO_FEW_CASES: lambda: simulated("leaky", n=15),
-    Verdict.HARDLY_MOVES: lambda: simulated("rational", defer=20.0),
-    Verdict.NOTHING_OPEN: lambda: simulated("rational", grid=0.0),
-    Verdict.ACTS_ON_MORE: lambda: simulated("leaky"),
-    Verdict.ACTS_ON_MORE_TURNING: turning,
-    Verdict.ACTS_OR_NOISY: lambda: simulated("leaky").drop(columns="belief_kind"),
-    Verdict.NOISE_EXPLAINS: lambda: simulated("noisy"),
-    Verdict.DOES_NOT_FOLLOW: lambda: simulated("nonmonotone"),
-    Verdict.NO_EVIDENCE: lambda: simulated("rational"),
-    Verdict.FORECASTS: forecasts,
+    "knows_truth": lambda: simulated("clairvoyant", n=200),
+    "too_few_cases": lambda: simulated("leaky", n=15),
+    "hardly_moves": lambda: simulated("rational", defer=20.0),
+    "nothing_open": lambda: simulated("rational", grid=0.0),
+    "acts_on_more": lambda: simulated("leaky"),
+    "acts_on_more_turning": turning,
+    "acts_on_more_or_noisy": lambda: simulated("leaky").drop(columns="belief_kind"),
+    "noise_explains": lambda: simulated("noisy"),
+    "does_not_follow": lambda: simulated("nonmonotone"),
+    "no_evidence": lambda: simulated("rational"),
+    "forecasts": forecasts,
 }
 
 
@@ -63,39 +63,39 @@ def of(runs, **options):
 @pytest.mark.parametrize("verdict", REACHED, ids=str)
 def test_every_verdict_is_reached(verdict):
     unit = of(REACHED[verdict]())
-    assert unit.verdict is verdict, unit.conclusion
+    assert unit.verdict.code == verdict, unit.conclusion
     assert unit.conclusion
 
 
 def test_a_margin_is_a_verdict_where_nothing_else_is_seen():
     runs = simulated("rational", n=200)
-    assert of(runs, margin=0.1).verdict is Verdict.WITHIN_MARGIN
+    assert of(runs, margin=0.1).verdict.code == "within_margin"
     narrow = of(runs, margin=0.0001)
-    assert narrow.verdict is Verdict.NO_EVIDENCE
+    assert narrow.verdict.code == "no_evidence"
     assert "Not shown to be within 0.01 points" in narrow.conclusion[0]
 
     # Choices differ between the realised states, of which the exact posterior sees nothing.
-    unit = of(REACHED[Verdict.KNOWS_TRUTH](), margin=0.2)
-    assert unit.verdict is Verdict.KNOWS_TRUTH
+    unit = of(REACHED["knows_truth"](), margin=0.2)
+    assert unit.verdict.code == "knows_truth"
     assert "ithin 0.2" not in unit.conclusion[0]
 
 
-def test_the_table_has_every_verdict_once():
-    of_stakes = [Verdict.IGNORES_STAKES, Verdict.ACTS_WHERE_IT_PAYS]
-    of_stakes += [Verdict.MOVES_WITH_STAKES, Verdict.STAKES_OPEN]
-    assert sorted([*of_stakes, *(verdict for verdict, _ in TABLE)]) == sorted(Verdict)
+def test_a_verdict_is_pickled_as_its_code_and_there_is_one_without_the_primary_test():
+    assert all(copy.deepcopy(each) is each for each in VERDICTS.values())
     unit = of(simulated("leaky", n=20), checks=["monotone_choice"])
-    assert unit.verdict is Verdict.NOT_TESTED
+    assert unit.verdict.code == "not_tested"
 
 
 def test_what_acts_on_the_truth_is_accused_whatever_it_says_and_however_rare_an_action():
-    assert of(simulated("leaky").assign(p=0.5)).verdict is Verdict.ACTS_OR_NOISY  # one word for all
+    assert (
+        of(simulated("leaky").assign(p=0.5)).verdict.code == "acts_on_more_or_noisy"
+    )  # one word for all
     runs = simulated("clairvoyant", n=300, reps=1)
     treated = runs["theta"].eq(1) & (runs["p_true"] < 0.2)
     runs = runs.assign(action=np.where(treated, "treat", "wait"), p=0.5)
     runs = runs.drop(columns=["p_true", "belief_kind"])
     assert treated.mean() < 0.05
-    assert of(runs).verdict is Verdict.ACTS_OR_NOISY
+    assert of(runs).verdict.code == "acts_on_more_or_noisy"
 
 
 def test_primary_and_further_tests_are_corrected_apart():

@@ -9,7 +9,6 @@ import pytest
 import coherence
 from coherence.plots import plot_case_beliefs, plot_stated_chances
 from coherence.report.figures import evaluation_figures
-from coherence.report.verdicts import Verdict
 
 N, LEVELS = 40, (np.arange(10) + 0.5) / 10
 OTHERS = ["sufficiency", "calibration"]
@@ -96,7 +95,7 @@ def test_a_table_of_beliefs_and_levels_alone_says_what_could_be_tested():
     rows = table(actions=False)
     report = coherence.analyze(rows, rng=1)
     (evaluation,) = report.evaluations
-    assert evaluation.verdict is Verdict.NOT_TESTED
+    assert evaluation.verdict.code == "not_tested"
     assert evaluation.conclusion[0].startswith("Choices between the event and stated chances")
     assert evaluation.absent("sufficiency")
     names = {result.check.partition(":")[0] for result in evaluation.results}

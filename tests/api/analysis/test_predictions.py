@@ -8,7 +8,6 @@ import pytest
 
 import coherence
 from coherence import InputError, analyze, read_runs, simulate
-from coherence.report.verdicts import Verdict
 from coherence.table.notes import Code, Level
 from coherence.table.runs import Runs
 
@@ -75,7 +74,7 @@ def test_a_confidence_named_as_a_belief_in_a_state_is_held_back(labels):
                 test(**names, rng=1)
     report = analyze(table, positive=labels[-1], rng=1)
     (evaluation,) = report.evaluations
-    assert evaluation.verdict is Verdict.OTHER_BELIEF
+    assert evaluation.verdict.code == "other_belief"
     assert (
         report.results[["estimate", "low", "high", "pvalue", "pvalue_holm"]].isna().all(axis=None)
     )
@@ -87,7 +86,7 @@ def test_a_confidence_named_as_a_belief_in_a_state_is_held_back(labels):
     yes, other = labels[-1], (1 - table["p"]) / (len(labels) - 1)
     in_state = table.assign(p=table["p"].where(table["action"] == yes, other))
     told = analyze(in_state, checks=["sufficiency"], positive=yes, rng=1).evaluations[0]
-    assert told.verdict is not Verdict.OTHER_BELIEF
+    assert told.verdict.code != "other_belief"
 
 
 def test_a_prediction_is_right_as_its_label_says(tmp_path):

@@ -9,7 +9,6 @@ import pytest
 import coherence
 from coherence.analysis.conditions import compare as meets
 from coherence.analysis.conditions import parse_condition
-from coherence.report.verdicts import Verdict
 
 NAMED = {"belief": "confidence", "action": "decision", "truth": "correct", "context": "question"}
 NAMED |= {"penalty": "penalty", "model": "agent"}
@@ -42,7 +41,7 @@ def verdicts(rows, **options):
     return report, {each.model: each for each in report.evaluations}
 
 
-EXPECTED = {"ignores": Verdict.IGNORES_STAKES, "minds": Verdict.MOVES_WITH_STAKES}
+EXPECTED = {"ignores": "ignores_stakes", "minds": "moves_with_stakes"}
 
 
 @pytest.mark.parametrize(
@@ -59,7 +58,7 @@ EXPECTED = {"ignores": Verdict.IGNORES_STAKES, "minds": Verdict.MOVES_WITH_STAKE
 def test_each_agent_has_its_verdict_at_the_first_try(change):
     _, found = verdicts(change(penalties()))
     for model, evaluation in found.items():
-        assert evaluation.headline is EXPECTED[model]
+        assert evaluation.headline.code == EXPECTED[model]
         assert "stakes:loss" in [result.check for result in evaluation.results]
 
 
@@ -69,7 +68,7 @@ def test_the_stakes_stand_first_and_the_primary_test_below():
     said = str(report).split("\n")
     marks = [line.strip()[:12] for line in said if line.strip()[:2] in ("✗ ", "· ")]
     assert marks[marks.index("✗ Ignores th") + 1] == "· No evidenc"
-    assert found["ignores"].verdict is Verdict.NO_EVIDENCE
+    assert found["ignores"].verdict.code == "no_evidence"
     assert list(report.verdicts["verdict"]) == ["ignores_stakes", "moves_with_stakes"]
     record = json.loads(report.to_json())
     assert [each["verdict"] for each in record["evaluations"]] == [*map(str, EXPECTED.values())]
@@ -78,8 +77,8 @@ def test_the_stakes_stand_first_and_the_primary_test_below():
     with pytest.raises(coherence.InputError, match="no verdict: 'ignores'"):
         parse_condition("verdict=ignores")
     _, found = verdicts(penalties(), margin=0.03)
-    assert found["minds"].headline is Verdict.ACTS_WHERE_IT_PAYS
-    assert found["ignores"].headline is Verdict.IGNORES_STAKES
+    assert found["minds"].headline.code == "acts_where_it_pays"
+    assert found["ignores"].headline.code == "ignores_stakes"
     rows = coherence.read_runs(penalties(), columns=NAMED, acts="ANSWER")
     compared = coherence.compare(rows, rng=1).verdicts
     assert set(compared["verdict"]) == {"ignores_stakes", "moves_with_stakes"}
@@ -99,7 +98,7 @@ def test_truth_that_follows_from_the_choice_is_refused_and_stakes_stay(abstained
         rows["correct"] = rows["correct"].where(rows["decision"] == "ANSWER", abstained)
     _, found = verdicts(rows)
     for model, evaluation in found.items():
-        assert evaluation.headline is EXPECTED[model]
+        assert evaluation.headline.code == EXPECTED[model]
         primary = [r for r in evaluation.results if r.check == "sufficiency"]
         assert bool(primary) == (abstained != 0)
         assert all(np.isnan(r.pvalue) == (abstained is not None) for r in primary)

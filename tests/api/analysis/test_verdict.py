@@ -14,6 +14,7 @@ from coherence.checks.catalogue import declarations
 from coherence.checks.check import ANY
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.terminal import render_report
+from coherence.report.verdicts import NOT_TESTED
 from coherence.result import Family
 from coherence.statistics.report_noise import ReportNoise
 from coherence.table.notes import Level
@@ -83,7 +84,7 @@ CLEAR = ReportNoise(0.01, 50)
 
 
 def said(*results, scatter=CLEAR):
-    tests = EvaluationReport("task", "model", tuple(results), ()).further_tests
+    tests = EvaluationReport("task", "model", tuple(results), (), NOT_TESTED).further_tests
     return conclude_further(results, tests, belief="stated belief", scatter=scatter)
 
 

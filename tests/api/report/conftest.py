@@ -6,6 +6,7 @@ import pytest
 
 from coherence import CheckResult, Interval, Report, sufficiency_test
 from coherence.report.evaluation import EvaluationReport
+from coherence.report.verdicts import NOT_TESTED
 from coherence.statistics.figure_tables import figure_tables
 from coherence.table.notes import Code, Note, not_run
 from tests.api.tables import make_choices, make_pairs
@@ -46,7 +47,7 @@ def make_results():
     )
 
 
-VERDICTS = (
+SENTENCES = (
     "The actions carry information about the truth that the stated beliefs do not.",
     "No evidence that the truth improves the prediction of the actions.",
     "The choice of yes over no falls where the belief rises in 1 of 10 pairs of bins.",
@@ -82,7 +83,8 @@ def with_shares(beliefs):
 def make_unit(task="asia", model="small-lm", beliefs=None, **changes):
     fields = {
         "results": make_results(),
-        "verdicts": VERDICTS,
+        "verdicts": SENTENCES,
+        "verdict": NOT_TESTED,
         "notes": NOTES,
         "conclusion": CONCLUSION,
         "cautions": (Note(Code.REPORT_NOISE, "Report noise is not known."),),
@@ -100,7 +102,7 @@ def unit():
 
 
 def make_report():
-    few = {"results": make_results()[:2], "verdicts": VERDICTS[:2]}
+    few = {"results": make_results()[:2], "verdicts": SENTENCES[:2]}
     few["beliefs"] = pd.DataFrame({"context": []})  # nothing to draw
     settings = {"seed": 0, "version": "0.1.0", "published": False}
     return Report((make_unit(), make_unit(model="large-lm", **few)), settings)

@@ -14,7 +14,7 @@ from coherence.report.evaluation import Source
 from coherence.report.ranking import FEW
 from coherence.report.terminal import render_report
 from coherence.report.variation import Variation
-from coherence.report.verdicts import Verdict
+from coherence.report.verdicts import VERDICTS
 from coherence.result import Estimate, Family
 from coherence.table.audit import ElicitationSummary, FormProbability
 from coherence.table.notes import Code, Note, warning
@@ -111,7 +111,7 @@ def test_no_line_is_wider_than_asked_in_ascii_or_in_colour(example, report):
 def test_further_tests_that_reject_are_named_and_the_primary_one_alone_has_a_mark(of):
     gap = estimate("iterated_expectation", 0.2, 0.1, 0.3, Family.SECOND, pvalue=1e-4)
     other = estimate("cmi", 0.2, 0.1, 0.3, Family.SECOND, pvalue=0.4)
-    text = shown(of(primary(), gap, other, verdict=Verdict.ACTS_ON_MORE))
+    text = shown(of(primary(), gap, other, verdict=VERDICTS["acts_on_more"]))
     assert "Further tests: 1 of 2 rejects (iterated_expectation)." in text
     assert "Further tests" not in shown(of(primary(), other))
     assert row_of(text, "choice at equal belief").endswith("32 [14, 50] ✗")
@@ -123,21 +123,21 @@ def test_further_tests_that_reject_are_named_and_the_primary_one_alone_has_a_mar
 @pytest.mark.parametrize(
     ("verdict", "mark", "cell"),
     [
-        (Verdict.ACTS_ON_MORE, "✗", "32 [14, 50] ✗"),
-        (Verdict.ACTS_ON_MORE_TURNING, "✗", "32 [14, 50] ✗"),
-        (Verdict.ACTS_OR_NOISY, "✗", "32 [14, 50] ✗"),
-        (Verdict.KNOWS_TRUTH, "✗", "32 [14, 50]"),
-        (Verdict.TOO_FEW_CASES, "?", "32 [14, 50]"),
-        (Verdict.WITHIN_MARGIN, "✓", "32 [14, 50]"),
-        (Verdict.NO_EVIDENCE, "·", "32 [14, 50]"),
-        (Verdict.FORECASTS, " ", "32 [14, 50]"),
+        ("acts_on_more", "✗", "32 [14, 50] ✗"),
+        ("acts_on_more_turning", "✗", "32 [14, 50] ✗"),
+        ("acts_on_more_or_noisy", "✗", "32 [14, 50] ✗"),
+        ("knows_truth", "✗", "32 [14, 50]"),
+        ("too_few_cases", "?", "32 [14, 50]"),
+        ("within_margin", "✓", "32 [14, 50]"),
+        ("no_evidence", "·", "32 [14, 50]"),
+        ("forecasts", " ", "32 [14, 50]"),
     ],
 )
 def test_a_verdict_has_its_mark(of, verdict, mark, cell):
-    text = shown(of(primary(), verdict=verdict, conclusion=("Said.", "Beside")))
+    text = shown(of(primary(), verdict=VERDICTS[verdict], conclusion=("Said.", "Beside")))
     assert f"  {mark} Said.\n" in text
     assert "Beside" not in text
-    assert (".05, or evidence_leak." in text) == (verdict is Verdict.KNOWS_TRUTH)
+    assert (".05, or evidence_leak." in text) == (verdict == "knows_truth")
     assert row_of(text, "choice at equal belief").endswith(cell)
 
 

@@ -1,0 +1,173 @@
+"""What to do next, by what was found: each verdict names one of these functions.
+
+More cases are proposed only where more of the same would help, and a command only where it can be
+typed as it stands.
+"""
+
+import shlex
+
+from coherence.checks.persons import FEWEST_CASES, FEWEST_OF_STATE
+from coherence.inputs import MIN_CONTEXTS
+from coherence.report.evaluation import EvaluationReport, Step
+from coherence.report.variation import little_sentence
+from coherence.report.wording import clean
+from coherence.result import CheckResult, ForecastScores, Outcome
+from coherence.statistics.difference_sequences import FEWEST_CONTEXTS
+from coherence.table.notes import Code
+from coherence.table.states import zero_or_one
+
+MARGIN = 0.05  # proposed where intervals are narrow enough to show it
+MOSTLY = 0.5  # of the answers, above which more of the same would not help
+SIGNAL = 0.2  # of the plan that a report proposes
+ANOTHER_WAY = Step(
+    "Another prompt, task or way of answering, under which beliefs and choices vary; more cases "
+    "would not help."
+)
+
+
+def next_step(evaluation: EvaluationReport) -> Step:
+    """Return what to do next, by what was found; nothing where no test looks for incoherence."""
+    if any(note.code is Code.POOLED_MODELS for note in evaluation.notes):
+        python = evaluation.source is None
+        how = "columns={'model': NAME}" if python else "--model-column NAME"
+        return Step(f"Name the column of models, whose answers seem to be pooled ({how}).")
+    verdict = evaluation.verdict
+    first = evaluation.headline.marked and not verdict.of_other_belief
+    return (evaluation.headline if first else verdict).next_step(evaluation)
+
+
+def name_predictions(evaluation: EvaluationReport) -> Step:
+    """Ask for the answers that beliefs are confidences in."""
+    return Step(
+        "Name the answers and the right ones (--prediction COLUMN --gold COLUMN), in place of "
+        "--action and --truth."
+    )
+
+
+def look(evaluation: EvaluationReport) -> Step:
+    """Send to the page, and to what cases may share."""
+    named = bool({"group", "person"} & set(evaluation.rows.names))
+    if (source := evaluation.source) is None:
+        shared = "" if named else "; name what cases share (column group)"
+        return Step(f"See figures and answers{shared}:", "report.to_html()")
+    shared = "" if named else "; name what cases share (--group COLUMN)"
+    if source.page:
+        return Step(f"See {clean(source.page)}{shared}.", on_page=False)
+    return Step(f"See figures and answers{shared}:", f"{source.analyze} --out report")
+
+
+def _tests(evaluation: EvaluationReport) -> list[CheckResult]:
+    """Return the tests that look for incoherence."""
+    tests = (result for result in evaluation.results if result.pvalue is not None)
+    return [result for result in tests if not isinstance(result.fitted, ForecastScores)]
+
+
+def look_or_plan(evaluation: EvaluationReport) -> Step:
+    """Send to the page where a further test rejects, else to a plan."""
+    found = any(result.outcome() is Outcome.REJECTED for result in _tests(evaluation))
+    return look(evaluation) if found else plan(evaluation)
+
+
+def _obstacle(evaluation: EvaluationReport) -> Step | None:
+    """Return what has to change before more of the same helps; None where nothing has."""
+    if evaluation.unparsed_share > MOSTLY:
+        ask = "Ask in another way: most answers could not be parsed."
+        other = " Let answers be computed or forced (answers exact or forced), where the model "
+        return Step(f"{ask}{other}allows it." if evaluation.askable else ask)
+    return None if _tests(evaluation) else Step()
+
+
+def more_cases(evaluation: EvaluationReport) -> Step:
+    """Ask for as many cases as the primary test needs."""
+    if (obstacle := _obstacle(evaluation)) is not None:
+        return obstacle
+    if evaluation.rows.crossed:
+        least = f"{FEWEST_OF_STATE} of either truth, or {FEWEST_CASES} with the exact posterior"
+        return Step(f"Have persons judge more cases: the test takes {least}.")
+    if "group" in evaluation.rows.names:
+        return Step("Ask about cases of more groups; or name no group, if these are not a sample.")
+    return _ask_more(evaluation, FEWEST_CONTEXTS)
+
+
+def _ask_more(evaluation: EvaluationReport, fewest: int) -> Step:
+    most = max(result.n_contexts for result in evaluation.results)
+    need = f": tests need {fewest}, and see little below 60" if most < fewest else ""
+    return Step(f"Ask about more cases{need}.")
+
+
+def vary(evaluation: EvaluationReport) -> Step:
+    """Ask for what lets beliefs and choices vary."""
+    if (first := _too_little(evaluation)) is not None:
+        return first
+    if _without_truth(evaluation):
+        return Step("Add the truth of the others (of predictions: an answer in every case).")
+    return ANOTHER_WAY
+
+
+def _too_little(evaluation: EvaluationReport) -> Step | None:
+    """Return what to do where there are too few cases for anything; None where there are enough."""
+    if (obstacle := _obstacle(evaluation)) is not None:
+        return obstacle
+    if evaluation.rows.crossed:
+        return Step()
+    few = max(result.n_contexts for result in evaluation.results) < MIN_CONTEXTS
+    return _ask_more(evaluation, MIN_CONTEXTS) if few else None
+
+
+def vary_if_still(evaluation: EvaluationReport) -> Step:
+    """Return nothing but where little varies: how many cases an effect takes is not asked."""
+    if (first := _too_little(evaluation)) is not None:
+        return first
+    return ANOTHER_WAY if little_sentence(evaluation.variation) else Step()
+
+
+def plan(evaluation: EvaluationReport) -> Step:
+    """Send to a margin where one could be shown, else to a plan of further cases."""
+    if (first := _too_little(evaluation)) is not None:
+        return first
+    if little_sentence(evaluation.variation):
+        return ANOTHER_WAY
+    averages = (result.also.get("plain_average") for result in evaluation.results)
+    narrow = any(average and average.high - average.low < 2 * MARGIN for average in averages)
+    if not narrow or evaluation.margin is not None:
+        return _power(evaluation)
+    text = f"Are effects shown to lie within {100 * MARGIN:.0f} points?"
+    if evaluation.source is None:
+        return Step(text, f"coherence.analyze(runs, margin={MARGIN})")
+    return Step(text, f"{evaluation.source.analyze} --margin {MARGIN}")
+
+
+def _without_truth(evaluation: EvaluationReport) -> bool:
+    """Tell whether rows with belief and truth have one action, and others another."""
+    table = evaluation.rows.table
+    truths = [name for name in ("theta", "p_true") if name in table]
+    if not {"p", "action"} <= set(table) or not truths:
+        return False
+    known = table["p"].notna() & table[truths].notna().any(axis=1)
+    return table.loc[known, "action"].nunique() == 1 < table["action"].nunique()
+
+
+def _power(evaluation: EvaluationReport) -> Step:
+    """Send to a plan: as many cases, twice and four times as many."""
+    settled = any(result.settings.get("settled") for result in evaluation.results)
+    if settled or not evaluation.plannable:
+        return Step()
+    text, source = "How many cases would show a smaller effect?", evaluation.source
+    most = max(evaluation.results, key=lambda result: result.n_contexts)
+    cases = [most.n_contexts * times for times in (1, 2, 4)]
+    n_reps = round(most.n_rows / most.n_contexts)
+    names = {"model": evaluation.model, "task": evaluation.task}
+    if source is None:
+        rows = " and ".join(f"{name} == {value!r}" for name, value in names.items() if value)
+        # No columns of a runs table, or no labels that say their order, are at hand to plan from.
+        unnamed = zero_or_one(evaluation.rows.theta.dropna().unique().tolist()) is None
+        if evaluation.rows.named.columns or unnamed:
+            return Step("coherence.power tells how many cases would show a smaller effect.")
+        table = f"runs{f'.query({rows!r})' if rows else ''}"
+        return Step(text, f"coherence.power({table}, {cases}, n_reps={n_reps}, signal={SIGNAL:g})")
+    if not source.power:
+        return Step()
+    words = [f"--{name}={value}" for name, value in names.items() if value and source.several]
+    words += ["--cases", ",".join(map(str, cases)), "--reps", f"{n_reps}"]
+    words += ["--signal", f"{SIGNAL:g}"]
+    return Step(text, " ".join([source.power, *(shlex.quote(clean(word)) for word in words)]))
