@@ -11,19 +11,20 @@ guesser guesses. Which numbers tell them apart, and which do not?
 """
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
+from coherence import analyze
 from coherence.batteries.bets.agents import BET_AGENTS, simulate_answers
+from coherence.batteries.bets.answers import BetAnswers
 from coherence.batteries.bets.figures import (
     accuracy_size,
     plot_accuracies,
-    plot_ladder,
 )
-from coherence.batteries.bets.ladder import LadderFit
+from coherence.batteries.bets.runs import ladder_runs
 from coherence.batteries.bets.scores import BetScores, score_bets
 from coherence.batteries.bets.truths import expected_gains
 from coherence.plots.style import save_plot
@@ -86,20 +87,11 @@ def print_accuracy(accuracy: pd.DataFrame) -> None:
     )
 
 
-def print_ladders(ladders: Mapping[tuple[str, str], LadderFit]) -> None:
-    print("\n4. The chance that choices act on, beside the one that the bet states:")
-    stated = next(iter(ladders.values())).table["stated"]
-    print(f"   {'stated':12}" + "".join(f"{p:>7g}" for p in stated))
-    for (agent, _), fit in ladders.items():
-        # Whoever bets at every stake, or at none, shows no chance: it is missing.
-        chances = ["–" if p != p else f"{p:.2f}" for p in fit.table["implied"]]
-        status = fit.table["status"].mode()[0]
-        print(f"   {agent:12}" + "".join(f"{p:>7}" for p in chances) + f"   ({status})")
-    line = ladders["maximiser", "coin"].weighting
-    print(
-        f"   In one line: the maximiser's elevation is {line.elevation:.2f} (0 leaves one half as "
-        f"it is), its sensitivity {line.sensitivity:.2f} (1)"
-    )
+def print_ladders(answers: list[BetAnswers]) -> None:
+    print("\n4. Bets with stated chances and rising stakes: do choices move with what pays?")
+    report = analyze(ladder_runs(answers, rng=0), checks=["stakes"], rng=0)
+    for row in report.verdicts.itertuples():
+        print(f"   {row.model}: {row.sentence}")
     print(
         "   The value-only chooser bets whatever the stakes and chances are, the guesser as often "
         "as not: neither acts on a probability."
@@ -112,9 +104,7 @@ def write(scores: BetScores, folder: Path) -> None:
     for agent, rows in scores.accuracy.groupby("model", sort=False):
         picture = partial(plot_accuracies, rows)
         save_plot(picture, folder / f"{agent}.svg", size=accuracy_size(rows))
-    ladder = scores.ladders["maximiser", "coin"].table
-    save_plot(partial(plot_ladder, ladder), folder / "ladder.svg", size=(4.5, 4.5))
-    print(f"\nFigures of each agent, of the ladder, and accuracy.csv: {folder}")
+    print(f"\nFigures of each agent, and accuracy.csv: {folder}")
 
 
 def main() -> None:
@@ -145,7 +135,7 @@ def main() -> None:
     )
     scores = score_bets(questions, answers)
     print_accuracy(scores.accuracy)
-    print_ladders(scores.ladders)
+    print_ladders(scores.answers)
     if args.out:
         write(scores, Path(args.out))
 

@@ -1,6 +1,5 @@
 from .bets.accuracy import crossed_interval as crossed_interval
 from .bets.accuracy import exact_test as exact_test
-from .bets.ladder import fit_ladder as fit_ladder
 from .bets.scores import score_bets as score_bets
 from .bets.truths import expected_gains as expected_gains
 from .mixing.agents import expected_answers as expected_answers

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from elicitation.asking.store import AnswerStore
 
 _WRITTEN = (
-    r"(accuracy|ladder|models)\.csv|(runs|ladder_runs)\.parquet|models\.svg"
-    r"|(accuracy|ladder)_[1-9][0-9]*\.svg"
+    r"(accuracy|models)\.csv|(runs|ladder_runs)\.parquet|models\.svg|accuracy_[1-9][0-9]*\.svg"
 )
 _TERMS = ("items", "chance", "stake", "payout")
 _TRAINING = ("items", "device", "seed", "out")
@@ -280,17 +279,12 @@ def _score(options: BetsOptions, asked: "tuple[pd.DataFrame, pd.DataFrame]") -> 
     comparison = compare_models(scores.answers)
     # One model has nobody to be compared with.
     several = "model" in comparison and comparison["model"].nunique() > 1
-    ladders = [
-        fit.table.assign(model=model, modality=modality)
-        for (model, modality), fit in scores.ladders.items()
-    ]
     tables = {
         "answers.csv": answers,
         "accuracy.csv": scores.accuracy,
         "runs.parquet": belief_runs(scores.answers),
         "ladder_runs.parquet": ladder_runs(scores.answers, rng=options.seed),
         "models.csv": comparison if several else comparison[:0],
-        "ladder.csv": pd.concat(ladders, ignore_index=True) if ladders else pd.DataFrame(),
     }
     text, paper = bets_report(scores, comparison), bet_tables(scores.accuracy)
     results = Results(tables, text, paper=paper)
@@ -304,8 +298,6 @@ def _score(options: BetsOptions, asked: "tuple[pd.DataFrame, pd.DataFrame]") -> 
         draw(f"accuracy_{number}.svg", figures.plot_accuracies, rows, size)
     if several:
         draw("models.svg", figures.plot_models, comparison, figures.models_size(comparison))
-    for number, fit in enumerate(scores.ladders.values(), start=1):
-        draw(f"ladder_{number}.svg", figures.plot_ladder, fit.table, (4.5, 4.5))
     return results
 
 

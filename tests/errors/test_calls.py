@@ -74,9 +74,6 @@ sufficiency_test(B, A, np.where(T == 1, "hit", "miss")) => positive='hit' or pos
 
 crossed_interval([1, 2, 0, 1], *THINGS) => right must hold 0 or 1 | 1 of 4 | 2 at position 1
 crossed_interval(FOUR > 1, FOUR, FOUR, level=math.nan) => level must be a number between 0 and 1
-fit_ladder([0.5] * 2, [0.4, 0.6], [math.nan, 0]) => bets must hold 0 or 1
-fit_ladder([0.5, 0.5], [0.0, 0.5], [True, False]) => break_even must lie strictly between 0 and 1
-fit_ladder([0.5], [0.4], [True], first=["a"]) => first and second must both be given, or neither
 exact_test(3, [0.5, 0.5]) => n_right must be at most 2; received 3
 expected_gains(**BETS | {"stake": -1}) => stake must hold finite numbers of at least 0
 expected_gains(**BETS, chance=50) => chance must hold probabilities | Divide percentages by 100

@@ -1,4 +1,4 @@
-"""Figures of the bets: accuracies beside chance, transfer between modalities, implied chances.
+"""Figures of the bets: accuracies beside chance and transfer between modalities.
 
 Every plot takes a table and an ``ax`` and returns the ``ax``.
 """
@@ -13,8 +13,6 @@ from matplotlib.patches import Rectangle
 from coherence.plots.intervals import points_with_intervals
 from coherence.plots.style import (
     BLUE,
-    DASHES,
-    FAINT,
     INK,
     VERMILION,
     Style,
@@ -94,26 +92,4 @@ def plot_transfer(table: pd.DataFrame, ax: Axes) -> Axes:
     ax.set_ylabel("trained on")
     ax.tick_params(length=0, colors=INK)
     ax.spines[:].set_visible(False)
-    return ax
-
-
-def plot_ladder(table: pd.DataFrame, ax: Axes) -> Axes:
-    """Draw the probability that choices act on against the stated one."""
-    ax.plot([0, 1], [0, 1], color=FAINT, linewidth=1.2, linestyle=DASHES, gid="diagonal", zorder=1)
-    fitted, bounded = (
-        table[known] for known in (table["implied"].notna(), table["implied"].isna())
-    )
-    if len(bounded):
-        ends = bounded["stated"], bounded["low"], bounded["high"]
-        dashed: Style = {"color": VERMILION, "linewidth": 1.6, "linestyle": (0, (3, 2))}
-        lines = ax.vlines(*ends, **dashed, zorder=2, label="no switch within the ladder")
-        lines.set_gid("bounds")
-        ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, frameon=False)
-    points: Style = {"edgecolor": "white", "linewidth": 1.0, "gid": "implied"}
-    points_with_intervals(ax, fitted, place="stated", value="implied", points=points)
-    probability_scales(ax)
-    ax.set_xlabel("stated probability of the winning side")
-    ax.set_ylabel("probability that choices act on")
-    ax.set_aspect("equal")
-    frame_axes(ax)
     return ax

@@ -2,7 +2,8 @@
 
 Two probabilities can stand in column ``p``. For bets whose chances are even, it is the model's own
 belief that the thing to be won is worth more than the one that may be lost, out of its answers to
-value questions. For ladders, it is the probability that the question states.
+value questions. For ladders, it is the probability that the question states, and every bet has
+stakes: the check `stakes` reads off them from which belief it bets.
 """
 
 import numpy as np
@@ -13,6 +14,8 @@ from coherence.batteries.bets.scores import BELIEF_TEMPLATE
 from coherence.batteries.bets.truths import BET_CHOICES, NO_CHOICE, break_evens
 from coherence.statistics.resample import Seed, as_generator
 from coherence.table.schema import DRAWN, RECORDED
+
+WIN = BET_CHOICES[0]
 
 
 def belief_runs(
@@ -100,12 +103,11 @@ def ladder_runs(groups: list[BetAnswers], *, rng: Seed = None) -> pd.DataFrame:
             continue
         facts = group.questions
         stated = facts["chance"].astype("float64")
-        odds = " | p " + stated.map("{:g}".format) + " | stake " + facts["stake"].map("{:g}".format)
-        context = facts["high"] + " | " + facts["low"] + odds
+        context = facts["high"] + " | " + facts["low"] + " | p " + stated.map("{:g}".format)
         # Equal for all models: the same coin is tossed for each.
         for name, chance in zip(group.template + " | " + context, stated, strict=True):
             drawn.setdefault(name, int(generator.random() < chance))
-        action = _actions(group)
+        action, even = _actions(group), break_evens(facts)
         rows.append(
             pd.DataFrame(
                 {
@@ -115,12 +117,17 @@ def ladder_runs(groups: list[BetAnswers], *, rng: Seed = None) -> pd.DataFrame:
                     "rep": facts.groupby(context).cumcount().to_numpy(),
                     "prompt": "standard",
                     "p": stated,
-                    "action": action,
+                    "belief_kind": "stated:fixed",
+                    # The losing side passes what is to be won, as no bet does.
+                    "action": action.where(action.isna() | (action == WIN), "pass"),
+                    "acts": WIN,
+                    "gain": facts["stake"] * (1 - even) / even,
+                    "loss": facts["stake"],
                     "theta": (group.template + " | " + context).map(drawn),
                     "p_true": stated,
                     "truth_kind": DRAWN,
                     "status": np.where(action.isna(), "unparsed", "ok"),
-                    "break_even": break_evens(facts),
+                    "break_even": even,
                 }
             )
         )

@@ -17,7 +17,6 @@ import pandas as pd
 
 from coherence.batteries.bets.accuracy import crossed_interval, exact_test, z_test
 from coherence.batteries.bets.answers import OPTIONS, ROLES, BetAnswers, join_answers
-from coherence.batteries.bets.ladder import LadderFit, fit_ladder
 from coherence.batteries.bets.truths import (
     BET_CHOICES,
     MEMBERS,
@@ -29,7 +28,6 @@ from coherence.batteries.bets.truths import (
     best_choices,
     bet_gains,
     bet_truths,
-    break_evens,
     is_right,
     payouts,
     random_rate,
@@ -204,9 +202,6 @@ class BetScores:
     # ``n_tied`` (answers without a single choice), ``n_unread`` (answers that could not be read;
     # both count as wrong)
     accuracy: pd.DataFrame
-    # By model and modality; empty where no ladder was answered. Answers without a single choice are
-    # left out.
-    ladders: Mapping[tuple[str, str], LadderFit]
     answers: list[BetAnswers]  # what was scored
     notes: tuple[str, ...]  # what could not be computed, and why
 
@@ -236,7 +231,7 @@ def score_bets(
     Returns
     -------
     BetScores
-        Accuracies, ladders and what was left out.
+        Accuracies, and what was left out; ladders are scored as runs (`ladder_runs`).
 
     Raises
     ------
@@ -262,27 +257,19 @@ def score_bets(
     Examples
     --------
     >>> from coherence.batteries.bets.agents import simulate_answers
-    >>> from elicitation import ladder_questions
+    >>> from elicitation import bet_questions
     >>> from elicitation.batteries.bets.items import default_items
-    >>> questions = ladder_questions(default_items(), chances=[0.25, 0.5, 0.75])
+    >>> questions = bet_questions(default_items(), splits=["test"], modalities=["coin"])
     >>> answers = simulate_answers("maximiser", questions, rng=1)
-    >>> table = score_bets(questions, answers).ladders["maximiser", "coin"].table
-    >>> table[["stated", "implied"]].round(2)
-       stated  implied
-    0    0.25     0.25
-    1    0.50     0.52
-    2    0.75     0.75
+    >>> score_bets(questions, answers).accuracy.loc[0, ["truth", "n", "accuracy"]].tolist()
+    ['correct', 100, 1.0]
     """
     groups = join_answers(questions, answers)
     beliefs = _beliefs_of_models(groups, belief_template)
     rows: list[_Row] = []
     notes = _Notes()
-    ladders: dict[tuple[str, str], LadderFit] = {}
     for group in groups:
         if group.kind == "ladder":
-            fit = _fit_answers(group, notes)
-            if fit is not None:
-                ladders[group.model, group.template] = fit
             continue
         test, dev = _of_split(group, split), _of_split(group, "dev")
         if not len(test.questions):
@@ -307,36 +294,16 @@ def score_bets(
         if any(unread):
             said = "answers on values and bets could not be read and count as wrong."
             notes.setdefault(f"{sum(unread)} of {len(unread)} {said}", []).append(model)
-    if not rows and not ladders:
+    if not rows and not any(group.kind == "ladder" for group in groups):
         raise InputError(
             f"there are no answers to questions of split {split!r}. "
             "Choose another split, or answer its questions."
         )
-    return BetScores(pd.DataFrame(rows, columns=_COLUMNS), ladders, groups, notes.lines())
+    return BetScores(pd.DataFrame(rows, columns=_COLUMNS), groups, notes.lines())
 
 
 def _of_split(group: BetAnswers, split: str) -> BetAnswers:
     return group.only((group.questions["split"] == split).to_numpy())
-
-
-def _fit_answers(group: BetAnswers, notes: _Notes) -> LadderFit | None:
-    """Fit the ladder of a model in one modality; None where that cannot be, with a note why."""
-    # Unread is not refused: taken for bets declined, such answers would move the chance acted on.
-    read = group.choice != NO_CHOICE
-    if not read.all():
-        lost = f"{int((~read).sum())} of {read.size} ladder answers"
-        notes.add(group, f"{lost} have no single choice and are left out.")
-    if not read.any():
-        notes.add(group, "no ladder without an answer that has a single choice.")
-        return None
-    group = group.only(read)
-    bets = group.questions
-    several = min(bets["high"].nunique(), bets["low"].nunique()) > 1
-    if not several:
-        independent = "intervals of the ladder take answers as independent"
-        notes.add(group, f"{independent}, for it is about one thing of a kind.")
-    high, low = (bets["high"], bets["low"]) if several else (None, None)
-    return fit_ladder(bets["chance"], break_evens(bets), group.choice == 0, first=high, second=low)
 
 
 def _set_truths(group: BetAnswers) -> Mapping[str, Truths]:

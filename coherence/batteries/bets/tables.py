@@ -10,7 +10,6 @@ import pandas as pd
 
 from coherence.batteries.bets.accuracy import z_test
 from coherence.batteries.bets.answers import UNNAMED
-from coherence.batteries.bets.ladder import LadderFit
 from coherence.batteries.bets.scores import BCA, STANDARD, STATED, THRESHOLD, BetScores
 from coherence.report.document import (
     MISSING,
@@ -68,12 +67,6 @@ _ACCURACY = (
     pvalue("p_z", "p z test"),
 )
 _MODELS = (label("measure", "all models"), label("model"), *_SHARES)
-_LADDER = (
-    Column("stated"),
-    Column("share", "bets taken", Kind.SHARE),
-    Column("implied", ends=("low", "high")),
-    label("status"),
-)
 
 
 def bet_tables(accuracy: pd.DataFrame) -> list[Table]:
@@ -173,40 +166,9 @@ def bets_report(scores: BetScores, comparison: pd.DataFrame) -> str:
         # Answers without a column of models are those of one, which has no name to head them.
         title = "" if model == UNNAMED else clean(model)
         parts += [build_table(rows.to_dict("records"), _ACCURACY, title=title), ""]
-    for (model, modality), fit in scores.ladders.items():
-        named = "" if model == UNNAMED else f"{clean(model)}, "
-        title = f"{named}ladder of a {clean(modality)}: probabilities that choices act on"
-        table = build_table(fit.table.to_dict("records"), _LADDER, title=title)
-        parts += [table, *_weighting(fit), ""]
     if "model" in comparison and comparison["model"].nunique() > 1:
         parts += [build_table(comparison.to_dict("records"), _MODELS), ""]
     return render_parts([*parts, *(f"note: {note}" for note in scores.notes)]).rstrip()
-
-
-def _weighting(fit: LadderFit) -> list[str]:
-    """Return the line of implied on stated log odds, and what the intervals take as independent."""
-    line, about = fit.weighting, f"intervals take {fit.unit} as independent"
-    if math.isnan(line.sensitivity):
-        return [about]
-    ends = [
-        (line.elevation, line.elevation_interval),
-        (line.sensitivity, line.sensitivity_interval),
-    ]
-    elevation, sensitivity = (
-        f"{_signed(value)} ({_signed(interval.low)} to {_signed(interval.high)})"
-        for value, interval in ends
-    )
-    return [
-        f"elevation {elevation}, sensitivity {sensitivity}; "
-        f"implied = stated (0 and 1): p {format_pvalue(line.pvalue)}",
-        about,
-    ]
-
-
-def _signed(value: float) -> str:
-    """Return two decimals, without the sign of a negative number that rounds to 0."""
-    # -0.0 + 0.0 is 0.0, which prints without a sign.
-    return f"{round(value, 2) + 0.0:.2f}"
 
 
 def transfer_report(scores: pd.DataFrame) -> str:

@@ -12,7 +12,7 @@ from scipy import stats
 
 from coherence.batteries import score_bets
 from coherence.batteries.bets.agents import simulate_answers
-from coherence.batteries.bets.figures import plot_accuracies, plot_ladder, plot_transfer
+from coherence.batteries.bets.figures import plot_accuracies, plot_transfer
 from coherence.batteries.bets.tables import bet_tables, transfer_tables
 from coherence.report.files import render_csv
 from elicitation import bet_questions, value_questions
@@ -115,19 +115,3 @@ def test_a_transfer_is_read_from_trained_to_tested():
     assert cells == expected
     (frame,) = ax.patches  # trained and tested on coins
     assert frame.get_xy() == pytest.approx((0.52, -0.48))
-
-
-def test_a_ladder_shows_points_where_choices_switch_and_bounds_elsewhere():
-    table = pd.DataFrame(
-        {"stated": [0.2, 0.5], "implied": [0.3, np.nan], "low": [0.1, 0.4], "high": [0.4, 1.0]}
-    )
-    ax = plot_ladder(table, Figure().add_subplot())
-    np.testing.assert_array_equal(artist(ax, "diagonal").get_xydata(), [[0, 0], [1, 1]])
-    assert artist(ax, "implied").get_offsets().tolist() == [[0.2, 0.3]]
-    (interval,) = [child for child in ax.collections if child.get_gid() is None]
-    assert interval.get_segments()[0].tolist() == [[0.2, 0.1], [0.2, 0.4]]
-    (bound,) = artist(ax, "bounds").get_segments()
-    assert bound.tolist() == [[0.5, 0.4], [0.5, 1.0]]
-    whole = plot_ladder(table[:1], Figure().add_subplot())
-    assert not [child for child in whole.get_children() if child.get_gid() == "bounds"]
-    assert whole.get_legend() is None  # nothing but switches: nothing to explain

@@ -83,11 +83,11 @@ def test_a_ladder_tells_the_odds_of_its_contexts(questions):
     assert set(runs["task"]) == {"ladder:coin"}
     assert runs["p"].tolist() == steps["chance"].tolist()
     np.testing.assert_allclose(runs["break_even"], steps["break_even"])
-    taken = np.where(steps["chance"] > steps["break_even"], "win", "none")
+    taken = np.where(steps["chance"] > steps["break_even"], "win", "pass")
     assert runs["action"].tolist() == taken.tolist()
     row = steps.iloc[0]
-    odds = f"p {row['chance']:g} | stake {row['stake']:g}"
-    assert runs["context"].iloc[0] == f"{row['high']} | {row['low']} | {odds}"
+    assert runs["context"].iloc[0] == f"{row['high']} | {row['low']} | p {row['chance']:g}"
+    np.testing.assert_allclose(runs["loss"] / (runs["gain"] + runs["loss"]), steps["break_even"])
     assert runs.groupby("context")["theta"].nunique().eq(1).all()
     # Equal seeds toss equal coins.
     pd.testing.assert_frame_equal(runs, ladder_runs(groups, rng=0))
