@@ -107,5 +107,8 @@ def odds(stake: float) -> str:
     """Return the belief from which acting pays as loss : gain."""
     if stake >= 1:
         return "a loss alone"
-    ratio = stake / (1 - stake)
-    return f"{ratio:.3g}:1" if ratio >= 1 or not ratio else f"1:{1 / ratio:.3g}"
+    if stake <= 0:
+        return "0:1"
+    ratio = max(stake / (1 - stake), (1 - stake) / stake)
+    many = f"{ratio:.3g}" if ratio < 1000 else f"{ratio:,.0f}"
+    return f"{many}:1" if stake >= 0.5 else f"1:{many}"

@@ -29,7 +29,7 @@ BUDGET = {
     "coherence/decoding": 1_100,
     "coherence/importing": 2_295,
     "coherence/plots": 2_115,
-    "coherence/report": 6_111,
+    "coherence/report": 6_110,
     "coherence/statistics": 4_500,
     "coherence/table": 5_470,
     "elicitation": 19_060,

@@ -6,6 +6,7 @@ Belief and choice of a case may stand in rows of their own. Assumes independent 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -104,6 +105,33 @@ def case_rows(
         n_rows=len(used),
         n_dropped=len(stated) - len(used),
     )
+
+
+def blanks(
+    check: str,
+    nulls: Mapping[str, str],
+    units: Mapping[str, str],
+    rows: CaseRows,
+    assumptions: tuple[str, ...],
+    **settings: Any,
+) -> dict[str, CheckResult]:
+    """Return a result for each null, without its numbers."""
+    return {
+        name: CheckResult(
+            check=f"{check}:{name}",
+            null=null,
+            statistic=math.nan,
+            unit=units.get(name, "probability"),
+            interval=None,
+            pvalue=None,
+            n_rows=rows.n_rows,
+            n_contexts=len(rows.cases),
+            n_dropped=rows.n_dropped,
+            settings={**settings, "clusters": rows.clusters.name},
+            assumptions=assumptions,
+        )
+        for name, null in nulls.items()
+    }
 
 
 def choice_of(rows: pd.DataFrame) -> Any:

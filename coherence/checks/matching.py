@@ -10,6 +10,7 @@ must answer the stated chance: else there is no belief to be read off it. Assume
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -17,11 +18,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy import stats
 
 from coherence.checks.by_name import takes_columns
 from coherence.checks.case_rows import (
     CaseRows,
     Reports,
+    blanks,
     case_rows,
     choice_of,
     paired_difference,
@@ -30,19 +33,14 @@ from coherence.checks.case_rows import (
     share_table,
 )
 from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation
-from coherence.checks.level_rows import (
-    Jackknife,
-    contrast,
-    jackknife,
-    sides,
-    signs,
-)
 from coherence.checks.logit import logit
 from coherence.inputs import (
     Codes,
     Floats,
+    as_actions,
     as_numbers,
     few_contexts,
+    require,
     require_aligned,
 )
 from coherence.result import CheckResult, Family, Interval
@@ -50,7 +48,7 @@ from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.resample import Clusters
 from coherence.table.needs import MATCHING_QUESTIONS, NEEDS_MATCHING
 from coherence.table.notes import not_run
-from coherence.table.schema import COMPLEMENT, EVENT, LEVEL_OPTIONS
+from coherence.table.schema import ACTION_PREFIX, COMPLEMENT, EVENT, LEVEL_OPTIONS
 
 LOTTERY = LEVEL_OPTIONS[1]
 LEAST_SWING = 0.2
@@ -63,6 +61,7 @@ LEAST_F = 10.0
 NOTHING = 1e-6  # variance of beliefs about a line in the posterior: a spread of .001
 LEAST_CASES = 20  # from which weights are told apart: with fewer, intervals are too short
 SMOOTH = 1.0  # von Neumann's ratio, 2 on average of what goes with nothing, of a curve next to 0
+MOST_DELETED = 300  # clusters that the jackknife deletes one by one; beyond that, in groups
 WIDEST = 1.0  # length of the interval of a share; a longer one tells none and all of it not apart
 GRID = np.linspace(0.0, 1.0, 201)  # at which the belief of a case is sought
 LOGIT = "logit of choices, reports calibrated by repetitions; jackknife of {clusters}, t"
@@ -72,6 +71,7 @@ NULLS = {
     "difference": "mean of the belief acted on minus the stated belief",
     "order": "how much more often an option is chosen where it is named first",
 }
+UNITS = {"share": "share"}
 ASSUMPTIONS = (
     "contexts are independent",
     "the chance acted on is linear in the posterior, and a cubic in the stated belief",
@@ -177,13 +177,13 @@ def matching_estimates(
     """
     require_aligned(belief=belief, frame=frame, group=group)
     arrays = {"level": level, "exact": exact, "order": order, "frame": frame, "group": group}
-    require_one_per_row(belief, **arrays)
+    require_one_per_row(belief, action=action, **arrays)
     levels = as_numbers(level, "level")
     require_inside(levels, "level", 0.0, 1.0, strict=True)
     asked = ~np.isnan(levels)
-    side, never_chosen = sides(action, asked)
-    first = signs(order, "order", LEVEL_OPTIONS, asked)
-    frames = signs(frame, "frame", (EVENT, COMPLEMENT), asked)
+    side, never_chosen = _sides(action, asked)
+    first = _signs(order, "order", LEVEL_OPTIONS, asked)
+    frames = _signs(frame, "frame", (EVENT, COMPLEMENT), asked)
     stated = np.where(asked, np.nan, as_numbers(belief, "belief"))
     answered = asked & ~np.isnan(side)
     table = case_rows(stated, answered, exact, context, group, at="a level", computed=computed)
@@ -202,6 +202,62 @@ def matching_estimates(
         ),
         never_chosen,
     )
+
+
+def _sides(action: Any, asked: Any) -> tuple[Floats, str]:
+    """Return the share of the first option in each question, NaN where neither was chosen.
+
+    With it which of the two is never chosen although other labels are: it may have another name.
+    """
+    if isinstance(action, pd.DataFrame) or np.ndim(action) > 1:
+        alone = pd.DataFrame(action)[asked]
+    else:  # an action that is missing in a row with a level is a refusal
+        column = pd.Series(action, dtype=object).reset_index(drop=True)[asked]
+        alone = column.where(column.notna(), "")
+    actions = as_actions(alone, int(asked.sum()))
+    labels = [str(label).removeprefix(ACTION_PREFIX) for label in actions.labels]
+    options = LEVEL_OPTIONS
+    require(
+        bool(set(options) & set(labels)),
+        f"action must be {options[0]!r} or {options[1]!r} in rows with a level; received "
+        f"{', '.join(map(repr, labels[:4])) or 'none'}. Rename the two options.",
+    )
+    first, second = (
+        actions.share[:, labels.index(name)] if name in labels else np.zeros(int(asked.sum()))
+        for name in options
+    )
+    total = first + second
+    side = np.full(len(asked), np.nan)
+    side[asked] = np.divide(first, total, out=np.full(len(total), np.nan), where=total > 0)
+    others = [label for label in labels if label not in (*options, "")]
+    absent = [name for name, share in zip(options, (first, second), strict=True) if not share.any()]
+    if not absent or not others:
+        return side, ""
+    listed = ", ".join(map(repr, others[:4]))
+    return side, (
+        f"action is never {absent[0]!r} in rows with a level, and {listed} counts as a refusal: "
+        f"rename what means {absent[0]!r}, and leave refusals empty"
+    )
+
+
+def _signs(values: ArrayLike | None, name: str, labels: tuple[str, str], asked: Any) -> Floats:
+    """Return 1 for the first label, -1 for the second; 0 where nothing was said."""
+    if values is None:
+        return np.zeros(len(asked))
+    column = pd.Series(values, dtype=object).reset_index(drop=True)
+    known = column[asked].dropna()
+    odd = known[~known.isin(labels)]
+    require(
+        odd.empty,
+        f"{name} must be {labels[0]!r} or {labels[1]!r} in rows with a level; received "
+        f"{odd.iloc[0] if len(odd) else ''!r}. Rename its values.",
+    )
+    return np.asarray(column.map({labels[0]: 1.0, labels[1]: -1.0}).fillna(0.0), dtype=np.float64)
+
+
+def _contrast(signs_of_rows: Floats) -> Floats:
+    """Return signs that vary; what is one throughout would share the constant's part."""
+    return signs_of_rows if np.ptp(signs_of_rows) else np.zeros(len(signs_of_rows))
 
 
 @dataclass(frozen=True)
@@ -310,8 +366,8 @@ def _fitted(answers: _Answers, keep: Any, start: Floats | None = None) -> tuple[
     columns = np.column_stack(
         [
             np.ones(len(rows.level)),
-            contrast(rows.first),
-            contrast(rows.frame),
+            _contrast(rows.first),
+            _contrast(rows.frame),
             rows.level - 0.5,
             (values - centre)[rows.context],
             _curves(beliefs["stated"], keep)[rows.context],
@@ -322,7 +378,35 @@ def _fitted(answers: _Answers, keep: Any, start: Floats | None = None) -> tuple[
     return fit, np.array([fit.centre_acted_on - reports.mean[keep].mean()])
 
 
-def _jackknife(answers: _Answers, clusters: Clusters) -> tuple[_Fit, Jackknife]:
+@dataclass(frozen=True)
+class _Jackknife:
+    """Estimates, and their spread where one cluster at a time is left out."""
+
+    estimate: Floats
+    std_error: Floats
+    n: int
+    method: str
+
+    def interval(self, at: int) -> Interval:
+        """Return the interval of one estimate."""
+        reach = float(stats.t.ppf(0.975, self.n - 1)) * float(self.std_error[at])
+        value = float(self.estimate[at])
+        return Interval(value - reach, value + reach, 0.95, self.method)
+
+
+def _jackknife(
+    estimate: Floats, of_part: Callable[[Any], Floats], clusters: Clusters, method: str
+) -> _Jackknife:
+    """Leave out one cluster at a time; `of_part` estimates from the contexts that are kept."""
+    part = clusters.of_context % MOST_DELETED
+    n = int(part.max()) + 1
+    left = np.array([of_part(part != number) for number in range(n)])
+    error = np.sqrt((n - 1) / n * ((left - estimate) ** 2).sum(axis=0))
+    name = "groups" if clusters.name == "group" else "cases"
+    return _Jackknife(estimate, error, n, method.format(clusters=name))
+
+
+def _refitted(answers: _Answers, clusters: Clusters) -> tuple[_Fit, _Jackknife]:
     """Fit all cases, and all but one cluster: difference, weights, their sum and the share."""
     whole = np.ones(len(answers.table.cases), dtype=bool)
     fit, difference = _fitted(answers, whole)
@@ -335,7 +419,7 @@ def _jackknife(answers: _Answers, clusters: Clusters) -> tuple[_Fit, Jackknife]:
     def of_part(keep: Any) -> Floats:
         return numbers(*_fitted(answers, keep, fit.coefficients))
 
-    return fit, jackknife(numbers(fit, difference), of_part, clusters, LOGIT)
+    return fit, _jackknife(numbers(fit, difference), of_part, clusters, LOGIT)
 
 
 # What is returned
@@ -344,22 +428,8 @@ def _jackknife(answers: _Answers, clusters: Clusters) -> tuple[_Fit, Jackknife]:
 def _estimates(answers: _Answers, never_chosen: str) -> list[CheckResult]:
     """Estimate; `never_chosen` says which option never is, where other labels are."""
     n, clusters = len(answers.table.cases), answers.table.clusters
-    blank = {
-        name: CheckResult(
-            check=f"matching:{name}",
-            null=null,
-            statistic=math.nan,
-            unit="share" if name == "share" else "probability",
-            interval=None,
-            pvalue=None,
-            n_rows=answers.table.n_rows,
-            n_contexts=n,
-            n_dropped=answers.table.n_dropped,
-            settings={"n_levels": int(np.unique(answers.level).size), "clusters": clusters.name},
-            assumptions=ASSUMPTIONS,
-        )
-        for name, null in NULLS.items()
-    }
+    n_levels = int(np.unique(answers.level).size)
+    blank = blanks("matching", NULLS, UNITS, answers.table, ASSUMPTIONS, n_levels=n_levels)
     swing = _swing(blank["swing"], answers, clusters)
     order = replace(blank["order"], reason="the order of the options is not known")
     if answers.first.any():
@@ -372,7 +442,7 @@ def _estimates(answers: _Answers, never_chosen: str) -> list[CheckResult]:
     if why:
         share, difference = (replace(blank[name], reason=why) for name in ("share", "difference"))
         return [swing, share, difference, order]
-    fit, deleted = _jackknife(answers, clusters)
+    fit, deleted = _refitted(answers, clusters)
     difference = replace(
         blank["difference"],
         statistic=float(deleted.estimate[0]),
@@ -407,7 +477,7 @@ def _at_equal_wording(answers: _Answers) -> tuple[Floats, str]:
         rest = each - chance @ np.linalg.lstsq(chance, each, rcond=None)[0]
         if np.ptp(each) and not rest.round(6).any():
             return answers.lottery, f"the {name} goes with the stated chance"
-    varied = np.column_stack([contrast(each) for each in wording.values()])
+    varied = np.column_stack([_contrast(each) for each in wording.values()])
     effect = np.linalg.lstsq(np.column_stack([chance, varied]), answers.lottery, rcond=None)[0]
     return answers.lottery - varied @ effect[2:], ""
 
@@ -479,7 +549,7 @@ def _why_no_share(answers: _Answers, fit: _Fit, behind: _Calibrated) -> str:
     return ""
 
 
-def _share(blank: CheckResult, answers: _Answers, fit: _Fit, deleted: Jackknife) -> CheckResult:
+def _share(blank: CheckResult, answers: _Answers, fit: _Fit, deleted: _Jackknife) -> CheckResult:
     """Say what share of the belief acted on is the exact posterior, or why none is told."""
     behind = _calibrated(answers.reports, np.ones(len(answers.table.cases), dtype=bool))
     if why := _why_no_share(answers, fit, behind):

@@ -22,6 +22,7 @@ from coherence.checks.by_name import takes_columns
 from coherence.checks.case_rows import (
     CaseRows,
     Reports,
+    blanks,
     case_rows,
     choice_of,
     of_cases,
@@ -45,14 +46,19 @@ CLEAR = 0.1  # of the belief, from which a stake lies clear of it
 FEWEST_CLEAR, SHARE_CLEAR = 10, 0.2  # cases with clear stakes on both sides: number, and share
 MARGIN = 1 / 3  # of the movement that beliefs ask for, below which stakes are ignored
 NOTHING = 1e-18  # variance of reports that are copies
+MOST_ON_STAKES = 0.5  # of the reports that equal a stake, from which the loss is a bound alone
 FEWEST_OF_BOTH = 5  # times that it acts, and passes, at each of two stakes that give a slope
 MOST_LEFT_OUT = 5  # parts of the reports that are left out one by one
 MOST_LANES, LANES, FIFTHS = 8, 5, 5  # stakes that a figure shows one by one, else groups; beliefs
 IGNORES, MOVES, OPEN = "ignores", "moves", "open"
 """What `settings` of ``stakes:movement`` say: whether choices ignore the stakes."""
 CLUSTERED = "share of a sum, one pseudo-case that moves as asked, {clusters} as clusters, t"
-HULL = "hull of the plain and the noise-extrapolated logit, jackknife of {clusters}, t"
+HULL = "hull of the plain and the noise-extrapolated {what}"
+JACKKNIFED = "logit, jackknife of {clusters}, t"
 ONE_REPORT = "beliefs were asked once a case: their noise would {what}"
+ON_STAKES = (
+    "most reports equal a stake, where noise looks like choices against them: it would {what}"
+)
 NULLS = {
     "movement": "movement of choices over the movement that stated beliefs ask for, where a stake "
     "crosses them",
@@ -122,7 +128,7 @@ def stakes_estimates(
         ``upper`` end, ``n_clear`` cases, the shares that act where it ``pays`` by .1 or more and
         where it ``loses`` as much, and the ``highest`` stake; `details` has the share that acts by
         stake and belief. ``stakes:loss``, with the losses of ``never`` and
-        ``always`` acting, or with single reports what it is ``at_most``. ``stakes:against``, the
+        ``always`` acting, or what it is ``at_most``. ``stakes:against``, the
         share of choices against the stated belief; ``stakes:slope``; and where it is known
         ``stakes:confidence``, how far the belief itself moves with the stake.
 
@@ -145,9 +151,10 @@ def stakes_estimates(
     Choosing against m loses abs(m - t). Noise of reports adds to that: the loss is computed from
     the mean of all reports and from means without a part of them, and extrapolated in a line to a
     variance of 0. The slope is -b_t / b_m of a logit of acting on t and m, of stakes that are
-    neither 0 nor infinite; its interval is the hull of the plain one and the extrapolated one,
-    since reports that end at 0 and 1 overshoot. It takes two stakes at which each choice is made
-    five times. Reports that never differ within a case count as one: then there is neither.
+    neither 0 nor infinite, and takes two at which each choice is made five times. Intervals are
+    hulls of the plain and the extrapolated one, since reports that end at 0 and 1 overshoot.
+    Reports that never differ within a case count as one: then there is neither, and the loss is
+    bounded; so it is where half of reports that differ equal a stake.
 
     References
     ----------
@@ -190,25 +197,8 @@ def stakes_estimates(
     reports, n = rows.reports, len(rows.cases)
     once = not computed and not reports.noise > NOTHING  # copies of one report, or it alone
     choices = _Choices(rows.context, *(each[rows.rows] for each in (stake, acting, stated)))
-    blank = {
-        name: CheckResult(
-            check=f"stakes:{name}",
-            null=null,
-            statistic=math.nan,
-            unit=UNITS.get(name, "probability"),
-            interval=None,
-            pvalue=None,
-            n_rows=rows.n_rows,
-            n_contexts=n,
-            n_dropped=rows.n_dropped,
-            settings={
-                "n_stakes": int(np.unique(choices.stake).size),
-                "clusters": rows.clusters.name,
-            },
-            assumptions=ASSUMPTIONS,
-        )
-        for name, null in NULLS.items()
-    }
+    n_stakes = int(np.unique(choices.stake).size)
+    blank = blanks("stakes", NULLS, UNITS, rows, ASSUMPTIONS, n_stakes=n_stakes)
     if why := few_contexts(n) or rows.clusters.too_few:
         return [replace(blank[name], reason=why) for name in ("movement", "loss")]
     results = [
@@ -277,6 +267,8 @@ def _movement(
     }
     result = replace(blank, settings=settings, details=_by_belief(choices, belief))
     fewest = max(FEWEST_CLEAR, math.ceil(SHARE_CLEAR * n - 1e-9))
+    if len(stakes) == 1:
+        return replace(result, reason="all choices have one stake")
     if clear.sum() < fewest:
         why = (
             f"{int(clear.sum())} of {n} cases have stakes clear of the stated belief on both sides"
@@ -371,20 +363,27 @@ def _loss(blank: CheckResult, choices: _Choices, rows: CaseRows, once: bool) -> 
     kept = np.flatnonzero(~np.isnan(beliefs[0]))
     if why := few_contexts(len(kept), "with two reports"):
         return replace(blank, reason=why)
+    equal = np.isin(np.round(rows.reports.values, 9), np.round(choices.stake, 9))
+    on_stakes = rows.reports.noise > NOTHING and equal.mean() >= MOST_ON_STAKES
     gains = beliefs[:, choices.context] - choices.stake
 
-    def of_policy(acts: Floats | float) -> Floats:
+    def of_policy(acts: Floats | float) -> tuple[Floats, Floats]:
         lost = np.maximum(gains, 0.0) - acts * gains
-        means = [context_means(each, choices.context, len(rows.cases)) for each in lost]
-        return _without_noise(np.array(means), factor)[kept]
+        means = np.array([context_means(each, choices.context, len(rows.cases)) for each in lost])
+        return _without_noise(means, factor)[kept], means[0, kept]
 
-    values = of_policy(choices.acts)
-    interval, reason = interval_or_reason(values, of_cases(rows.clusters, kept), "loss")
-    interval = None if interval is None else interval.within(0.0, 1.0)
-    never, always = (float(of_policy(acts).mean()) for acts in (0.0, 1.0))
+    values, plain = of_policy(choices.acts)
+    clusters = of_cases(rows.clusters, kept)
+    interval, reason = interval_or_reason(values, clusters, "loss")
+    by_noise = interval_or_reason(plain, clusters, "loss")[0]
+    if interval is not None and by_noise is not None:
+        low, high = min(interval.low, by_noise.low), max(interval.high, by_noise.high)
+        method = HULL.format(what=interval.method) if factor else interval.method
+        interval = Interval(low, high, interval.level, method).within(0.0, 1.0)
+    never, always = (float(of_policy(acts)[0].mean()) for acts in (0.0, 1.0))
     settings = {**blank.settings, "never": never, "always": always}
-    if once:
-        reason = ONE_REPORT.format(what="add to the loss")
+    if once or on_stakes:
+        reason = (ONE_REPORT if once else ON_STAKES).format(what="add to the loss")
         if interval is not None:
             settings["at_most"] = interval.high
             reason += f", which is at most {interval.high:.3f}"
@@ -447,7 +446,7 @@ def _slope(blank: CheckResult, choices: _Choices, rows: CaseRows, once: bool) ->
     both = np.array([slopes[0], _without_noise(slopes, factor)])
     away = reach * np.sqrt(grow * ((both[:, 1:] - both[:, :1]) ** 2).sum(axis=1))
     low, high = float((both[:, 0] - away).min()), float((both[:, 0] + away).max())
-    interval = Interval(low, high, 0.95, HULL.format(clusters=of.plural))
+    interval = Interval(low, high, 0.95, HULL.format(what=JACKKNIFED.format(clusters=of.plural)))
     return replace(blank, statistic=float(both[1, 0]), interval=interval, n_contexts=len(cases))
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from coherence.inputs import require
 from coherence.plots.intervals import points_with_intervals
 from coherence.plots.row_axes import name_rows
 from coherence.plots.style import (
@@ -13,6 +12,7 @@ from coherence.plots.style import (
     Style,
     belief_axes,
     canvas,
+    details_of,
     frame_axes,
     probability_scales,
     set_title,
@@ -75,7 +75,7 @@ def plot_case_beliefs(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['a', 'b']
     """
-    cases = _details(result, "matching:difference")
+    cases = details_of(result, "matching:difference")
     with canvas(ax, size=(5.4, height_for(cases))) as axes:
         draw_cases(cases, ax=axes, noun=noun)
         set_title(axes, title, CASES, lift=24)
@@ -149,7 +149,7 @@ def plot_stated_chances(
     >>> plot_stated_chances(result).get_xlabel()
     'stated chance of the lottery'
     """
-    chances = _details(result, "matching:swing")
+    chances = details_of(result, "matching:swing")
     with canvas(ax) as axes:
         draw_chances(chances, ax=axes)
         set_title(axes, title, CHANCES, lift=24)
@@ -191,16 +191,3 @@ def _legend(ax: Axes) -> None:
         handletextpad=0.2,
         columnspacing=1.2,
     )
-
-
-def _details(result: CheckResult, name: str) -> pd.DataFrame:
-    require(
-        isinstance(result, CheckResult) and result.check == name,
-        f"result must be {name} of coherence.matching_estimates; received "
-        f"{getattr(result, 'check', type(result).__name__)}.",
-    )
-    require(
-        not result.details.empty,
-        f"result must have choices to draw; {result.reason or 'it has none'}.",
-    )
-    return result.details

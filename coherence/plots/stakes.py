@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from coherence.inputs import require
 from coherence.plots.style import (
     BLUE,
     DASHES,
@@ -12,6 +11,7 @@ from coherence.plots.style import (
     INK,
     Style,
     canvas,
+    details_of,
     frame_axes,
     probability_scales,
     set_title,
@@ -61,14 +61,9 @@ def plot_stakes(
     >>> [label.get_text() for label in plot_stakes(result).get_yticklabels()]
     ['1:1', '9:1']
     """
-    require(
-        isinstance(result, CheckResult) and result.check == "stakes:movement",
-        "result must be stakes:movement of coherence.stakes_estimates; received "
-        f"{getattr(result, 'check', type(result).__name__)}.",
-    )
-    require(not result.details.empty, f"result must have choices to draw; {result.reason}.")
-    with canvas(ax, size=(4.6, height_for(result.details))) as axes:
-        draw_stakes(result.details, ax=axes, noun=noun)
+    shares = details_of(result, "stakes:movement")
+    with canvas(ax, size=(4.6, height_for(shares))) as axes:
+        draw_stakes(shares, ax=axes, noun=noun)
         set_title(axes, title, TITLE)
         return axes
 

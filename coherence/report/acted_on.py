@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from coherence.report.wording import clean, format_numbers, with_interval
-from coherence.result import CheckResult, Interval
+from coherence.result import CheckResult, Family, Interval
 
 SWING, SHARE, DIFFERENCE = "matching:swing", "matching:share", "matching:difference"
 THRESHOLD = "threshold"
@@ -13,8 +13,30 @@ SLOPE, CONFIDENCE = "stakes:slope", "stakes:confidence"
 
 
 def question_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
-    """Return what the checks of matching and stakes found; none where there were none."""
-    return tuple(filter(None, [acted_on_sentence(results), *stakes_sentences(results)]))
+    """Return what matching and stakes found, and without a primary test the threshold."""
+    said = [acted_on_sentence(results), *stakes_sentences(results)]
+    if not any(result.family is Family.PRIMARY for result in results):
+        said += map(threshold_sentence, results)
+    return tuple(filter(None, said))
+
+
+def threshold_sentence(result: CheckResult) -> str:
+    """Return where choices change, or what that lies beyond; nothing of another result."""
+    where = threshold_place(result)
+    if not where:
+        return ""
+    start, to = (clean(result.settings[name], limit=40) for name in ("start", "to"))
+    return f"Choices change from {start} to {to} at a stated belief of {where}."
+
+
+def threshold_place(result: CheckResult) -> str:
+    """Return a threshold in percent, or its bound; empty where there is neither."""
+    if result.check.partition(":")[0] != THRESHOLD:
+        return ""
+    if not math.isnan(result.statistic):
+        return percent(result)
+    bounds = {side: result.settings.get(side) for side in ("above", "below")}
+    return next((f"{side} {100 * at:.0f}%" for side, at in bounds.items() if at is not None), "")
 
 
 def acted_on_sentence(results: Sequence[CheckResult]) -> str:
@@ -29,24 +51,24 @@ def acted_on_sentence(results: Sequence[CheckResult]) -> str:
     if value < 0:
         value, side = -value, "below"
         interval = interval and Interval(-interval.high, -interval.low)
+    share, weight = found[SHARE], "the weight of the exact posterior in it is not identified"
+    if math.isnan(share.statistic):
+        weight = f"{weight}: {clean(share.reason)}"
+    else:
+        weight = (
+            f"the exact posterior has {percent(share)} of the weight in it, beside what is said"
+        )
     return (
         "Choices between the event and stated chances are those of a belief "
         f"{with_interval(value, interval, ' points')} {side} the stated one, on average over such "
-        f"cases; {_share(found[SHARE])}."
+        f"cases; {weight}."
     )
 
 
-def _share(share: CheckResult) -> str:
-    """Return the weight of the exact posterior in what is acted on, or why it is not identified."""
-    if math.isnan(share.statistic):
-        return f"the weight of the exact posterior in it is not identified: {clean(share.reason)}"
-    return f"the exact posterior has {percent(share)} of the weight in it, beside what is said"
-
-
 def percent(result: CheckResult) -> str:
-    """Return a share in percent, with its interval."""
+    """Return a share in percent, with its interval where there is one."""
     value, low, high = (f"{100 * each:.0f}" for each in (result.statistic, result.low, result.high))
-    return f"{value}% [{low}, {high}]"
+    return f"{value}%" if result.interval is None else f"{value}% [{low}, {high}]"
 
 
 def stakes_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
@@ -54,16 +76,12 @@ def stakes_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
     found = {result.check: result for result in results}
     if (loss := found.get(LOSS)) is None or AGAINST not in found:
         return ()
-    most, never, always, value, low, high = (
-        f"{100 * number:.1f}"
-        for number in (
-            *(loss.settings.get(name, math.nan) for name in ("at_most", "never", "always")),
-            *(loss.statistic, loss.low, loss.high),
-        )
-    )
+    beside = [loss.settings.get(name, math.nan) for name in ("at_most", "never", "always")]
+    shares = [*beside, loss.statistic, loss.low, loss.high]
+    most, never, always, value, low, high = (f"{100 * share:.1f}" for share in shares)
     lost = f"it loses {value} [{low}, {high}]"
     if math.isnan(loss.statistic):
-        lost = f"it loses at most {most} (reports of a case never differ: their noise adds to it)"
+        lost = f"it loses at most {most} (the noise of reports adds to it)"
     slope, moved = found[SLOPE], found.get(CONFIDENCE)
     said = [
         f"Of 100 at stake in a choice {lost}; never acting would lose {never}, always acting "

@@ -25,6 +25,7 @@ from coherence.report.acted_on import (
     numbers,
     percent,
     question_sentences,
+    threshold_place,
 )
 from coherence.report.document import Table, table_of_texts
 from coherence.report.evaluation import EvaluationReport
@@ -226,33 +227,25 @@ def _hidden_share(evaluation: EvaluationReport) -> str:
     share = _also(evaluation, "hidden_share")
     if share is None:
         return NOT_GIVEN
-    value, low, high = (
-        min(max(number, 0.0), 1.0) for number in (share.value, share.low, share.high)
-    )
+    value, low, high = (min(max(each, 0.0), 1.0) for each in (share.value, share.low, share.high))
     return f"{100 * value:.0f}% [{100 * low:.0f}, {100 * high:.0f}]"
 
 
 def _follows(evaluation: EvaluationReport) -> str:
     slope = _also(evaluation, "slope")
-    if slope is None or math.isnan(slope.low):
+    # Whoever ignores stakes may well go by the belief at each: their verdict says which it is.
+    if slope is None or math.isnan(slope.low) or evaluation.stakes:
         return NOT_GIVEN
     return "yes" if slope.low > 0 else "not seen"
 
 
 def _threshold(evaluation: EvaluationReport) -> str:
-    """Return where choices change, in percent, or what that lies beyond."""
     found = _threshold_of(evaluation)
-    if found is None:
-        return NOT_GIVEN
-    if not math.isnan(found.statistic):
-        return f"{100 * found.statistic:.0f}% [{100 * found.low:.0f}, {100 * found.high:.0f}]"
-    bounds = [side for side in ("above", "below") if side in found.settings]
-    return f"{bounds[0]} {100 * found.settings[bounds[0]]:.0f}%" if bounds else NOT_GIVEN
+    return (found and threshold_place(found)) or NOT_GIVEN
 
 
 def _threshold_of(evaluation: EvaluationReport) -> CheckResult | None:
-    lowest = _by_name(evaluation, f"{THRESHOLD}:lowest")
-    return _by_name(evaluation, THRESHOLD) if lowest is None else lowest
+    return _by_name(evaluation, f"{THRESHOLD}:lowest") or _by_name(evaluation, THRESHOLD)
 
 
 def _changes(evaluations: Sequence[EvaluationReport]) -> str:
@@ -271,14 +264,13 @@ def _acted_on(evaluation: EvaluationReport) -> str:
     return NOT_IDENTIFIED if asked is not None and found is None else _effect(found)
 
 
-def _unsaid_share(evaluation: EvaluationReport) -> str:
-    share = _by_name(evaluation, SHARE)
-    return NOT_GIVEN if share is None or math.isnan(share.statistic) else percent(share)
-
-
-def _own_threshold(evaluation: EvaluationReport) -> str:
-    slope = _by_name(evaluation, SLOPE)
-    return NOT_GIVEN if slope is None or math.isnan(slope.statistic) else numbers(slope)
+def _shown(
+    evaluation: EvaluationReport, name: str, how: Callable[[CheckResult], str] | None = None
+) -> str:
+    """Return the estimate of a check, in points where nothing else is said."""
+    result = _by_name(evaluation, name)
+    known = result is not None and not math.isnan(result.statistic)
+    return (how or _effect)(result) if result is not None and known else NOT_GIVEN
 
 
 def _prompts(evaluation: EvaluationReport) -> str:
@@ -302,18 +294,12 @@ ROWS: tuple[tuple[str, Callable[[EvaluationReport], str]], ...] = (
     ("choices follow belief", _follows),
     (CHANGES, _threshold),
     ("acted on less stated belief, points", _acted_on),
-    ("weight of the exact posterior in it", _unsaid_share),
-    ("loss of 100 at stake", lambda evaluation: _effect(_by_name(evaluation, LOSS))),
-    ("slope of own on stated threshold", _own_threshold),
+    ("weight of the exact posterior in it", partial(_shown, name=SHARE, how=percent)),
+    ("loss of 100 at stake", partial(_shown, name=LOSS)),
+    ("slope of own on stated threshold", partial(_shown, name=SLOPE, how=numbers)),
     ("prompt variants differ by, points", _prompts),
-    (
-        "gap after evidence, points",
-        lambda evaluation: _effect(_by_name(evaluation, "iterated_expectation")),
-    ),
-    (
-        "RMSE to the posterior, points",
-        lambda evaluation: _effect(_by_name(evaluation, "calibration:rmse")),
-    ),
+    ("gap after evidence, points", partial(_shown, name="iterated_expectation")),
+    ("RMSE to the posterior, points", partial(_shown, name="calibration:rmse")),
     ("Brier score, hundredths", _brier),
 )
 """Rows of the table, and what stands in them; one that all evaluations lack is left out."""

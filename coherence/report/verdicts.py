@@ -20,14 +20,7 @@ from coherence.report.evaluation import EvaluationReport, Verdict
 from coherence.report.margins import bounds_margins, held_against, smallest_margin
 from coherence.report.variation import stillness
 from coherence.report.wording import clean, format_pvalue, points, with_interval
-from coherence.result import (
-    LEVEL,
-    CheckResult,
-    Estimate,
-    Interval,
-    Lack,
-    rejects,
-)
+from coherence.result import LEVEL, CheckResult, Estimate, Interval, Lack, rejects
 from coherence.statistics.report_noise import Reports
 
 PRIMARY, LEAK, SCORES, STAKES = "sufficiency", "evidence_leak", "scores", "stakes"
@@ -140,7 +133,9 @@ class VerdictInput:
 
     def follows(self) -> bool:
         """Whether choices are seen to rise with beliefs; also where that is not asked."""
-        slope = None if self.primary is None else self.primary.also.get(SLOPE)
+        if self.primary is None or self.stakes is not None:  # these say whether they do
+            return True
+        slope = self.primary.also.get(SLOPE)
         # Where there are too few clusters for an interval, it is not known.
         return slope is None or slope.low > 0 or (slope.value > 0 and math.isnan(slope.low))
 

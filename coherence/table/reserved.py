@@ -86,8 +86,9 @@ def _question_texts(runs: Runs, cells: "pd.Series[Any]") -> str:
 
     Without contexts: whether there are many, none of which stands in as many rows as tests need.
     """
-    table = runs.table
-    n_prompts = cells.nunique()
+    table, n_prompts = runs.table, cells.nunique()
+    if "loss" in runs.names and n_prompts > 1 and table["loss"].groupby(cells).nunique().max() == 1:
+        return "each of its values stands at one stake alone: they are its wordings"
     # A cell may be empty among many texts; among few it stands for the prompt that has no name.
     if (cells == REFERENCE).any() or (cells.isna().any() and n_prompts < _MANY_PROMPTS):
         return ""

@@ -53,6 +53,7 @@ EXPECTED = {"ignores": "ignores_stakes", "minds": "moves_with_stakes"}
         lambda rows: rows.assign(confidence=rows["confidence"].where(rows.index % 5 > 0)),
         lambda rows: rows.groupby(["agent", "question"]).sample(1, random_state=4),
         lambda rows: rows.assign(correct=np.nan),
+        lambda rows: rows.assign(prompt="a mistake costs " + rows["penalty"].astype(str)),
     ],
 )
 def test_each_agent_has_its_verdict_at_the_first_try(change):
@@ -69,6 +70,7 @@ def test_the_stakes_stand_first_and_the_primary_test_below():
     marks = [line.strip()[:12] for line in said if line.strip()[:2] in ("✗ ", "· ")]
     assert marks[marks.index("✗ Ignores th") + 1] == "· No evidenc"
     assert found["ignores"].verdict.code == "no_evidence"
+    assert "choices follow belief" not in str(report)  # it does, and ignores the stakes
     assert list(report.verdicts["verdict"]) == ["ignores_stakes", "moves_with_stakes"]
     record = json.loads(report.to_json())
     assert [each["verdict"] for each in record["evaluations"]] == [*map(str, EXPECTED.values())]

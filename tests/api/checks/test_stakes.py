@@ -39,7 +39,6 @@ AGENTS = {
     "coherent": (lambda t: t, "moves"),
     "ignores": (lambda t: 0.5 + 0 * t, "ignores"),
     "always": (lambda t: t - 5, "ignores"),
-    "never": (lambda t: t + 5, "ignores"),
 }
 
 
@@ -53,7 +52,6 @@ def test_who_ignores_the_stakes_is_told_so_and_who_follows_is_not(agent, once):
     result = found(rows)["movement"]
     assert result.settings["moves"] == expected
     assert (result.settings["pays"] - result.settings["loses"] > 0.9) == (expected == "moves")
-    assert (result.settings["upper"] < 1 / 3) == (expected == "ignores")
 
 
 def test_loss_is_that_of_beliefs_without_noise_and_beside_those_of_fixed_policies():
@@ -64,7 +62,6 @@ def test_loss_is_that_of_beliefs_without_noise_and_beside_those_of_fixed_policie
     for value, policy in ((loss.statistic, acts), (loss.settings["never"], 0 * acts)):
         assert value == pytest.approx(exact_loss(rows, policy), abs=1e-12)
     assert loss.settings["always"] == pytest.approx(exact_loss(rows, acts | True), abs=1e-12)
-    assert loss.low < loss.statistic < loss.high
     scaled = found(rows.assign(gain=7 * rows["gain"], loss=7 * rows["loss"]), computed=True)
     assert scaled["loss"].statistic == pytest.approx(loss.statistic, abs=1e-12)
     wrong = (acts != (rows["p"] > rows["loss"])) & (rows["p"] != rows["loss"])
@@ -85,6 +82,15 @@ def test_noise_of_reports_is_taken_out_of_loss_and_slope_and_one_report_gives_a_
     assert found(table(lambda t: 0.25 + 0.5 * t))["slope"].high < 1
 
 
+def test_reports_that_lie_on_the_stakes_bound_the_loss():
+    """Breaks if what noise looks like there, choices against the belief, is taken for a loss."""
+    grid = np.arange(1, 10) / 10
+    rows = table(beliefs=np.repeat(grid, 7), stakes=grid, noise=0.1).round({"p": 1})
+    loss = found(rows)["loss"]
+    assert math.isnan(loss.statistic)
+    assert loss.settings["at_most"] > 0
+
+
 def test_stakes_of_nothing_and_everything_stay_but_in_the_slope():
     rows = table(stakes=np.array([0.0, 0.3, 0.5, 0.7, 1.0]))
     infinite = rows.assign(
@@ -98,7 +104,7 @@ def test_stakes_of_nothing_and_everything_stay_but_in_the_slope():
         assert results["movement"].details["stake"].nunique() == 5
     assert found(rows)["loss"].statistic == found(infinite)["loss"].statistic
     penalty = rows.assign(loss=rows["loss"] / rows["gain"])  # of a gain of 1
-    alone = found(penalty.assign(loss=penalty["loss"].replace(math.inf, np.inf)), gain=None)
+    alone = found(penalty, gain=None)
     assert alone["loss"].statistic == pytest.approx(found(rows)["loss"].statistic)
 
 
@@ -116,6 +122,7 @@ def test_beliefs_may_stand_in_rows_of_their_own_or_be_missing_in_some():
 def test_too_few_clear_cases_and_groups_cannot_be_told():
     near = found(table(lambda t: 0.5 + 0 * t, beliefs=np.full(N, 0.95), noise=0.0))["movement"]
     assert "0 of 60 cases" in near.reason
+    assert "one stake" in found(table(stakes=np.array([0.3])))["movement"].reason
     rows = table().assign(group=lambda rows: rows["id"] % 9)
     assert "9 groups are too few" in found(rows, group="group")["movement"].reason
     rows["group"] = rows["id"] % 20
@@ -145,8 +152,6 @@ def test_policies_are_choices():
     [
         ({"loss": -1.0}, "gain and loss must be at least 0"),
         ({"p": 2.0}, r"belief must hold numbers in \[0, 1\]"),
-        ({"p": math.nan}, "context must name cases"),
-        ({"choice": ["bet", "pass", "call", "bet", "pass"] * N}, "acts must be one of two"),
     ],
 )
 def test_what_breaks_a_rule_is_named(change, message):
