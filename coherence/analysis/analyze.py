@@ -97,7 +97,7 @@ def _ran_by_themselves(names: Sequence[str], evaluations: Sequence[EvaluationRep
 def analyze(
     runs: Runs | pd.DataFrame | str | os.PathLike[str],
     *,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
     checks: Sequence[str] | None = None,
     full: bool = False,
     published: bool = False,
@@ -121,7 +121,7 @@ def analyze(
         A runs table, or the file that `coherence.read_runs` reads it from; see
         `coherence.table.schema.COLUMNS`. Beliefs ``p`` and something to check them against suffice,
         such as ``action`` or ``theta``. What `read_runs` returns is not validated again.
-    columns : mapping of str to str, optional
+    columns : mapping of str to str or list of str, optional
         What your columns are called, as for `coherence.read_runs` and on the command line:
         ``{"belief": "confidence", "truth": "correct", "context": "question"}``. A file whose cells
         need more words is read with `coherence.read_runs`.

@@ -103,7 +103,7 @@ def _effect(report: EvaluationReport, name: str, verdict: Verdict) -> _Effect:
 def compare(
     runs: Sources,
     *,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
     effects: Sequence[str] = (),
     common: bool = False,
     positive: Any = None,
@@ -123,7 +123,7 @@ def compare(
         A runs table with several models, or several tables by name; a table without a column
         ``model`` is the model of that name. Rows need a ``context``, by which cases are matched:
         what tables say of a case (truth, exact posterior, group, evidence) must agree.
-    columns : mapping of str to str, optional
+    columns : mapping of str to str or list of str, optional
         What your columns are called in all tables, as for `coherence.analyze`.
     effects : sequence of str
         Results of `coherence.analyze` that are compared besides the primary effect, such as

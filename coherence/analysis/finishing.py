@@ -36,8 +36,8 @@ from coherence.table.audit import (
     worst_case_bounds,
 )
 from coherence.table.notes import Note
+from coherence.table.rules import missing_label_notes
 from coherence.table.states import known_pair, label_text
-from coherence.table.typos import spelling_notes
 
 
 def adjusted(by_evaluation: Sequence[Sequence[CheckResult]]) -> list[list[CheckResult]]:
@@ -109,7 +109,7 @@ def measured(
     labels = label_rows(evaluation.runs, evaluation.reference)
     beliefs = evaluation.shown()
     means = over_contexts(beliefs)[0]["belief"]
-    remarks = [*spelling_notes(evaluation.rows), *assumed, *planned]
+    remarks = [*missing_label_notes(evaluation.rows), *assumed, *planned]
     remarks += [] if "loss" in evaluation.rows else settled_by_choice(evaluation)  # there refused
     remarks += confidence_note(evaluation) + stated_where_it_acts(evaluation)
     return EvaluationReport(

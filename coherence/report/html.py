@@ -39,7 +39,6 @@ from coherence.report.scores import (
     forecast_table,
     forecasts_alone,
     score_remarks,
-    score_table,
     scores_sentence,
 )
 from coherence.report.screen import has_verdicts, headline, legend, short_table, warnings
@@ -132,7 +131,7 @@ def render_html(
             question=_question(evaluations),
             subtitle=" · ".join(subtitle),
             scores=scores,
-            scored=scores_sentence(score_table(evaluations)) if scores else "",
+            scored=scores_sentence(evaluations) if scores else "",
             score_remarks=score_remarks(evaluations) if scores else [],
             forecasts_alone=alone,
             counted=counted_rejections(evaluations),

@@ -107,14 +107,14 @@ def _ends(name: str, interval: Interval | None) -> dict[str, float]:
     return {f"{name}_low": low, f"{name}_high": high}
 
 
-def scores_sentence(table: pd.DataFrame) -> str:
+def scores_sentence(evaluations: Sequence[EvaluationReport]) -> str:
     """Return how many forecasters were scored, and for how many calibration is rejected."""
-    several = table["prompt"].nunique() > 1
-    who = counted(
-        len(table),
-        "forecaster (model and prompt)" if several else "forecaster",
-        "forecasters (models and prompts)" if several else "forecasters",
-    )
+    table, each, all_ = score_table(evaluations), "forecaster", "forecasters"
+    if any(note.code is Code.PERSONS for of in evaluations for note in of.remarks):
+        each, all_ = "group of persons", "groups of persons"
+    elif table["prompt"].nunique() > 1:
+        each, all_ = "forecaster (model and prompt)", "forecasters (models and prompts)"
+    who = counted(len(table), each, all_)
     cases = sorted({int(n) for n in table["n_contexts"]})
     of = f"{cases[0]} to {cases[-1]} cases" if len(cases) > 1 else counted(cases[0], "case")
     tested = table["pvalue"].notna()

@@ -33,7 +33,6 @@ from coherence.report.scores import (
     forecast_table,
     forecasts_alone,
     score_remarks,
-    score_table,
     scores_sentence,
 )
 from coherence.report.screen import has_verdicts, screen
@@ -233,7 +232,7 @@ def _scores(
     evaluations: Sequence[EvaluationReport], scores: Table, full: bool
 ) -> Iterator[RenderableType]:
     """Yield the table of scores, a row a forecaster."""
-    yield as_text(scores_sentence(score_table(evaluations)), "bold")
+    yield as_text(scores_sentence(evaluations), "bold")
     yield from (as_text(line, "bold") for line in alert_lines(evaluations))
     yield from (Text(), Fitted(scores, most=None if full else _RANKED))
     yield as_text(scores.caption, "dim")

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from coherence.table.notes import Code, Note
+from coherence.table.notes import Code, Note, warning
 from coherence.table.schema import EXACT, KIND, RECORDED
 
 Floats = NDArray[np.float64]
@@ -39,7 +39,7 @@ def set_aside(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
     """Rename a ``p_true`` that nobody called the exact posterior, and return what to say of it."""
     if EXACT not in table.columns or holds_exact(table.columns):
         return table, []
-    return table.rename(columns={EXACT: ASIDE}), [Note(Code.SET_ASIDE, NOT_EXACT)]
+    return table.rename(columns={EXACT: ASIDE}), [warning(Code.SET_ASIDE, NOT_EXACT)]
 
 
 def calibration_pvalue(

@@ -3,15 +3,14 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import pandas as pd
 
 from coherence.errors import InputError, SchemaError
-from coherence.table.foreign_files import WORKBOOKS
-from coherence.table.formats import ARRAY, FileTable, read_table
+from coherence.table.formats import ARRAY, WORKBOOKS, FileTable, read_table
 from coherence.table.roles import AS_IT_IS, Reading
 from coherence.table.runs import Runs
 from coherence.table.text_files import read_bytes
@@ -25,7 +24,7 @@ _BEFORE_TEXT = b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n"
 def read_runs(
     path: str | os.PathLike[str] | pd.DataFrame,
     *,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
     sep: str | None = None,
     decimal: str = ".",
     encoding: str | None = None,
@@ -43,15 +42,17 @@ def read_runs(
     Parameters
     ----------
     path : path or DataFrame
-        A .parquet, .csv, .tsv, .jsonl (an object a line) or .json file (an array of objects), one
-        of Excel (.xlsx), Stata (.dta), SPSS (.sav, .por) or SAS (.sas7bdat, .xpt; these need the
-        extra ``files``), each also packed by gzip, or a folder of .parquet files; or a table that
-        is in memory already, for which `sep`, `encoding` and `sheet` are left out.
-    columns : mapping of str to str, optional
+        A .parquet, .csv, .tsv, .jsonl (an object a line) or .json file (an array of objects), or
+        one of Excel (.xlsx), each also packed by gzip; one of Stata (.dta), SPSS (.sav, .por) or
+        SAS (.sas7bdat, .xpt; these and Excel need the extra ``files``); a folder of .parquet
+        files; or a table that is in memory already, for which `sep`, `encoding` and `sheet` are
+        left out.
+    columns : mapping of str to str or list of str, optional
         Column of the runs table, or option of the command line that names it -> column of the file,
-        for example ``{"belief": "p_ill", "action": "treats"}``. What is named is what its name
-        says, such as the exact posterior (``{"exact": "p_true"}``), and stays so in what is
-        returned and written.
+        for example ``{"belief": "p_ill", "action": "treats"}``; several columns for an id, for
+        beliefs in several states and for a truth that is 1 in one of them. What is named is what
+        its name says, such as the exact posterior (``{"exact": "p_true"}``), and stays so in what
+        is returned and written.
     sep : str, optional
         Separator of a .csv or .tsv file; None: told by the header, comma or semicolon, tab or bar.
     decimal : {".", ","}

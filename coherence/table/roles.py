@@ -87,8 +87,9 @@ def _option(help_: str, metavar: str | None = "COLUMN", default: Any = None, **m
 class Reading:
     """How a table is to be understood; see `coherence.read_runs`."""
 
-    # column of the runs table, or option that names it -> column of the file
-    columns: Mapping[str, str] = field(default_factory=dict)
+    # column of the runs table, or option that names it -> column of the file, several as A,B or as
+    # a list; once made, texts by column of the runs table
+    columns: Mapping[str, Any] = field(default_factory=dict)
     prediction: str | None = _option(
         "predicted labels, where the belief is the confidence in them: with --gold the truth is "
         "whether they are right"
@@ -168,10 +169,13 @@ class Reading:
                     f"columns names {name!r} twice: {before!r} and {column!r} as {key!r}. Leave "
                     "one out."
                 )
+            if isinstance(column, list | tuple) and not any("," in str(part) for part in column):
+                column = ",".join(map(str, column))
             if not isinstance(column, str):
                 raise InputError(
-                    f"columns maps {key!r} to the name of a column; received {column!r}. Write "
-                    "names as text; a DataFrame's become so by runs.columns.map(str)."
+                    f"columns maps {key!r} to the name of a column, or a list of names without "
+                    f"commas; received {column!r}. Write names as text; a DataFrame's become so by "
+                    "runs.columns.map(str)."
                 )
             if name in COMPARED:
                 object.__setattr__(self, name, column)
@@ -238,12 +242,6 @@ class Reading:
         if self.percent:
             return PERCENT
         return None if self.scale is None else Scale.parse(self.scale)
-
-    @property
-    def parts(self) -> dict[str, list[str]]:
-        """Columns of the file that are one together, by the column that they are named as."""
-        named = {name: as_.split(",") for name, as_ in self.columns.items() if "," in as_}
-        return {name: [part.strip() for part in parts] for name, parts in named.items()}
 
     def renamed(self, table: pd.DataFrame) -> pd.DataFrame:
         """Give columns of a file their names in the runs table."""

@@ -41,7 +41,7 @@ _ORDER: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 _COMPARED = {**_ORDER, ast.Eq: operator.eq, ast.NotEq: operator.ne}
 _MIRRORED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 _RULE = (
-    "compare columns with literals, joined by and, or, not, such as --where "
+    "compare columns with literals by ==, != and the like, joined by and, or, not, such as --where "
     "'type == \"binary\" and score >= 0.5'; a name with blanks stands in backticks"
 )
 
@@ -80,9 +80,7 @@ class RowCondition:
         except InputError:
             raise
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise InputError(f"where cannot be parsed: {text!r}.{_hint(text)} Here {_RULE}.") from (
-                None
-            )
+            raise InputError(f"where cannot be parsed: {text!r}. Here {_RULE}.") from None
         return condition
 
     def kept_rows(
@@ -236,15 +234,3 @@ def _number(value: Any) -> Any:
         return int(text)
     truth = {"true": True, "false": False}.get(text.lower())
     return float(text) if _NUMBER.fullmatch(text) else truth
-
-
-def _hint(text: str) -> str:
-    """Return what a condition of another language is here."""
-    bare = _QUOTED.sub("", text)
-    if "&&" in bare or "||" in bare:
-        return " && and || are written and, or."
-    if re.search(r"(?<![=!<>])=(?!=)", bare):
-        return " Equal is written ==."
-    if "<>" in bare or re.search(r"\b(AND|OR|NOT)\b", bare):
-        return " Write and, or, not in small letters, and != for unequal."
-    return ""

@@ -1,9 +1,12 @@
 """What is wrong with a runs table: every error at once, with row numbers and remedies.
 
 What the declaration of a column says of its labels is checked for every column alike; what binds
-several columns stands below, a rule each.
+several columns stands below, a rule each. Labels that are written differently and look like one
+(yes, YES) double contexts and split actions if taken as different, and may hide a distinction if
+taken as one: a table that has them is refused, with the line of pandas for either.
 """
 
+import re
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -11,11 +14,11 @@ import pandas as pd
 import pyarrow as pa
 
 from coherence.errors import closest, listing
-from coherence.printable import capitalised, counted
+from coherence.printable import capitalised, counted, numbered
 from coherence.table.cells import broken, rows_of
 from coherence.table.design import case_column
-from coherence.table.labels import label_errors
 from coherence.table.needs import EVIDENCE
+from coherence.table.notes import Code, Note, warning
 from coherence.table.probabilities import SAY_PERCENT
 from coherence.table.runs import EVALUATION, Runs
 from coherence.table.schema import (
@@ -25,6 +28,7 @@ from coherence.table.schema import (
     COLUMNS,
     EVENT,
     FAILURES,
+    FEATURE_PREFIX,
     FRAMES,
     KEY,
     LEVEL_OPTIONS,
@@ -32,11 +36,11 @@ from coherence.table.schema import (
     PARSED,
     STATE_SUM_TOLERANCE,
     Naming,
+    answer_columns,
     declared,
     is_state,
 )
-from coherence.table.states import typed_option
-from coherence.table.typos import column_meant
+from coherence.table.states import folded, tidy, typed_option
 
 
 def shape_errors(table: pd.DataFrame) -> list[str]:
@@ -400,6 +404,136 @@ def _typo_errors(runs: Runs, missing: Collection[str]) -> list[str]:
             f"table.drop(columns={similar!r})."
         )
     return errors
+
+
+_NO_ACTION = ("missing", "unparsed")
+# What makes labels alike, as pandas writes it.
+_ONE_WAY = ".str.normalize('NFC').str.casefold().str.split().str.join(' ')"
+
+
+def label_errors(table: Runs, named: Naming) -> list[str]:
+    """Say which labels differ only in how they are written, one sentence for each column."""
+    runs = table.table
+    if "theta" in runs.columns and (answers := answer_columns(runs)):
+        # The truths of questions that nobody answered by a probability may be numbers and dates.
+        runs = runs.assign(theta=runs["theta"].where(runs[answers].notna().any(axis="columns")))
+    errors = []
+    for name in (each.name for each in COLUMNS if each.kind == "label" and not each.choices):
+        if name in runs.columns and (alike := labels_alike(runs, name)):
+            more = f" and {len(alike) - 5} more" if len(alike) > 5 else ""
+            errors.append(
+                f"column {named(name)} has labels that differ only by blanks, case or Unicode "
+                f"form: {'; '.join(map(_alike_shown, alike[:5]))}{more}. "
+                f"{_alike_remedy(named.columns.get(name, name), alike[0])}"
+            )
+    return errors
+
+
+def without_missing_actions(runs: pd.DataFrame, named: Naming) -> tuple[pd.DataFrame, list[Note]]:
+    """Empty actions that say that there is none, unless the truth has such a label; count them."""
+    if "action" not in runs.columns or pd.api.types.is_numeric_dtype(runs["action"]):
+        return runs, []
+    forms = {label: folded(label) for label in runs["action"].dropna().unique()}
+    truths = {*map(folded, runs["theta"].dropna().unique())} if "theta" in runs else set[str]()
+    none = [label for label, form in forms.items() if form in {*_NO_ACTION} - truths]
+    empty = runs["action"].isin(none)
+    if not (n_empty := int(empty.sum())):
+        return runs, []
+    held = f"{counted(n_empty, 'cell')} with {listing(map(repr, none))}"
+    text = f"{named.plain('action')}: {held} {numbered(n_empty, 'is', 'are')} missing."
+    return runs.assign(action=runs["action"].mask(empty)), [Note(Code.MISSING, text)]
+
+
+def labels_alike(runs: pd.DataFrame, name: str) -> "list[pd.Series[int]]":
+    """Return labels, with their rows, that differ only in how they are written, in each task."""
+    if pd.api.types.is_numeric_dtype(runs[name]):  # which are written in one way
+        return []
+    cells = runs[name].dropna().astype(str)
+    forms = {label: folded(label) for label in cells.unique()}
+    if len({*forms.values()}) == len(forms):
+        return []
+    rows = pd.DataFrame({"form": cells.map(forms), "label": cells})
+    by = ["form"]
+    if "task" in runs.columns and name not in EVALUATION:
+        rows, by = rows.assign(task=runs["task"]), ["task", "form"]
+    groups = rows.groupby(by, dropna=False)["label"]
+    return [
+        group.value_counts().sort_index().sort_values(ascending=False, kind="stable")
+        for _, group in groups
+        if group.nunique() > 1
+    ]
+
+
+def _alike_shown(alike: "pd.Series[int]") -> str:
+    """Return labels side by side, such that they can be told apart."""
+    texts = list(map(repr, alike.index))
+    if len(set(map(tidy, texts))) < len(texts):  # accents that are one character or two look alike
+        texts = list(map(ascii, alike.index))
+    pairs = zip(texts, alike, strict=True)
+    return ", ".join(f"{text} ({counted(n, 'row')})" for text, n in pairs)
+
+
+def _alike_remedy(column: str, alike: "pd.Series[int]") -> str:
+    """Return the lines of pandas that write labels in one way, or tell them apart."""
+    cells = [f"table[{name.strip()!r}]" for name in column.split(",")]  # of several of a context
+    lines = "; ".join(f"{each} = {each}{_ONE_WAY}" for each in cells)
+    one = f"If they are one, write them in one way, in pandas: {lines}"
+    if len(cells) > 1:
+        return f"{one}."
+    rarest = str(alike.index[-1])
+    apart = f"{cells[0]}.replace({{{rarest!r}: {f'{tidy(rarest)} (2)'!r}}})"
+    return f"{one}; if they are meant to differ, name one otherwise: {cells[0]} = {apart}."
+
+
+# What checks read; a missing note on an answer changes no number.
+_READ = tuple(column.name for column in COLUMNS if column.kind in ("label", "probability"))
+# Names of up to three letters are a typo away from too many words.
+_SHORTEST = 4
+# Words of their own, which tables of answers have.
+_OTHER_WORDS = frozenset({"ask", "content", "contest", "mask", "modal", "mode", "state"})
+
+_MISSING = ("NA", "N/A", "n/a", "nan", "NaN", "null", "NULL", "<NA>", "#N/A")
+
+
+def one_typo_apart(first: str, second: str) -> bool:
+    """Tell whether one letter too many, too few or wrong, or two swapped ones, tell names apart."""
+    while first and second and first[0] == second[0]:
+        first, second = first[1:], second[1:]
+    while first and second and first[-1] == second[-1]:
+        first, second = first[:-1], second[:-1]
+    swapped = len(first) == 2 and first == second[::-1]
+    return swapped or max(len(first), len(second)) <= 1
+
+
+def column_meant(name: str, names: Collection[str]) -> str | None:
+    """Return the known column that an unknown name seems to mean."""
+    plain = re.sub(r"[^0-9a-z]+", "_", name.casefold()).strip("_")
+    for known in _READ:
+        if known in names:
+            continue
+        if plain == known or (plain == f"{known}s" and len(known) > 2):
+            return known
+        long_enough = len(known.removeprefix("p_")) >= _SHORTEST and plain not in _OTHER_WORDS
+        if long_enough and one_typo_apart(plain, known):
+            return known
+    prefixes = [FEATURE_PREFIX] + ([] if "action" in names else [ACTION_PREFIX])
+    prefixes += [] if "p" in names else ["p_"]
+    return next((f"{prefix}..." for prefix in prefixes if plain.startswith(prefix)), None)
+
+
+def missing_label_notes(rows: pd.DataFrame) -> list[Note]:
+    """Name actions and states that other programs write for a missing one; nothing is changed."""
+    texts = []
+    for column, noun in (("action", "action"), ("theta", "state")):
+        counts = rows[column].value_counts().to_dict() if column in rows.columns else {}
+        texts += [
+            f"the {noun} {label!r} ({counted(counts[label], 'row')}) counts as one of its own. If "
+            f"it means that there is none, leave these cells empty (--missing {label}); nothing "
+            "was changed."
+            for label in counts
+            if isinstance(label, str) and label in _MISSING
+        ]
+    return [warning(Code.SPELLING, text) for text in texts]
 
 
 _RULES = (

@@ -4,7 +4,7 @@ What was assumed on the way is a note of the table.
 """
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,20 +12,26 @@ import pandas as pd
 
 from coherence.errors import InputError, SchemaError, closest, listing
 from coherence.table.cells import labels, numbers_or_labels, with_labels, without_marks, without_na
-from coherence.table.design import case_column
 from coherence.table.exact import holds_exact, set_aside
 from coherence.table.formats import FileTable
 from coherence.table.frames import require_frame, with_index_columns
-from coherence.table.labels import without_missing_actions
 from coherence.table.notes import Code, Note
-from coherence.table.predictions import STOOD_ASIDE, with_right_or_wrong
 from coherence.table.probabilities import Findings, read_numbers
 from coherence.table.reserved import without_strangers
 from coherence.table.roles import AS_IT_IS, COMPARED, Reading
 from coherence.table.row_condition import RowCondition
-from coherence.table.rules import cell_errors, shape_errors, table_errors
+from coherence.table.rules import cell_errors, shape_errors, table_errors, without_missing_actions
 from coherence.table.runs import NAMED, Runs
 from coherence.table.schema import ANY, AS_IN_RUNS, COLUMN_NAMES, EXACT, Naming, declared
+from coherence.table.several import (
+    STOOD_ASIDE,
+    joined_labels,
+    repeated_ids,
+    shared_parts,
+    state_columns,
+    with_right_or_wrong,
+    with_states,
+)
 from coherence.table.states import typed_option
 
 logger = logging.getLogger(__name__)
@@ -112,6 +118,10 @@ def examined(
     names = map(str, table.columns)
     titles = {name: read.titles.get(found.named.columns.get(name, name), "") for name in names}
     table = read_numbers(table, reading, found, titles)
+    unused = Runs(table).unused_columns
+    for role in {"person", "group"} & reading.columns.keys() & {*table.columns}:
+        note = repeated_ids(table, role, unused, found.named.columns.get(role, role))
+        found.notes += [note] if note is not None else []
     runs = Runs(table, tuple(dict.fromkeys(found.notes)), found.named, meant=meant)
     found.of_table += table_errors(runs, found.absent, part=part)
     return runs, found
@@ -159,57 +169,104 @@ def _with_roles(
     table: pd.DataFrame, read: FileTable, reading: Reading, found: Findings
 ) -> pd.DataFrame:
     """Give columns their names in the runs table, and make those that are made of others."""
-    named = reading.columns.items()
-    plain = {name: as_ if as_ in table.columns else as_.strip() for name, as_ in named}
-    reading = replace(reading, columns=plain)  # those of files have no blanks around
-    table, joined = _joined_labels(table, reading)
-    found.notes += joined
     kept = [str(name) for name in table.columns]
-    missing = {name: as_ for name, as_ in reading.columns.items() if as_ not in kept}
+    parts = {name: _parts(as_, kept) for name, as_ in reading.columns.items()}
+    pair = {name: as_ for name in COMPARED if (as_ := getattr(reading, name)) is not None}
+    missing = {part: name for name, of in parts.items() for part in of if part not in kept}
     errors = [
-        f"there is no column {as_!r} to use as {name!r}. "
-        f"{_inside(table, name, as_)}{closest(as_, kept)}"
-        for name, as_ in missing.items()
+        f"there is no column {part!r} to use as {name!r}. "
+        f"{_inside(table, name, part)}{closest(part, kept)}"
+        for part, name in missing.items()
     ]
-    found.of_options += _header_beneath(table, set(missing.values())) or errors
-    found.absent |= {*missing}
-    there = {name: as_ for name, as_ in reading.columns.items() if as_ in kept}
-    found.named = Naming({**found.named.columns, **there})
-    used = {*reading.columns.values(), reading.prediction, reading.gold}
+    found.of_options += _header_beneath(table, {*missing}) or errors
+    lacking = [
+        f"there is no column {column!r} to use as {name}. {closest(column, kept)}"
+        for name, column in pair.items()
+        if column not in kept
+    ]
+    found.of_options += lacking
+    found.absent |= {*missing.values(), *(["theta"] if lacking else [])}
+    there = {name: of for name, of in parts.items() if not {*of} - {*kept}}
+    found.named = Naming({**found.named.columns, **{n: ",".join(of) for n, of in there.items()}})
+    used = {part for of in parts.values() for part in of} | {*pair.values()}
     found.of_options += [
         f"column {name!r} occurs more than once. Name every column once."
         for name in read.twice
         if name in used or (name in COLUMN_NAMES and name not in reading.columns)
     ]
-    if reading.prediction is not None and reading.gold is not None:
-        pair = {name: getattr(reading, name) for name in COMPARED}
-        lacking = [
-            f"there is no column {column!r} to use as {name}. {closest(column, kept)}"
-            for name, column in pair.items()
-            if column not in kept
-        ]
-        found.of_options += lacking
-        found.absent |= {"theta"} if lacking else set()
-        if not lacking:
-            table = table.assign(
-                **{name: labels(table[name], reading.decimal) for name in pair.values()}
-            )
-            found.n_labels = table[reading.gold].nunique()
-            table, notes = with_right_or_wrong(
-                table,
-                reading.prediction,
-                reading.gold,
-                used=frozenset(reading.columns.values()),
-                action=reading.columns.get("action", "action"),
-            )
-            found.notes += notes
-            # The file's own theta stepped aside, and may be meant as something else.
-            aside = {name: STOOD_ASIDE.get(as_, as_) for name, as_ in reading.columns.items()}
-            reading = replace(reading, columns=aside)
-    mine, unnamed = set_aside(reading.renamed(table))  # its cells may be written in any way
+    table, columns = _of_several(table, there, reading, found)
+    if pair and not lacking:
+        table = table.assign(
+            **{name: labels(table[name], reading.decimal) for name in pair.values()}
+        )
+        found.n_labels = table[pair["gold"]].nunique()
+        table, notes = with_right_or_wrong(
+            table,
+            *(pair["prediction"], pair["gold"]),
+            used=frozenset(columns.values()),
+            action=columns.get("action", "action"),
+        )
+        found.notes += notes
+        # The file's own theta stepped aside, and may be meant as something else.
+        columns = {name: STOOD_ASIDE.get(as_, as_) for name, as_ in columns.items()}
+    columns |= {name: as_ for name, as_ in reading.columns.items() if name not in there}
+    mine, unnamed = set_aside(replace(reading, columns=columns).renamed(table))
     found.notes += unnamed
-    found.of_options += _shared_parts(table, mine, reading) if joined else []
+    if len(there.get("context", ())) > 1:
+        truths = [name for name in ("theta", EXACT) if name in mine]
+        found.of_options += shared_parts(table, mine[truths], there["context"])
     return mine
+
+
+def _parts(as_: str, kept: Collection[str]) -> list[str]:
+    """Return the columns that a user names together; names of files have no blanks around."""
+    if as_ in kept or as_.strip() in kept or "," not in as_:
+        return [as_ if as_ in kept else as_.strip()]
+    return [part.strip() for part in as_.split(",")]
+
+
+def _of_several(
+    table: pd.DataFrame, there: Mapping[str, list[str]], reading: Reading, found: Findings
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Make columns that several are together; return what others are called in the file."""
+    columns = {name: of[0] for name, of in there.items() if len(of) == 1}
+    several = {name: of for name, of in there.items() if len(of) > 1}
+    for name, of in several.items():
+        column = declared(name)
+        if len({*of}) < len(of) or not (name == "p" or (column and column.kind == "label")):
+            found.of_options.append(
+                f"{name!r} is one column, or different ones where it is an id, a belief or a "
+                f"truth; received {','.join(of)!r}."
+            )
+        elif name not in ("p", "theta"):
+            table = table.assign(**{",".join(of): joined_labels(table, of)})
+            columns[name] = ",".join(of)
+            text = f"{listing(of)} together are one {name}."
+            found.notes.append(Note(Code.SHAPE, text))
+    beliefs, truths = several.get("p", []), several.get("theta", [])
+    if truths and len(truths) != len(beliefs) and "p" not in found.absent:
+        found.of_options.append(
+            f"truth in {len(truths)} columns, {listing(truths)}, needs as many of beliefs, one for "
+            f"each state; received {len(beliefs) or 1}. Name them: --belief A,B,C."
+        )
+        found.absent |= {"p", "theta"}
+    elif beliefs and "theta" not in found.absent:
+        if reading.gold is not None:
+            found.of_options.append(
+                "prediction and gold say of one answer whether it is right; received beliefs in "
+                f"{listing(beliefs)}, one for each answer. Then the right answer is the truth: "
+                f"{typed_option('--truth', reading.gold)} in place of --prediction and --gold."
+            )
+        truth = columns.get("theta", "theta")
+        labelled = None if truths or truth not in table.columns else table[truth]
+        named = state_columns(beliefs, labelled)
+        table, notes, errors = with_states(table, named, truths)
+        found.notes += notes
+        found.of_options += errors
+        columns = {name: named.get(as_, as_) for name, as_ in columns.items()}
+        of_states = {state: belief for belief, state in named.items()}
+        found.named = Naming({**found.named.columns, **of_states})
+    return table, columns
 
 
 def _header_beneath(table: pd.DataFrame, wanted: Collection[str]) -> list[str]:
@@ -235,39 +292,3 @@ def _inside(table: pd.DataFrame, name: str, as_: str) -> str:
         return ""
     held = listing(map(repr, dict.fromkeys(table[name].dropna().astype(str))))
     return f"A column is to be named, not a value; column {name!r} holds {held}. "
-
-
-def _joined_labels(table: pd.DataFrame, reading: Reading) -> tuple[pd.DataFrame, list[Note]]:
-    """Join columns that together are one label; return notes on them.
-
-    A column whose own name has a comma is itself, and a column twice is none of the file.
-    """
-    made, notes = dict[str, "pd.Series[str]"](), list[Note]()
-    for name, parts in reading.parts.items():
-        as_ = reading.columns[name]
-        there = {*parts} <= {*map(str, table.columns)} and len({*parts}) == len(parts)
-        if name not in ("p", "theta") and there and as_ not in table.columns:
-            known = table[parts].notna().all(axis=1)
-            ids = pd.DataFrame({part: labels(table[part]).astype(str) for part in parts})
-            made[as_] = ids.agg(" / ".join, axis=1).where(known, None)
-            notes.append(Note(Code.SHAPE, f"{listing(parts)} together are one {name}."))
-    return table.assign(**made), notes
-
-
-def _shared_parts(table: pd.DataFrame, mine: pd.DataFrame, reading: Reading) -> list[str]:
-    """Refuse ids of contexts a part of which alone has the state, so that contexts share it."""
-    parts, truths = reading.parts.get("context"), [n for n in ("theta", EXACT) if n in mine]
-    if parts is None or not {*parts} <= {*table.columns}:
-        return []
-    rows = table[parts].join(mine[truths]).assign(id=mine["context"]).dropna()
-    cases = case_column(rows.drop_duplicates("id"), parts)
-    if cases is None or len(cases.columns) > 1:
-        return []
-    part = cases.columns[0]
-    other = next(other for other in parts if other != part)
-    typed = f"{typed_option('--context', part)} {typed_option('--person', other)}"
-    return [
-        f"context takes {listing(parts)} together where contexts share nothing; {part!r} alone has "
-        f"the state: {cases.sentence}. Name that as context and who judged it as person: {typed}; "
-        f"in Python columns={{'context': {part!r}, 'person': {other!r}}}."
-    ]

@@ -11,12 +11,8 @@ def asked(**columns):
     """A case with its stated belief, and two questions with a level."""
     table = {"context": "a", "p": [0.3, None, None], "action": ["treat", "event", "lottery"]}
     table |= {"level": [None, 0.15, 0.85], "frame": [None, "event", "complement"]}
-    table |= {
-        "order": [None, "event", "lottery"],
-        "theta": 1,
-        "truth_kind": "drawn",
-        "status": "ok",
-    }
+    table |= {"order": [None, "event", "lottery"], "theta": 1}
+    table |= {"truth_kind": "drawn", "status": "ok"}
     return pd.DataFrame({**table, **columns}, index=range(3))
 
 

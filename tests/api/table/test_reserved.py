@@ -98,9 +98,8 @@ def test_columns_that_can_be_ours_stay():
 
 def test_a_column_that_an_option_names_is_meant(tmp_path):
     """Breaks if two clusters that the user named are taken for the arms of an experiment."""
-    plain().assign(group=FOREIGN["group"], status=FOREIGN["status"]).to_csv(
-        tmp_path / "runs.csv", index=False
-    )
+    table = plain().assign(group=FOREIGN["group"], status=FOREIGN["status"])
+    table.to_csv(tmp_path / "runs.csv", index=False)
     runs = read_runs(tmp_path / "runs.csv", columns={"group": "group"})
     assert runs["group"].nunique() == 2
     assert "unmapped_status" in runs

@@ -11,6 +11,7 @@ import pyarrow
 import pytest
 
 from coherence import InputError, SchemaError, analyze, read_runs, simulate, write_runs
+from coherence.table.rules import column_meant
 from coherence.table.validation import validate_runs
 
 
@@ -284,3 +285,26 @@ def test_names_of_columns_and_of_the_index_must_differ():
             validate_runs(faulty)
         with pytest.raises(SchemaError, match=said):
             analyze(faulty)
+
+
+def test_one_typo_is_seen_and_other_words_are_not():
+    for name, meant in {
+        **{"acton": "action", "actions": "action", "Action": "action", "thtea": "theta"},
+        **{" theta": "theta", "contexts": "context", "reps": "rep", "P": "p", "p_ture": "p_true"},
+        **{"z-state": "z_state", "X_age": "x_...", "Action_yes": "action_..."},
+        **dict.fromkeys(("acitno", "content", "section", "confidence", "ref", "beta")),
+    }.items():
+        assert column_meant(name, [name]) == meant, name
+
+
+def test_a_misspelt_action_is_a_fault_with_its_remedies(tmp_path):
+    path = tmp_path / "runs.csv"
+    path.write_text("context,p,acton,theta\na,.2,x,0\nb,.7,y,1\n")
+    with pytest.raises(
+        ValueError, match="nothing reads 'acton'.*'action'.*--action acton"
+    ) as error:
+        read_runs(path)
+    names = {"table": pd.read_csv(path, dtype=str, keep_default_na=False)}
+    exec(str(error.value)[str(error.value).index("table = ") :].removesuffix("."), names)  # noqa: S102
+    assert "acton" not in read_runs(names["table"])
+    assert "action" in read_runs(path, columns={"action": "acton"})

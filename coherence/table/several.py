@@ -1,0 +1,258 @@
+"""Columns of the runs table that are made of several of a file.
+
+Labels A,B are joined to one id. Beliefs in several states are named after the labels of the truth,
+found in what tells the names of the columns apart; a truth in columns of its own is 1 in the one
+whose state came true. Of a table of answers, right answers and confidences the state is whether
+each answer is right, and the confidence the belief that it is.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from coherence.errors import InputError, listing
+from coherence.printable import counted
+from coherence.table.cells import Cells, broken, labels
+from coherence.table.design import case_column
+from coherence.table.notes import Code, Note, warning
+from coherence.table.row_condition import quoted_column
+from coherence.table.schema import STATE_PREFIX, is_state
+from coherence.table.states import compared_labels, folded, typed_option
+
+_TRUTH = dict.fromkeys(("1", "yes", "true"), 1) | dict.fromkeys(("0", "no", "false"), 0)
+_FEWEST_IDS = 6  # that stand in several sessions, for a note on them
+
+
+def joined_labels(table: pd.DataFrame, parts: Sequence[str]) -> Cells:
+    """Return one id of the labels of several columns; none where one of them is empty."""
+    texts = [labels(table[part]).astype(object).map(str, na_action="ignore") for part in parts]
+    joined = texts[0]
+    for each in texts[1:]:
+        joined = joined + " / " + each
+    return joined.where(table[[*parts]].notna().all(axis=1), None).astype("str")
+
+
+def shared_parts(table: pd.DataFrame, truths: pd.DataFrame, parts: Sequence[str]) -> list[str]:
+    """Refuse ids of contexts a part of which alone has the state, so that contexts share it."""
+    rows = table[[*parts]].join(truths).assign(id=joined_labels(table, parts)).dropna()
+    cases = case_column(rows.drop_duplicates("id"), parts)
+    if cases is None or len(cases.columns) > 1:
+        return []
+    part = cases.columns[0]
+    other = next(other for other in parts if other != part)
+    typed = f"{typed_option('--context', part)} {typed_option('--person', other)}"
+    return [
+        f"context takes {listing(parts)} together where contexts share nothing; {part!r} alone has "
+        f"the state: {cases.sentence}. Name that as context and who judged it as person: {typed}; "
+        f"in Python columns={{'context': {part!r}, 'person': {other!r}}}."
+    ]
+
+
+def _told_apart(names: Sequence[str]) -> list[str]:
+    """Return what is left of names without what they begin and end with alike."""
+    head = _n_alike(names)
+    tail = _n_alike([name[head:][::-1] for name in names])
+    return [name[head : len(name) - tail] for name in names]
+
+
+def _n_alike(names: Sequence[str]) -> int:
+    """Return how many letters names begin with alike."""
+    alike = (len({*letters}) == 1 for letters in zip(*names, strict=False))
+    return sum(takewhile(bool, alike))
+
+
+def state_columns(beliefs: Sequence[str], truth: "Cells | None") -> dict[str, str]:
+    """Return the column p_<state> of each column of beliefs.
+
+    States are called by what tells the columns apart where the labels of the truth are; else as the
+    columns are.
+    """
+    seen = set() if truth is None else {folded(label) for label in labels(truth).dropna().unique()}
+    parts = _told_apart(beliefs)
+    states = parts if seen and seen <= {*map(folded, parts)} and all(parts) else [*beliefs]
+    return {
+        column: f"{STATE_PREFIX}{state.removeprefix(STATE_PREFIX)}"
+        for column, state in zip(beliefs, states, strict=True)
+    }
+
+
+def with_states(
+    table: pd.DataFrame, beliefs: Mapping[str, str], truths: Sequence[str]
+) -> tuple[pd.DataFrame, list[Note], list[str]]:
+    """Return a table with beliefs under the names of their states, notes, and what is wrong.
+
+    `truths` are columns of outcomes, which go by name with those of the beliefs where both are told
+    apart alike, else by their order.
+    """
+    states = [name.removeprefix(STATE_PREFIX) for name in beliefs.values()]
+    aside = {
+        name: f"unmapped_{name}"
+        for name in map(str, table.columns)
+        if name not in beliefs and (name == "p" or is_state(name))
+    }
+    columns, errors = list(beliefs), list[str]()
+    if truths:
+        told = [_told_apart(columns) for columns in ([*beliefs], truths)]
+        if {*told[0]} == {*told[1]}:
+            truths = [truths[told[1].index(part)] for part in told[0]]
+        columns = [*truths]
+        came = table[[*truths]].apply(
+            lambda cells: labels(cells).map(lambda label: _TRUTH.get(folded(label), -1), "ignore")
+        )
+        unknown = came.isna().all(axis=1).to_numpy()
+        numbers = came.to_numpy(dtype=float, na_value=-1)
+        odd = ~unknown & ~(np.isin(numbers, (0, 1)).all(axis=1) & (numbers.sum(axis=1) == 1))
+        rule = "be 1 in one of them, and 0 in the others, or empty in all"
+        remedy = (
+            "Leave such rows out, as of what was annulled (--where). Where several may come true "
+            "at once, analyse each by itself."
+        )
+        shown = pd.Series([", ".join(map(str, row)) for row in table[[*truths]].to_numpy()])
+        errors += broken(f"{', '.join(truths)} (mapped to 'theta')", rule, odd, shown, remedy)
+        which = np.array(states, dtype=object)[numbers.argmax(axis=1)]
+        theta = pd.Series(which, index=table.index).mask(unknown, None)
+        aside |= {"theta": "unmapped_theta"} if "theta" in table.columns else {}
+        table = table.rename(columns=aside).assign(theta=theta).drop(columns=[*truths])
+    named = [f"{s} ({c})" if s != c else s for s, c in zip(states, columns, strict=True)]
+    notes = [Note(Code.SHAPE, f"the states are {listing(named, 8)}.")]
+    return table.rename(columns={**aside, **beliefs}), notes, errors
+
+
+def repeated_ids(table: pd.DataFrame, role: str, unused: Sequence[str], name: str) -> Note | None:
+    """Say that an id stands in several sessions, where others have other labels in each of them.
+
+    So it is of persons that are numbered anew in each session: person 1 is a woman of 30 in one,
+    and a man of 50 in the next.
+    """
+    ids, few = table[role], [each for each in unused if 1 < table[each].nunique() < len(table) / 2]
+    for session in few:
+        cells = table.groupby([session, ids.rename("id")], observed=True, sort=False)
+        n_both, n_alone = cells.ngroups, ids.nunique()
+        if n_both < 2 * n_alone or n_both * 2 > len(table) or n_alone < _FEWEST_IDS:
+            continue
+        for label in few:
+            if (
+                label != session
+                and cells[label].nunique().max() == 1
+                and table.groupby(session, observed=True)[label].nunique().max() > 1
+                and (table.groupby(ids, observed=True)[label].nunique() > 1).mean() > 1 / 2
+            ):
+                both = f"{session},{name}"
+                return warning(
+                    Code.SHAPE,
+                    f"{name} has {n_alone} values, and {n_both} together with {session!r}: "
+                    f"{label!r} is the same within these and varies within {name!r}. If ids are "
+                    f"numbered anew in each {session}: {typed_option(f'--{role}', both)}.",
+                )
+    return None
+
+
+STOOD_ASIDE = {"theta": "unmapped_theta"}
+"""What a column of the file is called whose name is that of the state that is made."""
+_MOST_LABELS = 10  # of a closed list of right labels
+_MOST_NAMED = 4  # labels that a condition lists as those to leave out
+_TIMES_EACH = 5  # how often each of them must stand there on average
+_BY_CHANCE = 0.001  # probability below which labels are not of one action by chance
+
+
+def _never_right(
+    labels: "list[pd.Series[Any]]",
+    forms: "list[pd.Series[Any]]",
+    known: "pd.Series[bool]",
+    prediction: str,
+    gold: str,
+    actions: "pd.Series[Any] | None",
+) -> Note | None:
+    """Say which predictions no right label can match, such as "I don't know" among A to D.
+
+    Only where the right labels are a short list that returns: free answers are often wrong in words
+    that no right answer has. Raises `InputError` where they are all of one of several `actions`, as
+    of who abstains: counted as wrong, they would make the state follow from the choice.
+    """
+    possible = forms[1][known]
+    n_possible = possible.nunique()
+    if not 1 < n_possible <= _MOST_LABELS or len(possible) < _TIMES_EACH * n_possible:
+        return None
+    odd = known & ~forms[0].isin(set(possible))
+    if not odd.any():
+        return None
+    counts = labels[0][odd].value_counts()
+    held = listing((f"{label!r} ({counted(n, 'row')})" for label, n in counts.items()), 4)
+    operator, these = "not in", list(counts.index)
+    if len(these) > _MOST_NAMED:
+        operator, these = "in", sorted(labels[0][known & ~odd].unique(), key=str)
+    if len(these) == 1:
+        condition = f"{quoted_column(prediction)} != {_literal(these[0])}"
+    else:
+        condition = f"{quoted_column(prediction)} {operator} ({', '.join(map(_literal, these))})"
+    if actions is not None and _are_one_action(actions[known], odd[known]):
+        raise InputError(
+            f"predictions that {gold!r} never holds would count as wrong, and those of "
+            f"{prediction!r} ({held}) all have {str(actions[odd].iloc[0])!r} in {actions.name!r}: "
+            "the truth would follow from the choice, and every agent would seem to act on more "
+            f"than it says. Leave these rows out: {typed_option('--where', condition)}. To test "
+            "whoever abstains, ask for an answer in every case."
+        )
+    return warning(
+        Code.NEVER_RIGHT,
+        f"{counted(int(odd.sum()), 'prediction')} of {int(known.sum())} can never be right, for "
+        f"{gold!r} has no such label, and count as wrong: {held}. Where such a label is no answer, "
+        f"leave these rows out: {typed_option('--where', condition)}.",
+    )
+
+
+def _are_one_action(actions: "pd.Series[Any]", odd: "pd.Series[bool]") -> bool:
+    """Tell whether the `odd` rows are of one of several actions, and not by chance."""
+    if actions.nunique() < 2 or actions[odd].nunique(dropna=False) != 1:
+        return False
+    return bool((actions == actions[odd].iloc[0]).mean() ** int(odd.sum()) < _BY_CHANCE)
+
+
+def _literal(label: Any) -> str:
+    return json.dumps(label, ensure_ascii=False) if isinstance(label, str) else str(label)
+
+
+def with_right_or_wrong(
+    table: pd.DataFrame,
+    prediction: str,
+    gold: str,
+    *,
+    used: frozenset[str] = frozenset(),
+    action: str = "action",
+) -> tuple[pd.DataFrame, list[Note]]:
+    """Put in theta whether each prediction is right; return the table and notes that count them.
+
+    Both columns go, but for those that are `used` for something else; rows that lack one have no
+    state.
+    """
+    labels = [table[name].astype(object) for name in (prediction, gold)]
+    known = labels[0].notna() & labels[1].notna()
+    texts = compared_labels(*({*column[known]} for column in labels))
+    forms = [column.map(of, na_action="ignore") for column, of in zip(labels, texts, strict=True)]
+    labels_of = [set(column[known]) for column in forms]
+    # Few labels, and none in common: one column has the codes of what the other names.
+    if known.any() and not labels_of[0] & labels_of[1] and 2 * len(labels_of[1]) <= known.sum():
+        first, second = (listing(map(repr, dict.fromkeys(column[known])), 3) for column in labels)
+        raise InputError(
+            f"prediction and gold must name labels alike; {prediction!r} holds {first}, {gold!r} "
+            f"holds {second}, and no prediction is right. Write both in one way."
+        )
+    right = (forms[0] == forms[1]).astype(object).where(known, None)
+    actions = table[action] if action in table and action != prediction else None
+    never_right = _never_right(labels, forms, known, prediction, gold, actions)
+    table = table.drop(columns=[name for name in (prediction, gold) if name not in used])
+    table = table.rename(columns=STOOD_ASIDE)
+    n, n_right = int(known.sum()), int(right.sum())
+    counts = (
+        f"theta is whether {prediction!r} is {gold!r}, but for blanks, case, Unicode form, "
+        f"type and marks around it: {n_right} of {counted(n, 'prediction')} right."
+    )
+    theta = right.map(int, na_action="ignore").astype("Int64")
+    return table.assign(theta=theta, theta_name=f"{prediction} is right"), [
+        *([] if never_right is None else [never_right]),
+        Note(Code.PREDICTIONS, counts),
+    ]
