@@ -21,7 +21,7 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 42_992,
+    "coherence": 42_972,
     "coherence/analysis": 4_526,
     "coherence/batteries": 5_093,
     "coherence/checks": 7_980,
@@ -31,7 +31,7 @@ BUDGET = {
     "coherence/plots": 2_115,
     "coherence/report": 6_110,
     "coherence/statistics": 4_500,
-    "coherence/table": 5_463,
+    "coherence/table": 5_461,
     "elicitation": 19_060,
     "elicitation/answers": 650,
     "elicitation/asking": 1_140,

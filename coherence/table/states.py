@@ -18,10 +18,7 @@ from coherence.errors import InputError, closest
 
 KNOWN_PAIRS = (("no", "yes"), ("false", "true"), ("0", "1"))
 """Two labels of which the second is the one that a belief is in; case does not matter."""
-
 YES = frozenset(second for _, second in KNOWN_PAIRS)
-
-
 _WHOLE = re.compile(r"(-?[0-9]+)\.0+")
 
 
