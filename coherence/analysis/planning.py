@@ -12,7 +12,6 @@ import pandas as pd
 
 from coherence.analysis.evaluation import EvaluationRows, joined_names
 from coherence.analysis.reading import settled_by_choice
-from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.checks.check import Call, Check
 from coherence.errors import listing
@@ -21,17 +20,13 @@ from coherence.result import CheckResult, Family
 from coherence.statistics.discrimination import clustered_auc
 from coherence.table.needs import (
     ACTION,
-    CHOICES,
     EVIDENCE,
-    NEEDS_MATCHING,
-    NEEDS_STAKES,
     ONE_BELIEF,
     STATE_AND_CHOICES,
     TARGET,
-    TARGETS,
     THETA,
 )
-from coherence.table.notes import Code, Level, Note, not_run, warning, why_not_run
+from coherence.table.notes import Code, Level, Note, not_run, warning
 from coherence.table.runs import REFERENCE
 
 
@@ -56,11 +51,6 @@ class Job:
 
 def _spoken(checks: Sequence[Check]) -> str:
     return joined_names([check.spoken for check in checks])
-
-
-def _needing(*evidence: tuple[str, ...]) -> str:
-    """Name all checks of some kinds of evidence, whether they were asked for or not."""
-    return _spoken([check for check in map(declaration, CHECKS) if check.needs in evidence])
 
 
 def _not_run(reason: str, checks: Sequence[Check]) -> Iterator[Note]:
@@ -119,38 +109,55 @@ def _left_out(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[N
         )
 
 
-def _absent(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[Note]:
-    """Name the checks for which there are no rows at all."""
+def lack_of(evaluation: EvaluationRows, check: Check) -> str:
+    """Return why an evaluation has no rows for a check; empty where it has.
 
-    def without(column: str, empty: str, option: str) -> str:
-        hint = f"no {column} column ({option} NAME, if it has another name)"
-        return empty if column in evaluation.rows.columns else hint
+    The first reason of those that hold. What a check lacks besides columns, such as a second
+    prompt, its own plan says.
+    """
+    needs, runs = set(check.needs), evaluation.runs
+    of_action, of_truth = ACTION in needs, bool({THETA, TARGET} & needs)
+    of_state = THETA in needs or (of_action and TARGET in needs and not evaluation.exact_state)
+    if evaluation.crossed and not check.of_persons:
+        return "persons judged the same cases, and these take the rows of a case for one agent's"
+    if of_action and evaluation.action_requested.empty:
+        none = "no actions" if runs.levels is None else "beliefs were asked apart"
+        return _without(evaluation, "action", none, "--action")
+    if of_state and not runs.known("theta")[evaluation.action_requested.index].any():
+        return _without(evaluation, "theta", "theta is empty", "--truth")
+    if of_state and evaluation.complete_cases.empty:
+        return "no row has a parsed belief, action and state"
+    if of_action and evaluation.with_action.empty:
+        return "no row has a parsed belief and action"
+    # Whichever state came true, choices must move with the belief in one; with a theta of three
+    # states it is not known in which.
+    if evaluation.n_states_seen and of_action and not of_truth:
+        return f"two states are needed, and theta has {evaluation.n_states_seen} states"
+    if ONE_BELIEF in needs and not evaluation.in_two_states:
+        return f"a belief in one of two is needed, not over {len(evaluation.states)} states"
+    if runs.graded and of_truth and check.needs != STATE_AND_CHOICES:
+        return "the truth differs between rows of a case: its share there is the state"
+    if of_action and of_truth and "loss" in evaluation.rows:
+        return "".join(note.text.rstrip(".") for note in settled_by_choice(evaluation))
+    return ""
 
-    of_theta = [check for check in checks if THETA in check.needs]
-    of_either = [check for check in checks if {ACTION, TARGET} <= set(check.needs)]
-    of_state = of_theta if evaluation.exact_state else [*of_either, *of_theta]
-    of_action = [check for check in checks if ACTION in check.needs]
-    if evaluation.action_requested.empty:
-        none = "no actions" if evaluation.runs.levels is None else "beliefs were asked apart"
-        yield from _not_run(without("action", none, "--action"), of_action)
-        return
-    if not evaluation.runs.known("theta")[evaluation.action_requested.index].any():
-        yield from _not_run(without("theta", "theta is empty", "--truth"), of_state)
-    elif evaluation.complete_cases.empty:
-        yield from _not_run("no row has a parsed belief, action and state", of_state)
-    if evaluation.with_action.empty:
-        others = [check for check in of_action if check not in [*of_either, *of_theta]]
-        yield from _not_run("no row has a parsed belief and action", others)
+
+def _without(evaluation: EvaluationRows, column: str, empty: str, option: str) -> str:
+    hint = f"no {column} column ({option} NAME, if it has another name)"
+    return empty if column in evaluation.rows.columns else hint
 
 
-def _states(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[Note]:
-    """Say how beliefs and states were matched, and name the checks that this leaves out."""
-    if evaluation.n_states_seen:
-        text = (
-            f"theta has {evaluation.n_states_seen} states: {_needing(CHOICES)}, and "
-            f"{_needing(TARGETS)} to what happened, need two."
-        )
-        yield not_run(text, *(check.name for check in checks if check.needs == CHOICES))
+def _lacks(evaluation: EvaluationRows, checks: Sequence[Check]) -> dict[str, list[Check]]:
+    """Return the checks without rows by the reason why, the primary test first."""
+    lacks: dict[str, list[Check]] = {}
+    for check in sorted(checks, key=lambda check: check.family is not Family.PRIMARY):
+        if reason := lack_of(evaluation, check):
+            lacks.setdefault(reason, []).append(check)
+    return lacks
+
+
+def _states(evaluation: EvaluationRows) -> Iterator[Note]:
+    """Say how beliefs and states were matched."""
     if evaluation.state_note:
         yield Note(Code.STATE, evaluation.state_note)
     if evaluation.merged_states:
@@ -163,13 +170,6 @@ def _states(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[Not
             "true (--where).",
         )
     yield from _reversed_truth(evaluation)
-    if not evaluation.in_two_states and any(ONE_BELIEF in check.needs for check in checks):
-        asked = {NEEDS_MATCHING, NEEDS_STAKES} & {check.needs for check in checks}
-        text = (
-            f"beliefs over {len(evaluation.states)} states: {_needing(CHOICES, TARGETS, *asked)} "
-            "need a belief in one of two."
-        )
-        yield not_run(text, *(check.name for check in checks if ONE_BELIEF in check.needs))
 
 
 def _reversed_truth(evaluation: EvaluationRows) -> Iterator[Note]:
@@ -220,18 +220,15 @@ def _exact_state(evaluation: EvaluationRows, checks: Sequence[Check]) -> list[No
     return [Note(Code.STATE, text)]
 
 
-def _persons(
-    evaluation: EvaluationRows, checks: Sequence[Check], published: bool
-) -> tuple[list[Note], list[Check]]:
-    """Say how persons who judged the same cases enter, and which checks take none."""
+def _persons(evaluation: EvaluationRows, checks: Sequence[Check], published: bool) -> list[Note]:
+    """Say how persons who judged the same cases enter."""
     if not evaluation.crossed:
         lone = "person" in evaluation.rows.columns
         alone = "no two persons judged the same case here: persons were not used."
-        return [Note(Code.PERSONS, alone)] * lone, [*checks]
-    taking = [check for check in checks if check.of_persons]
+        return [Note(Code.PERSONS, alone)] * lone
     grouped = "group" in evaluation.runs.names
     how = f"{'groups' if grouped else 'cases'} are the clusters of intervals."
-    if not published and any(ACTION in c.needs and _has_rows(evaluation, c) for c in taking):
+    if not published and any(ACTION in check.needs for check in checks):
         within = ", within groups of cases" if grouped else ""
         how = (
             f"choices are compared at each person's own belief{within}; cases and persons are the "
@@ -239,31 +236,11 @@ def _persons(
         )
     persons, cases = evaluation.rows["person"].nunique(), evaluation.rows["context"].nunique()
     judged = f"{counted(persons, 'person')} judged {counted(cases, 'case')}: {how}"
-    unmet = evaluation.runs.unmet()
-    others = [
-        check for check in checks if not (check.of_persons or unmet.intersection(check.needs))
-    ]
-    reason = "persons judged the same cases, and these take the rows of a case for one agent's"
-    return [Note(Code.PERSONS, judged), *_not_run(reason, others)], taking
+    return [Note(Code.PERSONS, judged)]
 
 
 def _place(check: Check) -> tuple[bool, int]:
     return check.family is not Family.PRIMARY, EVIDENCE.index(check.needs)
-
-
-def _has_rows(evaluation: EvaluationRows, check: Check) -> bool:
-    """Tell whether there are rows with what a check needs; if not, a note has said so."""
-    if ONE_BELIEF in check.needs and not evaluation.in_two_states:
-        return False
-    if THETA in check.needs or (
-        {ACTION, TARGET} <= set(check.needs) and not evaluation.exact_state
-    ):
-        return len(evaluation.complete_cases) > 0
-    # Whichever state came true, choices must move with the belief in one; with a theta of three
-    # states it is not known in which.
-    return ACTION not in check.needs or (
-        len(evaluation.with_action) > 0 and not evaluation.n_states_seen
-    )
 
 
 def plan_evaluation(
@@ -281,17 +258,21 @@ def plan_evaluation(
     """
     checks = [declaration(name) for name in names]
     checks = [check for check in checks if named or check.by_itself(evaluation.runs)]
-    of_persons, checks = _persons(evaluation, checks, published)
     if evaluation.runs.given_z.all():
         untestable = "every row holds a belief given z, and none one without it: untestable."
         return [], [not_run(untestable, *names)]
+    if evaluation.crossed:  # of checks that no column of the table allows nothing is said
+        unmet = evaluation.runs.unmet()
+        checks = [check for check in checks if check.of_persons or not unmet & set(check.needs)]
+    lacks = _lacks(evaluation, checks)
+    without = [check for of_reason in lacks.values() for check in of_reason]
+    there = [check for check in checks if check not in without]
     notes = [
-        *of_persons,
-        *_left_out(evaluation, checks),
-        *_absent(evaluation, checks),
-        *_states(evaluation, checks),
+        *_persons(evaluation, there, published),
+        *_left_out(evaluation, there),
+        *(note for reason, of_reason in lacks.items() for note in _not_run(reason, of_reason)),
+        *_states(evaluation),
     ]
-    there = [check for check in checks if why_not_run(notes, check.name) is None]
     notes += [] if published else [*_exact_state(evaluation, there)]
     if "group" in evaluation.runs.names and not published:
         groups = counted(evaluation.rows["group"].nunique(), "group")
@@ -305,21 +286,12 @@ def plan_evaluation(
             )
         notes.insert(0, Note(Code.GROUPS, said))
     if evaluation.runs.graded:
-        others = [check for check in checks if check.needs != STATE_AND_CHOICES]
-        others = [check for check in others if {THETA, TARGET} & set(check.needs)]
-        text = "the truth differs between rows of a case: its share there is the state"
-        notes += [Note(Code.STATE, f"{text}."), *_not_run(text, others)]
-        checks = [check for check in checks if check not in others]
-    settled = settled_by_choice(evaluation) if "loss" in evaluation.rows else []
+        text = "the truth differs between rows of a case: its share there is the state."
+        notes.append(Note(Code.STATE, text))
     jobs = []
     # The primary test comes first; sorting is stable, so that checks of the same evidence stay in
     # the order of the catalogue.
-    for check in sorted(checks, key=_place):
-        if not _has_rows(evaluation, check):
-            continue
-        if settled and ACTION in check.needs and {THETA, TARGET} & set(check.needs):
-            notes += _not_run(settled[0].text.rstrip("."), [check])
-            continue
+    for check in sorted(there, key=_place):
         data = evaluation.data(check.needs)
         parts = [p for p in check.parts if named or full or p.by_itself(evaluation.runs)]
         for declared in (check, *parts):
