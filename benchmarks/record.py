@@ -56,6 +56,7 @@ def simulated() -> dict[str, pd.DataFrame]:
 
 def record(out: Path, tables: list[Path]) -> None:
     """Write every piece."""
+    out.mkdir(parents=True, exist_ok=True)
     analyze = ("analyze", EXAMPLE, "--seed", "1")
     pieces = {"names": "\n".join(dir(coherence)), "example": printed(*analyze)}
     pieces["published"] = printed(*analyze, "--published", "--paper", str(out / "paper"))
@@ -75,7 +76,5 @@ def record(out: Path, tables: list[Path]) -> None:
 
 
 if __name__ == "__main__":
-    folder = Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
     others = sorted(Path(sys.argv[2]).iterdir()) if len(sys.argv) > 2 else []
-    record(folder, [path for path in others if path.suffix not in {".py", ".md"}])
+    record(Path(sys.argv[1]), [path for path in others if path.suffix not in {".py", ".md"}])

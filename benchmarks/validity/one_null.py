@@ -9,6 +9,7 @@ With ``--studies`` it counts instead in which studies two agents on the same cas
 """
 
 import argparse
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -352,13 +353,11 @@ def told_from_0(design: Design, seed: list[int]) -> bool:
 
 def counted(design: Design, n_tables: int, seed: list[int]) -> dict[str, float]:
     """Count verdicts over tables; also how often interval and direction say different things."""
-    said, rejected, differ, exact, blind = list[str](), 0, 0, 0, 0.0
-    n_open = 0
+    said, rejected, differ, exact, blind = Counter[str](), 0, 0, 0, 0.0
     for at in range(n_tables):
         result = design.result(np.random.default_rng([*seed, at]))
         verdict = decide(VerdictInput(EvaluationReport("", "", (result,), (), NOT_TESTED)))
-        said.append(verdict.code)
-        n_open += verdict.open
+        said.update([verdict.code, f"open: {verdict.open}"])
         found = result.settings
         rejected += rejects(result.pvalue)
         exact += found.get("p_direction", 1.0) <= 0.04
@@ -369,11 +368,11 @@ def counted(design: Design, n_tables: int, seed: list[int]) -> dict[str, float]:
             differ += excludes != (found["p_beyond"] <= 0.04)
     return {
         "n_tables": n_tables,
-        "tested": n_tables - n_open,
+        "tested": said["open: False"],
         "rejected": int(rejected),
-        "accused": sum(map(said.count, ("acts_on_more", "acts_on_more_turning"))),
-        "or_noisy": said.count("acts_on_more_or_noisy"),
-        "explained": said.count("noise_explains"),
+        "accused": said["acts_on_more"] + said["acts_on_more_turning"],
+        "or_noisy": said["acts_on_more_or_noisy"],
+        "explained": said["noise_explains"],
         "as_exact": int(exact),
         "interval_differs": int(differ),
         "untold_share": round(blind / n_tables, 3),
