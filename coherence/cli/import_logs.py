@@ -3,14 +3,12 @@
 import argparse
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coherence.cli.reading import (
-    add_reading,
-)
+from coherence.cli.reading import add_reading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,67 +86,83 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_reading(parser, ("scale", "percent"))
 
 
-def _refuse_own(logs: "Sequence[AnswerLog]") -> None:
-    """Refuse logs of this package's own tasks, whose samples carry their whole design."""
-    from coherence.errors import InputError
-    from coherence.importing.inspect_log import OWN_TASKS
-
-    own = [log for log in logs if log.task in OWN_TASKS]
-    if own:
-        raise InputError(
-            f"{own[0].file} is a log of the task {own[0].task!r}, whose samples say what each "
-            f"question is. Read it with {OWN_TASKS[str(own[0].task)]} {own[0].file}."
-        )
-
-
 def run(args: argparse.Namespace) -> int:
     """Read, join, write, sum up."""
     from coherence.errors import InputError
+    from coherence.importing.log_format import shared_format
     from coherence.table.runs import Runs
     from coherence.table.writing import write_runs
 
     files = [Path(name) for name in args.files]
-    pattern = _pattern(args)
-    _require_action_from(args, files)
+    mapping, pattern = _mapping(args.map), _pattern(args)
+    out = Path(args.out or "")
+    if args.out is not None:  # all that can be wrong with it is said before the logs are read
+        _check_output(out, files, force=args.force)
+    format = shared_format(files)
+    logs = _logs(args, files, format, mapping, pattern)
     if args.out is None:
         raise InputError("--out says which runs table to write, such as --out runs.parquet.")
-    # Everything that can be wrong with the output is said before the logs are read.
-    out = Path(args.out)
-    _check_output(out, files, force=args.force)
-    format, imported = _imported(args, files, pattern)
+    imported = _imported(args, [*logs], mapping, pattern)
     write_runs(imported.runs, out)
     _print_summary(imported, out, format)
     return 1 if _mostly_unparsed(Runs(imported.runs)) else 0
 
 
-def _imported(
-    args: argparse.Namespace, files: Sequence[Path], pattern: "re.Pattern[str] | None"
-) -> tuple[str, "Imported"]:
-    """Return the format of the logs, and what they hold: many times smaller than the logs."""
-    from coherence.importing.assemble import Reading, assemble
-    from coherence.importing.log_format import read_logs
-    from coherence.table.roles import Scale
+def _logs(
+    args: argparse.Namespace,
+    files: Sequence[Path],
+    format: str,
+    mapping: Mapping[str, str],
+    pattern: "re.Pattern[str] | None",
+) -> "Iterator[AnswerLog]":
+    """Return the logs as they are read: the episodes of agents, or the answers."""
+    from coherence.errors import InputError
+    from coherence.importing.log_format import format_declaration
 
-    mapping = _mapping(args.map)
-    scale = None if args.scale is None else Scale.parse(args.scale)
-    format, logs = read_logs(files, calls=_calls(args, pattern))
-    _refuse_own(logs)
-    reading = Reading(
-        actions=_actions(args.actions or ""),
-        positive=args.positive,
-        percent=args.percent,
-        scale=scale,
-        pattern=pattern,
-    )
-    imported = assemble(
-        logs,
-        reading,
-        belief_tasks=args.belief_task,
-        action_tasks=args.action_task,
-        mapping=mapping,
-        model=args.model,
-    )
-    return format, imported
+    read = format_declaration(format).read
+    if args.action_from is None and args.belief_from:
+        raise InputError("--belief-from is about the episodes of agents. Add --action-from TOOL.")
+    if args.action_from is not None and format != "inspect":
+        raise InputError(
+            f"{files[0]}: only logs of Inspect have tool calls; this one has the format {format}. "
+            "Leave out --action-from."
+        )
+    if format == "inspect":
+        from coherence.importing import tool_calls
+
+        said = {"p", "action"} & {*mapping} or args.belief_task or args.action_task
+        if args.action_from is not None:
+            tools = tuple(name.strip() for name in args.action_from.split(",") if name.strip())
+            calls = tool_calls.CallReading(tools, args.belief_from, pattern)
+            read = partial(tool_calls.read_calls, reading=calls)
+        elif not said:
+            for path in files:
+                tool_calls.require_action_from(path)
+    return map(read, files)
+
+
+def _imported(
+    args: argparse.Namespace,
+    logs: "Sequence[AnswerLog]",
+    mapping: Mapping[str, str],
+    pattern: "re.Pattern[str] | None",
+) -> "Imported":
+    from coherence.errors import InputError
+    from coherence.importing.answers import AnswerForm
+    from coherence.importing.assemble import assemble
+    from coherence.importing.inspect_log import OWN_TASKS
+    from coherence.table.roles import Reading
+
+    for log in logs:
+        if log.task in OWN_TASKS:  # their samples carry their whole design
+            raise InputError(
+                f"{log.file} is a log of the task {log.task!r}, whose samples say what each "
+                f"question is. Read it with {OWN_TASKS[log.task]} {log.file}."
+            )
+    line = Reading(scale=args.scale, percent=args.percent).line
+    form = AnswerForm(_actions(args.actions or ""), args.positive, line, pattern)
+    tasks = {"belief_tasks": args.belief_task, "action_tasks": args.action_task}
+    return assemble(logs, form, **tasks, mapping=mapping, model=args.model)
 
 
 def _pattern(args: argparse.Namespace) -> "re.Pattern[str] | None":
@@ -170,37 +184,6 @@ def _pattern(args: argparse.Namespace) -> "re.Pattern[str] | None":
             f"with {pattern.groups}. Write (?:...) for the others."
         )
     return pattern
-
-
-def _calls(
-    args: argparse.Namespace, pattern: "re.Pattern[str] | None"
-) -> "Callable[..., AnswerLog] | None":
-    """Return what reads the episodes of agents; None where answers are read."""
-    from coherence.errors import InputError
-    from coherence.importing.tool_calls import CallReading, read_calls
-
-    if args.action_from is None:
-        if args.belief_from:
-            raise InputError(
-                "--belief-from is about the episodes of agents. Add --action-from TOOL."
-            )
-        return None
-    tools = tuple(name.strip() for name in args.action_from.split(",") if name.strip())
-    return partial(read_calls, reading=CallReading(tools, args.belief_from, pattern))
-
-
-def _require_action_from(args: argparse.Namespace, files: Sequence[Path]) -> None:
-    """Raise for logs of agents where nothing says which call is the action."""
-    from coherence.importing.log_format import detect_format
-    from coherence.importing.overview import require_action_from
-
-    said = any(setting.partition("=")[0].strip() in ("p", "action") for setting in args.map)
-    if said or args.action_from or args.belief_task or args.action_task:
-        return
-    for path in files:
-        readable = path.suffix.lower() in (".eval", ".json") and path.is_file()
-        if readable and path.stat().st_size and detect_format(path) == "inspect":
-            require_action_from(path)
 
 
 def _actions(text: str) -> tuple[str, ...]:

@@ -1,34 +1,22 @@
 """From logs to the runs table: fields become columns, and actions are joined to their beliefs.
 
-An answer is known by task, model, context and repetition. Nothing is dropped: an action whose
-belief was not asked keeps its row, without a belief; a belief without an action stays a belief.
-Both are counted.
+A log holds beliefs or actions, told by its task; which field becomes which column the user says,
+else the format. An answer is known by task, model, context and repetition. Nothing is dropped: an
+action whose belief was not asked keeps its row, without a belief; a belief without an action stays
+a belief. Both are counted. The table is then read as a file's is.
 """
 
-import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 from unicodedata import normalize
 
 import pandas as pd
 
-from coherence.errors import InputError, SchemaError
-from coherence.importing.cells import (
-    Cell,
-    action_cell,
-    as_number,
-    belief_cell,
-    distribution_cells,
-    found_cell,
-    picked_cell,
-    row_status,
-)
+from coherence.errors import InputError, SchemaError, closest, listing
+from coherence.importing.answers import AnswerForm, answers_of, is_belief, stated_numbers
 from coherence.importing.joining import (
     LOG,
-    MISSING,
     RECORD,
     SampleCheck,
     compare_prompts,
@@ -36,39 +24,30 @@ from coherence.importing.joining import (
     joined,
     stacked,
 )
-from coherence.importing.log_format import PICKED, AnswerLog, Record
-from coherence.importing.mapping import (
-    action_fields,
-    belief_fields,
-    check_mapping,
-    is_belief,
-    split_by_task,
-)
-from coherence.importing.typed_table import typed_table
-from coherence.table.formats import FileTable
+from coherence.importing.log_format import SHARE, AnswerLog, names_of
+from coherence.table.cells import Cells
+from coherence.table.formats import FileTable, column_of
 from coherence.table.probabilities import judge_percentages
-from coherence.table.roles import Scale
-from coherence.table.schema import ACTION_PREFIX, EXACT, Naming
+from coherence.table.roles import PERCENT, Scale
+from coherence.table.schema import (
+    COLUMN_NAMES,
+    EXACT,
+    FEATURE_PREFIX,
+    KIND,
+    RECORDED,
+    STATE_PREFIX,
+    Naming,
+    is_state,
+)
+from coherence.table.states import YES, folded, named_state, typed_option, zero_or_one
 from coherence.table.validation import examined
 
-
-@dataclass(frozen=True)
-class Reading:
-    """How answers are to be read."""
-
-    actions: tuple[str, ...] = ()  # the options that were offered, where the log does not name them
-    positive: str | None = None  # label of theta = 1
-    percent: bool = False  # whether beliefs are percentages
-    scale: Scale | None = None  # of beliefs that are no probabilities
-    pattern: re.Pattern[str] | None = None  # of the number that is the belief, among words
-
-    def __post_init__(self) -> None:
-        """Refuse two scales."""
-        if self.scale is not None and self.percent:
-            raise InputError(
-                f"percent is the scale 0..100; received the scale {self.scale} as well. Leave "
-                "percent (--percent) out."
-            )
+LEFT_OUT = "-"
+"""Stands for no field: a column that the format would fill is left out."""
+_OF_ACTION = ("action", "raw_action")
+# The target of an action log may be the right action, and is not taken for the state; evidence and
+# posterior stand in the belief log too, and could only contradict it.
+_FROM_ACTION_LOGS = ("task", "model", "context", "rep", *_OF_ACTION, "status")
 
 
 @dataclass
@@ -85,72 +64,62 @@ class Imported:
 
 def assemble(
     logs: Sequence[AnswerLog],
-    reading: Reading,
+    form: AnswerForm,
     *,
     belief_tasks: Sequence[str] = (),
     action_tasks: Sequence[str] = (),
     mapping: Mapping[str, str] | None = None,
     model: str | None = None,
 ) -> Imported:
-    """Make a runs table of logs."""
+    """Make a runs table of logs; `mapping` is from columns to fields."""
     mapping = mapping or {}
-    check_mapping(mapping, logs)
-    beliefs, actions = split_by_task(logs, belief_tasks=belief_tasks, action_tasks=action_tasks)
+    _check_mapping(mapping, logs)
+    beliefs, actions = _split_by_task(logs, belief_tasks, action_tasks)
     named = {log.model for log in logs if log.model is not None}
     # A log without a model's name goes with the others, if they agree on one.
     if model is None and len(named) == 1:
         (model,) = named
-    # Contexts that gather samples make the log's own numbers repeat within them.
-    counts = "context" in mapping and "rep" not in mapping
-    mapped: list[str] = []
-    notes = [f"{log.file}: {note}" for log in (*beliefs, *actions) for note in log.notes]
-    notes += [
-        f"{log.file}: {EXACT} left out: it may be a stated confidence. If it is the exact "
-        f"posterior: --map {EXACT}={EXACT}"
-        for log in beliefs
-        if EXACT in log.field_names and EXACT not in {*log.fields, *mapping}
-    ]
-    sources: dict[str, str] = {}  # column -> field
-    truths: dict[str, str] = {}  # field of what came true -> its column
-    stated = []
     # One wording needs no name: the table's default is the standard prompt.
     several = len({log.name for log in beliefs}) > 1
+    mapped: list[str] = []
+    notes = [f"{log.file}: {note}" for log in (*beliefs, *actions) for note in log.notes]
+    sources: dict[str, str] = {}  # column -> field
+    truths: dict[str, str] = {}  # field of what came true -> its column
+    stated, chosen = [], []
     for log in beliefs:
-        fields = belief_fields(log, mapping, reading.positive, with_action=not actions)
-        mapped.append(_line("belief", log, fields))
+        fields = _belief_fields(log, mapping, form.positive, with_action=not actions)
+        if EXACT in log.fields and EXACT not in fields and EXACT not in mapping:
+            notes.append(
+                f"{log.file}: {EXACT} left out, as it is the posterior of the log's own "
+                f"{log.fields['theta']}. If it is that of {fields['theta']}: --map "
+                f"{EXACT}={log.fields[EXACT]}"
+            )
         sources |= fields
         truths |= {fields[column]: column for column in ("theta", EXACT) if column in fields}
-        shared = {
-            "task": beliefs[0].task,
-            "model": log.model or model,
-            "prompt": log.name if several else None,
-        }
-        scored = any(name.startswith("probability.") for name in fields.values())
-        # Shares of log-likelihoods are probabilities whatever the question asked for.
-        percent = reading.percent and not scored
-        notes += _doubts(log, fields, percent=percent)
-        if reading.scale is not None:
-            names = ", ".join(name for column, name in fields.items() if is_belief(column))
-            scale = reading.scale
-            notes.append(f"{names} was read on the scale {scale}: {scale.described()}")
-        stated.append(_rows(log, fields, reading, shared, percent))
-    answers = stacked(stated, counts=counts)
-    unpaired: list[str] = []
+        mapped.append(_line("belief", log, fields))
+        line, doubts = _line_of(log, fields, form.line)
+        notes += doubts
+        rows = answers_of(log, fields, replace(form, line=line))
+        known = {"task": beliefs[0].task, "model": log.model or model}
+        stated.append(_known(rows, log, **known, prompt=log.name if several else None))
+    # Contexts that gather samples make the log's own numbers repeat within them.
+    counts = "context" in mapping and "rep" not in mapping
+    answers, unpaired = stacked(stated, counts=counts), list[str]()
     id_field = mapping.get("context", beliefs[0].fields.get("context", ""))
     check = SampleCheck(id_field, truths)
     notes += compare_prompts(answers, check)
+    for log in actions:
+        fields = _action_fields(log, mapping)
+        mapped.append(_line("action", log, fields))
+        known = {"task": beliefs[0].task, "model": log.model or model}
+        chosen.append(_known(answers_of(log, fields, form), log, **known))
     if actions:
-        chosen = []
-        for log in actions:
-            fields = action_fields(log, mapping)
-            mapped.append(_line("action", log, fields))
-            shared = {"task": beliefs[0].task, "model": log.model or model}
-            chosen.append(_rows(log, fields, reading, shared))
         answers, unpaired, differ = joined(answers, stacked(chosen, counts=counts), check)
         notes += differ
-    runs = typed_table(answers.drop(columns=[RECORD, LOG]), reading.positive)
+    answers = answers.drop(columns=[RECORD, LOG])
     # Wordings and models may be imported one by one, so a table need not allow a check by itself.
-    valid, found = examined(FileTable(runs), part=True, ours=True, named=Naming(sources))
+    read = FileTable(_as_file(answers, form.positive))
+    valid, found = examined(read, part=True, ours=True, named=Naming(sources))
     if errors := [*found.of_options, *found.of_table]:
         raise SchemaError(errors, ", ".join(log.file for log in logs))
     return Imported(valid.table, mapped, unpaired, notes)
@@ -163,169 +132,211 @@ def _line(role: str, log: AnswerLog, fields: Mapping[str, str]) -> str:
     return f"{role} from {log.name} ({log.file}): {', '.join(sources)}"
 
 
-def _doubts(log: AnswerLog, fields: Mapping[str, str], *, percent: bool) -> list[str]:
-    """Note what is left out or taken as percentages; refuse what may be either."""
-    policies = [name for name in log.field_names if name.startswith(ACTION_PREFIX)]
-    notes = [
-        f"{log.file}: {', '.join(policies)} left out: probabilities of actions are not "
-        "imported; coherence analyze reads them where they are"
-    ] * bool(policies)
-    stated = {column: name for column, name in fields.items() if is_belief(column)}
-    if percent:
-        # What the log picked out of a reply is what will be read.
-        tallies = {
-            column: [
-                number
-                for record in log.records
-                if (number := _bare_number(record, log, name)) is not None
-            ]
-            for column, name in stated.items()
-        }
-        errors, doubts = judge_percentages(tallies)
-        notes += [f"{log.file}: {doubt}" for doubt in doubts]
-        if errors:
-            raise InputError.all_at_once(log.file, errors)
-    return notes
-
-
-def _bare_number(record: Record, log: AnswerLog, name: str) -> float | None:
-    picked = _picked(record, log, name)
-    answer = picked[0] if picked else record.get(name)
-    return as_number(answer.replace(",", ".") if isinstance(answer, str) else answer)
-
-
-def _rows(
-    log: AnswerLog,
-    fields: Mapping[str, str],
-    reading: Reading,
-    shared: Mapping[str, object],
-    percent: bool = False,
-) -> pd.DataFrame:
-    """Return the answers of a log, a row each, with the records that they were read from."""
-    n, records = len(log.records), log.records
-    rows: dict[str, Sequence[object]] = {RECORD: records, LOG: [log.name] * n}
-    rows |= {column: [value] * n for column, value in shared.items()}
-    # Answers and statuses are decoded; all else is as the log has it.
-    for column, name in fields.items():
-        if not (is_belief(column) or column in ("action", "status")):
-            rows[column] = [record.get(name) for record in records]
+def _known(rows: pd.DataFrame, log: AnswerLog, **known: str | None) -> pd.DataFrame:
+    """Return answers with what they are known by, and the records that they were read from."""
+    cells: dict[str, Any] = {**known, "context": None, **filled(rows), LOG: log.name}
+    table = pd.DataFrame({**cells, RECORD: [*log.records]}, rows.index, dtype=object)
     # One id may be written in two forms of Unicode.
-    rows["context"] = [
-        normalize("NFC", cell) if isinstance(cell, str) else cell
-        for cell in rows.get("context", [None] * n)
-    ]
-    logged = [record.get(fields["status"]) if "status" in fields else None for record in records]
-    answers: list[list[Cell | None]] = []
-    if stated := {column: name for column, name in fields.items() if is_belief(column)}:
-        beliefs = _beliefs(log, stated, reading, percent)
-        for column in stated:
-            rows[column] = [
-                belief.value[column] if isinstance(belief.value, dict) else belief.value
-                for belief in beliefs
-            ]
-        rows["raw_belief"] = _raw(beliefs, rows.get("raw_belief"))
-        answers.append([*beliefs])
-    if "action" in fields:
-        name, read_action = fields["action"], _action_reader(log, fields, reading)
-        # Rows of the law of iterated expectation ask for no action, nor does a row without the
-        # label that a program wrote, where it has a status that says so.
-        given_z = rows["z"] if stated and "z" in rows else [None] * n
-        actions = [
-            None
-            if z not in MISSING
-            or (stated and name in log.labels and said and record.get(name) in MISSING)
-            else read_action(record)
-            for record, z, said in zip(records, given_z, logged, strict=True)
-        ]
-        if any(actions):
-            rows["action"] = [action and action.value for action in actions]
-            rows["raw_action"] = _raw(actions, rows.get("raw_action"))
-        answers.append(actions)
-    rows["status"] = [
-        row_status([cell for cell in cells if cell is not None], said)
-        for *cells, said in zip(*answers, logged, strict=True)
-    ]
-    return filled(rows)
+    ids = [normalize("NFC", each) if isinstance(each, str) else each for each in table["context"]]
+    return table.assign(context=ids)
 
 
-def _beliefs(
-    log: AnswerLog, stated: Mapping[str, str], reading: Reading, percent: bool
-) -> list[Cell]:
-    """Read the beliefs of a log: one number, or of several states a dictionary of them."""
-    form: dict[str, Any] = {"percent": percent, "scale": reading.scale}
-    if "p" not in stated:
-        return [
-            distribution_cells(
-                {column: record.get(name) for column, name in stated.items()}, **form
-            )
-            for record in log.records
+def _line_of(
+    log: AnswerLog, fields: Mapping[str, str], line: Scale | None
+) -> tuple[Scale | None, list[str]]:
+    """Return the line that the beliefs of a log are on, with notes; refuse what may be another."""
+    stated = {column: name for column, name in fields.items() if is_belief(column)}
+    # Shares of log-likelihoods are probabilities whatever the question asked for.
+    if line is None or any(name.startswith(SHARE) for name in stated.values()):
+        return None, []
+    if line is not PERCENT:
+        return line, [
+            f"{', '.join(stated.values())} was read on the scale {line}: {line.described()}"
         ]
-    name = stated["p"]
-    # Answers are read once, however often they were given.
-    read = lru_cache(maxsize=None, typed=True)(partial(belief_cell, **form))
-    cells = []
-    for record in log.records:
-        read_cut = partial(read, reason=_cut(record, log, name))
-        cells.append(
-            picked_cell(record.get(name), _picked(record, log, name), read_cut)
-            if reading.pattern is None
-            else found_cell(record.get(name), reading.pattern, read_cut)
+    tallies = {column: stated_numbers(log, name) for column, name in stated.items()}
+    errors, doubts = judge_percentages(tallies)
+    if errors:
+        raise InputError.all_at_once(log.file, errors)
+    return line, [f"{log.file}: {doubt}" for doubt in doubts]
+
+
+def _as_file(answers: pd.DataFrame, positive: str | None) -> pd.DataFrame:
+    """Lay answers out as a file of objects has them, in the schema's order; theta is 0 or 1."""
+    known = answers.reindex(columns=["theta", EXACT]).notna().any(axis=1)
+    kind = answers.reindex(columns=[KIND])[KIND]
+    answers = answers.assign(**{KIND: kind.mask(known & kind.isna(), RECORDED)})
+    names = [name for name in map(str, answers) if name in COLUMN_NAMES or _is_family(name)]
+    if "theta" in names and not any(map(is_state, names)):  # of several states labels are needed
+        answers["theta"] = _zero_or_one(answers["theta"], positive)
+    # What was asked keeps its column even if no answer could be read; what the logs do not have is
+    # no column at all.
+    return pd.DataFrame(
+        {
+            name: column_of(answers[name].tolist())
+            for name in sorted(names, key=_place)
+            if is_belief(name) or name in ("action", "status") or answers[name].notna().any()
+        }
+    )
+
+
+def _is_family(name: str) -> bool:
+    return is_state(name) or name.startswith(FEATURE_PREFIX)
+
+
+def _place(name: str) -> int:
+    """States stand where p would, features before what describes the asking."""
+    first = "p" if is_state(name) else name
+    return COLUMN_NAMES.index("p_z_true" if name.startswith(FEATURE_PREFIX) else first)
+
+
+def _zero_or_one(cells: Cells, positive: str | None) -> Cells:
+    """Turn labels of the realised state into 1 for the positive one and 0 for the others."""
+    labels = cells.map(str, na_action="ignore")
+    seen = [*labels.dropna().unique()]
+    codes = zero_or_one(seen, positive, name="theta") if seen else ()
+    if codes is None:
+        shown = listing((repr(label[:40]) for label in seen), 6)
+        raise InputError(
+            f"theta has the labels {shown}, and nothing says whose probability p is. "
+            "Name that label (--positive LABEL), or map another field to theta."
         )
-    return cells
+    return labels.map(dict(zip(seen, codes, strict=True))).astype("Int64").astype(object)
 
 
-def _raw(cells: Sequence[Cell | None], logged: Sequence[object] | None) -> list[object]:
-    """Return raw answers; a text that was logged beside a number stays the raw one of that."""
-    return [
-        cell.raw if cell is not None and cell.raw is not None else text
-        for cell, text in zip(cells, logged or [None] * len(cells), strict=True)
-    ]
+def _split_by_task(
+    logs: Sequence[AnswerLog], belief_tasks: Sequence[str], action_tasks: Sequence[str]
+) -> tuple[list[AnswerLog], list[AnswerLog]]:
+    """Part logs into those of beliefs and those of actions."""
+    tasks = list(dict.fromkeys(log.name for log in logs))
+    for option, names in (("belief_task", belief_tasks), ("action_task", action_tasks)):
+        for name in names:
+            if name not in tasks:
+                raise InputError(f"{option}: no log has the task {name!r}. {closest(name, tasks)}")
+    beliefs, actions = list(dict.fromkeys(belief_tasks)), list(dict.fromkeys(action_tasks))
+    if both := [name for name in beliefs if name in actions]:
+        raise InputError(
+            f"task {both[0]!r} is named as belief_task and as action_task. "
+            "If one log holds both, map its field: --map action=FIELD."
+        )
+    # What is not named takes the role that is left, if only one way is possible.
+    rest = [name for name in tasks if name not in (*beliefs, *actions)]
+    if rest and not beliefs and (actions or len(rest) == 1):
+        beliefs = rest
+    elif len(rest) == 1 and not actions:
+        actions = rest
+    elif rest:
+        raise InputError(
+            f"nothing says what {', '.join(map(repr, rest))} asked for: "
+            "name the tasks of beliefs (--belief-task NAME) and of actions (--action-task NAME)."
+        )
+    if not beliefs:
+        raise InputError(
+            "there is no task of beliefs. Give its log too; a runs table needs beliefs."
+        )
+    if len(actions) > 1:
+        raise InputError(
+            f"there must be one task of actions; received {', '.join(map(repr, actions))}. "
+            "Import them into one table each."
+        )
+    # The first wording is the one whose rows get the actions, so the order is the user's.
+    ordered = [log for name in beliefs for log in logs if log.name == name]
+    return ordered, [log for log in logs if log.name in actions]
 
 
-def _action_reader(
-    log: AnswerLog, fields: Mapping[str, str], reading: Reading
-) -> Callable[[Record], Cell]:
-    """Return what reads the action of a record."""
-    name = fields["action"]
-    is_scored = name in log.labels or (log.states_scored and name == log.fields["answer"])
-    by_letter = not reading.actions
-    read = lru_cache(maxsize=None, typed=True)(partial(action_cell, by_letter=by_letter))
-
-    def read_action(record: Record) -> Cell:
-        # The user's word for what was offered comes before the log's.
-        offered = record.get("choices")
-        options = reading.actions or (offered if isinstance(offered, tuple) else ())
-        if is_scored:
-            options = ()  # a program named it: nothing is to be read
-        elif not options:
-            # The answers themselves suggest what to write after --actions.
-            texts = Counter(str(other.get(name)).strip()[:40] for other in log.records)
-            listed = ", ".join(f"{text!r} ({count})" for text, count in texts.most_common(4))
+def _check_mapping(mapping: Mapping[str, str], logs: Sequence[AnswerLog]) -> None:
+    """Raise if a mapped column or field does not exist."""
+    names = names_of(dict.fromkeys(log.field_names) for log in logs)
+    # Columns first: a misspelt column is the likelier typo, and its field may exist nowhere.
+    for column, name in mapping.items():
+        if name != LEFT_OUT and column not in COLUMN_NAMES and not _is_family(column):
             raise InputError(
-                f"{log.file}: it does not say which actions were offered. Name them: "
-                f"--actions A,B. The most frequent answers are {listed}."
+                f"map names {column!r}, which is not a column of the runs table. "
+                f"{closest(column, COLUMN_NAMES)}"
             )
-        return picked_cell(
-            record.get(name),
-            _picked(record, log, name),
-            partial(read, reason=_cut(record, log, name), options=options),
+        if name not in (*names, LEFT_OUT):
+            raise InputError(
+                f"map: no log has the field {name!r} to use as {column!r}. {closest(name, names)}"
+            )
+
+
+def _fields(
+    log: AnswerLog, fields: Mapping[str, str], mapping: Mapping[str, str]
+) -> dict[str, str]:
+    """Return column -> field: as the user says where the log can serve it, else as the format."""
+    names = (*log.field_names, LEFT_OUT)
+    for column, name in mapping.items():
+        # Of several logs one may lack a fact, but not the answer nor what it is joined by.
+        if name not in names and (is_belief(column) or column in ("action", "context")):
+            raise InputError(
+                f"{log.file}: no field {name!r} to use as {column!r}. {closest(name, names)}"
+            )
+    served = {column: name for column, name in mapping.items() if name in names}
+    return {column: name for column, name in {**fields, **served}.items() if name != LEFT_OUT}
+
+
+def _belief_fields(
+    log: AnswerLog, mapping: Mapping[str, str], positive: str | None, *, with_action: bool
+) -> dict[str, str]:
+    """Return column -> field for a log of beliefs."""
+    fields = {column: name for column, name in log.fields.items() if column != "answer"}
+    if any(map(is_belief, mapping)):
+        fields = {
+            column: name
+            for column, name in fields.items()
+            if not is_belief(column) and column != "answer_mass"
+        }
+    elif log.states:
+        fields |= _shares(log, positive)
+    elif (answer := log.fields.get("answer", "choice")) != "choice":
+        fields["p"] = answer
+    if mapping.get("theta", LEFT_OUT) not in (LEFT_OUT, fields.get("theta")):
+        fields.pop(EXACT, None)  # it is the posterior of another state
+    unwanted = () if with_action else _OF_ACTION
+    fields = _fields(log, fields, {c: name for c, name in mapping.items() if c not in unwanted})
+    if not any(map(is_belief, fields)):
+        raise InputError(
+            f"{log.file}: nothing says which field holds the belief. "
+            f"{closest('probability', log.field_names)} Map it: --map p=FIELD."
         )
-
-    return read_action
-
-
-def _cut(record: Record, log: AnswerLog, name: str) -> str | None:
-    """Return why an answer ended, where it was cut or withheld."""
-    reason = record.get("finish_reason")
-    # A scorer of the log read the reply as it was, and knows how it ended.
-    if reason not in ("length", "content_filter") or PICKED in record:
-        return None
-    # What a scorer took from the reply may be whole all the same.
-    whole = record.get(name) == record.get(log.fields.get("answer", name))
-    return str(reason) if whole else None
+    return {column: name for column, name in fields.items() if column not in unwanted}
 
 
-def _picked(record: Record, log: AnswerLog, name: str) -> Sequence[str] | None:
-    """Return what the log itself took for the answer, unless another field is read."""
-    picked = record.get(PICKED) if name == log.fields.get("answer") else None
-    return picked if isinstance(picked, tuple) else None
+def _action_fields(log: AnswerLog, mapping: Mapping[str, str]) -> dict[str, str]:
+    """Return column -> field for a log of actions."""
+    fields = {column: name for column, name in log.fields.items() if column in _FROM_ACTION_LOGS}
+    if "answer" in log.fields:
+        fields["action"] = log.fields["answer"]
+    known = {column: name for column, name in mapping.items() if not is_belief(column)}
+    fields = _fields(log, fields, known)
+    if "action" not in fields:
+        raise InputError(
+            f"{log.file}: nothing says which field holds the action. "
+            f"{closest('action', log.field_names)} Map it: --map action=FIELD."
+        )
+    return fields
+
+
+def _shares(log: AnswerLog, positive: str | None) -> dict[str, str]:
+    """Return the shares of scored states: with a positive state one number, else a column each."""
+    states = log.states
+    if positive is not None:
+        state = named_state(states, positive, name="the states that were scored")
+        return {"p": f"{SHARE}{state}"}
+    # Yes alone, or against one other: of three, the belief in Yes would leave two unsaid.
+    likely = [state for state in states if folded(state) in YES]
+    if len(likely) == 1 and len(states) <= 2:
+        return {"p": f"{SHARE}{likely[0]}"}
+    if len(states) == 1:
+        raise InputError(
+            f"{log.file}: one continuation was scored, {states[0]!r}, and nothing says "
+            "whether it is the state whose probability p is. If it is: "
+            f"{typed_option('--positive', states[0])}."
+        )
+    shares = {f"{STATE_PREFIX}{name}": f"{SHARE}{name}" for name in states}
+    # A state called 'true' would fill p_true, the exact posterior.
+    if clash := [column for column in shares if column in COLUMN_NAMES]:
+        raise InputError(
+            f"{log.file}: state {clash[0][2:]!r} would make the column {clash[0]!r}, "
+            "which means something else. Name --positive LABEL."
+        )
+    return shares

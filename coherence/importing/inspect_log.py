@@ -11,30 +11,29 @@ from __future__ import annotations
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from coherence.errors import InputError, MissingExtraError
+from coherence.errors import InputError, MissingExtraError, listing
 from coherence.importing.log_format import (
     PICKED,
     AnswerLog,
     LogFormat,
-    errors_of,
     flatten,
-    most_frequent,
+    names_of,
     sample_columns,
 )
 from coherence.table.text_files import MOST_BYTES, MOST_TIMES
 
 if TYPE_CHECKING:
-    from inspect_ai.log import EvalError, EvalLog, EvalSample
+    from inspect_ai.log import EvalLog, EvalSample
+    from inspect_ai.scorer import Score
 
 _SAYS_EARLY = 100_000  # bytes of a log before its plan, results and samples
 _EVAL = re.compile(rb'"eval"\s*:\s*\{')
-_ATTACHMENT = "attachment://"
-AT_ONCE = 16  # samples with all their messages and events
+_AT_ONCE = 16  # samples with all their messages and events
 OWN_TASKS = {
     "belief_coherence/beliefs_and_actions": "coherence analyze",
     "belief_coherence/bets": "coherence bets --answers",
@@ -46,65 +45,57 @@ FINISH_REASONS = {"max_tokens": "length", "model_length": "length"}
 _CHOICE_SCORER = re.compile(r"(?:.*/)?choice\d*")
 # The form that Inspect's multiple_choice asks for, and its scorer `answer` looks for.
 _ANSWER_LINE = re.compile(r"\s*ANSWER\s*:\s*(?P<answer>\S(?:.*\S)?)\s*", re.IGNORECASE)
-_FIELDS = {
-    "context": "id",
-    "rep": "rep",
-    "answer": "output",
-    "theta": "target",
-    "created": "completed_at",
-}
+_LONGEST = 100  # characters of a score's metadata: explanations are longer
 
 
 def read_inspect_log(path: Path) -> AnswerLog:
     """Return an Inspect log as one record per sample and epoch, as Inspect's own reader has it."""
-    # What no answer is read from is most of a long log.
     with _one_error(path):
         # Its import teaches zipfile Zstandard, which Inspect packs its logs with.
         from inspect_ai.log import read_eval_log
 
-        if path.suffix.lower() != ".json":
-            _check_archive(path)
-        log = read_eval_log(str(path), exclude_fields={"messages", "events", "store"})
-    failure = _message(log.error)
-    records = tuple(map(record_of, log.samples or ()))
-    if not records:
+        _check_archive(path)
+        # What no answer is read from is most of a long log.
+        unread = {"messages", "events", "store"}
+        log = read_eval_log(str(path), resolve_attachments="core", exclude_fields=unread)
+    samples = log.samples or []
+    if not samples:
         raise InputError(
             f"{path}: the log has no samples. "
             + (
-                f"The run failed: {failure}"
-                if failure
+                f"The run failed: {log.error.message}"
+                if log.error
                 else "Inspect leaves them out with --no-log-samples; run it again without."
             )
         )
-    errors = errors_of(records)
-    if all("error" in record and record["output"] is None for record in records):
+    if all(sample.error and not sample.output.choices for sample in samples):
         raise InputError(
-            f"{path}: the run failed, and no sample has an answer. {most_frequent(errors)}. "
-            "Run it again, or leave this file out."
+            f"{path}: the run failed, and no sample has an answer. "
+            f"{_most_frequent_error(samples)}. Run it again, or leave this file out."
         )
-    names = tuple(dict.fromkeys(name for record in records for name in record))
-    return AnswerLog(
-        file=path.name,
-        task=log.eval.task,
-        model=log.eval.model,
-        records=records,
-        fields=_FIELDS | sample_columns(names, "metadata."),
-        notes=tuple(log_notes(log, len(records), errors)),
-    )
+    records = tuple(map(record_of, samples))
+    fields = {
+        "context": "id",
+        "rep": "rep",
+        "answer": "output",
+        "theta": "target",
+        "created": "completed_at",
+        **sample_columns(names_of(records), "metadata."),
+    }
+    notes = tuple(notes_on(log, samples))
+    return AnswerLog(path.name, log.eval.task, log.eval.model, records, fields, notes=notes)
 
 
-def episodes_of(path: Path) -> tuple[EvalLog, Iterator[EvalSample]]:
-    """Return a log without its samples, and these with messages and events as they are read."""
+def read_samples(path: Path) -> tuple[EvalLog, Iterator[EvalSample]]:
+    """Return a log's header, and its samples with messages and events as they are read."""
     with _one_error(path):
         from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries
 
-        n_entries = 0
-        if path.suffix.lower() != ".json":
-            n_entries = _check_archive(path)
+        n_entries = _check_archive(path)
         known = [(each.id, each.epoch) for each in read_eval_log_sample_summaries(str(path))]
         # A run that was cut off may have samples that its summaries lack.
         if not n_entries or len(known) != n_entries:
-            log = read_eval_log(str(path))
+            log = read_eval_log(str(path), resolve_attachments="core")
             return log, iter(log.samples or ())
         return read_eval_log(str(path), header_only=True), _in_batches(path, known)
 
@@ -112,11 +103,11 @@ def episodes_of(path: Path) -> tuple[EvalLog, Iterator[EvalSample]]:
 def _in_batches(path: Path, known: Sequence[tuple[str | int, int]]) -> Iterator[EvalSample]:
     from inspect_ai.log import read_eval_log_samples_by_id
 
-    for first in range(0, len(known), AT_ONCE):
+    for first in range(0, len(known), _AT_ONCE):
         with _one_error(path):
-            batch = known[first : first + AT_ONCE]
-            samples = read_eval_log_samples_by_id(str(path), batch, concurrency=1)
-        yield from samples
+            yield from read_eval_log_samples_by_id(
+                str(path), known[first : first + _AT_ONCE], resolve_attachments="core"
+            )
 
 
 @contextmanager
@@ -142,8 +133,10 @@ def _one_error(path: Path) -> Iterator[None]:
 def _check_archive(path: Path) -> int:
     """Hold sizes and checksums against the directory; return how many samples it has.
 
-    Inspect's reader passes damaged answers.
+    Inspect's reader passes damaged answers. A log in JSON is no archive, and has 0.
     """
+    if path.suffix.lower() == ".json":
+        return 0
     with zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
         total = sum(entry.file_size for entry in entries)
@@ -166,113 +159,98 @@ def record_of(sample: EvalSample) -> dict[str, object]:
     # Inspect takes one target or a list of them; a list of one is one.
     if isinstance(target, list):
         target = target[0] if len(target) == 1 else flatten(target, "target")["target"]
-    answered = bool(sample.output.choices)
-    text = whole_text(sample.output.completion, sample)
+    # The texts of a reply in parts, without its reasoning; None where nothing was said.
+    text = sample.output.completion
     record: dict[str, object] = {
         "id": sample.id,
         "epoch": sample.epoch,
         # Inspect counts epochs from 1, the runs table repetitions from 0.
         "rep": sample.epoch - 1,
-        # The texts of a reply in parts, without its reasoning; None where nothing was said.
-        "output": text if answered else text or None,
+        "output": text if sample.output.choices else text or None,
         "target": target,
     }
     if isinstance(sample.input, str):
-        record["input"] = whole_text(sample.input, sample)
+        record["input"] = sample.input
     if sample.choices:
         record["choices"] = tuple(sample.choices)
         record["target"] = _choice_of(target, sample.choices)
-    if answered:
+    if sample.output.choices:
         reason = sample.output.choices[0].stop_reason
         record["finish_reason"] = FINISH_REASONS.get(reason, reason)
-    # Explanations of scores may be long, and so may metadata, of which short values are kept.
-    scores: dict[str, dict[str, object]] = {
-        name: {"value": score.value}
-        | ({} if score.answer is None else {"answer": score.answer})
-        | ({"metadata": kept} if (kept := _short(score.metadata or {})) else {})
-        for name, score in (sample.scores or {}).items()
-    }
+    scores = sample.scores or {}
     picked = _picked(scores, record)
     if picked is not None:
         record[PICKED] = picked
-    failure = _message(sample.error)
-    if failure is not None:
-        record["error"] = failure
+    if sample.error:
+        record["error"] = sample.error.message
     record |= {"completed_at": sample.completed_at} | flatten(sample.metadata or {}, "metadata")
-    for name, kept in scores.items():
-        record |= flatten(kept, f"scores.{name}")
+    for name, score in scores.items():
+        known = {
+            key: value
+            for key, value in (score.metadata or {}).items()
+            if isinstance(value, int | float) or (isinstance(value, str) and len(value) <= _LONGEST)
+        }
+        answer = {} if score.answer is None else {"answer": score.answer}
+        record |= flatten({"value": score.value, **answer, "metadata": known}, f"scores.{name}")
     return record
 
 
-def _short(metadata: Mapping[str, Any]) -> dict[str, object]:
-    """Return the numbers and short texts of a score's metadata, such as a confidence."""
-    return {
-        name: value
-        for name, value in metadata.items()
-        if isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= 100)
-    }
-
-
-def whole_text(text: str, sample: EvalSample) -> str:
-    """Return a text; a long one may be stored once and referred to."""
-    if not text.startswith(_ATTACHMENT):
-        return text
-    return sample.attachments.get(text.removeprefix(_ATTACHMENT), text)
-
-
-def _picked(scores: Mapping[str, Any], record: Mapping[str, object]) -> tuple[str, ...] | None:
+def _picked(scores: Mapping[str, Score], record: Mapping[str, object]) -> tuple[str, ...] | None:
     """What the log itself takes for the answer, in the words that may name it.
 
     Its scorer of multiple choice comes first; else the last line, if it has the form that Inspect
     asks for. Empty where that scorer found no answer; None where nothing picks one out.
     """
-    choices = record.get("choices")
+    offered, output = record.get("choices", ()), record["output"]
+    choices = offered if isinstance(offered, tuple) else ()
     for name, score in scores.items():
-        answer = score.get("answer") if isinstance(score, dict) else None
-        if isinstance(choices, tuple) and _CHOICE_SCORER.fullmatch(name) and answer is not None:
-            choice = _choice_of(answer, list(choices))
-            return (str(choice), str(answer)) if choice in choices else ()
-    output = record["output"]
+        if choices and _CHOICE_SCORER.fullmatch(name) and score.answer is not None:
+            choice = _choice_of(score.answer, choices)
+            return (str(choice), score.answer) if choice in choices else ()
     # Of a reply that was cut the last line may be cut as well.
     if not isinstance(output, str) or record.get("finish_reason") == "length":
         return None
-    lines = [line for line in output.splitlines() if line.strip()]
-    forms = [form for line in lines if (form := _ANSWER_LINE.fullmatch(line))]
+    forms = [_ANSWER_LINE.fullmatch(line) for line in output.splitlines() if line.strip()]
     # Two such lines may differ, and which is meant is the decoder's to say.
-    if len(forms) != 1 or not _ANSWER_LINE.fullmatch(lines[-1]):
+    if not forms or forms[-1] is None or any(forms[:-1]):
         return None
-    answer = forms[0]["answer"]
-    choice = _choice_of(answer, list(choices)) if isinstance(choices, tuple) else answer
-    return tuple(dict.fromkeys((str(choice), answer)))
+    answer = forms[-1]["answer"]
+    return tuple(dict.fromkeys((str(_choice_of(answer, choices)), answer)))
 
 
-def _message(error: EvalError | None) -> str | None:
-    """Return the message of an error that a log or a sample of it ended in."""
-    return error.message if error else None
-
-
-def _choice_of(target: object, choices: list[str]) -> object:
+def _choice_of(target: object, choices: Sequence[str]) -> object:
     """Replace a letter by the choice that it stands for, as Inspect's multiple_choice has it."""
     position = ord(target) - ord("A") if isinstance(target, str) and len(target) == 1 else -1
     return choices[position] if 0 <= position < len(choices) else target
 
 
-def log_notes(log: EvalLog, samples: int, errors: Counter[str]) -> Iterable[str]:
-    """Say how far a run came, and which errors its samples ended in."""
-    failure = _message(log.error)
+def notes_on(log: EvalLog, samples: Sequence[EvalSample]) -> Iterator[str]:
+    """Say how far a run came, and which errors and limits its samples ended in."""
     if log.status != "success":
-        yield f"the run did not finish (status {log.status}){f': {failure}' if failure else ''}"
+        failure = f": {log.error.message}" if log.error else ""
+        yield f"the run did not finish (status {log.status}){failure}"
     # A run that was cut off is read as far as it got, and says how far.
     expected = (log.eval.dataset.samples or 0) * (log.eval.config.epochs or 1)
     if log.results and log.results.early_stopping:
         expected -= len(log.results.early_stopping.early_stops)
-    if expected > samples:
-        yield f"{samples} of {expected} samples are in the log"
-    if errors:
+    if expected > len(samples):
+        yield f"{len(samples)} of {expected} samples are in the log"
+    if n_failed := sum(sample.error is not None for sample in samples):
         yield (
-            f"samples that ended in an error: {errors.total()}; "
-            f"an answer that is missing counts as unparsed. {most_frequent(errors)}"
+            f"samples that ended in an error: {n_failed}; "
+            f"an answer that is missing counts as unparsed. {_most_frequent_error(samples)}"
         )
+    if limits := Counter(sample.limit.type for sample in samples if sample.limit):
+        kinds = listing(f"{kind} ({n})" for kind, n in limits.items())
+        yield f"samples that a limit ended, whose last answer need not be the final one: {kinds}"
+
+
+def _most_frequent_error(samples: Sequence[EvalSample]) -> str:
+    # The first line says what went wrong; a traceback behind it fills a page.
+    errors = (sample.error.message.strip() for sample in samples if sample.error)
+    lines = Counter(message.partition("\n")[0][:300] for message in errors)
+    shown, count = lines.most_common(1)[0]
+    return f"The most frequent error ({count}): {shown or 'without a message'}"
 
 
 def _recognises(path: Path) -> bool:

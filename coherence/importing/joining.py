@@ -2,39 +2,36 @@
 
 Ids of samples follow the order of a data set, which may be shuffled: one id may be two cases in two
 logs. So what both logs say of a sample (the hash of the document, its target, its input, its
-metadata) is compared in every joined row.
+metadata) is compared in every sample that is joined.
 """
 
 import re
 import shlex
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 import pandas as pd
 
 from coherence.decoding.decode import worst
 from coherence.errors import InputError, listing
-from coherence.importing.cells import as_number
-from coherence.importing.log_format import names_of
 from coherence.printable import counted
+from coherence.table.cells import numbers
 from coherence.table.runs import REFERENCE
 from coherence.table.states import folded
 
-MISSING = (None, "")
 RECORD, LOG = "record", "log"
 """Columns of answers on their way: the record that a row was read from, and the name of its log."""
 HASH = "doc_hash"
 """Field of what identifies a document wherever it stands."""
 _OF_SAMPLES = re.compile(rf"{HASH}|input|target(?:\..+)?|(?:metadata|doc)\..+", re.DOTALL)
-_Key = tuple[str, str, str, int]
-_Pairs = Sequence[tuple[int, int]]  # rows of two tables that are joined
+_KEY = ["task", "model", "context", "rep"]
+"""What an answer is known by."""
 
 
-def filled(columns: Mapping[str, Sequence[object]] | pd.DataFrame) -> pd.DataFrame:
+def filled(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table of cells as they are; what is missing or an empty text is None."""
-    table = pd.DataFrame(columns, dtype=object)
+    table = table.astype(object)
     return table.where(table.notna() & (table != ""), None)
 
 
@@ -45,80 +42,34 @@ def stacked(parts: Sequence[pd.DataFrame], *, counts: bool) -> pd.DataFrame:
     occurs twice.
     """
     rows = filled(pd.concat(parts, ignore_index=True))
-    names = ["task", "model", "prompt", "context", "z", "z_state"]
-    question = filled(rows.reindex(columns=names))
-    reps, known = rows.reindex(columns=["rep"])["rep"], question["context"].notna()
-    nth = question.groupby(names, dropna=False, sort=False).cumcount()
-    rows["rep"] = reps.mask(known & (reps.isna() | counts), nth)
-    keys = _keys(rows)
-    answers = question[["prompt", "z", "z_state"]].itertuples(index=False, name=None)
-    times = Counter(pair for pair in zip(keys, answers, strict=True) if pair[0])
-    twice = [key for (key, _), count in times.items() if key and count > 1]
-    if twice:
-        _, model, context, rep = twice[0]
+    columns = ["task", "model", "prompt", "context", "z", "z_state"]
+    question, known = filled(rows.reindex(columns=[*columns, "rep"])), rows["context"].notna()
+    nth = question.groupby(columns, dropna=False, sort=False).cumcount()
+    reps = question["rep"].mask(known & (question["rep"].isna() | counts), nth)
+    counted_ = pd.Series(numbers(reps).values)
+    # A fraction is some other field, taken for repetitions.
+    wrong = known & (counted_ % 1 != 0)
+    if wrong.any():
+        where = f"{reps[wrong].iloc[0]!r} in context {rows['context'][wrong].iloc[0]!r}"
+        raise InputError(f"rep must be a whole number; received {where}. Map another field to rep.")
+    rows["rep"] = question["rep"] = counted_.astype("Int64").astype(object).where(known, reps)
+    twice = question[known & question.astype(str).duplicated()]
+    if len(twice):
+        first = twice.iloc[0]
         raise InputError(
-            f"{len(twice)} answers occur more than once, the first is context {context!r}, "
-            f"repetition {rep}, model {model!r}. Leave out the file that repeats them, or import "
-            "models that the logs do not name one by one, each with --model."
+            f"{len(twice)} answers occur more than once, the first is context "
+            f"{str(first['context'])!r}, repetition {first['rep']}, model {first['model']!r}. "
+            "Leave out the file that repeats them, or import models that the logs do not name one "
+            "by one, each with --model."
         )
     return rows
 
 
-def _keys(answers: pd.DataFrame) -> list[_Key | None]:
-    """Return what each answer is known by; None without a context."""
-    known = answers.reindex(columns=["task", "model", "context", "rep"]).to_numpy(dtype=object)
-    return [
-        None if pd.isna(context) else (str(task), str(model), str(context), _whole(rep, context))
-        for task, model, context, rep in known
-    ]
-
-
-def _whole(rep: object, context: object) -> int:
-    number = as_number(rep)
-    # Repetitions are counted; a fraction is some other field, taken for them.
-    if number is None or number % 1:
-        raise InputError(
-            f"rep must be a whole number; received {rep!r} in context {context!r}. "
-            "Map another field to rep."
-        )
-    return int(number)
-
-
-@dataclass(frozen=True)
-class _Field:
-    """What two tables of answers say of their samples under one name."""
-
-    name: str
-    cells: tuple[Sequence[str | None], Sequence[str | None]]
-    pairs: _Pairs
-    identifies: bool  # whether every sample has a value of its own in either table
-
-    @cached_property
-    def unlike(self) -> _Pairs:
-        """The joined rows in which it differs."""
-        first, second = self.cells
-        return [
-            (row, other)
-            for row, other in self.pairs
-            if first[row] != second[other] and None not in (first[row], second[other])
-        ]
-
-    @cached_property
-    def tells(self) -> bool:
-        """Whether it is the same in all joined rows, and not in every sample."""
-        return not self.unlike and len({self.cells[0][row] for row, _ in self.pairs} - {None}) > 1
-
-    def is_wrong(self, *, strict: bool, confirmed: bool) -> bool:
-        """Whether it shows that joined rows are of different samples."""
-        known = {*self.cells[0]}
-        moved = any(self.cells[1][other] in known for _, other in self.unlike)
-        if not self.unlike:
-            return False
-        if self.name == HASH:  # documents that were made otherwise for each log differ in all rows
-            return moved or not confirmed or len(self.unlike) < len(self.pairs)
-        if strict:  # of labels that the other log has as well
-            return not known.isdisjoint({*self.cells[1]} - {None})
-        return self.identifies and moved and not confirmed
+def _with_keys(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return the answers that have a context, by what each is known by."""
+    known = answers[answers["context"].notna()]
+    columns = [known.reindex(columns=[name])[name].map(str) for name in _KEY]
+    return known.set_axis(pd.MultiIndex.from_arrays(columns, names=_KEY))
 
 
 @dataclass(frozen=True)
@@ -128,101 +79,107 @@ class SampleCheck:
     id_field: str  # whose values are the contexts
     truths: Mapping[str, str]  # field of what came true -> its column
 
-    def compare(self, first: pd.DataFrame, second: pd.DataFrame, pairs: _Pairs) -> list[str]:
+    def compare(self, first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
         """Raise `InputError` where joined rows are of different samples; return what differs.
 
         Like hashes, truths must be the same in each joined row, unless the other log has other
-        labels, as those of the right action.
+        labels, as those of the right action. Of other fields those tell that are one by one.
         """
-        fields = [*self._fields(first, second, pairs)]
-        confirmed = any(field.tells and field.identifies for field in fields)
-        for field in fields:
-            if field.is_wrong(strict=field.name in self.truths, confirmed=confirmed):
-                raise InputError(self._mismatch(first, second, field, fields))
+        ours, theirs = self._samples(first), self._samples(second)
+        names = sorted(ours.columns.intersection(theirs.columns), key=lambda name: name != HASH)
+        one, other = ours[names].align(theirs[names], join="inner", axis=0)
+        unlike = (one != other) & one.notna() & other.notna()
+        differ = {name: int(unlike[name].sum()) for name in names if unlike[name].any()}
+        tell = [name for name in names if name not in differ and one[name].nunique() > 1]
+        own = {name for name in names if _identifies(ours[name]) and _identifies(theirs[name])}
+        for name, n_unlike in differ.items():
+            moved = other[name][unlike[name]].isin(ours[name]).any()
+            wrong = moved and name in own and own.isdisjoint(tell)
+            if name == HASH:  # documents that were made otherwise for each log differ in all rows
+                wrong = moved or own.isdisjoint(tell) or n_unlike < len(one)
+            elif name in self.truths:  # of labels that the other log has as well
+                wrong = theirs[name].isin(ours[name].dropna()).any()
+            if wrong:
+                agree = [by for by in names if by in own or by == HASH]
+                by = next((by for by in agree if _joins(by, name, ours, theirs)), None)
+                key = unlike.index[unlike[name]][0]
+                sides = [_with_keys(side).loc[key] for side in (first, second)]
+                of = f"{n_unlike} of {counted(len(one), 'joined answer')}"
+                raise InputError(self._mismatch(of, name, sides, by))
         of = " and ".join(listing(table[LOG].unique(), 2) for table in (first, second))
-        differ = [f"{field.name} ({len(field.unlike)})" for field in fields if field.unlike]
         notes = []
         if differ:
-            joined_ = counted(len(pairs), "joined answer")
-            notes.append(f"of {joined_} of {of} these differ: {listing(differ)}")
-        if pairs and not any(field.tells for field in fields):
+            shown = listing(f"{name} ({n})" for name, n in differ.items())
+            notes.append(f"of {counted(len(one), 'joined answer')} of {of} these differ: {shown}")
+        if len(one) and not tell:
             notes.append(
                 f"{of} were joined by {self.id_field} alone: nothing else that both carry shows "
                 "that equal ids are equal samples"
             )
         return notes
 
-    def _fields(self, first: pd.DataFrame, second: pd.DataFrame, pairs: _Pairs) -> Iterator[_Field]:
-        there = {*names_of(second[RECORD])} - {self.id_field}
-        keys = [_keys(table) for table in (first, second)]
-        for name in sorted(names_of(first[RECORD]), key=lambda name: name != HASH):
-            if name in there and (_OF_SAMPLES.fullmatch(name) or name in self.truths):
-                cells = _texts(first, name), _texts(second, name)
-                identifies = all(map(_identifies, cells, keys))
-                yield _Field(name, cells, pairs, identifies)
+    def _samples(self, answers: pd.DataFrame) -> pd.DataFrame:
+        """Return what a log says of samples; blanks, case and Unicode form do not count."""
+        keyed = _with_keys(answers)
+        said = [
+            {
+                name: folded(value)
+                for name, value in record.items()
+                if value not in (None, "")
+                and name != self.id_field
+                and (_OF_SAMPLES.fullmatch(name) or name in self.truths)
+            }
+            for record in keyed[RECORD]
+        ]
+        return pd.DataFrame(said, keyed.index, dtype=object)
 
     def _mismatch(
-        self,
-        first: pd.DataFrame,
-        second: pd.DataFrame,
-        wrong: _Field,
-        fields: Sequence[_Field],
+        self, of: str, name: str, sides: Sequence["pd.Series[Any]"], by: str | None
     ) -> str:
         """Say which joined rows are of different samples, and what joins them where it is known."""
-        row, other = wrong.unlike[0]
-        shown = [str(first[RECORD].iloc[row].get(wrong.name))]
-        shown += [str(second[RECORD].iloc[other].get(wrong.name))]
-        values = " and ".join(repr(f"{text[:60]}..." if len(text) > 60 else text) for text in shown)
-        name = first[LOG].iloc[row], second[LOG].iloc[other]
+        texts = [str(side[RECORD].get(name)) for side in sides]
+        shown = [repr(f"{text[:60]}..." if len(text) > 60 else text) for text in texts]
         said = (
-            f"{len(wrong.unlike)} of {counted(len(wrong.pairs), 'joined answer')} of {name[0]} and "
-            f"{name[1]} differ in {wrong.name}, the first is {self.id_field} "
-            f"{first['context'].iloc[row]!r}: {values}. "
+            f"{of} of {sides[0][LOG]} and {sides[1][LOG]} differ in {name}, the first is "
+            f"{self.id_field} {sides[0]['context']!r}: {' and '.join(shown)}. "
         )
-        for field in fields:
-            cells, others = field.cells
-            rows = {cell: row for row, cell in enumerate(cells)}
-            if None in others or not {*others} <= {*rows}:
-                continue
-            pairs = [(rows[cell], row) for row, cell in enumerate(others)]
-            agrees = not _Field(wrong.name, wrong.cells, pairs, False).unlike
-            if agrees and (field.identifies or field.name == HASH):
-                typed = shlex.quote(f"context={field.name}")
-                return (
-                    f"{said}All values of {field.name} are there under other ids: --map {typed} "
-                    "joins by them."
-                )
+        if by is not None:
+            typed = shlex.quote(f"context={by}")
+            return (
+                f"{said}All values of {by} are there under other ids: --map {typed} joins by them."
+            )
         said += "Ids must name the same samples in both: map one that does, --map context=FIELD."
-        if wrong.name in self.truths:
+        if name in self.truths:
             said += (
-                f" If {wrong.name} is something else in {name[1]}, name another field: --map "
-                f"{self.truths[wrong.name]}=FIELD."
+                f" If {name} is something else in {sides[1][LOG]}, name another field: --map "
+                f"{self.truths[name]}=FIELD."
             )
         return said
 
 
-def _texts(answers: pd.DataFrame, name: str) -> list[str | None]:
-    """Return a field of every record, as far as blanks, case and Unicode form do not count."""
-    values = (record.get(name) for record in answers[RECORD])
-    return [None if value in MISSING else folded(value) for value in values]
+def _identifies(cells: "pd.Series[str]") -> bool:
+    """Tell whether every context has a value of its own."""
+    context = cells.index.get_level_values("context")
+    pairs = pd.DataFrame({"context": context, "cell": cells.to_numpy()}).drop_duplicates()
+    return bool(pairs.notna().all(axis=None) and len(pairs) > 1) and all(
+        pairs[name].is_unique for name in pairs
+    )
 
 
-def _identifies(cells: Sequence[str | None], keys: Sequence[_Key | None]) -> bool:
-    pairs = {(cell, key[2]) for cell, key in zip(cells, keys, strict=True) if key}
-    of_cells, of_ids = ({pair[at] for pair in pairs} for at in (0, 1))
-    return None not in of_cells and 1 < len(of_cells) == len(pairs) == len(of_ids)
+def _joins(by: str, name: str, ours: pd.DataFrame, theirs: pd.DataFrame) -> bool:
+    """Tell whether rows that are joined by a field agree in one in which those of ids do not."""
+    if not theirs[by].isin(ours[by].dropna()).all():
+        return False
+    known = ours.drop_duplicates(by).set_index(by, drop=False)[name]
+    cells, others = known.reindex(theirs[by]).to_numpy(), theirs[name].to_numpy()
+    return bool((pd.isna(cells) | pd.isna(others) | (cells == others)).all())
 
 
 def compare_prompts(answers: pd.DataFrame, check: SampleCheck) -> list[str]:
     """Compare the samples of further logs of beliefs with those of the first of them."""
     plain = answers[answers["z"].isna()] if "z" in answers else answers
     first, *others = (part for _, part in plain.groupby(LOG, sort=False))
-    row_of = {key: row for row, key in enumerate(_keys(first)) if key}
-    notes = []
-    for part in others:
-        pairs = [(row_of[key], row) for row, key in enumerate(_keys(part)) if key in row_of]
-        notes += check.compare(first, part, pairs) if pairs else []
-    return notes
+    return [note for part in others for note in check.compare(first, part)]
 
 
 def joined(
@@ -232,8 +189,7 @@ def joined(
 
     Return the rows, which answers have no partner, and what differs in joined ones.
     """
-    keys, row_of = _keys(beliefs), {key: row for row, key in enumerate(_keys(actions))}
-    if None in row_of or None in keys:
+    if beliefs["context"].isna().any() or actions["context"].isna().any():
         raise InputError(
             "beliefs and actions are joined by their samples, and some answers have no context. "
             "Map one in both: --map context=FIELD."
@@ -242,36 +198,33 @@ def joined(
     # Other prompts and rows given z ask for the belief alone.
     asks = beliefs["prompt"].map(lambda prompt: prompt == reference)
     asks &= beliefs["z"].isna() if "z" in beliefs else True
-    asked = [key if asks_it else None for key, asks_it in zip(keys, asks, strict=True)]
-    partners = [row_of.get(key) for key in asked]
+    asked, chosen = _with_keys(beliefs[asks]), _with_keys(actions)
     # A belief that is missing is unparsed too; a row of its own keeps the action.
-    rest = {key: row for key, row in row_of.items() if key not in {*asked}}
-    alone = [key for key in asked if key and key not in row_of]
+    alone, rest = (
+        a.index.difference(b.index, sort=False) for a, b in ((asked, chosen), (chosen, asked))
+    )
     lines = [
-        f"{what} ({len(unpaired)}): "
-        + listing(f"{key[2]} repetition {key[3]}" for key in unpaired if key)
-        for unpaired, what in (
+        f"{what} ({len(keys)}): " + listing(f"{key[2]} repetition {key[3]}" for key in keys)
+        for keys, what in (
             (alone, "beliefs without an action"),
-            ([*rest], "actions without a belief, each a row that is at best unparsed"),
+            (rest, "actions without a belief, each a row that is at best unparsed"),
         )
-        if unpaired
+        if len(keys)
     ]
     # Nothing joined at all is a wrong key, not a study with holes.
-    if len(rest) == len(row_of):
+    if len(rest) == len(chosen):
         raise InputError(
             f"no answer of the action log belongs to one of the belief log. {'; '.join(lines)}. "
             "Map what they share: --map context=FIELD."
         )
-    pairs = [(row, partner) for row, partner in enumerate(partners) if partner is not None]
-    notes = check.compare(beliefs, actions, pairs)
-    chosen = actions.reindex([-1 if partner is None else partner for partner in partners])
+    notes = check.compare(beliefs[asks], actions)
+    partners = chosen.reindex(asked.index).set_axis(beliefs.index[asks]).reindex(beliefs.index)
     # Where both logs have a column, the belief log's value stands unless it is missing.
-    rows = beliefs.combine_first(chosen.set_axis(beliefs.index))
+    rows = beliefs.combine_first(partners)
     rows["status"] = [
-        worst([str(status), *([] if pd.isna(other) else [str(other)])])
-        for status, other in zip(beliefs["status"], chosen["status"], strict=True)
+        worst([str(status)] if pd.isna(other) else [str(status), str(other)])
+        for status, other in zip(beliefs["status"], partners["status"], strict=True)
     ]
-    more = actions.iloc[[*rest.values()]]
-    statuses = [worst(["unparsed", str(status)]) for status in more["status"]]
-    more = more.assign(prompt=reference, status=statuses)
+    more = chosen.loc[rest].assign(prompt=reference)
+    more["status"] = [worst(["unparsed", str(status)]) for status in more["status"]]
     return filled(pd.concat([rows, more], ignore_index=True)), lines, notes

@@ -7,7 +7,6 @@ number: no field is ever used as a path, a pattern or code.
 
 import json
 import shlex
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,13 +16,8 @@ from pathlib import Path
 from coherence.errors import InputError
 from coherence.table.formats import ARRAY
 from coherence.table.roles import AS_IT_IS
-from coherence.table.schema import FEATURE_PREFIX
-from coherence.table.text_files import (
-    bare_name,
-    dotted_fields,
-    inner_suffix,
-    read_array,
-)
+from coherence.table.schema import EXACT, FEATURE_PREFIX
+from coherence.table.text_files import bare_name, dotted_fields, inner_suffix, read_array
 
 MODULES = {
     "inspect": "inspect_log",
@@ -32,6 +26,8 @@ MODULES = {
 """Name of a format -> its module, as text: a command can list the formats without loading them."""
 PICKED = "picked"
 """Field of what the log itself takes for the answer: words that name it; empty if it found none."""
+SHARE = "probability."
+"""Fields ``probability.<state>`` hold a state's share of what the scored answers have together."""
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
 
 Record = Mapping[str, object]
@@ -49,9 +45,7 @@ class AnswerLog:
     # Column of the runs table -> field, as far as the format says what a field means. ``answer``
     # stands for the field of the answer itself.
     fields: Mapping[str, str]
-    # the answers that the model was scored on, if it was; their shares are the fields
-    # ``probability.<state>``.
-    states: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()  # answers that were scored, each with a share
     labels: tuple[str, ...] = ()  # fields that a program wrote, where others are to be decoded
     notes: tuple[str, ...] = ()  # what the reader had to leave out or found missing
 
@@ -59,11 +53,6 @@ class AnswerLog:
     def name(self) -> str:
         """What messages and ``--belief-task`` call it: the task, or else the file's bare name."""
         return self.task if self.task is not None else bare_name(Path(self.file))
-
-    @property
-    def states_scored(self) -> bool:
-        """Whether the answer is the most probable of several choices, and no text."""
-        return self.fields.get("answer") == "choice"
 
     @cached_property
     def field_names(self) -> tuple[str, ...]:
@@ -73,11 +62,7 @@ class AnswerLog:
 
 def names_of(records: Iterable[Record]) -> tuple[str, ...]:
     """Return every field that some record has, in order of appearance."""
-    names: dict[str, None] = {}
-    for record in records:
-        if not record.keys() <= names.keys():
-            names |= dict.fromkeys(record)
-    return tuple(names)
+    return tuple(dict.fromkeys(name for record in records for name in record))
 
 
 @dataclass(frozen=True)
@@ -86,8 +71,8 @@ class LogFormat:
 
     endings: tuple[str, ...]  # endings of its files, in small letters, with the dot
     # tells by the content whether a file of such an ending has this format
-    recognises: Callable[..., bool]
-    read: Callable[..., AnswerLog]
+    recognises: Callable[[Path], bool]
+    read: Callable[[Path], AnswerLog]
 
 
 def format_declaration(name: str) -> LogFormat:
@@ -96,11 +81,16 @@ def format_declaration(name: str) -> LogFormat:
     return declared
 
 
-def detect_format(path: Path) -> str:
+def format_of(path: Path) -> str:
     """Return the name of a file's format."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file. Name the log itself, not its folder.")
+    # An empty file has no format of its own to complain about.
+    if path.stat().st_size == 0:
+        raise InputError(f"{path}: the file is empty (0 bytes). Check the run that wrote it.")
     suffix = inner_suffix(path)
-    declared = {name: format_declaration(name) for name in MODULES}
-    for name, form in declared.items():
+    for name in MODULES:
+        form = format_declaration(name)
         if suffix in form.endings and form.recognises(path):
             return name
     if suffix == ARRAY:
@@ -111,33 +101,22 @@ def detect_format(path: Path) -> str:
     )
 
 
-def read_logs(
-    paths: Sequence[Path], *, calls: Callable[..., AnswerLog] | None = None
-) -> tuple[str, list[AnswerLog]]:
-    """Read files of one format; `calls` reads the episodes of agents where others read answers."""
-    for path in paths:
-        if not path.is_file():
-            raise InputError(f"{path}: no such file. Name the log itself, not its folder.")
-        # An empty file has no format of its own to complain about.
-        if path.stat().st_size == 0:
-            raise InputError(f"{path}: the file is empty (0 bytes). Check the run that wrote it.")
-    formats = [detect_format(path) for path in paths]
-    # Fields mean different things in each format, and one mapping must serve all files.
+def shared_format(paths: Sequence[Path]) -> str:
+    """Return the one format of files: fields mean other things in each, and are mapped once."""
+    formats = [format_of(path) for path in paths]
     for path, other in zip(paths, formats, strict=True):
         if other != formats[0]:
             raise InputError(
                 f"{path} is of the format {other}, {paths[0]} of the format {formats[0]}. "
                 "Import files of different formats one by one."
             )
-    form = format_declaration(formats[0])
-    if calls is not None:
-        if formats[0] != "inspect":
-            raise InputError(
-                f"{paths[0]}: only logs of Inspect have tool calls; this one has the format "
-                f"{formats[0]}. Leave out --action-from."
-            )
-        return formats[0], [calls(path) for path in paths]
-    return formats[0], [form.read(path) for path in paths]
+    return formats[0]
+
+
+def read_logs(paths: Sequence[Path]) -> list[AnswerLog]:
+    """Read the answers of files of one format."""
+    form = format_declaration(shared_format(paths))
+    return [form.read(path) for path in paths]
 
 
 def flatten(value: object, name: str) -> dict[str, object]:
@@ -149,21 +128,6 @@ def flatten(value: object, name: str) -> dict[str, object]:
     }
 
 
-def most_frequent(messages: Counter[str]) -> str:
-    """Say in a sentence which error occurred most often."""
-    # The first line says what went wrong; a traceback behind it fills a page.
-    lines: Counter[str] = Counter()
-    for message, times in messages.items():
-        lines[next(iter(message.strip().splitlines()), "")[:300]] += times
-    shown, count = lines.most_common(1)[0]
-    return f"The most frequent error ({count}): {shown or 'without a message'}"
-
-
-def errors_of(records: Iterable[Record]) -> Counter[str]:
-    """Count the messages of the errors that records ended in."""
-    return Counter(str(record["error"]) for record in records if "error" in record)
-
-
 def sample_columns(names: Iterable[str], prefix: str) -> dict[str, str]:
     """Return what a log says of its samples under a column's name: exact posterior and evidence."""
     columns = {name.removeprefix(prefix): name for name in names if name.startswith(prefix)}
@@ -171,5 +135,5 @@ def sample_columns(names: Iterable[str], prefix: str) -> dict[str, str]:
         column: name
         for column, name in columns.items()
         # A dot is left of something nested, which is no value of its own.
-        if column == "p_true" or (column.startswith(FEATURE_PREFIX) and "." not in column)
+        if column == EXACT or (column.startswith(FEATURE_PREFIX) and "." not in column)
     }

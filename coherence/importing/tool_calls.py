@@ -10,26 +10,33 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coherence.errors import InputError, closest, listing
-from coherence.importing.cells import belief_cell
-from coherence.importing.inspect_log import episodes_of, log_notes, record_of, whole_text
-from coherence.importing.log_format import PICKED, AnswerLog, names_of, sample_columns
-from coherence.table.schema import OWN_CONTEXT, SAME_CONTEXT
+from coherence.importing.answers import belief_cell
+from coherence.importing.inspect_log import notes_on, read_samples, record_of
+from coherence.importing.log_format import PICKED, AnswerLog, Record, names_of, sample_columns
+from coherence.printable import counted
+from coherence.table.roles import PERCENT
+from coherence.table.schema import EXACT, OWN_CONTEXT, SAME_CONTEXT
 
 if TYPE_CHECKING:
-    from inspect_ai.log import EvalLog, EvalSample
+    from inspect_ai.log import EvalSample
+    from inspect_ai.tool import ToolCall
 
 SIDE_QUESTION, TEXT, TOOL = "side_question", "text", "tool:"
 SOURCE = "coherence.side_question"
 """Source of the event by which a solver records what it asked aside."""
 UNPARSED = "unparsed"
 _GRADES = {"C", "I", "P", "N"}  # of an answer, as Inspect's scorers give them
+_OF_BELIEFS = re.compile(r"prob|confid|belie|likel|chance|credence|certain|risk|^p$", re.IGNORECASE)
+_MOST_SHOWN = 8
+_MOST_ACTIONS = 10  # values of an argument that is proposed as the action
 
 
 @dataclass(frozen=True)
@@ -49,12 +56,11 @@ class CallReading:
                 "action_from must name a tool, or several with commas between them, such as "
                 "--action-from treat,home."
             )
-        if self.belief_from in (None, SIDE_QUESTION, TEXT) or self.belief_argument:
-            return
-        raise InputError(
-            f"belief_from must be {SIDE_QUESTION}, {TEXT} or {TOOL}NAME.ARGUMENT, such as "
-            f"--belief-from tool:report_confidence.probability; received {self.belief_from!r}."
-        )
+        if self.source not in (SIDE_QUESTION, TEXT) and not self.argument:
+            raise InputError(
+                f"belief_from must be {SIDE_QUESTION}, {TEXT} or {TOOL}NAME.ARGUMENT, such as "
+                f"--belief-from tool:report_confidence.probability; received {self.belief_from!r}."
+            )
 
     @property
     def source(self) -> str:
@@ -62,12 +68,10 @@ class CallReading:
         return self.belief_from or (TEXT if self.pattern else SIDE_QUESTION)
 
     @property
-    def belief_argument(self) -> tuple[str, str] | None:
-        """The tool that reports beliefs, and its argument."""
-        if self.belief_from is None or not self.belief_from.startswith(TOOL):
-            return None
-        tool, dot, argument = self.belief_from.removeprefix(TOOL).rpartition(".")
-        return (tool, argument) if tool and dot and argument else None
+    def argument(self) -> str:
+        """The tool that reports beliefs and its argument, with a dot between them."""
+        named = self.source.removeprefix(TOOL)
+        return named if named != self.source and "." in named.strip(".") else ""
 
     def argument_of(self, tool: str) -> str | None:
         """Return the argument of a tool that is the action: empty for all, None of no action."""
@@ -75,27 +79,25 @@ class CallReading:
         return "" if tool in self.tools else next(iter(of), None)
 
 
-@dataclass(frozen=True)
-class Call:
-    """One call of a tool."""
-
-    tool: str
-    arguments: Mapping[str, Any]
-    broken: bool = False  # whether its arguments could not be read
-
-    def __str__(self) -> str:
-        """Write the call as it would be typed."""
-        given = ", ".join(f"{name}={as_text(value)}" for name, value in self.arguments.items())
-        return f"{self.tool}({given})"
-
-
-@dataclass(frozen=True)
 class Episode:
     """A sample of one epoch, in the order of its transcript."""
 
-    sample: EvalSample
-    spoken: list[Call | str]  # words and calls of the agent's own messages
-    events: list[Mapping[str, Any] | str]  # what was asked aside, and names of tools that were run
+    def __init__(self, sample: EvalSample) -> None:
+        self.sample = sample
+        self.spoken: list[ToolCall | str] = []  # words and calls of the agent's own messages
+        # what was asked aside, and names of tools that were run
+        self.events: list[Mapping[str, Any] | str] = []
+        for message in sample.messages:
+            # What an input shows, as in an example, the agent has not said.
+            if message.role == "assistant" and message.source != "input":
+                self.spoken += [text] if (text := message.text.strip()) else []
+                self.spoken += message.tool_calls or ()
+        for event in sample.events:
+            if event.event == "info" and event.source == SOURCE:
+                data = event.data
+                self.events.append(data if isinstance(data, dict) else {"reply": data})
+            elif event.event == "tool":
+                self.events.append(event.function)
 
     @property
     def name(self) -> str:
@@ -104,16 +106,16 @@ class Episode:
         return f"{self.sample.id}" if epoch == 1 else f"{self.sample.id} (epoch {epoch})"
 
     @property
-    def calls(self) -> list[Call]:
+    def calls(self) -> list[ToolCall]:
         """The calls of the agent's own messages."""
-        return [each for each in self.spoken if isinstance(each, Call)]
+        return [each for each in self.spoken if not isinstance(each, str)]
 
-    def asked_before(self, at: int) -> list[Mapping[str, Any]]:
-        """Return what was last asked aside before what stands at a place of `spoken`."""
+    def asked_before(self, action: ToolCall | None) -> list[Mapping[str, Any]]:
+        """Return what was last asked aside before the last call of a tool, or at all."""
         end = len(self.events)
-        if at < len(self.spoken) and isinstance(acted := self.spoken[at], Call):
-            called = sum(call.tool == acted.tool for call in self.calls)
-            run = [place for place, event in enumerate(self.events) if event == acted.tool]
+        if action is not None:
+            run = [place for place, event in enumerate(self.events) if event == action.function]
+            called = sum(call.function == action.function for call in self.calls)
             # Where a call was not run, as at a limit, it is the last: all else was before it.
             end = run[-1] if len(run) >= called else end
         asked: list[Mapping[str, Any]] = []
@@ -121,46 +123,14 @@ class Episode:
             if isinstance(event, str) or (asked and event.get("turn") != asked[0].get("turn")):
                 if asked:
                     break
-                continue
-            asked.insert(0, event)
+            else:
+                asked.insert(0, event)
         return asked
 
 
 def as_text(value: object) -> str:
     """Return an argument's value as a label shows it."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def read_episodes(path: Path) -> tuple[EvalLog, Iterator[Episode]]:
-    """Return a log's header, and its episodes as they are read."""
-    log, samples = episodes_of(path)
-    return log, map(_episode, samples)
-
-
-def _episode(sample: EvalSample) -> Episode:
-    spoken: list[Call | str] = []
-    for message in sample.messages:
-        # What an input shows, as in an example, the agent has not said.
-        if message.role == "assistant" and message.source != "input":
-            text = whole_text(message.text, sample).strip()
-            spoken += [text] * bool(text)
-            spoken += [
-                Call(each.function, each.arguments, bool(each.parse_error))
-                for each in message.tool_calls or ()
-            ]
-    events: list[Mapping[str, Any] | str] = []
-    for event in sample.events:
-        if event.event == "info" and event.source == SOURCE:
-            data = event.data if isinstance(event.data, dict) else {"reply": event.data}
-            events.append(
-                {
-                    name: whole_text(value, sample) if isinstance(value, str) else value
-                    for name, value in data.items()
-                }
-            )
-        elif event.event == "tool":
-            events.append(event.function)
-    return Episode(sample, spoken, events)
 
 
 def read_calls(path: Path, *, reading: CallReading) -> AnswerLog:
@@ -171,46 +141,41 @@ def read_calls(path: Path, *, reading: CallReading) -> AnswerLog:
     InputError
         No call, a tool or an argument that no call has, or nothing that says where beliefs stand.
     """
-    log, episodes = read_episodes(path)
-    made = _Made(path, reading)
-    for episode in episodes:
+    log, samples = read_samples(path)
+    seen, made, kept = _Calls(path), _Records(path, reading), []
+    for sample in samples:
+        episode = Episode(sample)
+        seen.add(episode)
         made.add(episode)
-    made.check()
+        # What is asked of every sample further on, without its messages and events.
+        kept.append(sample.model_copy(update={"messages": [], "events": []}))
     records, names = tuple(made.records), names_of(made.records)
-    columns = sample_columns(names, "metadata.")
+    seen.check(reading, {record["action"] for record in records} - {None})
+    columns, notes = sample_columns(names, "metadata."), [*notes_on(log, kept), *made.notes()]
     # A list is one a turn, and an episode is one case.
-    listed = any(as_text(record.get("metadata.p_true", ""))[:1] == "[" for record in records)
-    if listed:
-        columns.pop("p_true")
-    fields = {
-        "context": "episode",
-        "answer": "belief",
-        "theta": _theta(records, names),
-        "created": "completed_at",
-        **{name: name for name in ("rep", "action", "status", "belief_context")},
-        **({"group": "id"} if made.counts["epochs"] else {}),
-        **{name: name for name in ("raw_action", "asked") if name in names},
-        **({"raw_belief": "reply"} if "reply" in names else {}),
-        **columns,
-    }
-    notes = [*log_notes(log, made.n_episodes, made.errors), *made.notes()]
-    if listed:
+    if any(as_text(record.get(f"metadata.{EXACT}", ""))[:1] == "[" for record in records):
+        columns.pop(EXACT)
         notes.append(
-            "metadata.p_true is a list, and left out: give the exact posterior at the action, one "
-            "number an episode"
+            f"metadata.{EXACT} is a list, and left out: give the exact posterior at the action, "
+            "one number an episode"
         )
+    fields = {"context": "episode", "answer": "belief", "theta": _theta(records, names)}
+    fields |= {"created": "completed_at"} | ({"group": "id"} if made.found["epochs"] else {})
+    as_named = ("rep", "action", "status", "belief_context", "raw_action", "asked")
+    fields |= {name: name for name in as_named if name in names}
+    fields |= {"raw_belief": "reply"} if "reply" in names else {}
     return AnswerLog(
-        file=path.name,
-        task=log.eval.task,
-        model=log.eval.model,
-        records=records,
-        fields=fields,
+        path.name,
+        log.eval.task,
+        log.eval.model,
+        records,
+        fields | columns,
         labels=("action",),
         notes=tuple(notes),
     )
 
 
-def _theta(records: Iterable[Mapping[str, object]], names: Iterable[str]) -> str:
+def _theta(records: tuple[Record, ...], names: tuple[str, ...]) -> str:
     """Return the field of the state: the sample's own, or what the only scorer gives."""
     if "metadata.theta" in names:
         return "metadata.theta"
@@ -220,71 +185,78 @@ def _theta(records: Iterable[Mapping[str, object]], names: Iterable[str]) -> str
     return "target" if given or values <= _GRADES else scores[0]
 
 
-class _Made:
-    """Records of episodes, and what is counted while they are made."""
+_NOTES = {
+    "several": "episodes with several calls of these tools: {n}; the last one is the action",
+    "unnamed": "episodes whose call lacks the argument that is the action, or cannot be read: {n}; "
+    "their action is unparsed",
+    "without": "episodes without such a call, which have no action: {n}: {names}",
+    "unsaid": "episodes in which no belief was said before the action: {n}: {names}",
+    "epochs": "every epoch of a sample is a case; they share its outcome, and are a group",
+}
+
+
+class _Records:
+    """Records of episodes, and the episodes that a note is about."""
 
     def __init__(self, path: Path, reading: CallReading) -> None:
         self.path, self.reading = path, reading
         self.records: list[dict[str, object]] = []
-        self.errors: Counter[str] = Counter()
-        self.called: Counter[str] = Counter()
-        self.given: dict[str, Counter[str]] = {}
-        self.counts: Counter[str] = Counter()
-        self.without: list[str] = []  # episodes without an action
-        self.unsaid: list[str] = []  # episodes without a belief before it
-        self.n_episodes = 0
+        self.found: dict[str, list[str]] = defaultdict(list)
+
+    def notes(self) -> Iterator[str]:
+        """Say what was left out, joined or not found."""
+        for kind, text in _NOTES.items():
+            if names := self.found[kind]:
+                yield text.format(n=len(names), names=listing(names, 3))
 
     def add(self, episode: Episode) -> None:
         """Make the records of an episode."""
-        self.n_episodes += 1
-        sample, reading = episode.sample, self.reading
-        if sample.error:
-            self.errors[sample.error.message] += 1
-        self.counts["epochs"] += sample.epoch > 1
-        self.counts["aside"] += any(not isinstance(event, str) for event in episode.events)
-        acting = []
-        for place, call in enumerate(episode.spoken):
-            if isinstance(call, Call):
-                self.called[call.tool] += 1
-                self.given.setdefault(call.tool, Counter()).update(call.arguments)
-                acting += [place] * (reading.argument_of(call.tool) is not None)
-        self.counts["several"] += len(acting) > 1
-        at = acting[-1] if acting else len(episode.spoken)
-        # How the last message ended, and what it answers, is nothing of the action's.
-        record: dict[str, object] = {
-            name: value
-            for name, value in record_of(sample).items()
-            if name not in (PICKED, "finish_reason")
-        }
-        # A status says that what is empty was not asked for.
-        record |= {"episode": episode.name, "status": "ok", **self._action(episode, at)}
+        spoken, reading = episode.spoken, self.reading
+        acting = [
+            place
+            for place, each in enumerate(spoken)
+            if not isinstance(each, str) and reading.argument_of(each.function) is not None
+        ]
+        at = acting[-1] if acting else len(spoken)
+        call = spoken[at] if acting else None
+        assert not isinstance(call, str), "a place of an action"
         aside = reading.source == SIDE_QUESTION
+        nothing: list[dict[str, object]] = [{"belief": None}]
+        said: list[dict[str, object]] = [{"belief": self._said(spoken, at)}]
+        beliefs = (self._asked(episode, call) if aside else said) or nothing
+        record = {**record_of(episode.sample), "episode": episode.name, **self._action(call)}
         record["belief_context"] = OWN_CONTEXT if aside else SAME_CONTEXT
-        beliefs = self._asked(episode, at) if aside else [{"belief": self._said(episode, at)}]
-        self.unsaid += [episode.name] * (not beliefs or beliefs == [{"belief": None}])
-        self.records.append({**record, "rep": 0, **(beliefs or [{"belief": None}])[0]})
-        for rep, belief in enumerate(beliefs[1:], 1):
-            # Further reports before the same action: it acted once.
-            again = {**record, **belief, "rep": rep, "status": "ok"}
-            self.records.append({**again, "action": None, "raw_action": None})
+        for name in (PICKED, "finish_reason"):  # of the last message, which is no action's
+            record.pop(name, None)
+        for kind, is_so in (
+            ("several", len(acting) > 1),
+            ("unnamed", call is not None and record["action"] is None),
+            ("without", call is None),
+            ("unsaid", beliefs == nothing),
+            ("epochs", episode.sample.epoch > 1),
+        ):
+            self.found[kind] += [episode.name] * is_so
+        # Of further reports before the same action: it acted once.
+        again = {**record, "action": None, "raw_action": None, "status": "ok"}
+        for rep, belief in enumerate(beliefs):
+            self.records.append({**(again if rep else record), **belief, "rep": rep})
 
-    def _action(self, episode: Episode, at: int) -> dict[str, object]:
-        """Return the action that stands at a place; what cannot be named has the status of it."""
-        if at == len(episode.spoken):
-            self.without.append(episode.name)
+    def _action(self, call: ToolCall | None) -> dict[str, object]:
+        """Return the action that a call is; what cannot be named has the status of it."""
+        if call is None:
             return {"action": None, "raw_action": None, "status": UNPARSED}
-        call = episode.spoken[at]
-        assert isinstance(call, Call), "a place of an action"
-        argument = self.reading.argument_of(call.tool)
-        if argument and (call.broken or argument not in call.arguments):
-            self.counts["unnamed"] += 1
-            return {"action": None, "raw_action": str(call), "status": UNPARSED}
+        given = ", ".join(f"{name}={as_text(value)}" for name, value in call.arguments.items())
+        raw, argument = f"{call.function}({given})", self.reading.argument_of(call.function)
+        if argument and (call.parse_error or argument not in call.arguments):
+            return {"action": None, "raw_action": raw, "status": UNPARSED}
         value = as_text(call.arguments[argument]) if argument else ""
-        label = value if value and len(self.reading.tools) == 1 else f"{call.tool} {value}".strip()
-        return {"action": label, "raw_action": str(call)}
+        alone = value and len(self.reading.tools) == 1
+        label = value if alone else f"{call.function} {value}".strip()
+        # A status says that what is empty was not asked for.
+        return {"action": label, "raw_action": raw, "status": "ok"}
 
-    def _asked(self, episode: Episode, at: int) -> list[dict[str, object]]:
-        asked = episode.asked_before(at)
+    def _asked(self, episode: Episode, action: ToolCall | None) -> list[dict[str, object]]:
+        asked = episode.asked_before(action)
         questions = {str(each.get("question")) for each in asked}
         if len(questions) > 1:
             raise InputError(
@@ -294,114 +266,161 @@ class _Made:
                 f"beliefs elsewhere: --belief-from {TEXT}."
             )
         # A number that the solver read itself comes before the reply.
-        as_read = self.reading.pattern is None
+        first = "reply" if self.reading.pattern else "p"
         return [
             {
-                "belief": _answer(each["p"] if as_read and each.get("p") is not None else reply),
-                "reply": reply,
+                "belief": _plain(each.get("reply") if each.get(first) is None else each[first]),
+                "reply": each.get("reply"),
                 "asked": each.get("question"),
             }
             for each in asked
-            for reply in [each.get("reply")]
         ]
 
-    def _said(self, episode: Episode, at: int) -> object:
+    def _said(self, spoken: list[ToolCall | str], at: int) -> object:
         """Return what the agent itself said before a place: the last that can be read."""
-        before, of = episode.spoken[:at], self.reading.belief_argument
-        if of is not None:
+        if self.reading.argument:
+            # The call that is the action may itself report the belief.
+            calls = (each for each in spoken[: at + 1] if not isinstance(each, str))
             reports = [
-                call.arguments[of[1]]
-                for call in before
-                if isinstance(call, Call) and call.tool == of[0] and of[1] in call.arguments
+                value
+                for call in calls
+                for name, value in call.arguments.items()
+                if f"{call.function}.{name}" == self.reading.argument
             ]
-            return _answer(reports[-1]) if reports else None
-        texts = [each for each in before if isinstance(each, str)]
-        readable = (text for text in reversed(texts) if self._holds_belief(text))
-        return next(readable, texts[-1] if texts else None)
+            return _plain(reports[-1]) if reports else None
+        texts = [each for each in spoken[:at] if isinstance(each, str)]
+        holds = self.reading.pattern.search if self.reading.pattern else _how_read
+        return next((text for text in reversed(texts) if holds(text)), texts[-1] if texts else None)
 
-    def _holds_belief(self, text: str) -> bool:
-        if self.reading.pattern:
-            return self.reading.pattern.search(text) is not None
-        return any(
-            belief_cell(text, None, percent=percent).value is not None for percent in (False, True)
-        )
 
-    def check(self) -> None:
+def _how_read(value: object) -> str:
+    """Return how a belief is read: as it is, or as a percentage; empty for neither."""
+    for how, line in (("read", None), ("read as percentages", PERCENT)):
+        if belief_cell(value, line=line).value is not None:
+            return how
+    return ""
+
+
+def _plain(value: object) -> object:
+    """Return what was reported; what is neither text nor a number is shown as text."""
+    is_plain = value is None or isinstance(value, str | float) or type(value) is int
+    return value if is_plain else as_text(value)
+
+
+@dataclass
+class _Calls:
+    """What the agents of a log called, and what looks like a belief."""
+
+    path: Path
+    n_episodes: int = 0
+    tools: Counter[str] = field(default_factory=Counter)
+    ends: Counter[str] = field(default_factory=Counter)  # tool -> episodes that it ends
+    values: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """TOOL.ARGUMENT -> values that it has."""
+    places: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """Place -> how what stands there is read."""
+
+    def add(self, episode: Episode) -> None:
+        """Count an episode."""
+        self.n_episodes += 1
+        acts = []
+        for event in episode.events:
+            if not isinstance(event, str):
+                said = event.get("reply") if event.get("p") is None else event["p"]
+                self.places[SIDE_QUESTION][_how_read(said)] += 1
+        for text in episode.spoken:
+            if isinstance(text, str):
+                self.places[TEXT][_how_read(text)] += 1
+        for call in episode.calls:
+            self.tools[call.function] += 1
+            of_beliefs = {name for name in call.arguments if _OF_BELIEFS.search(name)}
+            for name, value in call.arguments.items():
+                self.values[f"{call.function}.{name}"][str(value)[:40]] += 1
+                if name in of_beliefs:
+                    self.places[f"{TOOL}{call.function}.{name}"][_how_read(value)] += 1
+            # A call that reports a belief alone is no action.
+            acts += [call.function] * (not of_beliefs or of_beliefs < call.arguments.keys())
+        self.ends.update(acts[-1:])
+
+    def check(self, reading: CallReading, actions: set[object]) -> None:
         """Raise where the log has nothing of what is to be read."""
-        path, reading = self.path, self.reading
-        if not self.called:
+        if not self.tools:
             raise InputError(
-                f"{path}: no message of {self.n_episodes} episodes calls a tool. Leave out "
+                f"{self.path}: no message of {self.n_episodes} episodes calls a tool. Leave out "
                 "--action-from."
             )
-        of = reading.belief_argument
-        named = [("action_from", *self._parted(name)) for name in reading.tools]
-        named += [("belief_from", *of)] if of else []
-        for option, tool, argument in named:
-            if tool not in self.called:
+        known, reports = {*self.tools, *self.values}, reading.argument
+        for name in (*reading.tools, *[reports] * bool(reports)):
+            if name not in known:
+                option = "belief_from" if name == reports else "action_from"
                 raise InputError(
-                    f"{path}: {option} names the tool {tool!r}, which no message calls. "
-                    f"{closest(tool, self.called)} Inspect takes calls of submit out of the "
+                    f"{self.path}: {option} names {name!r}, which no message calls. "
+                    f"{closest(name, sorted(known))} Inspect takes calls of submit out of the "
                     "messages: AgentSubmit(keep_in_messages=True) leaves them there."
                 )
-            if argument and argument not in self.given[tool]:
-                raise InputError(
-                    f"{path}: no call of {tool!r} has the argument {argument!r}. "
-                    f"{closest(argument, sorted(self.given[tool]))}"
-                )
-            if option == "belief_from" and reading.argument_of(tool) is not None:
-                raise InputError(
-                    f"{path}: the tool {tool!r} reports beliefs, and is no action. Leave it out "
-                    "of --action-from."
-                )
-        if reading.source == SIDE_QUESTION and not self.counts["aside"]:
+        if reporting := [name for name in reading.tools if f"{reports}.".startswith(f"{name}.")]:
             raise InputError(
-                f"{path}: no belief was asked aside, and nothing says where beliefs stand: "
+                f"{self.path}: the tool {reporting[0]!r} reports beliefs, and is no action. Leave "
+                "it out of --action-from, or name the argument that is the action."
+            )
+        if reading.source == SIDE_QUESTION and SIDE_QUESTION not in self.places:
+            raise InputError(
+                f"{self.path}: no belief was asked aside, and nothing says where beliefs stand: "
                 f"--belief-from {TOOL}NAME.ARGUMENT or --belief-from {TEXT}. See what the log "
-                f"holds: coherence import {path}"
+                f"holds: coherence import {shlex.quote(str(self.path))}"
             )
-        actions = {record["action"] for record in self.records} - {None}
-        only = reading.tools[0]
-        if len(reading.tools) == 1 and actions == {only} and self.given[only]:
+        only, *others = reading.tools
+        of_tool = [name for name in self.values if name.startswith(f"{only}.")]
+        if not others and actions == {only} and of_tool:
             raise InputError(
-                f"{path}: every action is {only!r}. An argument of it may tell actions apart: "
-                f"--action-from {only}.{self.given[only].most_common(1)[0][0]}; it has "
-                f"{listing(self.given[only], 6)}."
+                f"{self.path}: every action is {only!r}. An argument of it may tell actions apart: "
+                f"--action-from {of_tool[0]}; there are {listing(of_tool, 6)}."
             )
 
-    def _parted(self, name: str) -> tuple[str, str]:
-        tool, _, argument = name.rpartition(".")
-        return (name, "") if name in self.called or not tool else (tool, argument)
+    def overview(self) -> str:
+        """Return what there is, and a command: beliefs asked aside before those of tools."""
+        tools = [tool for tool, _ in self.ends.most_common(4)] or [*self.tools][:1]
+        kinds = {
+            name: len(values)
+            for name, values in self.values.items()
+            if [name.rpartition(".")[0]] == tools
+            and 2 <= len(values) <= _MOST_ACTIONS
+            and f"{TOOL}{name}" not in self.places
+        }
+        if kinds:  # of one tool alone the argument that tells calls apart
+            tools = [min(kinds, key=lambda name: kinds[name])]
+        words = ["coherence", "import", str(self.path), "--action-from", ",".join(tools)]
+        beliefs, readable = [], []
+        for place, read in self.places.items():
+            *_, how = sorted(("read", "read as percentages"), key=lambda how: read[how])
+            beliefs.append(f"{place} ({read.total() - read['']} of {read.total()} {how})")
+            if read[how]:
+                rank = {SIDE_QUESTION: 0, TEXT: 2}.get(place, 1)
+                readable.append((rank, place, how))
+        if readable:
+            _, place, how = min(readable)
+            words += ["--belief-from", place] if place != SIDE_QUESTION else []
+            words += ["--percent"] if how != "read" else []
+        calls = [f"{tool} ({counted(times, 'call')})" for tool, times in self.tools.most_common()]
+        return (
+            f"{self.path}: agents call tools in {counted(self.n_episodes, 'episode')}, and nothing "
+            f"says which call is the action. Tools: {listing(calls, _MOST_SHOWN)}. What looks like "
+            f"a belief: {listing(beliefs, _MOST_SHOWN) or 'nothing'}; a number among words is read "
+            f"by --belief-pattern REGEX. Type: {shlex.join(words)} --out runs.parquet. To read the "
+            "last answers instead: --map p=output"
+        )
 
-    def notes(self) -> Iterable[str]:
-        """Say what was left out, joined or not found."""
-        counts = self.counts
-        if counts["several"]:
-            yield (
-                f"episodes with several calls of these tools: {counts['several']}; the last one is "
-                "the action"
-            )
-        if counts["unnamed"]:
-            yield (
-                f"episodes whose call lacks the argument that is the action, or cannot be read: "
-                f"{counts['unnamed']}; their action is unparsed"
-            )
-        if self.without:
-            yield (
-                f"episodes without such a call, which have no action: {len(self.without)}: "
-                f"{listing(self.without, 3)}"
-            )
-        if self.unsaid:
-            yield (
-                f"episodes in which no belief was said before the action: {len(self.unsaid)}: "
-                f"{listing(self.unsaid, 3)}"
-            )
-        if counts["epochs"]:
-            yield "every epoch of a sample is a case; they share its outcome, and are a group"
 
+def require_action_from(path: Path) -> None:
+    """Raise where the agents of a log call tools: which, where beliefs stand, and what to type.
 
-def _answer(value: object) -> object:
-    """Return what was reported; what is neither text nor a number is shown as text."""
-    if value is None or isinstance(value, str | float) or type(value) is int:
-        return value
-    return as_text(value)
+    Raises
+    ------
+    InputError
+        Some message calls a tool, so that the last answer need not be what was done.
+    """
+    seen = _Calls(path)
+    for sample in read_samples(path)[1]:
+        seen.add(Episode(sample))
+    if seen.tools:
+        raise InputError(seen.overview())

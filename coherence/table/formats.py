@@ -358,11 +358,11 @@ def _of_records(path: Path, records: Iterable[Mapping[str, object]]) -> pd.DataF
                 column.append(part)
     for column in cells.values():
         column.extend([None] * (n_records - len(column)))
-    columns = {name: _column(column) for name, column in cells.items()}
+    columns = {name: column_of(column) for name, column in cells.items()}
     return pd.DataFrame(columns, index=range(n_records))
 
 
-def _column(cells: list[Any]) -> Cells:
+def column_of(cells: list[Any]) -> Cells:
     """Return cells as a column of the type that they all have."""
     kinds = {*map(type, cells)} - {type(None)}
     if kinds == {int}:
@@ -396,7 +396,7 @@ def _of_sheet(path: Path, rows: list[list[Any]], notes: Sequence[Note]) -> FileT
             f"{path}: the first row with cells must name the columns; it holds "
             f"{', '.join(named)!r} alone. Delete the rows above the names."
         )
-    columns = {at: _column([row[at] for row in body]) for at in range(width)}
+    columns = {at: column_of([row[at] for row in body]) for at in range(width)}
     kept = [at for at in range(width) if header[at] or columns[at].notna().any()]
     table = pd.DataFrame({at: columns[at] for at in kept})
     return FileTable(table.set_axis([header[at] for at in kept], axis=1), notes, of_text=True)

@@ -4,12 +4,12 @@ import importlib.util
 import json
 import sys
 import zipfile
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from coherence.importing.assemble import Reading, assemble
+from coherence.importing.answers import AnswerForm
+from coherence.importing.assemble import assemble
 from coherence.importing.log_format import AnswerLog, read_logs
 from coherence.importing.tool_calls import CallReading, read_calls
 
@@ -36,12 +36,14 @@ def study():
 
 
 def imported(*paths, belief=(), action=(), mapping=None, model=None, **options):
-    calls = options.pop("calls", None)
-    if calls is not None:
-        calls = partial(read_calls, reading=CallReading(**calls))
-    _, logs = read_logs(list(paths), calls=calls)
-    tasks = {"belief_tasks": belief, "action_tasks": action}
-    return assemble(logs, Reading(**options), **tasks, mapping=mapping, model=model)
+    if calls := options.pop("calls", None):
+        logs = [read_calls(path, reading=CallReading(**calls)) for path in paths]
+    else:
+        logs = read_logs(paths)
+    form = AnswerForm(**options)
+    return assemble(
+        logs, form, belief_tasks=belief, action_tasks=action, mapping=mapping, model=model
+    )
 
 
 def log_of(text, name="answers"):

@@ -4,14 +4,7 @@ import pytest
 
 from coherence import InputError
 from coherence.importing.log_format import MODULES, format_declaration
-from tests.api.importing.conftest import (
-    BELIEF,
-    GOLDEN,
-    HEADER,
-    TEXT,
-    imported,
-    write_text,
-)
+from tests.api.importing.conftest import BELIEF, GOLDEN, HEADER, TEXT, imported, write_text
 
 
 @pytest.mark.parametrize(
@@ -46,10 +39,8 @@ def test_formats_are_told_by_content_and_not_mixed(tmp_path):
         imported(BELIEF, TEXT)
     with pytest.raises(InputError, match="no such file"):
         imported(GOLDEN)
-    for name in MODULES:
-        form = format_declaration(name)
+    for form in map(format_declaration, MODULES):
         broken = tmp_path / f"log{form.endings[0]}"
         broken.write_bytes(b"\xff\xfe\xff")
-        with pytest.raises(InputError) as error:
+        with pytest.raises(InputError, match="^(?!.*--encoding)"):  # which import does not have
             form.read(broken)
-        assert "--encoding" not in str(error.value)  # which import does not have

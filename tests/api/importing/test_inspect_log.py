@@ -58,12 +58,9 @@ def test_inspect_letters_stand_for_the_choices():
     letters = GOLDEN / "inspect_letters.json"
     study_log = imported(BELIEF, letters, action=["rain_letters"])
     rows = study_log.runs[study_log.runs["rep"] == 0].set_index("context")[:4]
-    # The third said "C", which was not offered.
+    # The third said "C", which was not offered; the fourth missed the form asked for.
     assert cells(rows["action"]) == ["take the umbrella", "leave it", None, "leave it"]
-    # The third and fourth missed Inspect's form, as its own scorer says; the fourth can be read.
-    # (The belief of the third is refused in the study.)
-    assert rows["status"].tolist()[:2] == ["ok", "ok"]
-    assert rows["status"].tolist()[3] == "repaired:layout"
+    assert rows["status"].tolist()[::3] == ["ok", "repaired:layout"]
     assert rows["raw_action"].tolist()[0] == "ANSWER: A"
     assert study_log.unpaired[0].startswith("beliefs without an action (32): evening-04 repetition")
 
@@ -86,13 +83,13 @@ def test_an_unfinished_run_says_so_and_counts_what_is_missing(tmp_path):
     assert errors.endswith("The most frequent error (1): no network")
 
 
-def test_attached_answers_are_looked_up_and_reasoning_is_left_out(tmp_path):
-    key = "0" * 32
-    attached = sample(1, "attachment://" + key, attachments={key: "0.25"})
+def test_reasoning_is_left_out_and_what_was_withheld_is_refused(tmp_path):
+    withheld = json.loads(sample(1, ""))
+    withheld["output"]["choices"][0]["stop_reason"] = "content_filter"
     parts = [{"type": "reasoning", "reasoning": "0.9?"}]
     parts += [{"type": "text", "text": text} for text in ("No: 0.5", "Yes: 0.5")]
-    runs = imported(packed(tmp_path / "a.eval", attached, sample(2, parts))).runs
-    assert runs["p"].tolist()[0] == 0.25
+    runs = imported(packed(tmp_path / "a.eval", json.dumps(withheld), sample(2, parts))).runs
+    assert runs["status"].tolist()[0] == "refused"
     assert runs["raw_belief"].tolist()[1] == "No: 0.5\nYes: 0.5"
 
 

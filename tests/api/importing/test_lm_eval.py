@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
+from coherence.table.roles import PERCENT
 from tests.api.importing.conftest import CHOICE, TEXT, YES, imported, write_lines
 
 
@@ -78,6 +79,19 @@ def test_filters_of_lm_eval_are_fields_and_no_second_answers(tmp_path):
     assert kept.loc[kept["rep"] == 0, "p"].eq(0.5).all()
     # The filter kept the first repeat only.
     assert kept.loc[kept["rep"] == 1, "status"].eq("unparsed").all()
+    with pytest.raises(InputError, match=r"found: 'exact_match\.(none|strict)'"):
+        imported(path, mapping={"theta": "exact_match"})  # each filter is scored by itself
+
+
+def test_arguments_without_names_and_choices_scored_without_a_context(tmp_path):
+    def older(lines):
+        for line in lines:
+            pairs = [list(each.values()) for each in line["arguments"].values()]
+            line["arguments"] = pairs + [["", choice] for _, choice in pairs]
+            line["resps"] += [[["-9.0", "False"]]] * 2
+
+    runs = imported(logged(tmp_path, older)).runs.assign(task="rain_yes")
+    pd.testing.assert_frame_equal(runs, imported(YES).runs, check_dtype=False)
 
 
 def one_continuation(tmp_path, *continuations):
@@ -123,7 +137,7 @@ def test_states_without_a_positive_one_get_a_column_each(tmp_path, study):
     runs = imported(path).runs
     assert (runs["p_dry"] + runs["p_rain"]).tolist() == pytest.approx([1.0] * 18)
     assert runs["theta"].tolist() == ["rain" if case.rained else "dry" for case in study.CASES]
-    for options in ({}, {"percent": True}):  # shares are no percentages
+    for options in ({}, {"line": PERCENT}):  # shares are no percentages
         chosen = imported(path, positive="Rain", **options).runs
         assert chosen["p"].tolist() == runs["p_rain"].tolist()
         assert chosen["theta"].tolist() == [int(case.rained) for case in study.CASES]

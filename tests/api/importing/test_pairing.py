@@ -6,16 +6,9 @@ import pandas as pd
 import pytest
 
 from coherence import InputError, SchemaError
-from coherence.importing.assemble import Reading, assemble
-from tests.api.importing.conftest import (
-    ACTION,
-    BELIEF,
-    CHOICE,
-    TEXT,
-    YES,
-    imported,
-    log_of,
-)
+from coherence.importing.answers import AnswerForm
+from coherence.importing.assemble import assemble
+from tests.api.importing.conftest import ACTION, BELIEF, CHOICE, TEXT, YES, imported, log_of
 
 
 def test_several_belief_tasks_are_wordings_and_the_action_stands_on_the_first():
@@ -64,7 +57,7 @@ def test_a_mapping_of_the_action_is_not_looked_for_in_the_beliefs():
 
 def joined(beliefs, actions):
     logs = [log_of(beliefs, "beliefs"), log_of(actions, "actions")]
-    return assemble(logs, Reading(), belief_tasks=["beliefs"])
+    return assemble(logs, AnswerForm(), belief_tasks=["beliefs"])
 
 
 def test_actions_without_beliefs_keep_their_rows():
@@ -101,7 +94,7 @@ def test_actions_that_were_asked_in_vain_keep_their_column():
 def test_samples_gathered_into_contexts_are_counted():
     lines = "".join(f"{at},{at // 2},0.5,1,a\n" for at in range(6))
     log = log_of(f"id,group,p,theta,action\n{lines}")
-    runs = assemble([log], Reading(), mapping={"context": "group"}).runs
+    runs = assemble([log], AnswerForm(), mapping={"context": "group"}).runs
     assert runs["context"].tolist() == [0, 0, 1, 1, 2, 2]
     assert runs["rep"].tolist() == [0, 1, 0, 1, 0, 1]
 
@@ -141,7 +134,7 @@ def test_joined_answers_are_about_the_same_sample(fields, other, message):
         joined(*logs)
     prompts = log_of(logs[0], "first"), log_of(answers(changed, "p", fields), "second")
     with pytest.raises(InputError, match=message):  # two prompts are joined by their cases, too
-        assemble(prompts, Reading(), belief_tasks=["first", "second"])
+        assemble(prompts, AnswerForm(), belief_tasks=["first", "second"])
 
 
 def test_a_join_that_a_message_proposes_is_the_right_one():
@@ -149,7 +142,7 @@ def test_a_join_that_a_message_proposes_is_the_right_one():
     ordered, beliefs = (answers(samples, name, fields) for name in ("action", "p"))
     logs = [beliefs, answers(samples[::-1], "action", fields)]
     logs = [log_of(*each) for each in zip(logs, ("beliefs", "actions"), strict=True)]
-    made = assemble(logs, Reading(), belief_tasks=["beliefs"], mapping={"context": "doc_hash"})
+    made = assemble(logs, AnswerForm(), belief_tasks=["beliefs"], mapping={"context": "doc_hash"})
     right = joined(beliefs, ordered)
     assert made.unpaired == made.notes == []
     assert made.runs.drop(columns="context").equals(right.runs.drop(columns="context"))
@@ -183,4 +176,4 @@ def test_logs_that_do_not_fit_each_other_are_refused():
     ):
         imported(BELIEF, BELIEF)
     with pytest.raises(SchemaError, match="theta must be the same in all rows of a context"):
-        assemble([log_of("context,p,action,theta\na,0.2,x,0\na,0.2,x,1\n")], Reading())
+        assemble([log_of("context,p,action,theta\na,0.2,x,0\na,0.2,x,1\n")], AnswerForm())

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from coherence.importing.overview import require_action_from
+from coherence.importing.tool_calls import require_action_from
+from coherence.table.roles import PERCENT
 from coherence.table.validation import validate_runs
 from tests.api.importing.conftest import GOLDEN, imported, packed, sample
 
@@ -47,7 +48,7 @@ def test_of_several_tools_the_last_call_is_the_action():
 
 
 def test_what_a_tool_reported_before_the_call_is_said_where_the_agent_acts():
-    runs = imported(AGENT, calls=DOSE | {"belief_from": REPORTED}, percent=True).runs
+    runs = imported(AGENT, calls=DOSE | {"belief_from": REPORTED}, line=PERCENT).runs
     aside = imported(AGENT, calls=DOSE).runs
     assert cells(runs, "action") == cells(aside, "action")
     assert cells(runs, "p")[:2] == [0.9, 0.1]
@@ -175,6 +176,8 @@ def test_what_is_not_clear_of_calls_is_asked_for(tmp_path):
     silent = agent_log(tmp_path / "b.eval", [1, [GO]], [1, [STAY]])
     with pytest.raises(InputError, match=r"no belief was asked aside.*--belief-from"):
         imported(silent, calls=ACTS)
+    itself = {"tools": ("act.kind",), "belief_from": "tool:act.note"}
+    assert imported(path, calls=itself).runs["raw_belief"].tolist() == ["na", "nb"]
     both = {"tools": ("report_confidence", "treat"), "belief_from": REPORTED}
     with pytest.raises(InputError, match=r"report_confidence' reports beliefs"):
         imported(AGENT, calls=both)
@@ -187,7 +190,7 @@ def test_what_is_not_clear_of_calls_is_asked_for(tmp_path):
         ([[[("act", {"kind": kind, "why": f"{kind}!"})], "P: 0.3"] for kind in "ab"],
          r"--action-from act.kind --belief-from text"),
         ([["Chance of a flood: 0.53, I go", [GO]], ["It is dry", [STAY]]],
-         r"--belief-pattern 'Chance\ of\ a\ flood: *"),
+         "by --belief-pattern REGEX. Type: "),
         ([["Well", [("say", {"probability": 60})], [GO]]],
          "--action-from go --belief-from tool:say.probability --percent"),
     ],

@@ -1,0 +1,272 @@
+"""The answers of a log as values: what a model said is decoded as when it is elicited here.
+
+What a program wrote as a number is a number. Nothing is clipped, and what was not parsed keeps its
+text.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import Any
+
+import pandas as pd
+
+from coherence.decoding.decode import WITHHELD, decode_belief, decode_choice, worst
+from coherence.errors import InputError
+from coherence.importing.log_format import PICKED, AnswerLog, Record
+from coherence.table.cells import numbers
+from coherence.table.roles import PERCENT, Scale
+from coherence.table.schema import FAILURES, STATE_SUM_TOLERANCE, STATUSES, is_state
+
+MISSING = (None, "")
+OFF_FORM = "repaired:layout"
+"""At best the status of an answer in which the log itself, looking for its form, found none."""
+_WITHOUT_TEXT = {"length": "truncated", WITHHELD: "refused"}
+_BARE_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+")
+
+
+@dataclass(frozen=True)
+class AnswerForm:
+    """How answers are to be read."""
+
+    actions: tuple[str, ...] = ()  # the options that were offered, where the log does not name them
+    positive: str | None = None  # label of theta = 1
+    line: Scale | None = None  # of beliefs that are no probabilities
+    pattern: re.Pattern[str] | None = None  # of the number that is the belief, among words
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value, its status, and the text it was read from; None where a program wrote the value."""
+
+    value: object
+    status: str
+    raw: str | None = None
+
+
+_Read = Callable[[object], Cell]
+
+
+def belief_cell(value: Any, reason: str | None = None, *, line: Scale | None = None) -> Cell:
+    """Read a belief; `reason` is why the answer ended, where it was cut or withheld."""
+    if value is None or value == "":  # the sample ended before an answer
+        return Cell(None, _WITHOUT_TEXT.get(reason or "", "unparsed"))
+    stated = isinstance(value, str | bool)
+    if stated and line in (None, PERCENT):
+        return Cell(*_decoded_belief(str(value), reason, percent=line is not None), str(value))
+    # Alone in its cell: of other texts on a scale nothing says which number is meant.
+    typed = isinstance(value, float)
+    number = float(value if typed else numbers(pd.Series([value], dtype=object)).values[0])
+    low, high = (0.0, 1.0) if line is None else sorted((line.low, line.high))
+    if not math.isfinite(number):
+        return Cell(None, "unparsed", str(value))
+    # Not clipped: 101 of 100 is an answer that cannot be meant.
+    if not low <= number <= high:
+        return Cell(None, "out_of_range", str(value))
+    return Cell(number if line is None else float(line.probability(number)), "ok")
+
+
+def _decoded_belief(text: str, reason: str | None, *, percent: bool) -> tuple[float | None, str]:
+    """Decode a belief: a number alone, or the lines No and Yes."""
+    bare = percent and _BARE_NUMBER.fullmatch(text.strip()) is not None
+    number = decode_belief(
+        f"{text.strip()}%" if bare else text, form="number", finish_reason=reason
+    )
+    # Logs do not say which of the two forms was asked for: what is unparsed as the one may be the
+    # other.
+    lines = decode_belief(text, finish_reason=reason)
+    unparsed = not number.readable and (lines.readable or number.status == "unparsed")
+    best = lines if unparsed or lines.status == "ok" else number
+    # Where percentages were asked for, one with its sign is no repair.
+    return best.value, "ok" if percent and best.status == "repaired:percent" else best.status
+
+
+def _distribution(values: Mapping[str, object], line: Scale | None) -> Cell:
+    """Read the beliefs in several states: a dictionary of them, if they are a distribution."""
+    cells = {column: belief_cell(value, line=line) for column, value in values.items()}
+    shares = {column: cell.value for column, cell in cells.items() if isinstance(cell.value, float)}
+    raw = "; ".join(f"{column}={value}" for column, value in values.items())
+    if len(shares) < len(cells):
+        return Cell(None, worst([cell.status for cell in cells.values()]), raw)
+    # One state alone is a belief of which the others were not logged: there is no sum to miss.
+    if len(shares) > 1 and abs(math.fsum(shares.values()) - 1) > STATE_SUM_TOLERANCE:
+        return Cell(None, "sum_not_one", raw)
+    return Cell(shares, worst([cell.status for cell in cells.values()]))
+
+
+def _action_cell(
+    value: object, reason: str | None, options: Sequence[str], *, by_letter: bool
+) -> Cell:
+    """Read an action; a label that a program wrote needs no reading, and no list of options."""
+    if value is None or value == "":
+        return Cell(None, _WITHOUT_TEXT.get(reason or "", "unparsed"))
+    if not options:
+        return Cell(value, "ok")
+    text = str(value)
+    decoded = decode_choice(text, options, finish_reason=reason)
+    if decoded.value is None and by_letter:
+        # Multiple choice is asked by letter; the option's own words come first all the same.
+        letters = [chr(ord("A") + position) for position in range(min(len(options), 26))]
+        letter = decode_choice(text, letters, finish_reason=reason)
+        if letter.value is not None:
+            return Cell(options[letters.index(letter.value)], letter.status, text)
+    return Cell(decoded.value, decoded.status, text)
+
+
+def _picked(record: Record, log: AnswerLog, name: str) -> tuple[str, ...] | None:
+    """Return what the log itself took for the answer, unless another field is read."""
+    picked = record.get(PICKED) if name == log.fields.get("answer") else None
+    return picked if isinstance(picked, tuple) else None
+
+
+def _cut(record: Record, log: AnswerLog, name: str) -> str | None:
+    """Return why an answer ended, where it was cut or withheld."""
+    reason = record.get("finish_reason")
+    # A scorer of the log read the reply as it was, and knows how it ended; and what a scorer took
+    # from a reply may be whole all the same.
+    whole = record.get(name) == record.get(log.fields.get("answer", name))
+    return str(reason) if reason in _WITHOUT_TEXT and whole and PICKED not in record else None
+
+
+def _picked_cell(value: object, picked: Sequence[str] | None, read: _Read) -> Cell:
+    """Read an answer where the log itself may have picked it out of the reply."""
+    if not picked:
+        cell = read(value)
+        off_form = picked is not None and cell.value is not None
+        return replace(cell, status=worst([OFF_FORM, cell.status])) if off_form else cell
+    raw = None if value is None else str(value)
+    cells = [replace(read(word), raw=raw) for word in picked]
+    return next((cell for cell in cells if cell.value is not None), cells[-1])
+
+
+def _found_cell(value: object, pattern: re.Pattern[str], read: _Read) -> Cell:
+    """Read the belief that a pattern finds among words: its group, of several places the last."""
+    text = "" if value is None else str(value)
+    found = [match[min(pattern.groups, 1)] or "" for match in pattern.finditer(text)]
+    if found and text:
+        return replace(read(found[-1]), raw=text)
+    cell = read(value)  # a refusal stays one
+    return cell if cell.value is None else Cell(None, "unparsed", text)
+
+
+def _beliefs(log: AnswerLog, fields: Mapping[str, str], form: AnswerForm) -> list[Cell]:
+    """Read the beliefs of a log: one number, or of several states a dictionary of them."""
+    if "p" not in fields:
+        return [
+            _distribution({column: record.get(name) for column, name in fields.items()}, form.line)
+            for record in log.records
+        ]
+    name, cells = fields["p"], []
+    # Answers are read once, however often they were given.
+    read_once = lru_cache(maxsize=None, typed=True)(partial(belief_cell, line=form.line))
+    for record in log.records:
+        value, read = record.get(name), partial(read_once, reason=_cut(record, log, name))
+        cells.append(
+            _found_cell(value, form.pattern, read)
+            if form.pattern is not None
+            else _picked_cell(value, _picked(record, log, name), read)
+        )
+    return cells
+
+
+def _action_reader(log: AnswerLog, name: str, form: AnswerForm) -> Callable[[Record], Cell]:
+    """Return what reads the action of a record from a field."""
+    by_program = name in log.labels or name == "choice" == log.fields.get("answer")
+    read_once = lru_cache(maxsize=None, typed=True)(
+        partial(_action_cell, by_letter=not form.actions)
+    )
+
+    def read_action(record: Record) -> Cell:
+        # The user's word for what was offered comes before the log's.
+        options: object = () if by_program else form.actions or record.get("choices")
+        if not options and not by_program:
+            # The answers themselves suggest what to write after --actions.
+            texts = Counter(str(other.get(name)).strip()[:40] for other in log.records)
+            listed = ", ".join(f"{text!r} ({count})" for text, count in texts.most_common(4))
+            raise InputError(
+                f"{log.file}: it does not say which actions were offered. Name them: "
+                f"--actions A,B. The most frequent answers are {listed}."
+            )
+        read = partial(read_once, reason=_cut(record, log, name), options=options)
+        return _picked_cell(record.get(name), _picked(record, log, name), read)
+
+    return read_action
+
+
+def stated_numbers(log: AnswerLog, name: str) -> list[float]:
+    """Return the numbers without a percent sign that a field holds, or what was picked of it."""
+    said = [(_picked(record, log, name) or (record.get(name),))[0] for record in log.records]
+    return [*map(float, numbers(pd.Series(said, dtype=object)).bare)]
+
+
+def answers_of(log: AnswerLog, fields: Mapping[str, str], form: AnswerForm) -> pd.DataFrame:
+    """Return the answers of a log, a row each, under the names of columns."""
+    records = log.records
+    # Answers and statuses are decoded; all else is as the log has it.
+    rows: dict[str, Sequence[object]] = {
+        column: [record.get(name) for record in records]
+        for column, name in fields.items()
+        if not (is_belief(column) or column in ("action", "status"))
+    }
+    nothing = [None] * len(records)
+    stated = {column: name for column, name in fields.items() if is_belief(column)}
+    logged = [record.get(fields.get("status", "")) for record in records]
+    answers: list[Sequence[Cell | None]] = []
+    if stated:
+        beliefs = _beliefs(log, stated, form)
+        for column in stated:
+            rows[column] = [
+                belief.value[column] if isinstance(belief.value, dict) else belief.value
+                for belief in beliefs
+            ]
+        rows["raw_belief"] = _raw(beliefs, rows.get("raw_belief", nothing))
+        answers.append(beliefs)
+    if "action" in fields:
+        name, read = fields["action"], _action_reader(log, fields["action"], form)
+        given_z = rows.get("z", nothing) if stated else nothing
+        # Rows of the law of iterated expectation ask for no action, nor does a row without the
+        # label that a program wrote, where it has a status that says so.
+        asked = [
+            z in MISSING
+            and not (stated and name in log.labels and said and record.get(name) in MISSING)
+            for record, z, said in zip(records, given_z, logged, strict=True)
+        ]
+        actions = [
+            read(record) if is_asked else None
+            for record, is_asked in zip(records, asked, strict=True)
+        ]
+        if any(asked):
+            rows["action"] = [cell and cell.value for cell in actions]
+            rows["raw_action"] = _raw(actions, rows.get("raw_action", nothing))
+        answers.append(actions)
+    rows["status"] = [
+        _row_status([cell for cell in cells if cell is not None], said)
+        for *cells, said in zip(*answers, logged, strict=True)
+    ]
+    return pd.DataFrame(rows, dtype=object)
+
+
+def _raw(cells: Sequence[Cell | None], logged: Sequence[object]) -> list[object]:
+    """Return raw answers; a text that was logged beside a number stays the raw one of that."""
+    return [
+        cell.raw if cell is not None and cell.raw is not None else text
+        for cell, text in zip(cells, logged, strict=True)
+    ]
+
+
+def _row_status(cells: Sequence[Cell], logged: object) -> str:
+    """Return the status of a row, for which the log may name one."""
+    decoded = worst([cell.status for cell in cells])
+    if not isinstance(logged, str) or logged not in STATUSES:
+        return decoded if logged in MISSING else str(logged)
+    if logged in FAILURES and any(cell.value is None and cell.raw is None for cell in cells):
+        return worst([logged, *(cell.status for cell in cells if cell.raw is not None)])
+    return worst([logged, decoded])
+
+
+def is_belief(column: str) -> bool:
+    """Whether a column holds the stated belief: ``p`` or ``p_<state>``."""
+    return column == "p" or is_state(column)
