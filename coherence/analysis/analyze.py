@@ -29,7 +29,7 @@ from coherence.report.verdicts import PRIMARY
 from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.resample import Seed, as_seed
 from coherence.table.notes import Note
-from coherence.table.roles import Reading, option_words
+from coherence.table.roles import Reading
 from coherence.table.runs import Runs
 
 
@@ -237,7 +237,7 @@ def analyze(
         "positive": list(map(str, positive_labels(positive))),
         "reference": reference,
         "state": state,
-        **({"reading": words} if (words := option_words(reading)) else {}),
+        **({"reading": words} if (words := reading.words()) else {}),
         **({} if margin is None else {"margin": margin}),
     }
     return Report(tuple(found), settings)

@@ -120,24 +120,17 @@ def reading(args: argparse.Namespace) -> Reading:
     return Reading({name: as_ for name, as_ in named.items() if as_ is not None}, **said)
 
 
-def reading_words(
-    args: argparse.Namespace, groups: Sequence[str] = ("columns", "files")
-) -> list[str]:
+def reading_words(args: argparse.Namespace) -> list[str]:
     """Return the options that said how a file was read, as words of the command line."""
-    words = []
-    for name, how in (option for group in groups for option in READING[group].items()):
-        value = getattr(args, _attribute(name))
-        if value is True:
-            words.append(f"--{name}")
-        elif value not in (None, False, how.get("default")):
-            words += [f"--{name}={each}" for each in ([value] if isinstance(value, str) else value)]
-    return words
+    return reading(args).words()
 
 
 def power_words(args: argparse.Namespace) -> list[str]:
     """Return these, and the options of labels, as ``coherence power --like`` takes them."""
-    words = reading_words(args, list(READING))
-    return [re.sub("^--task=", "--task-column=", word) for word in words]
+    words = [f"--positive={label}" for label in args.positive or ()]
+    words += [] if args.reference is None else [f"--reference={args.reference}"]
+    words += [] if args.state == "auto" else [f"--state={args.state}"]
+    return [re.sub("^--task=", "--task-column=", word) for word in [*reading_words(args), *words]]
 
 
 def pilot_options(args: argparse.Namespace) -> argparse.Namespace:

@@ -9,8 +9,7 @@ import logging
 import os
 import zipfile
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from coherence.errors import InputError, MissingExtraError, closest, listing
+from coherence.errors import CoherenceError, InputError, MissingExtraError, closest, listing
 from coherence.printable import counted
 from coherence.table.cells import Cells, numbers_or_labels
 from coherence.table.frames import require_path, with_index_columns
@@ -37,16 +36,9 @@ from coherence.table.text_files import (
     read_objects,
 )
 
-_READERS = {
-    ".dta": ("Stata", "read_dta"),
-    ".sav": ("SPSS", "read_sav"),
-    ".zsav": ("SPSS", "read_sav"),
-    ".por": ("SPSS", "read_por"),
-    ".sas7bdat": ("SAS", "read_sas7bdat"),
-    ".xpt": ("SAS", "read_xport"),
-}
-STATISTICS = tuple(_READERS)
-"""Endings of the files of statistics programs."""
+STATISTICS = {".dta": "read_dta", ".sav": "read_sav", ".zsav": "read_sav", ".por": "read_por"}
+STATISTICS |= {".sas7bdat": "read_sas7bdat", ".xpt": "read_xport"}
+"""Ending of a file of a statistics program -> what of `pyreadstat` reads it."""
 WORKBOOKS = (".xlsx", ".xlsm")
 """Endings of Excel's files."""
 
@@ -60,18 +52,6 @@ def _package(name: str, purpose: str) -> Any:
         ) from None
 
 
-@contextmanager
-def _damaged(path: Path, kind: str) -> Iterator[None]:
-    """Say of whatever a library raises of a damaged file that it is one."""
-    try:
-        yield
-    except Exception as error:  # of zip, of XML, of the numbers in it
-        said = (str(error).splitlines() or ["unknown error"])[0]
-        raise InputError(
-            f"{path}: the file cannot be read as {kind} ({said}). Check that it is complete."
-        ) from None
-
-
 class ValueLabels(NamedTuple):
     """What a file calls the numbers of a column."""
 
@@ -81,12 +61,10 @@ class ValueLabels(NamedTuple):
 
 def read_statistics(path: Path) -> tuple[pd.DataFrame, dict[str, ValueLabels]]:
     """Read a file of Stata, SPSS or SAS, and the labels of columns whose numbers all have one."""
-    program, reader = _READERS[inner_suffix(path)]
-    pyreadstat = _package("pyreadstat", f"Reading {path}, a file of {program},")
+    pyreadstat = _package("pyreadstat", f"Reading {path}")
     if path.suffix.lower() == ".gz":  # these readers want a file by name
         raise InputError(f"{path}: unpack the file first (gunzip).")
-    with _damaged(path, f"one of {program}"):
-        table, about = getattr(pyreadstat, reader)(str(path))
+    table, about = getattr(pyreadstat, STATISTICS[inner_suffix(path)])(str(path))
     labelled = {}
     for name in table.columns:
         cells, is_float = table[name], pd.api.types.is_float_dtype(table[name])
@@ -115,20 +93,19 @@ def _shared(cells: Cells, names: Mapping[Any, str]) -> str:
 
 def read_workbook(path: Path, sheet: str | None) -> tuple[list[list[Any]], list[Note]]:
     """Return the rows of the sheet that holds cells, or of the one that is named."""
-    openpyxl = _package("openpyxl", f"Reading {path}, a workbook of Excel,")
+    openpyxl = _package("openpyxl", f"Reading {path}")
     data = read_bytes(path)
-    with _damaged(path, "a workbook"):
-        with zipfile.ZipFile(io.BytesIO(data)) as packed:
-            parts = [packed.read(n) for n in packed.namelist() if n.startswith("xl/worksheets/")]
-        has_formulas = any(b"<f>" in part or b"<f " in part for part in parts)
-        kinds = (True, False) if has_formulas else (True,)
-        books = [openpyxl.load_workbook(io.BytesIO(data), data_only=values) for values in kinds]
-        sheets = {each.title: each for each in books[0].worksheets}
-        rows = {
-            name: n
-            for name, each in sheets.items()
-            if (n := sum(any(cell is not None for cell in row) for row in each.values))
-        }
+    with zipfile.ZipFile(io.BytesIO(data)) as packed:
+        parts = [packed.read(n) for n in packed.namelist() if n.startswith("xl/worksheets/")]
+    has_formulas = any(b"<f>" in part or b"<f " in part for part in parts)
+    kinds = (True, False) if has_formulas else (True,)
+    books = [openpyxl.load_workbook(io.BytesIO(data), data_only=values) for values in kinds]
+    sheets = {each.title: each for each in books[0].worksheets}
+    rows = {
+        name: n
+        for name, each in sheets.items()
+        if (n := sum(any(cell is not None for cell in row) for row in each.values))
+    }
     if sheet is not None and sheet not in sheets:
         raise InputError(
             f"sheet must be a sheet of {path}; received {sheet!r}. It has "
@@ -195,8 +172,6 @@ def _rows(sheet: Any) -> tuple[list[list[Any]], list[Note]]:
 logger = logging.getLogger(__name__)
 PARQUET, LINES = (".parquet", ".pq"), (".jsonl", ".ndjson")
 ARRAY = ".json"
-DAMAGED = (OSError, ValueError, TypeError, LookupError, NotImplementedError)
-"""What pyarrow raises of a file that is damaged, or has a type that pandas does not know."""
 _ENDINGS = (*PARQUET, *SEPARATORS, *LINES, ARRAY, *STATISTICS, *WORKBOOKS)
 
 
@@ -294,12 +269,12 @@ def _read(path: Path, reading: Reading) -> FileTable:
         if suffix in WORKBOOKS:
             return _of_sheet(path, *read_workbook(path, reading.sheet))
         return FileTable(_read_parquet(path))
-    except InputError:
+    except CoherenceError:
         raise
-    except DAMAGED as error:  # only the first line of such messages helps a user
+    except Exception as error:  # whatever a library raises of a damaged file
+        said = (str(error).splitlines() or ["unknown error"])[0]
         raise InputError(
-            f"{path}: the file cannot be read as {suffix[1:]} ({str(error).splitlines()[0]}). "
-            "Check that it is complete."
+            f"{path}: the file cannot be read as {suffix[1:]} ({said}). Check that it is complete."
         ) from error
 
 

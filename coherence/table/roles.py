@@ -243,6 +243,15 @@ class Reading:
             return PERCENT
         return None if self.scale is None else Scale.parse(self.scale)
 
+    def words(self) -> list[str]:
+        """Return what is said of a table as words of the command line."""
+        said: dict[str, Any] = {option: self.columns.get(name) for option, name in OPTIONS.items()}
+        for each in fields(self):
+            if each.metadata and (value := getattr(self, each.name)) != each.default:
+                said[each.name] = ",".join(value) if isinstance(value, tuple) else value
+        given = {option: value for option, value in said.items() if value is not None}
+        return [f"--{name}" if is_ is True else f"--{name}={is_}" for name, is_ in given.items()]
+
     def renamed(self, table: pd.DataFrame) -> pd.DataFrame:
         """Give columns of a file their names in the runs table."""
         renamed = {original: name for name, original in self.columns.items() if original != name}
@@ -267,10 +276,3 @@ class Reading:
 AS_IT_IS = Reading()
 OPTIONS_OF_READING = {each.name: dict(each.metadata) for each in fields(Reading) if each.metadata}
 """Field of a `Reading` -> how its option is declared; `of_file` where it says how a file is."""
-
-
-def option_words(reading: Reading) -> list[str]:
-    """Return the options that name the same columns on the command line."""
-    named = {option: reading.columns.get(name) for option, name in OPTIONS.items()}
-    named |= {name: getattr(reading, name) for name in (*COMPARED, "acts")}
-    return [f"--{option}={name}" for option, name in named.items() if name is not None]

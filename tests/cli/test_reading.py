@@ -54,6 +54,11 @@ def test_what_reading_takes_is_declared_once():
     assert options == {*OPTIONS, *fields} - {"columns"}
     page = (Path(__file__).parents[2] / "docs" / "own-data.md").read_text("utf-8")
     assert [name for name in options if f"--{name}" not in page] == []
+    # The table of options and usual names: each that has a usual name stands there with it.
+    table = re.findall(r"^\| (`--[^|]*) \| ([^|]*) \|", page.split("\n## ")[0], re.M)
+    rows = [(re.findall(r"--([a-z-]+)", a), re.findall(r"`(\w+)`", b)) for a, b in table]
+    named = [zip([each for each in a if each in OPTIONS], b, strict=False) for a, b in rows]
+    assert dict(pair for pairs in named for pair in pairs) | {"exact": "p_true"} == OPTIONS
 
 
 COLUMNS = ("--belief", "belief", "--truth", "is", "--context", "id")
