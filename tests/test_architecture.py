@@ -21,17 +21,17 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 42_548,
+    "coherence": 42_499,
     "coherence/analysis": 4_498,
     "coherence/batteries": 5_093,
     "coherence/checks": 7_962,
     "coherence/cli": 2_076,
-    "coherence/decoding": 1_100,
+    "coherence/decoding": 1_091,
     "coherence/importing": 1_914,
     "coherence/plots": 2_109,
     "coherence/report": 6_108,
     "coherence/statistics": 4_500,
-    "coherence/table": 5_461,
+    "coherence/table": 5_421,
     "elicitation": 19_060,
     "elicitation/answers": 650,
     "elicitation/asking": 1_140,

@@ -203,8 +203,7 @@ def analyze(
     )
     n_jobs = number_of_jobs(n_jobs)
     require_state(state)
-    named = {} if columns is None else columns
-    reading = Reading(named, prediction=prediction, gold=gold, acts=acts)
+    reading = Reading(columns or {}, prediction=prediction, gold=gold, acts=acts)
     table = as_runs(runs, reading)
     evaluations, assumed = read_evaluations(
         table, names, strict=strict, positive=positive, reference=reference, state=state

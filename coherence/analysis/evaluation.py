@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from coherence.decoding.decode import PARSED
 from coherence.errors import InputError, closest
 from coherence.inputs import Floats, as_codes, require
 from coherence.statistics.evaluation import EvaluationData, evaluation_data
@@ -32,7 +33,7 @@ from coherence.table.needs import (
     THETA,
 )
 from coherence.table.runs import Runs
-from coherence.table.schema import ACTION_PREFIX, DRAWN, PARSED, RECORDED, STATE_PREFIX
+from coherence.table.schema import ACTION_PREFIX, DRAWN, RECORDED, STATE_PREFIX
 from coherence.table.states import folded, known_pair, label_text, zero_or_one
 
 N_UNREADABLE_SHOWN = 8

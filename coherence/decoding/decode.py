@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import zip_longest
-from typing import Generic, Literal, TypeVar, cast
+from typing import Generic, Literal, TypeVar
 
 from coherence.decoding.reply import Reply, sounds_like_refusal, take_apart
 from coherence.decoding.statements import (
@@ -29,9 +29,20 @@ from coherence.decoding.statements import (
 from coherence.decoding.statements import (
     Value as Stated,
 )
-from coherence.errors import InputError, shown
-from coherence.table.schema import PARSED, STATUSES
 
+REPAIRS = tuple(
+    f"repaired:{what}"
+    for what in (
+        *("characters", "markup", "json", "spelling", "punctuation", "notation", "comma"),
+        *("percent", "fraction", "layout", "single", "words", "passage"),
+    )
+)
+LOW_MASS = "low_mass"
+"""A value read off a distribution of which the parsed answers have little; kept, and counted."""
+PARSED = ("ok", *REPAIRS, LOW_MASS)
+FAILURES = ("sum_not_one", "out_of_range", "truncated", "unparsed", "refused")
+STATUSES = (*PARSED, *FAILURES)
+"""All statuses, from the mildest to the gravest; a row has the gravest of its answers."""
 OK, REFUSED, UNPARSED, OUT_OF_RANGE, SUM_NOT_ONE, TRUNCATED = (
     "ok",
     "refused",
@@ -71,7 +82,7 @@ class Decoded(Generic[Value]):
     """A value and how it was read."""
 
     value: Value | None  # none unless the status is `ok` or a repair
-    status: str  # one of `coherence.table.schema.STATUSES`.
+    status: str  # one of `STATUSES`.
     # sum of the stated probabilities minus 1; NaN where no such numbers were read
     residual: float = math.nan
 
@@ -108,10 +119,6 @@ def decode_distribution(
     >>> decode_distribution("high: 75%\nlow: 25%", ("low", "high"))
     Decoded(value=(0.25, 0.75), status='repaired:layout', residual=0.0)
     """
-    if len(labels) == 0:
-        raise InputError("labels must name at least two states; received none. List them.")
-
-    _require_texts(labels, "labels")
 
     def read(reply: Reply) -> Decoded[tuple[float, ...]]:
         fractions, status = _probabilities(reply, labels)
@@ -248,7 +255,6 @@ def decode_choice(
     >>> decode_choice("The answer is (B).", ("A", "B")).value
     'B'
     """
-    _require_texts(options, "options")
 
     def read(reply: Reply) -> Decoded[str]:
         if reply.text.strip(_BLANKS) in options:
@@ -272,18 +278,10 @@ class _UnparsedError(Exception):
     """The reply states no value, or more than one."""
 
 
-def _require_texts(texts: object, name: str) -> None:
-    one = isinstance(texts, str | bytes) or not isinstance(texts, Sequence)
-    if one or not all(isinstance(text, str) for text in cast("Sequence[object]", texts)):
-        raise InputError(f"{name} must be a list of texts; received {shown(texts)}.")
-
-
 def _decode(
     text: str, finish_reason: str | None, read: Callable[[Reply], Decoded[Value]]
 ) -> Decoded[Value]:
     """Take a reply apart, read what was said, and name what cannot be read."""
-    if not isinstance(text, str):
-        raise InputError(f"text must be the text of a reply; received {text!r}.")
     if finish_reason == WITHHELD:
         return Decoded(None, REFUSED)
     reply = take_apart(text, finish_reason)

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from coherence.checks.catalogue import interpretation_of
+from coherence.decoding.decode import PARSED
 from coherence.report.variation import Variation
 from coherence.result import CheckResult, Family, Outcome
 from coherence.statistics.figure_tables import FigureTables
@@ -18,7 +19,6 @@ from coherence.statistics.report_noise import ReportNoise
 from coherence.table.audit import ElicitationSummary
 from coherence.table.notes import Level, Note, why_not_run
 from coherence.table.runs import Runs
-from coherence.table.schema import PARSED
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from coherence.checks.persons import OWN_BELIEF
+from coherence.decoding.decode import FAILURES, LOW_MASS
 from coherence.printable import counted
 from coherence.report.document import Cell, Column, Kind, Table, build_table, count
 from coherence.report.evaluation import EvaluationReport
@@ -29,7 +30,6 @@ from coherence.report.wording import (
 from coherence.result import CheckResult, Outcome
 from coherence.table.audit import MISSING, audit_table
 from coherence.table.notes import Note
-from coherence.table.schema import FAILURES, LOW_MASS
 
 FURTHER = "What else was estimated"
 QUESTIONS = {

@@ -17,14 +17,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from coherence.decoding.decode import FAILURES, LOW_MASS, PARSED, REPAIRS
 from coherence.table.runs import Runs, question_kind
-from coherence.table.schema import (
-    FAILURES,
-    LOW_MASS,
-    PARSED,
-    REPAIRS,
-    Column,
-)
+from coherence.table.schema import Column
 
 GIVEN_Z = "given z"
 MISSING = "missing"

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from coherence.decoding.decode import FAILURES, PARSED
 from coherence.errors import closest, listing
 from coherence.printable import capitalised, counted, numbered
 from coherence.table.cells import broken, rows_of
@@ -27,13 +28,11 @@ from coherence.table.schema import (
     COLUMN_NAMES,
     COLUMNS,
     EVENT,
-    FAILURES,
     FEATURE_PREFIX,
     FRAMES,
     KEY,
     LEVEL_OPTIONS,
     OPTIONS,
-    PARSED,
     STATE_SUM_TOLERANCE,
     Naming,
     answer_columns,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from coherence.decoding.decode import PARSED, REPAIRS
 from coherence.errors import InputError, closest, listing
 from coherence.printable import counted
 from coherence.table import needs
@@ -29,8 +30,6 @@ from coherence.table.schema import (
     FEATURE_PREFIX,
     LABELS,
     LEVEL_COLUMNS,
-    PARSED,
-    REPAIRS,
     STATE_PREFIX,
     Naming,
     is_state,

@@ -10,19 +10,9 @@ which says so in its report.
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-REPAIRS = tuple(
-    f"repaired:{what}"
-    for what in (
-        *("characters", "markup", "json", "spelling", "punctuation", "notation", "comma"),
-        *("percent", "fraction", "layout", "single", "words", "passage"),
-    )
-)
-LOW_MASS = "low_mass"
-"""A value read off a distribution of which the parsed answers have little; kept, and counted."""
-PARSED = ("ok", *REPAIRS, LOW_MASS)
-FAILURES = ("sum_not_one", "out_of_range", "truncated", "unparsed", "refused")
-STATUSES = (*PARSED, *FAILURES)
-"""All statuses, from the mildest to the gravest; a row has the gravest of its answers."""
+from coherence.decoding.decode import FAILURES as FAILURES
+from coherence.decoding.decode import STATUSES as STATUSES
+
 STATE_SUM_TOLERANCE = 0.02  # beliefs over several states are usually stated with two digits
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from coherence.decoding.decode import (
     BELIEF_LABELS,
+    LOW_MASS,
     OK,
     UNPARSED,
     decode_belief,
@@ -28,7 +29,6 @@ from coherence.decoding.decode import (
     worst,
 )
 from coherence.decoding.reply import take_apart
-from coherence.table.schema import LOW_MASS
 from elicitation.models.base import Answer
 from elicitation.questions.question import Question, QuestionSpec
 from elicitation.spelling.forms import AnswerForm, Distribution
@@ -53,7 +53,7 @@ class Reading:
     # probability of Yes; shares of labels that sum to 1; an action, or action -> probability; None
     # unless the status is one of those with a value
     value: Any
-    status: str  # one of `coherence.table.schema.STATUSES`.
+    status: str  # one of `coherence.decoding.decode.STATUSES`.
     # probability of the readable answers, or their share in the draws; None of free text
     answer_mass: float | None = None
     # sd, q05, q95: standard deviation and quantiles of a belief that is a distribution

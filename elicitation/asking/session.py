@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from coherence.decoding.decode import TRUNCATED
+from coherence.decoding.decode import PARSED, TRUNCATED
 from coherence.errors import InputError
-from coherence.table.schema import PARSED
 from elicitation.answers.reading import ReadAnswer, read_answer
 from elicitation.answers.runs import assemble_runs
 from elicitation.asking.ask import Progress, ask, constrains_tokens

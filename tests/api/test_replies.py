@@ -13,13 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coherence.decoding.decode import (
+    PARSED,
+    STATUSES,
     decode_belief,
     decode_choice,
     decode_decision,
     decode_distribution,
 )
 from coherence.decoding.reply import REFUSALS
-from coherence.table.schema import PARSED, STATUSES
 
 GOOD = "No: 0.30\nYes: 0.70"
 DOCS = Path(__file__).parents[2] / "docs/statuses.md"

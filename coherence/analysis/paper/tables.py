@@ -24,6 +24,7 @@ from coherence.analysis.paper.results import (
     in_paper_order,
 )
 from coherence.checks.cmi import NEAREST
+from coherence.decoding.decode import PARSED
 from coherence.printable import numbered
 from coherence.report.document import (
     MISSING,
@@ -39,7 +40,6 @@ from coherence.report.document import (
     with_ends,
 )
 from coherence.report.evaluation import EvaluationReport
-from coherence.table.schema import PARSED
 
 _EXACT = ("low", "high", "pvalue", "pvalue_holm", "n_rows", "n_contexts", "n_dropped")
 _KEY = ["procedure", "task", "model", "check"]

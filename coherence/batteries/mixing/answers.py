@@ -24,10 +24,10 @@ from coherence.batteries.battery import (
     read_answer_table,
 )
 from coherence.batteries.mixing.design import GAMES, MIDDLE, ORDERS, PARTS, optimal_rates
+from coherence.decoding.decode import PARSED, STATUSES
 from coherence.errors import InputError
 from coherence.inputs import Floats
 from coherence.table.frames import require_frame, require_path
-from coherence.table.schema import PARSED, STATUSES
 
 COLUMNS = (
     AnswerColumn("model"),

@@ -29,10 +29,10 @@ from coherence.batteries.mixing.design import (
     optimal_rates,
 )
 from coherence.batteries.mixing.losses import Measure, measures_of
+from coherence.decoding.decode import PARSED
 from coherence.inputs import Floats, whole_number
 from coherence.statistics.resample import Seed, as_generator
 from coherence.statistics.shares import NORMAL_QUANTILE
-from coherence.table.schema import PARSED
 
 LEAST_DRAWS = 2
 """Readable answers that every condition needs: a single one shows no noise, and without noise

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coherence import InputError, SchemaError
+from coherence.decoding.decode import PARSED
 from coherence.importing.answers import AnswerForm, belief_cell
 from coherence.importing.assemble import assemble
 from coherence.importing.log_format import AnswerLog
 from coherence.table.roles import PERCENT
-from coherence.table.schema import PARSED
 from tests.api.importing.conftest import log_of
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coherence.decoding.decode import decode_belief
-from coherence.table.schema import STATUSES
+from coherence.decoding.decode import STATUSES, decode_belief
 from elicitation import NETWORK_PROMPTS, load_prompts, load_questions
 from elicitation.questions.own import COLUMNS
 

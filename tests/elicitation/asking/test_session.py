@@ -6,7 +6,7 @@ Breaks if an answer lands on the wrong row, is asked twice, or is given a value 
 import pandas as pd
 import pytest
 
-from coherence.table.schema import PARSED
+from coherence.decoding.decode import PARSED
 from elicitation import Answer, AnswerStore, Design, elicit, plan_task
 
 
