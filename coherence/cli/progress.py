@@ -127,4 +127,4 @@ def duration(seconds: float) -> str:
         # From two of a unit on: "90 minutes" says more than "2 hours".
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} seconds" if seconds >= 1 else "1 second or less"
+    return f"{seconds:.0f} seconds" if seconds >= 1.5 else "1 second or less"
