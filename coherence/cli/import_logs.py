@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from coherence.importing.assemble import Imported
-    from coherence.importing.log_format import AnswerLog
+    from coherence.importing.log_format import AnswerLog, LogFormat
     from coherence.table.runs import Runs
 
 _EXAMPLES = 3  # of answers that could not be read
@@ -89,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read, join, write, sum up."""
     from coherence.errors import InputError
-    from coherence.importing.log_format import shared_format
+    from coherence.importing.log_format import format_of
     from coherence.table.runs import Runs
     from coherence.table.writing import write_runs
 
@@ -98,36 +98,35 @@ def run(args: argparse.Namespace) -> int:
     out = Path(args.out or "")
     if args.out is not None:  # all that can be wrong with it is said before the logs are read
         _check_output(out, files, force=args.force)
-    format = shared_format(files)
+    format = format_of(files)
     logs = _logs(args, files, format, mapping, pattern)
     if args.out is None:
         raise InputError("--out says which runs table to write, such as --out runs.parquet.")
     imported = _imported(args, [*logs], mapping, pattern)
     write_runs(imported.runs, out)
-    _print_summary(imported, out, format)
+    _print_summary(imported, out, format.name)
     return 1 if _mostly_unparsed(Runs(imported.runs)) else 0
 
 
 def _logs(
     args: argparse.Namespace,
     files: Sequence[Path],
-    format: str,
+    format: "LogFormat",
     mapping: Mapping[str, str],
     pattern: "re.Pattern[str] | None",
 ) -> "Iterator[AnswerLog]":
     """Return the logs as they are read: the episodes of agents, or the answers."""
     from coherence.errors import InputError
-    from coherence.importing.log_format import format_declaration
 
-    read = format_declaration(format).read
+    read = format.read
     if args.action_from is None and args.belief_from:
         raise InputError("--belief-from is about the episodes of agents. Add --action-from TOOL.")
-    if args.action_from is not None and format != "inspect":
+    if args.action_from is not None and format.name != "inspect":
         raise InputError(
-            f"{files[0]}: only logs of Inspect have tool calls; this one has the format {format}. "
-            "Leave out --action-from."
+            f"{files[0]}: only logs of Inspect have tool calls; this one has the format "
+            f"{format.name}. Leave out --action-from."
         )
-    if format == "inspect":
+    if format.name == "inspect":
         from coherence.importing import tool_calls
 
         said = {"p", "action"} & {*mapping} or args.belief_task or args.action_task

@@ -19,9 +19,8 @@ from coherence.errors import InputError
 from coherence.importing.log_format import PICKED, AnswerLog, Record
 from coherence.table.cells import numbers
 from coherence.table.roles import PERCENT, Scale
-from coherence.table.schema import FAILURES, STATE_SUM_TOLERANCE, STATUSES, is_state
+from coherence.table.schema import STATE_SUM_TOLERANCE, is_state
 
-MISSING = (None, "")
 OFF_FORM = "repaired:layout"
 """At best the status of an answer in which the log itself, looking for its form, found none."""
 _WITHOUT_TEXT = {"length": "truncated", WITHHELD: "refused"}
@@ -45,9 +44,6 @@ class Cell:
     value: object
     status: str
     raw: str | None = None
-
-
-_Read = Callable[[object], Cell]
 
 
 def belief_cell(value: Any, reason: str | None = None, *, line: Scale | None = None) -> Cell:
@@ -98,7 +94,7 @@ def _distribution(values: Mapping[str, object], line: Scale | None) -> Cell:
 
 
 def _action_cell(
-    value: object, reason: str | None, options: Sequence[str], *, by_letter: bool
+    value: object, reason: str | None, options: Sequence[str], *, by_letter: bool = False
 ) -> Cell:
     """Read an action; a label that a program wrote needs no reading, and no list of options."""
     if value is None or value == "":
@@ -116,39 +112,49 @@ def _action_cell(
     return Cell(decoded.value, decoded.status, text)
 
 
-def _picked(record: Record, log: AnswerLog, name: str) -> tuple[str, ...] | None:
-    """Return what the log itself took for the answer, unless another field is read."""
-    picked = record.get(PICKED) if name == log.fields.get("answer") else None
-    return picked if isinstance(picked, tuple) else None
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """What a field of a record holds."""
+
+    value: object
+    picked: str | None  # what the log took for the answer; "" where it looked and found none
+    reason: str | None  # why the answer ended, where it was cut or withheld
+
+    def read(self, read: Callable[[object, str | None], Cell]) -> Cell:
+        """Read what the log picked, else the value."""
+        if self.picked:
+            return replace(read(self.picked, self.reason), raw=str(self.value))
+        cell = read(self.value, self.reason)
+        if self.picked is None or cell.value is None:
+            return cell
+        return replace(cell, status=worst([OFF_FORM, cell.status]))
 
 
-def _cut(record: Record, log: AnswerLog, name: str) -> str | None:
-    """Return why an answer ended, where it was cut or withheld."""
-    reason = record.get("finish_reason")
+def _reply(log: AnswerLog, record: Record, name: str) -> _Reply:
+    answer, value = log.fields.get("answer", name), record.get(name)
+    reason, picked = record.get("finish_reason"), record.get(PICKED)
     # A scorer of the log read the reply as it was, and knows how it ended; and what a scorer took
     # from a reply may be whole all the same.
-    whole = record.get(name) == record.get(log.fields.get("answer", name))
-    return str(reason) if reason in _WITHOUT_TEXT and whole and PICKED not in record else None
+    cut = reason in _WITHOUT_TEXT and value == record.get(answer) and picked is None
+    return _Reply(
+        value,
+        picked if isinstance(picked, str) and name == answer else None,
+        str(reason) if cut else None,
+    )
 
 
-def _picked_cell(value: object, picked: Sequence[str] | None, read: _Read) -> Cell:
-    """Read an answer where the log itself may have picked it out of the reply."""
-    if not picked:
-        cell = read(value)
-        off_form = picked is not None and cell.value is not None
-        return replace(cell, status=worst([OFF_FORM, cell.status])) if off_form else cell
-    raw = None if value is None else str(value)
-    cells = [replace(read(word), raw=raw) for word in picked]
-    return next((cell for cell in cells if cell.value is not None), cells[-1])
-
-
-def _found_cell(value: object, pattern: re.Pattern[str], read: _Read) -> Cell:
+def _found_cell(
+    value: object,
+    reason: str | None,
+    pattern: re.Pattern[str],
+    read: Callable[[object, str | None], Cell],
+) -> Cell:
     """Read the belief that a pattern finds among words: its group, of several places the last."""
     text = "" if value is None else str(value)
     found = [match[min(pattern.groups, 1)] or "" for match in pattern.finditer(text)]
     if found and text:
-        return replace(read(found[-1]), raw=text)
-    cell = read(value)  # a refusal stays one
+        return replace(read(found[-1], reason), raw=text)
+    cell = read(value, reason)  # a refusal stays one
     return cell if cell.value is None else Cell(None, "unparsed", text)
 
 
@@ -159,61 +165,48 @@ def _beliefs(log: AnswerLog, fields: Mapping[str, str], form: AnswerForm) -> lis
             _distribution({column: record.get(name) for column, name in fields.items()}, form.line)
             for record in log.records
         ]
-    name, cells = fields["p"], []
     # Answers are read once, however often they were given.
-    read_once = lru_cache(maxsize=None, typed=True)(partial(belief_cell, line=form.line))
-    for record in log.records:
-        value, read = record.get(name), partial(read_once, reason=_cut(record, log, name))
-        cells.append(
-            _found_cell(value, form.pattern, read)
-            if form.pattern is not None
-            else _picked_cell(value, _picked(record, log, name), read)
+    read = lru_cache(maxsize=None, typed=True)(partial(belief_cell, line=form.line))
+    replies = (_reply(log, record, fields["p"]) for record in log.records)
+    if form.pattern is None:
+        return [reply.read(read) for reply in replies]
+    return [_found_cell(reply.value, reply.reason, form.pattern, read) for reply in replies]
+
+
+def _action(log: AnswerLog, record: Record, name: str, form: AnswerForm) -> Cell | None:
+    """Read an action; None where a program that names them says that none was asked for."""
+    if name in log.labels:
+        return _action_cell(record[name], None, ()) if name in record else None
+    # The user's word for what was offered comes before the log's, which letters may stand for.
+    options = form.actions or record.get("choices")
+    if not isinstance(options, tuple):
+        # The answers themselves suggest what to write after --actions.
+        texts = Counter(str(other.get(name)).strip()[:40] for other in log.records)
+        listed = ", ".join(f"{text!r} ({count})" for text, count in texts.most_common(4))
+        raise InputError(
+            f"{log.file}: it does not say which actions were offered. Name them: "
+            f"--actions A,B. The most frequent answers are {listed}."
         )
-    return cells
-
-
-def _action_reader(log: AnswerLog, name: str, form: AnswerForm) -> Callable[[Record], Cell]:
-    """Return what reads the action of a record from a field."""
-    by_program = name in log.labels or name == "choice" == log.fields.get("answer")
-    read_once = lru_cache(maxsize=None, typed=True)(
-        partial(_action_cell, by_letter=not form.actions)
-    )
-
-    def read_action(record: Record) -> Cell:
-        # The user's word for what was offered comes before the log's.
-        options: object = () if by_program else form.actions or record.get("choices")
-        if not options and not by_program:
-            # The answers themselves suggest what to write after --actions.
-            texts = Counter(str(other.get(name)).strip()[:40] for other in log.records)
-            listed = ", ".join(f"{text!r} ({count})" for text, count in texts.most_common(4))
-            raise InputError(
-                f"{log.file}: it does not say which actions were offered. Name them: "
-                f"--actions A,B. The most frequent answers are {listed}."
-            )
-        read = partial(read_once, reason=_cut(record, log, name), options=options)
-        return _picked_cell(record.get(name), _picked(record, log, name), read)
-
-    return read_action
+    read = partial(_action_cell, options=options, by_letter=not form.actions)
+    return _reply(log, record, name).read(read)
 
 
 def stated_numbers(log: AnswerLog, name: str) -> list[float]:
     """Return the numbers without a percent sign that a field holds, or what was picked of it."""
-    said = [(_picked(record, log, name) or (record.get(name),))[0] for record in log.records]
-    return [*map(float, numbers(pd.Series(said, dtype=object)).bare)]
+    replies = (_reply(log, record, name) for record in log.records)
+    said = pd.Series([reply.picked or reply.value for reply in replies], dtype=object)
+    return [*map(float, numbers(said).bare)]
 
 
 def answers_of(log: AnswerLog, fields: Mapping[str, str], form: AnswerForm) -> pd.DataFrame:
     """Return the answers of a log, a row each, under the names of columns."""
-    records = log.records
-    # Answers and statuses are decoded; all else is as the log has it.
-    rows: dict[str, Sequence[object]] = {
-        column: [record.get(name) for record in records]
-        for column, name in fields.items()
-        if not (is_belief(column) or column in ("action", "status"))
-    }
-    nothing = [None] * len(records)
     stated = {column: name for column, name in fields.items() if is_belief(column)}
-    logged = [record.get(fields.get("status", "")) for record in records]
+    # Answers are decoded; all else is as the log has it.
+    rows: dict[str, list[Any]] = {
+        column: [record.get(name) for record in log.records]
+        for column, name in fields.items()
+        if column not in stated and column != "action"
+    }
     answers: list[Sequence[Cell | None]] = []
     if stated:
         beliefs = _beliefs(log, stated, form)
@@ -222,49 +215,26 @@ def answers_of(log: AnswerLog, fields: Mapping[str, str], form: AnswerForm) -> p
                 belief.value[column] if isinstance(belief.value, dict) else belief.value
                 for belief in beliefs
             ]
-        rows["raw_belief"] = _raw(beliefs, rows.get("raw_belief", nothing))
+        rows["raw_belief"] = _raw(beliefs, rows.get("raw_belief"))
         answers.append(beliefs)
     if "action" in fields:
-        name, read = fields["action"], _action_reader(log, fields["action"], form)
-        given_z = rows.get("z", nothing) if stated else nothing
-        # Rows of the law of iterated expectation ask for no action, nor does a row without the
-        # label that a program wrote, where it has a status that says so.
-        asked = [
-            z in MISSING
-            and not (stated and name in log.labels and said and record.get(name) in MISSING)
-            for record, z, said in zip(records, given_z, logged, strict=True)
-        ]
-        actions = [
-            read(record) if is_asked else None
-            for record, is_asked in zip(records, asked, strict=True)
-        ]
-        if any(asked):
-            rows["action"] = [cell and cell.value for cell in actions]
-            rows["raw_action"] = _raw(actions, rows.get("raw_action", nothing))
+        actions = [_action(log, record, fields["action"], form) for record in log.records]
+        rows["action"] = [cell and cell.value for cell in actions]
+        rows["raw_action"] = _raw(actions, rows.get("raw_action"))
         answers.append(actions)
     rows["status"] = [
-        _row_status([cell for cell in cells if cell is not None], said)
-        for *cells, said in zip(*answers, logged, strict=True)
+        worst([cell.status for cell in cells if cell is not None])
+        for cells in zip(*answers, strict=True)
     ]
     return pd.DataFrame(rows, dtype=object)
 
 
-def _raw(cells: Sequence[Cell | None], logged: Sequence[object]) -> list[object]:
+def _raw(cells: Sequence[Cell | None], logged: Sequence[object] | None) -> list[object]:
     """Return raw answers; a text that was logged beside a number stays the raw one of that."""
     return [
         cell.raw if cell is not None and cell.raw is not None else text
-        for cell, text in zip(cells, logged, strict=True)
+        for cell, text in zip(cells, logged or [None] * len(cells), strict=True)
     ]
-
-
-def _row_status(cells: Sequence[Cell], logged: object) -> str:
-    """Return the status of a row, for which the log may name one."""
-    decoded = worst([cell.status for cell in cells])
-    if not isinstance(logged, str) or logged not in STATUSES:
-        return decoded if logged in MISSING else str(logged)
-    if logged in FAILURES and any(cell.value is None and cell.raw is None for cell in cells):
-        return worst([logged, *(cell.status for cell in cells if cell.raw is not None)])
-    return worst([logged, decoded])
 
 
 def is_belief(column: str) -> bool:

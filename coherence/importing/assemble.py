@@ -47,7 +47,7 @@ LEFT_OUT = "-"
 _OF_ACTION = ("action", "raw_action")
 # The target of an action log may be the right action, and is not taken for the state; evidence and
 # posterior stand in the belief log too, and could only contradict it.
-_FROM_ACTION_LOGS = ("task", "model", "context", "rep", *_OF_ACTION, "status")
+_FROM_ACTION_LOGS = ("task", "model", "context", "rep", *_OF_ACTION)
 
 
 @dataclass
@@ -207,39 +207,34 @@ def _split_by_task(
     logs: Sequence[AnswerLog], belief_tasks: Sequence[str], action_tasks: Sequence[str]
 ) -> tuple[list[AnswerLog], list[AnswerLog]]:
     """Part logs into those of beliefs and those of actions."""
-    tasks = list(dict.fromkeys(log.name for log in logs))
+    tasks = [*dict.fromkeys(log.name for log in logs)]
     for option, names in (("belief_task", belief_tasks), ("action_task", action_tasks)):
-        for name in names:
-            if name not in tasks:
-                raise InputError(f"{option}: no log has the task {name!r}. {closest(name, tasks)}")
-    beliefs, actions = list(dict.fromkeys(belief_tasks)), list(dict.fromkeys(action_tasks))
-    if both := [name for name in beliefs if name in actions]:
+        if unknown := [name for name in names if name not in tasks]:
+            raise InputError(
+                f"{option}: no log has the task {unknown[0]!r}. {closest(unknown[0], tasks)}"
+            )
+    if both := {*belief_tasks} & {*action_tasks}:
         raise InputError(
-            f"task {both[0]!r} is named as belief_task and as action_task. "
+            f"task {min(both)!r} is named as belief_task and as action_task. "
             "If one log holds both, map its field: --map action=FIELD."
         )
     # What is not named takes the role that is left, if only one way is possible.
-    rest = [name for name in tasks if name not in (*beliefs, *actions)]
-    if rest and not beliefs and (actions or len(rest) == 1):
-        beliefs = rest
-    elif len(rest) == 1 and not actions:
-        actions = rest
-    elif rest:
+    rest = [name for name in tasks if name not in (*belief_tasks, *action_tasks)]
+    beliefs, actions = [*belief_tasks] or rest, [*action_tasks] or (rest if belief_tasks else [])
+    both_named = belief_tasks and action_tasks
+    if rest and (both_named or (len(rest) > 1 and not action_tasks)):
         raise InputError(
             f"nothing says what {', '.join(map(repr, rest))} asked for: "
             "name the tasks of beliefs (--belief-task NAME) and of actions (--action-task NAME)."
         )
-    if not beliefs:
+    if not beliefs or len(actions) > 1:
         raise InputError(
-            "there is no task of beliefs. Give its log too; a runs table needs beliefs."
-        )
-    if len(actions) > 1:
-        raise InputError(
-            f"there must be one task of actions; received {', '.join(map(repr, actions))}. "
-            "Import them into one table each."
+            "there must be a task of beliefs, and one of actions at most; received "
+            f"{listing(map(repr, beliefs)) or 'none'} and {listing(map(repr, actions))}. Give the "
+            "log of beliefs too; import several tasks of actions into one table each."
         )
     # The first wording is the one whose rows get the actions, so the order is the user's.
-    ordered = [log for name in beliefs for log in logs if log.name == name]
+    ordered = [log for name in dict.fromkeys(beliefs) for log in logs if log.name == name]
     return ordered, [log for log in logs if log.name in actions]
 
 
@@ -248,6 +243,8 @@ def _check_mapping(mapping: Mapping[str, str], logs: Sequence[AnswerLog]) -> Non
     names = names_of(dict.fromkeys(log.field_names) for log in logs)
     # Columns first: a misspelt column is the likelier typo, and its field may exist nowhere.
     for column, name in mapping.items():
+        if column == "status":
+            raise InputError("map: the status is that of reading the answers. Leave it out.")
         if name != LEFT_OUT and column not in COLUMN_NAMES and not _is_family(column):
             raise InputError(
                 f"map names {column!r}, which is not a column of the runs table. "
@@ -287,8 +284,8 @@ def _belief_fields(
         }
     elif log.states:
         fields |= _shares(log, positive)
-    elif (answer := log.fields.get("answer", "choice")) != "choice":
-        fields["p"] = answer
+    elif "answer" in log.fields and log.fields["answer"] not in log.labels:
+        fields["p"] = log.fields["answer"]
     if mapping.get("theta", LEFT_OUT) not in (LEFT_OUT, fields.get("theta")):
         fields.pop(EXACT, None)  # it is the posterior of another state
     unwanted = () if with_action else _OF_ACTION

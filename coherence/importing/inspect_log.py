@@ -195,8 +195,8 @@ def record_of(sample: EvalSample) -> dict[str, object]:
     return record
 
 
-def _picked(scores: Mapping[str, Score], record: Mapping[str, object]) -> tuple[str, ...] | None:
-    """What the log itself takes for the answer, in the words that may name it.
+def _picked(scores: Mapping[str, Score], record: Mapping[str, object]) -> str | None:
+    """What the log itself takes for the answer.
 
     Its scorer of multiple choice comes first; else the last line, if it has the form that Inspect
     asks for. Empty where that scorer found no answer; None where nothing picks one out.
@@ -206,7 +206,7 @@ def _picked(scores: Mapping[str, Score], record: Mapping[str, object]) -> tuple[
     for name, score in scores.items():
         if choices and _CHOICE_SCORER.fullmatch(name) and score.answer is not None:
             choice = _choice_of(score.answer, choices)
-            return (str(choice), score.answer) if choice in choices else ()
+            return str(choice) if choice in choices else ""
     # Of a reply that was cut the last line may be cut as well.
     if not isinstance(output, str) or record.get("finish_reason") == "length":
         return None
@@ -214,8 +214,7 @@ def _picked(scores: Mapping[str, Score], record: Mapping[str, object]) -> tuple[
     # Two such lines may differ, and which is meant is the decoder's to say.
     if not forms or forms[-1] is None or any(forms[:-1]):
         return None
-    answer = forms[-1]["answer"]
-    return tuple(dict.fromkeys((str(_choice_of(answer, choices)), answer)))
+    return str(_choice_of(forms[-1]["answer"], choices))
 
 
 def _choice_of(target: object, choices: Sequence[str]) -> object:
@@ -262,4 +261,4 @@ def _recognises(path: Path) -> bool:
     return start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and bool(_EVAL.search(start))
 
 
-FORMAT = LogFormat((".eval", ".json"), recognises=_recognises, read=read_inspect_log)
+FORMAT = LogFormat("inspect", (".eval", ".json"), _recognises, read_inspect_log)

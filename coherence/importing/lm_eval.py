@@ -81,7 +81,7 @@ def read_lm_eval_samples(path: Path) -> AnswerLog:
     states = options[0] or () if same else ()
     file_name = _FILE_NAME.fullmatch(bare_name(path))
     task = file_name["task"] if file_name else None
-    return AnswerLog(path.name, task, None, records, fields, states, notes=tuple(notes))
+    return AnswerLog(path.name, task, None, records, fields, states, ("choice",), tuple(notes))
 
 
 def _documents(path: Path) -> list[tuple[int, _Lines]]:
@@ -207,7 +207,7 @@ def _scores(pairs: Sequence[list[Any]], choices: Sequence[str], where: str) -> d
             "Check the run that wrote it."
         )
     if not all(map(math.isfinite, logs)):
-        return {}
+        return {"choice": None}
     if len(choices) == 1:
         # What else might have been said was not scored: there is neither a share nor a choice.
         return {f"{SHARE}{choices[0]}": min(math.exp(highest), 1.0)}
@@ -219,8 +219,7 @@ def _scores(pairs: Sequence[list[Any]], choices: Sequence[str], where: str) -> d
     }
     # Two equally probable choices are no choice; choices that begin alike can have a joint mass
     # beyond 1, which is then no probability.
-    if logs.count(highest) == 1:
-        scores["choice"] = choices[logs.index(highest)]
+    scores["choice"] = choices[logs.index(highest)] if logs.count(highest) == 1 else None
     mass = math.fsum(map(math.exp, logs))
     return {**scores, "answer_mass": mass} if mass <= 1 else scores
 
@@ -231,4 +230,4 @@ def _is_log(path: Path) -> bool:
     return {"doc_id", "resps"} <= {*first}
 
 
-FORMAT = LogFormat(LINES, recognises=_is_log, read=read_lm_eval_samples)
+FORMAT = LogFormat("lm-eval", LINES, _is_log, read_lm_eval_samples)

@@ -19,13 +19,13 @@ from coherence.table.roles import AS_IT_IS
 from coherence.table.schema import EXACT, FEATURE_PREFIX
 from coherence.table.text_files import bare_name, dotted_fields, inner_suffix, read_array
 
-MODULES = {
-    "inspect": "inspect_log",
-    "lm-eval": "lm_eval",
-}
-"""Name of a format -> its module, as text: a command can list the formats without loading them."""
+MODULES = (
+    "inspect_log",
+    "lm_eval",
+)
+"""A module for each format."""
 PICKED = "picked"
-"""Field of what the log itself takes for the answer: words that name it; empty if it found none."""
+"""Field of what the log itself takes for the answer; empty if it looked and found none."""
 SHARE = "probability."
 """Fields ``probability.<state>`` hold a state's share of what the scored answers have together."""
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
@@ -69,54 +69,46 @@ def names_of(records: Iterable[Record]) -> tuple[str, ...]:
 class LogFormat:
     """A format that logs can have."""
 
+    name: str
     endings: tuple[str, ...]  # endings of its files, in small letters, with the dot
     # tells by the content whether a file of such an ending has this format
     recognises: Callable[[Path], bool]
     read: Callable[[Path], AnswerLog]
 
 
-def format_declaration(name: str) -> LogFormat:
-    """Return what a format of `MODULES` declares."""
-    declared: LogFormat = import_module(f"coherence.importing.{MODULES[name]}").FORMAT
-    return declared
+def formats() -> list[LogFormat]:
+    """Return what the modules of formats declare."""
+    return [import_module(f"coherence.importing.{name}").FORMAT for name in MODULES]
 
 
-def format_of(path: Path) -> str:
-    """Return the name of a file's format."""
+def format_of(paths: Sequence[Path]) -> LogFormat:
+    """Return the one format of files: fields mean other things in each, and are mapped once."""
+    found = [_format_of(path) for path in paths]
+    for path, other in zip(paths, found, strict=True):
+        if other != found[0]:
+            raise InputError(
+                f"{path} is of the format {other.name}, {paths[0]} of the format {found[0].name}. "
+                "Import files of different formats one by one."
+            )
+    return found[0]
+
+
+def _format_of(path: Path) -> LogFormat:
     if not path.is_file():
         raise InputError(f"{path}: no such file. Name the log itself, not its folder.")
     # An empty file has no format of its own to complain about.
     if path.stat().st_size == 0:
         raise InputError(f"{path}: the file is empty (0 bytes). Check the run that wrote it.")
     suffix = inner_suffix(path)
-    for name in MODULES:
-        form = format_declaration(name)
+    for form in formats():
         if suffix in form.endings and form.recognises(path):
-            return name
+            return form
     if suffix == ARRAY:
         read_array(path, AS_IT_IS)  # says what is wrong with a table
     raise InputError(
-        f"{path} is not a log of {' or '.join(MODULES)}. A table needs no import: "
-        f"coherence analyze {shlex.quote(str(path))}."
+        f"{path} is not a log of {' or '.join(form.name for form in formats())}. A table needs no "
+        f"import: coherence analyze {shlex.quote(str(path))}."
     )
-
-
-def shared_format(paths: Sequence[Path]) -> str:
-    """Return the one format of files: fields mean other things in each, and are mapped once."""
-    formats = [format_of(path) for path in paths]
-    for path, other in zip(paths, formats, strict=True):
-        if other != formats[0]:
-            raise InputError(
-                f"{path} is of the format {other}, {paths[0]} of the format {formats[0]}. "
-                "Import files of different formats one by one."
-            )
-    return formats[0]
-
-
-def read_logs(paths: Sequence[Path]) -> list[AnswerLog]:
-    """Read the answers of files of one format."""
-    form = format_declaration(shared_format(paths))
-    return [form.read(path) for path in paths]
 
 
 def flatten(value: object, name: str) -> dict[str, object]:

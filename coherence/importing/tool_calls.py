@@ -13,7 +13,7 @@ import re
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from inspect_ai.tool import ToolCall
 
 SIDE_QUESTION, TEXT, TOOL = "side_question", "text", "tool:"
+READ, PERCENTAGES = "read", "read as percentages"
 SOURCE = "coherence.side_question"
 """Source of the event by which a solver records what it asked aside."""
-UNPARSED = "unparsed"
 _GRADES = {"C", "I", "P", "N"}  # of an answer, as Inspect's scorers give them
 _OF_BELIEFS = re.compile(r"prob|confid|belie|likel|chance|credence|certain|risk|^p$", re.IGNORECASE)
 _MOST_SHOWN = 8
@@ -150,7 +150,7 @@ def read_calls(path: Path, *, reading: CallReading) -> AnswerLog:
         # What is asked of every sample further on, without its messages and events.
         kept.append(sample.model_copy(update={"messages": [], "events": []}))
     records, names = tuple(made.records), names_of(made.records)
-    seen.check(reading, {record["action"] for record in records} - {None})
+    seen.check(reading, {record.get("action") for record in records} - {None})
     columns, notes = sample_columns(names, "metadata."), [*notes_on(log, kept), *made.notes()]
     # A list is one a turn, and an episode is one case.
     if any(as_text(record.get(f"metadata.{EXACT}", ""))[:1] == "[" for record in records):
@@ -161,7 +161,7 @@ def read_calls(path: Path, *, reading: CallReading) -> AnswerLog:
         )
     fields = {"context": "episode", "answer": "belief", "theta": _theta(records, names)}
     fields |= {"created": "completed_at"} | ({"group": "id"} if made.found["epochs"] else {})
-    as_named = ("rep", "action", "status", "belief_context", "raw_action", "asked")
+    as_named = ("rep", "action", "belief_context", "raw_action", "asked")
     fields |= {name: name for name in as_named if name in names}
     fields |= {"raw_belief": "reply"} if "reply" in names else {}
     return AnswerLog(
@@ -237,23 +237,24 @@ class _Records:
         ):
             self.found[kind] += [episode.name] * is_so
         # Of further reports before the same action: it acted once.
-        again = {**record, "action": None, "raw_action": None, "status": "ok"}
+        again = {
+            name: each for name, each in record.items() if name not in ("action", "raw_action")
+        }
         for rep, belief in enumerate(beliefs):
             self.records.append({**(again if rep else record), **belief, "rep": rep})
 
     def _action(self, call: ToolCall | None) -> dict[str, object]:
-        """Return the action that a call is; what cannot be named has the status of it."""
+        """Return the action that a call is, as far as it can be named."""
         if call is None:
-            return {"action": None, "raw_action": None, "status": UNPARSED}
+            return {"action": None, "raw_action": None}
         given = ", ".join(f"{name}={as_text(value)}" for name, value in call.arguments.items())
         raw, argument = f"{call.function}({given})", self.reading.argument_of(call.function)
         if argument and (call.parse_error or argument not in call.arguments):
-            return {"action": None, "raw_action": raw, "status": UNPARSED}
+            return {"action": None, "raw_action": raw}
         value = as_text(call.arguments[argument]) if argument else ""
         alone = value and len(self.reading.tools) == 1
         label = value if alone else f"{call.function} {value}".strip()
-        # A status says that what is empty was not asked for.
-        return {"action": label, "raw_action": raw, "status": "ok"}
+        return {"action": label, "raw_action": raw}
 
     def _asked(self, episode: Episode, action: ToolCall | None) -> list[dict[str, object]]:
         asked = episode.asked_before(action)
@@ -295,7 +296,7 @@ class _Records:
 
 def _how_read(value: object) -> str:
     """Return how a belief is read: as it is, or as a percentage; empty for neither."""
-    for how, line in (("read", None), ("read as percentages", PERCENT)):
+    for how, line in ((READ, None), (PERCENTAGES, PERCENT)):
         if belief_cell(value, line=line).value is not None:
             return how
     return ""
@@ -307,18 +308,15 @@ def _plain(value: object) -> object:
     return value if is_plain else as_text(value)
 
 
-@dataclass
 class _Calls:
     """What the agents of a log called, and what looks like a belief."""
 
-    path: Path
-    n_episodes: int = 0
-    tools: Counter[str] = field(default_factory=Counter)
-    ends: Counter[str] = field(default_factory=Counter)  # tool -> episodes that it ends
-    values: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """TOOL.ARGUMENT -> values that it has."""
-    places: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """Place -> how what stands there is read."""
+    def __init__(self, path: Path) -> None:
+        self.path, self.n_episodes = path, 0
+        self.tools: Counter[str] = Counter()
+        self.ends: Counter[str] = Counter()  # tool -> episodes that it ends
+        self.arguments: dict[str, Counter[str]] = defaultdict(Counter)  # TOOL.ARGUMENT -> values
+        self.places: dict[str, Counter[str]] = defaultdict(Counter)  # place -> how it is read
 
     def add(self, episode: Episode) -> None:
         """Count an episode."""
@@ -328,18 +326,18 @@ class _Calls:
             if not isinstance(event, str):
                 said = event.get("reply") if event.get("p") is None else event["p"]
                 self.places[SIDE_QUESTION][_how_read(said)] += 1
-        for text in episode.spoken:
-            if isinstance(text, str):
-                self.places[TEXT][_how_read(text)] += 1
-        for call in episode.calls:
-            self.tools[call.function] += 1
-            of_beliefs = {name for name in call.arguments if _OF_BELIEFS.search(name)}
-            for name, value in call.arguments.items():
-                self.values[f"{call.function}.{name}"][str(value)[:40]] += 1
-                if name in of_beliefs:
-                    self.places[f"{TOOL}{call.function}.{name}"][_how_read(value)] += 1
+        for each in episode.spoken:
+            if isinstance(each, str):
+                self.places[TEXT][_how_read(each)] += 1
+                continue
+            self.tools[each.function] += 1
+            for name, value in each.arguments.items():
+                self.arguments[f"{each.function}.{name}"][str(value)[:40]] += 1
+                if _OF_BELIEFS.search(name):
+                    self.places[f"{TOOL}{each.function}.{name}"][_how_read(value)] += 1
             # A call that reports a belief alone is no action.
-            acts += [call.function] * (not of_beliefs or of_beliefs < call.arguments.keys())
+            if not each.arguments or not all(map(_OF_BELIEFS.search, each.arguments)):
+                acts.append(each.function)
         self.ends.update(acts[-1:])
 
     def check(self, reading: CallReading, actions: set[object]) -> None:
@@ -349,7 +347,7 @@ class _Calls:
                 f"{self.path}: no message of {self.n_episodes} episodes calls a tool. Leave out "
                 "--action-from."
             )
-        known, reports = {*self.tools, *self.values}, reading.argument
+        known, reports = {*self.tools, *self.arguments}, reading.argument
         for name in (*reading.tools, *[reports] * bool(reports)):
             if name not in known:
                 option = "belief_from" if name == reports else "action_from"
@@ -370,7 +368,7 @@ class _Calls:
                 f"holds: coherence import {shlex.quote(str(self.path))}"
             )
         only, *others = reading.tools
-        of_tool = [name for name in self.values if name.startswith(f"{only}.")]
+        of_tool = [name for name in self.arguments if name.startswith(f"{only}.")]
         if not others and actions == {only} and of_tool:
             raise InputError(
                 f"{self.path}: every action is {only!r}. An argument of it may tell actions apart: "
@@ -379,36 +377,36 @@ class _Calls:
 
     def overview(self) -> str:
         """Return what there is, and a command: beliefs asked aside before those of tools."""
-        tools = [tool for tool, _ in self.ends.most_common(4)] or [*self.tools][:1]
-        kinds = {
+        actions = [tool for tool, _ in self.ends.most_common(4)] or [*self.tools][:1]
+        telling = {
             name: len(values)
-            for name, values in self.values.items()
-            if [name.rpartition(".")[0]] == tools
+            for name, values in self.arguments.items()
+            if [name.rpartition(".")[0]] == actions
             and 2 <= len(values) <= _MOST_ACTIONS
             and f"{TOOL}{name}" not in self.places
         }
-        if kinds:  # of one tool alone the argument that tells calls apart
-            tools = [min(kinds, key=lambda name: kinds[name])]
-        words = ["coherence", "import", str(self.path), "--action-from", ",".join(tools)]
-        beliefs, readable = [], []
-        for place, read in self.places.items():
-            *_, how = sorted(("read", "read as percentages"), key=lambda how: read[how])
-            beliefs.append(f"{place} ({read.total() - read['']} of {read.total()} {how})")
-            if read[how]:
-                rank = {SIDE_QUESTION: 0, TEXT: 2}.get(place, 1)
-                readable.append((rank, place, how))
-        if readable:
-            _, place, how = min(readable)
+        if telling:  # of one tool alone the argument that tells calls apart
+            actions = [min(telling, key=lambda name: telling[name])]
+        words = ["coherence", "import", str(self.path), "--action-from", ",".join(actions)]
+        order = {SIDE_QUESTION: 0, TEXT: 2}
+        readable = [place for place, read in self.places.items() if read.total() > read[""]]
+        for place in sorted(readable, key=lambda place: order.get(place, 1))[:1]:
             words += ["--belief-from", place] if place != SIDE_QUESTION else []
-            words += ["--percent"] if how != "read" else []
+            words += ["--percent"] if PERCENTAGES in self._said(place) else []
         calls = [f"{tool} ({counted(times, 'call')})" for tool, times in self.tools.most_common()]
+        beliefs = listing(map(self._said, self.places), _MOST_SHOWN) or "nothing"
         return (
             f"{self.path}: agents call tools in {counted(self.n_episodes, 'episode')}, and nothing "
             f"says which call is the action. Tools: {listing(calls, _MOST_SHOWN)}. What looks like "
-            f"a belief: {listing(beliefs, _MOST_SHOWN) or 'nothing'}; a number among words is read "
-            f"by --belief-pattern REGEX. Type: {shlex.join(words)} --out runs.parquet. To read the "
-            "last answers instead: --map p=output"
+            f"a belief: {beliefs}; a number among words is read by --belief-pattern REGEX. Type: "
+            f"{shlex.join(words)} --out runs.parquet. To read the last answers instead: --map "
+            "p=output"
         )
+
+    def _said(self, place: str) -> str:
+        read = self.places[place]
+        how = READ if read[READ] >= read[PERCENTAGES] else PERCENTAGES
+        return f"{place} ({read.total() - read['']} of {read.total()} {how})"
 
 
 def require_action_from(path: Path) -> None:

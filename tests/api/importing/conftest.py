@@ -10,7 +10,7 @@ import pytest
 
 from coherence.importing.answers import AnswerForm
 from coherence.importing.assemble import assemble
-from coherence.importing.log_format import AnswerLog, read_logs
+from coherence.importing.log_format import AnswerLog, format_of
 from coherence.importing.tool_calls import CallReading, read_calls
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -39,7 +39,7 @@ def imported(*paths, belief=(), action=(), mapping=None, model=None, **options):
     if calls := options.pop("calls", None):
         logs = [read_calls(path, reading=CallReading(**calls)) for path in paths]
     else:
-        logs = read_logs(paths)
+        logs = [format_of(paths).read(path) for path in paths]
     form = AnswerForm(**options)
     return assemble(
         logs, form, belief_tasks=belief, action_tasks=action, mapping=mapping, model=model

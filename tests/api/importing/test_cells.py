@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coherence import InputError, SchemaError
+from coherence import InputError
 from coherence.decoding.decode import PARSED
 from coherence.importing.answers import AnswerForm, belief_cell
 from coherence.importing.assemble import assemble
@@ -35,14 +35,6 @@ def test_percentages_are_divided_only_when_asked():
     assert runs["p"].tolist()[::2] == [0.7, 0.005]
     assert runs["status"].tolist() == ["ok", "out_of_range", "ok"]
     assert runs["raw_belief"].tolist()[1] == "101"
-
-
-def test_a_status_that_a_log_gives_survives():
-    rows = ",a,1,refused\n,a,1,ok\n0.5,a,1,repaired:percent\n"
-    runs = assemble([log_of(f"p,action,theta,status\n{rows}")], AnswerForm()).runs
-    assert runs["status"].tolist() == ["refused", "unparsed", "repaired:percent"]
-    with pytest.raises(SchemaError, match="'fine'"):
-        assemble([log_of("p,action,theta,status\n0.5,a,1,fine\n")], AnswerForm())
 
 
 def test_stated_distributions_that_miss_one_are_not_renormalised():

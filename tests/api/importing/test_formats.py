@@ -3,7 +3,7 @@
 import pytest
 
 from coherence import InputError
-from coherence.importing.log_format import MODULES, format_declaration
+from coherence.importing.log_format import formats
 from tests.api.importing.conftest import BELIEF, GOLDEN, HEADER, TEXT, imported, write_text
 
 
@@ -39,7 +39,7 @@ def test_formats_are_told_by_content_and_not_mixed(tmp_path):
         imported(BELIEF, TEXT)
     with pytest.raises(InputError, match="no such file"):
         imported(GOLDEN)
-    for form in map(format_declaration, MODULES):
+    for form in formats():
         broken = tmp_path / f"log{form.endings[0]}"
         broken.write_bytes(b"\xff\xfe\xff")
         with pytest.raises(InputError, match="^(?!.*--encoding)"):  # which import does not have

@@ -29,7 +29,7 @@ ONE = {"belief": ["rain_belief"]}
         ({"belief": ["rain_beleif"]}, "no log has the task 'rain_beleif'. .*found: 'rain_belief'"),
         (ONE | {"action": ["rain_belief"]}, "named as belief_task and as action_task"),
         (ONE, "does not say which actions were offered. .* 'take' "),
-        ({"action": ["rain_belief", "rain_action"]}, "there is no task of beliefs"),
+        ({"action": ["rain_belief", "rain_action"]}, "there must be a task of beliefs"),
         (ONE | {"mapping": {"p": "metadata.p_ture"}}, "'metadata.p_ture'.* found: 'metadata.p_tr"),
         (ONE | {"mapping": {"acton": "output"}}, "'acton'.* 'action'"),
         (
