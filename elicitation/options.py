@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
 
-Way = Literal["verbalised", "token", "sampled"]
+Belief = Literal["verbalised", "token", "sampled"]
 Answers = Literal["drawn", "forced", "exact"]
-"""Ways to an answer: in free text; drawn from those in the form asked for; their distribution."""
+"""What options say of ways to an answer, see `elicitation.questions.ways`."""
 Decision = Literal["usual", "matching", "stakes"]
 """What is asked besides beliefs: an action; an event or a stated chance; to act for payoffs."""
 USUAL_LEVELS, MOST_LEVELS = 10, 99
@@ -183,7 +183,7 @@ seed 0..  seed of the cases and of the draws (default: 0)
     min_mass: float = 0.0
     reps: int | None = None
     prompts: Any = None
-    belief: Way = "verbalised"
+    belief: Belief = "verbalised"
     decision: Decision = "usual"
     levels: int | None = None
     draws: int = 20

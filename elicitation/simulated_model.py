@@ -22,8 +22,8 @@ from coherence.errors import InputError
 from elicitation.models.base import Answer, Request, require_requests, require_texts
 from elicitation.options import Decision
 from elicitation.questions.plan import Design, plan_task
-from elicitation.questions.question import QuestionSpec
 from elicitation.questions.tasks import cells_of
+from elicitation.questions.ways import QuestionSpec
 from elicitation.spelling.forms import AnswerForm, Distribution
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class AgentModel:
         facts = [
             [
                 text,
-                asdict(of.spec) | {"case": of.case, "rep": 0, "text": text},
+                of.spec.facts | {"case": of.case, "rep": 0, "text": text},
                 *(of.context, of.theta, of.exact, of.spread, of.spoken),
             ]
             for text, of in sorted(self._known.items())
@@ -287,7 +287,7 @@ class AgentModel:
             return self._decide(known, self._act_on(known), rng)
         stated = float(self.agent.report(belief, spec.key or "standard", rng)[0])
         # A sampled belief is a rate over draws, each of which is Yes with the belief's probability.
-        if spec.belief_method != "verbalised":
+        if spec.is_choice:
             return "Yes" if rng.random() < stated else "No"
         if spec.form == "number":
             return _number(stated)

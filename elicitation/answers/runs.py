@@ -5,8 +5,6 @@ is the gravest of its answers; what could be read of it is kept, the rest is nul
 the network, exactly, or from the table of questions, as far as it is there.
 """
 
-import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,12 +14,12 @@ import pandas as pd
 
 from coherence.decoding.decode import worst
 from coherence.table.schema import OFFER_COLUMNS, RECORDED
-from elicitation.answers.reading import ACTION_LABELS, ReadAnswer, Reading, sampled_belief
 from elicitation.models.base import Answer
-from elicitation.questions.offers import OFFERED, cells_of
+from elicitation.questions.offers import cells_of
 from elicitation.questions.plan import reference_of
-from elicitation.questions.question import QuestionSpec
+from elicitation.questions.question import ReadAnswer
 from elicitation.questions.tasks import Truth, features_of
+from elicitation.questions.ways import SPREAD, QuestionSpec, Reading
 
 COLUMNS = {
     "task": "string",
@@ -64,8 +62,6 @@ COLUMNS = {
     "created": "string",
 }
 """In this order, with the features before the status; None takes the type of the values."""
-SPREAD = ("p_sd", "p_q05", "p_q95")
-"""Spread of a belief that is a distribution."""
 # The gravest first; a server's own words for anything else are left to the store.
 _ENDS = ("content_filter", "length", "stop")
 
@@ -86,44 +82,24 @@ class _Place:
 
     @cached_property
     def reading(self) -> Reading:
-        if self.spec.belief_method != "sampled":
-            return self.answers[0].reading
-        return sampled_belief([answer.reading for answer in self.answers])
+        return self.spec.way.how.sum_up([answer.reading for answer in self.answers])
 
     @property
     def raw(self) -> str:
-        """The answer as it came; of many draws, how often each came; a distribution by its line."""
-        spec, text = self.spec, self.first.text
-        if spec.answer_mode == "exact":
-            parts = json.loads(text)
-            # The numbers of a line are those of its label: of No and Yes, the probability of No.
-            lines = spec.lines if spec.form == "lines" else ("Yes",)
-            in_lines = spec.answer_form.kind in ("lines", "number")
-            return json.dumps(
-                dict(zip(lines, parts, strict=False)) if in_lines else parts[0], ensure_ascii=False
-            )
-        if spec.belief_method != "sampled":
-            return text
-        texts = Counter(answer.stored.text for answer in self.answers)
-        return json.dumps(dict(texts.most_common()), ensure_ascii=False)
-
-    @property
-    def _kind(self) -> str:
-        spec = self.spec
-        stated = spec.belief_method == "verbalised"
-        return f"stated:{spec.answer_mode}" if stated else spec.belief_method
+        """The answers as they came, as a cell."""
+        return self.spec.way.how.raw(self.spec, [each.stored.text for each in self.answers])
 
     def belief_cells(self) -> dict[str, Any]:
         """The cells of a row that come from a question for a belief."""
         read = self.reading
         cells = {
             "p": read.value,
-            "belief_kind": self._kind,
+            "belief_kind": self.spec.way.how.kind,
             "asked": self.answers[0].question.text,
             "raw_belief": self.raw,
             "seed": self.first.seed,
         }
-        if self.spec.answer_mode == "exact":
+        if self.spec.way.how.is_distribution:
             cells |= dict(zip(SPREAD, (read.sd, read.q05, read.q95), strict=True))
         # A belief that is read off has a mass on Yes and No; the text of a stated one has a
         # likelihood.
@@ -135,13 +111,10 @@ class _Place:
         """The cells of a row that come from a question for an action."""
         spec, value = self.spec, self.reading.value
         asked = {"asked_action": self.answers[0].question.text, "raw_action": self.raw}
-        if spec.answer_mode == "exact":
+        if spec.way.how.is_distribution:
             # An action that is a distribution has a column for each label.
-            labels = spec.lines if spec.role == "choice" else ACTION_LABELS
-            if spec.is_offer:
-                labels = OFFERED[spec.role]
-            shares = value or dict.fromkeys(labels)
-            return {f"action_{label}": shares[label] for label in labels} | asked
+            shares = value or dict.fromkeys(spec.actions)
+            return {f"action_{label}": shares[label] for label in spec.actions} | asked
         return {"action": value, "logprob_action": self.first.logprob} | asked
 
     def offer_cells(self) -> dict[str, Any]:

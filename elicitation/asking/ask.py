@@ -10,7 +10,6 @@ process loses the call under way.
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from functools import cache
 from itertools import chain, groupby
 from typing import Any
@@ -20,7 +19,7 @@ from elicitation.answers.distributions import draw_in_form, gives, require_distr
 from elicitation.asking.store import AnswerStore
 from elicitation.asking.unreadable import UNREADABLE_LIMIT, Readable, UnreadableLimit
 from elicitation.models.base import Answer, ConstrainedModel, Model, StreamingModel
-from elicitation.questions.question import NO_SPEC, Question, QuestionSpec
+from elicitation.questions.question import Question
 from elicitation.spelling.forms import BY_LABEL, AnswerForm, Distribution
 
 # A model answers a few at first and twice as many in every further call, up to a batch: a slow one
@@ -71,7 +70,7 @@ def ask(
     drawn = [each for each in missing if not each.exact and not by_itself and each.form]
     _require_warm(drawn)
     # The reading takes the time: a draw is at hand once its distribution is.
-    spreads = [_distribution_of(each) for each in drawn]
+    spreads = [each.distribution for each in drawn]
     answers |= store.get(by_key(spreads))
     exact += [each for key, each in by_key(spreads).items() if key not in answers]
     worth = Counter(each.key(model.fingerprint) for each in [*needed.values(), *spreads])
@@ -197,18 +196,6 @@ def _require_warm(drawn: Iterable[Question]) -> None:
             "answers drawn from those in a form are drawn at temperature 1, at which their "
             f"probabilities are known; received {temperature}. Leave the temperature at 1."
         )
-
-
-def _distribution_of(question: Question) -> Question:
-    """Return the question for the distribution that an answer is drawn from."""
-    assert question.form is not None
-    return Question.of_form(question.text, question.form, spec_json=_exactly(question.spec))
-
-
-@cache
-def _exactly(spec: QuestionSpec) -> str:
-    """What a distribution is about, for those who look into the store."""
-    return "" if spec == NO_SPEC else replace(spec, answer_mode="exact").spec_json
 
 
 def _have_said(questions: Sequence[Question], model: Model, batch_size: int) -> Answering:

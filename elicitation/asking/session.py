@@ -13,13 +13,12 @@ import pandas as pd
 
 from coherence.decoding.decode import PARSED, TRUNCATED
 from coherence.errors import InputError
-from elicitation.answers.reading import ReadAnswer, read_answer
 from elicitation.answers.runs import assemble_runs
 from elicitation.asking.ask import Progress, ask, constrains_tokens
 from elicitation.asking.store import AnswerStore
 from elicitation.models.base import Answer, Model
 from elicitation.questions.plan import Design, Plan, plan_own_questions, plan_task
-from elicitation.questions.question import Question
+from elicitation.questions.question import Question, ReadAnswer
 from elicitation.questions.tasks import Subject
 from elicitation.simulated_model import AgentModel
 
@@ -221,7 +220,7 @@ def run_plan(
     early: dict[Question, ReadAnswer] = {}
 
     def readable(question: Question, answer: Answer) -> bool:
-        early[question] = read_answer(question, answer, min_mass=plan.min_mass)
+        early[question] = ReadAnswer.of(question, answer, min_mass=plan.min_mass)
         return early[question].reading.value is not None
 
     answers, asked = ask(
@@ -235,7 +234,7 @@ def run_plan(
     )
     read = [
         # What was read while answers came is not read again.
-        early.get(question) or read_answer(question, answer, min_mass=plan.min_mass)
+        early.get(question) or ReadAnswer.of(question, answer, min_mass=plan.min_mass)
         for question, answer in zip(plan.questions, answers, strict=True)
     ]
     runs = assemble_runs(plan.cases, read, plan.truth, task=plan.task, model=model.name)

@@ -13,9 +13,8 @@ from coherence.errors import InputError, MissingExtraError
 from coherence.importing.inspect_log import FINISH_REASONS
 from coherence.importing.tool_calls import SOURCE
 from coherence.inputs import whole_number
-from elicitation.answers.reading import decode_answer
 from elicitation.models.base import Answer
-from elicitation.questions.question import QuestionSpec
+from elicitation.questions.ways import QuestionSpec
 
 try:
     from inspect_ai.agent import Agent, AgentState, agent
@@ -118,5 +117,5 @@ def _probability(output: ModelOutput, asked: str) -> float | None:
     """Return the number that a reply states; None where there is none."""
     ended = str(output.stop_reason) if output.choices else ""
     answer = Answer(output.completion, finish_reason=FINISH_REASONS.get(ended, ended) or None)
-    read: float | None = decode_answer(_SPEC, answer, asked=asked).value
+    read: float | None = _SPEC.read(answer, asked=asked).value
     return read

@@ -21,7 +21,8 @@ from elicitation.asking.ask import EXACT_AT_ONCE, Progress, ask
 from elicitation.asking.store import AnswerStore
 from elicitation.batteries.revealed.reading import read_masses
 from elicitation.models.base import Answer, Model
-from elicitation.questions.question import Question, QuestionSpec
+from elicitation.questions.question import Question
+from elicitation.questions.ways import QuestionSpec
 from elicitation.spelling.forms import AnswerForm
 from elicitation.spelling.openings import opened_with
 

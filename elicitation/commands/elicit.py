@@ -187,7 +187,7 @@ def _earlier_rows(path: str) -> int:
 
 def print_tally(opening: str, tally: "Tally", *, local: bool, first: str) -> None:
     """Print how many answers were asked and parsed, and warn where that is few."""
-    from elicitation.answers.reading import WIDEST_SHARE
+    from elicitation.questions.ways import WIDEST_SHARE
 
     share = tally.readable / tally.total
     repaired = f", {tally.repaired} of them repaired" if tally.repaired else ""

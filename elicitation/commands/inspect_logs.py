@@ -20,7 +20,6 @@ from coherence.errors import InputError
 from coherence.importing.inspect_log import OWN_TASKS, read_inspect_log
 from coherence.table.cells import labels
 from coherence.table.schema import OFFER_COLUMNS
-from elicitation.answers.reading import read_answer
 from elicitation.answers.runs import assemble_runs
 from elicitation.batteries.bets.questions import OPTIONS
 from elicitation.batteries.bets.words import stated_choice
@@ -34,6 +33,7 @@ from elicitation.commands.inspect_samples import (
     question_of,
 )
 from elicitation.models.base import Answer
+from elicitation.questions.question import ReadAnswer
 from elicitation.questions.tasks import features_of
 
 _PREFIX = "metadata."
@@ -184,7 +184,7 @@ def runs_of(samples: Sequence[Answered], model: str) -> pd.DataFrame:
             given[known["z_state"]] = {name: known[name] for name in ("p_true", "p_z_true")}
             truth[position] = given
     read = [
-        read_answer(question, sample.answer)
+        ReadAnswer.of(question, sample.answer)
         for question, sample in zip(questions, samples, strict=True)
     ]
     about = samples[0].metadata

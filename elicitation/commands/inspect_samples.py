@@ -15,7 +15,6 @@ import pandas as pd
 from coherence.batteries.bets.answers import read_letters
 from coherence.decoding.decode import OK, UNPARSED
 from coherence.table.schema import LEVEL_COLUMNS
-from elicitation.answers.reading import read_answer
 from elicitation.batteries.bets.questions import OPTIONS
 from elicitation.batteries.bets.words import bet_draws, stated_choice
 from elicitation.batteries.mixing import (
@@ -26,8 +25,9 @@ from elicitation.batteries.mixing import (
 )
 from elicitation.models.base import Answer, Request
 from elicitation.questions.plan import Plan, reference_of
-from elicitation.questions.question import Question, QuestionSpec
+from elicitation.questions.question import Question, ReadAnswer
 from elicitation.questions.tasks import features_of
+from elicitation.questions.ways import QuestionSpec, Way
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +69,7 @@ def belief_samples(plan: Plan) -> "Sequence[Asked]":
             **cases[question.case],
             "lines": list(spec.lines),
             "form": spec.form,
-            "way": spec.belief_method,
+            "way": spec.way.how.belief,
         }
         if spec.is_offer:
             metadata |= {name: getattr(spec, name) for name in LEVEL_COLUMNS}
@@ -85,7 +85,8 @@ def question_of(metadata: Mapping[str, Any], text: str) -> Question:
     """Return the question that `belief_samples` put."""
     role = metadata["kind"]
     key = {"belief": metadata["prompt"], "conditional": metadata.get("z_state")}.get(role, "")
-    spec = QuestionSpec(role, key, tuple(metadata["lines"]), metadata["form"], metadata["way"])
+    spec = QuestionSpec(role, key, tuple(metadata["lines"]), metadata["form"])
+    spec = replace(spec, way=Way.of(metadata["way"], "drawn"))
     if spec.is_offer:
         spec = replace(spec, **{name: metadata[name] for name in LEVEL_COLUMNS})
     request = Request(text, metadata["seed"], spec.max_new_tokens)
@@ -146,7 +147,7 @@ def read_sample(
         letters = read_letters(stated_choice(answer, finish_reason, options), options)
         return letters or None, OK if letters else UNPARSED
     said = Answer(answer, finish_reason=finish_reason)
-    read = read_answer(question_of(metadata, text), said).reading
+    read = ReadAnswer.of(question_of(metadata, text), said).reading
     return read.value, read.status
 
 

@@ -16,7 +16,7 @@ from coherence.decoding.decode import BELIEF_LABELS, DECISION_LABELS
 from coherence.errors import InputError, closest, listing
 from coherence.table.frames import require_frame
 from coherence.table.schema import FEATURE_PREFIX
-from elicitation.options import USUAL_LEVELS, Answers, WayOptions, require_in_range
+from elicitation.options import USUAL_LEVELS, WayOptions, require_in_range
 from elicitation.questions.offers import LETTERS, OFFERED, offers_of
 from elicitation.questions.own import check_questions
 from elicitation.questions.prompts import (
@@ -27,11 +27,7 @@ from elicitation.questions.prompts import (
     case_words,
     label_words,
 )
-from elicitation.questions.question import (
-    READ_OFF,
-    Question,
-    QuestionSpec,
-)
+from elicitation.questions.question import Question
 from elicitation.questions.tasks import (
     Subject,
     Truth,
@@ -40,7 +36,7 @@ from elicitation.questions.tasks import (
     evidence_of,
     features_of,
 )
-from elicitation.spelling.forms import AnswerForm
+from elicitation.questions.ways import QuestionSpec, Way
 
 REFERENCE = "standard"
 _Asked = tuple[QuestionSpec, str]
@@ -69,8 +65,17 @@ class Design(WayOptions):
     @property
     def n_reps(self) -> int:
         """Repetitions."""
-        usual = 1 if self.answers == "exact" else 5
-        return usual if self.reps is None else self.reps
+        return self.way.how.usual_reps if self.reps is None else self.reps
+
+    @property
+    def belief_way(self) -> Way:
+        """How beliefs are had under the prompt variants."""
+        return Way.of(self.belief, self.answers)
+
+    @property
+    def way(self) -> Way:
+        """How all other answers are had."""
+        return Way.of("verbalised", self.answers)
 
     def __post_init__(self) -> None:
         require_in_range(self)
@@ -79,21 +84,8 @@ class Design(WayOptions):
                 f"levels are those of decision='matching'; received {self.levels} with "
                 f"decision={self.decision!r}. Leave them out."
             )
-        if self.belief == "sampled" and self.temperature == 0:
-            raise InputError(
-                "belief='sampled' needs a temperature above 0; at 0 all draws are one. Raise the "
-                "temperature or take token."
-            )
-        if self.belief == "sampled" and self.answers != "drawn":
-            raise InputError(
-                f"belief='sampled' draws its answers freely; received answers={self.answers!r}. "
-                "Take belief='token', which is what a sampled belief estimates."
-            )
-        if self.answers == "exact" and (self.n_reps != 1 or self.temperature != 1):
-            raise InputError(
-                "answers='exact' draws nothing: reps and temperature must be 1; received "
-                f"{self.reps} and {self.temperature}. Leave them out."
-            )
+        for way in (self.belief_way, self.way):
+            way.how.check(self)
 
 
 @dataclass(frozen=True)
@@ -158,16 +150,17 @@ def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
     templates = design.templates or NETWORK_PROMPTS
     _check_cases(cases, task.phrases, iterated=design.iterated)
     once: list[_OfCase] = []
+    yes_no = design.belief_way.how.asks_yes_no
     for case in cells_of(cases):
         evidence = evidence_of(case)
         words = case_words(task.phrases, evidence, task.target)
         asked = _beliefs(words, templates, design)
         if design.decision == "usual":
-            decision = QuestionSpec("decision", "", DECISION_LABELS)
+            decision = QuestionSpec("decision", "", DECISION_LABELS, way=design.way)
             asked.append((decision, templates.decision.fill(**words)))
         # The law is about stated numbers: a read-off belief has no variant to set them beside.
-        if design.iterated and design.belief == "verbalised" and pd.notna(case["z"]):
-            asked += _law(task, evidence, str(case["z"]), templates)
+        if design.iterated and not yes_no and pd.notna(case["z"]):
+            asked += _law(task, evidence, str(case["z"]), templates, design.way)
         once.append(_OfCase(asked, words))
     truth: Truth = {}
     if any(spec.role == "conditional" for case in once for spec, _ in case.asked):
@@ -217,7 +210,8 @@ def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "ques
     table = check_questions(table)
     templates = design.templates or TABLE_PROMPTS
     # A question for a number does not read as one for Yes or No, so that each way has its column.
-    column = "belief_question" if design.belief == "verbalised" else "yes_no_question"
+    yes_no = design.belief_way.how.asks_yes_no
+    column = "yes_no_question" if yes_no else "belief_question"
     if column not in table.columns:
         raise InputError(
             f"belief={design.belief!r} needs the column {column!r} in the table of questions. "
@@ -239,7 +233,7 @@ def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "ques
                 options="\n".join(options),
                 **label_words(options),
             )
-            asked.append((QuestionSpec("choice", "", options), text))
+            asked.append((QuestionSpec("choice", "", options, way=design.way), text))
         once.append(_OfCase(asked, {"question": row.get("yes_no_question", "")}))
     questions = list(_numbered(once, templates, design))
     return Plan(questions, task, table, min_mass=design.min_mass)
@@ -262,20 +256,22 @@ def _beliefs(words: dict[str, str], templates: PromptSet, design: Design) -> lis
             f"prompts must be distinct names among {', '.join(templates.belief)}; "
             f"received {', '.join(prompts) or 'none'}.{nearest}"
         )
-    if design.belief == "verbalised":
+    way = design.belief_way
+    if not way.how.asks_yes_no:
         words = words | label_words(BELIEF_LABELS)
         chosen = [templates.belief[name] for name in prompts]
         return [
-            (QuestionSpec("belief", each.name, BELIEF_LABELS, each.form), each.fill(**words))
+            (QuestionSpec("belief", each.name, BELIEF_LABELS, each.form, way), each.fill(**words))
             for each in chosen
         ]
-    spec = QuestionSpec("belief", design.belief, BELIEF_LABELS, belief_method=design.belief)
+    spec = QuestionSpec("belief", design.belief, BELIEF_LABELS, way=way)
     # The draws are one text; their numbers tell them apart.
-    n_draws = design.draws if design.belief == "sampled" else 1
-    return [(spec, templates.yes_no.fill(**words))] * n_draws
+    return [(spec, templates.yes_no.fill(**words))] * way.how.n_answers(design)
 
 
-def _law(task: Subject, evidence: dict[str, str], z: str, templates: PromptSet) -> list[_Asked]:
+def _law(
+    task: Subject, evidence: dict[str, str], z: str, templates: PromptSet, way: Way
+) -> list[_Asked]:
     """Return the questions of the law of iterated expectation."""
     # Templates for tables have neither: there is no z to ask about.
     if not (templates.auxiliary and templates.conditional):
@@ -284,11 +280,12 @@ def _law(task: Subject, evidence: dict[str, str], z: str, templates: PromptSet) 
     words = case_words(task.phrases, evidence, task.target, z=z)
     text = templates.auxiliary.fill(**words)
     # One question for the whole distribution of z: its shares are the weights of the law.
-    asked: list[_Asked] = [(QuestionSpec("auxiliary", "", tuple(labels.values())), text)]
+    spec = QuestionSpec("auxiliary", "", tuple(labels.values()), way=way)
+    asked: list[_Asked] = [(spec, text)]
     for state in labels:
         words = case_words(task.phrases, evidence, task.target, z=z, state=state)
         text = templates.conditional.fill(**words)
-        asked.append((QuestionSpec("conditional", state, BELIEF_LABELS), text))
+        asked.append((QuestionSpec("conditional", state, BELIEF_LABELS, way=way), text))
     return asked
 
 
@@ -305,7 +302,7 @@ def _offered(
             f"decision={decision!r} needs a template {decision!r}, and templates have none. Give "
             "PromptSet one."
         )
-    every = design.answers == "exact"
+    every = design.way.how.is_distribution
     for offer in offers_of(
         decision, design.n_levels, every=every, seed=design.seed, case=case, rep=rep
     ):
@@ -313,7 +310,7 @@ def _offered(
             decision,
             "",
             LETTERS,
-            answer_mode=design.answers,
+            way=design.way,
             level=offer.level,
             frame=offer.frame,
             order=offer.order,
@@ -326,28 +323,21 @@ def _numbered(once: Sequence[_OfCase], templates: PromptSet, design: Design) -> 
     # Counted by text and not by context: two contexts of the same words would else get the same
     # seed, and with it the same answer.
     drawn: Counter[str] = Counter()
-    asked = [[(_in_mode(spec, design.answers), text) for spec, text in of.asked] for of in once]
     for rep in range(design.n_reps):
         for case, of in enumerate(once):
             offered = _offered(of.words, templates, design, case, rep)
-            for spec, text in (*asked[case], *offered):
+            for spec, text in (*of.asked, *offered):
                 question = _settled(text, spec, drawn[text], design)
-                yield replace(question, spec=spec, case=case, rep=rep)
+                yield replace(question, case=case, rep=rep)
                 drawn[text] += 1
 
 
-def _in_mode(spec: QuestionSpec, mode: Answers) -> QuestionSpec:
-    """Return a spec whose answers are had in a mode; what is read off has its own way already."""
-    read_off = spec.belief_method in READ_OFF
-    return spec if read_off else replace(spec, answer_mode=mode)
-
-
 def _settled(text: str, spec: QuestionSpec, number: int, design: Design) -> Question:
-    if spec.belief_method == "token":
-        # A probability is read, not drawn: it has no number, and is asked once.
-        return Question.of_form(text, AnswerForm("labels", spec.lines), spec_json=spec.spec_json)
-    if spec.answer_mode == "exact":
-        return Question.of_form(text, spec.answer_form, spec_json=spec.spec_json)
+    form = spec.way.how.form(spec)
+    if spec.way.how.is_read:
+        assert form is not None, "probabilities are those of the answers in a form"
+        # What is read, and not drawn, has no number, and is asked once.
+        return Question.of_form(text, form, spec=spec, spec_json=spec.spec_json)
     return Question.of(
         text,
         number,
@@ -356,7 +346,8 @@ def _settled(text: str, spec: QuestionSpec, number: int, design: Design) -> Ques
         max_new_tokens=design.max_new_tokens or spec.max_new_tokens,
         max_lines=spec.max_lines,
         spec_json=spec.spec_json,
-        form=spec.answer_form if spec.answer_mode == "forced" else None,
+        form=form,
+        spec=spec,
     )
 
 

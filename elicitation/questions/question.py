@@ -2,97 +2,13 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
-from functools import cache, cached_property
-from typing import Literal
+from dataclasses import dataclass, replace
+from functools import cached_property
 
-from coherence.decoding.decode import Form
-from elicitation.models.base import Request
-from elicitation.options import Answers, Way
-from elicitation.questions.offers import OFFERED
-from elicitation.spelling.forms import AnswerForm, FormKind
-
-Role = Literal["belief", "decision", "choice", "auxiliary", "conditional", "matching", "stakes", ""]
-READ_OFF = ("token", "sampled")
-"""Ways to a belief that ask for Yes or No."""
-_SPARE_TOKENS = 16  # for white space around an answer
-ROOM_FOR_WORDS = 256  # tokens of any answer: cut within its preamble, a reply would be lost
-_form = cache(AnswerForm)
-
-
-@dataclass(frozen=True)
-class QuestionSpec:
-    """What a question of a session is about: all that it takes to read its answer."""
-
-    role: Role  # what is asked; a decision is yes, no or deferred, a choice one of the `lines`
-    key: str  # prompt variant of a belief, state of z of a conditional belief, else empty
-    # beginnings of the lines that the answer must have, or the answers that there are: those of a
-    # choice, Yes and No
-    lines: tuple[str, ...]
-    form: Form = "lines"  # what a stated belief looks like
-    belief_method: Way = "verbalised"
-    answer_mode: Answers = "drawn"
-    # what a matching or a stakes question offers, see `elicitation.questions.offers.Offer`
-    level: float | None = None
-    frame: str = ""
-    order: str = ""
-
-    @property
-    def is_choice(self) -> bool:
-        """Whether the answer is one of the `lines`."""
-        return self.role == "choice" or self.is_offer or self.belief_method in READ_OFF
-
-    @property
-    def is_offer(self) -> bool:
-        """Whether the answer is the letter of an option that has a level."""
-        return self.role in OFFERED
-
-    @property
-    def meant(self) -> dict[str, str]:
-        """The option of an offer that each letter stands for."""
-        first, second = OFFERED[self.role]
-        named = (first, second) if self.order == first else (second, first)
-        return dict(zip(self.lines, named, strict=True))
-
-    @property
-    def max_lines(self) -> int:
-        """Lines of an answer in the form asked for; for models that would go on after them."""
-        return 1 if self.is_choice or self.form == "number" else len(self.lines)
-
-    @property
-    def max_new_tokens(self) -> int:
-        """Tokens for an answer in the form, were every character one, and for words around it."""
-        if self.is_choice:
-            n_form = max(len(line.encode()) for line in self.lines)
-        else:
-            # Two decimals are what the example in the prompt shows.
-            n_form = sum(len(f"{line}: 0.00\n".encode()) for line in self.lines)
-        return max(n_form + _SPARE_TOKENS, ROOM_FOR_WORDS)
-
-    @property
-    def answer_form(self) -> AnswerForm:
-        """What a readable answer looks like."""
-        kinds: dict[str, FormKind] = {"decision": "decision", "choice": "choice"}
-        kind = "choice" if self.is_offer else kinds.get(self.role, self.form)
-        return _form(kind, () if kind in ("decision", "number") else self.lines)
-
-    @cached_property
-    def spec_json(self) -> str:
-        """It as JSON, for the store."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def load(cls, spec_json: str) -> "QuestionSpec | None":
-        """Read what `about` says; None of what is kept beside the answers of a battery."""
-        try:
-            known = json.loads(spec_json)
-            return cls(**{**known, "lines": tuple(known["lines"])})
-        except (ValueError, TypeError, KeyError):
-            return None
-
-
-NO_SPEC = QuestionSpec("", "", ())
-"""Of the questions of a battery, which reads their answers by itself."""
+from coherence.decoding.reply import take_apart
+from elicitation.models.base import Answer, Request
+from elicitation.questions.ways import NO_SPEC, READ, QuestionSpec, Reading, Way
+from elicitation.spelling.forms import AnswerForm
 
 
 @dataclass(frozen=True)
@@ -104,8 +20,6 @@ class Question:
     number: int = 0  # the how-manieth draw of this text, from 0
     base_seed: int = 0  # seed of the session
     spec_json: str = ""  # how the answer is to be read; kept beside it, and no part of the key
-    # whether the answer is the distribution over all answers in the form, and none is drawn
-    exact: bool = False
     # spec, case, rep: what it is about, and where its answer goes in the runs table: the row of
     # the cases and the repetition, from 0
     spec: QuestionSpec = NO_SPEC
@@ -113,9 +27,11 @@ class Question:
     rep: int = 0
 
     @classmethod
-    def of_form(cls, text: str, form: AnswerForm, *, spec_json: str = "") -> "Question":
-        """Ask for the distribution over the answers in a form after a text."""
-        return cls(Request(text, 0, 1, 1.0, 1, form), spec_json=spec_json, exact=True)
+    def of_form(
+        cls, text: str, form: AnswerForm, *, spec: QuestionSpec = READ, spec_json: str = ""
+    ) -> "Question":
+        """Ask for what a model knows of the answers in a form after a text; nothing is drawn."""
+        return cls(Request(text, 0, 1, 1.0, 1, form), spec_json=spec_json, spec=spec)
 
     @classmethod
     def of(
@@ -129,6 +45,7 @@ class Question:
         max_lines: int | None,
         spec_json: str = "",
         form: AnswerForm | None = None,
+        spec: QuestionSpec = NO_SPEC,
     ) -> "Question":
         """Ask for a draw whose seed depends on the text, the number and the base seed alone."""
         if temperature == 0:
@@ -139,7 +56,7 @@ class Question:
             # Integers of SQLite have a sign, which leaves 63 bits.
             seed = int.from_bytes(digest[:8], "big") >> 1
         request = Request(text, seed, max_new_tokens, temperature or 0.0, max_lines, form)
-        return cls(request, number, base_seed, spec_json=spec_json)
+        return cls(request, number, base_seed, spec_json=spec_json, spec=spec)
 
     @property
     def text(self) -> str:
@@ -150,6 +67,20 @@ class Question:
     def form(self) -> AnswerForm | None:
         """What the answer must look like; None leaves it to the model."""
         return self.request.form
+
+    @property
+    def exact(self) -> bool:
+        """Whether probabilities of answers are read, and none is drawn."""
+        return self.spec.way.how.is_read
+
+    @property
+    def distribution(self) -> "Question":
+        """The question for the distribution that an answer in a form is drawn from."""
+        assert self.form is not None, "what is not in a form is drawn from no distribution"
+        if self.spec == NO_SPEC:
+            return Question.of_form(self.text, self.form)
+        spec = replace(self.spec, way=Way.EXACT)
+        return Question.of_form(self.text, self.form, spec=spec, spec_json=spec.spec_json)
 
     @cached_property
     def settings(self) -> str:
@@ -180,3 +111,26 @@ class Question:
     @cached_property
     def _keys(self) -> dict[str, str]:
         return {}
+
+
+@dataclass(frozen=True)
+class ReadAnswer:
+    """An answer and what was read of it."""
+
+    question: Question  # what was asked
+    stored: Answer  # what came back
+    reading: Reading  # what it says
+
+    @classmethod
+    def of(cls, question: Question, answer: Answer, *, min_mass: float = 0.0) -> "ReadAnswer":
+        """Read the answer to a question of a session."""
+        read = question.spec.read(answer, asked=question.text, min_mass=min_mass)
+        return cls(question, answer, read)
+
+    @property
+    def thought_aloud(self) -> bool:
+        """Whether the model thought before it answered, in the text or apart from it."""
+        if self.question.exact:
+            return False
+        thinking = self.stored.thinking or take_apart(self.stored.text).thinking
+        return bool(thinking and thinking.strip())

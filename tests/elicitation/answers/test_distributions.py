@@ -4,6 +4,7 @@ Breaks if a way to cut an answer into tokens is missed or counted twice, if 0.3 
 0.35, if what is given up is much beside what is said, or if draws do not follow the distribution.
 """
 
+import json
 import math
 from collections import Counter
 
@@ -15,8 +16,8 @@ from tokenizers import decoders
 
 from elicitation import Answer
 from elicitation.answers.distributions import draw_in_form, stored
-from elicitation.answers.reading import exact_action, exact_shares, forced_shares
 from elicitation.models.exact import ReadsForms
+from elicitation.questions.ways import QuestionSpec, Way
 from elicitation.spelling.forms import AnswerForm, Distribution
 from elicitation.spelling.tokenizations import SpellingMasses
 
@@ -144,22 +145,26 @@ def test_a_form_with_little_mass_is_read_more_finely_and_stored_with_every_digit
         assert model.tolerances[-1] <= max(mass * 1e-3, 1e-6)
 
 
+def read(role, lines, spread, way=Way.EXACT):
+    """Read the distribution over the answers to a question."""
+    answer = Answer(json.dumps(spread)) if way is Way.EXACT else Answer(spread, answer_mass=0.1)
+    return QuestionSpec(role, "", lines, way=way).read(answer)
+
+
 def test_decisions_and_shares_are_made_to_sum_to_one():
-    form = AnswerForm("decision")
-    spread = dict(zip(form.parts[0].outcomes, (0.1, 0.2, 0.1, 0.1), strict=True))
-    action = exact_action(Distribution((spread,)), form, 0.0)
+    outcomes = AnswerForm("decision").parts[0].outcomes
+    action = read("decision", (), [dict(zip(outcomes, (0.1, 0.2, 0.1, 0.1), strict=True))])
     assert action.value == pytest.approx({"yes": 0.2, "no": 0.4, "defer": 0.4})
-    choice, spread = AnswerForm("choice", ("wait", "treat")), Distribution(({"treat": 0.3},))
-    assert exact_action(spread, choice, 0.0).value == {"wait": 0.0, "treat": 1.0}
+    assert read("choice", ("wait", "treat"), [{"treat": 0.3}]).value == {"wait": 0.0, "treat": 1.0}
     # Shares of two labels are complements.
-    stated = Distribution(({"0.00": 0.1, "0.25": 0.2, "1.00": 0.1},))
-    assert exact_shares(stated, BELIEF, 0.0).value == pytest.approx((0.375, 0.625))
-    three = AnswerForm("lines", ("a", "b", "c"))
-    spread = Distribution(({"0.50": 0.6}, {"0.20": 0.3, "0.40": 0.3}, {"0.70": 0.1}))
-    shares = exact_shares(spread, three, 0.0)
+    stated = [{"0.00": 0.1, "0.25": 0.2, "1.00": 0.1}]
+    assert read("auxiliary", ("No", "Yes"), stated).value == pytest.approx((0.375, 0.625))
+    three = ("a", "b", "c")
+    spread = [{"0.50": 0.6}, {"0.20": 0.3, "0.40": 0.3}, {"0.70": 0.1}]
+    shares = read("auxiliary", three, spread)
     assert shares.value == pytest.approx((1 / 3, 0.2, 0.7 / 1.5))
     assert shares.answer_mass == pytest.approx(0.1)  # of several lines the least
-    assert forced_shares("a: 0.00\nb: 0.00\nc: 0.00", three).value is None
+    assert read("auxiliary", three, "a: 0.00\nb: 0.00\nc: 0.00", Way.FORCED).value is None
 
 
 class Rare(ReadsForms):

@@ -23,7 +23,7 @@ from elicitation import (
     run_plan,
 )
 from elicitation.asking.store import read_store
-from elicitation.questions.question import QuestionSpec
+from elicitation.questions.ways import QuestionSpec, Way
 
 ACTIONS = ["action_no", "action_yes", "action_defer"]
 
@@ -178,7 +178,7 @@ def test_dry_run_progress_summary_and_store_count_the_same_answers(
     assert steps == sorted(steps)
     assert {total for _, total in steps} == {expected}
     kept = list(read_store(path))
-    distributions = [QuestionSpec.load(row.spec_json).answer_mode == "exact" for row in kept]
+    distributions = [QuestionSpec.load(row.spec_json).way is Way.EXACT for row in kept]
     assert distributions.count(design.answers == "exact") == expected
     if design.answers == "forced":
         assert sum(distributions) == len({question.text for question in plan.questions})

@@ -11,13 +11,13 @@ from transformers import PreTrainedTokenizerFast
 
 from coherence import InputError
 from elicitation import Request, load_causal_model
-from elicitation.answers.reading import decode_answer
 from elicitation.asking.ask import ask
 from elicitation.batteries.revealed.reading import in_chat
 from elicitation.models.local.causal import Prompting
 from elicitation.models.local.prompts import PromptFacts
 from elicitation.models.local.sources import find_source
-from elicitation.questions.question import Question, QuestionSpec
+from elicitation.questions.question import Question
+from elicitation.questions.ways import QuestionSpec
 from elicitation.spelling.forms import AnswerForm
 from elicitation.training.untrained import make_untrained_model
 
@@ -199,7 +199,7 @@ def test_what_is_thought_is_not_read(template, drawn, text, status, p, changed, 
     monkeypatch.setattr(draw, lambda logits, rows: ([next(script)], [0.0]))
     (answer,) = model.generate([Request("Rain?", 1, len(ids))])
     assert answer.text == (f"<think>{drawn}" if text is None else text)
-    decoded = decode_answer(QuestionSpec("belief", "standard", ("No", "Yes")), answer)
+    decoded = QuestionSpec("belief", "standard", ("No", "Yes")).read(answer)
     assert (decoded.status, decoded.value) == (status, p)
 
 
