@@ -17,8 +17,8 @@ from .models.base import Answer as Answer
 from .models.base import Model as Model
 from .models.base import Request as Request
 from .models.base import ScoringModel as ScoringModel
-from .models.hosted.connecting import connect as connect
 from .models.hosted.model import HostedModel as HostedModel
+from .models.hosted.model import connect as connect
 from .models.labels import LabelBounds as LabelBounds
 from .models.local.causal import CausalModel as CausalModel
 from .models.local.causal import load_causal_model as load_causal_model

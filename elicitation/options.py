@@ -76,8 +76,8 @@ server URL  OpenAI-compatible server of the model, whose name there --model is
 *server_name  keeps answers under this name instead of the address
 api_key_env VARIABLE  environment variable that holds the API key (default: the provider's usual
     one; with --server no key)
-*max_connections  questions under way (default: 8)
-*timeout  seconds for a question, with all waits and tries (default: 600)
+*max_connections 1..256  questions under way (default: 8)
+*timeout 1..  seconds for a question, with all waits and tries (default: 600)
 reasoning_effort WORD  how much the model thinks: none, low, medium, high, ... (default: its own)
 *chat_template_kwargs  arguments of the chat template, such as '{"enable_thinking": false}'
 *extra_body  further fields of every request, such as '{"top_k": 20}'

@@ -123,26 +123,13 @@ class Hosted(Respondent):
         return self._connect()
 
     def _connect(self, *, continuing: bool = False) -> "HostedModel":
-        from elicitation.models.hosted.connecting import connect
+        from elicitation.models.hosted.model import connect
 
-        options = self.options
         # Texts that are continued have no system message before them, and no template around them.
-        in_chat: dict[str, Any] = {
-            "system": options.system,
-            "reasoning_effort": options.reasoning_effort,
-            "chat_template_kwargs": options.chat_template_kwargs,
-        }
-        return connect(
-            self.place,
-            server=options.server,
-            chat=False if continuing else options.chat,
-            identity=options.server_name,
-            concurrency=options.max_connections,
-            timeout=options.timeout,
-            key_variable=options.api_key_env,
-            extra_body=options.extra_body,
-            **({} if continuing else in_chat),
-        )
+        in_chat = () if continuing else ("system", "reasoning_effort", "chat_template_kwargs")
+        names = ("server", "server_name", "max_connections", "timeout", "api_key_env", "extra_body")
+        said = {name: getattr(self.options, name) for name in (*names, *in_chat)}
+        return connect(self.place, chat=False if continuing else self.options.chat, **said)
 
 
 class Agent(Respondent):

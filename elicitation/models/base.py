@@ -101,9 +101,6 @@ class Answer:
     served_by : str or None
         A server's own name for the weights that answered, such as a dated snapshot, with its
         fingerprint of them.
-    unset : str or None
-        Settings of the request that a server refused and chose by itself, such as "seed,
-        temperature"; None where it took all of them.
     answer_mass : float or None
         Of an answer drawn from those in a form: the probability that an answer has the form.
     seed, created : int, str or None
@@ -116,7 +113,6 @@ class Answer:
     finish_reason: str | None = None
     thinking: str | None = None
     served_by: str | None = None
-    unset: str | None = None
     answer_mass: float | None = None
     seed: int | None = None
     created: str | None = None

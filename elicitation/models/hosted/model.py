@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -18,11 +19,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
-from coherence.errors import InputError
+from coherence.errors import InputError, MissingExtraError
+from coherence.inputs import whole_number
 from elicitation.models.base import Answer, Request, first_lines, require_requests, require_texts
 from elicitation.models.hosted.background import as_they_come, start, wait_for
-from elicitation.models.hosted.keys import without_key
-from elicitation.models.hosted.names import is_completing
+from elicitation.models.hosted.names import (
+    PROVIDERS,
+    address_of,
+    completing,
+    is_completing,
+    provider_of,
+)
 from elicitation.models.hosted.replies import (
     FILTERED,
     HostedError,
@@ -31,6 +38,7 @@ from elicitation.models.hosted.replies import (
     likely_tokens,
     line_of,
     read_lists_of_chats,
+    without_key,
 )
 from elicitation.models.hosted.schemas import schema_of, written
 from elicitation.models.labels import LabelBounds, bound_labels, check_labels
@@ -47,6 +55,118 @@ _SEED_BITS = (1 << 31) - 1
 _LIST_LENGTHS = (1000, 100, 20, 5)
 # A service that failed so often in a row, with no answer between, is taken to be gone.
 _FAILURES_IN_A_ROW = 6
+# Long enough for a server that loads a model with its first call.
+_OPENING_SECONDS = 60
+# Short and harmless; a model that thinks first is refused a single token by some servers.
+_PROBE = Request("Say one word.", 0, 16)
+_NO_KEY = "none"  # where Inspect wants a key and a server of one's own has none
+
+
+def connect(
+    model: str,
+    *,
+    server: str | None = None,
+    chat: bool | None = None,
+    system: str | None = None,
+    server_name: str | None = None,
+    max_connections: int = 8,
+    max_retries: int | None = None,
+    timeout: int = 600,
+    api_key_env: str | None = None,
+    reasoning_effort: str | None = None,
+    chat_template_kwargs: Mapping[str, Any] | None = None,
+    extra_body: Mapping[str, Any] | None = None,
+) -> HostedModel:
+    """Connect to a model behind a service or server, through Inspect, and call it once.
+
+    Parameters
+    ----------
+    model : str
+        Inspect's name, such as ``openai/gpt-4o``, ``anthropic/...`` or ``ollama/...``; with
+        `server` the model's name there.
+    server, chat, system, server_name, max_connections, timeout, api_key_env, ...
+        As the options of ``coherence elicit``, see docs/servers.md.
+    max_retries : int or None
+        How often a call is tried again after too many requests, errors of the server and broken
+        connections; None tries until `timeout`.
+
+    Returns
+    -------
+    HostedModel
+        Ready to answer.
+
+    Raises
+    ------
+    InputError
+        An option is outside its range, or the model is refused.
+    CoherenceError
+        The model is not there.
+
+    Examples
+    --------
+    A server that runs ``small`` is ``connect("small", server="http://localhost:8000")``; a name
+    alone says nothing of where it is.
+
+    >>> connect("small")  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    InputError: model must be PROVIDER/NAME, such as openai/gpt-4o
+    """
+    whole_number(max_connections, "max_connections", 1)
+    whole_number(timeout, "timeout", 1)
+    address = address_of(server) if server is not None else None
+    full = model if server is None else f"openai-api/server/{model}"
+    if not isinstance(model, str) or not model or provider_of(full) is None:
+        raise InputError(
+            "model must be PROVIDER/NAME, such as openai/gpt-4o, or a model's name with server "
+            f"(--server); received {model!r}. Providers: {', '.join(PROVIDERS)}."
+        )
+    if chat is False:
+        full = completing(full)
+    # Left out in silence, its answers would be taken for those of the model with the message.
+    if is_completing(full) and (system, reasoning_effort, chat_template_kwargs) != (None,) * 3:
+        raise InputError(
+            "system, reasoning_effort and chat_template_kwargs need a chat; where texts are "
+            "continued there is none. Leave them out, or put the message into the templates."
+        )
+    key = None if server is None else _NO_KEY
+    if api_key_env is not None:
+        key = os.environ.get(api_key_env, "").strip()
+        if not key:
+            raise InputError(
+                "api_key_env (--api-key-env) must be the name of an environment variable that "
+                "holds the API key; what was given is not set, and is not shown, since it may be "
+                "the key itself. Put the key into a variable, and give the variable's name."
+            )
+    try:
+        from inspect_ai.model import GenerateConfig, get_model
+    except ImportError:
+        raise MissingExtraError("elicit", "Asking a hosted model") from None
+    fields = {"reasoning_effort": reasoning_effort, "chat_template_kwargs": chat_template_kwargs}
+    try:
+        asked = get_model(
+            full,
+            config=GenerateConfig(
+                max_connections=max_connections, max_retries=max_retries, timeout=timeout
+            ),
+            base_url=address,
+            api_key=key,
+            memoize=False,
+        )
+        GenerateConfig.model_validate({"reasoning_effort": reasoning_effort})
+    # Whatever a provider raises: a package or a key that is missing, a name that it does not know.
+    except Exception as error:
+        raise InputError(f"{full} cannot be asked: {line_of(error)}.") from error
+    hosted = HostedModel(
+        asked,
+        name=model if server is not None else None,
+        system=system,
+        server_name=server_name or address,
+        max_connections=max_connections,
+        extra={**(extra_body or {}), **{n: value for n, value in fields.items() if value}},
+        timeout=timeout,
+    )
+    hosted.open()
+    return hosted
 
 
 class HostedModel:
@@ -60,9 +180,9 @@ class HostedModel:
         Value of the `model` column; None takes Inspect's name.
     system : str or None
         System message of every chat.
-    identity : str or None
+    server_name : str or None
         Stands for the place in the keys of stored answers; None takes address or provider.
-    concurrency : int
+    max_connections : int
         Calls under way, positive.
     extra : mapping or None
         Further settings of every call that change answers: ``reasoning_effort``, and others that
@@ -77,32 +197,57 @@ class HostedModel:
         *,
         name: str | None = None,
         system: str | None = None,
-        identity: str | None = None,
-        concurrency: int = 8,
+        server_name: str | None = None,
+        max_connections: int = 8,
         extra: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> None:
         full = str(model)
         self.name = name or full
-        self.unset: tuple[str, ...] = ()
-        """Settings that Inspect sends none of, since the service sets them by itself."""
-        self.is_server = full.startswith(("openai-api/server/", "openai-api-completions/server/"))
         self._model, self._full = model, full
         self._completes = is_completing(full)
-        self._system, self._concurrency = system, concurrency
+        self._system, self._n_at_once, self._timeout = system, max_connections, timeout
         self._extra = dict(extra or {})
-        self._timeout = timeout
         self._key: str | None = getattr(model.api, "api_key", None)
         self._holds_forms = False
         if self._completes:
             read_lists_of_chats(model.api)
         # Connections are open as long as the model is in use, and no longer.
         finalize(self, _close, model).atexit = False
-        # The weights are not known here: when they change, the user gives a new `identity`.
+        # The weights are not known here: when they change, the user gives a new `server_name`.
         api = "completions" if self._completes else "chat"
-        place = identity or model.api.base_url or full.partition("/")[0]
+        place = server_name or model.api.base_url or full.partition("/")[0]
         told = ["server", place, self.name, api, system, self._extra]
         self.fingerprint = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+    def open(self) -> None:
+        """Call it once, without further tries; one that is busy is there.
+
+        Raises
+        ------
+        CoherenceError
+            It does not answer.
+        """
+        seconds = min(self._timeout or _OPENING_SECONDS, _OPENING_SECONDS)
+        try:
+            answer_of(wait_for(asyncio.wait_for(self.call(_PROBE, retry=False), seconds)))
+        except TimeoutError:
+            raise HostedError(
+                f"{self.name} did not answer within {seconds:g} seconds. "
+                "Check the address, or wait until the server has loaded the model."
+            ) from None
+        except InputError:
+            raise
+        except Exception as error:
+            status, said = getattr(error, "status_code", None), self._shown(error)
+            if status == 429:
+                return
+            hint = ""
+            if status in (401, 403) and self._key in (None, _NO_KEY):
+                hint = " No key was sent: name the variable that holds it (--api-key-env)."
+            elif "template" in said:
+                hint = " A model without a chat template is asked with --no-chat (chat=False)."
+            raise HostedError(f"{self.name} does not answer: {said}.{hint}") from error
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
         """Answer every request, as `stream_answers`, in their order; without log-probabilities."""
@@ -149,7 +294,12 @@ class HostedModel:
 
     async def _in_form(self, request: Request, form: AnswerForm) -> Answer:
         """Ask by the provider's structured output; what was cut or withheld is as it came."""
-        answer = self._kept(await self.call(request, **_held_to(form)))
+        from inspect_ai.model import ResponseSchema
+        from inspect_ai.util import JSONSchema
+
+        schema = JSONSchema.model_validate(schema_of(form))
+        held = ResponseSchema(name="answer", json_schema=schema, strict=True)
+        answer = self._kept(await self.call(request, response_schema=held))
         text = written(form, answer.text)
         if text is None and answer.finish_reason not in ("length", FILTERED):
             if self._holds_forms:
@@ -168,7 +318,7 @@ class HostedModel:
         # Short and harmless; the first length that is answered with a list counts.
         for n in _LIST_LENGTHS:
             try:
-                output = wait_for(self.call(Request("Say one word.", 0, 1), **_listing(n)))
+                output = wait_for(self.call(replace(_PROBE, max_new_tokens=1), **_listing(n)))
                 # A single token is the drawn one: how many were asked for is ignored.
                 if len(likely_tokens(output)) > 1:
                     return n
@@ -225,12 +375,6 @@ class HostedModel:
             GenerateConfig,
         )
 
-        if "temperature" in self.unset and request.temperature == 0:
-            # One answer stands for all repetitions there: random ones would look certain.
-            raise InputError(
-                f"{self._full} draws at a temperature of its own, so that one answer cannot stand "
-                "for all. Ask at --temperature 1."
-            )
         body = {name: value for name, value in self._extra.items() if name != "reasoning_effort"}
         config = GenerateConfig(
             max_tokens=request.max_new_tokens,
@@ -249,37 +393,34 @@ class HostedModel:
                 async with asyncio.timeout(self._timeout):
                     return await self._model.generate(messages, config=config)
             except TimeoutError as error:
-                raise ReplyError(
-                    f"no answer within {self._timeout:g} seconds (--set timeout)"
-                    if self._timeout is not None
-                    else line_of(error)
-                ) from error
-        # The provider beneath: it makes one call, and says what it sent.
+                waited = f"no answer within {self._timeout} seconds (--set timeout)"
+                raise ReplyError(waited if self._timeout else line_of(error)) from error
+        # The provider beneath, which makes one call.
         result = await self._model.api.generate(messages, [], "none", config)
-        output, sent = result if isinstance(result, tuple) else (result, None)
+        output = result[0] if isinstance(result, tuple) else result
         if isinstance(output, Exception):
             raise output
-        if sent is not None:
-            kept = _keys_in(sent.request)
-            self.unset = tuple(sorted({"temperature", "seed"} - kept))
         return output
 
-    def shown(self, error: BaseException) -> str:
+    def _shown(self, error: BaseException) -> str:
         """Return what failed, in one line without the key."""
-        return without_key(line_of(error), self._key)
+        said = without_key(line_of(error), self._key)
+        # Of the program that reads the reply: it found something else than the protocol has there.
+        strange = isinstance(error, TypeError | ValueError | AttributeError | LookupError)
+        return f"the reply is not of the shape that the protocol says ({said})" if strange else said
 
     def _kept(self, output: ModelOutput) -> Answer:
         answer = answer_of(output)
         said = {name: getattr(answer, name) for name in ("text", "thinking", "served_by")}
         said = {name: text and without_key(text, self._key) for name, text in said.items()}
-        return replace(answer, **said, unset=", ".join(self.unset) or None)
+        return replace(answer, **said)
 
     def _all(self, items: Sequence[Any], ask: Any) -> Generator[tuple[int, Any], None, None]:
         """Yield what is answered; raise when the model is gone, or at the end for what failed."""
         first: Exception | None = None
         n_failed = in_a_row = 0
         # Closed by name: a caller that stops early must end the calls that are under way.
-        with closing(as_they_come(items, ask, n_at_once=self._concurrency)) as results:
+        with closing(as_they_come(items, ask, n_at_once=self._n_at_once)) as results:
             for i, result in results:
                 if not isinstance(result, Exception):
                     in_a_row = 0
@@ -287,20 +428,16 @@ class HostedModel:
                     continue
                 if isinstance(result, InputError):
                     raise result
-                first = first or result
-                n_failed += 1
-                in_a_row += 1
+                first, n_failed, in_a_row = first or result, n_failed + 1, in_a_row + 1
                 if in_a_row >= _FAILURES_IN_A_ROW:
                     break
         if first is not None:
-            what = (
-                "does not answer any more"
-                if in_a_row >= _FAILURES_IN_A_ROW or n_failed == len(items) > 1
-                else f"did not answer {n_failed} of {len(items)} request{'s' * (len(items) > 1)}"
-            )
+            gone = in_a_row >= _FAILURES_IN_A_ROW or n_failed == len(items) > 1
+            what = f"did not answer {n_failed} of {len(items)} request{'s' * (len(items) > 1)}"
             raise HostedError(
-                f"{self.name} {what}: {self.shown(first)}. What was "
-                "answered before is kept; the same command asks for the rest."
+                f"{self.name} {'does not answer any more' if gone else what}: "
+                f"{self._shown(first)}. What was answered before is kept; the same command asks "
+                "for the rest."
             ) from first
 
 
@@ -308,23 +445,5 @@ def _close(model: inspect_ai.model.Model) -> None:
     start(model.api.aclose())
 
 
-def _held_to(form: AnswerForm) -> dict[str, Any]:
-    from inspect_ai.model import ResponseSchema
-    from inspect_ai.util import JSONSchema
-
-    schema = JSONSchema.model_validate(schema_of(form))
-    return {"response_schema": ResponseSchema(name="answer", json_schema=schema, strict=True)}
-
-
 def _listing(n: int) -> dict[str, Any]:
     return {"logprobs": True, "top_logprobs": n}
-
-
-def _keys_in(sent: Any) -> set[str]:
-    """Return the names of all fields that are set in a request, at any depth."""
-    if isinstance(sent, list):
-        return set().union(*map(_keys_in, sent))
-    if not isinstance(sent, dict):
-        return set()
-    named = {str(name) for name, value in sent.items() if value is not None}
-    return named.union(*map(_keys_in, sent.values()))

@@ -3,7 +3,6 @@
 Models have the names that Inspect gives them: the provider, a slash, and the provider's own name.
 """
 
-import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,13 +16,6 @@ PROVIDERS = (
     "mockllm",
 )
 """Of Inspect, those that ask over a network; those that load weights here are left out."""
-
-# Without an address Inspect would start a server, and load the weights.
-_STARTED = {
-    "vllm": "VLLM_BASE_URL",
-    "vllm-completions": "VLLM_BASE_URL",
-    "sglang": "SGLANG_BASE_URL",
-}
 _COMPLETIONS = {"openai-api": "openai-api-completions", "vllm": "vllm-completions"}
 
 
@@ -56,16 +48,6 @@ def completing(model: str) -> str:
             "Leave --no-chat (chat=False) out."
         )
     return model.replace(provider, _COMPLETIONS[provider], 1)
-
-
-def require_address(model: str) -> None:
-    """Refuse a model whose server would be started here."""
-    variable = _STARTED.get(str(provider_of(model)))
-    if variable and not os.environ.get(variable):
-        raise InputError(
-            f"{model} needs the address of a server that runs; without one a server would be "
-            f"started here. Set {variable}, or name the model alone and give --server (server)."
-        )
 
 
 def address_of(text: str) -> str:

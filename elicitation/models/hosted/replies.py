@@ -5,10 +5,11 @@ All of it is text from outside: shown in one short line, and never read as anyth
 
 from __future__ import annotations
 
-import html
+import json
 import math
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from coherence.errors import CoherenceError
 from elicitation.models.base import Answer
@@ -21,20 +22,13 @@ _REASONS = {"stop": "stop", "max_tokens": "length", "model_length": "length", FI
 _LONGEST_NAME, _SHOWN = 200, 300
 # Rounding in the log-probabilities of half-precision servers.
 _SLACK = 0.02
-# Marks for the terminal in Inspect's own messages, and the tags of a page.
-_MARKUP = re.compile(r"\[/?(?:bold|italic|dim|underline|red|yellow|green|blue|[a-z]+ not bold)\]")
-_TAGS = re.compile(r"(?s)<(?:head|style|script)\b.*?</(?:head|style|script)>|</?[a-zA-Z!][^>]*>")
-
-NOT_OFFERED = frozenset((400, 404, 405, 501))
-"""Codes of a server that does not have what was called, whoever calls and whenever."""
+# Fewer characters are a placeholder, as is a word without a digit, and perhaps part of an answer.
+_SHORTEST_SECRET = 8
+_MARKUP = re.compile(r"\[/?bold\]")
 
 
 class HostedError(CoherenceError):
     """A service or server does not answer, or no longer; what it answered before is kept."""
-
-    # of the reply that refused the opening call: its code, and what it says
-    status: int | None = None
-    said: str = ""
 
 
 class ReplyError(Exception):
@@ -55,17 +49,22 @@ def answer_of(output: ModelOutput) -> Answer:
     if usage is None and (reason == FILTERED or output.stop_reason == "model_length"):
         text = ""
     return Answer(
-        valid(text),
+        text,
         n_tokens=usage.output_tokens if usage else None,
         finish_reason=reason,
-        thinking=valid("\n".join(filter(None, thought))) or None,
-        served_by=valid(output.model)[:_LONGEST_NAME] or None,
+        thinking="\n".join(filter(None, thought)) or None,
+        served_by=output.model[:_LONGEST_NAME] or None,
     )
 
 
-def valid(text: str) -> str:
-    """Return a text that a file takes: half of a surrogate pair is valid JSON and no valid text."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+def without_key(text: str, key: str | None) -> str:
+    """Return a text with the API key struck out, as it is or escaped for JSON or an address."""
+    if key is None or len(key) < _SHORTEST_SECRET or key.isalpha():
+        return text
+    in_json = json.dumps(key)[1:-1].replace("/", "\\/")
+    for spelling in (key, in_json, quote(key, safe="")):
+        text = text.replace(spelling, "***")
+    return text
 
 
 def likely_tokens(output: ModelOutput) -> dict[str, float]:
@@ -74,18 +73,17 @@ def likely_tokens(output: ModelOutput) -> dict[str, float]:
     if listed is None or not listed.content:
         return {}
     first = listed.content[0]
-    likely: dict[str, float] = {}
-    least = math.inf
     # The same token listed twice counts once: were it two that look alike, what is left over has
     # the second.
-    for token in {(each.token, each.logprob): each for each in first.top_logprobs or []}.values():
-        probability = _probability(token.logprob)
+    tokens = {(each.token, each.logprob): each for each in first.top_logprobs or []}.values()
+    likely: dict[str, float] = {}
+    for each in tokens:
         # Two tokens may look the same where only part of a character is shown.
-        likely[token.token] = likely.get(token.token, 0.0) + probability
-        least = min(least, probability)
+        likely[each.token] = likely.get(each.token, 0.0) + _probability(each.logprob)
     # The token that was drawn may be less likely than those listed. If not, it is one of them,
     # though perhaps spelt otherwise there ("No" for " No"): counted once.
     drawn = _probability(first.logprob)
+    least = min((_probability(each.logprob) for each in tokens), default=math.inf)
     if drawn < least * (1 - _SLACK):
         likely.setdefault(first.token, drawn)
     total = math.fsum(likely.values())
@@ -95,6 +93,13 @@ def likely_tokens(output: ModelOutput) -> dict[str, float]:
             f"the reply's log-probabilities are none: the listed tokens sum to {total:.3f}"
         )
     return likely
+
+
+def _probability(logprob: float) -> float:
+    # Written so that NaN, which compares as false, is refused too.
+    if not logprob <= _SLACK:
+        raise ReplyError(f"{logprob!r} is no log-probability")
+    return math.exp(min(logprob, 0.0))
 
 
 def read_lists_of_chats(api: ModelAPI) -> None:
@@ -120,18 +125,11 @@ def read_lists_of_chats(api: ModelAPI) -> None:
     setattr(api, "generate", generate)  # noqa: B010 - mypy takes no method of an instance
 
 
-def _probability(logprob: float) -> float:
-    # Written so that NaN, which compares as false, is refused too.
-    if not logprob <= _SLACK:
-        raise ReplyError(f"{logprob!r} is no log-probability")
-    return math.exp(min(logprob, 0.0))
-
-
 def cause_of(error: BaseException) -> BaseException:
     """Return what failed at last, out of the errors of retries and groups around it."""
-    last_attempt = getattr(error, "last_attempt", None)
-    if last_attempt is not None and last_attempt.exception() is not None:
-        return cause_of(last_attempt.exception())
+    tried = getattr(error, "last_attempt", None)
+    if tried is not None and tried.exception() is not None:
+        return cause_of(tried.exception())
     if isinstance(error, BaseExceptionGroup):
         return cause_of(error.exceptions[0])
     # Inspect shows the whole request with the provider's error.
@@ -143,26 +141,10 @@ def cause_of(error: BaseException) -> BaseException:
 def line_of(error: BaseException) -> str:
     """Return what an error says, in one short line of printable characters."""
     error = cause_of(error)
-    status = getattr(error, "status_code", None)
-    body = getattr(error, "body", None)
-    words = str(error)
-    if isinstance(body, dict):
-        inside = body.get("error", body)
-        if isinstance(inside, dict):
-            inside = inside.get("message") or inside.get("detail")
-        words = str(inside or words)
-    elif isinstance(body, str):
-        words = body
-    elif status is None and error.__cause__ is not None and words.endswith("error."):
-        # "Connection error.": what was wrong with it is said beneath.
-        words = f"{words} {line_of(error.__cause__)}"
-    # Of the program that reads the reply: it found something else than the protocol has there.
-    if isinstance(error, TypeError | ValueError | AttributeError | LookupError) and status is None:
-        words = f"the reply is not of the shape that the protocol says ({words})"
-    words = html.unescape(_TAGS.sub(" ", words)) if status else words
-    line = " ".join(_MARKUP.sub("", words).split())
-    line = line.partition(" For further information visit")[0].rstrip(".")
-    line = line.removeprefix("ERROR: ").removeprefix("server_error: ")
-    line = line or type(error).__name__
-    shown = f"HTTP {status}: {line}" if isinstance(status, int) else line
-    return shown[:_SHOWN].encode("unicode_escape").decode("ascii")
+    # Marks for the terminal stand in Inspect's own messages.
+    words = _MARKUP.sub("", str(error)) or type(error).__name__
+    # What a server says beside a code where it says it in plain text.
+    if isinstance(body := getattr(error, "body", None), str) and body not in words:
+        words = f"{words}: {body}"
+    line = " ".join(words.split()).rstrip(".")
+    return line[:_SHOWN].encode("unicode_escape").decode("ascii")

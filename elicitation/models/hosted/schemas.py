@@ -5,15 +5,12 @@ masked one at a time, which favours beginnings that lead nowhere.
 """
 
 import json
-import re
 from itertools import combinations, pairwise
 from math import comb
 from typing import Any
 
-from coherence.decoding.reply import take_apart
 from elicitation.spelling.forms import ABLE, DECISION, AnswerForm
 
-_FENCED = re.compile(r"(?P<fence>```|~~~)[a-zA-Z]*\s*(?P<json>\{.*\})\s*(?P=fence)", re.DOTALL)
 # Servers compile what they are given, and some refuse long lists.
 _MOST_ALTERNATIVES = 300
 _STEPS = (5, 10, 20, 25, 50)
@@ -61,15 +58,11 @@ def schema_of(form: AnswerForm) -> dict[str, Any]:
 
 
 def written(form: AnswerForm, text: str) -> str | None:
-    """Write the answer to a schema in its form; None where it does not keep to the schema.
-
-    Servers leave the model's fence around it, its thinking before it, or its end mark behind it.
-    """
-    said = _read_json(text)
-    if said is None:
-        alone = take_apart(text).text.strip()
-        fenced = _FENCED.fullmatch(alone)
-        said = _read_json(fenced["json"] if fenced else alone)
+    """Write the answer to a schema in its form; None where it does not keep to the schema."""
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
     fields = _fields(form)
     if not isinstance(said, dict) or set(said) != set(fields):
         return None
@@ -79,10 +72,3 @@ def written(form: AnswerForm, text: str) -> str | None:
         return f"{ABLE}: {said[ABLE]}\n{DECISION}: {said[DECISION]}"
     (value,) = said.values()
     return form.write([value]) if form.kind == "lines" and len(form.labels) == 2 else str(value)
-
-
-def _read_json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None

@@ -54,7 +54,7 @@ def test_a_server_that_repeats_the_key_is_not_repeated(
 
     caplog.set_level("DEBUG")
     fake, design = Fake(after_opening(reply)), Design(reps=1, iterated=False)
-    with connected(fake, key_variable="MY_KEY") as model, AnswerStore(":memory:") as store:
+    with connected(fake, api_key_env="MY_KEY") as model, AnswerStore(":memory:") as store:
         with pytest.raises(CoherenceError, match=r"Bad key \*\*\*\.") as caught:
             elicit(model, asia, cases, store, design=design, keep_going=True)
         rows = store._database.execute("SELECT answer, extra FROM answers").fetchall()
@@ -73,7 +73,7 @@ def test_a_server_that_repeats_the_key_is_not_repeated(
 def test_a_placeholder_is_a_word_like_any_other(key, said, monkeypatch):
     """A local server takes any key: "0" struck out of answers would change every number."""
     monkeypatch.setenv("MY_KEY", key)
-    with connected(Fake(lambda body, n: answer(said)), key_variable="MY_KEY") as model:
+    with connected(Fake(lambda body, n: answer(said)), api_key_env="MY_KEY") as model:
         assert model.generate(requests(1))[0].text == said
     # Where no key is sent "none" is a word of the message.
     monkeypatch.delenv("MY_KEY")
@@ -83,5 +83,5 @@ def test_a_placeholder_is_a_word_like_any_other(key, said, monkeypatch):
         pytest.raises(CoherenceError, match="none of the models is loaded"),
     ):
         model.generate(requests(1))
-    with pytest.raises(InputError, match="environment variable MY_KEY must hold"):
-        connect("m", server=LOCAL, key_variable="MY_KEY")
+    with pytest.raises(InputError, match="the name of an environment variable"):
+        connect("m", server=LOCAL, api_key_env="MY_KEY")

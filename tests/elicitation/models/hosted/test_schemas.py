@@ -56,24 +56,7 @@ def test_several_lines_always_sum_to_1(n_lines, n_answers):
     assert len({tuple(sorted(one.value[i] for one in decoded)) for i in range(n_lines)}) == 1
 
 
-READ, SAID = "No: 0.07\nYes: 0.93", '{"No": "0.07"}'
-
-
-@pytest.mark.parametrize(
-    ("text", "read"),
-    [
-        (f"```json\n{SAID}\n```", READ),
-        (f"{SAID}</s>", READ),
-        (f"<think>{{ }}</think>\n{SAID}", READ),
-        # What is more than an answer is none.
-        (f"The answer: {SAID}", None),
-        (f"```json\n{SAID}", None),
-        (f"<think>{SAID}", None),
-        *((text, None) for text in ("{}", "7", "No: 0.3", '{"No": "perhaps"}')),
-    ],
-)
-def test_what_a_server_leaves_around_an_answer_is_taken_off(text, read):
-    assert written(BELIEF, text) == read
-    # A label that looks like a mark stays.
-    form = AnswerForm("choice", ("</s>", "<think>"))
-    assert written(form, '{"answer": "</s>"}') == "</s>"
+@pytest.mark.parametrize("text", ["{}", "7", "No: 0.3", '{"No": "perhaps"}', 'It: {"No": "0.07"}'])
+def test_what_is_not_an_answer_in_the_schema_is_none(text):
+    assert written(BELIEF, text) is None
+    assert written(BELIEF, '{"No": "0.07"}') == "No: 0.07\nYes: 0.93"

@@ -75,7 +75,7 @@ def address(folder, tmp_path_factory):
 def test_answers_equal_those_of_the_local_model(address, folder, asia, cases, chat):
     plan = plan_task(asia, cases, Design(reps=1)).questions
     questions = [replace(each.request, seed=0, temperature=0.0) for each in plan[:24]]
-    model = connect(str(folder), server=address, chat=chat, concurrency=4)
+    model = connect(str(folder), server=address, chat=chat, max_connections=4)
     local = load_causal_model(folder, device="cpu", dtype="float32", chat=chat)
     served = model.generate(questions)
     assert [answer.text for answer in served] == [each.text for each in local.generate(questions)]
@@ -93,9 +93,11 @@ def test_answers_equal_those_of_the_local_model(address, folder, asia, cases, ch
 
 def test_a_model_without_chat_template_is_told_apart_and_a_server_may_die(model_folder, tmp_path):
     with serving(model_folder, tmp_path) as (bare, process):
-        with pytest.raises(CoherenceError, match="HTTP 500.*server's own log"):
+        with pytest.raises(CoherenceError, match="500"):
             connect(str(model_folder), server=bare)
-        model = connect(str(model_folder), server=bare, chat=False, concurrency=2, max_retries=0)
+        model = connect(
+            str(model_folder), server=bare, chat=False, max_connections=2, max_retries=0
+        )
         stream = model.stream_answers([Request(f"Number {i}", i, 20) for i in range(60)])
         kept = dict(next(stream) for _ in range(5))
         process.kill()
