@@ -5,6 +5,7 @@ the scorer reads the answer as ``coherence elicit`` does, and the log has all th
 the runs table (``coherence analyze logs/*.eval``).
 """
 
+import json
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,7 @@ _TAKEN = (
 )
 # Inspect imports this module at every start: what is heavy waits for a task that is made.
 if TYPE_CHECKING:
-    from elicitation.commands.inspect_samples import Asked
+    from elicitation.inspect_logs import Put
 
 
 @task(name="belief_coherence/beliefs_and_actions")
@@ -44,7 +45,7 @@ def beliefs_and_actions(
     """
     from coherence.errors import InputError, closest
     from elicitation.commands.elicit_options import design_of, plan_of, source_of
-    from elicitation.commands.inspect_samples import BELIEFS, belief_samples
+    from elicitation.inspect_logs import BELIEFS, belief_samples
     from elicitation.options import AskOptions, from_table
 
     for key in options:
@@ -67,7 +68,7 @@ def bets(seed: int = 0, **terms: Any) -> Task:
     """Questions on values, bets and ladders; terms as the options of ``coherence bets``."""
     from elicitation.batteries.bets.words import ROOM
     from elicitation.commands.bets_questions import TermOptions, scored_questions
-    from elicitation.commands.inspect_samples import BETS, bet_samples
+    from elicitation.inspect_logs import BETS, bet_samples
     from elicitation.options import from_table
 
     questions = scored_questions(from_table(TermOptions, terms))
@@ -79,8 +80,8 @@ def bets(seed: int = 0, **terms: Any) -> Task:
 def mixing(**options: Any) -> Task:
     """Draws at given rates; ``draws`` and ``seed`` as the options of ``coherence mix``."""
     from coherence.errors import InputError
-    from elicitation.commands.inspect_samples import MIXING, mixing_samples
     from elicitation.commands.mix import MixOptions
+    from elicitation.inspect_logs import MIXING, mixing_samples
     from elicitation.options import from_table
 
     if beside := set(options) - {"draws", "seed"}:
@@ -90,18 +91,20 @@ def mixing(**options: Any) -> Task:
     return _task(MIXING, samples, temperature=1.0)
 
 
-def _task(name: str, samples: "Sequence[Asked]", *, temperature: float) -> Task:
+def _task(name: str, samples: "Sequence[Put]", *, temperature: float) -> Task:
     # Whole numbers in the order of the plan: a log may hold them in another order.
     dataset = [
-        Sample(input=asked.text, id=number, metadata=asked.metadata)
-        for number, asked in enumerate(samples, start=1)
+        Sample(input=put.question.text, id=number, metadata=put.metadata)
+        for number, put in enumerate(samples, start=1)
     ]
-    room = max(asked.max_new_tokens for asked in samples)
     return Task(
         dataset=MemoryDataset(dataset, name=name),
         solver=answer_once(),
         scorer=reading(name),
-        config=GenerateConfig(temperature=temperature, max_tokens=room),
+        config=GenerateConfig(
+            temperature=temperature,
+            max_tokens=max(put.question.request.max_new_tokens for put in samples),
+        ),
     )
 
 
@@ -111,7 +114,8 @@ def answer_once() -> Solver:
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         # Each epoch is a further repetition, and needs a seed of its own.
-        return await generate(state, seed=state.metadata["seed"] + state.epoch - 1)
+        known = json.loads(state.metadata["question"])
+        return await generate(state, seed=known["seed"] + state.epoch - 1)
 
     return solve
 
@@ -134,18 +138,21 @@ def reading(battery: str) -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         from coherence.importing.inspect_log import FINISH_REASONS
-        from elicitation.commands.inspect_samples import read_sample
+        from elicitation.inspect_logs import Replied, read_sample
+        from elicitation.models.base import Answer
 
         output = state.output
         ended = str(output.stop_reason) if output.choices else ""
         reason = FINISH_REASONS.get(ended, ended) or None
-        value, status = read_sample(
-            battery, state.metadata, state.input_text, output.completion, reason
-        )
+        answer = Answer(output.completion, finish_reason=reason)
+        replied = Replied.of(state.metadata, state.input_text, state.epoch - 1, answer)
+        value, status, truth = read_sample(battery, replied)
+        # There is no error of an action, or where the truth is not known.
+        error = value - truth if isinstance(value, float) and truth is not None else math.nan
         return Score(
             value={
                 "parsed": float(value is not None),
-                "squared_error": _squared_error(value, state.metadata),
+                "squared_error": error**2,
             },
             answer=None if value is None else str(value),
             explanation=status,
@@ -154,12 +161,3 @@ def reading(battery: str) -> Scorer:
         )
 
     return score
-
-
-def _squared_error(value: object, metadata: dict[str, Any]) -> float:
-    """Return NaN where there is no error: of an action, or where the truth is not known."""
-    truth = metadata.get("p_true")
-    is_belief = metadata.get("kind") in ("belief", "conditional")
-    if not is_belief or not isinstance(value, float) or truth is None:
-        return math.nan
-    return float((value - truth) ** 2)

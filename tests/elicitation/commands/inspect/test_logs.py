@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from elicitation.commands.inspect_logs import read_inspect_runs
+from elicitation.inspect_logs import read_inspect_runs
 
 QUESTIONS = {"network": "asia", "contexts": 12, "reps": 1, "prompts": "standard", "iterated": False}
 
@@ -44,16 +44,14 @@ def test_logs_of_several_models_are_compared_and_the_same_answers_not_read_twice
     assert "together two answers would stand for one" in said
 
 
-@pytest.mark.parametrize("change", [{"seed": None}, {"p_true": 7, "rep": "x"}])
+@pytest.mark.parametrize("change", [None, {"rep": "x"}, {"spec": "{}"}])
 def test_damaged_metadata_are_one_line(log, tmp_path, run, change):
     from inspect_ai.log import read_eval_log, write_eval_log
 
     whole = read_eval_log(log)
-    metadata = whole.samples[0].metadata
-    metadata |= {name: value for name, value in change.items() if value is not None}
-    for name in [name for name, value in change.items() if value is None]:
-        del metadata[name]
-    whole.samples[0].metadata = metadata
+    told = whole.samples[0].metadata.pop("question")
+    if change:
+        whole.samples[0].metadata["question"] = json.dumps(json.loads(told) | change)
     write_eval_log(whole, str(tmp_path / "damaged.eval"))
     (said,) = run(f"analyze {tmp_path}/damaged.eval", status=2).err.splitlines()
     assert "damaged.eval: the metadata of its samples are not what the task wrote" in said

@@ -1,5 +1,7 @@
 """Inspect and our own sessions put the same questions, and read the same answers alike."""
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -7,7 +9,7 @@ import elicitation
 from coherence import InputError
 from elicitation import Design, elicit_mixing, elicit_questions
 from elicitation.batteries.bets.words import choose_in_words
-from elicitation.commands.inspect_logs import (
+from elicitation.inspect_logs import (
     read_inspect_bets,
     read_inspect_mixing,
     read_inspect_runs,
@@ -66,11 +68,14 @@ def test_metrics_are_the_share_parsed_and_the_error_to_the_truth(run_task):
     answers = [score.value["parsed"] for sample in log.samples for score in sample.scores.values()]
     assert metrics["parsed"] == pytest.approx(sum(answers) / len(answers))
     assert 0 < metrics["parsed"] < 1
-    told = next(each.metadata for each in log.samples if each.metadata["kind"] == "conditional")
-    same_z = (runs["context"] == told["context"]) & (runs["z_state"] == told["z_state"])
-    row = runs[same_z].iloc[0]
-    known = {"task": "asia", "rep": 0, "prompt": "standard"}
-    assert (known | {name: row[name] for name in ("z", "theta", "p_true")}).items() <= told.items()
+    put = [json.loads(each.metadata["question"]) for each in log.samples]
+    told = next(each for each in put if '"conditional"' in each["spec"])
+    assert {"task": "asia", "rep": 0}.items() <= told.items()
+    row = runs[runs["context"] == told["cells"]["context"]].iloc[0]
+    assert row["p_true"] == told["cells"]["p_true"]
+    z_states = runs["context"].eq(row["context"]) & runs["z"].eq(told["cells"]["z"])
+    truths = runs[z_states].set_index("z_state")["p_true"].to_dict()
+    assert truths == {state: of["p_true"] for state, of in told["truth"].items()}
     # What has not come is left out: of one case four prompts and the decision, z given one state.
     part = run_task(BELIEFS, task_args=ASIA | {"reps": 1}, limit=7)
     part, _ = read_inspect_runs([part.location])

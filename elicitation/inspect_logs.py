@@ -1,0 +1,303 @@
+"""Questions as samples of Inspect, and its logs as the tables that our own sessions write.
+
+A sample is a text, and metadata that hold the question whole, as JSON: a log needs neither the
+task's arguments nor the files that they name. Every answer is read again here, from the text in the
+log: a score that Inspect kept is not used. Questions, seeds, readers and tables are those of
+``coherence elicit``, ``bets`` and ``mix``.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from coherence.batteries.bets.answers import read_letters
+from coherence.decoding.decode import OK, UNPARSED
+from coherence.errors import InputError
+from coherence.importing.inspect_log import OWN_TASKS, read_inspect_log
+from coherence.table.cells import labels
+from coherence.table.schema import OFFER_COLUMNS
+from elicitation.answers.runs import assemble_runs
+from elicitation.batteries.bets.questions import OPTIONS
+from elicitation.batteries.bets.words import bet_draws, stated_choice
+from elicitation.batteries.mixing import (
+    MixingQuestion,
+    mixing_draws,
+    mixing_questions,
+    read_mixing_answer,
+    tabulate_mixing,
+)
+from elicitation.models.base import Answer, Request
+from elicitation.questions.plan import Plan
+from elicitation.questions.question import Question, ReadAnswer
+from elicitation.questions.tasks import features_of
+from elicitation.questions.ways import QuestionSpec
+
+BELIEFS, BETS, MIXING = OWN_TASKS
+"""Names of the tasks."""
+_OF_CASE = ("context", "theta", "theta_name", "p_true", "truth_kind", "z")
+
+
+@dataclass(frozen=True)
+class Put:
+    """A question as it is put to a model by Inspect, and what is known of it."""
+
+    question: Question  # its text, and the tokens that an answer may take
+    known: dict[str, Any]
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """It as metadata of a sample."""
+        return {"question": json.dumps(self.known | {"seed": self.question.request.seed})}
+
+
+@dataclass(frozen=True)
+class Replied:
+    """A question of a log and what came back: the metadata, the text, the epoch from 0."""
+
+    known: dict[str, Any]
+    text: str
+    epoch: int
+    answer: Answer
+
+    @classmethod
+    def of(cls, metadata: Mapping[str, Any], text: str, epoch: int, answer: Answer) -> "Replied":
+        """Read the metadata of a sample."""
+        return cls(json.loads(metadata["question"]), text, epoch, answer)
+
+    def read(self) -> ReadAnswer:
+        """Return the answer to a question of a session, read."""
+        spec = QuestionSpec.load(self.known["spec"])
+        request = Request(self.text, self.known["seed"], spec.max_new_tokens)
+        question = Question(request, spec=spec, case=self.known["case"], rep=self.known["rep"])
+        return ReadAnswer.of(question, self.answer)
+
+    @property
+    def mixing_question(self) -> MixingQuestion:
+        """The question of the mixing battery."""
+        condition = dict(self.known["condition"])
+        names = ("answers", "outcomes")
+        return MixingQuestion(**condition | {name: tuple(condition[name]) for name in names})
+
+    @property
+    def choice(self) -> str:
+        """The answer to a question on bets, as it counts."""
+        return stated_choice(self.answer.text, self.answer.finish_reason, self.options)
+
+    @property
+    def options(self) -> list[str]:
+        """The options of a question on bets."""
+        return [str(self.known["row"][f"option_{letter}"]) for letter in OPTIONS]
+
+
+def belief_samples(plan: Plan) -> list[Put]:
+    """Return the questions of a plan, in its order."""
+    names = [*_OF_CASE, *features_of(plan.cases)]
+    cases = _records(plan.cases[[name for name in names if name in plan.cases.columns]])
+    samples = []
+    for question in plan.questions:
+        known = {"task": plan.task, "case": question.case, "rep": question.rep}
+        known |= {"spec": question.spec_json, "cells": cases[question.case]}
+        if question.spec.role == "conditional":
+            known["truth"] = plan.truth[question.case]
+        samples.append(Put(question, known))
+    return samples
+
+
+def bet_samples(questions: pd.DataFrame, *, seed: int, max_new_tokens: int) -> list[Put]:
+    """Return questions on values and bets, as of ``coherence bets questions``."""
+    draws = bet_draws(questions, temperature=0.0, seed=seed, max_new_tokens=max_new_tokens)
+    rows = _records(questions)
+    return [Put(draw, {"row": row}) for draw, row in zip(draws, rows, strict=True)]
+
+
+def mixing_samples(*, draws: int, seed: int) -> list[Put]:
+    """Return the mixing battery, by draws first."""
+    questions = mixing_questions()
+    planned = mixing_draws(questions, draws, seed)
+    return [
+        Put(draw, {"condition": asdict(question), "draw": draw.number})
+        for draw, question in zip(planned, questions * draws, strict=True)
+    ]
+
+
+def read_sample(task: str, replied: Replied) -> tuple[object, str, float | None]:
+    """Return the value of an answer, None where it has none, its status, and the exact belief."""
+    answer = replied.answer
+    if task == MIXING:
+        question = replied.mixing_question
+        read = read_mixing_answer(answer.text, question, finish_reason=answer.finish_reason)
+        return (*read, None)
+    if task == BETS:
+        letters = read_letters(replied.choice, replied.options)
+        return letters or None, OK if letters else UNPARSED, None
+    answered, known = replied.read(), replied.known
+    spec = answered.question.spec
+    truths = {"belief": known["cells"], "conditional": known.get("truth", {}).get(spec.key, {})}
+    truth = truths.get(spec.role, {}).get("p_true")
+    return answered.reading.value, answered.reading.status, truth
+
+
+@dataclass(frozen=True)
+class _Log:
+    """The samples of a log, in the order of the plan, and who answered."""
+
+    path: str
+    model: str
+    samples: list[Replied]
+    notes: tuple[str, ...]
+
+
+def read_inspect_runs(
+    paths: Sequence[str | os.PathLike[str]],
+) -> tuple[pd.DataFrame, list[str]]:
+    """Read logs of the task ``belief_coherence/beliefs_and_actions`` as one runs table."""
+    logs = [_read(path, BELIEFS) for path in paths]
+    tables = []
+    for log in logs:
+        with _as_written(log.path):
+            tables.append(_runs_of(log.samples, log.model))
+    key = ["task", "model", "context", "rep", "prompt", "z_state", *OFFER_COLUMNS]
+    runs = _joined(logs, tables, key)
+    return runs, [f"{log.path}: {note}" for log in logs for note in log.notes]
+
+
+def read_inspect_bets(path: str | os.PathLike[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read a log of the task ``belief_coherence/bets``: its questions, and answers to them."""
+    log = _read(path, BETS)
+    if any(sample.epoch for sample in log.samples):
+        raise InputError(f"{log.path}: bets are asked once; run the task again without --epochs.")
+    with _as_written(log.path):
+        questions = pd.DataFrame([sample.known["row"] for sample in log.samples])
+        said = [sample.choice for sample in log.samples]
+        answers = {"question": questions["question"], "model": log.model, "answer": said}
+    return questions, pd.DataFrame(answers)
+
+
+def read_inspect_mixing(paths: Sequence[str | os.PathLike[str]]) -> pd.DataFrame:
+    """Read logs of the task ``belief_coherence/mixing`` as a table of answers."""
+    logs = [_read(path, MIXING) for path in paths]
+    tables = []
+    for log in logs:
+        with _as_written(log.path):
+            n_draws = 1 + max(sample.known["draw"] for sample in log.samples)
+            answered = [
+                (
+                    sample.mixing_question,
+                    sample.known["draw"] + n_draws * sample.epoch,
+                    sample.answer.text,
+                    sample.answer.finish_reason,
+                )
+                for sample in log.samples
+            ]
+            tables.append(tabulate_mixing(log.model, answered))
+    return _joined(logs, tables, ["model", "experiment", "p", "item", "order", "draw"])
+
+
+def _read(path: str | os.PathLike[str], task: str) -> _Log:
+    source = Path(path)
+    if not source.is_file():
+        raise InputError(f"{source}: no such file. Name logs that inspect eval wrote.")
+    log = read_inspect_log(source)
+    if log.task != task:
+        remedy = (
+            f"{OWN_TASKS[log.task]} reads it."
+            if log.task in OWN_TASKS
+            else "coherence import turns other logs of Inspect into a runs table."
+        )
+        raise InputError(f"{source} is a log of the task {log.task!r}, not of {task}; {remedy}")
+    # Inspect numbers samples in the order of the plan, and may shuffle them.
+    records: list[dict[str, Any]] = [dict(record) for record in log.records]
+    records.sort(key=lambda record: (record["epoch"], record["id"]))
+    with _as_written(source):
+        samples = [_replied(record) for record in records]
+    return _Log(str(source), log.model or "", samples, log.notes)
+
+
+def _replied(record: Mapping[str, Any]) -> Replied:
+    known, epoch = json.loads(record["metadata.question"]), int(record["rep"])
+    ended = record.get("finish_reason")
+    answer = Answer(
+        str(record["output"] or ""),
+        finish_reason=None if ended is None else str(ended),
+        seed=known["seed"] + epoch,
+        created=str(record["completed_at"]),
+    )
+    return Replied(known, str(record.get("input", "")), epoch, answer)
+
+
+@contextmanager
+def _as_written(source: object) -> Iterator[None]:
+    """Raise an error that names the log where its samples lack what the task wrote into them."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        raise InputError(
+            f"{source}: the metadata of its samples are not what the task wrote ({reason}). Get "
+            "the log as inspect eval wrote it, or run the task again."
+        ) from error
+
+
+def _runs_of(samples: Sequence[Replied], model: str) -> pd.DataFrame:
+    """Lay answers out as a runs table."""
+    n_reps = 1 + max(sample.known["rep"] for sample in samples)
+    rows = {sample.known["case"]: sample.known["cells"] for sample in samples}
+    positions = {case: position for position, case in enumerate(rows)}
+    truth: dict[int, dict[str, dict[str, float]]] = {}
+    for sample in samples:
+        known = sample.known
+        known["rep"] += n_reps * sample.epoch
+        known["case"] = positions[known["case"]]
+        if "truth" in known:
+            truth[known["case"]] = known["truth"]
+    cases = pd.DataFrame(list(rows.values()))
+    if "theta" in cases.columns:  # a label, whole numbers also where some are missing
+        cases["theta"] = labels(cases["theta"])
+    # A network's evidence is text and its truth is known; a table has the types of its values.
+    if "z" in cases.columns:
+        types: dict[str, Any] = {"context": object, "theta": "int64"}
+        cases = cases.astype(types | dict.fromkeys(features_of(cases), "string"))
+    read = [sample.read() for sample in samples]
+    return assemble_runs(cases, read, truth, task=str(samples[0].known["task"]), model=model)
+
+
+def _joined(
+    logs: Sequence[_Log], tables: Sequence[pd.DataFrame], key: Sequence[str]
+) -> pd.DataFrame:
+    """Put tables below each other; raise where two logs have the same answers."""
+    seen: dict[tuple[Any, ...], int] = {}
+    for number, table in enumerate(tables):
+        for row in dict.fromkeys(_keys(table, key)):
+            other = seen.setdefault(row, number)
+            if other != number:
+                raise InputError(
+                    f"{logs[number].path} and {logs[other].path} both hold "
+                    f"{', '.join(f'{name} {part}' for name, part in zip(key, row, strict=False))}: "
+                    "together two answers would stand for one. Leave one of them out; further "
+                    "repetitions are asked in one run (-T reps=, --epochs)."
+                )
+    return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+
+
+def _keys(table: pd.DataFrame, names: Sequence[str]) -> Iterable[tuple[Any, ...]]:
+    kept = table[[name for name in names if name in table.columns]]
+    return kept.astype(object).where(kept.notna(), None).itertuples(index=False, name=None)
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return rows as JSON has them: an empty cell is null."""
+    return [
+        {
+            str(name): None if pd.isna(value) else getattr(value, "item", lambda v=value: v)()
+            for name, value in row.items()
+        }
+        for row in table.to_dict("records")
+    ]
