@@ -195,7 +195,7 @@ def _read(options: BetsOptions) -> "tuple[pd.DataFrame, pd.DataFrame]":
 
     (file,) = options.answer_files
     if is_log(file):
-        from elicitation.inspect_logs import read_inspect_bets
+        from elicitation.commands.inspect_logs import read_inspect_bets
 
         return read_inspect_bets(file)
     if options.questions is not None:

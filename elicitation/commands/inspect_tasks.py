@@ -32,7 +32,7 @@ _TAKEN = (
 )
 # Inspect imports this module at every start: what is heavy waits for a task that is made.
 if TYPE_CHECKING:
-    from elicitation.inspect_logs import Put
+    from elicitation.commands.inspect_logs import Put
 
 
 @task(name="belief_coherence/beliefs_and_actions")
@@ -45,7 +45,7 @@ def beliefs_and_actions(
     """
     from coherence.errors import InputError, closest
     from elicitation.commands.elicit_options import design_of, plan_of, source_of
-    from elicitation.inspect_logs import BELIEFS, belief_samples
+    from elicitation.commands.inspect_logs import BELIEFS, belief_samples
     from elicitation.options import AskOptions, from_table
 
     for key in options:
@@ -68,7 +68,7 @@ def bets(seed: int = 0, **terms: Any) -> Task:
     """Questions on values, bets and ladders; terms as the options of ``coherence bets``."""
     from elicitation.batteries.bets.words import ROOM
     from elicitation.commands.bets_questions import TermOptions, scored_questions
-    from elicitation.inspect_logs import BETS, bet_samples
+    from elicitation.commands.inspect_logs import BETS, bet_samples
     from elicitation.options import from_table
 
     questions = scored_questions(from_table(TermOptions, terms))
@@ -80,8 +80,8 @@ def bets(seed: int = 0, **terms: Any) -> Task:
 def mixing(**options: Any) -> Task:
     """Draws at given rates; ``draws`` and ``seed`` as the options of ``coherence mix``."""
     from coherence.errors import InputError
+    from elicitation.commands.inspect_logs import MIXING, mixing_samples
     from elicitation.commands.mix import MixOptions
-    from elicitation.inspect_logs import MIXING, mixing_samples
     from elicitation.options import from_table
 
     if beside := set(options) - {"draws", "seed"}:
@@ -138,7 +138,7 @@ def reading(battery: str) -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         from coherence.importing.inspect_log import FINISH_REASONS
-        from elicitation.inspect_logs import Replied, read_sample
+        from elicitation.commands.inspect_logs import Replied, read_sample
         from elicitation.models.base import Answer
 
         output = state.output

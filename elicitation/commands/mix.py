@@ -117,7 +117,7 @@ def _read(options: MixOptions) -> "pd.DataFrame":
         raise InputError(
             f"--answers must be tables or logs of Inspect, not both; received {', '.join(files)}."
         )
-    from elicitation.inspect_logs import read_inspect_mixing
+    from elicitation.commands.inspect_logs import read_inspect_mixing
 
     return read_inspect_mixing(logs)
 

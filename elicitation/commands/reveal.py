@@ -306,7 +306,7 @@ def _continuing(
     """Return the model as it continues texts, or None where that tells nothing; say why not."""
     from coherence.errors import InputError
     from elicitation.batteries.revealed.questions import worded
-    from elicitation.models.hosted.replies import HostedError
+    from elicitation.models.hosted.replies import NOT_OFFERED, HostedError
 
     n_worded = len(worded(settings))
     missing = [
@@ -317,8 +317,10 @@ def _continuing(
     if n_worded:
         try:
             model = respondent.load(continuing=True)
-        # It answers in chats, as was seen before: what is not there are completions.
         except (InputError, HostedError) as error:
+            # It answers in chats, as was seen before: a path that is not there is no outage.
+            if isinstance(error, HostedError) and error.status not in NOT_OFFERED:
+                raise
             missing.append(f"Beliefs about words need completions, and {error}")
     if model is not None and not model.n_likely_tokens:
         missing.append(

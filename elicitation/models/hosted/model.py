@@ -247,7 +247,10 @@ class HostedModel:
                 hint = " No key was sent: name the variable that holds it (--api-key-env)."
             elif "template" in said:
                 hint = " A model without a chat template is asked with --no-chat (chat=False)."
-            raise HostedError(f"{self.name} does not answer: {said}.{hint}") from error
+            failure = HostedError(f"{self.name} does not answer: {said}.{hint}")
+            # Inspect tells of a path that is not there in an error of its own.
+            failure.status = status or getattr(error.__context__, "status_code", None)
+            raise failure from error
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
         """Answer every request, as `stream_answers`, in their order; without log-probabilities."""

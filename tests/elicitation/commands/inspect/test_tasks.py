@@ -9,7 +9,7 @@ import elicitation
 from coherence import InputError
 from elicitation import Design, elicit_mixing, elicit_questions
 from elicitation.batteries.bets.words import choose_in_words
-from elicitation.inspect_logs import (
+from elicitation.commands.inspect_logs import (
     read_inspect_bets,
     read_inspect_mixing,
     read_inspect_runs,
