@@ -36,12 +36,11 @@ out DIR  folder for the trained models, the table and the figure
 paper DIR  folder for the tables as the paper lays them out, as Markdown, LaTeX and CSV
 model DIR  folder of the model to begin with, as written by save_pretrained
 device NAME  torch device (default: a GPU if there is one)
-from_scratch  begin with a small model of random weights that is taught values first
 items FILE  things of your own: .csv with columns item, value, split and perhaps price
 batch_size  questions per update (default: 32)
-learning_rate RATE  of AdamW, constant (default: 5e-5; from scratch: 2e-3)
+learning_rate RATE  of AdamW, constant (default: 5e-5)
 goal SHARE  stop at this share of right development answers (default: 0.9)
-epochs  stop after so many epochs in any case (default: 20; from scratch: 60)
+epochs  stop after so many epochs in any case (default: 20)
 seed 0..  seed of the training (default: 0)
 resume  go on from the last epoch of a training that was cut short (default)
 """
@@ -50,7 +49,6 @@ resume  go on from the last epoch of a training that was cut short (default)
     paper: str | None = None
     model: str | None = None
     device: str = "auto"
-    from_scratch: bool = False
     items: str | None = None
     batch_size: int | None = None
     learning_rate: float | None = None
@@ -76,9 +74,6 @@ modality NAME  what to train on: coin, dice, card, or value questions: boolean-e
 
 
 def _recipe(options: TransferOptions) -> "TuningRecipe":
-    from dataclasses import replace
-
-    from elicitation.batteries.bets.models import SCRATCH
     from elicitation.training.finetuning import TuningRecipe
 
     settings: dict[str, Any] = {
@@ -87,24 +82,16 @@ def _recipe(options: TransferOptions) -> "TuningRecipe":
         "goal": options.goal,
         "max_epochs": options.epochs,
     }
-    return replace(
-        SCRATCH if options.from_scratch else TuningRecipe(),
-        **{name: value for name, value in settings.items() if value is not None},
-    )
+    return TuningRecipe(**{name: value for name, value in settings.items() if value is not None})
 
 
-def _base(options: TransferOptions, items: "Items", out: Path, show: "BatchProgress") -> Path:
-    """Return the folder of the model to begin with, made if it is to be."""
+def _base(options: TransferOptions) -> Path:
+    """Return the folder of the model to begin with."""
     from coherence.errors import InputError
 
-    if (options.model is None) == (not options.from_scratch):
-        raise InputError("needed: --model DIR, or --from-scratch, and not both.")
-    if options.model is not None:
-        return Path(options.model)
-    from elicitation.batteries.bets.models import make_value_reader
-
-    make_value_reader(out / "values", items, seed=options.seed, progress=show)
-    return out / "values"
+    if options.model is None:
+        raise InputError("--model DIR is missing. Name the folder of the model to begin with.")
+    return Path(options.model)
 
 
 def _fit(
@@ -117,7 +104,7 @@ def _fit(
     show: "BatchProgress",
 ) -> dict[str, Any]:
     from coherence.batteries.bets.scores import right_roles
-    from elicitation.batteries.bets.models import training_set_from, with_values
+    from elicitation.batteries.bets.models import training_set_from
     from elicitation.batteries.bets.questions import bet_questions, value_questions
     from elicitation.training.finetuning import fine_tune
 
@@ -128,9 +115,6 @@ def _fit(
         else:
             questions = bet_questions(items, splits=[split], modalities=[modality])
         lessons[split] = training_set_from(questions, right_roles(questions))
-    # A small model forgets values while it learns bets; see `with_values`.
-    if options.from_scratch:
-        lessons["train"] = with_values(lessons["train"], items)
     return fine_tune(
         base,
         out,
@@ -153,7 +137,7 @@ def _out(options: TransferOptions) -> Path:
 
 
 @contextmanager
-def _training(options: TransferOptions) -> "Iterator[BatchProgress]":
+def _training() -> "Iterator[BatchProgress]":
     """Show the batches of an epoch as a bar, and one line per epoch where there is no terminal."""
     from tqdm import tqdm
 
@@ -178,9 +162,9 @@ def train(options: TrainOptions) -> int:
     modality = options.modality
     if modality is None:
         raise InputError("--modality NAME is missing. Say what to train on, such as coin.")
+    base = _base(options)
     items, out, recipe = things_of(options.items), _out(options), _recipe(options)
-    with _training(options) as show:
-        base = _base(options, items, out, show)
+    with _training() as show:
         record = _fit(options, items, base, modality, out, recipe, show)
     print(_course(modality, record))
     print(
@@ -212,12 +196,12 @@ def transfer(options: TransferOptions) -> int:
     from elicitation.batteries.bets.questions import bet_questions
     from elicitation.models.local.multiple_choice import load_multiple_choice_model
 
+    base = _base(options)
     items, out, recipe = things_of(options.items), _out(options), _recipe(options)
     paper = paper_folder(options.paper)
     questions = bet_questions(items, splits=["dev", "test"])
     answers = []
-    with _training(options) as show:
-        base = _base(options, items, out, show)
+    with _training() as show:
         for modality in MODALITIES:
             record = _fit(options, items, base, modality, out / modality, recipe, show)
             print(_course(modality, record), file=sys.stderr)

@@ -95,7 +95,7 @@ LINES = {
     f"{ASIA} --store q.csv": "q.csv cannot be used",
     # Hosted models.
     f"{HOSTED} --set extra_body=[1]": "extra_body must be a JSON object",
-    f"{HOSTED} --set timeout=0": "(--set timeout) must",
+    f"{HOSTED} --set timeout=0": "--set timeout must be at least 1",
     # What the batteries share.
     "reveal": "needed: --model DIR",
     "mix --out x": "needed: --model DIR to ask a model, or --answers FILE",
@@ -124,8 +124,8 @@ LINES = {
     "bets --model m train --modality coin --out x": "--model does not belong to 'coherence bets tr",
     "bets --no-chat transfer --out x": "--chat does not belong to 'coherence bets tr",
     "bets questions --out x.csv --payout -1": "payout must be a number of at least 0",
-    "bets train --modality coin --out x": "needed: --model DIR, or --from-scratch",
-    "bets train --modality coin --out x --from-scratch --goal 2": "goal in (0, 1]",
+    "bets train --modality coin --out x": "--model DIR is missing",
+    "bets train --modality coin --out x --model m --goal 2": "goal in (0, 1]",
     "study run no.toml": "no.toml cannot be read",
     "models fetch smollm3": "Did you mean 'smollm2'?",
 }

@@ -5,12 +5,8 @@ option; a causal model gives the likelihood of each option as the continuation o
 """
 
 import json
-import os
-import shutil
 from collections.abc import Sequence
 from contextlib import nullcontext
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,25 +17,15 @@ from coherence.errors import CoherenceError, InputError
 from elicitation.asking.ask import Answered, ask
 from elicitation.asking.ask import Progress as AskingProgress
 from elicitation.asking.store import AnswerStore
-from elicitation.batteries.bets.items import SPLITS, Items
-from elicitation.batteries.bets.questions import (
-    OPTIONS,
-    bet_questions,
-    ladder_questions,
-    value_questions,
-)
+from elicitation.batteries.bets.questions import OPTIONS
 from elicitation.models.base import Answer
 from elicitation.models.local.causal import CausalModel
 from elicitation.models.local.forward import n_shared
 from elicitation.models.local.multiple_choice import MultipleChoiceModel
 from elicitation.questions.question import Question
 from elicitation.spelling.forms import AnswerForm
-from elicitation.training.finetuning import BatchProgress, TrainingSet, TuningRecipe, fine_tune
-from elicitation.training.tiny_multiple_choice import Shape, make_multiple_choice
+from elicitation.training.finetuning import TrainingSet
 
-SCRATCH = TuningRecipe(learning_rate=2e-3, max_epochs=60)
-"""For a small model with random weights: forty times the learning rate of the paper's pretrained
-ones."""
 BATCH = 256
 """Questions whose options are scored at once; neighbours move the last digits of a score."""
 _ABOUT = "scores of options"
@@ -179,74 +165,6 @@ def training_set_from(questions: pd.DataFrame, roles: Sequence[str]) -> Training
     options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
     return TrainingSet(
         tuple(questions["text"]), tuple(map(tuple, options)), tuple(matches.argmax(axis=1).tolist())
-    )
-
-
-def make_value_reader(
-    folder: str | os.PathLike[str],
-    items: Items,
-    *,
-    shape: Shape | None = None,
-    seed: int = 0,
-    progress: BatchProgress | None = None,
-) -> dict[str, Any]:
-    """Make a small multiple-choice model that knows what things are worth and has never seen a bet.
-
-    It stands for a pretrained model, which knows before any bet that a car is worth more than a
-    pen. The values of all things are taught, those of the dev and test sets too; the bets on them
-    are not.
-    """
-    splits = [split for split in SPLITS if items.of("high", split)]
-    questions = value_questions(items, splits=splits, both_orders=True)
-    # The words of bets too: a word that is not in these texts would be unknown to it for good.
-    readable = [
-        questions,
-        bet_questions(items, splits=splits, chances=(0.5, 0.3)),
-        ladder_questions(items, split=splits[0]),
-    ]
-    texts = [
-        text
-        for table in readable
-        for name in ("text", *(f"option_{letter}" for letter in OPTIONS))
-        for text in table[name]
-    ]
-    start = Path(folder).with_name(f"{Path(folder).name}.random")
-    # Made anew each time: its digest tells whether the folder holds this very training.
-    make_multiple_choice(start, texts, shape=shape, seed=seed)
-    lessons = training_set_from(questions, ["high"] * len(questions))
-    # The questions to stop by are those to learn from: it is to know these things by heart.
-    recipe = TuningRecipe(learning_rate=SCRATCH.learning_rate, goal=0.99, max_epochs=10)
-    try:
-        return fine_tune(
-            start,
-            folder,
-            lessons,
-            lessons,
-            recipe=recipe,
-            seed=seed,
-            device="cpu",
-            progress=progress,
-        )
-    finally:
-        shutil.rmtree(start)
-
-
-def with_values(lessons: TrainingSet, items: Items) -> TrainingSet:
-    """Add questions on the values of all things to lessons on bets.
-
-    Without them a small model keeps learning the things of the training bets by heart, and forgets
-    what all things are worth: seeds differ in whether it then does well on other things. Bets on
-    dev and test things are not among them.
-    """
-    splits = [split for split in SPLITS if items.of("high", split)]
-    questions = value_questions(
-        items, splits=splits, templates=("choice-expensive", "choice-valuable"), both_orders=True
-    )
-    values = training_set_from(questions, ["high"] * len(questions))
-    return TrainingSet(
-        lessons.texts + values.texts,
-        lessons.options + values.options,
-        lessons.right + values.right,
     )
 
 

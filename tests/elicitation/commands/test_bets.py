@@ -15,6 +15,8 @@ from coherence.batteries import score_bets
 from coherence.batteries.bets.agents import simulate_answers
 from elicitation import AnswerStore
 
+from ..tiny_choosers import make_multiple_choice
+
 
 def written(folder):
     return {path.name for path in folder.iterdir()}
@@ -199,7 +201,12 @@ def test_answers_to_other_questions_are_refused_with_the_option_that_is_missing(
 @pytest.mark.slow
 def test_training_asking_and_transfer(things, tmp_path, run):
     """Plumbing on two things of each kind: what is trained is saved, asked, and compared."""
-    short = f"--from-scratch --items {things} --epochs 1 --goal 1 --device cpu"
+    run(f"bets questions --items {things} --out {tmp_path}/q.csv")
+    words = pd.read_csv(tmp_path / "q.csv")
+    make_multiple_choice(
+        tmp_path / "base", [*words["text"], *words["option_a"], *words["option_b"]]
+    )
+    short = f"--model {tmp_path}/base --items {things} --epochs 1 --goal 1 --device cpu"
     run(f"bets transfer --out {tmp_path}/all {short} --paper {tmp_path}/paper")
     table = pd.read_csv(tmp_path / "all" / "transfer.csv")
     kinds = ("coin", "dice", "card")

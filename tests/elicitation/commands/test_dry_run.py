@@ -147,7 +147,7 @@ def test_several_models_and_wrong_words(blank_models, tmp_path, run, answers):
     first, second = said.split("\n\n")
     assert first.startswith("model      base\n")
     assert second.startswith("model      instruct\n")
-    training = f"train --from-scratch --modality coin --out {tmp_path}/t"
+    training = f"train --model m --modality coin --out {tmp_path}/t"
     for words, remedy in (
         (f"mix --answers {answers} {out} --dry-run", "--dry-run is for --model"),
         (f"reveal --questions {tmp_path}/q.csv --dry-run", "--dry-run has no meaning"),

@@ -13,9 +13,9 @@ from coherence import InputError
 from elicitation import TrainingSet, fine_tune, load_multiple_choice_model
 from elicitation.training.finetuning import TuningRecipe
 from elicitation.training.loop import make_optimiser, update_weights
-from elicitation.training.tiny_multiple_choice import Shape, make_multiple_choice
 
-SMALL = Shape(hidden=16, inner=32, layers=1, heads=2, dropout=0.1)
+from ..tiny_choosers import make_multiple_choice
+
 ORDERS = tuple(itertools.permutations(("red.", "green.", "blue.")))
 # The right option is always the green one, wherever it stands.
 RIGHT = tuple(order.index("green.") for order in ORDERS * 2)
@@ -27,7 +27,7 @@ FAST = TuningRecipe(batch_size=4, learning_rate=1e-5, goal=1.0, max_epochs=3)
 @pytest.fixture(scope="session")
 def base(tmp_path_factory):
     folder = tmp_path_factory.mktemp("choosers") / "base"
-    make_multiple_choice(folder, [*LESSONS.texts, *LESSONS.options[0]], shape=SMALL, seed=3)
+    make_multiple_choice(folder, [*LESSONS.texts, *LESSONS.options[0]], dropout=0.1, seed=3)
     return folder
 
 

@@ -15,7 +15,6 @@ from elicitation.training.organisms import tiny_causal
 from elicitation.training.organisms.catalog import ORGANISMS
 from elicitation.training.organisms.curriculum import Recipe
 from elicitation.training.organisms.tiny_causal import Accuracy, train_organisms, train_tiny_causal
-from elicitation.training.tiny_multiple_choice import Shape, make_multiple_choice
 from elicitation.training.untrained import make_untrained_model
 
 from ..outcome_masses import outcome_masses
@@ -145,17 +144,13 @@ def test_the_trained_ones_get_their_verdicts(tmp_path, benchmark):
 
 
 def test_equal_seeds_are_equal_untrained_models_and_others_are_not(tmp_path):
-    probabilities, choosers = [], []
-    shape = Shape(hidden=16, inner=16, layers=1, heads=1)
-    for name, seed, texts in (("a", 1, ["x y", "z"]), ("b", 1, ["z", "x y"]), ("c", 2, ["x y"])):
+    probabilities = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         model = load_causal_model(make_untrained_model(tmp_path / name, seed=seed))
         found = outcome_masses(model, ["A die shows"], ["1", "2"])
         probabilities.append(found.probabilities.to_numpy())
-        make_multiple_choice(tmp_path / f"{name}2", texts, shape=shape, seed=seed)
-        choosers.append(weights(tmp_path / f"{name}2"))
     np.testing.assert_array_equal(probabilities[0], probabilities[1])
     assert (probabilities[0] != probabilities[2]).any()
-    assert choosers[0] == choosers[1] != choosers[2]
 
 
 def test_the_tokenizer_gives_back_any_text_and_digits_are_tokens(model):

@@ -9,25 +9,19 @@ import pytest
 
 from coherence import InputError
 from coherence.batteries import score_bets
-from coherence.batteries.bets.scores import right_roles
 from elicitation import (
     Answer,
     AnswerStore,
     bet_questions,
-    fine_tune,
     load_multiple_choice_model,
     score_choices,
     value_questions,
 )
-from elicitation.batteries.bets.items import Item, Items, default_items
-from elicitation.batteries.bets.models import (
-    SCRATCH,
-    make_value_reader,
-    training_set_from,
-    with_values,
-)
+from elicitation.batteries.bets.items import default_items
+from elicitation.batteries.bets.models import training_set_from
 from elicitation.batteries.bets.words import choose_in_words, text_with_options
-from elicitation.training.tiny_multiple_choice import Shape
+
+from ...tiny_choosers import make_multiple_choice
 
 ITEMS = default_items()
 
@@ -63,42 +57,16 @@ def test_causal_scores_are_the_likelihoods_of_the_options(model):
         np.testing.assert_allclose(score, per_token, rtol=1e-4)
 
 
-@pytest.mark.lengthy
 def test_multiple_choice_models_answer_bets(tmp_path):
-    """A very small model taught the values of six things answers questions about them."""
-    high = [Item(name, "high", "test", 100) for name in ("gold", "silver", "copper")]
-    low = [Item(name, "low", "test", 1) for name in ("sand", "mud", "dust")]
-    items = Items((*high, *low))
-    shape = Shape(hidden=32, inner=64, layers=1, heads=2)
-    record = make_value_reader(tmp_path / "values", items, shape=shape)
-    assert record["history"][-1]["dev"] > 0.6
-    model = load_multiple_choice_model(tmp_path / "values", device="cpu")
-    questions = value_questions(items, splits=["test"])
+    questions = value_questions(ITEMS, splits=["test"])
+    make_multiple_choice(tmp_path / "chooser", questions["text"])
+    model = load_multiple_choice_model(tmp_path / "chooser", device="cpu")
     table = score_choices(model, questions)
     odds = (table[columns("score")] / (1 - table[columns("score")])).to_numpy()
     expected = odds / odds.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(table[columns("prob")], expected, rtol=1e-5)
-    assert not list(tmp_path.glob("*.random"))
     with pytest.raises(InputError, match="'none' is none of question boolean-expensive-test-001"):
         training_set_from(questions, ["none"] * len(questions))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("modality", ["coin", "dice", "card"])
-def test_a_model_from_scratch_learns_bets_and_applies_them_to_other_things(modality, tmp_path):
-    make_value_reader(tmp_path / "values", ITEMS)
-    lessons = {}
-    for split in ("train", "dev"):
-        questions = bet_questions(ITEMS, splits=[split], modalities=[modality])
-        lessons[split] = training_set_from(questions, right_roles(questions))
-    taught, options = with_values(lessons["train"], ITEMS), {"recipe": SCRATCH, "device": "cpu"}
-    record = fine_tune(tmp_path / "values", tmp_path / "out", taught, lessons["dev"], **options)
-    assert record["reached"]
-    assert record["seconds"] < 300
-    questions = bet_questions(ITEMS, splits=["dev", "test"], modalities=[modality])
-    model = load_multiple_choice_model(tmp_path / "out", device="cpu")
-    accuracy = score_bets(questions, score_choices(model, questions)).accuracy
-    assert accuracy.set_index("truth").loc["correct", "accuracy"] >= 0.8
 
 
 class Talker:
