@@ -29,6 +29,7 @@ from coherence.table.cells import Cells
 from coherence.table.formats import FileTable, column_of
 from coherence.table.probabilities import judge_percentages
 from coherence.table.roles import PERCENT, Scale
+from coherence.table.runs import MEANT
 from coherence.table.schema import (
     COLUMN_NAMES,
     EXACT,
@@ -81,7 +82,7 @@ def assemble(
         (model,) = named
     # One wording needs no name: the table's default is the standard prompt.
     several = len({log.name for log in beliefs}) > 1
-    mapped: list[str] = []
+    task, mapped = beliefs[0].task, list[str]()
     notes = [f"{log.file}: {note}" for log in (*beliefs, *actions) for note in log.notes]
     sources: dict[str, str] = {}  # column -> field
     truths: dict[str, str] = {}  # field of what came true -> its column
@@ -90,9 +91,8 @@ def assemble(
         fields = _belief_fields(log, mapping, form.positive, with_action=not actions)
         if EXACT in log.fields and EXACT not in fields and EXACT not in mapping:
             notes.append(
-                f"{log.file}: {EXACT} left out, as it is the posterior of the log's own "
-                f"{log.fields['theta']}. If it is that of {fields['theta']}: --map "
-                f"{EXACT}={log.fields[EXACT]}"
+                f"{log.file}: {EXACT} left out, as it is the posterior of the log's own state. If "
+                f"it is that of {fields['theta']}: --map {EXACT}={log.fields[EXACT]}"
             )
         sources |= fields
         truths |= {fields[column]: column for column in ("theta", EXACT) if column in fields}
@@ -100,8 +100,8 @@ def assemble(
         line, doubts = _line_of(log, fields, form.line)
         notes += doubts
         rows = answers_of(log, fields, replace(form, line=line))
-        known = {"task": beliefs[0].task, "model": log.model or model}
-        stated.append(_known(rows, log, **known, prompt=log.name if several else None))
+        prompt = log.name if several else None
+        stated.append(_known(rows, log, task=task, model=log.model or model, prompt=prompt))
     # Contexts that gather samples make the log's own numbers repeat within them.
     counts = "context" in mapping and "rep" not in mapping
     answers, unpaired = stacked(stated, counts=counts), list[str]()
@@ -111,18 +111,18 @@ def assemble(
     for log in actions:
         fields = _action_fields(log, mapping)
         mapped.append(_line("action", log, fields))
-        known = {"task": beliefs[0].task, "model": log.model or model}
-        chosen.append(_known(answers_of(log, fields, form), log, **known))
+        rows = answers_of(log, fields, form)
+        chosen.append(_known(rows, log, task=task, model=log.model or model))
     if actions:
         answers, unpaired, differ = joined(answers, stacked(chosen, counts=counts), check)
         notes += differ
-    answers = answers.drop(columns=[RECORD, LOG])
+    table = _as_file(answers.drop(columns=[RECORD, LOG]), form.positive)
+    table.attrs[MEANT] = [*sources]  # they are what their names say, also where it is read again
     # Wordings and models may be imported one by one, so a table need not allow a check by itself.
-    read = FileTable(_as_file(answers, form.positive))
-    valid, found = examined(read, part=True, ours=True, named=Naming(sources))
+    valid, found = examined(FileTable(table), part=True, ours=True, named=Naming(sources))
     if errors := [*found.of_options, *found.of_table]:
         raise SchemaError(errors, ", ".join(log.file for log in logs))
-    return Imported(valid.table, mapped, unpaired, notes)
+    return Imported(valid.frame(), mapped, unpaired, notes)
 
 
 def _line(role: str, log: AnswerLog, fields: Mapping[str, str]) -> str:
@@ -162,9 +162,9 @@ def _line_of(
 
 def _as_file(answers: pd.DataFrame, positive: str | None) -> pd.DataFrame:
     """Lay answers out as a file of objects has them, in the schema's order; theta is 0 or 1."""
-    known = answers.reindex(columns=["theta", EXACT]).notna().any(axis=1)
-    kind = answers.reindex(columns=[KIND])[KIND]
-    answers = answers.assign(**{KIND: kind.mask(known & kind.isna(), RECORDED)})
+    if KIND not in answers:
+        known = answers.reindex(columns=["theta", EXACT]).notna().any(axis=1)
+        answers[KIND] = known.map({True: RECORDED, False: None})
     names = [name for name in map(str, answers) if name in COLUMN_NAMES or _is_family(name)]
     if "theta" in names and not any(map(is_state, names)):  # of several states labels are needed
         answers["theta"] = _zero_or_one(answers["theta"], positive)
@@ -184,9 +184,7 @@ def _is_family(name: str) -> bool:
 
 
 def _place(name: str) -> int:
-    """States stand where p would, features before what describes the asking."""
-    first = "p" if is_state(name) else name
-    return COLUMN_NAMES.index("p_z_true" if name.startswith(FEATURE_PREFIX) else first)
+    return COLUMN_NAMES.index("p_z_true" if _is_family(name) else name)
 
 
 def _zero_or_one(cells: Cells, positive: str | None) -> Cells:

@@ -71,6 +71,15 @@ def test_no_input_is_replaced_and_no_output_without_force(tmp_path, run):
     assert len(pd.read_csv(table)) == 2
 
 
+def test_what_was_mapped_is_so_where_the_table_is_read(tmp_path, run):
+    log, out = texts(tmp_path, "0.2", "0.5", arm="a"), tmp_path / "runs.csv"
+    words = [
+        f"--map={each}" for each in ("action=metadata.choice", "group=metadata.arm", "theta=-")
+    ]
+    assert run("import", log, *words, "--actions", "go", "--out", str(out))[0] == 0
+    assert read_runs(out)["group"].tolist() == ["a", "a"]  # few, as the arms of an experiment
+
+
 def test_answers_on_a_scale_are_mapped(tmp_path, run):
     log = texts(tmp_path, "1", "4", "7", "9", "")
     command = ["import", log, "--out", tmp_path / "runs.csv"]
