@@ -21,13 +21,13 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 42_451,
+    "coherence": 42_448,
     "coherence/analysis": 4_498,
     "coherence/batteries": 5_093,
     "coherence/checks": 7_962,
     "coherence/cli": 2_068,
     "coherence/decoding": 1_091,
-    "coherence/importing": 1_867,
+    "coherence/importing": 1_864,
     "coherence/plots": 2_109,
     "coherence/report": 6_108,
     "coherence/statistics": 4_500,

@@ -122,7 +122,7 @@ def assemble(
     valid, found = examined(FileTable(table), part=True, ours=True, named=Naming(sources))
     if errors := [*found.of_options, *found.of_table]:
         raise SchemaError(errors, ", ".join(log.file for log in logs))
-    return Imported(valid.frame(), mapped, unpaired, notes)
+    return Imported(valid.frame(), mapped, unpaired, [*notes, *map(str, valid.notes)])
 
 
 def _line(role: str, log: AnswerLog, fields: Mapping[str, str]) -> str:

@@ -185,13 +185,10 @@ def record_of(sample: EvalSample) -> dict[str, object]:
         record["error"] = sample.error.message
     record |= {"completed_at": sample.completed_at} | flatten(sample.metadata or {}, "metadata")
     for name, score in scores.items():
-        known = {
-            key: value
-            for key, value in (score.metadata or {}).items()
-            if isinstance(value, int | float) or (isinstance(value, str) and len(value) <= _LONGEST)
-        }
         answer = {} if score.answer is None else {"answer": score.answer}
-        record |= flatten({"value": score.value, **answer, "metadata": known}, f"scores.{name}")
+        record |= flatten({"value": score.value, **answer}, f"scores.{name}")
+        told = flatten(score.metadata or {}, f"scores.{name}.metadata")
+        record |= {field: value for field, value in told.items() if len(str(value)) <= _LONGEST}
     return record
 
 

@@ -116,9 +116,9 @@ def test_the_logs_own_answer_comes_before_the_words_of_the_reply(tmp_path):
 
 
 def test_a_confidence_in_the_metadata_of_a_score_is_a_field(tmp_path):
-    scores = {"s": {"value": "C", "metadata": {"confidence": 0.8, "why": "long " * 100}}}
+    scores = {"s": {"value": "C", "metadata": {"said": {"p": 0.8}, "why": "long " * 100}}}
     log = packed(tmp_path / "a.eval", sample(1, scores=scores))
-    assert imported(log, mapping={"p": "scores.s.metadata.confidence"}).runs["p"].tolist() == [0.8]
+    assert imported(log, mapping={"p": "scores.s.metadata.said.p"}).runs["p"].tolist() == [0.8]
     with pytest.raises(InputError, match="no log has the field"):
         imported(log, mapping={"p": "scores.s.metadata.why"})
 
