@@ -390,11 +390,11 @@ class EvaluationRows:
         options = [name for name in known.index[known] if str(name).startswith(ACTION_PREFIX)]
         choice = rows.reindex(columns=options or ["action"]).where(asked)
         of_case, named = ["p_true", "group"], ["level", "frame", "order", "gain", "loss", "acts"]
-        table = rows.reindex(columns=["context", *named, *of_case])
+        table = rows.reindex(columns=["context", *named, "says_from", *of_case])
         table[of_case] = table.groupby("context", observed=True)[of_case].transform("first")
         answered, told = choice.notna().any(axis=1), ~np.isnan(belief)
         both = set(table["context"][answered]) & set(table["context"][told])
-        kept = table["context"].isin(both) & (asked | told)
+        kept = (table["context"].isin(both) & (asked | told)) | (asked & table["says_from"].notna())
         return table.assign(belief=belief).join(choice)[kept] if both else None
 
     def _of_other_prompts(self) -> Iterator[tuple[str, EvaluationData]]:

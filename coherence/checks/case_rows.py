@@ -25,6 +25,7 @@ from coherence.inputs import (
     require,
 )
 from coherence.result import CheckResult
+from coherence.statistics.evaluation import as_known_actions
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import Clusters, groups_of_contexts
 from coherence.statistics.shares import context_shares
@@ -138,6 +139,15 @@ def choice_of(rows: pd.DataFrame) -> Any:
     """Return the choices of an evaluation's questions: labels, or a column for each option."""
     options = [name for name in rows if str(name).startswith(ACTION_PREFIX)]
     return rows[options] if options else rows["action"]
+
+
+def shares_of(action: Any, n: int) -> tuple[list[str], Floats]:
+    """Return the actions and the share of each in every row, 0 where no choice was made."""
+    actions = as_known_actions(action, n)
+    labels = [str(label).removeprefix(ACTION_PREFIX) for label in actions.labels]
+    if actions.probabilities is not None:
+        return labels, np.nan_to_num(actions.probabilities)
+    return labels, np.eye(len(labels) + 1)[actions.codes, : len(labels)]
 
 
 def of_cases(clusters: Clusters, cases: Any) -> Clusters:

@@ -10,7 +10,6 @@ must answer the stated chance: else there is no belief to be read off it. Assume
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -31,24 +30,17 @@ from coherence.checks.case_rows import (
     require_inside,
     require_one_per_row,
     share_table,
+    shares_of,
 )
 from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation
 from coherence.checks.logit import logit
-from coherence.inputs import (
-    Codes,
-    Floats,
-    as_actions,
-    as_numbers,
-    few_contexts,
-    require,
-    require_aligned,
-)
+from coherence.inputs import Codes, Floats, as_numbers, few_contexts, require, require_aligned
 from coherence.result import CheckResult, Family, Interval
 from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.resample import Clusters
 from coherence.table.needs import MATCHING_QUESTIONS, NEEDS_MATCHING
 from coherence.table.notes import not_run
-from coherence.table.schema import ACTION_PREFIX, COMPLEMENT, EVENT, LEVEL_OPTIONS
+from coherence.table.schema import COMPLEMENT, EVENT, LEVEL_OPTIONS
 
 LOTTERY = LEVEL_OPTIONS[1]
 LEAST_SWING = 0.2
@@ -63,8 +55,9 @@ LEAST_CASES = 20  # from which weights are told apart: with fewer, intervals are
 SMOOTH = 1.0  # von Neumann's ratio, 2 on average of what goes with nothing, of a curve next to 0
 MOST_DELETED = 300  # clusters that the jackknife deletes one by one; beyond that, in groups
 WIDEST = 1.0  # length of the interval of a share; a longer one tells none and all of it not apart
-GRID = np.linspace(0.0, 1.0, 201)  # at which the belief of a case is sought
 LOGIT = "logit of choices, reports calibrated by repetitions; jackknife of {clusters}, t"
+NUMBERS = ("difference", "stated", "exact", "together", "share")
+"""Acted on less stated, weights of both beliefs, their sum, the share of the latter in it."""
 NULLS = {
     "swing": "share of the lottery at the highest third of chances minus at the lowest",
     "share": "share of the exact posterior in the belief acted on, beside the stated one",
@@ -133,8 +126,8 @@ def matching_estimates(
         ``matching:swing`` (the gate, which `settings` call ``answered``; `details` has the choices
         by stated chance and order), ``matching:share`` (of the exact posterior in what is acted on;
         `details` has the weights, in units of the level),
-        ``matching:difference`` (acted on minus stated, the mean over a population of such cases;
-        `details` has each case) and ``matching:order``. Where the lower end of the swing is not
+        ``matching:difference`` (acted on minus stated, the mean over a population of such cases)
+        and ``matching:order``. Where the lower end of the swing is not
         above .2 all others but the order effect are NaN. The share is NaN as well, with the reason,
         of fewer than 20 cases, of reports that were not repeated (unless `computed`), where the
         posterior is a curve of what is said, and where its interval would be longer than 1.
@@ -209,28 +202,21 @@ def _sides(action: Any, asked: Any) -> tuple[Floats, str]:
 
     With it which of the two is never chosen although other labels are: it may have another name.
     """
-    if isinstance(action, pd.DataFrame) or np.ndim(action) > 1:
-        alone = pd.DataFrame(action)[asked]
-    else:  # an action that is missing in a row with a level is a refusal
-        column = pd.Series(action, dtype=object).reset_index(drop=True)[asked]
-        alone = column.where(column.notna(), "")
-    actions = as_actions(alone, int(asked.sum()))
-    labels = [str(label).removeprefix(ACTION_PREFIX) for label in actions.labels]
-    options = LEVEL_OPTIONS
+    labels, shares = shares_of(action, len(asked))
+    chosen = {
+        label: share for label, share in zip(labels, shares.T, strict=True) if share[asked].any()
+    }
     require(
-        bool(set(options) & set(labels)),
-        f"action must be {options[0]!r} or {options[1]!r} in rows with a level; received "
-        f"{', '.join(map(repr, labels[:4])) or 'none'}. Rename the two options.",
+        bool(set(LEVEL_OPTIONS) & set(chosen)),
+        f"action must be {' or '.join(map(repr, LEVEL_OPTIONS))} in rows with a level; received "
+        f"{', '.join(map(repr, [*chosen][:4])) or 'none'}. Rename the two options.",
     )
-    first, second = (
-        actions.share[:, labels.index(name)] if name in labels else np.zeros(int(asked.sum()))
-        for name in options
-    )
+    nothing = np.zeros(len(asked))
+    first, second = (np.where(asked, chosen.get(name, nothing), 0.0) for name in LEVEL_OPTIONS)
     total = first + second
-    side = np.full(len(asked), np.nan)
-    side[asked] = np.divide(first, total, out=np.full(len(total), np.nan), where=total > 0)
-    others = [label for label in labels if label not in (*options, "")]
-    absent = [name for name, share in zip(options, (first, second), strict=True) if not share.any()]
+    side = np.divide(first, total, out=np.full(len(total), np.nan), where=total > 0)
+    others = [label for label in chosen if label not in LEVEL_OPTIONS]
+    absent = [name for name in LEVEL_OPTIONS if name not in chosen]
     if not absent or not others:
         return side, ""
     listed = ", ".join(map(repr, others[:4]))
@@ -273,11 +259,6 @@ class _Answers:
     frame: Floats  # 1 or -1: the event itself, its complement; 0 if not known
     table: CaseRows
 
-    @property
-    def reports(self) -> Reports:
-        """What was said of each case."""
-        return self.table.reports
-
     def of(self, keep: Any) -> _Answers:
         """Return the choices of some contexts, which keep their numbers."""
         rows = keep[self.context]
@@ -285,41 +266,11 @@ class _Answers:
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
 
-@dataclass(frozen=True)
-class _Fit:
-    """Choices by level, belief and posterior, in units of the level."""
+def _calibrated(reports: Reports, keep: Any) -> tuple[Floats, float, float]:
+    """Predict the belief behind the reports of each case from them and the posterior.
 
-    coefficients: Floats  # constant, order, frame, level, beliefs, then curves of what is said
-    columns: tuple[str, ...]  # of the beliefs
-    centre: Floats  # of the beliefs
-
-    @property
-    def slope(self) -> float:
-        """How fast choices turn to the lottery as its chance rises."""
-        return -float(self.coefficients[3])
-
-    @property
-    def weights(self) -> Floats:
-        """Change of the belief acted on with each belief."""
-        return self.coefficients[4 : 4 + len(self.columns)] / self.slope
-
-    @property
-    def centre_acted_on(self) -> float:
-        """Belief acted on where all beliefs are at their means."""
-        return 0.5 + float(self.coefficients[0]) / self.slope
-
-
-@dataclass(frozen=True)
-class _Calibrated:
-    """Reports without their noise, as well as one can tell, given the posterior."""
-
-    belief: Floats  # of each context; NaN where it was left out
-    reliability: float  # of a mean report beyond the posterior
-    first_stage: float  # F of the repetitions
-
-
-def _calibrated(reports: Reports, keep: Any) -> _Calibrated:
-    """Predict the belief behind the reports of each case from them and the posterior."""
+    Return with it the reliability of a mean report beyond the posterior, and the repetitions' F.
+    """
     stated, exact, n = reports.mean[keep], reports.exact[keep], int(keep.sum())
     columns = np.column_stack([np.ones(n), exact][: 1 if np.isnan(exact).any() else 2])
     fitted = columns @ np.linalg.lstsq(columns, stated, rcond=None)[0]
@@ -332,7 +283,7 @@ def _calibrated(reports: Reports, keep: Any) -> _Calibrated:
     belief[keep] = fitted + share * away
     reliability = float(share.mean())
     odds = reliability**2 / max(1.0 - reliability**2, 1e-12)
-    return _Calibrated(belief, reliability, (n - 3) * odds)
+    return belief, reliability, (n - 3) * odds
 
 
 def _curves(stated: Floats, keep: Any) -> Floats:
@@ -354,72 +305,47 @@ def _curves(stated: Floats, keep: Any) -> Floats:
     return curves
 
 
-def _fitted(answers: _Answers, keep: Any, start: Floats | None = None) -> tuple[_Fit, Floats]:
-    """Fit the choices of some cases; return also the mean of what is acted on minus stated."""
+def _fitted(answers: _Answers, keep: Any, start: Floats | None = None) -> tuple[Floats, Floats]:
+    """Fit the choices of some cases; return the coefficients and the `NUMBERS`.
+
+    Coefficients are of a constant, order, frame, level, beliefs, then curves of what is said.
+    """
     rows = answers.of(keep)
-    reports = answers.reports
-    beliefs = {"stated": _calibrated(reports, keep).belief if reports.noise >= 0 else reports.mean}
-    if not np.isnan(reports.exact).any():
-        beliefs["exact"] = reports.exact
-    values = np.column_stack(list(beliefs.values()))
-    centre = values[keep].mean(axis=0)
+    reports = answers.table.reports
+    stated = _calibrated(reports, keep)[0] if reports.noise >= 0 else reports.mean
+    known = not np.isnan(reports.exact).any()
+    values = np.column_stack([stated, reports.exact][: 1 + known])
     columns = np.column_stack(
         [
             np.ones(len(rows.level)),
             _contrast(rows.first),
             _contrast(rows.frame),
             rows.level - 0.5,
-            (values - centre)[rows.context],
-            _curves(beliefs["stated"], keep)[rows.context],
+            (values - values[keep].mean(axis=0))[rows.context],
+            _curves(stated, keep)[rows.context],
         ]
     )
     found = logit(columns, rows.chose, start=start).coefficients
-    fit = _Fit(found, tuple(beliefs), centre)
-    return fit, np.array([fit.centre_acted_on - reports.mean[keep].mean()])
+    slope = -found[3]  # how fast choices turn to the lottery as its chance rises
+    acted_on = 0.5 + found[0] / slope  # where all beliefs are at their means
+    weights = np.append(found[4 : 5 + known] / slope, math.nan)[:2]
+    together = weights.sum()
+    return found, np.array(
+        [acted_on - reports.mean[keep].mean(), *weights, together, weights[1] / together]
+    )
 
 
-@dataclass(frozen=True)
-class _Jackknife:
-    """Estimates, and their spread where one cluster at a time is left out."""
-
-    estimate: Floats
-    std_error: Floats
-    n: int
-    method: str
-
-    def interval(self, at: int) -> Interval:
-        """Return the interval of one estimate."""
-        reach = float(stats.t.ppf(0.975, self.n - 1)) * float(self.std_error[at])
-        value = float(self.estimate[at])
-        return Interval(value - reach, value + reach, 0.95, self.method)
-
-
-def _jackknife(
-    estimate: Floats, of_part: Callable[[Any], Floats], clusters: Clusters, method: str
-) -> _Jackknife:
-    """Leave out one cluster at a time; `of_part` estimates from the contexts that are kept."""
+def _jackknife(answers: _Answers, clusters: Clusters) -> dict[str, tuple[float, Interval]]:
+    """Return the `NUMBERS` with intervals; one cluster at a time is left out."""
+    start, estimate = _fitted(answers, np.ones(len(answers.table.cases), dtype=bool))
     part = clusters.of_context % MOST_DELETED
     n = int(part.max()) + 1
-    left = np.array([of_part(part != number) for number in range(n)])
+    left = np.array([_fitted(answers, part != number, start)[1] for number in range(n)])
     error = np.sqrt((n - 1) / n * ((left - estimate) ** 2).sum(axis=0))
-    name = "groups" if clusters.name == "group" else "cases"
-    return _Jackknife(estimate, error, n, method.format(clusters=name))
-
-
-def _refitted(answers: _Answers, clusters: Clusters) -> tuple[_Fit, _Jackknife]:
-    """Fit all cases, and all but one cluster: difference, weights, their sum and the share."""
-    whole = np.ones(len(answers.table.cases), dtype=bool)
-    fit, difference = _fitted(answers, whole)
-
-    def numbers(of: _Fit, mean: Floats) -> Floats:
-        together = of.weights.sum()
-        share = of.weights[1:] / together if len(of.weights) > 1 else np.zeros(0)
-        return np.concatenate([mean, of.weights, [together], share])
-
-    def of_part(keep: Any) -> Floats:
-        return numbers(*_fitted(answers, keep, fit.coefficients))
-
-    return fit, _jackknife(numbers(fit, difference), of_part, clusters, LOGIT)
+    away = float(stats.t.ppf(0.975, n - 1)) * error
+    method = LOGIT.format(clusters="groups" if clusters.name == "group" else "cases")
+    ends = zip(NUMBERS, estimate.tolist(), away.tolist(), strict=True)
+    return {name: (at, Interval(at - to, at + to, 0.95, method)) for name, at, to in ends}
 
 
 # What is returned
@@ -442,14 +368,10 @@ def _estimates(answers: _Answers, never_chosen: str) -> list[CheckResult]:
     if why:
         share, difference = (replace(blank[name], reason=why) for name in ("share", "difference"))
         return [swing, share, difference, order]
-    fit, deleted = _refitted(answers, clusters)
-    difference = replace(
-        blank["difference"],
-        statistic=float(deleted.estimate[0]),
-        interval=deleted.interval(0),
-        details=_by_case(answers, fit),
-    )
-    return [swing, _share(blank["share"], answers, fit, deleted), difference, order]
+    found = _jackknife(answers, clusters)
+    value, interval = found["difference"]
+    difference = replace(blank["difference"], statistic=value, interval=interval)
+    return [swing, _share(blank["share"], answers, found), difference, order]
 
 
 def _unanswered(swing: CheckResult, order: CheckResult) -> str:
@@ -527,10 +449,10 @@ def _by_level(answers: _Answers) -> pd.DataFrame:
     return share_table(answers.lottery, cell, of, "lottery", first=first, level=level)
 
 
-def _why_no_share(answers: _Answers, fit: _Fit, behind: _Calibrated) -> str:
+def _why_no_share(answers: _Answers, behind: Floats, first_stage: float) -> str:
     """Say why weights cannot be told apart; nothing where they can."""
-    reports, n = answers.reports, len(answers.table.cases)
-    if "exact" not in fit.columns:
+    reports, n = answers.table.reports, len(answers.table.cases)
+    if np.isnan(reports.exact).any():
         return "the exact posterior is not known"
     if n < LEAST_CASES:
         return f"weights take {LEAST_CASES} cases to be told apart; here are {n}"
@@ -538,51 +460,44 @@ def _why_no_share(answers: _Answers, fit: _Fit, behind: _Calibrated) -> str:
         return "the exact posterior is the same in all cases"
     if math.isnan(reports.noise):
         return "one report a case: its noise would be taken for use of the posterior"
-    if behind.first_stage < LEAST_F:
+    if first_stage < LEAST_F:
         return (
             "stated beliefs differ from a line in the posterior by no more than their noise "
-            f"(first-stage F = {behind.first_stage:.1f}, below {LEAST_F:g}): weights cannot be "
+            f"(first-stage F = {first_stage:.1f}, below {LEAST_F:g}): weights cannot be "
             "told apart"
         )
-    if _is_a_curve(reports.exact, behind.belief):
+    if _is_a_curve(reports.exact, behind):
         return "the exact posterior is a curve of the stated belief: weights cannot be told apart"
     return ""
 
 
-def _share(blank: CheckResult, answers: _Answers, fit: _Fit, deleted: _Jackknife) -> CheckResult:
+def _share(
+    blank: CheckResult, answers: _Answers, found: dict[str, tuple[float, Interval]]
+) -> CheckResult:
     """Say what share of the belief acted on is the exact posterior, or why none is told."""
-    behind = _calibrated(answers.reports, np.ones(len(answers.table.cases), dtype=bool))
-    if why := _why_no_share(answers, fit, behind):
+    everywhere = np.ones(len(answers.table.cases), dtype=bool)
+    behind, reliability, first_stage = _calibrated(answers.table.reports, everywhere)
+    if why := _why_no_share(answers, behind, first_stage):
         return replace(blank, reason=why)
-    columns = len(fit.columns)
-    intervals = [deleted.interval(1 + at) for at in range(columns)]
-    details = pd.DataFrame(
-        {
-            "weight_of": list(fit.columns),
-            "estimate": deleted.estimate[1 : 1 + columns],
-            "std_error": deleted.std_error[1 : 1 + columns],
-            "low": [interval.low for interval in intervals],
-            "high": [interval.high for interval in intervals],
-        }
-    )
-    blank = replace(
-        blank, details=details, settings={**blank.settings, "reliability": behind.reliability}
-    )
-    together = deleted.interval(1 + columns)
+    weights = [(name, value, of.low, of.high) for name, (value, of) in found.items()][1:3]
+    details = pd.DataFrame(weights, columns=["weight_of", "estimate", "low", "high"])
+    settings = {**blank.settings, "reliability": reliability}
+    blank = replace(blank, details=details, settings=settings)
+    value, together = found["together"]
     if together.low <= 0:  # a share of next to nothing could be anything
         reason = (
             "the belief acted on is not seen to rise with what is said and known: the weights come "
-            f"to {deleted.estimate[1 + columns]:z.2f} [{together.low:z.2f}, {together.high:z.2f}]"
+            f"to {value:z.2f} [{together.low:z.2f}, {together.high:z.2f}]"
         )
         return replace(blank, reason=reason)
-    share = deleted.interval(len(deleted.estimate) - 1)
+    value, share = found["share"]
     if share.high - share.low > WIDEST:
         reason = (
             "stated beliefs differ too little from a line in the posterior for weights to be told "
             f"apart: the share would lie anywhere from {share.low:z.2f} to {share.high:z.2f}"
         )
         return replace(blank, reason=reason)
-    return replace(blank, statistic=float(deleted.estimate[-1]), interval=share)
+    return replace(blank, statistic=value, interval=share)
 
 
 def _is_a_curve(exact: Floats, stated: Floats) -> bool:
@@ -597,33 +512,6 @@ def _is_a_curve(exact: Floats, stated: Floats) -> bool:
     mixed = np.random.default_rng(0).permutation(len(stated))  # rows of equal statements
     steps = np.diff(away[np.lexsort((mixed, stated))])
     return float(steps @ steps) < SMOOTH * total
-
-
-def _by_case(answers: _Answers, fit: _Fit) -> pd.DataFrame:
-    """Return the belief that each case was acted on by, where its choices leave it even.
-
-    Under a flat prior, with the slope, order and frame effects of all cases: mean and middle 95%.
-    """
-    _, order, frame = fit.coefficients[:3]
-    shift = (order * answers.first + frame * answers.frame)[:, None]
-    odds = fit.slope * (GRID[None, :] - answers.level[:, None]) + shift
-    likelihood = -answers.chose[:, None] * np.logaddexp(0, -odds)
-    likelihood -= (1 - answers.chose[:, None]) * np.logaddexp(0, odds)
-    total = np.zeros((len(answers.table.cases), len(GRID)))
-    np.add.at(total, answers.context, likelihood)
-    weight = np.exp(total - total.max(axis=1, keepdims=True))
-    weight /= weight.sum(axis=1, keepdims=True)
-    below = weight.cumsum(axis=1)
-    return pd.DataFrame(
-        {
-            "context": list(answers.table.cases),
-            "exact": answers.reports.exact,
-            "stated": answers.reports.mean,
-            "acted_on": weight @ GRID,
-            "low": GRID[(below < 0.025).sum(axis=1)],
-            "high": GRID[np.minimum((below < 0.975).sum(axis=1), len(GRID) - 1)],
-        }
-    )
 
 
 # In an analysis

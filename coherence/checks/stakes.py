@@ -27,20 +27,21 @@ from coherence.checks.case_rows import (
     choice_of,
     of_cases,
     paired_difference,
+    require_inside,
     require_one_per_row,
     share_table,
+    shares_of,
 )
 from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation
 from coherence.checks.logit import logit
 from coherence.inputs import Codes, Floats, as_numbers, few_contexts, require
 from coherence.printable import odds
 from coherence.result import CheckResult, Family, Interval, contributions_to_mean
-from coherence.statistics.evaluation import EvaluationData, as_known_actions
+from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import Clusters, context_means
 from coherence.table.needs import NEEDS_STAKES, STAKES_QUESTIONS
 from coherence.table.notes import not_run
-from coherence.table.schema import ACTION_PREFIX
 
 CLEAR = 0.1  # of the belief, from which a stake lies clear of it
 FEWEST_CLEAR, SHARE_CLEAR = 10, 0.2  # cases with clear stakes on both sides: number, and share
@@ -65,9 +66,14 @@ NULLS = {
     "loss": "mean loss against acting on the stated belief",
     "against": "share of choices against the stated belief",
     "slope": "rise of the stated belief from which it acts with the one from which acting pays",
+    "difference": "stated belief from which it acts less the one from which acting pays",
+    "said": "probability from which it says it acts less the one from which acting pays",
+    "said_slope": "rise of the probability from which it says it acts with that of the stakes",
+    "acted_less_said": "stated belief from which it acts less the one from which it says so",
     "confidence": "mean stated belief at the highest stake less that at the lowest",
 }
-UNITS = {"movement": "of what is asked", "loss": "of gain + loss", "slope": "ratio"}
+UNITS = {"movement": "of what is asked", "loss": "of gain + loss"}
+UNITS |= {"slope": "ratio", "said_slope": "ratio"}
 ASSUMPTIONS = (
     "cases are independent",
     "reports differ from the belief behind them by noise of mean 0",
@@ -75,7 +81,7 @@ ASSUMPTIONS = (
 )
 
 
-@takes_columns("belief", "action", "loss", "gain", "context", "group")
+@takes_columns("belief", "action", "loss", "gain", "said", "context", "group")
 def stakes_estimates(
     belief: ArrayLike,
     action: ArrayLike,
@@ -84,6 +90,7 @@ def stakes_estimates(
     acts: Any,
     data: pd.DataFrame | None = None,
     gain: ArrayLike | None = None,
+    said: ArrayLike | None = None,
     context: ArrayLike | None = None,
     group: ArrayLike | None = None,
     computed: bool = False,
@@ -114,6 +121,9 @@ def stakes_estimates(
         Table; arguments may then name its columns.
     gain : array-like, shape (n,), optional
         What acting gains if the event happens, likewise; 1 where it is left out.
+    said : array-like, shape (n,), optional
+        Probability of the event from which the agent says it would act for the stake of the row; in
+        rows of their own, NaN in all others.
     context : array-like, shape (n,)
         Ids of the cases: all stakes of a question, and all reports of its belief, are one.
     group : array-like, shape (n,), optional
@@ -129,8 +139,10 @@ def stakes_estimates(
         where it ``loses`` as much, and the ``highest`` stake; `details` has the share that acts by
         stake and belief. ``stakes:loss``, with the losses of ``never`` and
         ``always`` acting, or what it is ``at_most``. ``stakes:against``, the
-        share of choices against the stated belief; ``stakes:slope``; and where it is known
-        ``stakes:confidence``, how far the belief itself moves with the stake.
+        share of choices against the stated belief. ``stakes:slope`` and ``stakes:difference``, of
+        the belief from which it acts and the one from which acting pays; with `said`,
+        ``stakes:said_slope`` and ``stakes:said`` of what it says, and ``stakes:acted_less_said``.
+        Where it is known ``stakes:confidence``, how far the belief moves with the stake.
 
     Raises
     ------
@@ -176,9 +188,11 @@ def stakes_estimates(
     ('ignores', True)
     """
     require(isinstance(computed, bool), f"computed must be True or False; received {computed!r}.")
-    arrays = {"action": action, "loss": loss, "gain": gain, "group": group}
+    arrays = {"action": action, "loss": loss, "gain": gain, "said": said, "group": group}
     require_one_per_row(belief, **arrays)
     stated, lost = as_numbers(belief, "belief"), as_numbers(loss, "loss")
+    spoken = np.full(len(lost), math.nan) if said is None else as_numbers(said, "said")
+    require_inside(spoken, "said", 0.0, 1.0)
     gained = np.ones(len(lost)) if gain is None else as_numbers(gain, "gain")
     known = ~np.isnan(lost) & ~np.isnan(gained)
     wrong = known & ((np.minimum(lost, gained) < 0) | ~(lost + gained > 0))
@@ -191,9 +205,10 @@ def stakes_estimates(
     )
     with np.errstate(invalid="ignore"):
         stake = np.where(np.isinf(lost), 1.0, lost / (gained + lost))
-    acting = _acting(action, acts, len(stated))
-    chosen = known & ~np.isnan(acting)
+    acting, silent = _acting(action, acts, len(stated)), np.isnan(spoken)
+    chosen, stated = known & ~np.isnan(acting) & silent, np.where(silent, stated, math.nan)
     rows = case_rows(stated, chosen, None, context, group, at="a stake", computed=computed)
+    rows = replace(rows, n_dropped=rows.n_dropped - int((~silent).sum()))
     reports, n = rows.reports, len(rows.cases)
     once = not computed and not reports.noise > NOTHING  # copies of one report, or it alone
     choices = _Choices(rows.context, *(each[rows.rows] for each in (stake, acting, stated)))
@@ -205,27 +220,30 @@ def stakes_estimates(
         _movement(blank["movement"], choices, reports.mean, rows.clusters),
         _loss(blank["loss"], choices, rows, once),
         _against(blank["against"], choices, reports.mean, rows.clusters),
-        _slope(blank["slope"], choices, rows, once),
     ]
-    confidence = _confidence(blank["confidence"], choices, rows.clusters)
-    return [*results, *([] if once or confidence is None else [confidence])]
+    fit = _fitted(choices, rows, once)
+    ends = int(np.isin(choices.stake, (0.0, 1.0)).sum())
+    slope = replace(blank["slope"], settings={**blank["slope"].settings, "n_ends": ends})
+    if isinstance(fit, str):
+        results += [replace(each, reason=fit) for each in (slope, blank["difference"])]
+    else:
+        results += [fit.slope(slope), fit.less_asked(blank["difference"], fit.stakes)]
+    told = known & ~silent
+    results += _said(blank, fit, spoken[told], stake[told], computed) if told.any() else []
+    return results + ([] if once else _confidence(blank["confidence"], choices, rows.clusters))
 
 
 def _acting(action: Any, acts: Any, n: int) -> Floats:
     """Return the share that acts in each row; NaN where no choice was made."""
-    actions = as_known_actions(action, n)
-    labels = [str(label).removeprefix(ACTION_PREFIX) for label in actions.labels]
+    labels, shares = shares_of(action, n)
     require(
         len({*labels, str(acts)}) <= 2,
         f"acts must be one of two actions; received {acts!r}, and actions are "
         f"{', '.join(map(repr, labels[:6]))}. Name the one that stakes, and leave out rows with a "
         "third.",
     )
-    if actions.probabilities is None:
-        acting = np.array([*(label == str(acts) for label in labels), math.nan])
-        return np.asarray(acting[actions.codes])
-    acting = np.array([label == str(acts) for label in labels], dtype=np.float64)
-    return np.asarray(actions.probabilities @ acting)
+    known = np.where(shares.sum(axis=1) > 0, 0.0, math.nan)  # of none
+    return known + shares @ [label == str(acts) for label in labels]
 
 
 @dataclass(frozen=True)
@@ -414,51 +432,122 @@ def _against(
 # Which belief it acts from
 
 
-def _slope(blank: CheckResult, choices: _Choices, rows: CaseRows, once: bool) -> CheckResult:
-    """Estimate how the belief from which it acts rises with the one from which acting pays."""
+@dataclass(frozen=True)
+class _Fit:
+    """A logit of acting on stake and belief, of all clusters and without each.
+
+    From each of the beliefs of `_thinned`: arrays of shape (n_beliefs, 1 + n_clusters).
+    """
+
+    constant: Floats  # where stake and belief are one half
+    by_stake: Floats
+    by_belief: Floats
+    factor: float  # of the extrapolation to no noise
+    stakes: Floats  # at which choices were made, of those that are neither 0 nor 1
+    clusters: Clusters
+    n_contexts: int
+
+    def slope(self, blank: CheckResult) -> CheckResult:
+        """Estimate how the belief from which it acts rises with the one from which acting pays."""
+        return self._estimate(blank, -self.by_stake / self.by_belief)
+
+    def less_asked(self, blank: CheckResult, stakes: Floats) -> CheckResult:
+        """Estimate how far the belief from which it acts lies above these, on average."""
+        mean = float(stakes.mean())
+        acted = 0.5 - (self.constant + self.by_stake * (mean - 0.5)) / self.by_belief
+        return self._estimate(blank, acted - mean)
+
+    def _estimate(self, blank: CheckResult, values: Floats) -> CheckResult:
+        n = self.clusters.n
+        both = np.array([values[0], _without_noise(values, self.factor)])
+        spread = (n - 1) / n * ((both[:, 1:] - both[:, :1]) ** 2).sum(axis=1)
+        away = float(stats.t.ppf(0.975, n - 1)) * np.sqrt(spread)
+        low, high = float((both[:, 0] - away).min()), float((both[:, 0] + away).max())
+        method = HULL.format(what=JACKKNIFED.format(clusters=self.clusters.plural))
+        interval = Interval(low, high, 0.95, method)
+        value = float(both[1, 0])
+        return replace(blank, statistic=value, interval=interval, n_contexts=self.n_contexts)
+
+
+def _fitted(choices: _Choices, rows: CaseRows, once: bool) -> _Fit | str:
+    """Fit the logit, or return why there is none."""
     beliefs, factor = _thinned(rows.reports)
     inner = (choices.stake > 0) & (choices.stake < 1)
     kept = inner & ~np.isnan(beliefs[0])[choices.context]
     context, t, acts = choices.context[kept], choices.stake[kept], choices.acts[kept]
-    blank = replace(blank, settings={**blank.settings, "n_ends": int((~inner).sum())})
     cases = np.unique(context)
     of = of_cases(rows.clusters, cases)
     why = few_contexts(len(cases), "with stakes that are neither 0 nor infinite") or of.too_few
     if not why and once:
         why = ONE_REPORT.format(what="make the slope steeper than it is")
-    at = np.unique(t, return_inverse=True)[1]
+    stakes, at = np.unique(t, return_inverse=True)
     mixed = np.minimum(np.bincount(at, acts), np.bincount(at, 1 - acts)) >= FEWEST_OF_BOTH
     if not why and mixed.sum() < 2:  # else the logit alone would say where the others change
         why = f"both choices are seen {FEWEST_OF_BOTH} times at {mixed.sum()} stakes, not at two"
     if why:
-        return replace(blank, reason=why)
+        return why
     cluster = of.of_context[np.searchsorted(cases, context)]
     fits = []  # of each of the beliefs: of all clusters, then without each
     for belief in beliefs[:, context]:
         fit = logit(np.column_stack([np.ones(len(t)), t - 0.5, belief - 0.5]), acts)
         fits.append(np.vstack([fit.coefficients, fit.without(cluster, of.n)]))
-    _, by_stake, by_belief = np.moveaxis(np.array(fits), 2, 0)
+    constant, by_stake, by_belief = np.moveaxis(np.array(fits), 2, 0)
     grow, reach = (of.n - 1) / of.n, float(stats.t.ppf(0.975, of.n - 1))
     error = math.sqrt(grow * float(((by_belief[0, 1:] - by_belief[0, 0]) ** 2).sum()))
     if not by_belief[0, 0] > reach * error:
-        return replace(blank, reason="at equal stakes choices are not seen to rise with the belief")
-    slopes = -by_stake / by_belief
-    both = np.array([slopes[0], _without_noise(slopes, factor)])
-    away = reach * np.sqrt(grow * ((both[:, 1:] - both[:, :1]) ** 2).sum(axis=1))
-    low, high = float((both[:, 0] - away).min()), float((both[:, 0] + away).max())
-    interval = Interval(low, high, 0.95, HULL.format(what=JACKKNIFED.format(clusters=of.plural)))
-    return replace(blank, statistic=float(both[1, 0]), interval=interval, n_contexts=len(cases))
+        return "at equal stakes choices are not seen to rise with the belief"
+    return _Fit(constant, by_stake, by_belief, factor, stakes, of, len(cases))
 
 
-def _confidence(blank: CheckResult, choices: _Choices, clusters: Clusters) -> CheckResult | None:
-    """Estimate how far the belief itself moves from the lowest stake to the highest."""
+def _said(
+    blank: dict[str, CheckResult], fit: _Fit | str, said: Floats, stake: Floats, computed: bool
+) -> list[CheckResult]:
+    """Estimate from which probability it says it acts, beside the stakes and beside its choices.
+
+    Answers at a stake are independent draws, and stakes count alike.
+    """
+    stakes, at = np.unique(np.round(stake, 9), return_inverse=True)
+    number = np.bincount(at)
+    mean = np.bincount(at, said) / number
+    squares = np.bincount(at, (said - mean[at]) ** 2)
+    variance = squares / np.maximum(number - 1, 1) / number * (not computed)
+    n, known = len(stakes), computed or int(number.min()) > 1
+    reach = float(stats.t.ppf(0.975, max(int((number - 1).sum()), 1)))
+    away = stakes - stakes.mean()
+    details = pd.DataFrame({"stake": stakes, "said": mean, "n_answers": number})
+
+    def estimate(name: str, value: float, weights: Floats) -> CheckResult:
+        error = reach * math.sqrt(float(weights**2 @ variance))
+        interval = Interval(value - error, value + error, 0.95, "answers at a stake, t")
+        found = replace(blank[name], statistic=value, n_rows=len(said), details=details)
+        if not known:
+            return replace(found, reason="stakes have one answer each")
+        return replace(found, interval=interval)
+
+    results = [estimate("said", float((mean - stakes).mean()), np.full(n, 1 / n))]
+    if n > 1:
+        line = away / float(away @ away)
+        results.append(estimate("said_slope", float(line @ mean), line))
+    if isinstance(fit, str):
+        return [*results, replace(blank["acted_less_said"], reason=fit)]
+    acted, (spoken, *_) = fit.less_asked(blank["acted_less_said"], stakes), results
+    value, interval = acted.statistic - spoken.statistic, None
+    if spoken.interval is not None:
+        error = spoken.high - spoken.statistic
+        low = value - math.hypot(acted.statistic - acted.low, error)
+        interval = Interval(low, value + math.hypot(acted.high - acted.statistic, error))
+    return [*results, replace(acted, statistic=value, interval=interval, reason=spoken.reason)]
+
+
+def _confidence(blank: CheckResult, choices: _Choices, clusters: Clusters) -> list[CheckResult]:
+    """Estimate how far the belief itself moves from the lowest stake to the highest, if known."""
     told = ~np.isnan(choices.own)
     ends = choices.stake[told].min(initial=1.0), choices.stake[told].max(initial=0.0)
     if ends[0] >= ends[1]:
-        return None
+        return []
     low, high = (np.flatnonzero(told & (choices.stake == end)) for end in ends)
     moved = paired_difference(blank, choices.context, choices.own, (high, low), clusters)
-    return None if math.isnan(moved.statistic) else moved
+    return [] if math.isnan(moved.statistic) else [moved]
 
 
 # In an analysis
@@ -475,6 +564,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
         choice_of(rows),
         rows["loss"],
         gain=rows["gain"],
+        said=rows["says_from"],
         acts=rows["acts"].dropna().iloc[0],
         context=rows["context"],
         group=rows["group"] if rows["group"].notna().all() else None,
@@ -489,6 +579,12 @@ SENTENCES = {
     "against": "{value:.0%} of choices are against the {belief}.",
     "slope": "The {belief} from which it acts rises {value:.3f} times as much as that from which "
     "acting pays.",
+    "difference": "The {belief} from which it acts lies {value:.3f} above that from which acting "
+    "pays.",
+    "said": "The probability from which it says it acts lies {value:.3f} above that from which "
+    "acting pays.",
+    "said_slope": "It rises {value:.3f} times as much as that.",
+    "acted_less_said": "The {belief} from which it acts lies {value:.3f} above what it says.",
     "confidence": "From the lowest stake to the highest the {belief} moves by {value:.3f}.",
 }
 CHECK = Check(

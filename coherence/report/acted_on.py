@@ -8,8 +8,10 @@ from coherence.result import CheckResult, Family, Interval
 
 SWING, SHARE, DIFFERENCE = "matching:swing", "matching:share", "matching:difference"
 THRESHOLD = "threshold"
+STEEP = 2.0  # slope above which neither neglect nor dislike of losses explains it
 MOVEMENT, LOSS, AGAINST = "stakes:movement", "stakes:loss", "stakes:against"
-SLOPE, CONFIDENCE = "stakes:slope", "stakes:confidence"
+SLOPE, CONFIDENCE, OWN_LESS_ASKED = "stakes:slope", "stakes:confidence", "stakes:difference"
+SAID, SAID_SLOPE, BEYOND_SAID = "stakes:said", "stakes:said_slope", "stakes:acted_less_said"
 
 
 def question_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
@@ -22,16 +24,15 @@ def question_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
 
 def threshold_sentence(result: CheckResult) -> str:
     """Return where choices change, or what that lies beyond; nothing of another result."""
-    where = threshold_place(result)
-    if not where:
+    if not (where := threshold_place(result)):
         return ""
     start, to = (clean(result.settings[name], limit=40) for name in ("start", "to"))
     return f"Choices change from {start} to {to} at a stated belief of {where}."
 
 
-def threshold_place(result: CheckResult) -> str:
+def threshold_place(result: CheckResult | None) -> str:
     """Return a threshold in percent, or its bound; empty where there is neither."""
-    if result.check.partition(":")[0] != THRESHOLD:
+    if result is None or result.check.partition(":")[0] != THRESHOLD:
         return ""
     if not math.isnan(result.statistic):
         return percent(result)
@@ -47,21 +48,13 @@ def acted_on_sentence(results: Sequence[CheckResult]) -> str:
     difference = found.get(DIFFERENCE)
     if difference is None:
         return f"The belief acted on is not identified, since {clean(swing.reason)}."
-    value, interval, side = difference.statistic, difference.interval, "above"
-    if value < 0:
-        value, side = -value, "below"
-        interval = interval and Interval(-interval.high, -interval.low)
-    share, weight = found[SHARE], "the weight of the exact posterior in it is not identified"
+    share = found[SHARE]
+    weight = f"the exact posterior has {percent(share)} of the weight in it, beside what is said"
     if math.isnan(share.statistic):
-        weight = f"{weight}: {clean(share.reason)}"
-    else:
-        weight = (
-            f"the exact posterior has {percent(share)} of the weight in it, beside what is said"
-        )
+        weight = f"the weight of the exact posterior in it is not identified: {clean(share.reason)}"
     return (
         "Choices between the event and stated chances are those of a belief "
-        f"{with_interval(value, interval, ' points')} {side} the stated one, on average over such "
-        f"cases; {weight}."
+        f"{above(difference)} the stated one, on average over such cases; {weight}."
     )
 
 
@@ -88,14 +81,33 @@ def stakes_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
         f"{always}. It chooses against its stated belief in {percent(found[AGAINST])} of choices."
     ]
     if not math.isnan(slope.statistic):
+        units = "; is the gain in the unit of the loss?" if slope.low > STEEP else ""
         said.append(
             f"The stated belief from which it acts rises {numbers(slope)} times as much as the one "
-            "from which acting pays (1 if costs count as stated, less where losses are disliked)."
+            "from which acting pays (1 if costs count as stated, less where losses are disliked"
+            f"{units}), and lies {above(found[OWN_LESS_ASKED])} it on average."
+        )
+    if SAID in found:
+        rises = f", and rises {numbers(found[SAID_SLOPE])} times as much" * (SAID_SLOPE in found)
+        acts = f" It acts from a belief {above(found[BEYOND_SAID])} that."
+        acts = acts * (not math.isnan(found[BEYOND_SAID].statistic))
+        said.append(
+            f"The probability from which it says it would act lies {above(found[SAID])} the one "
+            f"from which acting pays{rises}.{acts}"
         )
     if moved is not None and (moved.low > 0 or moved.high < 0):
         by = with_interval(moved.statistic, moved.interval, " points")
         said.append(f"Its confidence moves by {by} from the lowest stake to the highest.")
     return tuple(said)
+
+
+def above(result: CheckResult) -> str:
+    """Return by how many points a probability lies above another, or below it."""
+    value, interval, side = result.statistic, result.interval, "above"
+    if value < 0:
+        value, side = -value, "below"
+        interval = interval and Interval(-interval.high, -interval.low)
+    return f"{with_interval(value, interval, ' points')} {side}"
 
 
 def numbers(result: CheckResult) -> str:

@@ -24,7 +24,7 @@ from coherence.plots.forest import height_for, plot_forest, title_of
 from coherence.plots.scales import shared_spans
 from coherence.plots.style import action_colours
 from coherence.plots.variation import draw_variation
-from coherence.report.acted_on import DIFFERENCE, MOVEMENT, SWING
+from coherence.report.acted_on import MOVEMENT, SWING
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.figure_svg import render_svg
 from coherence.report.ranking import FEW, Ranked, evaluation_key, rank, shared_tests
@@ -87,8 +87,7 @@ def evaluation_figures(evaluation: EvaluationReport, key: str) -> tuple[list[Fig
     figures, missing = [*_variation(evaluation, key, noun)], []
     planned = (
         _states(evaluation, key, noun),
-        _acted_on(evaluation, key, noun),
-        _stakes(evaluation, key, noun),
+        _questions(evaluation, key, noun),
         _pairs(evaluation, key, noun),
         _beliefs(evaluation, key, noun),
         _reliability(evaluation, key, noun),
@@ -223,42 +222,23 @@ def _drawn(table: pd.DataFrame) -> list[object]:
 # Questions with a level
 
 
-def _acted_on(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
-    """Plan the beliefs acted on, or what the choice does where it does not answer the chance."""
-    found = {result.check: result for result in evaluation.results}
-    difference, swing = found.get(DIFFERENCE), found.get(SWING)
-    if difference is not None:
-        cases = difference.details
-        n = min(len(cases), matching_plot.MOST_CASES)
-        lines = "Lines: the middle 95% of what the choices of the case leave."
-        some = f" {n} of {len(cases)} cases, evenly spaced." if n < len(cases) else ""
-        caption = (
-            f"Of each case the exact posterior where it is known, the {noun}, and the belief that "
-            f"its choices between the event and stated chances are those of. {lines}{some}"
-        )
-        draw = partial(matching_plot.draw_cases, cases, noun=noun)
-        title, height = matching_plot.CASES, matching_plot.height_for(cases)
-        yield Figure(f"{key}-cases", title, caption, draw, height, place="lead")
-    if swing is not None and not swing.details.empty:
+def _questions(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
+    """Plan what choices do with the stated chance, or with stake and belief."""
+    found = {each.check: each.details for each in evaluation.results if not each.details.empty}
+    if SWING in found:
         caption = (
             "Who answers the stated chance takes the lottery more often the higher it is; lines "
             "apart are what the order of the options does. Bars: 95% intervals over cases."
         )
-        draw = partial(matching_plot.draw_chances, swing.details)
-        place = "further" if difference is not None else "lead"
-        yield Figure(f"{key}-chances", matching_plot.CHANCES, caption, draw, place=place)
-
-
-def _stakes(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
-    """Plan the share that acts by belief and stake, where choices have one."""
-    found = next((result for result in evaluation.results if result.check == MOVEMENT), None)
-    if found is not None and not found.details.empty:
+        draw = partial(matching_plot.draw_chances, found[SWING])
+        yield Figure(f"{key}-chances", matching_plot.CHANCES, caption, draw, place="lead")
+    if MOVEMENT in found:
         caption = (
             f"A lane a stake, from never to always: a point is a fifth of cases by {noun}. Acting "
             "on that belief is the dashed step. Bars: 95% intervals over cases."
         )
-        draw = partial(stakes_plot.draw_stakes, found.details, noun=noun)
-        height = stakes_plot.height_for(found.details)
+        draw = partial(stakes_plot.draw_stakes, found[MOVEMENT], noun=noun)
+        height = stakes_plot.height_for(found[MOVEMENT])
         yield Figure(f"{key}-stakes", stakes_plot.TITLE, caption, draw, height, place="lead")
 
 

@@ -35,12 +35,7 @@ from coherence.report.ranking import (
     pooled_sentences,
     rank,
 )
-from coherence.report.scores import (
-    forecast_table,
-    forecasts_alone,
-    score_remarks,
-    scores_sentence,
-)
+from coherence.report.scores import forecast_table, forecasts_alone, score_remarks, scores_sentence
 from coherence.report.screen import has_verdicts, headline, legend, short_table, warnings
 from coherence.report.variation import little_sentence
 from coherence.report.view import (

@@ -14,12 +14,7 @@ import pandas as pd
 from coherence.printable import counted, evaluation_name
 from coherence.report.document import Cell, Column, Kind, Row, Table, build_table, count, pvalue
 from coherence.report.evaluation import EvaluationReport
-from coherence.report.wording import (
-    as_shown,
-    clean,
-    evaluation_heading,
-    evaluations_named,
-)
+from coherence.report.wording import as_shown, clean, evaluation_heading, evaluations_named
 from coherence.result import LEVEL, CheckResult, ForecastScores, Interval
 from coherence.table.notes import Code, Level, Note
 

@@ -18,6 +18,9 @@ from coherence.report.acted_on import (
     DIFFERENCE,
     LOSS,
     MOVEMENT,
+    OWN_LESS_ASKED,
+    SAID,
+    SAID_SLOPE,
     SHARE,
     SLOPE,
     SWING,
@@ -240,8 +243,7 @@ def _follows(evaluation: EvaluationReport) -> str:
 
 
 def _threshold(evaluation: EvaluationReport) -> str:
-    found = _threshold_of(evaluation)
-    return (found and threshold_place(found)) or NOT_GIVEN
+    return threshold_place(_threshold_of(evaluation)) or NOT_GIVEN
 
 
 def _threshold_of(evaluation: EvaluationReport) -> CheckResult | None:
@@ -265,12 +267,11 @@ def _acted_on(evaluation: EvaluationReport) -> str:
 
 
 def _shown(
-    evaluation: EvaluationReport, name: str, how: Callable[[CheckResult], str] | None = None
+    evaluation: EvaluationReport, name: str, how: Callable[[CheckResult], str] = _effect
 ) -> str:
     """Return the estimate of a check, in points where nothing else is said."""
     result = _by_name(evaluation, name)
-    known = result is not None and not math.isnan(result.statistic)
-    return (how or _effect)(result) if result is not None and known else NOT_GIVEN
+    return NOT_GIVEN if result is None or math.isnan(result.statistic) else how(result)
 
 
 def _prompts(evaluation: EvaluationReport) -> str:
@@ -297,6 +298,9 @@ ROWS: tuple[tuple[str, Callable[[EvaluationReport], str]], ...] = (
     ("weight of the exact posterior in it", partial(_shown, name=SHARE, how=percent)),
     ("loss of 100 at stake", partial(_shown, name=LOSS)),
     ("slope of own on stated threshold", partial(_shown, name=SLOPE, how=numbers)),
+    ("own threshold less stated, points", partial(_shown, name=OWN_LESS_ASKED)),
+    ("slope of said on stated threshold", partial(_shown, name=SAID_SLOPE, how=numbers)),
+    ("said threshold less stated, points", partial(_shown, name=SAID)),
     ("prompt variants differ by, points", _prompts),
     ("gap after evidence, points", partial(_shown, name="iterated_expectation")),
     ("RMSE to the posterior, points", partial(_shown, name="calibration:rmse")),

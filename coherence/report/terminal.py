@@ -29,12 +29,7 @@ from coherence.report.ranking import (
     pooled_sentences,
     rank,
 )
-from coherence.report.scores import (
-    forecast_table,
-    forecasts_alone,
-    score_remarks,
-    scores_sentence,
-)
+from coherence.report.scores import forecast_table, forecasts_alone, score_remarks, scores_sentence
 from coherence.report.screen import has_verdicts, screen
 from coherence.report.variation import little_sentence
 from coherence.report.view import (

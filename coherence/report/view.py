@@ -50,6 +50,10 @@ QUESTIONS = {
         "stakes:loss": "loss against acting on the stated belief",
         "stakes:against": "choices against the stated belief",
         "stakes:slope": "rise of the belief from which it acts with the one from which it pays",
+        "stakes:difference": "belief from which it acts less the one from which it pays",
+        "stakes:said": "probability from which it says it acts less that from which it pays",
+        "stakes:said_slope": "rise of the former with the latter",
+        "stakes:acted_less_said": "belief from which it acts less the one that it says",
         "stakes:confidence": "rise of the belief from the lowest to the highest stake",
     },
     "Do choices follow the belief?": {
@@ -80,7 +84,8 @@ COMPARED, BY_PAIR = "prompt_consistency", "monotone_choice"
 """Checks with a result for each prompt variant, and for each pair of actions."""
 LEADING = (
     *("matching:swing", "matching:difference", "matching:share"),
-    *("stakes:movement", "stakes:loss", "stakes:against", "stakes:slope"),
+    *("stakes:movement", "stakes:loss", "stakes:against", "stakes:slope", "stakes:difference"),
+    *("stakes:said", "stakes:said_slope", "stakes:acted_less_said"),
     "threshold",
 )
 """Estimates of one check that stand beside each other."""

@@ -16,11 +16,7 @@ from coherence.table.cells import numbers
 from coherence.table.design import case_column
 from coherence.table.notes import Code, Note, warning
 from coherence.table.runs import REFERENCE, Runs
-from coherence.table.schema import (
-    ACTION_PREFIX,
-    COLUMNS,
-    LEVEL_OPTIONS,
-)
+from coherence.table.schema import ACTION_PREFIX, COLUMNS, LEVEL_OPTIONS
 from coherence.table.states import not_labels
 
 FEWEST_GROUPS = 10  # fewer are no clusters of an interval, and may be the arms of an experiment
@@ -157,7 +153,7 @@ _READINGS: dict[str, Callable[[Runs, "pd.Series[Any]"], str]] = {
     "context": _passages,
     "task": _one_row_each,
     "level": no_chances,
-    **dict.fromkeys(("gain", "loss", "acts"), _no_stakes),
+    **dict.fromkeys(("gain", "loss", "acts", "says_from"), _no_stakes),
 }
 """Column -> why its values cannot be ours; "" where they can. Others are told by their choices."""
 MAY_BE_STRANGERS = frozenset(_READINGS) | {column.name for column in COLUMNS if column.choices}

@@ -286,7 +286,7 @@ def _status_errors(runs: Runs, named: Naming) -> list[str]:
     leveled = (runs.known("level") | runs.known("loss")).to_numpy() & ~known
     for name, empty in (
         (belief, ~known & parsed & ~leveled),
-        ("action", ~acted & parsed & leveled),
+        ("action", ~acted & parsed & leveled & ~runs.known("says_from").to_numpy()),
     ):
         if empty.any():
             errors.append(

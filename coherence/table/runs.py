@@ -394,9 +394,9 @@ class Runs:
 
     def completed(self) -> "Runs":
         """Fill the columns that may be absent, part off `levels`, and note what was assumed."""
-        staked = self.known("loss")
-        apart = not (staked & self.believed).any()  # no belief is stated in the row of its choice
-        leveled = self.known("level") | (staked & apart)
+        leveled, staked = self.known("level") | self.known("says_from"), self.known("loss")
+        if not (staked & self.believed).any():  # no belief is stated in the row of its choice
+            leveled |= staked
         if not leveled.any():
             return self._completed()
         offered = self.table.loc[leveled, self._named_actions].fillna(0).any()

@@ -120,6 +120,7 @@ COLUMNS = (
     Column("gain", "amount", "what the action --acts gains if the event happens, else 1", "gain"),
     Column("loss", "amount", "what it loses if not", "loss"),
     Column("acts", "text", "the action that stakes gain and loss; the other one passes"),
+    Column("says_from", "probability", "where it says it would take that action, in its own rows"),
     Column(
         "theta",
         "label",

@@ -54,10 +54,6 @@ def test_the_share_of_the_posterior_is_the_one_that_was_acted_on(weight):
     assert weights["exact"] == pytest.approx(weight, abs=5e-3)
     assert weights["stated"] == pytest.approx(1 - weight, abs=5e-3)
     assert difference.statistic == pytest.approx(weight * (EXACT - STATED).mean(), abs=1e-3)
-    cases = difference.details.set_index("context")
-    inside = cases["acted_on"].between(0.1, 0.9)
-    acted = STATED + weight * (EXACT - STATED)
-    assert np.abs(cases["acted_on"] - acted)[inside].max() < 0.02
 
 
 @pytest.mark.parametrize("acted_on", [np.full(N, 0.5), 1 - STATED], ids=["one half", "against"])

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, stakes_estimates
+from coherence import InputError, analyze, stakes_estimates
 
 N, STAKES = 60, np.array([0.1, 0.3, 0.5, 0.7, 0.9])
 BELIEFS = (np.arange(N) + 0.5) / N
@@ -128,6 +128,42 @@ def test_too_few_clear_cases_and_groups_cannot_be_told():
     rows["group"] = rows["id"] % 20
     grouped = found(rows, group="group")["movement"]
     assert grouped.statistic != found(rows)["movement"].statistic  # of one more group
+
+
+def costs(follows=1.0, caution=0.0, n=60, seed=1):
+    """Return beliefs asked twice, choices at three costs, and twenty answers where it would act."""
+    rng, case = np.random.default_rng(seed), np.arange(n)
+    belief, stakes = rng.uniform(0.05, 0.95, n), np.array([0.25, 0.5, 0.75])
+    told = pd.DataFrame({"id": case.repeat(2), "p": 0.0})
+    told["p"] = np.clip(belief[told["id"]] + rng.normal(0, 0.04, 2 * n), 0, 1).round(2)
+    chosen = pd.DataFrame({"id": case.repeat(3), "loss": np.tile(stakes, n)})
+    own = 0.5 + follows * (chosen["loss"] - 0.5) + caution
+    acts = rng.random(3 * n) < 1 / (1 + np.exp(30 * (own - belief[chosen["id"]])))
+    said = pd.DataFrame({"id": -1, "loss": stakes.repeat(20)})
+    said["said"] = np.clip(said["loss"] + rng.normal(0, 0.05, 60), 0, 1).round(2)
+    rows = [told, chosen.assign(choice=np.where(acts, "bet", "pass")), said]
+    return pd.concat(rows, ignore_index=True).assign(gain=lambda rows: 1 - rows["loss"])
+
+
+@pytest.mark.parametrize(("follows", "caution"), [(1.0, 0.0), (0.5, 0.0), (0.0, 0.0), (1.0, 0.1)])
+def test_the_threshold_asked_for_acted_on_and_said_are_told_apart(follows, caution):
+    """Breaks if a mean is taken for a slope, or what is said for what is acted on."""
+    rows = costs(follows, caution)
+    results = found(rows, said="said")
+    truths = {"slope": follows, "difference": caution, "said": 0, "said_slope": 1}
+    for name, truth in (truths | {"acted_less_said": caution}).items():
+        assert results[name].low <= truth <= results[name].high, name
+    assert results["difference"].high - results["difference"].low < 0.2
+    assert results["movement"].n_dropped == 0
+    alone = found(rows[rows["said"].isna()])
+    assert alone["slope"].statistic == results["slope"].statistic
+    named = {"id": "context", "choice": "action", "said": "says_from"}
+    runs = rows.rename(columns=named).assign(acts="bet", prompt="standard")
+    runs.loc[runs["says_from"].notna(), "prompt"] = "costs-said"
+    (evaluation,) = analyze(runs, acts="bet", rng=1).evaluations
+    of_report = {result.check: result for result in evaluation.results}
+    assert of_report["stakes:said"].interval == results["said"].interval
+    assert any("says it would act" in text for text in evaluation.conclusion)
 
 
 def test_a_confidence_that_falls_with_the_stake_is_seen():

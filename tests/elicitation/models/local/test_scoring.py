@@ -1,7 +1,5 @@
 """Log-probabilities of sequences: breaks if sharing, batching or the kind of network matters."""
 
-import itertools
-
 import numpy as np
 import pytest
 import torch
@@ -136,8 +134,6 @@ def test_trees_within_the_window_of_a_network_are_read_as_trees(n_text):
 
 def test_what_takes_long_is_said_once_and_what_never_ends_is_refused(monkeypatch, caplog):
     tokenizer = tokenizer_of(BYTE_LEVEL, decoders.ByteLevel())
-    clock = itertools.count(0, 1e-6)  # however busy the machine is
-    monkeypatch.setattr("elicitation.models.local.causal.time.monotonic", lambda: next(clock))
 
     def reading(kind):
         caplog.clear()
