@@ -21,13 +21,13 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 42_331,
+    "coherence": 42_330,
     "coherence/analysis": 4_498,
     "coherence/batteries": 5_093,
     "coherence/checks": 7_956,
     "coherence/cli": 2_068,
     "coherence/decoding": 1_091,
-    "coherence/importing": 1_864,
+    "coherence/importing": 1_863,
     "coherence/plots": 2_024,
     "coherence/report": 6_085,
     "coherence/statistics": 4_500,

@@ -289,9 +289,11 @@ def _belief_fields(
     unwanted = () if with_action else _OF_ACTION
     fields = _fields(log, fields, {c: name for c, name in mapping.items() if c not in unwanted})
     if not any(map(is_belief, fields)):
+        # Shares of choices that differ between documents are beliefs in nothing.
+        names = [name for name in log.field_names if not name.startswith(SHARE)]
         raise InputError(
             f"{log.file}: nothing says which field holds the belief. "
-            f"{closest('probability', log.field_names)} Map it: --map p=FIELD."
+            f"{closest('probability', names)} Map it: --map p=FIELD."
         )
     return {column: name for column, name in fields.items() if column not in unwanted}
 

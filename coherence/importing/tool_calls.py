@@ -105,17 +105,15 @@ class Episode:
         epoch = self.sample.epoch
         return f"{self.sample.id}" if epoch == 1 else f"{self.sample.id} (epoch {epoch})"
 
-    @property
-    def calls(self) -> list[ToolCall]:
-        """The calls of the agent's own messages."""
-        return [each for each in self.spoken if not isinstance(each, str)]
-
     def asked_before(self, action: ToolCall | None) -> list[Mapping[str, Any]]:
         """Return what was last asked aside before the last call of a tool, or at all."""
         end = len(self.events)
         if action is not None:
             run = [place for place, event in enumerate(self.events) if event == action.function]
-            called = sum(call.function == action.function for call in self.calls)
+            called = sum(
+                not isinstance(each, str) and each.function == action.function
+                for each in self.spoken
+            )
             # Where a call was not run, as at a limit, it is the last: all else was before it.
             end = run[-1] if len(run) >= called else end
         asked: list[Mapping[str, Any]] = []
@@ -281,12 +279,11 @@ class _Records:
         """Return what the agent itself said before a place: the last that can be read."""
         if self.reading.argument:
             # The call that is the action may itself report the belief.
-            calls = (each for each in spoken[: at + 1] if not isinstance(each, str))
             reports = [
                 value
-                for call in calls
-                for name, value in call.arguments.items()
-                if f"{call.function}.{name}" == self.reading.argument
+                for call in spoken[: at + 1]
+                for name, value in ({} if isinstance(call, str) else call.arguments).items()
+                if not isinstance(call, str) and f"{call.function}.{name}" == self.reading.argument
             ]
             return _plain(reports[-1]) if reports else None
         texts = [each for each in spoken[:at] if isinstance(each, str)]
