@@ -21,17 +21,17 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 42_330,
-    "coherence/analysis": 4_498,
+    "coherence": 42_263,
+    "coherence/analysis": 4_488,
     "coherence/batteries": 5_093,
     "coherence/checks": 7_956,
-    "coherence/cli": 2_068,
+    "coherence/cli": 2_053,
     "coherence/decoding": 1_091,
     "coherence/importing": 1_863,
     "coherence/plots": 2_024,
     "coherence/report": 6_085,
     "coherence/statistics": 4_500,
-    "coherence/table": 5_418,
+    "coherence/table": 5_376,
     "elicitation": 18_578,
     "elicitation/answers": 338,
     "elicitation/asking": 1_118,

@@ -1,6 +1,5 @@
 """From a runs table to its evaluations: rows of a task and model, with states and prompts."""
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +21,7 @@ from coherence.table.needs import ACTION, TARGET, THETA
 from coherence.table.notes import Code, Level, Note
 from coherence.table.reading import read_file, read_frame
 from coherence.table.roles import AS_IT_IS, Reading
-from coherence.table.row_condition import quoted_column
+from coherence.table.row_condition import label_condition, quoted_column
 from coherence.table.runs import EVALUATION, Runs
 from coherence.table.schema import RECORDED, SAME_CONTEXT, answer_columns
 from coherence.table.states import (
@@ -95,8 +94,7 @@ def _match_states(runs: Runs, source: str) -> Runs:
     renamed = {label_text(label): likely.get(label, "STATE") for label in strays or seen}
     remedy = f"Name them alike, in pandas: {cells} = {cells}.astype(str).replace({renamed})"
     if matched and strays:
-        words = ", ".join(_literal(label_text(label)) for label in strays)
-        where = typed_option("--where", f"{quoted_column(truth)} not in ({words},)")
+        where = typed_option("--where", label_condition(truth, [*map(label_text, strays)]))
         rows = counted(int(runs.table["theta"].isin(strays).sum()), "row")
         remedy += f". Or leave out the {rows} whose label is no state: {where}"
     error = (
@@ -238,21 +236,17 @@ def states_of_tasks(runs: Runs, positive: Any, checks: Sequence[Check]) -> State
 
 def _not_decided(rows: pd.DataFrame, strays: Sequence[Any], runs: Runs) -> str:
     """Refuse labels that are no state, as those of questions that were annulled."""
-    column, belief = (quoted_column(runs.named.columns.get(name, name)) for name in ("theta", "p"))
     # What nobody forecast goes by one condition, however many labels it has.
     forecasts = rows.loc[rows["p"].notna(), "theta"] if answer_columns(rows) == ["p"] else None
     left = [label for label in strays if forecasts is None or (forecasts == label).any()]
     unanswered = len(left) < len(strays)
-    conditions = [f"{belief} != None"] if unanswered else []
-    named = left if unanswered else strays
     names = {name: runs.named.columns.get(name, name) for name in ("theta", "p")}
+    conditions = [f"{quoted_column(names['p'])} != None"] if unanswered else []
+    named = left if unanswered else strays
     in_python = [f"runs[{names['p']!r}].notna()"] if unanswered else []
     if named:
         in_python.append(f"~runs[{names['theta']!r}].isin({list(map(str, named))})")
-    if len(named) == 1:
-        conditions.append(f"{column} != {_literal(named[0])}")
-    elif named:
-        conditions.append(f"{column} not in ({', '.join(map(_literal, named))})")
+        conditions.append(label_condition(names["theta"], [*map(str, named)]))
     condition = " and ".join(conditions)
     n = int(rows["theta"].isin(strays).sum())
     counts = f"{listing(map(repr, strays), 4)} in {n} of {len(rows)} rows"
@@ -262,10 +256,6 @@ def _not_decided(rows: pd.DataFrame, strays: Sequence[Any], runs: Runs) -> str:
         f"{typed_option('--where', condition)} (in Python runs[{' & '.join(in_python)}]); if such "
         "a label is a state, give a column p_<state> for every state."
     )
-
-
-def _literal(label: Any) -> str:
-    return json.dumps(str(label), ensure_ascii=False)
 
 
 def _maybe_confidence(rows: pd.DataFrame, labels: tuple[Any, ...], runs: Runs) -> str:

@@ -23,21 +23,6 @@ LOG = ".eval"
 _LOG_READER = "elicitation.commands.inspect_logs"
 
 
-class _Conditions(argparse.Action):
-    """Join conditions on rows: one that an error proposes stands beside those that were given."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: "str | Sequence[Any] | None",
-        option_string: str | None = None,
-    ) -> None:
-        before = getattr(namespace, self.dest)
-        joined = values if before is None else f"({before}) and ({values})"
-        setattr(namespace, self.dest, joined)
-
-
 _OF_COLUMNS: dict[str, dict[str, Any]] = {
     column.option: {
         "metavar": "COLUMN",
@@ -53,10 +38,7 @@ _OF_COLUMNS: dict[str, dict[str, Any]] = {
 def _of_reading(*, of_file: bool) -> dict[str, dict[str, Any]]:
     """Return the options that are fields of a `Reading`, as argparse takes them."""
     return {
-        name: {
-            **{key: value for key, value in how.items() if key != "of_file"},
-            **({"action": _Conditions} if name == "where" else {}),
-        }
+        name: {key: value for key, value in how.items() if key != "of_file"}
         for name, how in OPTIONS_OF_READING.items()
         if how.get("of_file", False) is of_file
     }
@@ -117,6 +99,9 @@ def reading(args: argparse.Namespace) -> Reading:
     said = {name: getattr(args, name) for name in OPTIONS_OF_READING}
     said["missing"] = () if args.missing is None else tuple(args.missing.split(","))
     said["decimal"] = said["decimal"] or "."
+    conditions = said["where"] or []  # one that an error proposes stands beside those before
+    joined = " and ".join(f"({each})" for each in conditions)
+    said["where"] = joined if len(conditions) > 1 else next(iter(conditions), None)
     return Reading({name: as_ for name, as_ in named.items() if as_ is not None}, **said)
 
 

@@ -62,54 +62,25 @@ class Code(StrEnum):
 
 @dataclass(frozen=True)
 class Note:
-    """A remark.
+    """A remark: a sentence for people, without "warning:", which views add."""
 
-    Parameters
-    ----------
-    code : Code
-        What it is about.
-    text : str
-        A sentence for people, without "warning:", which views add.
-    level : Level
-        How much depends on it.
-    checks : tuple of str
-        Names of the checks, or of the results, that it is about; empty where it is about the data.
-    """
-
-    code: Code
+    code: Code  # what it is about
     text: str
-    level: Level = Level.INFO
-    checks: tuple[str, ...] = ()
+    level: Level = Level.INFO  # how much depends on it
+    checks: tuple[str, ...] = ()  # checks or results that it is about; none where it is the data
 
     def __str__(self) -> str:
         """Return the sentence as a view shows it."""
         return f"{Level.WARNING}: {self.text}" if self.level is Level.WARNING else self.text
 
     def record(self) -> dict[str, Any]:
-        """Return the note as JSON has it.
-
-        Returns
-        -------
-        dict
-            ``code``, ``level``, ``checks`` and ``text``.
-        """
+        """Return the note as JSON has it: ``code``, ``level``, ``checks`` and ``text``."""
         plain = asdict(self)
         return {**plain, "code": str(self.code), "level": str(self.level), "checks": [*self.checks]}
 
     @classmethod
     def of_record(cls, record: Any) -> Self | None:
-        """Return the note of a record, None of anything else.
-
-        Parameters
-        ----------
-        record : dict
-            What `record` returned.
-
-        Returns
-        -------
-        Note or None
-            None too where a later version wrote a code that is not known here.
-        """
+        """Return the note of a record; None of anything else, as of a later version's code."""
         try:
             code, level = Code(record["code"]), Level(record["level"])
             return cls(code, str(record["text"]), level, tuple(map(str, record["checks"])))

@@ -109,6 +109,7 @@ class Reading:
         "rows to keep: columns compared with literals, joined by and, or, not, such as "
         "'type == \"binary\" and score >= 0.5'; of several all must hold",
         "CONDITION",
+        action="append",
     )
     sep: str | None = _option(
         "separator of a .csv or .tsv file; ';', tab and '|' are recognised",

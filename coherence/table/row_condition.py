@@ -7,6 +7,7 @@ dates with texts in ISO form. Texts have no order but as numbers or dates.
 """
 
 import ast
+import json
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -50,6 +51,17 @@ def quoted_column(name: str) -> str:
     """Write the name of a column as a condition takes it."""
     plain = all(part.isidentifier() and not iskeyword(part) for part in name.split("."))
     return name if plain else f"`{name}`"
+
+
+def label_condition(column: str, labels: Sequence[Any], *, left_out: bool = True) -> str:
+    """Return the condition that leaves out the rows with some labels, or keeps these alone."""
+    literals = [
+        json.dumps(label, ensure_ascii=False) if isinstance(label, str) else str(label)
+        for label in labels
+    ]
+    if len(literals) == 1:
+        return f"{quoted_column(column)} {'!=' if left_out else '=='} {literals[0]}"
+    return f"{quoted_column(column)} {'not in' if left_out else 'in'} ({', '.join(literals)})"
 
 
 @dataclass(frozen=True)

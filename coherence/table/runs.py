@@ -90,26 +90,16 @@ def meant_in(table: pd.DataFrame) -> frozenset[str]:
 class Runs:
     """A runs table with its columns told apart.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns as in `coherence.table.schema.COLUMNS`; it is not changed.
-    notes : sequence of Note, optional
-        What was assumed when it was read; None takes those that `coherence.read_runs` left.
-    named : Naming
-        What a user's file calls its columns.
-    levels : Runs, optional
-        Rows of questions with a level, which `completed` parts from all others.
-    meant : frozenset of str, optional
-        Columns that the user named; None takes those that `coherence.read_runs` left.
+    `table` is not changed; without `notes` and `meant` (columns that the user named) those count
+    that `coherence.read_runs` left with it.
     """
 
     def __init__(
         self,
         table: pd.DataFrame,
         notes: Sequence[Note] | None = None,
-        named: Naming = AS_IN_RUNS,
-        levels: "Runs | None" = None,
+        named: Naming = AS_IN_RUNS,  # what a user's file calls its columns
+        levels: "Runs | None" = None,  # rows of questions with a level, which `completed` parts off
         meant: frozenset[str] | None = None,
     ) -> None:
         self.table, self.named, self.levels = table, named, levels

@@ -83,8 +83,8 @@ COLUMNS = (
     Column(
         "p",
         "probability",
-        "stated probabilities that theta = 1, yes, true or the label named as positive; of several "
-        "states one column p_<state> each",
+        "stated probabilities that theta = 1, yes, true or the label named as positive; A,B,C: a "
+        "column for each of several states (usual names: p_<state>)",
         "belief",
         on_scale=True,
     ),
@@ -124,7 +124,7 @@ COLUMNS = (
     Column(
         "theta",
         "label",
-        "realised states, shared by the rows of a case",
+        "realised states, shared by the rows of a case; A,B,C: columns of which one is 1",
         "truth",
         of_case="Give every realised state its own context id. {cases}",
     ),

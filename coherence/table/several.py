@@ -6,7 +6,6 @@ whose state came true. Of a table of answers, right answers and confidences the 
 each answer is right, and the confidence the belief that it is.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any
@@ -19,7 +18,7 @@ from coherence.printable import counted
 from coherence.table.cells import Cells, broken, labels
 from coherence.table.design import case_column
 from coherence.table.notes import Code, Note, warning
-from coherence.table.row_condition import quoted_column
+from coherence.table.row_condition import label_condition
 from coherence.table.schema import STATE_PREFIX, is_state
 from coherence.table.states import compared_labels, folded, typed_option
 
@@ -182,13 +181,10 @@ def _never_right(
         return None
     counts = labels[0][odd].value_counts()
     held = listing((f"{label!r} ({counted(n, 'row')})" for label, n in counts.items()), 4)
-    operator, these = "not in", list(counts.index)
-    if len(these) > _MOST_NAMED:
-        operator, these = "in", sorted(labels[0][known & ~odd].unique(), key=str)
-    if len(these) == 1:
-        condition = f"{quoted_column(prediction)} != {_literal(these[0])}"
-    else:
-        condition = f"{quoted_column(prediction)} {operator} ({', '.join(map(_literal, these))})"
+    condition = label_condition(prediction, list(counts.index))
+    if len(counts) > _MOST_NAMED:
+        right = sorted(labels[0][known & ~odd].unique(), key=str)
+        condition = label_condition(prediction, right, left_out=False)
     if actions is not None and _are_one_action(actions[known], odd[known]):
         raise InputError(
             f"predictions that {gold!r} never holds would count as wrong, and those of "
@@ -210,10 +206,6 @@ def _are_one_action(actions: "pd.Series[Any]", odd: "pd.Series[bool]") -> bool:
     if actions.nunique() < 2 or actions[odd].nunique(dropna=False) != 1:
         return False
     return bool((actions == actions[odd].iloc[0]).mean() ** int(odd.sum()) < _BY_CHANCE)
-
-
-def _literal(label: Any) -> str:
-    return json.dumps(label, ensure_ascii=False) if isinstance(label, str) else str(label)
 
 
 def with_right_or_wrong(

@@ -55,15 +55,7 @@ def as_runs(read: FileTable, reading: Reading, source: Path | str) -> Runs:
 
 
 def validate_runs(runs: pd.DataFrame, *, source: str = "runs table") -> Runs:
-    """Return a table with its columns told apart, or raise `SchemaError` with every error at once.
-
-    >>> import pandas as pd
-    >>> validate_runs(pd.DataFrame({"p": [0.2, 85], "action": ["no", "yes"], "theta": [0, 1]}))
-    Traceback (most recent call last):
-    coherence.errors.SchemaError: runs table has 1 error: column 'p' must hold probabilities in \
-[0, 1]; 1 of 2 values do not, the first is 85 (row 1). Divide percentages by 100. \
---percent (percent=True) reads them as they are.
-    """
+    """Return a table with its columns told apart, or raise `SchemaError` with every error."""
     return as_runs(FileTable(require_frame(runs)), AS_IT_IS, source)
 
 
