@@ -19,13 +19,13 @@ from coherence.analysis.planning import Job, plan_evaluation
 from coherence.analysis.reading import as_runs, positive_labels, read_evaluations
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration, declared_name
+from coherence.checks.sufficiency import NAME as PRIMARY
 from coherence.errors import InputError, closest
 from coherence.inputs import number_of_jobs, require
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.margins import as_margin
 from coherence.report.provenance import package_version, versions
 from coherence.report.report import Report
-from coherence.report.verdicts import PRIMARY
 from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.resample import Seed, as_seed
 from coherence.table.notes import Note
@@ -197,7 +197,7 @@ def analyze(
     names = _checked_names(checks)
     margin = None if margin is None else as_margin(margin)
     require(
-        margin is None or not checks or PRIMARY in names or "stakes" in names,
+        margin is None or not checks or any(declaration(name).takes_margin for name in names),
         f"margin is held against the effect of {PRIMARY}, which checks leave out; received "
         f"checks={list(names)}. Add {PRIMARY} to them.",
     )

@@ -20,11 +20,14 @@ from coherence.analysis.finishing import adjusted, with_results
 from coherence.analysis.reading import positive_labels
 from coherence.analysis.same_cases import Sources, Task, shared_tasks
 from coherence.checks import CHECKS
-from coherence.checks.catalogue import declaration
+from coherence.checks.catalogue import declaration, declared_name
+from coherence.checks.leak import NAME as LEAK
+from coherence.checks.scores import NAME as SCORES
+from coherence.checks.stakes import NAME as STAKES
+from coherence.checks.sufficiency import NAME as PRIMARY
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import MIN_CONTEXTS, as_codes, number_of_jobs, require
 from coherence.report.evaluation import EvaluationReport, Verdict
-from coherence.report.verdicts import LEAK, PRIMARY, SCORES, STAKES
 from coherence.result import ForecastScores, Interval
 from coherence.statistics.mean_interval import difference_interval, difference_pvalue
 from coherence.statistics.multiplicity import holm
@@ -38,8 +41,6 @@ from coherence.table.states import meant_by
 FEWEST_SHARE = 0.5
 """Share of a task's cases that a model must show an effect in: else it would decide alone which few
 cases are left for all others."""
-ACCURACY = (SCORES, "calibration:brier", "calibration:rmse")
-"""Effects that no verdict withholds: a constant forecast earns its distance to the truth."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ def _effect(report: EvaluationReport, name: str, verdict: Verdict) -> _Effect:
     result = next((result for result in report.results if result.check == name), None)
     if result is None:
         return _Effect(reason=report.absent(name) or f"its answers do not give {name}")
-    if verdict.open and name not in ACCURACY:
+    # A constant forecast earns its distance to the truth.
+    if verdict.open and not declaration(declared_name(name)).of_truth:
         return _Effect(reason=verdict.reason)
     if isinstance(scores := result.fitted, ForecastScores):
         kind = f"{scores.n_states} states"

@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from coherence.checks.catalogue import interpretation_of
 from coherence.printable import counted
 from coherence.report.document import Column, Row, Table, build_table, count, label, pvalue
 from coherence.report.json import to_plain
@@ -72,7 +73,6 @@ _PAIRS = (
     Column("difference", ends=("low", "high"), reason="reason"),
     pvalue("pvalue", "p (Holm)", adjusted="pvalue_holm"),
 )
-_HEADINGS = {"sufficiency": "choice at equal belief", "scores": "Brier score"}
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,9 @@ class Comparison:
 
 def _rows(table: pd.DataFrame) -> list[Row]:
     """Return the rows of a table with effects by the names that readers see."""
-    shown = table.assign(effect=table["effect"].replace(_HEADINGS))
+    shown = table.assign(
+        effect=[interpretation_of(name).heading or name for name in table["effect"]]
+    )
     if "scale" in table.columns:  # the difference of two roots is that of their squares
         squared = table["scale"] == "mean square"
         shown["effect"] = shown["effect"].mask(squared, shown["effect"] + ", squared")

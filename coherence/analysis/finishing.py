@@ -19,7 +19,7 @@ from coherence.analysis.verdict import (
     noise_robust_test,
     sentence_of,
 )
-from coherence.checks.catalogue import family_of
+from coherence.checks.catalogue import check_of
 from coherence.report.acted_on import question_sentences
 from coherence.report.evaluation import EvaluationReport, Verdict
 from coherence.report.variation import variation
@@ -71,7 +71,8 @@ def adjusted(by_evaluation: Sequence[Sequence[CheckResult]]) -> list[list[CheckR
 
 def _in_family(result: CheckResult) -> CheckResult:
     """Say what a result is in the report."""
-    family = family_of(result.check)
+    check = check_of(result.check)
+    family = Family.ESTIMATE if check is None else check.family
     if result.settings.get("published"):
         return replace(result, family=Family.ESTIMATE)  # as the papers have it
     if family is Family.ESTIMATE:

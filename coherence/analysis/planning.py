@@ -147,15 +147,6 @@ def _without(evaluation: EvaluationRows, column: str, empty: str, option: str) -
     return empty if column in evaluation.rows.columns else hint
 
 
-def _lacks(evaluation: EvaluationRows, checks: Sequence[Check]) -> dict[str, list[Check]]:
-    """Return the checks without rows by the reason why, the primary test first."""
-    lacks: dict[str, list[Check]] = {}
-    for check in sorted(checks, key=lambda check: check.family is not Family.PRIMARY):
-        if reason := lack_of(evaluation, check):
-            lacks.setdefault(reason, []).append(check)
-    return lacks
-
-
 def _states(evaluation: EvaluationRows) -> Iterator[Note]:
     """Say how beliefs and states were matched."""
     if evaluation.state_note:
@@ -264,9 +255,11 @@ def plan_evaluation(
     if evaluation.crossed:  # of checks that no column of the table allows nothing is said
         unmet = evaluation.runs.unmet()
         checks = [check for check in checks if check.of_persons or not unmet & set(check.needs)]
-    lacks = _lacks(evaluation, checks)
-    without = [check for of_reason in lacks.values() for check in of_reason]
-    there = [check for check in checks if check not in without]
+    lacks: dict[str, list[Check]] = {}  # by the reason, the primary test first
+    for check in sorted(checks, key=lambda check: check.family is not Family.PRIMARY):
+        lacks.setdefault(lack_of(evaluation, check), []).append(check)
+    with_rows = lacks.pop("", [])
+    there = [check for check in checks if check in with_rows]
     notes = [
         *_persons(evaluation, there, published),
         *_left_out(evaluation, there),

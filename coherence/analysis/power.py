@@ -18,24 +18,17 @@ from coherence.agents import AGENTS, PROMPTS, Agent, named_agent, simulate
 from coherence.analysis.evaluation import EvaluationRows, require_state
 from coherence.analysis.pilot import Pilot, read_pilot
 from coherence.analysis.reading import as_runs
-from coherence.checks.catalogue import declaration
+from coherence.checks.catalogue import declaration, declarations
 from coherence.checks.check import Call
 from coherence.errors import InputError, closest
 from coherence.inputs import MIN_CONTEXTS, number_of_jobs, require, whole_number
-from coherence.result import LEVEL
+from coherence.result import LEVEL, Family
 from coherence.statistics.parallel import run_calls
 from coherence.statistics.resample import Seed, as_seed, check_stream
+from coherence.table.needs import GIVEN_Z
 from coherence.table.runs import Runs
 
 WEIGHT, HIDDEN = "weight", "hidden_signal"
-PLANTED = {
-    "sufficiency": WEIGHT,
-    "cmi": WEIGHT,
-    "predictive_gain": WEIGHT,
-    "monotone_choice": "peak",
-    "iterated_expectation": "iterated_bias",
-}
-"""Check -> the parameter of agents that a signal sets; of who sees the state, `HIDDEN` for it."""
 UNITS = {
     WEIGHT: "share, from 0 to 1, of what the exact posterior adds to the stated belief that "
     "choices follow",
@@ -45,8 +38,6 @@ UNITS = {
     "iterated_bias": "how far beliefs given z are moved to 1/2, from 0 to 1, all the way",
 }
 """What a signal sets -> what one unit of it is."""
-N_DRAWS = 999  # signs or permutations behind a p-value
-N_DRAWS_OF = {"cmi": 199}
 _BATCH = 20  # tables in one call of a worker
 
 
@@ -127,10 +118,11 @@ def power(
     0     0.8       40             20  weight
     1     0.8       80             20  weight
     """
+    planted_by = _planted_by()
     require(
-        check in PLANTED,
-        f"check must be one of {', '.join(PLANTED)}; received {check!r}. "
-        f"{closest(str(check), PLANTED)}",
+        check in planted_by,
+        f"check must be one of {', '.join(planted_by)}; received {check!r}. "
+        f"{closest(str(check), planted_by)}",
     )
     require_state(state)
     each = [n_cases] if isinstance(n_cases, int | np.integer) else n_cases
@@ -165,16 +157,23 @@ def power(
     return pd.DataFrame(rows)
 
 
+def _planted_by() -> dict[str, str]:
+    """Return by check the parameter of agents that a signal sets, the primary test first."""
+    checks = sorted(declarations(), key=lambda check: check.family is not Family.PRIMARY)
+    return {check.name: check.planted for check in checks if check.planted}
+
+
 def _planted(
     agent: Agent | Pilot | Runs | pd.DataFrame | str, check: str, state: str
 ) -> tuple[str, Agent | Pilot, str]:
     """Return the name of who answers, who it is, and what a signal sets."""
+    planted = _planted_by()
     if isinstance(agent, Runs | pd.DataFrame):
         agent = read_pilot(as_runs(agent), state=state)
     if isinstance(agent, Pilot):
         require(
-            PLANTED[check] == WEIGHT,
-            f"check must be one of {', '.join(n for n in PLANTED if PLANTED[n] == WEIGHT)} for "
+            planted[check] == WEIGHT,
+            f"check must be one of {', '.join(n for n in planted if planted[n] == WEIGHT)} for "
             f"answers of a table; received {check!r}. Plan it with a named agent.",
         )
         return f"an agent like {agent.name}", agent, HIDDEN if agent.exact is None else WEIGHT
@@ -184,17 +183,16 @@ def _planted(
             "agent must be the name of an agent, an Agent or a runs table; received "
             f"{type(agent).__name__}. The agents are {', '.join(AGENTS)}."
         )
-    planted = PLANTED[check]
-    if planted == WEIGHT and agent.hidden_signal:
+    if planted[check] == WEIGHT and agent.hidden_signal:
         require(
             state != "exact",
             f"state cannot be 'exact' where {HIDDEN} is planted, which no exact posterior shows. "
             f"Leave state out, or name an agent without it; received {agent.name!r}.",
         )
-        planted = HIDDEN
-    if planted == WEIGHT and not agent.unstated:  # a weight of nothing would be none
+        return f"agent {agent.name}", agent, HIDDEN
+    if planted[check] == WEIGHT and not agent.unstated:  # a weight of nothing would be none
         agent = agent.with_parameters(unstated=AGENTS["shaded"].unstated)
-    return f"agent {agent.name}", agent, planted
+    return f"agent {agent.name}", agent, planted[check]
 
 
 @dataclass(frozen=True)
@@ -218,7 +216,7 @@ class _Design:
             n_contexts=n_cases,
             n_reps=self.n_reps,
             prompts=PROMPTS[:1],
-            iterated=self.check == "iterated_expectation",
+            iterated=GIVEN_Z in declaration(self.check).needs,
             rng=rng,
         )
 
@@ -227,12 +225,14 @@ class _Design:
         rng = check_stream(self.seed, f"power: {n_cases} cases x {self.n_reps}, table {number}")
         rows = EvaluationRows(self.table(n_cases, rng), state=self.state)
         declared, options = declaration(self.check), {"rng": rng}
-        n_draws = N_DRAWS_OF.get(self.check, N_DRAWS)
         pvalues = {}
         for step in declared.plan(replace(rows.data(declared.needs), features=None), False):
             if not isinstance(step, Call):
                 continue
-            draws = {name: least and n_draws for name, least in step.cheapest_options.items()}
+            draws = {
+                name: least and declared.power_draws
+                for name, least in step.cheapest_options.items()
+            }
             outcome = step.function(**draws, **(options if step.draws else {}))
             for result in outcome if isinstance(outcome, list) else [outcome]:
                 if result.pvalue is not None:  # an estimate has none

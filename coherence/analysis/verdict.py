@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from enum import Enum
 
 from coherence.analysis.evaluation import joined_names
-from coherence.checks.catalogue import interpretation_of
+from coherence.checks.catalogue import interpretation_of, variant_of
+from coherence.checks.sufficiency import NAME as PRIMARY
 from coherence.checks.sufficiency import SEQUENCES
 from coherence.errors import InputError
 from coherence.printable import capitalised, counted, numbered
-from coherence.report.verdicts import PRIMARY
 from coherence.report.wording import clean, format_numbers
 from coherence.result import LEVEL, CheckResult, Interval, Outcome
 from coherence.statistics.report_noise import ReportNoise, Reports
@@ -67,7 +67,7 @@ def _explained(
     result: CheckResult, scatter: ReportNoise | None, allowed: CheckResult | None
 ) -> tuple[Noise, dict[str, str]]:
     """Return what noise explains of a rejection, and the words for it."""
-    suspect = result.pvalue is not None and interpretation_of(result.check)[0].assumes_exact_reports
+    suspect = result.pvalue is not None and interpretation_of(result.check).assumes_exact_reports
     if not suspect or scatter is None or not scatter.exceeds:
         return Noise.NOTHING, {}
     cause = (
@@ -125,7 +125,7 @@ def _tested(
     allowed: CheckResult | None,
 ) -> str:
     """Say how a test ended."""
-    sentences, outcome = interpretation_of(result.check)[0], result.outcome(alpha=alpha)
+    sentences, outcome = interpretation_of(result.check), result.outcome(alpha=alpha)
     if outcome is Outcome.KEPT and sentences.not_rejected:
         return f"{_filled('not_rejected', 'a test', result, belief)} {_interval_sentence(result)}"
     noise, words = _explained(result, scatter, allowed)
@@ -150,8 +150,7 @@ def _interval_sentence(result: CheckResult) -> str:
 
 def _filled(which: str, what: str, result: CheckResult, belief: str) -> str:
     """Return a sentence that the check of a result declares."""
-    sentences, variant = interpretation_of(result.check)
-    template = getattr(sentences, which)
+    template = getattr(interpretation_of(result.check), which)
     if not template:
         raise InputError(
             f"check must declare a sentence for {what}; {result.check!r} has none, and its p-value "
@@ -162,7 +161,7 @@ def _filled(which: str, what: str, result: CheckResult, belief: str) -> str:
     return str(
         template.format(
             value=result.statistic,
-            variant=variant,
+            variant=variant_of(result.check),
             belief=_belief_of([result], belief),
             position="lies above 0" if above else "does not lie above 0",
         )
@@ -202,7 +201,7 @@ def conclude_further(
 
     What tests of calibration say stands apart: a coherent agent may be badly calibrated.
     """
-    of_calibration = [r for r in results if interpretation_of(r.check)[0].of_calibration]
+    of_calibration = [r for r in results if interpretation_of(r.check).of_calibration]
     calibrated = _calibration(of_calibration, belief) if of_calibration else ()
     if not tests:
         return calibrated
@@ -277,7 +276,7 @@ def _trust(
     # What noise explains of one suspect it explains of all.
     noise, words = next(((noise, words) for _, noise, words in found if words), (Noise.NOTHING, {}))
     exact = ""
-    if any(interpretation_of(result.check)[0].assumes_exact_reports for result in rejected):
+    if any(interpretation_of(result.check).assumes_exact_reports for result in rejected):
         unknown = scatter is None or math.isnan(scatter.sd)
         exact = " and reports have no noise around the belief acted on"
         exact += ", which this table cannot show" if unknown else ""
@@ -291,7 +290,7 @@ def cautions(results: Sequence[CheckResult], scatter: ReportNoise) -> tuple[Note
     suspects = [
         result
         for result in results
-        if result.pvalue is not None and interpretation_of(result.check)[0].assumes_exact_reports
+        if result.pvalue is not None and interpretation_of(result.check).assumes_exact_reports
     ]
     if not suspects:
         return ()

@@ -16,12 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
-from coherence.checks.check import (
-    Call,
-    CallsAndNotes,
-    Check,
-    Interpretation,
-)
+from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question
 from coherence.errors import InputError
 from coherence.inputs import (
     MIN_CONTEXTS,
@@ -464,14 +459,20 @@ CHECK = Check(
     sentences={
         "rmse": Interpretation(
             estimate="The {belief}s miss the exact posterior by {value:.3f} (root mean square).",
+            words="RMSE to the exact posterior",
+            row="RMSE to the posterior, points",
         ),
         "brier": Interpretation(
-            estimate="The squared error against what happened is {value:.3f} on average."
+            estimate="The squared error against what happened is {value:.3f} on average.",
+            words="Brier score",
+            row="Brier score, hundredths",
+            unless="rmse",
         ),
     }
     | {
         f"{error}{suffix}": Interpretation(
             estimate=f"In bins, mean beliefs miss the {target} by {{value:.3f}} {how}.",
+            words="calibration error",
         )
         for error, how in (
             ("calibration_error", "(root mean square, chance removed)"),
@@ -482,4 +483,6 @@ CHECK = Check(
     plan=_plan,
     of_persons=True,
     states_named=True,
+    question=Question.RIGHT,
+    of_truth=True,
 )

@@ -6,7 +6,6 @@ from importlib import import_module
 from coherence.checks import CHECKS
 from coherence.checks.check import ANY, Check, Interpretation
 from coherence.errors import InputError, closest
-from coherence.result import Family
 from coherence.table.needs import MATCHING_QUESTIONS, STAKES_QUESTIONS
 from coherence.table.runs import Runs
 
@@ -31,21 +30,23 @@ def declared_name(result: str) -> str:
     return result if named else result.partition(":")[0]
 
 
-def family_of(result: str) -> Family:
-    """Find what a result is in a report by its name."""
+def check_of(result: str) -> Check | None:
+    """Return the check that declares a result; None where none does."""
     name = declared_name(result)
-    return next((check.family for check in declarations() if check.name == name), Family.ESTIMATE)
+    return next((check for check in declarations() if check.name == name), None)
 
 
-def interpretation_of(result: str) -> tuple[Interpretation, str]:
-    """Find what a result says by its name."""
-    declared = {check.name: check.sentences for check in declarations()}
-    name = declared_name(result)
-    variant = result.removeprefix(name).removeprefix(":")
-    by_variant = declared.get(name, {})
-    for key in (variant, ANY):
-        if key in by_variant:
-            return by_variant[key], variant
+def variant_of(result: str) -> str:
+    """Return what follows the name of the check in that of a result, without the colon."""
+    return result.removeprefix(declared_name(result)).removeprefix(":")
+
+
+def interpretation_of(result: str) -> Interpretation:
+    """Return what is declared of a result by its name."""
+    declared, check = [check.name for check in declarations()], check_of(result)
+    for key in () if check is None else (variant_of(result), ANY):
+        if check is not None and key in check.sentences:
+            return check.sentences[key]
     raise InputError(
         f"check must be declared in coherence.checks; received a result of {result!r}. "
         f"{closest(result, declared)}"

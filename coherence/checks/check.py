@@ -7,6 +7,7 @@ columns of an evaluation and hands them over as `EvaluationData`.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum, StrEnum
 
 from coherence.result import CheckResult, Family
 from coherence.statistics.evaluation import EvaluationData
@@ -20,9 +21,38 @@ FEWEST_DRAWS = 99
 INTERVAL_ALONE = "The published interval {position}; its error rate is not controlled."
 
 
+class Question(StrEnum):
+    """What results answer, in the order of a report; they stand below it."""
+
+    ACTED_ON = "Is it the belief acted on?"
+    WHICH = "Which belief is acted on?"
+    STAKES = "Does it act where its belief pays?"
+    FOLLOWS = "Do choices follow the belief?"
+    TOGETHER = "Do beliefs hang together?"
+    RIGHT = "Are they right?"
+    KNOWS = "Do they know more than the evidence?"
+    FURTHER = "What else was estimated"
+
+
+class Form(Enum):
+    """How the short table shows an estimate with its interval."""
+
+    POINTS = 1  # a difference of probabilities, in hundredths
+    PERCENT = 2
+    NUMBER = 3
+
+
+class Leader(Enum):
+    """Which of the results of a check stands in the default report, where not all do."""
+
+    FIRST_ESTIMATE = 1  # and every test
+    LARGEST = 2
+    SMALLEST_P = 3  # and every other that rejects
+
+
 @dataclass(frozen=True)
 class Interpretation:
-    """What a result means, one plain sentence for each way in which it can end.
+    """What a result is, and what it means: a sentence for each way in which it can end.
 
     Templates of `str.format`: ``{value}`` is the statistic, ``{variant}`` what follows the colon in
     the name of the result, ``{position}`` where its interval lies, ``{belief}`` the kind of belief
@@ -43,6 +73,14 @@ class Interpretation:
     assumes_exact_reports: bool = False
     # whether the test is of calibration, of which a coherent agent may lack any amount
     of_calibration: bool = False
+    words: str = ""  # what it is, in plain words, where results stand in a table
+    heading: str = ""  # the same where models are compared; the name of the result, if empty
+    leads: bool = False  # whether it stands in the default report beside others of its check
+    leads_above_0: bool = False  # the same where its interval lies above 0
+    row: str = ""  # name of its row in the short table, with the unit; empty where it has none
+    form: Form = Form.POINTS  # of the row
+    unless: str = ""  # variant whose row makes this one needless
+    pooled: bool = False  # whether it may have either sign, so that tasks have a mean effect
 
 
 @dataclass(frozen=True)
@@ -82,6 +120,14 @@ class Check:
     family: Family = Family.SECOND  # what its results are in a report
     # whether it takes contexts that several persons judged, with what belongs to whom
     of_persons: bool = False
+    question: Question = Question.FURTHER  # under which its results stand
+    leader: Leader = Leader.FIRST_ESTIMATE
+    of_truth: bool = False  # whether it compares beliefs with the truth, whatever choices do
+    takes_margin: bool = False  # whether what it finds is compared with a margin
+    # parameter of simulated agents that gives an effect to be found (`coherence.power`); empty for
+    # none, and how many draws of a null distribution are enough there
+    planted: str = ""
+    power_draws: int = 999
     # further checks on the same rows: with this one where it was named, else as they declare
     parts: tuple["Check", ...] = ()
 

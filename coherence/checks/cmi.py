@@ -25,6 +25,7 @@ from coherence.checks.check import (
     CallsAndNotes,
     Check,
     Interpretation,
+    Question,
 )
 from coherence.inputs import (
     Codes,
@@ -560,7 +561,11 @@ CHECK = Check(
             nominal="the action depends on the realised state beyond the {belief}",
             assumes_exact_reports=True,
             published=INTERVAL_ALONE,
+            words="what the truth adds to the belief",
         )
     },
+    question=Question.ACTED_ON,
+    planted="weight",
+    power_draws=199,
     plan=_plan,
 )

@@ -14,13 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.checks.check import (
-    ANY,
-    Call,
-    CallsAndNotes,
-    Check,
-    Interpretation,
-)
+from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Interpretation, Leader, Question
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, as_numbers, few_contexts, require
 from coherence.result import CheckResult, Family, Interval
@@ -313,10 +307,14 @@ CHECK = Check(
         key: Interpretation(
             estimate=_differ(under, "beyond repetition noise"),
             published=_differ(under, "in repetition means"),
+            words="prompt variants apart",
+            row="prompt variants differ by, points",
         )
         for key, under in (("", "other prompts"), (ANY, "{variant!r}"))
     },
     family=Family.ESTIMATE,
     plan=_plan,
     every_prompt=True,
+    question=Question.TOGETHER,
+    leader=Leader.LARGEST,
 )

@@ -14,12 +14,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from coherence.checks.check import (
-    Call,
-    CallsAndNotes,
-    Check,
-    Interpretation,
-)
+from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, few_contexts, whole_number
 from coherence.result import CheckResult
 from coherence.statistics.evaluation import EvaluationData
@@ -283,8 +278,10 @@ CHECK = Check(
         "": Interpretation(
             estimate="For comparison: forests fitted to the exact posteriors have a median gap "
             "of {value:.1%} of the belief.",
+            words="gaps to a random forest, relative to the belief",
         )
     },
+    question=Question.TOGETHER,
     plan=_plan,
     by_itself=_on_demand,
 )

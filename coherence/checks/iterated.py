@@ -16,12 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy import optimize
 
-from coherence.checks.check import (
-    Call,
-    CallsAndNotes,
-    Check,
-    Interpretation,
-)
+from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question
 from coherence.checks.forest_baseline import CHECK as FOREST
 from coherence.checks.forest_baseline import holds_conditionals
 from coherence.inputs import MIN_CONTEXTS, Floats, few_contexts, require
@@ -679,13 +674,21 @@ CHECK = Check(
             not_rejected="No evidence of a gap in one direction; the size, noise removed, tells of "
             "others.",
             published=_HALF,
+            words="average gap to the belief after evidence",
+            row="gap after evidence, points",
+            pooled=True,
         ),
-        "relative": Interpretation(estimate=_HALF),
+        "relative": Interpretation(estimate=_HALF, words="gaps, relative to the belief"),
+        # They cancel in the tested mean where they have both signs.
         "noise_removed": Interpretation(
             estimate="Beyond answer noise and rounding, beliefs and their averages differ by "
             "{value:.3f} (root mean square).",
+            words="size of these gaps, report noise removed",
+            leads_above_0=True,
         ),
     },
+    question=Question.TOGETHER,
+    planted="iterated_bias",
     plan=_plan,
     parts=(FOREST,),
 )

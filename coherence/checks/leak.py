@@ -26,6 +26,7 @@ from coherence.checks.check import (
     CallsAndNotes,
     Check,
     Interpretation,
+    Question,
 )
 from coherence.inputs import (
     Floats,
@@ -82,6 +83,7 @@ ONE_DRAW = (
     "states that were drawn for each context: it was not run. Test one context of each group."
 )
 BY_CHANCE = 0.001  # probability below which groups do not have one state each by chance
+NAME = "evidence_leak"
 SURE = 1e-9  # posteriors this near 0 or 1 leave the state no chance
 DEGREE = 3
 
@@ -197,14 +199,14 @@ def _evidence_leak(
 ) -> CheckResult:
     """Run `evidence_leak_test` on validated data."""
     stated = one_dimensional(choices, "evidence_leak_test")
-    posterior, generator = exact_of_contexts(choices), check_stream(rng, "evidence_leak")
+    posterior, generator = exact_of_contexts(choices), check_stream(rng, NAME)
     n = choices.n_contexts
     state = np.zeros(n)
     state[choices.context] = choices.truth
     share = context_means(choices.share, choices.context, n)
     held = context_means(stated, choices.context, n)
     result = CheckResult(
-        check="evidence_leak",
+        check=NAME,
         null=NULL,
         statistic=math.nan,
         unit=UNIT,
@@ -398,11 +400,11 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     if data.drawn is not None:
         rows &= data.drawn
     if not rows.any():
-        yield not_run("no p_true: evidence leak was not run.", "evidence_leak")
+        yield not_run("no p_true: evidence leak was not run.", NAME)
         return
     used = data.subset(rows)
     if _one_draw_a_group(used):
-        yield not_run(ONE_DRAW.format(n=len(used.groups)), "evidence_leak")
+        yield not_run(ONE_DRAW.format(n=len(used.groups)), NAME)
         return
     yield Call(partial(_with_influence, used), used.n_dropped)
 
@@ -444,7 +446,7 @@ def _one_draw_a_group(data: EvaluationData) -> bool:
 
 
 CHECK = Check(
-    name="evidence_leak",
+    name=NAME,
     needs=DRAWN_CHOICES,
     sentences={
         "": Interpretation(
@@ -452,8 +454,10 @@ CHECK = Check(
             "of which the evidence says no more: look for answers in the prompt, contamination, or "
             "rows that were joined wrongly.",
             nominal="actions or beliefs know more of the realised state than the evidence says",
+            words="choices at equal exact posterior",
         ),
     },
+    question=Question.KNOWS,
     plan=_plan,
     states_named=True,
     by_itself=_drawn,

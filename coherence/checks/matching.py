@@ -32,7 +32,7 @@ from coherence.checks.case_rows import (
     share_table,
     shares_of,
 )
-from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation
+from coherence.checks.check import Call, CallsAndNotes, Check, Form, Interpretation, Question
 from coherence.checks.logit import logit
 from coherence.inputs import Codes, Floats, as_numbers, few_contexts, require, require_aligned
 from coherence.result import CheckResult, Family, Interval
@@ -544,19 +544,36 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     yield Call(call, draws=False)
 
 
-SENTENCES = {
-    "swing": "From the lowest to the highest third of stated chances, the share of the lottery "
-    "rises by {value:.3f}.",
-    "share": "In the belief acted on, the exact posterior has {value:.3f} of the weight, and the "
-    "{belief} the rest.",
-    "difference": "Over a population of such cases, the belief acted on less the {belief} is "
-    "{value:.3f} on average.",
-    "order": "An option is chosen {value:.3f} more often where it is named first.",
-}
 CHECK = Check(
     name="matching",
     needs=NEEDS_MATCHING,
-    sentences={name: Interpretation(estimate=text) for name, text in SENTENCES.items()},
+    sentences={
+        "swing": Interpretation(
+            estimate="From the lowest to the highest third of stated chances, the share of the "
+            "lottery rises by {value:.3f}.",
+            words="rise of the lottery from low to high stated chances",
+            leads=True,
+        ),
+        "share": Interpretation(
+            estimate="In the belief acted on, the exact posterior has {value:.3f} of the weight, "
+            "and the {belief} the rest.",
+            words="weight of the exact posterior in it",
+            leads=True,
+            row="weight of the exact posterior in it",
+            form=Form.PERCENT,
+        ),
+        "difference": Interpretation(
+            estimate="Over a population of such cases, the belief acted on less the {belief} is "
+            "{value:.3f} on average.",
+            words="acted on less stated belief",
+            leads=True,
+        ),
+        "order": Interpretation(
+            estimate="An option is chosen {value:.3f} more often where it is named first.",
+            words="gain from being named first",
+        ),
+    },
+    question=Question.WHICH,
     plan=_plan,
     by_itself=lambda runs: MATCHING_QUESTIONS in runs.kinds_of_questions,
     family=Family.ESTIMATE,

@@ -28,6 +28,8 @@ from coherence.checks.check import (
     CallsAndNotes,
     Check,
     Interpretation,
+    Leader,
+    Question,
 )
 from coherence.errors import InputError, closest
 from coherence.inputs import (
@@ -46,6 +48,7 @@ from coherence.table.needs import CHOICES
 from coherence.table.notes import Code, Note, not_run
 
 NO_PUBLISHED = "Fisher's test counts chosen actions, and here actions are probabilities"
+NAME = "monotone_choice"
 MIN_CONTEXTS_PER_BIN = 3
 UNIT = "share"
 UNIT_PUBLISHED = "fraction of bin pairs"
@@ -210,7 +213,7 @@ def _monotone_choice(
     drawing: Any = {
         "degrees": binned.degrees,
         "n_draws": n_draws,
-        "rng": check_stream(rng, "monotone_choice"),
+        "rng": check_stream(rng, NAME),
     }
     by_sign = [
         (largest_drop(sign * binned.share, binned.covariance, **drawing), sign)
@@ -491,7 +494,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     pairs, toward = action_pairs(data.actions)
     if not pairs:
         note = f"only the action {data.actions[0]!r} was seen: monotone choice was not tested."
-        yield not_run(note, "monotone_choice")
+        yield not_run(note, NAME)
     elif toward == "either":
         text = "actions are not yes, no and defer: monotone choice was tested in either direction."
         yield Note(Code.STATE, text)
@@ -501,7 +504,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
 
 
 CHECK = Check(
-    name="monotone_choice",
+    name=NAME,
     needs=CHOICES,
     sentences={
         ANY: Interpretation(
@@ -511,8 +514,12 @@ CHECK = Check(
             nominal="the choice share moves against the {belief}",
             not_rejected="No evidence that the choice share moves against the {belief}.",
             published="{value:.0%} of bin pairs violate the order significantly (uncorrected).",
+            words="a choice falls where its belief rises",
         )
     },
+    question=Question.FOLLOWS,
+    leader=Leader.SMALLEST_P,
+    planted="peak",
     plan=_plan,
     states_named=True,
 )

@@ -25,6 +25,7 @@ from coherence.checks.check import (
     CallsAndNotes,
     Check,
     Interpretation,
+    Question,
 )
 from coherence.errors import closest
 from coherence.inputs import Floats, require, require_aligned, whole_number
@@ -442,6 +443,7 @@ CHECK = Check(
             "the {belief}.",
             assumes_exact_reports=True,
             published=INTERVAL_ALONE,
+            words="what the truth would help to predict",
         ),
         "features": Interpretation(
             rejected="Even given the evidence, the realised state helps to predict the "
@@ -454,8 +456,11 @@ CHECK = Check(
             "predict the action beyond the {belief}.",
             assumes_exact_reports=True,
             published=INTERVAL_ALONE,
+            words="what the evidence and truth would help to predict",
         ),
     },
+    question=Question.ACTED_ON,
+    planted="weight",
     family=Family.ESTIMATE,
     plan=_plan,
 )

@@ -27,13 +27,7 @@ from scipy.optimize import isotonic_regression
 
 from coherence.checks.by_name import takes_columns
 from coherence.checks.calibration import ONE_OUTCOME
-from coherence.checks.check import (
-    ANY,
-    Call,
-    CallsAndNotes,
-    Check,
-    Interpretation,
-)
+from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Interpretation, Question
 from coherence.errors import listing
 from coherence.inputs import (
     MIN_CONTEXTS,
@@ -60,6 +54,7 @@ from coherence.table.notes import not_run
 from coherence.table.runs import Runs
 from coherence.table.states import in_order
 
+NAME = "scores"
 N_DRAWS = 1_999
 MOST_DRAWN = 200
 """Forecasts at which the reliability curve and its band are kept."""
@@ -211,7 +206,7 @@ def _calibration(
     if not too_few:
         lacks += [clusters.too_few, ONE_OUTCOME * one_outcome]
     return CheckResult(
-        check="scores",
+        check=NAME,
         null=f"each outcome is drawn, independently of the others, with the {forecast}",
         statistic=scores.miscalibration,
         unit="squared error (MCB)",
@@ -430,7 +425,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
                 f"truth has {len(data.states)} states, and which of them the beliefs are in is not "
                 "known: forecasts were not scored. Name it (--positive LABEL)."
             )
-        yield not_run(lack, "scores")
+        yield not_run(lack, NAME)
         return
     yield _under_prompt("", data)
     for prompt, other in data.other_prompts.items():
@@ -461,13 +456,15 @@ def _named(name: str, prompt: str, *forecasts: Any, **options: Any) -> CheckResu
 
 
 CHECK = Check(
-    name="scores",
+    name=NAME,
     needs=FORECASTS,
     sentences={
         key: Interpretation(
             rejected="Outcomes do not happen as often as the {belief}s say" + under + ".",
             nominal="outcomes do not happen as often as the {belief}s say" + under,
             of_calibration=True,
+            words="miscalibration; p of level and slope, by redrawn outcomes",
+            heading="Brier score",
         )
         for key, under in (("", ""), (ANY, " under {variant!r}"))
     },
@@ -476,5 +473,7 @@ CHECK = Check(
     of_persons=True,
     states_named=True,
     every_prompt=True,
+    question=Question.RIGHT,
+    of_truth=True,
     by_itself=forecasts_alone,
 )

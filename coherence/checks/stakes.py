@@ -32,7 +32,7 @@ from coherence.checks.case_rows import (
     share_table,
     shares_of,
 )
-from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation
+from coherence.checks.check import Call, CallsAndNotes, Check, Form, Interpretation, Question
 from coherence.checks.logit import logit
 from coherence.inputs import Codes, Floats, as_numbers, few_contexts, require
 from coherence.printable import odds
@@ -43,6 +43,7 @@ from coherence.statistics.resample import Clusters, context_means
 from coherence.table.needs import NEEDS_STAKES, STAKES_QUESTIONS
 from coherence.table.notes import not_run
 
+NAME = "stakes"
 CLEAR = 0.1  # of the belief, from which a stake lies clear of it
 FEWEST_CLEAR, SHARE_CLEAR = 10, 0.2  # cases with clear stakes on both sides: number, and share
 MARGIN = 1 / 3  # of the movement that beliefs ask for, below which stakes are ignored
@@ -213,7 +214,7 @@ def stakes_estimates(
     once = not computed and not reports.noise > NOTHING  # copies of one report, or it alone
     choices = _Choices(rows.context, *(each[rows.rows] for each in (stake, acting, stated)))
     n_stakes = int(np.unique(choices.stake).size)
-    blank = blanks("stakes", NULLS, UNITS, rows, ASSUMPTIONS, n_stakes=n_stakes)
+    blank = blanks(NAME, NULLS, UNITS, rows, ASSUMPTIONS, n_stakes=n_stakes)
     if why := few_contexts(n) or rows.clusters.too_few:
         return [replace(blank[name], reason=why) for name in ("movement", "loss")]
     results = [
@@ -556,7 +557,7 @@ def _confidence(blank: CheckResult, choices: _Choices, clusters: Clusters) -> li
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     if (rows := data.questions) is None:
         lack = "no case has a parsed belief and a choice at a stake"
-        yield not_run(f"{lack}: stakes was not run.", "stakes")
+        yield not_run(f"{lack}: stakes was not run.", NAME)
         return
     call = partial(
         stakes_estimates,
@@ -573,24 +574,69 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     yield Call(call, draws=False)
 
 
-SENTENCES = {
-    "movement": "Where a stake crosses the {belief}, choices move {value:.0%} of what it asks for.",
-    "loss": "Against acting on the {belief}, choices lose {value:.3f} of what is at stake.",
-    "against": "{value:.0%} of choices are against the {belief}.",
-    "slope": "The {belief} from which it acts rises {value:.3f} times as much as that from which "
-    "acting pays.",
-    "difference": "The {belief} from which it acts lies {value:.3f} above that from which acting "
-    "pays.",
-    "said": "The probability from which it says it acts lies {value:.3f} above that from which "
-    "acting pays.",
-    "said_slope": "It rises {value:.3f} times as much as that.",
-    "acted_less_said": "The {belief} from which it acts lies {value:.3f} above what it says.",
-    "confidence": "From the lowest stake to the highest the {belief} moves by {value:.3f}.",
-}
 CHECK = Check(
-    name="stakes",
+    name=NAME,
     needs=NEEDS_STAKES,
-    sentences={name: Interpretation(estimate=text) for name, text in SENTENCES.items()},
+    sentences={
+        "movement": Interpretation(
+            estimate="Where a stake crosses the {belief}, choices move {value:.0%} of what it asks "
+            "for.",
+            words="movement of choices, of what stated beliefs ask for",
+            leads=True,
+        ),
+        "loss": Interpretation(
+            estimate="Against acting on the {belief}, choices lose {value:.3f} of what is at "
+            "stake.",
+            words="loss against acting on the stated belief",
+            leads=True,
+            row="loss of 100 at stake",
+        ),
+        "against": Interpretation(
+            estimate="{value:.0%} of choices are against the {belief}.",
+            words="choices against the stated belief",
+            leads=True,
+        ),
+        "slope": Interpretation(
+            estimate="The {belief} from which it acts rises {value:.3f} times as much as that from "
+            "which acting pays.",
+            words="rise of the belief from which it acts with the one from which it pays",
+            leads=True,
+            row="slope of own on stated threshold",
+            form=Form.NUMBER,
+        ),
+        "difference": Interpretation(
+            estimate="The {belief} from which it acts lies {value:.3f} above that from which "
+            "acting pays.",
+            words="belief from which it acts less the one from which it pays",
+            leads=True,
+            row="own threshold less stated, points",
+        ),
+        "said_slope": Interpretation(
+            estimate="It rises {value:.3f} times as much as that.",
+            words="rise of the former with the latter",
+            leads=True,
+            row="slope of said on stated threshold",
+            form=Form.NUMBER,
+        ),
+        "said": Interpretation(
+            estimate="The probability from which it says it acts lies {value:.3f} above that from "
+            "which acting pays.",
+            words="probability from which it says it acts less that from which it pays",
+            leads=True,
+            row="said threshold less stated, points",
+        ),
+        "acted_less_said": Interpretation(
+            estimate="The {belief} from which it acts lies {value:.3f} above what it says.",
+            words="belief from which it acts less the one that it says",
+            leads=True,
+        ),
+        "confidence": Interpretation(
+            estimate="From the lowest stake to the highest the {belief} moves by {value:.3f}.",
+            words="rise of the belief from the lowest to the highest stake",
+        ),
+    },
+    question=Question.STAKES,
+    takes_margin=True,
     plan=_plan,
     by_itself=lambda runs: STAKES_QUESTIONS in runs.kinds_of_questions,
     family=Family.ESTIMATE,

@@ -30,6 +30,7 @@ from coherence.checks.check import (
     CallsAndNotes,
     Check,
     Interpretation,
+    Question,
 )
 from coherence.checks.covariance import CERTAIN, N_DRAWS, Arranged, arrangement_test
 from coherence.checks.persons import own_belief_test
@@ -422,8 +423,14 @@ CHECK = Check(
             "it is not the belief acted on.",
             nominal="choices go with the truth at the same {belief}",
             not_rejected="No evidence that choices go with the truth at the same {belief}.",
+            words="choices at equal belief",
+            heading="choice at equal belief",
+            pooled=True,
         ),
     },
+    question=Question.ACTED_ON,
+    takes_margin=True,
+    planted="weight",
     plan=_plan,
     of_persons=True,
     states_named=True,

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Interpretation
+from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question
 from coherence.checks.logit import logit
 from coherence.inputs import Floats, few_contexts, require
 from coherence.result import CheckResult, Family, Interval
@@ -262,11 +262,20 @@ CHECK = Check(
     name=NAME,
     needs=CHOICES,
     sentences={
-        "": Interpretation(estimate="Choices change at a {belief} of {value:.2f}."),
-        ANY: Interpretation(
-            estimate="The {variant} action has half of the choices at a {belief} of {value:.2f}."
-        ),
+        "": Interpretation(
+            estimate="Choices change at a {belief} of {value:.2f}.",
+            words="belief at which choices change",
+            leads=True,
+        )
+    }
+    | {
+        end: Interpretation(
+            estimate="The {variant} action has half of the choices at a {belief} of {value:.2f}.",
+            words=f"belief at which the {end} action {moves} a half",
+        )
+        for end, moves in (("lowest", "falls below"), ("highest", "rises above"))
     },
+    question=Question.FOLLOWS,
     plan=_plan,
     by_itself=lambda runs: STAKES_QUESTIONS not in runs.kinds_of_questions,
     family=Family.ESTIMATE,

@@ -94,8 +94,7 @@ def shown_shares(bins: pd.DataFrame) -> Span:
 def pair_of(result: CheckResult) -> tuple[object, object]:
     """Return the two actions of a monotone-choice result."""
     # A label may hold a slash; the settings know where the first action ends.
-    pair = result.settings.get("pair") or result.check.partition(":")[2].split("/", 1)
-    first, second = pair
+    first, second = result.settings.get("pair") or result.check.partition(":")[2].split("/", 1)
     return first, second
 
 
@@ -107,7 +106,7 @@ def title_of(pair: Sequence[object]) -> str:
 
 def _details(result: CheckResult) -> pd.DataFrame:
     require(
-        isinstance(result, CheckResult) and result.check.split(":")[0] == "monotone_choice",
+        isinstance(result, CheckResult) and ("pair" in result.settings or "/" in result.check),
         "result must be what coherence.monotone_choice_test returns; received "
         f"{getattr(result, 'check', type(result).__name__)}.",
     )

@@ -159,7 +159,7 @@ class EvaluationReport:
             for result in self.results
             if result.family is Family.SECOND
             and result.check != self.verdict.rests_on
-            and not interpretation_of(result.check)[0].of_calibration
+            and not interpretation_of(result.check).of_calibration
             and result.outcome() is not Outcome.UNTESTED
         )
 

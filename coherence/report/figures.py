@@ -14,6 +14,9 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
+from coherence.checks.catalogue import declared_name
+from coherence.checks.monotone import NAME as OF_PAIRS
+from coherence.checks.sufficiency import NAME as PRIMARY
 from coherence.plots import beliefs as belief_plot
 from coherence.plots import calibration as calibration_plot
 from coherence.plots import matching as matching_plot
@@ -35,7 +38,6 @@ from coherence.statistics.figure_tables import EXACT
 MOST_PAIRS = 6
 MOST_ACTIONS = 4
 MOST_FORESTS, MOST_ROWS = 8, 60
-PRIMARY = "sufficiency"
 AT_EQUAL_BELIEF = "Choices at equal belief"
 WIDTH = 5.4  # inches
 
@@ -249,7 +251,7 @@ def _pairs(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
     pairwise = [
         result
         for result in evaluation.results
-        if result.check.split(":")[0] == "monotone_choice" and not result.details.empty
+        if declared_name(result.check) == OF_PAIRS and not result.details.empty
     ]
     shown = pairwise
     if len(pairwise) > MOST_PAIRS:

@@ -20,6 +20,7 @@ from typing import Any
 import pandas as pd
 from scipy.stats import norm
 
+from coherence.checks.catalogue import interpretation_of
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.wording import clean, format_numbers, format_pvalue
 from coherence.result import LEVEL, CheckResult, Family, Outcome
@@ -202,10 +203,6 @@ POOLED = (
     Column("pvalue_equal", "probability", "Of one effect in all tasks (Cochran's Q)."),
 )
 _SHIFT = "hidden shift of belief"
-_WORDS = {
-    "sufficiency": "choices at equal belief",
-    "iterated_expectation": "average gap to the belief after evidence",
-}
 
 
 def pooled(evaluations: Sequence[EvaluationReport]) -> pd.DataFrame:
@@ -246,7 +243,7 @@ def pooled_sentences(evaluations: Sequence[EvaluationReport]) -> list[tuple[str,
 
 def _sentence(row: Mapping[Hashable, Any]) -> str:
     mean, low, high, sd = format_numbers([row[name] for name in ("mean", "low", "high", "sd")])
-    name = ", ".join(filter(None, [_WORDS.get(row["check"], row["check"]), row["component"]]))
+    name = ", ".join(filter(None, [interpretation_of(row["check"]).words, row["component"]]))
     pvalue, equal = (
         f"p {text}" if text.startswith("<") else f"p = {text}"
         for text in (format_pvalue(row[name]) for name in ("pvalue", "pvalue_equal"))
@@ -261,7 +258,7 @@ def _sentence(row: Mapping[Hashable, Any]) -> str:
 
 def _effects(result: CheckResult) -> Iterator[tuple[str, str, dict[str, float | str]]]:
     """Yield what may be pooled of a result, with its standard error."""
-    if result.interval is None:
+    if result.interval is None or not interpretation_of(result.check).pooled:
         return
     about: dict[str, float | str] = {
         "unit": result.unit,
@@ -269,13 +266,13 @@ def _effects(result: CheckResult) -> Iterator[tuple[str, str, dict[str, float | 
         "allowed": 0.0,
     }
     columns = ["estimate", "standard_error", "allowed"]
-    if result.check == "sufficiency" and {"component", "standard_error"} <= {*result.details}:
+    if {"component", "standard_error"} <= {*result.details}:
         # Every action, not the one that moves most in this task: that would be chosen by its size.
         actions = result.details[result.details["component"] != _SHIFT].set_index("component")
         for name, row in actions.reindex(columns=columns, fill_value=0.0).iterrows():
             if row["standard_error"] > 0:
                 yield result.check, str(name), about | {key: row[key] for key in columns}
-    if result.check == "iterated_expectation":
+    else:
         width = result.interval.high - result.interval.low
         error = width / 2 / float(norm.ppf((1 + result.interval.level) / 2))
         if error > 0:

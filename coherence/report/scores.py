@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from coherence.checks.scores import NAME
 from coherence.printable import counted, evaluation_name
 from coherence.report.document import Cell, Column, Kind, Row, Table, build_table, count, pvalue
 from coherence.report.evaluation import EvaluationReport
@@ -18,7 +19,6 @@ from coherence.report.wording import as_shown, clean, evaluation_heading, evalua
 from coherence.result import LEVEL, CheckResult, ForecastScores, Interval
 from coherence.table.notes import Code, Level, Note
 
-NAME = "scores"
 KEY = ("task", "model", "prompt")
 PARTS = ("miscalibration", "discrimination", "uncertainty")
 COLUMNS = (

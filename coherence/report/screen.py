@@ -13,16 +13,13 @@ from rich.console import RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
+from coherence.checks.catalogue import declarations, declared_name, interpretation_of
+from coherence.checks.check import Form, Question
+from coherence.checks.sufficiency import NAME as PRIMARY
 from coherence.printable import counted, numbered
 from coherence.report.acted_on import (
     DIFFERENCE,
-    LOSS,
     MOVEMENT,
-    OWN_LESS_ASKED,
-    SAID,
-    SAID_SLOPE,
-    SHARE,
-    SLOPE,
     SWING,
     THRESHOLD,
     numbers,
@@ -33,7 +30,7 @@ from coherence.report.acted_on import (
 from coherence.report.document import Table, table_of_texts
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.layout import Command, Fitted, as_cell, as_text, listed
-from coherence.report.verdicts import PRIMARY, REJECTS
+from coherence.report.verdicts import REJECTS
 from coherence.report.view import View, view
 from coherence.report.wording import ALERT, LOW, NOT_GIVEN, clean, evaluation_heading, with_interval
 from coherence.result import CheckResult, Estimate, Family, Outcome
@@ -52,16 +49,12 @@ def has_verdicts(evaluations: Sequence[EvaluationReport]) -> bool:
 class Headline:
     """What a report says of an evaluation first."""
 
-    heading: str  # "task · model"
+    view: View
     basis: str  # cases, answers, how they were parsed, and what stands for the truth
     mark: str
     marked: bool  # whether it is that of a rejection
     verdict: str
     further: tuple[str, ...]
-    alerts: tuple[Note, ...]
-    next: str  # what to do next
-    command: str  # the command that does it; empty where none does
-    next_on_page: bool  # whether that says anything to a reader of the page
 
 
 def screen(
@@ -72,10 +65,10 @@ def screen(
     for evaluation, about in seen:
         said = headline(evaluation, about)
         yield _head(said)
-        yield from (as_text(f"{ALERT}: {note}", "bold") for note in said.alerts)
+        yield from (as_text(f"{ALERT}: {note}", "bold") for note in about.alerts)
         yield _verdict(said)
-        if said.command:
-            yield Command(said.command, indent=6)
+        if about.next.command:
+            yield Command(about.next.command, indent=6)
     yield Text()
     table = short_table(evaluations)
     if table.rows:
@@ -106,7 +99,7 @@ def _head(said: Headline) -> Grid:
     grid = Grid.grid(expand=True, padding=(0, 2, 0, 0))
     grid.add_column(overflow="fold")
     grid.add_column(justify="right", overflow="fold")
-    grid.add_row(as_cell(said.heading, "bold"), as_text(said.basis, "dim"))
+    grid.add_row(as_cell(said.view.heading, "bold"), as_text(said.basis, "dim"))
     return grid
 
 
@@ -152,16 +145,12 @@ def headline(evaluation: EvaluationReport, said: View) -> Headline:
     if not alone:  # else they are what is said
         further += question_sentences(evaluation.results)
     return Headline(
-        heading=said.heading,
+        view=said,
         basis=_basis(evaluation),
         mark=evaluation.headline.mark,
         marked=evaluation.headline.marked,
         verdict=" ".join(shows) or f"No verdict ({why.rstrip('.')}).",
         further=tuple(further),
-        alerts=said.alerts,
-        next=said.next,
-        command=said.command,
-        next_on_page=said.next_on_page,
     )
 
 
@@ -173,8 +162,8 @@ def _verdict(said: Headline) -> Grid:
     grid.add_row(Text(said.mark), as_text(said.verdict, "bold" if said.marked else ""))
     for text in said.further:
         grid.add_row(Text(""), as_text(text))
-    if said.next:
-        grid.add_row(Text(""), as_text(f"Next: {said.next}", "dim"))
+    if step := said.view.next.text:
+        grid.add_row(Text(""), as_text(f"Next: {step}", "dim"))
     return grid
 
 
@@ -266,24 +255,23 @@ def _acted_on(evaluation: EvaluationReport) -> str:
     return NOT_IDENTIFIED if asked is not None and found is None else _effect(found)
 
 
-def _shown(
-    evaluation: EvaluationReport, name: str, how: Callable[[CheckResult], str] = _effect
-) -> str:
-    """Return the estimate of a check, in points where nothing else is said."""
-    result = _by_name(evaluation, name)
-    return NOT_GIVEN if result is None or math.isnan(result.statistic) else how(result)
+def _estimate(evaluation: EvaluationReport, row: str) -> str:
+    """Return the largest estimate of those that declare a row."""
+    results = [r for r in evaluation.results if interpretation_of(r.check).row == row]
+    known = [result for result in results if not math.isnan(result.statistic)]
+    if (most := max(known, key=lambda result: result.statistic, default=None)) is None:
+        return NOT_GIVEN
+    declared = interpretation_of(most.check)
+    if declared.unless and _by_name(evaluation, f"{declared_name(most.check)}:{declared.unless}"):
+        return NOT_GIVEN
+    return {Form.POINTS: _effect, Form.PERCENT: percent, Form.NUMBER: numbers}[declared.form](most)
 
 
-def _prompts(evaluation: EvaluationReport) -> str:
-    apart = [r for r in evaluation.results if r.check.partition(":")[0] == "prompt_consistency"]
-    known = [r for r in apart if not math.isnan(r.statistic)]
-    return _effect(max(known, key=lambda r: r.statistic, default=None))
-
-
-def _brier(evaluation: EvaluationReport) -> str:
-    # Beside the exact posterior the Brier score says nothing new.
-    known = _by_name(evaluation, "calibration:rmse") is not None
-    return NOT_GIVEN if known else _effect(_by_name(evaluation, "calibration:brier"))
+def _declared_rows() -> dict[str, Callable[[EvaluationReport], str]]:
+    """Return the rows that checks declare, in the order of the questions that they answer."""
+    checks = sorted(declarations(), key=lambda check: [*Question].index(check.question))
+    names = [each.row for check in checks for each in check.sentences.values() if each.row]
+    return {name: partial(_estimate, row=name) for name in names}
 
 
 CHANGES = ""
@@ -295,18 +283,8 @@ ROWS: tuple[tuple[str, Callable[[EvaluationReport], str]], ...] = (
     ("choices follow belief", _follows),
     (CHANGES, _threshold),
     ("acted on less stated belief, points", _acted_on),
-    ("weight of the exact posterior in it", partial(_shown, name=SHARE, how=percent)),
-    ("loss of 100 at stake", partial(_shown, name=LOSS)),
-    ("slope of own on stated threshold", partial(_shown, name=SLOPE, how=numbers)),
-    ("own threshold less stated, points", partial(_shown, name=OWN_LESS_ASKED)),
-    ("slope of said on stated threshold", partial(_shown, name=SAID_SLOPE, how=numbers)),
-    ("said threshold less stated, points", partial(_shown, name=SAID)),
-    ("prompt variants differ by, points", _prompts),
-    ("gap after evidence, points", partial(_shown, name="iterated_expectation")),
-    ("RMSE to the posterior, points", partial(_shown, name="calibration:rmse")),
-    ("Brier score, hundredths", _brier),
 )
-"""Rows of the table, and what stands in them; one that all evaluations lack is left out."""
+"""Rows of the primary test, and of what has no number by itself, before those of checks."""
 
 
 def short_table(evaluations: Sequence[EvaluationReport]) -> Table:
@@ -318,7 +296,7 @@ def short_table(evaluations: Sequence[EvaluationReport]) -> Table:
     ]
     rows = [
         [_changes(evaluations) if name == CHANGES else name, *map(cell_of, evaluations)]
-        for name, cell_of in ROWS
+        for name, cell_of in (*ROWS, *_declared_rows().items())
     ]
     shown = [row for row in rows if any(cell != NOT_GIVEN for cell in row[1:])]
     return table_of_texts(["95% intervals", *headings], shown)

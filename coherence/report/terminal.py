@@ -109,8 +109,8 @@ def _evaluation(evaluation: EvaluationReport, full: bool) -> Iterator[Renderable
     said = view(evaluation)
     yield as_text(said.heading, "bold")
     yield _opening(said)
-    if said.command:
-        yield Command(said.command, indent=2)
+    if said.next.command:
+        yield Command(said.next.command, indent=2)
     yield from (as_text(_alert(alert), "bold") for alert in said.alerts)
     shown = [
         (question, [row for row in group if full or row.leads])
@@ -148,7 +148,7 @@ def _opening(said: View) -> Grid:
     for heading, text, how in (
         ("What moves", said.moves, ""),
         ("What this shows", shows, style),
-        ("What next", said.next, ""),
+        ("What next", said.next.text, ""),
     ):
         if text:
             grid.add_row(Text(heading, style="dim"), as_text(text, how))

@@ -11,8 +11,12 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from coherence.checks.covariance import OF_DIRECTION
+from coherence.checks.leak import NAME as LEAK
+from coherence.checks.scores import NAME as SCORES
 from coherence.checks.stakes import CLEAR, IGNORES, MOVES
+from coherence.checks.stakes import NAME as STAKES
 from coherence.checks.sufficiency import MOST_UNTOLD, SEQUENCES, SHARE, SLOPE
+from coherence.checks.sufficiency import NAME as PRIMARY
 from coherence.printable import capitalised
 from coherence.report import next_steps
 from coherence.report.acted_on import LOSS, MOVEMENT, percent
@@ -23,8 +27,6 @@ from coherence.report.wording import clean, format_pvalue, points, with_interval
 from coherence.result import LEVEL, CheckResult, Estimate, Interval, Lack, rejects
 from coherence.statistics.report_noise import Reports
 
-PRIMARY, LEAK, SCORES, STAKES = "sufficiency", "evidence_leak", "scores", "stakes"
-"""Results that verdicts rest on."""
 LEAKED = 0.001  # p-value of `evidence_leak` from which answers are said to know the truth
 FEWEST_OF_MARGIN = 40  # cases from which a loss is compared with a margin
 REJECTS, CANNOT_TELL, NOT_REJECTED, SHOWS, NO_MARK = "✗", "?", "·", "✓", ""

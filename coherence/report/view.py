@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from coherence.checks.catalogue import check_of, interpretation_of
+from coherence.checks.check import Leader, Question
 from coherence.checks.persons import OWN_BELIEF
 from coherence.decoding.decode import FAILURES, LOW_MASS
 from coherence.printable import counted
 from coherence.report.document import Cell, Column, Kind, Table, build_table, count
-from coherence.report.evaluation import EvaluationReport
+from coherence.report.evaluation import EvaluationReport, Step
 from coherence.report.next_steps import next_step
 from coherence.report.variation import little_sentence, moves_sentence
 from coherence.report.wording import (
@@ -31,66 +33,6 @@ from coherence.result import CheckResult, Outcome
 from coherence.table.audit import MISSING, audit_table
 from coherence.table.notes import Note
 
-FURTHER = "What else was estimated"
-QUESTIONS = {
-    "Is it the belief acted on?": {
-        "sufficiency": "choices at equal belief",
-        "cmi": "what the truth adds to the belief",
-        "predictive_gain": "what the truth would help to predict",
-        "predictive_gain:features": "what the evidence and truth would help to predict",
-    },
-    "Which belief is acted on?": {
-        "matching:swing": "rise of the lottery from low to high stated chances",
-        "matching:difference": "acted on less stated belief",
-        "matching:share": "weight of the exact posterior in it",
-        "matching:order": "gain from being named first",
-    },
-    "Does it act where its belief pays?": {
-        "stakes:movement": "movement of choices, of what stated beliefs ask for",
-        "stakes:loss": "loss against acting on the stated belief",
-        "stakes:against": "choices against the stated belief",
-        "stakes:slope": "rise of the belief from which it acts with the one from which it pays",
-        "stakes:difference": "belief from which it acts less the one from which it pays",
-        "stakes:said": "probability from which it says it acts less that from which it pays",
-        "stakes:said_slope": "rise of the former with the latter",
-        "stakes:acted_less_said": "belief from which it acts less the one that it says",
-        "stakes:confidence": "rise of the belief from the lowest to the highest stake",
-    },
-    "Do choices follow the belief?": {
-        "threshold": "belief at which choices change",
-        "threshold:lowest": "belief at which the lowest action falls below a half",
-        "threshold:highest": "belief at which the highest action rises above a half",
-        "monotone_choice": "a choice falls where its belief rises",
-    },
-    "Do beliefs hang together?": {
-        "prompt_consistency": "prompt variants apart",
-        "iterated_expectation": "average gap to the belief after evidence",
-        "iterated_expectation:noise_removed": "size of these gaps, report noise removed",
-        "iterated_expectation:relative": "gaps, relative to the belief",
-        "iterated_expectation:random_forest": "gaps to a random forest, relative to the belief",
-    },
-    "Are they right?": {
-        "calibration:rmse": "RMSE to the exact posterior",
-        "calibration:brier": "Brier score",
-        "calibration": "calibration error",
-        "scores": "miscalibration; p of level and slope, by redrawn outcomes",
-    },
-    "Do they know more than the evidence?": {
-        "evidence_leak": "choices at equal exact posterior",
-    },
-}
-"""Question -> name of a check or of one of its results -> what it says in plain words."""
-COMPARED, BY_PAIR = "prompt_consistency", "monotone_choice"
-"""Checks with a result for each prompt variant, and for each pair of actions."""
-LEADING = (
-    *("matching:swing", "matching:difference", "matching:share"),
-    *("stakes:movement", "stakes:loss", "stakes:against", "stakes:slope", "stakes:difference"),
-    *("stakes:said", "stakes:said_slope", "stakes:acted_less_said"),
-    "threshold",
-)
-"""Estimates of one check that stand beside each other."""
-CANCELLING = "iterated_expectation:noise_removed"
-"""The size of gaps, which cancel in the tested mean where they have both signs."""
 BOUNDS_NOTE = (
     "The ends are the rates if every unparsed answer had gone the one way or the other; "
     "they hold for these answers and leave out sampling."
@@ -249,9 +191,7 @@ class View:
     moves: str  # how far beliefs, truth and choices vary; empty where it is not known
     little: str  # a warning where they hardly vary
     conclusion: tuple[str, ...]  # what the tests together say, and how sure one can be
-    next: str  # what to do next
-    command: str  # the command that does it; empty where none does
-    next_on_page: bool  # whether that says anything to a reader of the page
+    next: Step  # what to do next
     alerts: tuple[Note, ...]  # what every p-value and interval hangs on
     interval: str  # heading of the intervals
     questions: tuple[tuple[str, tuple[Row, ...]], ...]
@@ -267,16 +207,13 @@ def view(evaluation: EvaluationReport) -> View:
     """Put an evaluation into words and cells."""
     questions = rows_by_question(evaluation.results, evaluation.verdicts)
     of_result = {id(row.result): row for _, group in questions for row in group}
-    step = next_step(evaluation)
     return View(
         heading=evaluation_heading(evaluation),
         moves=moves_sentence(evaluation.variation),
         # A verdict that it hardly moves says so itself.
         little="" if evaluation.verdict.says_variation else little_sentence(evaluation.variation),
         conclusion=tuple(map(clean, evaluation.conclusion)),
-        next=step.text,
-        command=step.command,
-        next_on_page=step.on_page,
+        next=next_step(evaluation),
         alerts=tuple(map(as_shown, evaluation.alerts)),
         interval=interval_heading(evaluation.results),
         questions=tuple((question, tuple(group)) for question, group in questions),
@@ -292,42 +229,40 @@ def view(evaluation: EvaluationReport) -> View:
 def rows_by_question(
     results: Sequence[CheckResult], verdicts: Sequence[str]
 ) -> list[tuple[str, list[Row]]]:
-    """Group results by the question that they answer, and tell which lead.
-
-    Tests lead, and of a check without one the first estimate, of prompt variants the largest. Of
-    the tests of pairs of actions that with the smallest p-value leads, and every other that
-    rejects. Gaps that cancel in the tested mean of the iterated expectation stand with it where
-    their size is clear of 0.
-    """
-    pairs = [result for result in results if _family(result) == BY_PAIR]
-    pair = min(pairs, key=_pvalue, default=None)
-    tested = {_family(result) for result in results if result.pvalue is not None}
-    first: dict[str, CheckResult] = {}
+    """Group results by the question that they answer, and tell which lead (`Leader`)."""
+    by_check: dict[str, list[CheckResult]] = {}
     for result in results:
-        leader = first.setdefault(_family(result), result)
-        # NaN is not larger than anything, and gives way to what is known.
-        if _family(result) == COMPARED and not leader.statistic >= result.statistic:
-            first[COMPARED] = leader if math.isnan(result.statistic) else result
-
-    def leads(result: CheckResult) -> bool:
-        if result.check in LEADING:
-            return True
-        if result.check == CANCELLING and result.interval and result.interval.low > 0:
-            return True
-        if result.pvalue is None:
-            return _family(result) not in tested and first[_family(result)] is result
-        found = (Outcome.REJECTED, Outcome.UNCORRECTED)
-        return _family(result) != BY_PAIR or result is pair or result.outcome() in found
-
-    groups: dict[str, list[Row]] = {question: [] for question in (*QUESTIONS, FURTHER)}
+        by_check.setdefault(_family(result), []).append(result)
+    groups: dict[str, list[Row]] = {question: [] for question in Question}
     for result, verdict in zip(results, verdicts, strict=True):
-        question, words = _asked(result.check)
+        check, beside = check_of(result.check), by_check[_family(result)]
+        question = Question.FURTHER if check is None else check.question
+        words = "" if check is None else interpretation_of(result.check).words
         if result.settings.get("test") == OWN_BELIEF:
             words = "choices at equal own belief"
-        if len(pairs) > 1 and result is pair:
-            words += f", smallest p of {len(pairs)} pairs"
-        groups[question].append(Row(result, _full_verdict(result, verdict), words, leads(result)))
+        leads = _leads(result, beside, Leader.FIRST_ESTIMATE if check is None else check.leader)
+        of_pairs = check is not None and check.leader is Leader.SMALLEST_P and len(beside) > 1
+        if of_pairs and result is min(beside, key=_pvalue):
+            words += f", smallest p of {len(beside)} pairs"
+        groups[question].append(Row(result, _full_verdict(result, verdict), words, leads))
     return [(question, group) for question, group in groups.items() if group]
+
+
+def _leads(result: CheckResult, beside: Sequence[CheckResult], leader: Leader) -> bool:
+    """Tell whether a result leads those of its check."""
+    declared = check_of(result.check) and interpretation_of(result.check)
+    above = result.interval is not None and result.interval.low > 0
+    if declared and (declared.leads or (declared.leads_above_0 and above)):
+        return True
+    if result.pvalue is not None:
+        found = result.outcome() in (Outcome.REJECTED, Outcome.UNCORRECTED)
+        return leader is not Leader.SMALLEST_P or found or result is min(beside, key=_pvalue)
+    if any(other.pvalue is not None for other in beside):
+        return False
+    known = [other for other in beside if not math.isnan(other.statistic)]
+    if leader is Leader.LARGEST and known:
+        return result is max(known, key=lambda other: other.statistic)
+    return result is beside[0]
 
 
 def _full_verdict(result: CheckResult, verdict: str) -> str:
@@ -336,16 +271,8 @@ def _full_verdict(result: CheckResult, verdict: str) -> str:
     return f"{sentence} ({reason})" if reason and not result.unanswered else sentence
 
 
-def _asked(check: str) -> tuple[str, str]:
-    for name in (check, check.partition(":")[0]):
-        for question, known in QUESTIONS.items():
-            if name in known:
-                return question, known[name]
-    return FURTHER, ""
-
-
 def _family(result: CheckResult) -> str:
-    return result.check.partition(":")[0]
+    return result.check.partition(":")[0]  # also of a part, which is a check of its own
 
 
 def _pvalue(result: CheckResult) -> float:

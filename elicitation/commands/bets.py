@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 
     from elicitation.asking.store import AnswerStore
 
-_WRITTEN = (
-    r"(accuracy|models)\.csv|(runs|ladder_runs)\.parquet|models\.svg|accuracy_[1-9][0-9]*\.svg"
-)
+_WRITTEN = r"accuracy\.csv|(runs|ladder_runs)\.parquet|accuracy_[1-9][0-9]*\.svg"
 _TERMS = ("items", "chance", "stake", "payout")
 _TRAINING = ("items", "device", "seed", "out")
 _SHARED = {
@@ -266,38 +264,30 @@ def _ask_model(
 
 
 def _score(options: BetsOptions, asked: "tuple[pd.DataFrame, pd.DataFrame]") -> Results:
-    import pandas as pd
-
     from coherence.batteries.bets import figures
     from coherence.batteries.bets.runs import belief_runs, ladder_runs
-    from coherence.batteries.bets.scores import compare_models, score_bets
+    from coherence.batteries.bets.scores import score_bets
     from coherence.batteries.bets.tables import bet_tables, bets_report
     from coherence.plots.style import save_plot
 
     questions, answers = asked
     scores = score_bets(questions, answers)
-    comparison = compare_models(scores.answers)
-    # One model has nobody to be compared with.
-    several = "model" in comparison and comparison["model"].nunique() > 1
     tables = {
         "answers.csv": answers,
         "accuracy.csv": scores.accuracy,
         "runs.parquet": belief_runs(scores.answers),
         "ladder_runs.parquet": ladder_runs(scores.answers, rng=options.seed),
-        "models.csv": comparison if several else comparison[:0],
     }
-    text, paper = bets_report(scores, comparison), bet_tables(scores.accuracy)
+    text, paper = bets_report(scores), bet_tables(scores.accuracy)
     results = Results(tables, text, paper=paper)
 
-    def draw(name: str, plot: Any, table: pd.DataFrame, size: tuple[float, float]) -> None:
+    def draw(name: str, plot: Any, table: "pd.DataFrame", size: tuple[float, float]) -> None:
         results.files[name] = partial(save_plot, partial(plot, table), size=size)
 
     # Names of models are not used in file names: they may come from a file of answers.
     for number, (_, rows) in enumerate(scores.accuracy.groupby("model", sort=False), start=1):
         size = figures.accuracy_size(rows)
         draw(f"accuracy_{number}.svg", figures.plot_accuracies, rows, size)
-    if several:
-        draw("models.svg", figures.plot_models, comparison, figures.models_size(comparison))
     return results
 
 

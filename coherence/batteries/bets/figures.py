@@ -60,16 +60,6 @@ def plot_accuracies(accuracy: pd.DataFrame, ax: Axes) -> Axes:
     return ax
 
 
-def models_size(comparison: pd.DataFrame) -> tuple[float, float]:
-    """Return the width and height in inches that `plot_models` needs."""
-    return accuracy_size(comparison.rename(columns={"measure": "template"}))
-
-
-def plot_models(comparison: pd.DataFrame, ax: Axes) -> Axes:
-    """Draw several models: one block per measure, one row per model, the best one first."""
-    return plot_accuracies(comparison.rename(columns={"measure": "template", "model": "truth"}), ax)
-
-
 def plot_transfer(table: pd.DataFrame, ax: Axes) -> Axes:
     """Draw the accuracies of models that were trained on one kind of bet and tested on each."""
     values = table.to_numpy(dtype=np.float64)

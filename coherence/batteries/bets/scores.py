@@ -9,7 +9,7 @@ one, which is half of the bets.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,24 +95,19 @@ NEARLY_ALL = 0.95
 """Share of equal answers from which on a note says so."""
 
 
-def best_constant(parts: Sequence[tuple[pd.DataFrame, Truths]]) -> tuple[str, float]:
+def best_constant(questions: pd.DataFrame, right: Truths) -> tuple[str, float]:
     """Find the constant answer that is right most often.
 
     Constant are the roles of a bet (win, lose, none), the answer "same" to a question on values,
     and the letters of the options; of sets, those of roles. "High" and "low" are no constant
     answers: which thing that is has to be known.
     """
-    counts: dict[str, int] = {}
-    n = 0
-    for questions, right in parts:
-        kept = asked(right)
-        n += int(kept.sum())
-        for name, suits in _constants(questions[kept], right[kept]).items():
-            counts[name] = counts.get(name, 0) + int(suits.sum())
-    if not n or not counts:
+    kept = asked(right)
+    constants = _constants(questions[kept], right[kept])
+    if not kept.any() or not constants:
         return "", float("nan")
-    name = max(counts, key=lambda each: counts[each])  # the first of equal ones
-    return name, counts[name] / n
+    name = max(constants, key=lambda each: int(constants[each].sum()))  # the first of equal ones
+    return name, int(constants[name].sum()) / int(kept.sum())
 
 
 def _constants(questions: pd.DataFrame, right: Truths) -> dict[str, Truths]:
@@ -145,13 +140,13 @@ def constant_notes(group: BetAnswers, right: Truths) -> list[str]:
     if n > 1:
         chosen = np.zeros((n, 3), dtype=bool)
         chosen[np.arange(n), group.choice[read]] = True
-        name, share = best_constant([(group.questions[read], chosen)])
+        name, share = best_constant(group.questions[read], chosen)
         if share >= NEARLY_ALL:
             notes.append(
                 f"{round(share * n)} of {n} answers are {name!r}, whatever was asked; "
                 "how many are right is then decided by the questions."
             )
-    name, rate = best_constant([(group.questions, right)])
+    name, rate = best_constant(group.questions, right)
     if len(right) > 1 and rate >= NEARLY_ALL:
         notes.append(
             f"whoever always answers {name!r} is right in {rate:.0%} of the questions, so "
@@ -164,7 +159,6 @@ def constant_notes(group: BetAnswers, right: Truths) -> list[str]:
 STANDARD, THRESHOLD, STATED = "standard", "threshold", "stated set"
 BELIEF_TEMPLATE = "choice-valuable"
 BCA = "belief-conditioned"
-MEASURES = ("values", "bets", "bets by own values")
 _ASKED = ["model", "kind", "template", "truth", "method", "n"]
 _RESULTS = ["n_right", "accuracy", "chance", "constant", "constant_rate", "low", "high", "p_exact"]
 _COLUMNS = [*_ASKED, *_RESULTS, "z", "p_z", "threshold", "dev_accuracy", "n_tied", "n_unread"]
@@ -343,7 +337,8 @@ def _row(group: BetAnswers, truth: str, method: str, codes: Codes, right: Truths
     kept = asked(right)
     names = (group.model, group.kind, group.template, truth, method, int(kept.sum()))
     row: _Row = dict(zip(_ASKED, names, strict=True))
-    row |= _share_right([(group.questions, codes, right)]) | {"chance": random_rate(right)}
+    row |= _share_right(group.questions[kept], codes[kept], right[kept])
+    row["chance"] = random_rate(right)
     row |= {"z": math.nan, "p_z": math.nan, "threshold": math.nan, "dev_accuracy": math.nan}
     row["n_unread"] = int(group.unread[kept].sum())
     row["n_tied"] = int((group.choice[kept] == NO_CHOICE).sum()) if method == STANDARD else 0
@@ -351,68 +346,23 @@ def _row(group: BetAnswers, truth: str, method: str, codes: Codes, right: Truths
     if kept.sum() > 1:
         n_right = int(is_right(codes[kept], right[kept]).sum())
         # The paper's rate is the guess; who always answers alike would pass for rational.
-        rate = max(random_rate(right), best_constant([(group.questions, right)])[1])
+        rate = max(random_rate(right), best_constant(group.questions, right)[1])
         row["z"], row["p_z"] = z_test(n_right, int(kept.sum()), rate)
     return row
 
 
-def _share_right(parts: list[tuple[pd.DataFrame, Codes, Truths]]) -> _Row:
-    """Return the `_RESULTS` of questions, their predictions and truths, over all parts together."""
-    kept = [asked(truth) for _, _, truth in parts]
-    answered = list(zip(parts, kept, strict=True))
-    right = np.concatenate(
-        [is_right(codes[keep], truth[keep]) for (_, codes, truth), keep in answered]
-    )
+def _share_right(questions: pd.DataFrame, codes: Codes, truth: Truths) -> _Row:
+    """Return the `_RESULTS` of questions that have a right answer."""
+    right = is_right(codes, truth)
     if right.size == 0:
         return {"n_right": 0} | dict.fromkeys(_RESULTS[1:], math.nan) | {"constant": ""}
-    things = pd.concat([questions[keep] for (questions, _, _), keep in answered])
     # Where gains are equal more than one choice is right, and a guess is right more often.
-    chances = np.concatenate([truth[keep].mean(axis=1) for (_, _, truth), keep in answered])
-    interval = crossed_interval(right, things["high"], things["low"])
+    chances = truth.mean(axis=1)
+    interval = crossed_interval(right, questions["high"], questions["low"])
     n_right, chance = int(right.sum()), float(chances.mean())
-    constant = best_constant([(questions, truth) for questions, _, truth in parts])
+    constant = best_constant(questions, truth)
     if constant[1] > chance:
         chances = np.full(right.size, constant[1])
     pvalue = exact_test(n_right, chances)
     values = (n_right, n_right / right.size, chance, *constant, interval.low, interval.high, pvalue)
     return dict(zip(_RESULTS, values, strict=True))
-
-
-def compare_models(
-    answers: list[BetAnswers],
-    *,
-    split: str = "test",
-    belief_template: str = BELIEF_TEMPLATE,
-) -> pd.DataFrame:
-    """Return the shares of right single choices of every model."""
-    beliefs = _beliefs_of_models(answers, belief_template)
-    parts: dict[tuple[str, str], list[tuple[pd.DataFrame, Codes, Truths]]] = {}
-    for group in answers:
-        test = _of_split(group, split)
-        if group.kind == "ladder" or not len(test.questions):
-            continue
-        truths = {"values" if group.kind == "value" else "bets": correct_choices(test)}
-        if group.kind == "bet" and group.model in beliefs:
-            own = rational_choices(test, beliefs[group.model])
-            truths["bets by own values"] = own
-        for measure, right in truths.items():
-            answered = parts.setdefault((measure, group.model), [])
-            answered.append((test.questions, test.choice, right))
-    rows = [
-        {
-            "measure": measure,
-            "model": model,
-            "n": sum(int(asked(truth).sum()) for _, _, truth in answered),
-        }
-        | _share_right(answered)
-        for (measure, model), answered in parts.items()
-    ]
-    table = pd.DataFrame(rows)
-    if table.empty:
-        return table
-    return table.sort_values(
-        ["measure", "accuracy", "model"],
-        ascending=[True, False, True],
-        key=lambda column: column.map(MEASURES.index) if column.name == "measure" else column,
-        ignore_index=True,
-    )

@@ -66,7 +66,6 @@ _ACCURACY = (
     pvalue("p_exact", "p exact"),
     pvalue("p_z", "p z test"),
 )
-_MODELS = (label("measure", "all models"), label("model"), *_SHARES)
 
 
 def bet_tables(accuracy: pd.DataFrame) -> list[Table]:
@@ -159,15 +158,13 @@ def _z(row: Row) -> Cell:
     return Cell(f"{z:.2f} ({format_pvalue(p)})", exact)
 
 
-def bets_report(scores: BetScores, comparison: pd.DataFrame) -> str:
-    """Return the accuracies of every model as text, and several models beside each other."""
+def bets_report(scores: BetScores) -> str:
+    """Return the accuracies of every model as text."""
     parts: list[Table | str] = []
     for model, rows in scores.accuracy.groupby("model", sort=False):
         # Answers without a column of models are those of one, which has no name to head them.
         title = "" if model == UNNAMED else clean(model)
         parts += [build_table(rows.to_dict("records"), _ACCURACY, title=title), ""]
-    if "model" in comparison and comparison["model"].nunique() > 1:
-        parts += [build_table(comparison.to_dict("records"), _MODELS), ""]
     return render_parts([*parts, *(f"note: {note}" for note in scores.notes)]).rstrip()
 
 

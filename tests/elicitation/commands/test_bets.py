@@ -71,24 +71,22 @@ def test_answers_are_scored_as_in_python_and_results_of_an_earlier_call_do_not_s
     for column in ("accuracy", "low"):
         np.testing.assert_allclose(accuracy[column], expected[column])
     first = {"accuracy.csv", "answers.csv", "accuracy_1.svg", "files.sha256"}
-    more = {"models.csv", "accuracy_2.svg"}
+    more = {"accuracy_2.svg"}
     assert written(out) == kept | first | more | {
-        "models.svg",
         "runs.parquet",
         "ladder_runs.parquet",
     }
     contexts = read_runs(out / "runs.parquet").groupby(["task", "model"])["context"].nunique()
     assert contexts.unique().tolist() == [10]
-    assert pd.read_csv(out / "models.csv")["model"].tolist() == [*names] * 3
     read_runs(out / "ladder_runs.parquet")
     row = expected.set_index(["model", "template", "truth"]).loc[("maximiser", "coin", "correct")]
     assert f"{row['accuracy']:.1%}" in said
     partial = simulate_answers("random", table[table["kind"] == "value"], rng=1)
     score(partial)
     assert written(out) == kept | first
-    partial.to_csv(out / "models.csv", index=False)
-    run(f"bets --answers {out}/models.csv --out {out}")
-    assert (out / "models.csv").exists()  # what was read is no result
+    partial.to_csv(out / "accuracy_2.svg.csv", index=False)
+    run(f"bets --answers {out}/accuracy_2.svg.csv --out {out}")
+    assert (out / "accuracy_2.svg.csv").exists()  # what was read is no result
 
 
 def test_unread_answers_and_odd_names_are_harmless(table, tmp_path, score):
@@ -229,6 +227,6 @@ def test_training_asking_and_transfer(things, tmp_path, run):
             found.append((len(store), (out / "answers.csv").read_bytes()))
     assert found[0] == found[1]
     assert found[0][0] == len(pd.read_csv(out / "answers.csv"))
-    assert set(pd.read_csv(out / "models.csv")["model"]) == {"coin", "dice"}
     both = pd.read_csv(out / "accuracy.csv")
+    assert set(both["model"]) == {"coin", "dice"}
     pd.testing.assert_frame_equal(both[both["model"] == "coin"].reset_index(drop=True), alone)

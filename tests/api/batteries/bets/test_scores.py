@@ -7,11 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coherence import InputError
-from coherence.batteries import crossed_interval, exact_test, expected_gains, score_bets
+from coherence.batteries import exact_test, expected_gains, score_bets
 from coherence.batteries.bets.accuracy import z_test
 from coherence.batteries.bets.agents import simulate_answers
-from coherence.batteries.bets.answers import join_answers
-from coherence.batteries.bets.scores import compare_models, right_roles
 from elicitation import bet_questions, value_questions
 from elicitation.batteries.bets.items import default_items
 from tests.api.batteries.bets.conftest import by_truth
@@ -63,28 +61,6 @@ def answered(questions, roles):
 ITEMS = default_items()
 
 
-def test_models_are_compared_on_all_their_test_questions(without_ladders):
-    names = ("random", "value-only", "maximiser")
-    tables = [simulate_answers(name, without_ladders, sharpness=1e4, rng=0) for name in names]
-    answers = pd.concat(tables)
-    table = compare_models(join_answers(without_ladders, answers)).set_index(["measure", "model"])
-    assert table.loc["bets"].index.tolist() == ["maximiser", "value-only", "random"]  # best first
-    assert table.loc[("bets", "value-only"), ["n", "n_right"]].tolist() == [300, 150]
-    assert table.loc[("values", "maximiser"), ["n", "accuracy"]].tolist() == [25, 1]
-    row = table.loc[("bets", "random")]
-    test = without_ladders.query("kind == 'bet' and split == 'test'")
-    of_random = tables[0].merge(test, on="question")
-    chosen = of_random[["prob_a", "prob_b", "prob_c"]].to_numpy().argmax(axis=1)
-    roles = of_random[["role_a", "role_b", "role_c"]].to_numpy()[np.arange(len(of_random)), chosen]
-    right = roles == np.array(right_roles(of_random))
-    interval = crossed_interval(right, of_random["high"], of_random["low"])
-    expected = (right.sum(), pytest.approx(interval.low), pytest.approx(interval.high))
-    assert (row["n_right"], row["low"], row["high"]) == expected
-    # Half of the things to be won are the lesser one: never to bet is right there.
-    assert (row["constant"], row["constant_rate"]) == ("none", 0.5)
-    assert row["p_exact"] == pytest.approx(exact_test(int(right.sum()), np.full(300, 1 / 2)))
-
-
 def test_every_row_has_the_test_of_its_own_counts(without_ladders):
     answers = simulate_answers("value-only", without_ladders, sharpness=1.0, rng=3)
     rows = score_bets(without_ladders, answers).accuracy
@@ -114,27 +90,6 @@ def test_one_question_has_no_variance_and_none_has_no_share():
         assert (row["n"], row["n_right"], row["n_unread"]) == (counted, counted, 0)
     results = ["accuracy", "chance", "low", "high", "p_exact", "z", "p_z"]
     assert np.isnan(row[results].astype(float)).all()
-
-
-def test_bets_are_compared_by_the_values_that_each_model_holds(without_ladders):
-    """One model holds every low thing for dearer and bets on that; the other one knows better."""
-    low_wins = np.where(without_ladders["wins"] == "low", "win", "none")
-    roles = np.where(without_ladders["kind"] == "value", "low", low_wins)
-    upside = answered(without_ladders, roles).assign(model="upside down")
-    knowing = simulate_answers("maximiser", without_ladders, sharpness=1e4, rng=0)
-    tables = (upside, knowing)
-    both = [group for table in tables for group in join_answers(without_ladders, table)]
-    table = compare_models(both).set_index(["measure", "model"])["accuracy"]
-    assert table.to_dict() == {
-        ("values", "maximiser"): 1,
-        ("values", "upside down"): 0,
-        ("bets", "maximiser"): 1,
-        ("bets", "upside down"): 0,
-        ("bets by own values", "maximiser"): 1,
-        ("bets by own values", "upside down"): 1,
-    }
-    unasked = compare_models(both, belief_template="no such words")
-    assert set(unasked["measure"]) == {"values", "bets"}
 
 
 def test_what_is_missing_is_said(questions):
@@ -189,9 +144,6 @@ def test_who_always_declines_is_no_better_than_the_best_constant_answer(card_bet
         assert row["p_exact"] == pytest.approx(exact_test(50, np.full(100, 0.5)))
         assert row["p_z"] == pytest.approx(0.5)
     assert any("100 of 100 answers are 'none', whatever was asked" in n for n in scores.notes)
-    (row,) = compare_models(scores.answers).to_dict("records")
-    assert (row["constant"], row["constant_rate"]) == ("none", 0.5)
-    assert row["p_exact"] > 0.5
 
 
 def test_a_letter_that_is_always_right_is_a_constant_answer():
