@@ -21,13 +21,13 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 42_249,
+    "coherence": 42_243,
     "coherence/analysis": 4_485,
     "coherence/batteries": 5_030,
     "coherence/checks": 8_103,
     "coherence/cli": 2_053,
     "coherence/decoding": 1_091,
-    "coherence/importing": 1_863,
+    "coherence/importing": 1_857,
     "coherence/plots": 2_023,
     "coherence/report": 5_991,
     "coherence/statistics": 4_500,

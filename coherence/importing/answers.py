@@ -112,6 +112,9 @@ def _action_cell(
     return Cell(decoded.value, decoded.status, text)
 
 
+_Read = Callable[[object, str | None], Cell]  # of a value, and why the answer ended
+
+
 @dataclass(frozen=True, slots=True)
 class _Reply:
     """What a field of a record holds."""
@@ -120,7 +123,7 @@ class _Reply:
     picked: str | None  # what the log took for the answer; "" where it looked and found none
     reason: str | None  # why the answer ended, where it was cut or withheld
 
-    def read(self, read: Callable[[object, str | None], Cell]) -> Cell:
+    def read(self, read: _Read) -> Cell:
         """Read what the log picked, else the value."""
         if self.picked:
             return replace(read(self.picked, self.reason), raw=str(self.value))
@@ -136,25 +139,17 @@ def _reply(log: AnswerLog, record: Record, name: str) -> _Reply:
     # A scorer of the log read the reply as it was, and knows how it ended; and what a scorer took
     # from a reply may be whole all the same.
     cut = reason in _WITHOUT_TEXT and value == record.get(answer) and picked is None
-    return _Reply(
-        value,
-        picked if isinstance(picked, str) and name == answer else None,
-        str(reason) if cut else None,
-    )
+    chosen = picked if isinstance(picked, str) and name == answer else None
+    return _Reply(value, chosen, str(reason) if cut else None)
 
 
-def _found_cell(
-    value: object,
-    reason: str | None,
-    pattern: re.Pattern[str],
-    read: Callable[[object, str | None], Cell],
-) -> Cell:
+def _found_cell(reply: _Reply, pattern: re.Pattern[str], read: _Read) -> Cell:
     """Read the belief that a pattern finds among words: its group, of several places the last."""
-    text = "" if value is None else str(value)
+    text = "" if reply.value is None else str(reply.value)
     found = [match[min(pattern.groups, 1)] or "" for match in pattern.finditer(text)]
     if found and text:
-        return replace(read(found[-1], reason), raw=text)
-    cell = read(value, reason)  # a refusal stays one
+        return replace(read(found[-1], reply.reason), raw=text)
+    cell = read(reply.value, reply.reason)  # a refusal stays one
     return cell if cell.value is None else Cell(None, "unparsed", text)
 
 
@@ -170,7 +165,7 @@ def _beliefs(log: AnswerLog, fields: Mapping[str, str], form: AnswerForm) -> lis
     replies = (_reply(log, record, fields["p"]) for record in log.records)
     if form.pattern is None:
         return [reply.read(read) for reply in replies]
-    return [_found_cell(reply.value, reply.reason, form.pattern, read) for reply in replies]
+    return [_found_cell(reply, form.pattern, read) for reply in replies]
 
 
 def _action(log: AnswerLog, record: Record, name: str, form: AnswerForm) -> Cell | None:

@@ -150,9 +150,8 @@ def _line_of(
     if line is None or any(name.startswith(SHARE) for name in stated.values()):
         return None, []
     if line is not PERCENT:
-        return line, [
-            f"{', '.join(stated.values())} was read on the scale {line}: {line.described()}"
-        ]
+        names = ", ".join(stated.values())
+        return line, [f"{names} was read on the scale {line}: {line.described()}"]
     tallies = {column: stated_numbers(log, name) for column, name in stated.items()}
     errors, doubts = judge_percentages(tallies)
     if errors:
