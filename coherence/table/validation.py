@@ -162,30 +162,24 @@ def _with_roles(
 ) -> pd.DataFrame:
     """Give columns their names in the runs table, and make those that are made of others."""
     kept = [str(name) for name in table.columns]
-    parts = {name: _parts(as_, kept) for name, as_ in reading.columns.items()}
     pair = {name: as_ for name in COMPARED if (as_ := getattr(reading, name)) is not None}
+    parts = {name: _parts(as_, kept) for name, as_ in {**reading.columns, **pair}.items()}
     missing = {part: name for name, of in parts.items() for part in of if part not in kept}
-    errors = [
+    found.of_options += _header_beneath(table, {*missing}) or [
         f"there is no column {part!r} to use as {name!r}. "
         f"{_inside(table, name, part)}{closest(part, kept)}"
         for part, name in missing.items()
     ]
-    found.of_options += _header_beneath(table, {*missing}) or errors
-    lacking = [
-        f"there is no column {column!r} to use as {name}. {closest(column, kept)}"
-        for name, column in pair.items()
-        if column not in kept
-    ]
-    found.of_options += lacking
-    found.absent |= {*missing.values(), *(["theta"] if lacking else [])}
-    there = {name: of for name, of in parts.items() if not {*of} - {*kept}}
-    found.named = Naming({**found.named.columns, **{n: ",".join(of) for n, of in there.items()}})
-    used = {part for of in parts.values() for part in of} | {*pair.values()}
+    lacking, pair = {*pair} & {*missing.values()}, {name: parts[name][0] for name in pair}
+    found.absent |= {*missing.values(), *(["theta"] if lacking else [])} - {*pair}
     found.of_options += [
         f"column {name!r} occurs more than once. Name every column once."
         for name in read.twice
-        if name in used or (name in COLUMN_NAMES and name not in reading.columns)
+        if any(name in of for of in parts.values())
+        or (name in COLUMN_NAMES and name not in reading.columns)
     ]
+    there = {n: of for n, of in parts.items() if n not in pair and not {*of} - {*kept}}
+    found.named = Naming({**found.named.columns, **{n: ",".join(of) for n, of in there.items()}})
     table, columns = _of_several(table, there, reading, found)
     if pair and not lacking:
         table = table.assign(
