@@ -21,7 +21,7 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 42_243,
+    "coherence": 42_239,
     "coherence/analysis": 4_485,
     "coherence/batteries": 5_030,
     "coherence/checks": 8_103,
@@ -31,7 +31,7 @@ BUDGET = {
     "coherence/plots": 2_023,
     "coherence/report": 5_991,
     "coherence/statistics": 4_500,
-    "coherence/table": 5_376,
+    "coherence/table": 5_372,
     "elicitation": 18_578,
     "elicitation/answers": 338,
     "elicitation/asking": 1_118,

@@ -20,7 +20,7 @@ from coherence.table.design import case_column
 from coherence.table.notes import Code, Note, warning
 from coherence.table.row_condition import label_condition
 from coherence.table.schema import STATE_PREFIX, is_state
-from coherence.table.states import compared_labels, folded, typed_option
+from coherence.table.states import compared_labels, folded, known_pair, typed_option
 
 _TRUTH = dict.fromkeys(("1", "yes", "true"), 1) | dict.fromkeys(("0", "no", "false"), 0)
 _FEWEST_IDS = 6  # that stand in several sessions, for a note on them
@@ -72,7 +72,9 @@ def state_columns(beliefs: Sequence[str], truth: "Cells | None") -> dict[str, st
     """
     seen = set() if truth is None else {folded(label) for label in labels(truth).dropna().unique()}
     parts = _told_apart(beliefs)
-    states = parts if seen and seen <= {*map(folded, parts)} and all(parts) else [*beliefs]
+    pairs = len(parts) == 2 and None not in (known_pair(seen), known_pair(parts))
+    told = bool(seen) and all(parts) and (pairs or seen <= {*map(folded, parts)})
+    states = parts if told else [*beliefs]
     return {
         column: f"{STATE_PREFIX}{state.removeprefix(STATE_PREFIX)}"
         for column, state in zip(beliefs, states, strict=True)
