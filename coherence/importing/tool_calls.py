@@ -110,10 +110,8 @@ class Episode:
         end = len(self.events)
         if action is not None:
             run = [place for place, event in enumerate(self.events) if event == action.function]
-            called = sum(
-                not isinstance(each, str) and each.function == action.function
-                for each in self.spoken
-            )
+            calls = [each.function for each in self.spoken if not isinstance(each, str)]
+            called = calls.count(action.function)
             # Where a call was not run, as at a limit, it is the last: all else was before it.
             end = run[-1] if len(run) >= called else end
         asked: list[Mapping[str, Any]] = []
@@ -162,14 +160,9 @@ def read_calls(path: Path, *, reading: CallReading) -> AnswerLog:
     as_named = ("rep", "action", "belief_context", "raw_action", "asked")
     fields |= {name: name for name in as_named if name in names}
     fields |= {"raw_belief": "reply"} if "reply" in names else {}
+    run, labels, fields = log.eval, ("action",), fields | columns
     return AnswerLog(
-        path.name,
-        log.eval.task,
-        log.eval.model,
-        records,
-        fields | columns,
-        labels=("action",),
-        notes=tuple(notes),
+        path.name, run.task, run.model, records, fields, labels=labels, notes=tuple(notes)
     )
 
 
@@ -346,11 +339,18 @@ class _Calls:
             )
         known, reports = {*self.tools, *self.arguments}, reading.argument
         for name in (*reading.tools, *[reports] * bool(reports)):
+            tool, _, argument = name.rpartition(".")
+            if name not in known and tool in self.tools:
+                given = [each.rpartition(".") for each in self.arguments]
+                raise InputError(
+                    f"{self.path}: no call of {tool!r} has the argument {argument!r}. "
+                    f"{closest(argument, [each for of, _, each in given if of == tool])}"
+                )
             if name not in known:
                 option = "belief_from" if name == reports else "action_from"
                 raise InputError(
                     f"{self.path}: {option} names {name!r}, which no message calls. "
-                    f"{closest(name, sorted(known))} Inspect takes calls of submit out of the "
+                    f"{closest(name, self.tools)} Inspect takes calls of submit out of the "
                     "messages: AgentSubmit(keep_in_messages=True) leaves them there."
                 )
         if reporting := [name for name in reading.tools if f"{reports}.".startswith(f"{name}.")]:
