@@ -1,6 +1,7 @@
 """From results to finished evaluations: p-values adjusted over the report, and what is said."""
 
 import math
+from collections import ChainMap
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -47,56 +48,44 @@ def adjusted(by_evaluation: Sequence[Sequence[CheckResult]]) -> list[list[CheckR
     it; the further tests of an evaluation are corrected among themselves; tests of calibration of
     forecasts over all evaluations. What is an estimate in a report has no p-value.
     """
-    named = [[_in_family(result) for result in results] for results in by_evaluation]
-    everywhere = [result for results in named for result in results]
-    of_report = {
-        family: iter(_corrected([r for r in everywhere if r.family is family]))
-        for family in (Family.PRIMARY, Family.SCORES)
-    }
+    found = [[(result, _family_of(result)) for result in results] for results in by_evaluation]
+    everywhere = [pair for pairs in found for pair in pairs]
+    of_report: dict[int, dict[str, Any]] = {}
+    for family in (Family.PRIMARY, Family.SCORES):
+        of_report |= _corrected([result for result, of in everywhere if of is family])
     finished = []
-    for results in named:
-        second = iter(_corrected([r for r in results if r.family is Family.SECOND]))
-        finished.append(
-            [
-                next(second)
-                if result.family is Family.SECOND
-                else next(of_report[result.family])
-                if result.family in of_report
-                else result
-                for result in results
-            ]
-        )
+    for pairs in found:
+        of_pairs = _corrected([result for result, of in pairs if of is Family.SECOND])
+        changes = ChainMap(of_pairs, of_report)
+        finished.append([_in_report(each, of, changes.get(id(each), {})) for each, of in pairs])
     return finished
 
 
-def _in_family(result: CheckResult) -> CheckResult:
-    """Say what a result is in the report."""
+def _family_of(result: CheckResult) -> Family:
+    """Return what a result is in the report; as the papers have it, it is no test."""
     check = check_of(result.check)
-    family = Family.ESTIMATE if check is None else check.family
-    if result.settings.get("published"):
-        return replace(result, family=Family.ESTIMATE)  # as the papers have it
-    if family is Family.ESTIMATE:
-        result = replace(result, pvalue=None)
-    elif result.pvalue is None:
-        family = Family.ESTIMATE
-    return replace(result, family=family)
+    estimate = check is None or result.pvalue is None or result.settings.get("published")
+    return Family.ESTIMATE if check is None or estimate else check.family
 
 
-def _corrected(results: Sequence[CheckResult]) -> list[CheckResult]:
-    """Correct the p-values of a family; that of the primary test keeps its own level."""
+def _in_report(result: CheckResult, family: Family, corrected: dict[str, Any]) -> CheckResult:
+    """Say what a result is, with its p-value corrected; the primary test keeps its level."""
+    if family is Family.PRIMARY:
+        corrected["pvalue_holm"] = None
+    elif family is Family.ESTIMATE and not result.settings.get("published"):
+        corrected["pvalue"] = None
+    return replace(result, family=family, **corrected)
+
+
+def _corrected(results: Sequence[CheckResult]) -> dict[int, dict[str, Any]]:
+    """Return by result what the correction over a family gives."""
     pvalues = [math.nan if result.pvalue is None else result.pvalue for result in results]
     n_tests = sum(not math.isnan(pvalue) for pvalue in pvalues)
-    return [
-        replace(
-            result,
-            pvalue_holm=None if result.family is Family.PRIMARY else float(by_holm),
-            pvalue_bh=float(by_bh),
-            n_tests=n_tests,
-        )
-        for result, by_holm, by_bh in zip(
-            results, holm(pvalues), benjamini_hochberg(pvalues), strict=True
-        )
-    ]
+    both = zip(results, holm(pvalues), benjamini_hochberg(pvalues), strict=True)
+    return {
+        id(result): {"pvalue_holm": float(first), "pvalue_bh": float(second), "n_tests": n_tests}
+        for result, first, second in both
+    }
 
 
 def measured(
@@ -153,8 +142,8 @@ def with_results(
     figures = evaluation.figures.beside("choices_by_state", shares, why)
     results = tuple(withheld(result, verdict) for result in results)
     allowed = noise_robust_test(results)
-    evaluation = replace(evaluation, results=results, margin=margin, figures=figures)
-    evaluation = replace(evaluation, verdict=verdict, stakes=stakes)
+    about: dict[str, Any] = {"verdict": verdict, "stakes": stakes, "margin": margin}
+    evaluation = replace(evaluation, results=results, figures=figures, **about)
     tests = evaluation.further_tests
     further = conclude_further(results, tests, belief=noun, scatter=scatter)
     first = stakes.sentence(facts) if stakes else ""

@@ -44,7 +44,7 @@ class Job:
         outcome = self.call.function(**options)
         results = outcome if isinstance(outcome, list) else [outcome]
         n_dropped = self.call.n_dropped
-        if n_dropped is None:
+        if n_dropped is None or all(result.n_dropped == n_dropped for result in results):
             return results
         return [replace(result, n_dropped=n_dropped) for result in results]
 

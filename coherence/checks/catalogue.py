@@ -23,6 +23,7 @@ def declarations() -> tuple[Check, ...]:
     return tuple(member for check in checks for member in (check, *check.parts))
 
 
+@cache
 def declared_name(result: str) -> str:
     """Return the name of the check that declares a result."""
     # A part may bear the name of a variant ("iterated_expectation:random_forest").
@@ -30,17 +31,20 @@ def declared_name(result: str) -> str:
     return result if named else result.partition(":")[0]
 
 
+@cache
 def check_of(result: str) -> Check | None:
     """Return the check that declares a result; None where none does."""
     name = declared_name(result)
     return next((check for check in declarations() if check.name == name), None)
 
 
+@cache
 def variant_of(result: str) -> str:
     """Return what follows the name of the check in that of a result, without the colon."""
     return result.removeprefix(declared_name(result)).removeprefix(":")
 
 
+@cache
 def interpretation_of(result: str) -> Interpretation:
     """Return what is declared of a result by its name."""
     declared, check = [check.name for check in declarations()], check_of(result)
