@@ -23,7 +23,7 @@ from coherence.table.schema import STATE_PREFIX, is_state
 from coherence.table.states import compared_labels, folded, known_pair, typed_option
 
 _TRUTH = dict.fromkeys(("1", "yes", "true"), 1) | dict.fromkeys(("0", "no", "false"), 0)
-_FEWEST_IDS = 6  # that stand in several sessions, for a note on them
+_FEWEST_IDS, _MOST_IDS = 6, 100  # for a note on ids in several sessions, and that are looked at
 
 
 def joined_labels(table: pd.DataFrame, parts: Sequence[str]) -> Cells:
@@ -126,28 +126,28 @@ def with_states(
 def repeated_ids(table: pd.DataFrame, role: str, unused: Sequence[str], name: str) -> Note | None:
     """Say that an id stands in several sessions, where others have other labels in each of them.
 
-    So it is of persons that are numbered anew in each session: person 1 is a woman of 30 in one,
-    and a man of 50 in the next.
+    So it is where person 1 is a woman of 30 in one session, and a man of 50 in the next.
     """
-    ids, few = table[role], [each for each in unused if 1 < table[each].nunique() < len(table) / 2]
-    for session in few:
-        cells = table.groupby([session, ids.rename("id")], observed=True, sort=False)
-        n_both, n_alone = cells.ngroups, ids.nunique()
-        if n_both < 2 * n_alone or n_both * 2 > len(table) or n_alone < _FEWEST_IDS:
+    some = table[role].isin(table[role].unique()[:_MOST_IDS])  # which tell as much as all
+    rows, n_ids = table[some], table[role].nunique()
+    few = [each for each in unused if 1 < rows[each].nunique() < len(rows) / 2]
+    for session in few if n_ids >= _FEWEST_IDS else ():
+        cells = rows.groupby([session, role], observed=True, sort=False)
+        if not 2 * rows[role].nunique() <= cells.ngroups <= len(rows) / 2:
             continue
         for label in few:
             if (
                 label != session
                 and cells[label].nunique().max() == 1
-                and table.groupby(session, observed=True)[label].nunique().max() > 1
-                and (table.groupby(ids, observed=True)[label].nunique() > 1).mean() > 1 / 2
+                and rows.groupby(session, observed=True)[label].nunique().max() > 1
+                and (rows.groupby(role, observed=True)[label].nunique() > 1).mean() > 1 / 2
             ):
-                both = f"{session},{name}"
+                n_both = table.groupby([session, role], observed=True).ngroups
+                both = typed_option(f"--{role}", f"{session},{name}")
                 return warning(
                     Code.SHAPE,
-                    f"{name} has {n_alone} values, and {n_both} together with {session!r}: "
-                    f"{label!r} is the same within these and varies within {name!r}. If ids are "
-                    f"numbered anew in each {session}: {typed_option(f'--{role}', both)}.",
+                    f"{name} has {n_ids} values, and {n_both} together with {session!r}, within "
+                    f"which {label!r} is the same. If ids are numbered anew in each: {both}.",
                 )
     return None
 
