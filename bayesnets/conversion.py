@@ -14,7 +14,7 @@ from bayesnets.codes import Floats
 from bayesnets.network import Network
 from bayesnets.node import Node, rescaled
 from coherence.errors import InputError, listing
-from coherence.table.states import label_text
+from coherence.runs.states import label_text
 
 UNNAMED = ("", "unknown", "UNTITLED")
 """What bnlearn and pgmpy write into files where a network has no name."""

@@ -23,8 +23,8 @@ from bayesnets.conversion import UNNAMED, as_network
 from bayesnets.network import Network
 from bayesnets.node import Node, rescaled
 from coherence.errors import InputError, suggestion
-from coherence.table.files import replacing
-from coherence.table.text_files import bare_name, inner_suffix, read_bytes
+from coherence.runs.files import replacing
+from coherence.runs.text_files import bare_name, inner_suffix, read_bytes
 
 _XML = (".xml", ".xmlbif", ".bifxml")
 _PLAIN_SUFFIXES = (".bif", *_XML, ".json")

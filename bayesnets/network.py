@@ -14,7 +14,7 @@ import numpy as np
 from bayesnets.node import Node, check_node_labels, check_table, rescaled
 from bayesnets.support import Support
 from coherence.errors import InputError, listing, suggestion
-from coherence.table.states import label_text
+from coherence.runs.states import label_text
 
 TABLE_KINDS = ("published", "illustrative", "fitted")
 """Where tables can come from: a publication, this project's own choice for teaching, data."""

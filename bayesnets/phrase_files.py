@@ -16,7 +16,7 @@ from bayesnets.conversion import as_network
 from bayesnets.network import Network
 from bayesnets.phrases import SUBJECT, Phrases, StateWords, VariableWords
 from coherence.errors import InputError, suggestion
-from coherence.table.states import label_text
+from coherence.runs.states import label_text
 
 _HEAD = """\
 # Words of the network {name}. All of them work as they stand; better ones make better questions.

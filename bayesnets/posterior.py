@@ -17,7 +17,7 @@ from bayesnets.conversion import as_network, own_states
 from bayesnets.elimination import MAX_BYTES, joint
 from bayesnets.network import Network
 from coherence.errors import InputError, listing, shown, suggestion
-from coherence.table.states import label_text
+from coherence.runs.states import label_text
 
 Errors = Literal["raise", "nan"]
 Evidence = pd.DataFrame | Mapping[str, Any] | Sequence[Mapping[str, Any]]

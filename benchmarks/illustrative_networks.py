@@ -41,7 +41,7 @@ from bayesnets.codes import Floats
 from bayesnets.network import Network
 from bayesnets.posterior import evidence_probability
 from coherence.errors import InputError, listing, suggestion
-from coherence.table.files import replace_text
+from coherence.runs.files import replace_text
 
 OVERLAP = 0.1  # r in the docstring of the module: how much one parent's effect is also another's
 DECIMALS = 5

@@ -24,5 +24,5 @@ from .errors import SchemaError as SchemaError
 from .report.report import Report as Report
 from .result import CheckResult as CheckResult
 from .result import Interval as Interval
-from .table.reading import read_runs as read_runs
-from .table.writing import write_runs as write_runs
+from .runs.read import read_runs as read_runs
+from .runs.write import write_runs as write_runs

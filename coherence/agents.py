@@ -17,8 +17,8 @@ from scipy.special import softmax
 
 from coherence.errors import InputError, closest, suggestion
 from coherence.inputs import Floats, require, whole_number
+from coherence.runs.columns import ACTION_PREFIX, DRAWN
 from coherence.statistics.resample import Seed, as_generator
-from coherence.table.schema import ACTION_PREFIX, DRAWN
 
 ACTIONS = ("yes", "no", "defer")
 _INSIDE = 1e-4  # weights of chances have infinite slopes at 0 and 1

@@ -21,17 +21,16 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 42_232,
-    "coherence/analysis": 4_474,
+    "coherence": 42_206,
+    "coherence/analysis": 4_472,
     "coherence/batteries": 5_030,
     "coherence/checks": 8_107,
-    "coherence/cli": 2_053,
+    "coherence/cli": 2_051,
     "coherence/decoding": 1_091,
-    "coherence/importing": 1_857,
     "coherence/plots": 2_023,
     "coherence/report": 5_991,
+    "coherence/runs": 7_207,
     "coherence/statistics": 4_500,
-    "coherence/table": 5_372,
     "elicitation": 18_578,
     "elicitation/answers": 338,
     "elicitation/asking": 1_118,
@@ -52,7 +51,7 @@ HOMES = {
     "bayesnets/records/datasets.py",
     "statsmodels": "coherence/statistics/multiplicity.py coherence/statistics/random_effects.py "
     "coherence/statistics/shares.py bayesnets/records/datasets.py",
-    "inspect_ai": "coherence/importing/* elicitation/asking/side_question.py "
+    "inspect_ai": "coherence/runs/logs/* elicitation/asking/side_question.py "
     "elicitation/commands/inspect_tasks.py "
     "elicitation/models/hosted/*",
     "pgmpy": "bayesnets/conversion.py",

@@ -22,9 +22,9 @@ from bayesnets.network import Network
 from bayesnets.support import MIN_RECORDS
 from coherence.errors import InputError, suggestion
 from coherence.inputs import whole_number
+from coherence.runs.columns import DRAWN
+from coherence.runs.states import label_text
 from coherence.statistics.resample import as_generator
-from coherence.table.schema import DRAWN
-from coherence.table.states import label_text
 
 logger = logging.getLogger(__name__)
 

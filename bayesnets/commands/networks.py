@@ -126,7 +126,7 @@ def _begin_phrases(network: "Network", out: str, target: str | None) -> None:
     from bayesnets.phrase_files import format_phrases, plain_phrases
     from bayesnets.phrases import positive_state
     from coherence.errors import InputError
-    from coherence.table.files import require_new
+    from coherence.runs.files import require_new
 
     file = Path(out)
     if file.suffix.lower() != ".toml":

@@ -18,8 +18,8 @@ from bayesnets.codes import Codes, Flags, Floats
 from bayesnets.records.strata import CountedRecords, Strata, stratum_table
 from coherence.errors import InputError, suggestion
 from coherence.inputs import whole_number
+from coherence.runs.columns import RECORDED
 from coherence.statistics.resample import as_generator
-from coherence.table.schema import RECORDED
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from bayesnets.codes import Codes, Flags
 from coherence.errors import InputError, listing, suggestion
-from coherence.table.states import label_text
+from coherence.runs.states import label_text
 
 Missing = Literal["error", "drop"]
 

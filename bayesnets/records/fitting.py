@@ -24,7 +24,7 @@ from bayesnets.records.encoding import Missing, encode_records
 from bayesnets.support import Support
 from coherence.errors import InputError, listing
 from coherence.inputs import whole_number
-from coherence.table.states import label_text
+from coherence.runs.states import label_text
 
 Empty = Literal["error", "marginal", "uniform"]
 MAX_ENTRIES = 20_000_000  # of all tables: 160 MB

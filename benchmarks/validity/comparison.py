@@ -21,7 +21,7 @@ from scipy import stats
 
 from coherence import Agent, compare, simulate
 from coherence.agents import ACTIONS
-from coherence.table.schema import DRAWN
+from coherence.runs.columns import DRAWN
 
 RESULTS = Path(__file__).parent / "comparison.csv"
 N_REPS = 3

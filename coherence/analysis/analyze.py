@@ -26,11 +26,11 @@ from coherence.report.evaluation import EvaluationReport
 from coherence.report.margins import as_margin
 from coherence.report.provenance import package_version, versions
 from coherence.report.report import Report
+from coherence.runs.columns import Reading
+from coherence.runs.notes import Note
+from coherence.runs.runs import Runs
 from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.resample import Seed, as_seed
-from coherence.table.notes import Note
-from coherence.table.roles import Reading
-from coherence.table.runs import Runs
 
 
 def _checked_names(checks: Sequence[str] | None) -> tuple[str, ...]:
@@ -119,7 +119,7 @@ def analyze(
     ----------
     runs : DataFrame, path or Runs
         A runs table, or the file that `coherence.read_runs` reads it from; see
-        `coherence.table.schema.COLUMNS`. Beliefs ``p`` and something to check them against suffice,
+        `coherence.runs.columns.COLUMNS`. Beliefs ``p`` and something to check them against suffice,
         such as ``action`` or ``theta``. What `read_runs` returns is not validated again.
     columns : mapping of str to str or list of str, optional
         What your columns are called, as for `coherence.read_runs` and on the command line:

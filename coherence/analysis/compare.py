@@ -29,14 +29,14 @@ from coherence.errors import InputError, closest, listing
 from coherence.inputs import MIN_CONTEXTS, as_codes, number_of_jobs, require
 from coherence.report.evaluation import EvaluationReport, Verdict
 from coherence.result import ForecastScores, Interval
+from coherence.runs.audit import answering
+from coherence.runs.columns import Reading
+from coherence.runs.runs import Runs
+from coherence.runs.states import meant_by
 from coherence.statistics.mean_interval import difference_interval, difference_pvalue
 from coherence.statistics.multiplicity import holm
 from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.resample import Seed, as_seed, clusters_of, group_of_contexts
-from coherence.table.audit import answering
-from coherence.table.roles import Reading
-from coherence.table.runs import Runs
-from coherence.table.states import meant_by
 
 FEWEST_SHARE = 0.5
 """Share of a task's cases that a model must show an effect in: else it would decide alone which few

@@ -15,7 +15,7 @@ from coherence.checks.catalogue import declarations, declared_name
 from coherence.errors import InputError, closest
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.verdicts import VERDICTS
-from coherence.table.audit import audit_table
+from coherence.runs.audit import audit_table
 
 _OF_RESULTS = {
     "holm": "pvalue_holm",

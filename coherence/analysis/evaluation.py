@@ -1,6 +1,6 @@
 """What one (task, model) holds: its beliefs, states and choices, read off the columns.
 
-Together with `coherence.table` and the two modules beside it this is the only place that knows
+Together with `coherence.runs` and the two modules beside it this is the only place that knows
 column names; checks get arrays (`coherence.statistics.evaluation.EvaluationData`).
 """
 
@@ -16,11 +16,9 @@ import pandas as pd
 from coherence.decoding.decode import PARSED
 from coherence.errors import InputError, closest
 from coherence.inputs import Floats, as_codes, require
-from coherence.statistics.evaluation import EvaluationData, evaluation_data
-from coherence.statistics.own_answer import OwnAnswer
-from coherence.statistics.report_noise import ReportNoise, noise_bias, report_noise
-from coherence.table.exact import SMALLEST, calibration_pvalue
-from coherence.table.needs import (
+from coherence.runs.columns import ACTION_PREFIX, DRAWN, RECORDED, STATE_PREFIX
+from coherence.runs.exact import SMALLEST, calibration_pvalue
+from coherence.runs.needs import (
     ACTION,
     ANOTHER_PROMPT,
     FORECASTS,
@@ -32,9 +30,11 @@ from coherence.table.needs import (
     TARGET,
     THETA,
 )
-from coherence.table.runs import Runs
-from coherence.table.schema import ACTION_PREFIX, DRAWN, RECORDED, STATE_PREFIX
-from coherence.table.states import folded, known_pair, label_text, zero_or_one
+from coherence.runs.runs import Runs
+from coherence.runs.states import folded, known_pair, label_text, zero_or_one
+from coherence.statistics.evaluation import EvaluationData, evaluation_data
+from coherence.statistics.own_answer import OwnAnswer
+from coherence.statistics.report_noise import ReportNoise, noise_bias, report_noise
 
 N_UNREADABLE_SHOWN = 8
 

@@ -27,18 +27,18 @@ from coherence.report.variation import variation
 from coherence.report.verdicts import NOT_TESTED, VerdictInput, decide, decide_stakes, sentence
 from coherence.report.wording import belief_noun
 from coherence.result import CheckResult, Family
-from coherence.statistics.figure_tables import figure_tables, over_contexts
-from coherence.statistics.multiplicity import benjamini_hochberg, holm
-from coherence.table.audit import (
+from coherence.runs.audit import (
     answering,
     count_statuses,
     label_questions,
     label_rows,
     worst_case_bounds,
 )
-from coherence.table.notes import Note
-from coherence.table.rules import missing_label_notes
-from coherence.table.states import known_pair, label_text
+from coherence.runs.check import missing_label_notes
+from coherence.runs.notes import Note
+from coherence.runs.states import known_pair, label_text
+from coherence.statistics.figure_tables import figure_tables, over_contexts
+from coherence.statistics.multiplicity import benjamini_hochberg, holm
 
 
 def adjusted(by_evaluation: Sequence[Sequence[CheckResult]]) -> list[list[CheckResult]]:

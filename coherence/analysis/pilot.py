@@ -20,12 +20,12 @@ from coherence.checks.covariance import RESOLVED
 from coherence.checks.unsaid import rounding_bound
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import Codes, Floats, few_contexts, require
+from coherence.runs.columns import ACTION_PREFIX
+from coherence.runs.needs import STATE_AND_CHOICES
+from coherence.runs.runs import EVALUATION, Runs
 from coherence.statistics.difference_sequences import FEWEST_CONTEXTS, left_by_belief, monotone_fit
 from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.resample import context_means
-from coherence.table.needs import STATE_AND_CHOICES
-from coherence.table.runs import EVALUATION, Runs
-from coherence.table.schema import ACTION_PREFIX
 
 ERROR = "beliefs and choices are those of {n} cases, whose own error the intervals do not hold."
 ONCE = (

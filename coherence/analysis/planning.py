@@ -17,8 +17,7 @@ from coherence.checks.check import Call, Check
 from coherence.errors import listing
 from coherence.printable import counted
 from coherence.result import CheckResult, Family
-from coherence.statistics.discrimination import clustered_auc
-from coherence.table.needs import (
+from coherence.runs.needs import (
     ACTION,
     EVIDENCE,
     ONE_BELIEF,
@@ -26,8 +25,9 @@ from coherence.table.needs import (
     TARGET,
     THETA,
 )
-from coherence.table.notes import Code, Level, Note, not_run, warning
-from coherence.table.runs import REFERENCE
+from coherence.runs.notes import Code, Level, Note, not_run, warning
+from coherence.runs.runs import REFERENCE
+from coherence.statistics.discrimination import clustered_auc
 
 
 @dataclass(frozen=True)

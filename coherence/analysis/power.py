@@ -23,10 +23,10 @@ from coherence.checks.check import Call
 from coherence.errors import InputError, closest
 from coherence.inputs import MIN_CONTEXTS, number_of_jobs, require, whole_number
 from coherence.result import LEVEL, Family
+from coherence.runs.needs import GIVEN_Z
+from coherence.runs.runs import Runs
 from coherence.statistics.parallel import run_calls
 from coherence.statistics.resample import Seed, as_seed, check_stream
-from coherence.table.needs import GIVEN_Z
-from coherence.table.runs import Runs
 
 WEIGHT, HIDDEN = "weight", "hidden_signal"
 UNITS = {

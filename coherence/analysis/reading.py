@@ -14,17 +14,15 @@ from coherence.checks.check import Check
 from coherence.errors import InputError, SchemaError, closest, listing
 from coherence.inputs import as_codes
 from coherence.printable import counted
-from coherence.statistics.own_answer import own_answer
-from coherence.table.cells import labels
-from coherence.table.design import case_column
-from coherence.table.needs import ACTION, TARGET, THETA
-from coherence.table.notes import Code, Level, Note
-from coherence.table.reading import read_file, read_frame
-from coherence.table.roles import AS_IT_IS, Reading
-from coherence.table.row_condition import label_condition, quoted_column
-from coherence.table.runs import EVALUATION, Runs
-from coherence.table.schema import RECORDED, SAME_CONTEXT, answer_columns
-from coherence.table.states import (
+from coherence.runs.cells import labels
+from coherence.runs.columns import AS_IT_IS, RECORDED, SAME_CONTEXT, Reading, answer_columns
+from coherence.runs.design import case_column
+from coherence.runs.needs import ACTION, TARGET, THETA
+from coherence.runs.notes import Code, Level, Note
+from coherence.runs.read import read_file, read_frame, validate_runs
+from coherence.runs.row_condition import label_condition, quoted_column
+from coherence.runs.runs import EVALUATION, Runs
+from coherence.runs.states import (
     YES,
     beside_a_pair,
     compared_labels,
@@ -38,7 +36,7 @@ from coherence.table.states import (
     unknown_pair,
     zero_or_one,
 )
-from coherence.table.validation import validate_runs
+from coherence.statistics.own_answer import own_answer
 
 _REPEATED = (
     "every row has a context of its own, although rep counts repetitions: they were taken as "

@@ -15,10 +15,10 @@ from coherence.analysis.reading import as_runs
 from coherence.errors import InputError, listing
 from coherence.inputs import MIN_CONTEXTS, require
 from coherence.printable import counted
-from coherence.table.notes import Code
-from coherence.table.roles import Reading
-from coherence.table.runs import EVALUATION, Runs
-from coherence.table.states import label_text
+from coherence.runs.columns import Reading
+from coherence.runs.notes import Code
+from coherence.runs.runs import EVALUATION, Runs
+from coherence.runs.states import label_text
 
 TOLERANCE = 1e-6  # what a text file may have rounded off a number
 N_ERRORS, N_SHOWN = 6, 3

@@ -19,8 +19,8 @@ from coherence.errors import InputError
 from coherence.printable import capitalised, counted, numbered
 from coherence.report.wording import clean, format_numbers
 from coherence.result import LEVEL, CheckResult, Interval, Outcome
+from coherence.runs.notes import Code, Level, Note
 from coherence.statistics.report_noise import ReportNoise, Reports
-from coherence.table.notes import Code, Level, Note
 
 NO_INTERVAL = "There is no interval: what effect was missed is not known."
 MOST_NAMED = 4  # pairs of actions can be dozens; the table below names them all

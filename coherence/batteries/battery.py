@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError, SchemaError, closest, listing
-from coherence.table.formats import read_columns, read_table
-from coherence.table.frames import require_frame, require_path
-from coherence.table.states import label_text
+from coherence.runs.formats import read_columns, read_table
+from coherence.runs.frames import require_frame, require_path
+from coherence.runs.states import label_text
 
 _ROUNDED = 1.02
 """Largest sum or value that rounding explains; above it stand percentages."""

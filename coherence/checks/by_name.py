@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError, closest
-from coherence.table.frames import require_frame
+from coherence.runs.frames import require_frame
 
 SEVERAL = ("belief", "action", "context", "features", "condition_on")
 """Parameters that may hold several columns."""

@@ -29,12 +29,12 @@ from coherence.inputs import (
     whole_number,
 )
 from coherence.result import CheckResult, Interval, contributions_to_mean
+from coherence.runs.needs import TARGETS
+from coherence.runs.notes import Code, Note, not_run
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.evaluation import EvaluationData, evaluation_data, require_state
 from coherence.statistics.mean_interval import mean_result, why_none
 from coherence.statistics.resample import Clusters, context_means
-from coherence.table.needs import TARGETS
-from coherence.table.notes import Code, Note, not_run
 
 WITH_CHANCE = "chance alone keeps it above 0; calibration_error has an interval"
 N_BINS = 10

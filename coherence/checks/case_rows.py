@@ -25,11 +25,11 @@ from coherence.inputs import (
     require,
 )
 from coherence.result import CheckResult
+from coherence.runs.columns import ACTION_PREFIX
 from coherence.statistics.evaluation import as_known_actions
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import Clusters, groups_of_contexts
 from coherence.statistics.shares import context_shares
-from coherence.table.schema import ACTION_PREFIX
 
 
 @dataclass(frozen=True)

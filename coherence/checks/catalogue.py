@@ -6,8 +6,8 @@ from importlib import import_module
 from coherence.checks import CHECKS
 from coherence.checks.check import ANY, Check, Interpretation
 from coherence.errors import InputError, closest
-from coherence.table.needs import MATCHING_QUESTIONS, STAKES_QUESTIONS
-from coherence.table.runs import Runs
+from coherence.runs.needs import MATCHING_QUESTIONS, STAKES_QUESTIONS
+from coherence.runs.runs import Runs
 
 
 def declaration(name: str) -> Check:

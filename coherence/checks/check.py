@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 
 from coherence.result import CheckResult, Family
+from coherence.runs.notes import Note
+from coherence.runs.runs import Runs
 from coherence.statistics.evaluation import EvaluationData
-from coherence.table.notes import Note
-from coherence.table.runs import Runs
 
 ANY = "*"
 """Key of the sentences of variants that data name, such as pairs of actions."""
@@ -106,7 +106,7 @@ class Check:
     """Declaration of a check."""
 
     name: str  # what users ask for and results are called, before a colon and the variant
-    # an entry of `coherence.table.needs.EVIDENCE`; it decides which rows the check is given.
+    # an entry of `coherence.runs.needs.EVIDENCE`; it decides which rows the check is given.
     needs: tuple[str, ...]
     # variant of the result, "" for none and `ANY` for every other -> what it says
     sentences: Mapping[str, Interpretation]

@@ -39,6 +39,7 @@ from coherence.inputs import (
 )
 from coherence.printable import significant
 from coherence.result import EXACT_REPORT, CheckResult, Estimate, Interval
+from coherence.runs.needs import NEEDS_STATE_AND_ACTION
 from coherence.statistics.adjustment import explained_by, fitted, left_over
 from coherence.statistics.evaluation import (
     EvaluationData,
@@ -73,7 +74,6 @@ from coherence.statistics.windows import (
     ranked,
     window_size,
 )
-from coherence.table.needs import NEEDS_STATE_AND_ACTION
 
 NULL = (
     "given the {given}, the {action} of a context is independent of its truth: I({action}; truth | "

@@ -18,6 +18,11 @@ from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Interpretati
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, as_numbers, few_contexts, require
 from coherence.result import CheckResult, Family, Interval
+from coherence.runs.columns import COMPUTED_KINDS
+from coherence.runs.needs import NEEDS_PROMPT_VARIANTS
+from coherence.runs.notes import not_run
+from coherence.runs.read import with_columns
+from coherence.runs.runs import Runs
 from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.mean_interval import interval_or_reason, mean_result
 from coherence.statistics.report_noise import variances_within
@@ -29,11 +34,6 @@ from coherence.statistics.resample import (
     group_of_contexts,
     percentile_interval,
 )
-from coherence.table.needs import NEEDS_PROMPT_VARIANTS
-from coherence.table.notes import not_run
-from coherence.table.runs import Runs
-from coherence.table.schema import COMPUTED_KINDS
-from coherence.table.validation import with_columns
 
 NAME = "prompt_consistency"
 UNIT = "probability"

@@ -17,13 +17,13 @@ import pandas as pd
 from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, few_contexts, whole_number
 from coherence.result import CheckResult
+from coherence.runs.needs import NEEDS_GIVEN_Z
+from coherence.runs.notes import not_run
+from coherence.runs.read import with_columns
+from coherence.runs.runs import Runs
 from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.mean_interval import NO_SPREAD, median_interval
 from coherence.statistics.resample import clusters_of, group_of_contexts, jackknife_groups
-from coherence.table.needs import NEEDS_GIVEN_Z
-from coherence.table.notes import not_run
-from coherence.table.runs import Runs
-from coherence.table.validation import with_columns
 
 NAME = "iterated_expectation:random_forest"
 NULL = "median of |gap| / belief of random forests fitted to the exact posteriors"

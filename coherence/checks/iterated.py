@@ -21,6 +21,10 @@ from coherence.checks.forest_baseline import CHECK as FOREST
 from coherence.checks.forest_baseline import holds_conditionals
 from coherence.inputs import MIN_CONTEXTS, Floats, few_contexts, require
 from coherence.result import CheckResult, Interval, contributions_to_mean
+from coherence.runs.needs import NEEDS_GIVEN_Z
+from coherence.runs.notes import not_run
+from coherence.runs.read import with_columns
+from coherence.runs.runs import Runs, all_computed
 from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.mean_interval import (
     MEDIAN_METHOD,
@@ -40,10 +44,6 @@ from coherence.statistics.resample import (
     group_of_contexts,
     percentile_interval,
 )
-from coherence.table.needs import NEEDS_GIVEN_Z
-from coherence.table.notes import not_run
-from coherence.table.runs import Runs, all_computed
-from coherence.table.validation import with_columns
 
 KEY = ["context", "rep"]
 NULL = (
@@ -410,7 +410,7 @@ def iterated_expectation_test(
         there is a column ``group``, the same in all rows of a context, groups are the clusters, at
         least ten.
     reference : str, optional
-        Prompt whose rows are used; None takes the one of `coherence.table.runs`. Rows with a
+        Prompt whose rows are used; None takes the one of `coherence.runs.runs`. Rows with a
         ``z_state`` and without a prompt belong to it.
     n_bootstraps : int
         Resamples of rows for the published interval.

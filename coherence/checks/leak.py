@@ -35,6 +35,11 @@ from coherence.inputs import (
     whole_number,
 )
 from coherence.result import CheckResult, Interval, Outcome
+from coherence.runs.columns import DRAWN, KIND
+from coherence.runs.exact import SMALLEST, calibration_pvalue
+from coherence.runs.needs import DRAWN_CHOICES
+from coherence.runs.notes import not_run
+from coherence.runs.runs import Runs
 from coherence.statistics.adjustment import Differences, differences, left_over
 from coherence.statistics.evaluation import EvaluationData, as_choices, one_dimensional
 from coherence.statistics.resample import (
@@ -43,11 +48,6 @@ from coherence.statistics.resample import (
     check_stream,
     context_means,
 )
-from coherence.table.exact import SMALLEST, calibration_pvalue
-from coherence.table.needs import DRAWN_CHOICES
-from coherence.table.notes import not_run
-from coherence.table.runs import Runs
-from coherence.table.schema import DRAWN, KIND
 
 NULL = (
     "given the exact posterior, actions and beliefs are independent of the realised state, which "

@@ -36,11 +36,11 @@ from coherence.checks.check import Call, CallsAndNotes, Check, Form, Interpretat
 from coherence.checks.logit import logit
 from coherence.inputs import Codes, Floats, as_numbers, few_contexts, require, require_aligned
 from coherence.result import CheckResult, Family, Interval
+from coherence.runs.columns import COMPLEMENT, EVENT, LEVEL_OPTIONS
+from coherence.runs.needs import MATCHING_QUESTIONS, NEEDS_MATCHING
+from coherence.runs.notes import not_run
 from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.resample import Clusters
-from coherence.table.needs import MATCHING_QUESTIONS, NEEDS_MATCHING
-from coherence.table.notes import not_run
-from coherence.table.schema import COMPLEMENT, EVENT, LEVEL_OPTIONS
 
 LOTTERY = LEVEL_OPTIONS[1]
 LEAST_SWING = 0.2

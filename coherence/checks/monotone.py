@@ -40,12 +40,12 @@ from coherence.inputs import (
     whole_number,
 )
 from coherence.result import CheckResult, Interval, rejects
+from coherence.runs.needs import CHOICES
+from coherence.runs.notes import Code, Note, not_run
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.evaluation import EvaluationData, evaluation_data
 from coherence.statistics.resample import Seed, check_stream
 from coherence.statistics.shares import context_shares, spare_variance
-from coherence.table.needs import CHOICES
-from coherence.table.notes import Code, Note, not_run
 
 NO_PUBLISHED = "Fisher's test counts chosen actions, and here actions are probabilities"
 NAME = "monotone_choice"

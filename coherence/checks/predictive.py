@@ -30,6 +30,8 @@ from coherence.checks.check import (
 from coherence.errors import closest
 from coherence.inputs import Floats, require, require_aligned, whole_number
 from coherence.result import EXACT_REPORT, CheckResult, Family, Interval
+from coherence.runs.needs import NEEDS_STATE_AND_ACTION
+from coherence.runs.notes import not_run
 from coherence.statistics.boosted_trees import (
     DEPTHS,
     MAX_ITERATIONS,
@@ -63,8 +65,6 @@ from coherence.statistics.resample import (
     context_sums,
     percentile_interval,
 )
-from coherence.table.needs import NEEDS_STATE_AND_ACTION
-from coherence.table.notes import not_run
 
 NULL = "given the belief{features}, the truth does not help to predict the action out of sample"
 NO_INTERVAL = "no interval of known coverage exists for the gain of probabilities of actions"

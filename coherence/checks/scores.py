@@ -41,6 +41,10 @@ from coherence.inputs import (
     whole_number,
 )
 from coherence.result import CheckResult, Family, ForecastScores
+from coherence.runs.needs import FORECASTS
+from coherence.runs.notes import not_run
+from coherence.runs.runs import Runs
+from coherence.runs.states import in_order
 from coherence.statistics.evaluation import EvaluationData, evaluation_data, require_state
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import (
@@ -49,10 +53,6 @@ from coherence.statistics.resample import (
     check_stream,
     context_means,
 )
-from coherence.table.needs import FORECASTS
-from coherence.table.notes import not_run
-from coherence.table.runs import Runs
-from coherence.table.states import in_order
 
 NAME = "scores"
 N_DRAWS = 1_999

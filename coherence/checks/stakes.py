@@ -37,11 +37,11 @@ from coherence.checks.logit import logit
 from coherence.inputs import Codes, Floats, as_numbers, few_contexts, require
 from coherence.printable import odds
 from coherence.result import CheckResult, Family, Interval, contributions_to_mean
+from coherence.runs.needs import NEEDS_STAKES, STAKES_QUESTIONS
+from coherence.runs.notes import not_run
 from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import Clusters, context_means
-from coherence.table.needs import NEEDS_STAKES, STAKES_QUESTIONS
-from coherence.table.notes import not_run
 
 NAME = "stakes"
 CLEAR = 0.1  # of the belief, from which a stake lies clear of it

@@ -36,6 +36,7 @@ from coherence.checks.covariance import CERTAIN, N_DRAWS, Arranged, arrangement_
 from coherence.checks.persons import own_belief_test
 from coherence.inputs import require, whole_number
 from coherence.result import CheckResult, Estimate, Family
+from coherence.runs.needs import STATE_AND_CHOICES
 from coherence.statistics.evaluation import (
     EvaluationData,
     as_choices,
@@ -52,7 +53,6 @@ from coherence.statistics.resample import (
     context_means,
     near_level,
 )
-from coherence.table.needs import STATE_AND_CHOICES
 
 NAME = "sufficiency"
 SEQUENCES, PERMUTED = "direction and turn", "permuted blocks"

@@ -23,9 +23,9 @@ from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Q
 from coherence.checks.logit import logit
 from coherence.inputs import Floats, few_contexts, require
 from coherence.result import CheckResult, Family, Interval
+from coherence.runs.needs import CHOICES, STAKES_QUESTIONS
 from coherence.statistics.evaluation import EvaluationData, evaluation_data, one_dimensional
 from coherence.statistics.resample import Clusters, context_means
-from coherence.table.needs import CHOICES, STAKES_QUESTIONS
 
 NAME = "threshold"
 NULL = "stated belief from which {to} is chosen more often than {start}"

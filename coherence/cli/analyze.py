@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from coherence.report.report import Report
-    from coherence.table.runs import Runs
+    from coherence.runs.runs import Runs
 
 from coherence.checks import CHECKS
 from coherence.cli.fail_on import judge

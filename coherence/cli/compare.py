@@ -18,7 +18,7 @@ from coherence.cli.run_options import add_jobs, add_seed, comma_separated, requi
 
 if TYPE_CHECKING:
     from coherence.analysis.comparison import Comparison
-    from coherence.table.runs import Runs
+    from coherence.runs.runs import Runs
 
 FILES = r"compare\.(html|json)|(verdicts|effects|differences)\.csv"
 _TEXTS = ("compare.html", "compare.json")
@@ -83,8 +83,8 @@ def name_files(files: Sequence[str]) -> dict[str, str]:
 
 def _read(args: argparse.Namespace) -> "dict[str, Runs]":
     """Read all tables by name."""
-    from coherence.table.formats import FileTable, read_table
-    from coherence.table.validation import as_runs
+    from coherence.runs.formats import FileTable, read_table
+    from coherence.runs.read import as_runs
 
     logs = [file for file in args.runs if is_log(file)]
     others = [file for file in args.runs if not is_log(file)]
@@ -101,7 +101,7 @@ def write_comparison(
 ) -> None:
     """Write all files of a comparison, and remove those of an earlier one."""
     from coherence.cli.folders import in_place, new_files
-    from coherence.table.writing import write_table
+    from coherence.runs.write import write_table
 
     tables = {
         "verdicts": result.verdicts,

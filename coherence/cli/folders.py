@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from coherence.table.files import earlier_set, new_files, replace_text, require_replaceable
+from coherence.runs.files import earlier_set, new_files, replace_text, require_replaceable
 
 __all__ = ["in_place", "new_files", "no_empty_folders", "prepare_folder", "replace_text"]
 

@@ -13,9 +13,9 @@ from coherence.cli.reading import add_reading
 if TYPE_CHECKING:
     import pandas as pd
 
-    from coherence.importing.assemble import Imported
-    from coherence.importing.log_format import AnswerLog, LogFormat
-    from coherence.table.runs import Runs
+    from coherence.runs.logs.assemble import Imported
+    from coherence.runs.logs.log_format import AnswerLog, LogFormat
+    from coherence.runs.runs import Runs
 
 _EXAMPLES = 3  # of answers that could not be read
 
@@ -89,9 +89,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read, join, write, sum up."""
     from coherence.errors import InputError
-    from coherence.importing.log_format import format_of
-    from coherence.table.runs import Runs
-    from coherence.table.writing import write_runs
+    from coherence.runs.logs.log_format import format_of
+    from coherence.runs.runs import Runs
+    from coherence.runs.write import write_runs
 
     files = [Path(name) for name in args.files]
     mapping, pattern = _mapping(args.map), _pattern(args)
@@ -127,7 +127,7 @@ def _logs(
             f"{format.name}. Leave out --action-from."
         )
     if format.name == "inspect":
-        from coherence.importing import tool_calls
+        from coherence.runs.logs import tool_calls
 
         said = {"p", "action"} & {*mapping} or args.belief_task or args.action_task
         if args.action_from is not None:
@@ -147,10 +147,10 @@ def _imported(
     pattern: "re.Pattern[str] | None",
 ) -> "Imported":
     from coherence.errors import InputError
-    from coherence.importing.answers import AnswerForm
-    from coherence.importing.assemble import assemble
-    from coherence.importing.inspect_log import OWN_TASKS
-    from coherence.table.roles import Reading
+    from coherence.runs.columns import Reading
+    from coherence.runs.logs.answers import AnswerForm
+    from coherence.runs.logs.assemble import assemble
+    from coherence.runs.logs.inspect_log import OWN_TASKS
 
     for log in logs:
         if log.task in OWN_TASKS:  # their samples carry their whole design
@@ -194,7 +194,7 @@ def _actions(text: str) -> tuple[str, ...]:
 def _check_output(out: Path, files: Sequence[Path], *, force: bool) -> None:
     """Raise before anything is read; an input is never replaced, not even with --force."""
     from coherence.errors import InputError
-    from coherence.table.files import require_new
+    from coherence.runs.files import require_new
 
     if out.suffix.lower() not in (".parquet", ".csv", ".jsonl"):
         raise InputError(f"--out must end in .parquet, .csv or .jsonl; received {out}.")
@@ -230,7 +230,7 @@ def _mapping(settings: Sequence[str]) -> dict[str, str]:
 def _print_summary(imported: "Imported", out: Path, format: str) -> None:
     from coherence.checks.catalogue import lacking
     from coherence.printable import clean, counted
-    from coherence.table.runs import Runs
+    from coherence.runs.runs import Runs
 
     runs = Runs(imported.runs)
     sizes = [counted(len(runs), "row")]

@@ -147,7 +147,7 @@ def _write(table: "pd.DataFrame", folder: Path) -> None:
     from coherence.cli.folders import in_place, new_files
     from coherence.plots.power import plot_power
     from coherence.plots.style import save_plot
-    from coherence.table.writing import write_table
+    from coherence.runs.write import write_table
 
     names = "|".join(_FILES)
     said = f"wrote {' and '.join(_FILES)} to {folder}{in_place(folder, names)}"

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from coherence.cli.streams import STREAM, standard_input
-from coherence.table.roles import OPTIONS_OF_READING, Reading
-from coherence.table.schema import EXACT, OPTIONS, declared
+from coherence.runs.columns import EXACT, OPTIONS, OPTIONS_OF_READING, Reading, declared
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from coherence.table.runs import Runs
+    from coherence.runs.runs import Runs
 
 LOG = ".eval"
 """Ending of a log of Inspect."""
@@ -151,9 +150,8 @@ def require_one_table(files: Sequence[str]) -> None:
 
 def read_table(args: argparse.Namespace) -> "Runs":
     """Read a table from a file, a folder or standard input, or logs of Inspect."""
-    from coherence.table.formats import FileTable
-    from coherence.table.reading import read_file, read_stream
-    from coherence.table.validation import as_runs
+    from coherence.runs.formats import FileTable
+    from coherence.runs.read import as_runs, read_file, read_stream
 
     how = reading(args)
     if is_log(args.runs):

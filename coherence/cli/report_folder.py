@@ -34,7 +34,7 @@ def write_report(
 ) -> str:
     """Write results and pages of a report in place of those of an earlier one."""
     from coherence.report.folder import REPORT, SUBFOLDERS
-    from coherence.table.writing import write_runs
+    from coherence.runs.write import write_runs
 
     pages = [f"{subfolder}/{names}" for subfolder, names in SUBFOLDERS.items()]
     ours = "|".join([r"results\.(json|parquet)", re.escape(REPORT), *pages])

@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     from coherence.agents import AGENTS, simulate
     from coherence.errors import InputError, closest
     from coherence.printable import counted
-    from coherence.table.writing import write_runs
+    from coherence.runs.write import write_runs
 
     if args.list:
         _print_agents(AGENTS.values())

@@ -20,8 +20,8 @@ from coherence.plots.style import (
     set_title,
 )
 from coherence.printable import clean
+from coherence.runs.audit import STATED
 from coherence.statistics.figure_tables import belief_bars
-from coherence.table.audit import STATED
 
 ALL = "all answers"
 _LABEL = 40

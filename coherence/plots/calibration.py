@@ -28,6 +28,7 @@ from coherence.plots.style import (
 )
 from coherence.printable import clean
 from coherence.result import CheckResult
+from coherence.runs.audit import STATED
 from coherence.statistics.figure_tables import (
     EXACT,
     bars_of,
@@ -35,7 +36,6 @@ from coherence.statistics.figure_tables import (
     over_contexts,
     spaced,
 )
-from coherence.table.audit import STATED
 
 _LABEL = 24  # letters
 SMALL = 0.05

@@ -19,10 +19,10 @@ from coherence.inputs import (
     require,
     require_aligned,
 )
-from coherence.table.exact import holds_exact
-from coherence.table.runs import Runs
-from coherence.table.schema import ACTION_PREFIX
-from coherence.table.states import unknown_pair, zero_or_one
+from coherence.runs.columns import ACTION_PREFIX
+from coherence.runs.exact import holds_exact
+from coherence.runs.runs import Runs
+from coherence.runs.states import unknown_pair, zero_or_one
 
 UNIT = ("task", "model")
 

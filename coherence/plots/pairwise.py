@@ -11,7 +11,7 @@ from coherence.plots.scales import Span, fit_probabilities, span_of
 from coherence.plots.style import INK, belief_axes, canvas, set_title
 from coherence.printable import clean
 from coherence.result import CheckResult
-from coherence.table.audit import STATED
+from coherence.runs.audit import STATED
 
 _LABEL, _TITLE_LABEL = 24, 40  # letters
 

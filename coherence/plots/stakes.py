@@ -18,7 +18,7 @@ from coherence.plots.style import (
 )
 from coherence.printable import odds
 from coherence.result import CheckResult
-from coherence.table.audit import STATED
+from coherence.runs.audit import STATED
 
 TITLE = "Share that acts, by stated belief and stake"
 LANE = 0.8  # height of a lane, of the distance between two

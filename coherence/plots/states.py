@@ -15,10 +15,10 @@ from coherence.plots.scales import Span, fit_probabilities, span_of
 from coherence.plots.style import INK, PALE, STATE_COLOURS, Style, belief_axes, canvas, set_title
 from coherence.printable import clean
 from coherence.result import CheckResult
+from coherence.runs.audit import STATED
+from coherence.runs.runs import Runs
 from coherence.statistics.evaluation import as_choices
 from coherence.statistics.state_shares import state_shares
-from coherence.table.audit import STATED
-from coherence.table.runs import Runs
 
 PANELS_BESIDE = 2
 """Panels in a line: more would make them or their letters small."""

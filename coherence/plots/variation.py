@@ -19,8 +19,8 @@ from coherence.plots.style import (
     probability_scales,
 )
 from coherence.printable import clean
+from coherence.runs.audit import STATED
 from coherence.statistics.figure_tables import EXACT, STATE
-from coherence.table.audit import STATED
 
 _LABEL = 20  # letters
 _JITTER = 0.12  # half the width over which contexts of one realised state are spread

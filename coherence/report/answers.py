@@ -25,8 +25,8 @@ from coherence.report.evaluation import EvaluationReport
 from coherence.report.pages import environment, script, visible
 from coherence.report.wording import NOT_GIVEN, clean, evaluation_heading
 from coherence.result import Family
-from coherence.table.runs import Runs, question_kind
-from coherence.table.schema import ACTION_PREFIX, FEATURE_PREFIX, LEVEL_COLUMNS
+from coherence.runs.columns import ACTION_PREFIX, FEATURE_PREFIX, LEVEL_COLUMNS
+from coherence.runs.runs import Runs, question_kind
 
 MOST_LISTED = 500
 """Cases of a group that are listed."""

@@ -14,11 +14,11 @@ from coherence.checks.catalogue import interpretation_of
 from coherence.decoding.decode import PARSED
 from coherence.report.variation import Variation
 from coherence.result import CheckResult, Family, Outcome
+from coherence.runs.audit import ElicitationSummary
+from coherence.runs.notes import Level, Note, why_not_run
+from coherence.runs.runs import Runs
 from coherence.statistics.figure_tables import FigureTables
 from coherence.statistics.report_noise import ReportNoise
-from coherence.table.audit import ElicitationSummary
-from coherence.table.notes import Level, Note, why_not_run
-from coherence.table.runs import Runs
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class EvaluationReport:
     # up to a handful of rows with status neither ok nor repaired: ``context``, ``prompt``,
     # ``z_state``, ``status`` and the raw answers, as far as known; untrusted text
     unreadable: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
-    # from ``coherence.table.audit.worst_case_bounds``: rates if all unreadable answers had gone one
+    # from ``coherence.runs.audit.worst_case_bounds``: rates if all unreadable answers had gone one
     # way or the other.
     bounds: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     # how the answers were elicited; None where that was not asked
@@ -122,7 +122,7 @@ class EvaluationReport:
     scatter: ReportNoise | None = None
     # all rows of the runs table that belong to it, for the pages of answers; untrusted text
     rows: Runs = field(default_factory=lambda: Runs(pd.DataFrame()), repr=False, compare=False)
-    # ``question`` and ``status`` of each of them, from `coherence.table.audit.label_rows`.
+    # ``question`` and ``status`` of each of them, from `coherence.runs.audit.label_rows`.
     labels: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     # what figures call the state that the belief is not in, and the one that it is in; untrusted
     state_names: tuple[str, str] = ("state 0", "state 1")

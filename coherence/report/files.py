@@ -18,7 +18,7 @@ import pandas as pd
 from coherence.printable import spreadsheet_safe
 from coherence.report.document import FigureFile, Table
 from coherence.report.wording import clean
-from coherence.table.files import replace_text
+from coherence.runs.files import replace_text
 
 INDEX, DOCUMENT = "paper.md", "paper.tex"
 _PREAMBLE = r"""\documentclass{article}

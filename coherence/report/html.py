@@ -50,8 +50,8 @@ from coherence.report.view import (
     view,
 )
 from coherence.result import LEVEL, CheckResult
-from coherence.table.audit import STATED
-from coherence.table.notes import Note
+from coherence.runs.audit import STATED
+from coherence.runs.notes import Note
 
 TITLE = "Belief coherence report"
 MOST_IN_NOTEBOOK = 6

@@ -13,7 +13,7 @@ from coherence.report.evaluation import EvaluationReport
 from coherence.report.ranking import pooled
 from coherence.report.scores import score_table
 from coherence.report.wording import answering_notes, belief_noun
-from coherence.table.audit import audit_table
+from coherence.runs.audit import audit_table
 
 SCHEMA_VERSION = 3
 # How the work was spread over processors changes no number, so it must not change the bytes either.

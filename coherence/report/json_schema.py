@@ -11,10 +11,10 @@ from coherence.report.json import SCHEMA_VERSION
 from coherence.report.ranking import POOLED
 from coherence.report.verdicts import VERDICTS
 from coherence.result import Family, Lack, Outcome
+from coherence.runs.audit import ANSWERS, BOUNDS, STATUSES
+from coherence.runs.columns import Column
+from coherence.runs.notes import Code, Level
 from coherence.statistics.figure_tables import TABLES
-from coherence.table.audit import ANSWERS, BOUNDS, STATUSES
-from coherence.table.notes import Code, Level
-from coherence.table.schema import Column
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

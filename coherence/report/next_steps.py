@@ -12,9 +12,9 @@ from coherence.report.evaluation import EvaluationReport, Step
 from coherence.report.variation import little_sentence
 from coherence.report.wording import clean
 from coherence.result import CheckResult, ForecastScores, Outcome
+from coherence.runs.notes import Code
+from coherence.runs.states import zero_or_one
 from coherence.statistics.difference_sequences import FEWEST_CONTEXTS
-from coherence.table.notes import Code
-from coherence.table.states import zero_or_one
 
 MARGIN = 0.05  # proposed where intervals are narrow enough to show it
 MOSTLY = 0.5  # of the answers, above which more of the same would not help

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from coherence.report.wording import clean
-from coherence.table.states import typed_option
+from coherence.runs.states import typed_option
 
 PACKAGES = ("numpy", "scipy", "pandas")
 """Packages whose versions may move a number in its last digits."""

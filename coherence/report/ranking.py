@@ -24,8 +24,8 @@ from coherence.checks.catalogue import interpretation_of
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.wording import clean, format_numbers, format_pvalue
 from coherence.result import LEVEL, CheckResult, Family, Outcome
+from coherence.runs.columns import Column
 from coherence.statistics.random_effects import random_effects
-from coherence.table.schema import Column
 
 FEW = 3
 """Units up to which a report shows everything at once."""

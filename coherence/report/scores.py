@@ -17,7 +17,7 @@ from coherence.report.document import Cell, Column, Kind, Row, Table, build_tabl
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.wording import as_shown, clean, evaluation_heading, evaluations_named
 from coherence.result import LEVEL, CheckResult, ForecastScores, Interval
-from coherence.table.notes import Code, Level, Note
+from coherence.runs.notes import Code, Level, Note
 
 KEY = ("task", "model", "prompt")
 PARTS = ("miscalibration", "discrimination", "uncertainty")

@@ -34,7 +34,7 @@ from coherence.report.verdicts import REJECTS
 from coherence.report.view import View, view
 from coherence.report.wording import ALERT, LOW, NOT_GIVEN, clean, evaluation_heading, with_interval
 from coherence.result import CheckResult, Estimate, Family, Outcome
-from coherence.table.notes import Level, Note
+from coherence.runs.notes import Level, Note
 
 MOST_WARNINGS, MOST_NAMED = 3, 3
 NOT_IDENTIFIED = "not identified"

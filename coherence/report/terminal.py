@@ -55,7 +55,7 @@ from coherence.report.wording import (
     interval_heading,
 )
 from coherence.result import Outcome
-from coherence.table.notes import Code, Level, Note
+from coherence.runs.notes import Code, Level, Note
 
 MORE = "--full, or report.html with --out DIR"
 _BESIDE_SCORES = "Reliability diagrams, every result in words, and all notes"

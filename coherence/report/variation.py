@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from coherence.printable import capitalised, clean, counted, format_numbers
+from coherence.runs.runs import Runs
 from coherence.statistics.figure_tables import over_contexts
-from coherence.table.runs import Runs
 
 NARROW_SD = 0.05
 """Standard deviation of beliefs over contexts below which they hardly vary."""

@@ -30,8 +30,8 @@ from coherence.report.wording import (
     interval_heading,
 )
 from coherence.result import CheckResult, Outcome
-from coherence.table.audit import MISSING, audit_table
-from coherence.table.notes import Note
+from coherence.runs.audit import MISSING, audit_table
+from coherence.runs.notes import Note
 
 BOUNDS_NOTE = (
     "The ends are the rates if every unparsed answer had gone the one way or the other; "

@@ -14,8 +14,8 @@ from coherence.printable import decimals_of as decimals_of
 from coherence.printable import format_numbers as format_numbers
 from coherence.report.evaluation import EvaluationReport
 from coherence.result import CheckResult, Interval
-from coherence.table.audit import STATED, ElicitationSummary, FormProbability
-from coherence.table.notes import Code, Note, warning
+from coherence.runs.audit import STATED, ElicitationSummary, FormProbability
+from coherence.runs.notes import Code, Note, warning
 
 NOT_GIVEN = "–"
 ALERT = "Warning"

@@ -29,10 +29,10 @@ from coherence.inputs import (
     require_aligned,
     seen_policies,
 )
+from coherence.runs.runs import Runs
+from coherence.runs.states import labels_error, unknown_pair, zero_or_one
 from coherence.statistics.own_answer import OwnAnswer, own_answer
 from coherence.statistics.resample import Clusters, context_means, groups_of_contexts
-from coherence.table.runs import Runs
-from coherence.table.states import labels_error, unknown_pair, zero_or_one
 
 RESOLVED = 1e-9  # below which posteriors are equal
 UNKNOWN = -1  # code of what a row does not have

@@ -14,11 +14,11 @@ import pandas as pd
 
 from coherence.errors import InputError
 from coherence.inputs import Floats
+from coherence.runs.columns import Column
+from coherence.runs.runs import Runs
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.mean_interval import mean_interval
 from coherence.statistics.shares import context_shares
-from coherence.table.runs import Runs
-from coherence.table.schema import Column
 
 EXACT, STATE = "exact posterior", "state"
 """What beliefs are compared with."""

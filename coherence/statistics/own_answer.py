@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coherence.inputs import Codes, Floats
-from coherence.table.states import compared_labels
+from coherence.runs.states import compared_labels
 
 _BOTH = 0.2  # share of other answers than the commonest, for being right to part from the truth
 _SURE = 2.5  # standard errors by which it goes with being right

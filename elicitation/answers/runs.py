@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from coherence.decoding.decode import worst
-from coherence.table.schema import OFFER_COLUMNS, RECORDED
+from coherence.runs.columns import OFFER_COLUMNS, RECORDED
 from elicitation.models.base import Answer
 from elicitation.questions.offers import cells_of
 from elicitation.questions.plan import reference_of

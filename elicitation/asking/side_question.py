@@ -10,9 +10,9 @@ from copy import deepcopy
 
 from coherence.decoding.decode import BELIEF_LABELS
 from coherence.errors import InputError, MissingExtraError
-from coherence.importing.inspect_log import FINISH_REASONS
-from coherence.importing.tool_calls import SOURCE
 from coherence.inputs import whole_number
+from coherence.runs.logs.inspect_log import FINISH_REASONS
+from coherence.runs.logs.tool_calls import SOURCE
 from elicitation.models.base import Answer
 from elicitation.questions.ways import QuestionSpec
 

@@ -202,7 +202,7 @@ def write_results(
     earlier: str,
 ) -> None:
     """Write tables, figures and the paper's tables, and print the summary."""
-    from coherence.table.writing import write_runs, write_table
+    from coherence.runs.write import write_runs, write_table
 
     where = f"{folder}{in_place(folder, names)}"
     failure: Exception | None = None

@@ -92,7 +92,7 @@ def _scored_splits(items: "Items") -> list[str]:
 
 def write_questions(terms: TermOptions, path: str) -> int:
     """Write the questions to a file, to be asked elsewhere."""
-    from coherence.table.writing import write_runs
+    from coherence.runs.write import write_runs
 
     questions = scored_questions(terms)
     write_runs(questions, path, replace=False)

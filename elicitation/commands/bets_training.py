@@ -191,7 +191,7 @@ def transfer(options: TransferOptions) -> int:
     from coherence.batteries.bets.scores import score_bets
     from coherence.batteries.bets.tables import transfer_report, transfer_tables
     from coherence.plots.style import save_plot
-    from coherence.table.writing import write_table
+    from coherence.runs.write import write_table
     from elicitation.batteries.bets.models import score_choices
     from elicitation.batteries.bets.questions import bet_questions
     from elicitation.models.local.multiple_choice import load_multiple_choice_model

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _ask(options: AskOptions) -> int:
-    from coherence.table.writing import write_runs
+    from coherence.runs.write import write_runs
     from elicitation.asking.session import run_plan
 
     design = design_of(options)  # an option out of its range is said before cases are drawn
@@ -172,8 +172,8 @@ def _check_out(path: str) -> None:
 def _earlier_rows(path: str) -> int:
     """Count the rows of an earlier call; a table that is none of `elicit` is kept, and an error."""
     from coherence.errors import CoherenceError
-    from coherence.table.files import require_new
-    from coherence.table.formats import read_table
+    from coherence.runs.files import require_new
+    from coherence.runs.formats import read_table
 
     if not os.path.lexists(path):
         return 0

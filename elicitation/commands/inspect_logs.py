@@ -19,9 +19,9 @@ import pandas as pd
 from coherence.batteries.bets.answers import read_letters
 from coherence.decoding.decode import OK, UNPARSED
 from coherence.errors import InputError
-from coherence.importing.inspect_log import OWN_TASKS, read_inspect_log
-from coherence.table.cells import labels
-from coherence.table.schema import OFFER_COLUMNS
+from coherence.runs.cells import labels
+from coherence.runs.columns import OFFER_COLUMNS
+from coherence.runs.logs.inspect_log import OWN_TASKS, read_inspect_log
 from elicitation.answers.runs import assemble_runs
 from elicitation.batteries.bets.questions import OPTIONS
 from elicitation.batteries.bets.words import bet_draws, stated_choice

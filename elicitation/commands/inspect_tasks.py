@@ -137,7 +137,7 @@ def reading(battery: str) -> Scorer:
     """Read an answer as ``coherence`` does: whether it has a value, and its error to `p_true`."""
 
     async def score(state: TaskState, target: Target) -> Score:
-        from coherence.importing.inspect_log import FINISH_REASONS
+        from coherence.runs.logs.inspect_log import FINISH_REASONS
         from elicitation.commands.inspect_logs import Replied, read_sample
         from elicitation.models.base import Answer
 

@@ -185,7 +185,7 @@ def _score(options: MixOptions, answers: "pd.DataFrame") -> Results:
     from coherence.batteries.mixing.scores import score_mixing
     from coherence.batteries.mixing.tables import mix_report, mixing_table
     from coherence.plots.style import save_figure
-    from coherence.table.writing import write_table
+    from coherence.runs.write import write_table
 
     scores = score_mixing(answers, rng=options.seed)
     models = scores.experiments["model"].unique()

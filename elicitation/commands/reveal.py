@@ -112,7 +112,7 @@ def _check(options: RevealOptions) -> None:
 
 def _write_questions(options: RevealOptions, path: str) -> None:
     from coherence.errors import InputError
-    from coherence.table.files import replacing
+    from coherence.runs.files import replacing
     from elicitation.batteries.revealed.questions import questions_table
 
     unused = ("model", "answers", "out", "paper", "dry_run")
@@ -429,7 +429,7 @@ def _check_coherence(runs: "pd.DataFrame", folder: Path, *, seed: int) -> str:
     """Run the ordinary checks, write their report and return it as text."""
     from coherence.analysis.analyze import analyze
     from coherence.report.terminal import render_report
-    from coherence.table.writing import write_runs
+    from coherence.runs.write import write_runs
 
     # First, so that a check that fails leaves the table to look at.
     write_runs(runs, folder / "runs.parquet")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from coherence.errors import InputError
-from coherence.table.schema import FRAMES, LEVEL_OPTIONS
+from coherence.runs.columns import FRAMES, LEVEL_OPTIONS
 from elicitation.options import MOST_LEVELS, Decision
 
 LETTERS = ("A", "B")

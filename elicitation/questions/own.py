@@ -14,9 +14,9 @@ from typing import Any
 import pandas as pd
 
 from coherence.errors import InputError, closest
-from coherence.table.formats import read_columns
-from coherence.table.frames import require_frame
-from coherence.table.schema import FEATURE_PREFIX, TRUTH_KINDS
+from coherence.runs.columns import FEATURE_PREFIX, TRUTH_KINDS
+from coherence.runs.formats import read_columns
+from coherence.runs.frames import require_frame
 
 COLUMNS = (
     "context",

@@ -14,8 +14,8 @@ import pandas as pd
 from bayesnets import Phrases
 from coherence.decoding.decode import BELIEF_LABELS, DECISION_LABELS
 from coherence.errors import InputError, closest, listing
-from coherence.table.frames import require_frame
-from coherence.table.schema import FEATURE_PREFIX
+from coherence.runs.columns import FEATURE_PREFIX
+from coherence.runs.frames import require_frame
 from elicitation.options import USUAL_LEVELS, WayOptions, require_in_range
 from elicitation.questions.offers import LETTERS, OFFERED, offers_of
 from elicitation.questions.own import check_questions

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from coherence.errors import InputError, closest
-from coherence.table.frames import require_path
+from coherence.runs.frames import require_path
 from elicitation.questions.prompts import PromptSet, Template
 
 RESERVED = ("token", "sampled")

@@ -31,7 +31,7 @@ from bayesnets.conversion import as_network
 from bayesnets.files import ENDINGS, SUFFIXES
 from bayesnets.phrases import positive_state
 from coherence.errors import InputError, listing, shown, suggestion
-from coherence.table.schema import FEATURE_PREFIX
+from coherence.runs.columns import FEATURE_PREFIX
 
 Truth = Mapping[int, Mapping[str, Mapping[str, float]]]
 """Case -> state of z, in the order in which the question lists them -> ``p_true``, the exact

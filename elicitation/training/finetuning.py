@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from coherence.errors import InputError, MissingExtraError
-from coherence.table.files import replace_text
+from coherence.runs.files import replace_text
 from elicitation.training.loop import (
     CHECKPOINT,
     keep_checkpoint,

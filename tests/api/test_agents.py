@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from coherence import AGENTS, InputError, simulate
-from coherence.table.validation import validate_runs
+from coherence.runs.read import validate_runs
 
 
 def test_choices_follow_the_softmax_of_the_documented_utilities():

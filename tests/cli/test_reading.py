@@ -13,8 +13,7 @@ import pytest
 from coherence import read_runs
 from coherence.cli import analyze, compare, import_logs, power
 from coherence.cli.reading import READING
-from coherence.table.roles import Reading
-from coherence.table.schema import OPTIONS
+from coherence.runs.columns import OPTIONS, Reading
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from coherence import AGENTS, Agent, InputError
-from coherence.table.validation import validate_runs
+from coherence.runs.read import validate_runs
 from elicitation import AnswerStore, Design, Request, agent_for_task, elicit, plan_task
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import coherence
 from coherence.checks.calibration import calibration_estimates  # noqa: F401
-from coherence.table.validation import validate_runs  # noqa: F401
+from coherence.runs.read import validate_runs  # noqa: F401
 
 RUNS = coherence.simulate("leaky", n_contexts=40, n_reps=3, rng=1)
 ROWS = RUNS[RUNS["action"].notna()]

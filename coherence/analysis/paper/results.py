@@ -24,13 +24,13 @@ from coherence.printable import capitalised
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.report import Report
 from coherence.result import CheckResult
+from coherence.runs.needs import NEEDS_STATE_AND_ACTION
+from coherence.runs.runs import REFERENCE, Runs, all_computed
 from coherence.statistics.evaluation import require_state
 from coherence.statistics.mean_interval import mean_result
 from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.report_noise import variances_within
 from coherence.statistics.resample import Seed, as_seed, clusters_of, group_of_contexts
-from coherence.table.needs import NEEDS_STATE_AND_ACTION
-from coherence.table.runs import REFERENCE, Runs, all_computed
 
 REPAIRED, PUBLISHED = "repaired", "published"
 ISOTONIC = "cmi:isotonic"

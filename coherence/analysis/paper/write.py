@@ -9,11 +9,11 @@ from coherence.analysis.paper.results import collect_results
 from coherence.analysis.paper.tables import paper_tables
 from coherence.report.files import write_document
 from coherence.report.report import Report
+from coherence.runs.files import LIST, new_files
+from coherence.runs.runs import Runs
+from coherence.runs.write import write_runs
 from coherence.statistics.parallel import Progress
 from coherence.statistics.resample import Seed
-from coherence.table.files import LIST, new_files
-from coherence.table.runs import Runs
-from coherence.table.writing import write_runs
 
 _EARLIER = r"table[1-5]\.(md|tex|csv)|figure[12](-published)?(-\d+)?\.(svg|pdf)"
 RESULTS = "results.parquet"

@@ -12,8 +12,8 @@ import pandas as pd
 from coherence.batteries.bets.answers import BetAnswers
 from coherence.batteries.bets.scores import BELIEF_TEMPLATE
 from coherence.batteries.bets.truths import BET_CHOICES, NO_CHOICE, break_evens
+from coherence.runs.columns import DRAWN, RECORDED
 from coherence.statistics.resample import Seed, as_generator
-from coherence.table.schema import DRAWN, RECORDED
 
 WIN = BET_CHOICES[0]
 

@@ -27,7 +27,7 @@ from coherence.batteries.mixing.design import GAMES, MIDDLE, ORDERS, PARTS, opti
 from coherence.decoding.decode import PARSED, STATUSES
 from coherence.errors import InputError
 from coherence.inputs import Floats
-from coherence.table.frames import require_frame, require_path
+from coherence.runs.frames import require_frame, require_path
 
 COLUMNS = (
     AnswerColumn("model"),

@@ -22,7 +22,7 @@ from scipy import stats
 from coherence.batteries.revealed.distances import belief_distance
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import Floats, require
-from coherence.table.frames import require_frame
+from coherence.runs.frames import require_frame
 
 BELIEFS = {
     "source": "whose belief, such as base or instruct",

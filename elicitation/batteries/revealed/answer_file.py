@@ -13,7 +13,7 @@ import pandas as pd
 
 from coherence.batteries.battery import AnswerColumn, AnswerTable, read_answer_table
 from coherence.errors import SchemaError, closest, listing
-from coherence.table.schema import STATE_SUM_TOLERANCE
+from coherence.runs.columns import STATE_SUM_TOLERANCE
 from elicitation.batteries.revealed.questions import (
     BELIEF,
     STATED,

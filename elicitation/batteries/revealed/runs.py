@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.table.schema import DRAWN
+from coherence.runs.columns import DRAWN
 from elicitation.batteries.revealed.questions import NO, YES, Beliefs, Bet, wagered
 from elicitation.batteries.revealed.reading import Masses
 from elicitation.batteries.revealed.scenarios.grid import decompositions

@@ -12,7 +12,7 @@ from coherence.report.variation import little_sentence
 from coherence.report.view import view
 from coherence.report.wording import answering_notes, clean
 from coherence.result import Outcome
-from coherence.table.notes import Level
+from coherence.runs.notes import Level
 from elicitation.asking.session import Tally
 from elicitation.commands.study.study_file import Study
 from elicitation.commands.study.units import RUNS, Unit

@@ -21,9 +21,8 @@ from coherence.errors import InputError
 from coherence.printable import counted
 from coherence.report.report import Report
 from coherence.report.wording import clean
-from coherence.table.reading import read_file
-from coherence.table.runs import Runs
-from coherence.table.validation import validate_runs
+from coherence.runs.read import read_file, validate_runs
+from coherence.runs.runs import Runs
 from elicitation.asking.store import AnswerStore
 from elicitation.commands.study.page import Compared, render_page
 from elicitation.commands.study.study_file import Study

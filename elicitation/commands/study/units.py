@@ -143,7 +143,7 @@ class Unit:
         progress: "Progress | None" = None,
     ) -> "Tally":
         """Write the table of the answers in the store; what it lacks, the model is asked for."""
-        from coherence.table.writing import write_runs
+        from coherence.runs.write import write_runs
         from elicitation.asking.session import run_plan
 
         runs, tally = run_plan(

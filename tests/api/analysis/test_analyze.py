@@ -9,7 +9,7 @@ from coherence import SchemaError, analyze, simulate
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.checks.forest_baseline import NAME as FOREST
-from coherence.table.validation import validate_runs
+from coherence.runs.read import validate_runs
 
 LIGHT = ["sufficiency", "cmi", "monotone_choice", "prompt_consistency"]
 LIGHT += ["iterated_expectation", "calibration"]

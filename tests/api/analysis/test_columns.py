@@ -5,8 +5,7 @@ import pytest
 
 import coherence
 from coherence import InputError, analyze, read_runs, simulate
-from coherence.table.roles import Reading
-from coherence.table.schema import OPTIONS
+from coherence.runs.columns import OPTIONS, Reading
 
 NAMES = {"p": "confidence", "action": "choice", "theta": "outcome", "context": "case"}
 OPTION_NAMES = {"belief": "confidence", "action": "choice", "truth": "outcome", "context": "case"}

@@ -11,8 +11,8 @@ from coherence.analysis.conditions import QUANTITIES, compare, parse_condition
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.variation import Variation
 from coherence.report.verdicts import NOT_TESTED
+from coherence.runs.audit import ElicitationSummary, FormProbability
 from coherence.statistics.report_noise import ReportNoise
-from coherence.table.audit import ElicitationSummary, FormProbability
 
 
 def result(check, statistic=0.2, pvalue=None, holm=None, interval=None):

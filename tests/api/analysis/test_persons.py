@@ -6,7 +6,7 @@ import pytest
 
 import coherence
 from coherence import InputError, SchemaError, analyze, read_runs
-from coherence.table.validation import validate_runs
+from coherence.runs.read import validate_runs
 
 NAMES = {"belief": "says", "action": "does", "truth": "came", "context": "case"}
 

@@ -6,7 +6,7 @@ import pytest
 
 from coherence import InputError, simulate
 from coherence.analysis.pilot import read_pilot
-from coherence.table.runs import Runs
+from coherence.runs.runs import Runs
 
 ONE = {"prompts": ["standard"], "iterated": False}
 

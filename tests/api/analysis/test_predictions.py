@@ -8,8 +8,8 @@ import pytest
 
 import coherence
 from coherence import InputError, analyze, read_runs, simulate
-from coherence.table.notes import Code, Level
-from coherence.table.runs import Runs
+from coherence.runs.notes import Code, Level
+from coherence.runs.runs import Runs
 
 CHECKS = ["sufficiency", "calibration"]
 

@@ -16,8 +16,8 @@ from coherence.report.evaluation import EvaluationReport
 from coherence.report.terminal import render_report
 from coherence.report.verdicts import NOT_TESTED
 from coherence.result import Family
+from coherence.runs.notes import Level
 from coherence.statistics.report_noise import ReportNoise
-from coherence.table.notes import Level
 
 
 def result(check, pvalue, statistic=0.25, interval=None, n_contexts=10, **fields):

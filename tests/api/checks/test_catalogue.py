@@ -10,7 +10,7 @@ import pytest
 from coherence import analyze, simulate
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration, declarations, interpretation_of
-from coherence.table.needs import EVIDENCE
+from coherence.runs.needs import EVIDENCE
 
 ROOT = Path(__file__).parents[3]
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from coherence.importing.answers import AnswerForm
-from coherence.importing.assemble import assemble
-from coherence.importing.log_format import AnswerLog, format_of
-from coherence.importing.tool_calls import CallReading, read_calls
+from coherence.runs.logs.answers import AnswerForm
+from coherence.runs.logs.assemble import assemble
+from coherence.runs.logs.log_format import AnswerLog, format_of
+from coherence.runs.logs.tool_calls import CallReading, read_calls
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 BELIEF, ACTION = GOLDEN / "inspect_belief.eval", GOLDEN / "inspect_action.eval"

@@ -40,7 +40,7 @@ def test_a_flipped_byte_never_passes_for_content(tmp_path):
 
 
 def test_a_bomb_is_refused_by_what_it_says_and_by_what_it_does(tmp_path, monkeypatch):
-    monkeypatch.setattr("coherence.importing.inspect_log.MOST_BYTES", 1_000_000)
+    monkeypatch.setattr("coherence.runs.logs.inspect_log.MOST_BYTES", 1_000_000)
     bomb = packed(tmp_path / "bomb.eval", b" " * 5_000_000)
     with pytest.raises(InputError, match=r"unpack to 5,000,.* bytes.*inspect log convert"):
         imported(bomb)

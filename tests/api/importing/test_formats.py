@@ -3,7 +3,7 @@
 import pytest
 
 from coherence import InputError
-from coherence.importing.log_format import formats
+from coherence.runs.logs.log_format import formats
 from tests.api.importing.conftest import BELIEF, GOLDEN, HEADER, TEXT, imported, write_text
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from coherence import InputError
 from coherence.decoding.decode import decode_belief, decode_choice
-from coherence.table.validation import validate_runs
+from coherence.runs.read import validate_runs
 from tests.api.importing.conftest import (
     ACTION,
     BELIEF,

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from coherence.table.roles import PERCENT
+from coherence.runs.columns import PERCENT
 from tests.api.importing.conftest import CHOICE, TEXT, YES, imported, write_lines
 
 

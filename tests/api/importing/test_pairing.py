@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from coherence import InputError, SchemaError
-from coherence.importing.answers import AnswerForm
-from coherence.importing.assemble import assemble
+from coherence.runs.logs.answers import AnswerForm
+from coherence.runs.logs.assemble import assemble
 from tests.api.importing.conftest import ACTION, BELIEF, CHOICE, TEXT, YES, imported, log_of
 
 

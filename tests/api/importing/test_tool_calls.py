@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from coherence.importing.tool_calls import require_action_from
-from coherence.table.roles import PERCENT
-from coherence.table.validation import validate_runs
+from coherence.runs.columns import PERCENT
+from coherence.runs.logs.tool_calls import require_action_from
+from coherence.runs.read import validate_runs
 from tests.api.importing.conftest import GOLDEN, imported, packed, sample
 
 AGENT = GOLDEN / "inspect_agent.eval"

@@ -7,8 +7,8 @@ import pytest
 from coherence import CheckResult, Interval, Report, sufficiency_test
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.verdicts import NOT_TESTED
+from coherence.runs.notes import Code, Note, not_run
 from coherence.statistics.figure_tables import figure_tables
-from coherence.table.notes import Code, Note, not_run
 from tests.api.tables import make_choices, make_pairs
 
 BOUND_COLUMNS = ["quantity", "label", "asked", "unreadable", "estimate", "low", "high"]

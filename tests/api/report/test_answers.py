@@ -22,7 +22,7 @@ from coherence.report.answers import (
 )
 from coherence.report.pages import script
 from coherence.result import Family
-from coherence.table.runs import Runs
+from coherence.runs.runs import Runs
 
 ATTACK = "</script><script>alert(1)</script><a href='javascript:x'><img onerror=x>\"\u2028{{ 7*7 }}"
 FIRST = "evaluation-1-page-1.html"

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from coherence import CheckResult, Report, analyze, simulate
+from coherence.runs.notes import Code, Level, Note
 from coherence.statistics.figure_tables import FigureTables
-from coherence.table.notes import Code, Level, Note
 from tests.api.report.conftest import BOUND_COLUMNS, RAW_COLUMNS, STATUS_COLUMNS, make_report
 
 VOID = {"meta", "br", "wbr", "img", "link", "input", "hr"}

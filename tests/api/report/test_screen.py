@@ -16,8 +16,8 @@ from coherence.report.terminal import render_report
 from coherence.report.variation import Variation
 from coherence.report.verdicts import VERDICTS
 from coherence.result import Estimate, Family
-from coherence.table.audit import ElicitationSummary, FormProbability
-from coherence.table.notes import Code, Note, warning
+from coherence.runs.audit import ElicitationSummary, FormProbability
+from coherence.runs.notes import Code, Note, warning
 from tests.api.report.conftest import BOUND_COLUMNS
 
 WIDTH = 80

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from coherence import analyze, read_runs, write_runs
-from coherence.table.cells import labels
+from coherence.runs.cells import labels
 
 BIG = 1_700_000_000_000_000_000
 KINDS = {

@@ -6,8 +6,8 @@ import pytest
 
 from coherence import InputError, analyze, read_runs, simulate
 from coherence.cli.main import main
-from coherence.table.exact import calibration_pvalue
-from coherence.table.validation import validate_runs
+from coherence.runs.exact import calibration_pvalue
+from coherence.runs.read import validate_runs
 
 ONCE = {"n_reps": 1, "prompts": ["standard"], "iterated": False}
 

@@ -10,7 +10,7 @@ import pytest
 
 from coherence import InputError, simulate, write_runs
 from coherence.errors import WriteError
-from coherence.table.files import (
+from coherence.runs.files import (
     LIST,
     earlier_set,
     new_files,

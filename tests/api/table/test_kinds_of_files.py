@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from coherence import CoherenceError, analyze, read_runs, write_runs
-from coherence.table.runs import Runs
+from coherence.runs.runs import Runs
 
 READ = r"""
 # what | lines, with / between | options | column | its cells | what is said of it

@@ -7,8 +7,8 @@ import pytest
 
 from coherence import SchemaError, read_runs
 from coherence.analysis.reading import as_runs
-from coherence.table.roles import Reading
-from coherence.table.validation import validate_runs
+from coherence.runs.columns import Reading
+from coherence.runs.read import validate_runs
 
 
 def test_labels_that_differ_by_more_are_let_be():

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from coherence import SchemaError, read_runs, write_runs
-from coherence.table.validation import validate_runs
+from coherence.runs.read import validate_runs
 
 
 def asked(**columns):

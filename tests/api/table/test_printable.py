@@ -3,7 +3,7 @@
 import pandas as pd
 
 from coherence.printable import clean, spreadsheet_safe
-from coherence.table.writing import write_table
+from coherence.runs.write import write_table
 
 
 def test_clean_removes_what_a_terminal_would_obey():

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coherence import InputError, SchemaError, read_runs, simulate, write_runs
-from coherence.table.reading import read_stream
-from coherence.table.states import folded
+from coherence.runs.read import read_stream
+from coherence.runs.states import folded
 
 TABLE = "p,action,theta\n0.25,rest,1\n0.125,rest,0\n"
 
@@ -188,7 +188,7 @@ def test_unusable_files_are_refused_with_their_name(read, tmp_path, name, conten
 
 
 def test_a_packed_table_that_unpacks_a_thousandfold_is_refused(read, monkeypatch):
-    monkeypatch.setattr("coherence.table.text_files.MOST_BYTES", 100_000)
+    monkeypatch.setattr("coherence.runs.text_files.MOST_BYTES", 100_000)
     with pytest.raises(InputError, match=r"bomb\.csv\.gz: it unpacks to more than .*gunzip"):
         read(packed("p,action\n" + "0.5,a\n" * 200_000), "bomb.csv.gz")
     assert len(read(packed("p,action\n" + "0.5,a\n" * 2_000), "runs.csv.gz")) == 2_000

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from coherence import SchemaError, analyze, read_runs, simulate
-from coherence.table.validation import validate_runs
+from coherence.runs.read import validate_runs
 
 N = 60
 FOREIGN = {

@@ -9,9 +9,9 @@ import pytest
 import coherence
 from coherence import SchemaError, read_runs, simulate, write_runs
 from coherence.inputs import as_belief
-from coherence.table.runs import Runs
-from coherence.table.schema import PROBABILITY_TOLERANCE
-from coherence.table.validation import validate_runs
+from coherence.runs.columns import PROBABILITY_TOLERANCE
+from coherence.runs.read import validate_runs
+from coherence.runs.runs import Runs
 
 
 @pytest.mark.parametrize(

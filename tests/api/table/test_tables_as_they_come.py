@@ -10,7 +10,7 @@ import pytest
 
 from coherence import InputError, SchemaError, analyze, read_runs
 from coherence.errors import MissingExtraError
-from coherence.table.runs import NOTES, Runs
+from coherence.runs.runs import NOTES, Runs
 
 COLUMNS = {"p": "confidence", "action": "decision", "theta": "correct", "context": "question"}
 

@@ -11,8 +11,8 @@ import pyarrow
 import pytest
 
 from coherence import InputError, SchemaError, analyze, read_runs, simulate, write_runs
-from coherence.table.rules import column_meant
-from coherence.table.validation import validate_runs
+from coherence.runs.check import column_meant
+from coherence.runs.read import validate_runs
 
 
 def table(**columns):

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from bayesnets import posterior
-from coherence.table.validation import validate_runs
+from coherence.runs.read import validate_runs
 from elicitation import (
     Design,
     Distribution,

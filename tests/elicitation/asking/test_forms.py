@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from coherence.table.validation import validate_runs
+from coherence.runs.read import validate_runs
 from elicitation import (
     Answer,
     AnswerStore,

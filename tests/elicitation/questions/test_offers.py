@@ -6,7 +6,7 @@ import pytest
 
 import coherence
 from coherence import InputError
-from coherence.table.validation import validate_runs
+from coherence.runs.read import validate_runs
 from elicitation import (
     TABLE_PROMPTS,
     Answer,

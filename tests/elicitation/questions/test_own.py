@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from coherence import CoherenceError, InputError
-from coherence.table.validation import validate_runs
+from coherence.runs.read import validate_runs
 from elicitation import (
     Answer,
     Design,

@@ -7,7 +7,7 @@ import pytest
 from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.bets.answers import join_answers
 from coherence.batteries.bets.runs import belief_runs, ladder_runs
-from coherence.table.validation import validate_runs
+from coherence.runs.read import validate_runs
 
 
 def test_runs_of_value_beliefs_are_valid_and_mean_what_they_say(questions):

@@ -14,7 +14,7 @@ from coherence.batteries.mixing.answers import mixing_runs
 from coherence.batteries.mixing.figures import plot_rates, plot_words
 from coherence.batteries.mixing.tables import mixing_table
 from coherence.report.files import render_csv
-from coherence.table.validation import validate_runs
+from coherence.runs.read import validate_runs
 from tests.api.batteries.mixing.conftest import scored
 from tests.api.tables import read_exactly
 

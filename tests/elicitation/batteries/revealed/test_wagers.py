@@ -12,7 +12,7 @@ import pytest
 import coherence
 from coherence.batteries import score_beliefs
 from coherence.batteries.revealed.scores import order_preferences, previous_influences, score_stated
-from coherence.table.validation import validate_runs
+from coherence.runs.read import validate_runs
 from elicitation import Answer, AnswerStore, standard_grid
 from elicitation.batteries.revealed.questions import (
     COLUMNS,

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.errors import InputError, MissingExtraError, listing
-from coherence.importing.log_format import (
+from coherence.runs.logs.log_format import (
     PICKED,
     AnswerLog,
     LogFormat,
@@ -25,7 +25,7 @@ from coherence.importing.log_format import (
     names_of,
     sample_columns,
 )
-from coherence.table.text_files import MOST_BYTES, MOST_TIMES
+from coherence.runs.text_files import MOST_BYTES, MOST_TIMES
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from coherence.errors import InputError, closest, listing
 from coherence.printable import counted
-from coherence.table.notes import Code, Note
+from coherence.runs.notes import Code, Note
 
 _Mask = NDArray[np.bool_]
 _Tables = tuple[pd.DataFrame, pd.DataFrame]  # as it is, and with texts read as numbers

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from coherence.table.notes import Code, Note, warning
-from coherence.table.schema import EXACT, KIND, RECORDED
+from coherence.runs.columns import EXACT, KIND, RECORDED
+from coherence.runs.notes import Code, Note, warning
 
 Floats = NDArray[np.float64]
 ASIDE = f"unmapped_{EXACT}"

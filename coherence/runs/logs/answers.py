@@ -16,10 +16,9 @@ import pandas as pd
 
 from coherence.decoding.decode import WITHHELD, decode_belief, decode_choice, worst
 from coherence.errors import InputError
-from coherence.importing.log_format import PICKED, AnswerLog, Record
-from coherence.table.cells import numbers
-from coherence.table.roles import PERCENT, Scale
-from coherence.table.schema import STATE_SUM_TOLERANCE, is_state
+from coherence.runs.cells import numbers
+from coherence.runs.columns import PERCENT, STATE_SUM_TOLERANCE, Scale, is_state
+from coherence.runs.logs.log_format import PICKED, AnswerLog, Record
 
 OFF_FORM = "repaired:layout"
 """At best the status of an answer in which the log itself, looking for its form, found none."""

@@ -14,8 +14,22 @@ from unicodedata import normalize
 import pandas as pd
 
 from coherence.errors import InputError, SchemaError, closest, listing
-from coherence.importing.answers import AnswerForm, answers_of, is_belief, stated_numbers
-from coherence.importing.joining import (
+from coherence.runs.cells import Cells
+from coherence.runs.columns import (
+    COLUMN_NAMES,
+    EXACT,
+    FEATURE_PREFIX,
+    KIND,
+    PERCENT,
+    RECORDED,
+    STATE_PREFIX,
+    Naming,
+    Scale,
+    is_state,
+)
+from coherence.runs.formats import FileTable, column_of
+from coherence.runs.logs.answers import AnswerForm, answers_of, is_belief, stated_numbers
+from coherence.runs.logs.joining import (
     LOG,
     RECORD,
     SampleCheck,
@@ -24,24 +38,11 @@ from coherence.importing.joining import (
     joined,
     stacked,
 )
-from coherence.importing.log_format import SHARE, AnswerLog, names_of
-from coherence.table.cells import Cells
-from coherence.table.formats import FileTable, column_of
-from coherence.table.probabilities import judge_percentages
-from coherence.table.roles import PERCENT, Scale
-from coherence.table.runs import MEANT
-from coherence.table.schema import (
-    COLUMN_NAMES,
-    EXACT,
-    FEATURE_PREFIX,
-    KIND,
-    RECORDED,
-    STATE_PREFIX,
-    Naming,
-    is_state,
-)
-from coherence.table.states import YES, folded, named_state, typed_option, zero_or_one
-from coherence.table.validation import examined
+from coherence.runs.logs.log_format import SHARE, AnswerLog, names_of
+from coherence.runs.read import examined
+from coherence.runs.roles import judge_percentages
+from coherence.runs.runs import MEANT
+from coherence.runs.states import YES, folded, named_state, typed_option, zero_or_one
 
 LEFT_OUT = "-"
 """Stands for no field: a column that the format would fill is left out."""

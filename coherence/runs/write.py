@@ -9,12 +9,12 @@ import pandas as pd
 
 from coherence.errors import CoherenceError, InputError
 from coherence.printable import spreadsheet_safe
-from coherence.table.cells import without_na
-from coherence.table.exact import holds_exact
-from coherence.table.files import replacing
-from coherence.table.frames import require_frame, require_path, with_index_columns
-from coherence.table.reserved import MAY_BE_STRANGERS
-from coherence.table.runs import NAMED, meant_in
+from coherence.runs.cells import without_na
+from coherence.runs.exact import holds_exact
+from coherence.runs.files import replacing
+from coherence.runs.frames import require_frame, require_path, with_index_columns
+from coherence.runs.roles import MAY_BE_STRANGERS
+from coherence.runs.runs import NAMED, meant_in
 
 _ENDINGS = (".parquet", ".csv", ".jsonl", ".ndjson")
 # What pandas and pyarrow raise of a table that a format cannot hold.

@@ -14,10 +14,9 @@ from importlib import import_module
 from pathlib import Path
 
 from coherence.errors import InputError
-from coherence.table.formats import ARRAY
-from coherence.table.roles import AS_IT_IS
-from coherence.table.schema import EXACT, FEATURE_PREFIX
-from coherence.table.text_files import bare_name, dotted_fields, inner_suffix, read_array
+from coherence.runs.columns import AS_IT_IS, EXACT, FEATURE_PREFIX
+from coherence.runs.formats import ARRAY
+from coherence.runs.text_files import bare_name, dotted_fields, inner_suffix, read_array
 
 MODULES = (
     "inspect_log",
@@ -78,7 +77,7 @@ class LogFormat:
 
 def formats() -> list[LogFormat]:
     """Return what the modules of formats declare."""
-    return [import_module(f"coherence.importing.{name}").FORMAT for name in MODULES]
+    return [import_module(f"coherence.runs.logs.{name}").FORMAT for name in MODULES]
 
 
 def format_of(paths: Sequence[Path]) -> LogFormat:

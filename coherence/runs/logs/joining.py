@@ -16,9 +16,9 @@ import pandas as pd
 from coherence.decoding.decode import worst
 from coherence.errors import InputError, listing
 from coherence.printable import counted
-from coherence.table.cells import numbers
-from coherence.table.runs import REFERENCE
-from coherence.table.states import folded
+from coherence.runs.cells import numbers
+from coherence.runs.runs import REFERENCE
+from coherence.runs.states import folded
 
 RECORD, LOG = "record", "log"
 """Columns of answers on their way: the record that a row was read from, and the name of its log."""

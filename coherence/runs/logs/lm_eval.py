@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from coherence.errors import InputError, listing
-from coherence.importing.log_format import (
+from coherence.runs.formats import LINES
+from coherence.runs.logs.log_format import (
     SHARE,
     AnswerLog,
     LogFormat,
@@ -25,8 +26,7 @@ from coherence.importing.log_format import (
     names_of,
     sample_columns,
 )
-from coherence.table.formats import LINES
-from coherence.table.text_files import bare_name, read_objects
+from coherence.runs.text_files import bare_name, read_objects
 
 NEEDED = ("doc_id", "doc", "target", "resps")
 _ROUNDING = 1e-3  # half precision may put a certain continuation a little above 0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from coherence.table.states import typed_option
+from coherence.runs.states import typed_option
 
 _FEWEST = 6  # values, below which a column is rather an arm or a topic
 _BY_CHANCE = 1e-3  # probability of one truth in every value, if rows were independent

@@ -1,6 +1,6 @@
 """A runs table and what its columns are: states, actions, prompts and evidence, told apart once.
 
-`coherence.table.validation` makes the `Runs` of a valid table; `completed` fills the columns that
+`coherence.runs.read` makes the `Runs` of a valid table; `completed` fills the columns that
 may be absent; `evaluations` parts the rows by task and model. What is derived from the columns is
 an attribute here, and nothing else asks a table for it again.
 """
@@ -17,12 +17,9 @@ import pandas as pd
 from coherence.decoding.decode import PARSED, REPAIRS
 from coherence.errors import InputError, closest, listing
 from coherence.printable import counted
-from coherence.table import needs
-from coherence.table.cells import labels
-from coherence.table.design import case_column
-from coherence.table.exact import holds_exact
-from coherence.table.notes import Code, Level, Note
-from coherence.table.schema import (
+from coherence.runs import needs
+from coherence.runs.cells import labels
+from coherence.runs.columns import (
     ACTION_PREFIX,
     AS_IN_RUNS,
     COLUMN_NAMES,
@@ -34,6 +31,9 @@ from coherence.table.schema import (
     Naming,
     is_state,
 )
+from coherence.runs.design import case_column
+from coherence.runs.exact import holds_exact
+from coherence.runs.notes import Code, Level, Note
 
 REFERENCE = "standard"
 """The usual prompt; an empty cell in the column ``prompt`` stands for it."""
@@ -277,7 +277,7 @@ class Runs:
         return [name for name in self.names if name not in read]
 
     def unmet(self, there: Collection[str] | None = None) -> frozenset[str]:
-        """Say which needs of `coherence.table.needs` the columns do not meet.
+        """Say which needs of `coherence.runs.needs` the columns do not meet.
 
         `there` are the columns that count; None takes those with any value.
         """

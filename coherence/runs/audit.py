@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 
 from coherence.decoding.decode import FAILURES, LOW_MASS, PARSED, REPAIRS
-from coherence.table.runs import Runs, question_kind
-from coherence.table.schema import Column
+from coherence.runs.columns import Column
+from coherence.runs.runs import Runs, question_kind
 
 GIVEN_Z = "given z"
 MISSING = "missing"

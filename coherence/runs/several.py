@@ -15,12 +15,12 @@ import pandas as pd
 
 from coherence.errors import InputError, listing
 from coherence.printable import counted
-from coherence.table.cells import Cells, broken, labels
-from coherence.table.design import case_column
-from coherence.table.notes import Code, Note, warning
-from coherence.table.row_condition import label_condition
-from coherence.table.schema import STATE_PREFIX, is_state
-from coherence.table.states import compared_labels, folded, known_pair, typed_option
+from coherence.runs.cells import Cells, broken, labels
+from coherence.runs.columns import STATE_PREFIX, is_state
+from coherence.runs.design import case_column
+from coherence.runs.notes import Code, Note, warning
+from coherence.runs.row_condition import label_condition
+from coherence.runs.states import compared_labels, folded, known_pair, typed_option
 
 _TRUTH = dict.fromkeys(("1", "yes", "true"), 1) | dict.fromkeys(("0", "no", "false"), 0)
 _FEWEST_IDS, _MOST_IDS = 6, 100  # for a note on ids in several sessions, and that are looked at

@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coherence.errors import InputError, closest, listing
-from coherence.importing.answers import belief_cell
-from coherence.importing.inspect_log import notes_on, read_samples, record_of
-from coherence.importing.log_format import PICKED, AnswerLog, Record, names_of, sample_columns
 from coherence.printable import counted
-from coherence.table.roles import PERCENT
-from coherence.table.schema import EXACT, OWN_CONTEXT, SAME_CONTEXT
+from coherence.runs.columns import EXACT, OWN_CONTEXT, PERCENT, SAME_CONTEXT
+from coherence.runs.logs.answers import belief_cell
+from coherence.runs.logs.inspect_log import notes_on, read_samples, record_of
+from coherence.runs.logs.log_format import PICKED, AnswerLog, Record, names_of, sample_columns
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample

@@ -26,8 +26,8 @@ import pyarrow.csv
 
 from coherence.errors import InputError
 from coherence.printable import counted
-from coherence.table.notes import Code, Note
-from coherence.table.roles import Reading
+from coherence.runs.columns import Reading
+from coherence.runs.notes import Code, Note
 
 _GZIP = b"\x1f\x8b"
 _MARKS = (

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from coherence.errors import listing
 from coherence.printable import counted, numbered
-from coherence.table.notes import Code, Note
-from coherence.table.schema import LABELS, STATE_PREFIX, is_state
+from coherence.runs.columns import LABELS, STATE_PREFIX, is_state
+from coherence.runs.notes import Code, Note
 
 Cells: TypeAlias = "pd.Series[Any]"
 _WHOLE = r"^(0|-?[1-9][0-9]{0,18})$"

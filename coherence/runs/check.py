@@ -16,13 +16,8 @@ import pyarrow as pa
 from coherence.decoding.decode import FAILURES, PARSED
 from coherence.errors import closest, listing
 from coherence.printable import capitalised, counted, numbered
-from coherence.table.cells import broken, rows_of
-from coherence.table.design import case_column
-from coherence.table.needs import EVIDENCE
-from coherence.table.notes import Code, Note, warning
-from coherence.table.probabilities import SAY_PERCENT
-from coherence.table.runs import EVALUATION, Runs
-from coherence.table.schema import (
+from coherence.runs.cells import broken, rows_of
+from coherence.runs.columns import (
     ACTION_PREFIX,
     ACTION_SUM_TOLERANCE,
     COLUMN_NAMES,
@@ -39,7 +34,12 @@ from coherence.table.schema import (
     declared,
     is_state,
 )
-from coherence.table.states import folded, tidy, typed_option
+from coherence.runs.design import case_column
+from coherence.runs.needs import EVIDENCE
+from coherence.runs.notes import Code, Note, warning
+from coherence.runs.roles import SAY_PERCENT
+from coherence.runs.runs import EVALUATION, Runs
+from coherence.runs.states import folded, tidy, typed_option
 
 
 def shape_errors(table: pd.DataFrame) -> list[str]:

@@ -21,11 +21,11 @@ import pyarrow.parquet as pq
 
 from coherence.errors import CoherenceError, InputError, MissingExtraError, closest, listing
 from coherence.printable import counted
-from coherence.table.cells import Cells, numbers_or_labels
-from coherence.table.frames import require_path, with_index_columns
-from coherence.table.notes import Code, Note
-from coherence.table.roles import AS_IT_IS, Reading
-from coherence.table.text_files import (
+from coherence.runs.cells import Cells, numbers_or_labels
+from coherence.runs.columns import AS_IT_IS, Reading
+from coherence.runs.frames import require_path, with_index_columns
+from coherence.runs.notes import Code, Note
+from coherence.runs.text_files import (
     DEEPEST,
     SEPARATORS,
     dotted_fields,

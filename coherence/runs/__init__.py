@@ -1,0 +1,1 @@
+"""The runs table: its columns, what reads, checks and writes it, and logs of other programs."""
