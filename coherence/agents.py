@@ -77,6 +77,9 @@ class Agent:
         Share of reports that are rounded to tenths.
     drift : float
         Reports rise by this much from the first repetition to the last.
+    heeds : float
+        Of how far a stake moves the probability from which acting pays away from 1/2, the share by
+        which it moves the one from which the agent acts.
     """
 
     name: str
@@ -100,6 +103,7 @@ class Agent:
     lapses: float = 0.0
     heaping: float = 0.0
     drift: float = 0.0
+    heeds: float = 1.0
 
     def __post_init__(self) -> None:
         """Refuse parameters outside their ranges."""
@@ -238,7 +242,7 @@ class Agent:
         ndarray, shape (n,)
             Probabilities.
         """
-        other = self._weighed(level) if lottery else level
+        other = self._weighed(level) if lottery else 0.5 + self.heeds * (level - 0.5)
         utility = self.slope * (self._effective(belief, theta) - other) + taste[:, 0] - taste[:, 1]
         return (1 - self.lapses) * _expit(utility) + self.lapses / 2
 
@@ -388,6 +392,7 @@ AGENTS = {
             report_noise=0.1,
             heaping=0.5,
         ),
+        Agent("heedless", "Acts from a belief of one half, whatever is at stake.", heeds=0.0),
     )
 }
 """The agents that come with the toolkit, by name: coherent ones, and one of each failing."""

@@ -18,8 +18,9 @@ from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
 Belief = Literal["verbalised", "token", "sampled"]
 Answers = Literal["drawn", "forced", "exact"]
 """What options say of ways to an answer, see `elicitation.questions.ways`."""
-Decision = Literal["usual", "matching", "stakes"]
-"""What is asked besides beliefs: an action; an event or a stated chance; to act for payoffs."""
+Decision = Literal["usual", "matching", "stakes", "costs-said"]
+"""What is asked besides beliefs: an action; an event or a stated chance; to act for payoffs; and
+besides that from which probability it would."""
 USUAL_LEVELS, MOST_LEVELS = 10, 99
 """Chances that matching questions state, and most of them that are different whole percents."""
 PROMPTS = ("standard", "mse", "absolute", "bayes")
@@ -64,12 +65,12 @@ class ModelOptions:
 chat  use the chat template (default: if there is one)
 *system  system message before every question of a chat model (default: none)
 *prefill  what every answer of a local model begins with (default: nothing)
-*dtype  precision (default: auto, float32 on a processor)
+*dtype  precision (default: auto, float32 on a processor); 8bit and 4bit quantise the weights by
+    bitsandbytes while they are loaded
 device NAME  torch device (default: a GPU if there is one)
 *revision  branch, tag or commit of a model on the hub (default: its main branch)
 *device_map  spreads a model over devices: auto, balanced, ... or a JSON object, as transformers
     takes it; instead of device
-*quantization  quantises the weights by bitsandbytes while they are loaded (default: not at all)
 batch_size 1..  most texts at a time (default: what memory allows, and 64 drawn answers)
 [hosted]
 server URL  OpenAI-compatible server of the model, whose name there --model is
@@ -91,11 +92,10 @@ dry_run  say how much would be asked, and how much the store has
     chat: bool | None = None
     system: str | None = None
     prefill: str = ""
-    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    dtype: Literal["auto", "float32", "bfloat16", "float16", "8bit", "4bit"] = "auto"
     device: str = "auto"
     revision: str | None = None
     device_map: str | None = None
-    quantization: Literal["8bit", "4bit"] | None = None
     batch_size: int | None = None
     server: str | None = None
     server_name: str | None = None
@@ -167,10 +167,13 @@ prompts LIST  prompt variants of the belief question, and .toml files with varia
     (default: standard,mse,absolute,bayes)
 belief  stated as a number, read from the probability of Yes, or from the rate of Yes over draws
     (default: verbalised)
-decision  an action; the event or a lottery of stated chance for the same prize (matching); or to
-    act or pass for stated payoffs (stakes); see docs/eliciting.md (default: usual)
-levels 2..99  chances that matching questions state (default: 10, from 5 to 95 percent)
-*draws 1..  answers of one sampled belief (default: 20)
+decision  an action; the event or a lottery of stated chance for the same prize (matching); to act
+    or pass for stated payoffs (stakes), and from which probability on it would (costs-said); see
+    docs/eliciting.md (default: usual)
+costs GAIN:LOSS,...  payoffs of acting that stakes questions state (default:
+    18:2,15:5,10:10,5:15,2:18; of costs-said 3:1,1:1,1:3)
+*levels 2..99  chances that matching questions state (default: 10, from 5 to 95 percent)
+*draws 1..  answers of one sampled belief, or to one question of costs-said (default: 20)
 iterated  ask the questions of the law of iterated expectation (default); --no-iterated leaves
     them out
 temperature T 0..  0 takes the most probable answer (default: 1)
@@ -185,6 +188,7 @@ seed 0..  seed of the cases and of the draws (default: 0)
     prompts: Any = None
     belief: Belief = "verbalised"
     decision: Decision = "usual"
+    costs: str | None = None
     levels: int | None = None
     draws: int = 20
     iterated: bool = True
@@ -219,7 +223,7 @@ out FILE  runs table to write: .parquet, .csv or .jsonl
 
 
 _ROW = re.compile(
-    r"(?P<advanced>\*?)(?P<name>[a-z_]+)(?: (?P<metavar>[A-Z_/=,]+(?:=A,B)?)(?P<nargs>\.{3})?)?"
+    r"(?P<advanced>\*?)(?P<name>[a-z_]+)(?: (?P<metavar>[A-Z_/=,:]+(?:=A,B)?)(?P<nargs>\.{3})?)?"
     r"(?: (?P<least>[0-9]+)\.\.(?P<most>[0-9]*))?  (?P<help>\S.*)"
 )
 

@@ -21,6 +21,7 @@ from coherence.agents import ACTIONS, Agent, given_part, named_agent
 from coherence.errors import InputError
 from elicitation.models.base import Answer, Request, require_requests, require_texts
 from elicitation.options import Decision
+from elicitation.questions.offers import SAID
 from elicitation.questions.plan import Design, plan_task
 from elicitation.questions.tasks import cells_of
 from elicitation.questions.ways import QuestionSpec
@@ -52,6 +53,7 @@ def agent_for_task(
     *,
     decision: Decision = "usual",
     levels: int | None = None,
+    costs: str | None = None,
 ) -> "AgentModel":
     """Make an agent that knows the cases of a task.
 
@@ -63,7 +65,7 @@ def agent_for_task(
         What it will be asked about, with the built-in prompts.
     cases : DataFrame
         The contexts, from `Task.cases`.
-    decision, levels : str, int or None
+    decision, levels, costs : str, int or None, str or None
         What it will be asked besides beliefs, as of `Design`.
 
     Returns
@@ -93,10 +95,9 @@ def agent_for_task(
     sampled = plan_task(task, cases, Design(reps=1, belief="sampled", draws=1))
     questions = [*plan.questions, *sampled.questions]
     if decision != "usual":
-        every = Design(decision=decision, levels=levels, answers="exact", iterated=False)
-        questions += [
-            each for each in plan_task(task, cases, every).questions if each.spec.is_offer
-        ]
+        offered: dict[str, Any] = {"decision": decision, "levels": levels, "costs": costs}
+        every = Design(**offered, answers="exact", iterated=False)
+        questions += [each for each in plan_task(task, cases, every).questions if each.spec.frame]
     if agent.unstated:
         # Evidence with a state of z supposed may be that of another case, which has its own belief.
         questions.sort(key=lambda question: question.spec.role == "conditional")
@@ -176,9 +177,11 @@ class AgentModel:
             ]
             for text, of in sorted(self._known.items())
         ]
-        self.fingerprint = hashlib.sha256(
-            json.dumps(["agent", asdict(agent), facts], sort_keys=True).encode()
-        ).hexdigest()
+        own = asdict(agent)
+        if own["heeds"] == 1:  # came later, and answers of stores that exist are not asked again
+            del own["heeds"]
+        identity = json.dumps(["agent", own, facts], sort_keys=True)
+        self.fingerprint = hashlib.sha256(identity.encode()).hexdigest()
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
         """Answer every request, as `Model`; a character is a token.
@@ -235,6 +238,8 @@ class AgentModel:
             )
         if math.isnan(known.exact):
             return ({},)
+        if spec.role == SAID:  # it knows what the costs ask for
+            return ({_number(float(spec.level or 0)): 1.0},)
         if spec.is_offer:
             first, second = spec.lines
             chance = self._takes_first(known)
@@ -280,6 +285,8 @@ class AgentModel:
         # A posterior given the impossible does not exist; a number would be made up.
         if math.isnan(known.exact):
             return "I cannot say: this is ruled out by what is known."
+        if spec.role == SAID:
+            return _number(float(spec.level or 0))
         if spec.is_offer:
             return spec.lines[0 if rng.random() < self._takes_first(known) else 1]
         belief = self._believe(known)

@@ -16,16 +16,7 @@ from coherence.inputs import Floats, as_belief, require, whole_number
 from coherence.plots.choices import choices_of
 from coherence.plots.scales import fit_effects, fit_probabilities, span_of
 from coherence.plots.states import STATE_NAMES
-from coherence.plots.style import (
-    DASHES,
-    FAINT,
-    INK,
-    PALE,
-    Style,
-    belief_axes,
-    canvas,
-    set_title,
-)
+from coherence.plots.style import DASHES, FAINT, INK, PALE, Style, belief_axes, canvas, set_title
 from coherence.printable import clean
 from coherence.result import CheckResult
 from coherence.runs.audit import STATED

@@ -15,7 +15,7 @@ import pandas as pd
 from coherence.decoding.decode import worst
 from coherence.runs.columns import OFFER_COLUMNS, RECORDED
 from elicitation.models.base import Answer
-from elicitation.questions.offers import cells_of
+from elicitation.questions.offers import SAID, cells_of
 from elicitation.questions.plan import reference_of
 from elicitation.questions.question import ReadAnswer
 from elicitation.questions.tasks import Truth, features_of
@@ -39,6 +39,7 @@ COLUMNS = {
     "gain": "float64",
     "loss": "float64",
     "acts": "string",
+    "says_from": "float64",
     "theta": None,
     "theta_name": "string",
     "p_true": "float64",
@@ -111,6 +112,8 @@ class _Place:
         """The cells of a row that come from a question for an action."""
         spec, value = self.spec, self.reading.value
         asked = {"asked_action": self.answers[0].question.text, "raw_action": self.raw}
+        if spec.role == SAID:
+            return {"prompt": SAID, "says_from": value} | asked
         if spec.way.how.is_distribution:
             # An action that is a distribution has a column for each label.
             shares = value or dict.fromkeys(spec.actions)
@@ -119,7 +122,7 @@ class _Place:
 
     def offer_cells(self) -> dict[str, Any]:
         """The cells of a row that is the answer to a matching or a stakes question."""
-        named = cells_of(self.spec.role, self.spec.level, self.spec.frame, self.spec.order)
+        named = cells_of(self.spec.level, self.spec.frame, self.spec.order)
         return {**named, "seed": self.first.seed, **self.action_cells(), **_sum_up([self])}
 
 
@@ -132,8 +135,8 @@ def assemble_runs(
     run that was cut off the last ones.
     """
     places: dict[tuple[int, int, str, str], _Place] = {}
-    offered = [answer for answer in read if answer.question.spec.is_offer]
-    for answer in (answer for answer in read if not answer.question.spec.is_offer):
+    offered = [answer for answer in read if answer.question.spec.frame]
+    for answer in (answer for answer in read if not answer.question.spec.frame):
         question, spec = answer.question, answer.question.spec
         place = (question.case, question.rep, spec.role, spec.key)
         places.setdefault(place, _Place([])).answers.append(answer)
@@ -145,7 +148,7 @@ def assemble_runs(
     )
     acting = next((spec.role for spec in specs if spec.role in ("decision", "choice")), None)
     # Lists, as a cell that is taken from a column by position copies the notes of the table.
-    cells = {name: cases[name].tolist() for name in ("z", "p_true") if name in cases.columns}
+    cells = cases.reindex(columns=["z", "p_true"]).to_dict("list")
     rows, positions = [], []
     for (position, rep, role, key), belief in places.items():
         if role not in ("belief", "conditional"):
@@ -166,9 +169,7 @@ def assemble_runs(
             if other.reading.value is not None:
                 row["p_z"] = other.reading.value[list(truth[position]).index(key)]
         else:
-            row["prompt"] = key
-            if "p_true" in cells:
-                row["p_true"] = cells["p_true"][position]
+            row |= {"prompt": key, "p_true": cells["p_true"][position]}
             if other is not None:
                 row |= other.action_cells()
         rows.append(row | _sum_up([belief] if other is None else [belief, other]))
@@ -176,8 +177,7 @@ def assemble_runs(
     for answer in offered:
         position, rep = answer.question.case, answer.question.rep
         row = {"task": task, "model": model, "rep": rep, "prompt": reference}
-        if "p_true" in cells:
-            row["p_true"] = cells["p_true"][position]
+        row["p_true"] = cells["p_true"][position]
         rows.append(row | _Place([answer]).offer_cells())
         positions.append(position)
     # Stable, so that what a case was offered stands below its beliefs of the repetition.
@@ -191,7 +191,7 @@ def assemble_runs(
     elif "truth_kind" not in cases.columns:  # a truth of the user's own
         cases = cases.assign(truth_kind=RECORDED)
     asked = {name for row in rows for name in row}
-    absent += {*OFFER_COLUMNS, "acts"} - asked
+    absent += {*OFFER_COLUMNS, "acts", "says_from"} - asked
     if acting is None and not offered:
         absent += ["action", "asked_action", "raw_action", "logprob_action"]
     if "z" not in cases.columns:

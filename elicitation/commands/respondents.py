@@ -62,15 +62,15 @@ class Local(Respondent):
 
     def load(self, *, writes: bool = False, continuing: bool = False) -> Any:
         """Load it as what its configuration says it is, or as one that writes."""
+        from elicitation.models.local.loading import QUANTIZATIONS
         from elicitation.models.local.sources import is_multiple_choice
 
         options = self.options
-        settings: dict[str, Any] = {
-            "device_map": _device_map(options.device_map),
-            **{name: getattr(options, name) for name in ("quantization", "revision", "batch_size")},
-        }
+        precision = "quantization" if options.dtype in QUANTIZATIONS else "dtype"
+        settings: dict[str, Any] = {"device_map": _device_map(options.device_map)}
+        settings |= {"revision": options.revision, "batch_size": options.batch_size}
         settings = {name: value for name, value in settings.items() if value is not None}
-        settings |= {"dtype": options.dtype, "device": options.device}
+        settings |= {precision: options.dtype, "device": options.device}
         # A model that chooses has no chat template: --chat and --set system are for the others.
         if not (writes or continuing) and is_multiple_choice(self.place, revision=options.revision):
             if options.prefill:
@@ -145,7 +145,7 @@ class Agent(Respondent):
         """Make the agent."""
         from elicitation.simulated_model import agent_for_task
 
-        asked = {name: getattr(self.options, name) for name in ("decision", "levels")}
+        asked = {name: getattr(self.options, name) for name in ("decision", "levels", "costs")}
         return agent_for_task(self.place, self.subject, self.cases, **asked)
 
 

@@ -8,22 +8,24 @@ another.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pandas as pd
 
 from bayesnets import Phrases
-from coherence.decoding.decode import BELIEF_LABELS, DECISION_LABELS
+from coherence.decoding.decode import BELIEF_LABELS, DECISION_LABELS, Form
 from coherence.errors import InputError, closest, listing
 from coherence.runs.columns import FEATURE_PREFIX
 from coherence.runs.frames import require_frame
 from elicitation.options import USUAL_LEVELS, WayOptions, require_in_range
-from elicitation.questions.offers import LETTERS, OFFERED, offers_of
+from elicitation.questions.offers import LETTERS, OFFERED, SAID, Offer, costs_of, offers_of, said_of
 from elicitation.questions.own import check_questions
 from elicitation.questions.prompts import (
     BELIEF,
     NETWORK_PROMPTS,
     TABLE_PROMPTS,
     PromptSet,
+    Template,
     case_words,
     label_words,
 )
@@ -36,7 +38,7 @@ from elicitation.questions.tasks import (
     evidence_of,
     features_of,
 )
-from elicitation.questions.ways import QuestionSpec, Way
+from elicitation.questions.ways import QuestionSpec, Role, Way
 
 REFERENCE = "standard"
 _Asked = tuple[QuestionSpec, str]
@@ -49,9 +51,10 @@ class Design(WayOptions):
 
     Its fields have the names, ranges and defaults of the options of ``coherence elicit``, which
     docs/eliciting.md describes: `reps`, `prompts`, `iterated`, `belief`, `draws`, `temperature`,
-    `max_new_tokens`, `seed`, `answers`, `min_mass`, `decision` and `levels`. Actions are set beside
-    the prompt "standard", or beside the first where it is missing. `templates` are a `PromptSet` of
-    one's own; None takes the built-in ones. What is out of range raises `InputError`.
+    `max_new_tokens`, `seed`, `answers`, `min_mass`, `decision`, `costs` and `levels`. Actions are
+    set beside the prompt "standard", or beside the first where it is missing. `templates` are a
+    `PromptSet` of one's own; None takes the built-in ones. What is out of range raises
+    `InputError`.
     """
 
     prompts: Sequence[str] = tuple(BELIEF)
@@ -82,6 +85,13 @@ class Design(WayOptions):
         if self.levels is not None and self.decision != "matching":
             raise InputError(
                 f"levels are those of decision='matching'; received {self.levels} with "
+                f"decision={self.decision!r}. Leave them out."
+            )
+        if self.decision in ("stakes", SAID):
+            costs_of(self.decision, self.costs)
+        elif self.costs is not None:
+            raise InputError(
+                f"costs are those of decision='stakes' and '{SAID}'; received {self.costs!r} with "
                 f"decision={self.decision!r}. Leave them out."
             )
         for way in (self.belief_way, self.way):
@@ -293,29 +303,39 @@ def _offered(
     words: Mapping[str, str], templates: PromptSet, design: Design, case: int, rep: int
 ) -> Iterator[_Asked]:
     """Yield the matching or stakes questions about a case."""
-    decision = design.decision
-    if decision == "usual":
+    if design.decision == "usual":
         return
-    template = templates.matching if decision == "matching" else templates.stakes
+    role: Role = "matching" if design.decision == "matching" else "stakes"
+    every, template = design.way.how.is_distribution, _template(templates, role)
+    at: dict[str, Any] = {"every": every, "seed": design.seed, "case": case, "rep": rep}
+    for offer in offers_of(design.decision, design.n_levels, design.costs, **at):
+        yield _offer(role, offer, design, LETTERS), template.offer(offer, OFFERED[role], **words)
+
+
+def _said(
+    words: Mapping[str, str], templates: PromptSet, design: Design
+) -> Iterator[tuple[int, _Asked]]:
+    """Yield the questions from which probability on it would act, in both orders, numbered."""
+    if design.decision != SAID:
+        return
+    template = _template(templates, "costs_said")
+    n = 2 if design.way.how.is_distribution else design.draws
+    for number, offer in said_of(design.costs, n):
+        spec = _offer(SAID, offer, design, BELIEF_LABELS)
+        yield number, (spec, template.offer(offer, OFFERED["stakes"], **words))
+
+
+def _template(templates: PromptSet, name: str) -> Template:
+    template: Template | None = getattr(templates, name)
     if template is None:
-        raise InputError(
-            f"decision={decision!r} needs a template {decision!r}, and templates have none. Give "
-            "PromptSet one."
-        )
-    every = design.way.how.is_distribution
-    for offer in offers_of(
-        decision, design.n_levels, every=every, seed=design.seed, case=case, rep=rep
-    ):
-        spec = QuestionSpec(
-            decision,
-            "",
-            LETTERS,
-            way=design.way,
-            level=offer.level,
-            frame=offer.frame,
-            order=offer.order,
-        )
-        yield spec, template.offer(offer, OFFERED[decision], **words)
+        raise InputError(f"templates must have {name!r} for this decision. Give PromptSet one.")
+    return template
+
+
+def _offer(role: Role, of: Offer, design: Design, lines: tuple[str, ...]) -> QuestionSpec:
+    form: Form = "number" if role == SAID else "lines"
+    offered: dict[str, Any] = {"level": of.level, "frame": of.frame, "order": of.order}
+    return QuestionSpec(role, "", lines, form, way=design.way, **offered)
 
 
 def _numbered(once: Sequence[_OfCase], templates: PromptSet, design: Design) -> Iterator[Question]:
@@ -330,6 +350,9 @@ def _numbered(once: Sequence[_OfCase], templates: PromptSet, design: Design) -> 
                 question = _settled(text, spec, drawn[text], design)
                 yield replace(question, case=case, rep=rep)
                 drawn[text] += 1
+        for number, (spec, text) in _said(once[0].words, templates, design) if rep == 0 else ():
+            yield replace(_settled(text, spec, drawn[text], design), rep=number)
+            drawn[text] += 1
 
 
 def _settled(text: str, spec: QuestionSpec, number: int, design: Design) -> Question:

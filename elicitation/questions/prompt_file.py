@@ -1,8 +1,9 @@
 """Templates of a user's own, from a TOML file.
 
 Each table is one template: ``[belief.<name>]`` for a prompt variant, ``[decision]``, ``[yes_no]``,
-``[auxiliary]``, ``[conditional]``, ``[matching]``, ``[stakes]``. What the file leaves out is taken
-from the built-in templates. A file is checked as a whole, and all its errors are reported at once.
+``[auxiliary]``, ``[conditional]``, ``[matching]``, ``[stakes]``, ``[costs_said]``. What the file
+leaves out is taken from the built-in templates. A file is checked as a whole, and all its errors
+are reported at once.
 """
 
 import os
@@ -46,7 +47,8 @@ def load_prompts(
         ``{labels}``, ``{example}`` and ``{n_lines}`` may help. ``[decision]``, ``[yes_no]``,
         ``[auxiliary]`` and ``[conditional]`` replace the other questions; ``[matching]`` and
         ``[stakes]`` have ``{options}`` in their text, and keys ``event``, ``complement`` and
-        ``lottery`` (with ``{chance}``), or ``act`` (with ``{gain}`` and ``{loss}``) and ``pass``.
+        ``lottery`` (with ``{chance}``), or ``act`` (with ``{gain}`` and ``{loss}``) and ``pass``,
+        which ``[costs_said]`` has as well, with ``{letter}`` of the former in its text.
     base : PromptSet
         Built-in templates of the same kind of session; they say which placeholders there are.
 
@@ -84,8 +86,8 @@ def load_prompts(
     errors: list[str] = []
     single = {
         name: template
-        for name in ("decision", "yes_no", "auxiliary", "conditional", "matching", "stakes")
-        if (template := getattr(base, name)) is not None
+        for name in PromptSet.__dataclass_fields__
+        if isinstance(template := getattr(base, name), Template)
     }
     allowed = ("belief", *single)
     for name in content:

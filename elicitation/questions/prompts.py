@@ -52,7 +52,8 @@ class Template:
         Name for the `prompt` column of the runs table.
     text : str
         Text with the placeholders subject, description, question, condition, auxiliary, labels,
-        example, n_lines, options, chance, gain and loss, of which each kind of question has some.
+        example, n_lines, options, letter, chance, gain and loss, of which each kind of question has
+        some.
     form : {"lines", "number"}
         What a belief is asked for as: a line for No and one for Yes, or the probability of Yes
         alone.
@@ -103,8 +104,8 @@ class Template:
         str
             The question.
         """
-        words = {**words, **of.numbers}
         named = sorted(options, key=lambda option: option != of.order)
+        words = {**words, **of.numbers, "letter": LETTERS[named.index(options[0])]}
         # The event is named by its frame.
         texts = [self.says.get(of.frame if each == "event" else each, "") for each in named]
         lines = [
@@ -167,6 +168,8 @@ _PRIZE = "There are two ways to win one and the same prize, of which you choose 
 _POINTS = "Of two courses you choose one before the truth is known."
 _LOTTERY = "You win the prize in a draw in which the chance of winning is {chance}%."
 _PASS = "You neither gain nor lose any points."
+_ACT = "You gain {gain} points if it turns out that they {question}, and lose {loss} points if "
+_FROM = " on would you choose {letter}? Answer with one number from 0 to 1 and nothing else."
 MATCHING = Template(
     "matching",
     f"{_CASE} {_PRIZE}{_ONE_LETTER}",
@@ -184,18 +187,33 @@ STAKES = Template(
     f"{_CASE} {_POINTS}{_ONE_LETTER}",
     says=MappingProxyType(
         {
-            "act": "You gain {gain} points if it turns out that they {question}, and lose {loss} "
-            "points if they do not.",
+            "act": _ACT + "they do not.",
             "pass": _PASS,
         }
     ),
 )
 """Payoffs for which acting is worth it from some probability of the event on."""
+COSTS_SAID = Template(
+    "costs_said",
+    "Consider {subject} of whom you are not certain whether they {question}. "
+    f"{_POINTS}\n\n{{options}}\n\nFrom which probability that they {{question}}{_FROM}\n\n"
+    "Your answer:",
+    "number",
+    STAKES.says,
+)
+"""From which probability on it would act for these, without a case."""
 
 # Rows of a table need not be people, of whom the prompt variant for networks speaks.
 _TABLE_BAYES = (
     "PLEASE NOTE: Reason as a Bayesian would. Begin with how common such a thing is in general, "
     "then revise that figure in the light of what is known here.\n\n"
+)
+_TABLE_STAKES = MappingProxyType(
+    {
+        "act": "You gain {gain} points if the answer turns out to be Yes, and lose {loss} "
+        "points if it is No.",
+        "pass": _PASS,
+    }
 )
 _TABLE_BELIEF = "{question}\n\nGive one probability for No and one for Yes." + _LINES
 
@@ -214,8 +232,9 @@ class PromptSet:
         The question whose answer is Yes or No.
     auxiliary, conditional : Template or None
         The questions of the law of iterated expectation; None where there is no auxiliary variable.
-    matching, stakes : Template or None
-        The questions that offer an event or a lottery, and to act or to pass.
+    matching, stakes, costs_said : Template or None
+        The questions that offer an event or a lottery, and to act or to pass; and the one from
+        which probability on it would act.
     """
 
     belief: Mapping[str, Template]
@@ -225,10 +244,12 @@ class PromptSet:
     conditional: Template | None = None
     matching: Template | None = None
     stakes: Template | None = None
+    costs_said: Template | None = None
 
 
 NETWORK_PROMPTS = PromptSet(
-    MappingProxyType(BELIEF), DECISION, YES_NO, AUXILIARY, CONDITIONAL, MATCHING, STAKES
+    *(MappingProxyType(BELIEF), DECISION, YES_NO, AUXILIARY, CONDITIONAL),
+    *(MATCHING, STAKES, COSTS_SAID),
 )
 """Templates for the cases of a network; the words come from its phrases."""
 
@@ -257,15 +278,14 @@ TABLE_PROMPTS = PromptSet(
         ),
     ),
     stakes=Template(
-        "stakes",
-        f"The question: {{question}}\n\n{_POINTS}{_ONE_LETTER}",
-        says=MappingProxyType(
-            {
-                "act": "You gain {gain} points if the answer turns out to be Yes, and lose {loss} "
-                "points if it is No.",
-                "pass": _PASS,
-            }
-        ),
+        "stakes", f"The question: {{question}}\n\n{_POINTS}{_ONE_LETTER}", says=_TABLE_STAKES
+    ),
+    costs_said=Template(
+        "costs_said",
+        "Consider a question of which you are not certain whether the answer is Yes. "
+        f"{_POINTS}\n\n{{options}}\n\nFrom which probability of Yes{_FROM}\n\nYour answer:",
+        "number",
+        _TABLE_STAKES,
     ),
 )
 """Templates for questions from a file, each of which is a text of its own."""

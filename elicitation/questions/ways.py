@@ -37,7 +37,10 @@ from elicitation.options import Answers, Belief, WayOptions
 from elicitation.questions.offers import OFFERED
 from elicitation.spelling.forms import AnswerForm, Distribution, FormKind
 
-Role = Literal["belief", "decision", "choice", "auxiliary", "conditional", "matching", "stakes", ""]
+Role = (
+    Literal["belief", "decision", "choice", "auxiliary", "conditional"]
+    | Literal["matching", "stakes", "costs-said", ""]
+)
 ACTION_LABELS = ("no", "yes", "defer")
 """What a decision may come to."""
 LEAST_MASS = 0.5

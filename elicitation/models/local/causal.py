@@ -23,18 +23,9 @@ from coherence.errors import CoherenceError, InputError
 from coherence.printable import counted
 from elicitation.models.base import Answer, Request, require_requests, require_texts
 from elicitation.models.exact import ReadsForms
-from elicitation.models.local.forward import (
-    Reading,
-    check_fits,
-    context_size,
-    reading_order,
-)
+from elicitation.models.local.forward import Reading, check_fits, context_size, reading_order
 from elicitation.models.local.generation import Row, generate_batch
-from elicitation.models.local.loading import (
-    Placement,
-    load_network,
-    require_transformers,
-)
+from elicitation.models.local.loading import Placement, load_network, require_transformers
 from elicitation.models.local.memory import Portions
 from elicitation.models.local.prompts import DAY, examine_prompt, template_of_day
 from elicitation.models.local.scoring import Floats, continuation_logprobs, spelling_masses

@@ -72,13 +72,15 @@ def test_offers_of_an_own_table_are_counted_asked_and_found_again(model_folder, 
     )
     words = f"elicit --model {model_folder} --questions {questions} --answers exact --out {out}"
     words += " --prompts standard --decision"
-    assert "questions  17, of which 17 differ" in run(f"{words} matching --levels 4 --dry-run").out
+    assert (
+        "questions  17, of which 17 differ" in run(f"{words} matching --set levels=4 --dry-run").out
+    )
     # The belief is there already, and chances of 12% and the like are none of a grid of two.
     for decision, asked, reused in (
-        ("matching --levels 4", 17, 0),
-        ("matching --levels 2", 8, 1),
+        ("matching --set levels=4", 17, 0),
+        ("matching --set levels=2", 8, 1),
         ("stakes", 10, 1),
-        ("matching --levels 4", 0, 17),
+        ("matching --set levels=4", 0, 17),
     ):
         said = run(f"{words} {decision}").err
         assert f"{asked} answers asked, {reused} reused" in said
@@ -132,7 +134,10 @@ def test_a_table_of_others_is_kept_and_a_shorter_one_is_said(tmp_path, run):
     ("words", "remedy"),
     [
         ("--task asia --agent leaky --prompts mine.toml", "name a --model"),
-        ("--task asia --agent leaky --decision matching --levels 1", "--levels must be at least 2"),
+        (
+            "--task asia --agent leaky --decision matching --set levels=1",
+            "--set levels must be at least 2",
+        ),
         ("--task asia --agent leaky --decision betting", "one of usual, matching, stakes"),
     ],
 )

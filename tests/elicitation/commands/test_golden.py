@@ -22,11 +22,11 @@ WAYS = {
     "sampled": f"{ASIA} --reps 1 --belief sampled --set draws=3",
     "token": f"{ASIA} --reps 1 --belief token",
     "forced": f"{ASIA} --reps 2 --answers forced --prompts mse",
-    "matching": f"{ASIA} --reps 1 {ONE} --decision matching --levels 3",
+    "matching": f"{ASIA} --reps 1 {ONE} --decision matching --set levels=3",
     "stakes": f"{ASIA} --reps 1 {ONE} --decision stakes",
     "data set": "--task randhie --contexts 3 --reps 1 --prompts standard",
     "own questions": "--questions {own}/weather.csv --reps 2 --prompts {own}/lab.toml,standard",
-    "own offers": "--questions {own}/offers.csv --reps 1 --decision matching --levels 2 "
+    "own offers": "--questions {own}/offers.csv --reps 1 --decision matching --set levels=2 "
     + ONE[:18],
     "agent, exact": f"{ASIA} --answers exact {ONE}",
 }

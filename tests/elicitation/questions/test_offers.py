@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence import InputError
+from coherence import AGENTS, InputError
 from coherence.runs.read import validate_runs
 from elicitation import (
     TABLE_PROMPTS,
@@ -16,6 +16,7 @@ from elicitation import (
     elicit,
     elicit_questions,
     load_prompts,
+    load_task,
     plan_own_questions,
     plan_task,
 )
@@ -23,6 +24,7 @@ from elicitation.questions.offers import chances_of
 
 MATCHING = {"decision": "matching", "prompts": ("standard",), "iterated": False}
 STAKES = {**MATCHING, "decision": "stakes"}
+SAID = {**MATCHING, "decision": "costs-said"}
 
 
 def offered(asia, cases, **options):
@@ -105,6 +107,9 @@ def test_chances_are_whole_percents_and_their_own_complement(n, first):
         ({"decision": "matching", "levels": 100}, "at most 99.*received '100'"),
         ({"decision": "stakes", "levels": 5}, "levels are those of decision='matching'"),
         ({"decision": "match"}, "decision must be one of usual, matching, stakes"),
+        ({"decision": "matching", "costs": "3:1,1:1"}, "costs are those of decision='stakes'"),
+        ({"decision": "stakes", "costs": "3:1,1"}, "with a colon.*received '1'"),
+        ({"decision": "stakes", "costs": "3:1,6:2"}, "2 to 20 different ratios"),
     ],
 )
 def test_what_cannot_be_asked_is_one_line(options, named):
@@ -147,6 +152,29 @@ def test_acting_pays_from_the_stated_threshold_on(asia, cases):
         assert evaluation.stakes is not None
         counts = evaluation.statuses.set_index("question")["rows"]
         assert counts["stakes questions"] == len(asked)
+
+
+@pytest.mark.parametrize("answers", ["drawn", "exact"])
+@pytest.mark.parametrize("heeds", [1.0, 0.5, 0.0])
+def test_costs_asked_for_and_said_are_told_from_those_acted_on(heeds, answers):
+    """Breaks if a cost is not in the text, or an answer without a case is one of a case."""
+    heart = load_task("heart")
+    cases = heart.cases(60, seed=1)
+    agent = AGENTS["rational"].with_parameters(heeds=heeds, slope=30.0, taste=0.0)
+    runs = session(agent, heart, cases, answers=answers, reps=1 + (answers == "drawn"), **SAID)
+    said = runs[runs["says_from"].notna()]
+    n = 1 if answers == "exact" else 10
+    assert (said.groupby(["gain", "loss", "order"]).size() == n).all()
+    assert (said["says_from"] == said["loss"] / (said["gain"] + said["loss"])).all()
+    first = said["asked_action"].str.contains("would you choose A")
+    assert (first == (said["order"] == "act")).all()
+    assert (said["asked_action"].str.contains("gain 3 points") == (said["gain"] == 3)).all()
+    (evaluation,) = coherence.analyze(runs, checks=["stakes"], rng=1).evaluations
+    found = {result.check.partition(":")[2]: result for result in evaluation.results}
+    assert found["slope"].low - 1e-9 <= heeds <= found["slope"].high + 1e-9
+    assert found["difference"].low - 1e-9 <= 0 <= found["difference"].high + 1e-9
+    assert found["said_slope"].statistic == pytest.approx(1)
+    assert (evaluation.headline.code == "ignores_stakes") == (heeds == 0)
 
 
 class Scripted:
