@@ -196,6 +196,19 @@ def test_the_page_of_a_check_shows_what_its_example_prints(page, tmp_path, monke
         assert said[: len(whole) if cut else None].rstrip() == whole
 
 
+@pytest.mark.lengthy
+def test_every_command_of_the_page_of_designs_runs_on_its_tables(tmp_path, monkeypatch, capsys):
+    text = (DOCS / "designs.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    Path("tables.py").write_text(re.search(r"```python\n(.*?)```", text, re.S)[1], "utf-8")
+    runpy.run_path("tables.py")
+    typed = re.findall(r"^coherence (.*)$", text, re.M)
+    assert len(typed) == 10
+    for command in typed:
+        assert main(shlex.split(command)) == 0
+        assert "No verdict" not in capsys.readouterr().out
+
+
 def test_no_page_is_about_a_check_that_is_not_there():
     assert set((DOCS / "checks").glob("*.md")) == set(map(page_of_check, CHECKS))
 
