@@ -21,13 +21,13 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 42_206,
+    "coherence": 42_167,
     "coherence/analysis": 4_472,
-    "coherence/batteries": 5_030,
+    "coherence/batteries": 4_995,
     "coherence/checks": 8_107,
     "coherence/cli": 2_051,
     "coherence/decoding": 1_091,
-    "coherence/plots": 2_023,
+    "coherence/plots": 2_014,
     "coherence/report": 5_991,
     "coherence/runs": 7_207,
     "coherence/statistics": 4_500,

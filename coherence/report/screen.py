@@ -13,7 +13,7 @@ from rich.console import RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
-from coherence.checks.catalogue import declarations, declared_name, interpretation_of
+from coherence.checks.catalogue import check_of, declarations, declared_name, interpretation_of
 from coherence.checks.check import Form, Question
 from coherence.checks.sufficiency import NAME as PRIMARY
 from coherence.printable import counted, numbered
@@ -257,14 +257,14 @@ def _acted_on(evaluation: EvaluationReport) -> str:
 
 def _estimate(evaluation: EvaluationReport, row: str) -> str:
     """Return the largest estimate of those that declare a row."""
-    results = [r for r in evaluation.results if interpretation_of(r.check).row == row]
-    known = [result for result in results if not math.isnan(result.statistic)]
+    rows = [(r, check_of(r.check) and interpretation_of(r.check).row) for r in evaluation.results]
+    known = [result for result, of in rows if of == row and not math.isnan(result.statistic)]
     if (most := max(known, key=lambda result: result.statistic, default=None)) is None:
         return NOT_GIVEN
-    declared = interpretation_of(most.check)
-    if declared.unless and _by_name(evaluation, f"{declared_name(most.check)}:{declared.unless}"):
+    shown = interpretation_of(most.check)
+    if shown.unless and _by_name(evaluation, f"{declared_name(most.check)}:{shown.unless}"):
         return NOT_GIVEN
-    return {Form.POINTS: _effect, Form.PERCENT: percent, Form.NUMBER: numbers}[declared.form](most)
+    return {Form.POINTS: _effect, Form.PERCENT: percent, Form.NUMBER: numbers}[shown.form](most)
 
 
 def _declared_rows() -> dict[str, Callable[[EvaluationReport], str]]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from elicitation.models.local.causal import CausalModel
 
 _WRITTEN = (
-    r"(table|summary|scores|beliefs|influence|orders|stated|stated_errors|misses|bets)\.csv"
+    r"(summary|scores|beliefs|influence|orders|stated|stated_errors|misses|bets)\.csv"
     r"|(outcomes|previous|orders|misses)\.png|runs\.parquet|results\.json|report\.html"
 )
 
@@ -391,7 +391,6 @@ def _score(options: RevealOptions, battery: Asking) -> Results:
             "beliefs": beliefs,
             "scores": scores,
             "summary": summary,
-            "table": measures.comparison_table(summary, errors),
             "influence": measures.previous_influences(beliefs),
             "orders": measures.order_preferences(beliefs),
         }

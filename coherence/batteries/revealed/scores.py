@@ -153,22 +153,6 @@ def summarise_scores(scores: pd.DataFrame) -> pd.DataFrame:
         with the wordings as a sample, held within what the measure can be; NaN for a single one),
         `n_settings`, `n_wordings`. Settings without a value are left out of a mean and of
         `n_settings`; an infinite divergence makes a mean infinite.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from coherence.batteries import score_beliefs
-    >>> die = pd.DataFrame(
-    ...     {
-    ...         "source": "model", "setting": "die", "scenario": "dice", "group": "dice",
-    ...         "wording": "plain", "outcome": list("123456"), "position": range(1, 7),
-    ...         "truth": 1 / 6, "mass": [0.5, 0.1, 0.1, 0.1, 0.1, 0.1], "mass_beginning": None,
-    ...         "previous": "", "shift": None, "baseline": "", "pair": "",
-    ...     }
-    ... )
-    >>> summary = summarise_scores(score_beliefs(die)).set_index("metric")
-    >>> summary["mean"].round(3)["l1"].item()
-    0.667
     """
     scores = require_frame(scores, "scores")
     metrics = [*METRICS, "first_excess_beginning"]
@@ -212,25 +196,6 @@ def over_wordings(means: Floats, least: float, most: float) -> tuple[float, floa
 def _ranks(names: pd.Series) -> dict[str, int]:
     """Return by name its rank in the order of first appearance."""
     return {name: rank for rank, name in enumerate(names.drop_duplicates())}
-
-
-def comparison_table(summary: pd.DataFrame, errors: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Put sources side by side, with the error of the stated answers."""
-    shown = summary[summary["metric"].isin(METRICS[:3])]
-    keys = ["scenario", "group", "metric"]
-    table = shown.groupby(keys, sort=False)["n_settings"].max().reset_index()
-    rows = pd.MultiIndex.from_frame(table[["group", "metric"]])
-    for source in dict.fromkeys(summary["source"]):
-        of_source = shown[shown["source"] == source].set_index(["group", "metric"])
-        table[source] = of_source["mean"].reindex(rows).to_numpy()
-        table[f"{source} sd"] = of_source["sd_wordings"].reindex(rows).to_numpy()
-    if errors is not None:
-        for source in dict.fromkeys(errors["source"]):
-            answers = errors[errors["source"] == source]
-            means = answers.groupby("group")[["stated_error", "answer_mass"]].mean()
-            table[f"{source} stated"] = table["group"].map(means["stated_error"])
-            table[f"{source} stated mass"] = table["group"].map(means["answer_mass"])
-    return table
 
 
 def previous_influences(beliefs: pd.DataFrame) -> pd.DataFrame:

@@ -50,7 +50,7 @@ def test_from_a_model_folder_to_the_verdict(blank_models, tmp_path, run):
     runs = coherence.read_runs(out / "runs.parquet")
     assert set(runs["task"]) == {"coins"}
     assert (runs["status"] == "ok").all()
-    tables = ("beliefs", "scores", "summary", "table", "stated", "stated_errors", "bets")
+    tables = ("beliefs", "scores", "summary", "stated", "stated_errors", "bets")
     assert {f"{name}.csv" for name in tables} | {"outcomes.png", "report.html"} <= written(out)
     (unit,) = json.loads((out / "results.json").read_text())["evaluations"]
     checks = {result["check"] for result in unit["results"]}
@@ -70,18 +70,21 @@ def test_base_and_instruct_side_by_side(blank_models, tmp_path, run):
     assert "base has no chat template, and is not asked for stated answers" in said
     columns = pd.read_csv(tmp_path / "paper" / "revealed-choice.csv").columns
     assert {"l1.base", "l1.instruct", "stated.instruct"} <= set(columns)
-    table = pd.read_csv(tmp_path / "table.csv")
-    assert {"base", "instruct", "instruct stated"} <= set(table.columns)
-    assert "base stated" not in table.columns
-    assert table["instruct stated"].between(0, 1).all()
-    assert (table["base"] != table["instruct"]).all()
+    keys = ["group", "metric"]
+    table = pd.read_csv(tmp_path / "summary.csv").pivot(index=keys, columns="source", values="mean")
+    assert (
+        table.loc[(slice(None), "l1"), "base"] != table.loc[(slice(None), "l1"), "instruct"]
+    ).all()
+    errors = pd.read_csv(tmp_path / "stated_errors.csv")
+    assert set(errors["source"]) == {"instruct"}
+    assert errors["stated_error"].between(0, 1).all()
     assert set(pd.read_csv(tmp_path / "orders.csv")["option"]) == {"In"}
     assert {"previous.png", "orders.png"} <= written(tmp_path)
     # Asked by itself, a model says the same: neither one's answers reach the other.
     alone = words.replace(f"--model {base}", "")
     run(alone.replace(str(tmp_path), f"{tmp_path}/x"))
-    alone = pd.read_csv(tmp_path / "x" / "table.csv")
-    assert alone["instruct"].tolist() == pytest.approx(table["instruct"].tolist())
+    alone = pd.read_csv(tmp_path / "x" / "summary.csv").set_index(keys)["mean"]
+    assert alone[table.index].tolist() == pytest.approx(table["instruct"].tolist(), nan_ok=True)
 
 
 @pytest.mark.lengthy
@@ -139,7 +142,7 @@ def test_only_files_of_an_earlier_call_are_replaced(fill_in, tmp_path, run):
     assert filled.read_bytes() == before
     words = f"reveal --answers {filled} --out {out} {where}"
     run(words)
-    assert {"scores.csv", "table.csv", "outcomes.png"} <= written(out)
+    assert {"scores.csv", "summary.csv", "outcomes.png"} <= written(out)
     kept = {"answers.sqlite", "notes.csv", "my-report.html", "orders.csv"}
     for name in kept:
         (out / name).write_text("mine", encoding="utf-8")
