@@ -21,7 +21,7 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 42_167,
+    "coherence": 42_165,
     "coherence/analysis": 4_472,
     "coherence/batteries": 4_995,
     "coherence/checks": 8_107,
@@ -29,7 +29,7 @@ BUDGET = {
     "coherence/decoding": 1_091,
     "coherence/plots": 2_014,
     "coherence/report": 5_991,
-    "coherence/runs": 7_207,
+    "coherence/runs": 7_205,
     "coherence/statistics": 4_500,
     "elicitation": 18_678,
     "elicitation/answers": 338,

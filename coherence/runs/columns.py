@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 STATE_SUM_TOLERANCE = 0.02  # beliefs over several states are usually stated with two digits
-
-
 BELIEF_KINDS = (
     *("stated:drawn", "stated:fixed", "stated:forced", "stated:masked", "stated:exact"),
     *("token", "sampled", "revealed"),

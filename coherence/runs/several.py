@@ -20,9 +20,9 @@ from coherence.runs.columns import STATE_PREFIX, is_state
 from coherence.runs.design import case_column
 from coherence.runs.notes import Code, Note, warning
 from coherence.runs.row_condition import label_condition
-from coherence.runs.states import compared_labels, folded, known_pair, typed_option
+from coherence.runs.states import KNOWN_PAIRS, compared_labels, folded, known_pair, typed_option
 
-_TRUTH = dict.fromkeys(("1", "yes", "true"), 1) | dict.fromkeys(("0", "no", "false"), 0)
+_TRUTH = {label: at for pair in KNOWN_PAIRS for at, label in enumerate(pair)}
 _FEWEST_IDS, _MOST_IDS = 6, 100  # for a note on ids in several sessions, and that are looked at
 
 
