@@ -12,7 +12,7 @@ LARGEST = 300_000  # bytes
 # What no reader has: folders of the machine that it was saved on.
 MACHINE = re.compile(r"/(?:work|tmp|home|root|Users|opt)/|[A-Z]:\\\\")
 NUMBER = re.compile(r"-?\d*\.?\d+(?:e-?\d+)?")
-QUICK = ("01", "06", "08", "10")
+QUICK = ("01", "04", "06", "08", "10")
 
 
 def read(name):
