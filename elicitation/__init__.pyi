@@ -5,7 +5,7 @@ from .asking.session import elicit_questions as elicit_questions
 from .asking.session import run_plan as run_plan
 from .asking.side_question import side_question as side_question
 from .asking.store import AnswerStore as AnswerStore
-from .batteries.bets.models import score_choices as score_choices
+from .batteries.bets.option_scores import score_choices as score_choices
 from .batteries.bets.questions import bet_questions as bet_questions
 from .batteries.bets.questions import ladder_questions as ladder_questions
 from .batteries.bets.questions import value_questions as value_questions

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from coherence.cli.folders import in_place, new_files, no_empty_folders, prepare_folder
 from elicitation.commands.answer_store import answer_store
 from elicitation.commands.dry_run import PlannedAnswers, print_planned
-from elicitation.commands.respondents import Respondent, respondents_of
 from elicitation.options import ModelOptions
+from elicitation.respondents import Respondent, respondents_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from coherence.report.document import FigureFile, Table
     from elicitation.asking.store import AnswerStore
 
-Answers = TypeVar("Answers")
+BatteryAnswers = TypeVar("BatteryAnswers")
 INDEXES = r"paper\.(md|tex)"
 _ALWAYS = ("paper.md", "paper.tex")
 Chosen = TypeVar("Chosen", bound="BatteryOptions")
@@ -86,17 +86,18 @@ class Results:
 
 
 @dataclass(frozen=True)
-class Battery(Generic[Chosen, Answers]):
+class Battery(Generic[Chosen, BatteryAnswers]):
     """How the answers of one battery are read, asked for and scored."""
 
     title: str
     written: str  # pattern of all files that the command may write, but for the store
     earlier: str  # pattern of the tables of the paper
-    check: Callable[[Chosen], None]  # raises for options that do not go together
+    # raises for options that do not go together, or not with those who are asked
+    check: Callable[[Chosen, Sequence[Respondent]], None]
     planned: Callable[[Chosen, Respondent], PlannedAnswers]
-    read: Callable[[Chosen], Answers]
-    ask: "Callable[[Chosen, Sequence[Respondent], AnswerStore], Answers]"
-    score: Callable[[Chosen, Answers], Results]
+    read: Callable[[Chosen], BatteryAnswers]
+    ask: "Callable[[Chosen, Sequence[Respondent], AnswerStore], BatteryAnswers]"
+    score: Callable[[Chosen, BatteryAnswers], Results]
 
 
 def check_options(options: BatteryOptions) -> None:
@@ -145,25 +146,30 @@ def ask_each(
     return pd.concat(tables, ignore_index=True)
 
 
-def run_battery(options: Chosen, battery: "Battery[Chosen, Answers]") -> int:
+def run_battery(options: Chosen, battery: "Battery[Chosen, BatteryAnswers]") -> int:
     """Ask or read, score, write and print; or only look."""
-    battery.check(options)
+    respondents = respondents_of(options)
+    battery.check(options, respondents)
     if options.dry_run:
-        _look(options, battery)
+        _look(options, respondents, battery)
         return 0
     assert options.out is not None, "options were checked"
     with no_empty_folders(options.out, options.paper):
-        _ask_and_write(options, battery, options.out)
+        _ask_and_write(options, respondents, battery, options.out)
     return 0
 
 
-def _ask_and_write(options: Chosen, battery: "Battery[Chosen, Answers]", out: str) -> None:
+def _ask_and_write(
+    options: Chosen,
+    respondents: Sequence[Respondent],
+    battery: "Battery[Chosen, BatteryAnswers]",
+    out: str,
+) -> None:
     if options.answer_files:
         # Before folders are made: a table with errors leaves none behind.
         results = battery.score(options, battery.read(options))
         paper, folder = paper_folder(options.paper), prepare_folder(out)
     else:
-        respondents = respondents_of(options)
         # What is wrong with any of them shows before the first is asked.
         for respondent in respondents:
             respondent.check()
@@ -177,10 +183,11 @@ def _ask_and_write(options: Chosen, battery: "Battery[Chosen, Answers]", out: st
     )
 
 
-def _look(options: Chosen, battery: "Battery[Chosen, Answers]") -> None:
+def _look(
+    options: Chosen, respondents: Sequence[Respondent], battery: "Battery[Chosen, BatteryAnswers]"
+) -> None:
     from coherence.report.wording import clean
 
-    respondents = respondents_of(options)
     for number, each in enumerate(respondents):
         if len(respondents) > 1:
             print(f"{'' if number == 0 else chr(10)}model      {clean(each.name)}")
@@ -209,7 +216,7 @@ def write_results(
     with new_files(folder, names, inputs) as new:
         # A file without rows would look like a result.
         for name in (name for name, table in results.tables.items() if len(table)):
-            # Answers are read again, and stay as the model gave them.
+            # BatteryAnswers are read again, and stay as the model gave them.
             save = write_runs if name == "answers.csv" else write_table
             save(results.tables[name], new / name)
         for name, write in results.files.items():

@@ -22,8 +22,8 @@ from elicitation.commands.battery import (
 from elicitation.commands.bets_questions import PAPER, TermOptions, scored_questions
 from elicitation.commands.bets_training import TrainOptions, TransferOptions
 from elicitation.commands.dry_run import PlannedAnswers, planned_answers
-from elicitation.commands.respondents import Respondent, asks_hosted
 from elicitation.options import add_options, declared, from_words, typed
+from elicitation.respondents import Respondent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,12 +138,12 @@ def _only_for_scores(options: BetsOptions, action: str, shared: tuple[str, ...])
             )
 
 
-def _check(options: BetsOptions) -> None:
+def _check(options: BetsOptions, respondents: Sequence[Respondent]) -> None:
     """Raise for options that do not go together."""
     from coherence.errors import InputError
 
     check_options(options)
-    hosted = asks_hosted(options)
+    hosted = any(each.hosted for each in respondents)
     for name in ("temperature", "max_new_tokens"):
         if not hosted and getattr(options, name) is not None:
             raise InputError(
@@ -171,7 +171,7 @@ def _planned(options: BetsOptions, respondent: Respondent) -> PlannedAnswers:
         from elicitation.batteries.bets.words import bet_draws
 
         return planned_answers(respondent, bet_draws(questions, **_drawing(options)))
-    from elicitation.batteries.bets.models import option_questions
+    from elicitation.batteries.bets.option_scores import option_questions
 
     return planned_answers(respondent, option_questions(questions))
 
@@ -205,7 +205,7 @@ def _read(options: BetsOptions) -> "tuple[pd.DataFrame, pd.DataFrame]":
 
 
 def _check_known(questions: "pd.DataFrame", answers: "pd.DataFrame") -> None:
-    """Raise for answers to questions from other things or terms, and say which options lack."""
+    """Raise for answers to questions from other things or terms."""
     from coherence.errors import InputError
 
     if "question" not in answers.columns:
@@ -213,18 +213,11 @@ def _check_known(questions: "pd.DataFrame", answers: "pd.DataFrame") -> None:
     unknown = answers["question"].astype(str)[~answers["question"].isin(questions["question"])]
     if not len(unknown):
         return
-    # Questions on values depend on things alone.
-    values = questions[questions["kind"] == "value"]
-    if unknown.str.startswith(tuple(f"{name}-" for name in values["template"].unique())).any():
-        missing = "--items"
-    elif answers["question"].isin(values["question"]).any():
-        missing = "--chance, --stake and --payout"
-    else:
-        missing = "--items, --chance, --stake and --payout"
     raise InputError(
         f"{len(unknown)} of {len(answers)} answers are to questions that are not asked here, "
-        f"the first to {unknown.iloc[0]!r}. Say {missing} as for the questions that were answered, "
-        "no more and no less, or name their file with --questions."
+        f"the first to {unknown.iloc[0]!r}. Say --items, --chance, --stake and --payout as for "
+        "the questions that were answered, no more and no less, or name their file with "
+        "--questions."
     )
 
 
@@ -246,7 +239,7 @@ def _ask_model(
 ) -> "pd.DataFrame":
     model = respondent.load()
     if not respondent.hosted:
-        from elicitation.batteries.bets.models import score_choices
+        from elicitation.batteries.bets.option_scores import score_choices
 
         with answer_progress(model.name) as progress:
             return score_choices(model, questions, store=store, progress=progress)

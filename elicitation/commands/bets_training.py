@@ -104,7 +104,7 @@ def _fit(
     show: "BatchProgress",
 ) -> dict[str, Any]:
     from coherence.batteries.bets.scores import right_roles
-    from elicitation.batteries.bets.models import training_set_from
+    from elicitation.batteries.bets.option_scores import training_set_from
     from elicitation.batteries.bets.questions import bet_questions, value_questions
     from elicitation.training.finetuning import fine_tune
 
@@ -192,7 +192,7 @@ def transfer(options: TransferOptions) -> int:
     from coherence.batteries.bets.tables import transfer_report, transfer_tables
     from coherence.plots.style import save_plot
     from coherence.runs.write import write_table
-    from elicitation.batteries.bets.models import score_choices
+    from elicitation.batteries.bets.option_scores import score_choices
     from elicitation.batteries.bets.questions import bet_questions
     from elicitation.models.local.multiple_choice import load_multiple_choice_model
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from elicitation.commands.respondents import Respondent
+from elicitation.respondents import Respondent
 
 if TYPE_CHECKING:
     from elicitation.questions.question import Question

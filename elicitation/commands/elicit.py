@@ -11,15 +11,15 @@ from coherence.cli.progress import answer_progress
 from coherence.printable import counted
 from elicitation.commands.answer_store import answer_store, warn_of_versions
 from elicitation.commands.dry_run import planned_answers, print_planned
-from elicitation.commands.elicit_options import (
+from elicitation.options import AskOptions, add_options, from_words, typed
+from elicitation.respondents import Local
+from elicitation.session_options import (
     OF_A_TASK,
     design_of,
     plan_of,
     respondent_of,
     source_of,
 )
-from elicitation.commands.respondents import Local, asks_hosted
-from elicitation.options import AskOptions, add_options, from_words, typed
 
 if TYPE_CHECKING:
     from elicitation.asking.session import Tally
@@ -43,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _ask(options: AskOptions) -> int:
+    from coherence.errors import InputError
     from coherence.runs.write import write_runs
     from elicitation.asking.session import run_plan
 
@@ -54,6 +55,11 @@ def _ask(options: AskOptions) -> int:
         return 0
     assert options.out is not None, "options were checked"
     respondent = respondent_of(options, source)
+    if options.prefill and not isinstance(respondent, Local):
+        raise InputError(
+            "--set prefill begins the answers of a local model; others begin theirs by themselves. "
+            "Leave it out."
+        )
     store = options.store or f"{options.out}.answers.sqlite"
     earlier = _earlier_rows(options.out)
     if options.dry_run:
@@ -131,11 +137,6 @@ def check(options: AskOptions) -> None:
                 f"--agent knows the built-in prompts alone; received --prompts {', '.join(files)}. "
                 "Leave the file out, or name a --model."
             )
-    if options.prefill and (options.agent is not None or asks_hosted(options)):
-        raise InputError(
-            "--set prefill begins the answers of a local model; others begin theirs by themselves. "
-            "Leave it out."
-        )
     if (options.task is None) == (options.questions is None):
         missing.append("task (or --questions, but not both)")
     if missing:

@@ -44,9 +44,9 @@ def beliefs_and_actions(
     Other options are those of ``coherence elicit``, but for what Inspect itself decides on.
     """
     from coherence.errors import InputError, closest
-    from elicitation.commands.elicit_options import design_of, plan_of, source_of
     from elicitation.commands.inspect_logs import BELIEFS, belief_samples
     from elicitation.options import AskOptions, from_table
+    from elicitation.session_options import design_of, plan_of, source_of
 
     for key in options:
         if key not in _TAKEN:

@@ -19,8 +19,8 @@ from elicitation.commands.battery import (
     run_battery,
 )
 from elicitation.commands.dry_run import PlannedAnswers, planned_answers
-from elicitation.commands.respondents import Respondent, asks_hosted
 from elicitation.options import add_options, from_words
+from elicitation.respondents import Respondent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,9 +66,10 @@ def run(args: argparse.Namespace) -> int:
     return run_battery(from_words(OPTIONS, args), BATTERY)
 
 
-def _check(options: MixOptions) -> None:
+def _check(options: MixOptions, respondents: Sequence[Respondent]) -> None:
     """Raise for options that do not go together."""
     from coherence.errors import InputError
+    from elicitation.questions.ways import Way
 
     check_options(options)
     if options.answer_files and (options.exact or options.draws is not None):
@@ -81,7 +82,7 @@ def _check(options: MixOptions) -> None:
             "--exact draws no answers, so that --draws has no meaning beside it. "
             "Leave one of them out."
         )
-    if options.exact and asks_hosted(options):
+    if options.exact and not all(each.can(Way.EXACT) for each in respondents):
         raise InputError(
             "--exact needs the files of the model: a service lists likely first tokens, "
             "which bound its rates, no more. Leave --exact out to draw answers, or name a "

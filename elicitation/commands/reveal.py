@@ -21,14 +21,15 @@ from elicitation.commands.battery import (
     run_battery,
 )
 from elicitation.commands.dry_run import PlannedAnswers, planned_answers
-from elicitation.commands.respondents import Respondent, asks_hosted
 from elicitation.options import add_options, from_words
+from elicitation.respondents import Respondent
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from elicitation.asking.store import AnswerStore
     from elicitation.batteries.revealed.questions import SamplingOptions
+    from elicitation.batteries.revealed.runs import Answers
     from elicitation.batteries.revealed.scenarios.setting import Setting
     from elicitation.models.hosted.model import HostedModel
     from elicitation.models.local.causal import CausalModel
@@ -39,14 +40,8 @@ _WRITTEN = (
 )
 
 
-@dataclass
-class Asking:
-    """Tables of what was asked, one of each kind per model."""
-
-    beliefs: "list[pd.DataFrame]" = field(default_factory=list)
-    stated: "list[pd.DataFrame]" = field(default_factory=list)
-    bets: "list[pd.DataFrame]" = field(default_factory=list)
-    runs: "list[pd.DataFrame]" = field(default_factory=list)
+Tables = dict[str, "list[pd.DataFrame]"]
+"""Beliefs, stated answers, bets and runs: a table of each for everybody who answered."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,12 +92,12 @@ def run(args: argparse.Namespace) -> int:
     return run_battery(options, BATTERY)
 
 
-def _check(options: RevealOptions) -> None:
+def _check(options: RevealOptions, respondents: Sequence[Respondent]) -> None:
     """Raise for options that do not go together."""
     from coherence.errors import InputError
 
     check_options(options)
-    if options.max_new_tokens is not None and not asks_hosted(options):
+    if options.max_new_tokens is not None and not any(each.hosted for each in respondents):
         raise InputError(
             "--max-new-tokens belongs to hosted models; of a folder probabilities are read, "
             "and nothing is drawn. Leave it out."
@@ -174,23 +169,20 @@ def _planned(options: RevealOptions, respondent: Respondent) -> PlannedAnswers:
     from elicitation.batteries.revealed.questions import (
         belief_questions,
         letter_draws,
+        questions_about,
         stated_questions,
-        wager_questions,
         worded,
     )
 
     settings = _settings(options)
-    stated = [question for setting in settings for question in stated_questions(setting)]
-    beliefs, bets = wager_questions(settings)
-    if options.only_revealed:
-        stated, beliefs, bets = [], [], []
+    beliefs, bets = questions_about(settings, bets=not options.only_revealed)
+    told = [] if options.only_revealed else settings
+    stated = [question for setting in told for question in stated_questions(setting)]
     if not respondent.hosted:
-        asked = [each.read for each in [*belief_questions(settings), *beliefs, *bets]]
-        in_template = [each.read for each in stated]
         return planned_answers(
             respondent,
-            asked,
-            perhaps=in_template,
+            [each.read for each in [*beliefs, *bets]],
+            perhaps=[each.read for each in stated],
             condition="the model has a chat template",
             continuing=True,
         )
@@ -222,43 +214,46 @@ def _sampling(options: RevealOptions) -> "SamplingOptions":
     return SamplingOptions(options.reps, options.seed, **room, keep_going=options.keep_going)
 
 
-def _ask(options: RevealOptions, respondents: Sequence[Respondent], store: "AnswerStore") -> Asking:
+def _ask(options: RevealOptions, respondents: Sequence[Respondent], store: "AnswerStore") -> Tables:
     """Ask every model in turn; one is in memory at a time."""
-    battery = Asking()
+    tables: Tables = {}
     for respondent in respondents:
-        _ask_model(options, respondent, store, battery)
-    return battery
+        _lay_out(options, respondent.name, _ask_model(options, respondent, store), tables)
+    return tables
 
 
-def _ask_model(
-    options: RevealOptions,
-    respondent: Respondent,
-    store: "AnswerStore",
-    battery: Asking,
-) -> None:
+def _lay_out(options: RevealOptions, source: str, answers: "Answers", tables: Tables) -> None:
+    """Add the tables of what somebody answered."""
+    settings = _settings(options)
+    laid_out = answers.tables(settings, source, reps=options.reps, seed=options.seed)
+    for name, table in laid_out.items():
+        tables.setdefault(name, []).append(table)
+
+
+def _ask_model(options: RevealOptions, respondent: Respondent, store: "AnswerStore") -> "Answers":
     from elicitation.batteries.revealed.questions import (
+        ask_beliefs,
         ask_bets,
-        ask_wagers,
-        reveal,
-        state,
-        tabulate_bets,
+        ask_stated,
+        belief_questions,
+        questions_about,
         wagered,
         worded,
     )
     from elicitation.batteries.revealed.reading import in_chat
-    from elicitation.batteries.revealed.runs import tabulate_wagers
+    from elicitation.batteries.revealed.runs import Answers
 
-    settings, source = _settings(options), respondent.name
+    settings, source, all_kinds = _settings(options), respondent.name, not options.only_revealed
     # Texts are continued, not answered: without a chat template, whether there is one or not.
     revealing: CausalModel | HostedModel | None
     acting: CausalModel | HostedModel
     if not respondent.hosted:
         local: CausalModel = respondent.load(continuing=True)
-        revealing, acting = local, local if options.only_revealed else in_chat(local)
-        texts, sampling = settings, None
+        revealing, acting, sampling = local, in_chat(local) if all_kinds else local, None
+        texts, _ = questions_about(settings, bets=all_kinds)
         # What a base model states in answer to options is no belief; bets are its actions.
         states = acting.chat
-        if not (states or options.only_revealed):
+        if all_kinds and not states:
             print(
                 f"coherence reveal: {clean(source)} has no chat template, and is not asked for "
                 "stated answers",
@@ -266,38 +261,23 @@ def _ask_model(
             )
     else:
         # First what may end in an error: nothing is asked before all is known.
-        acting, states = respondent.load(), True
-        source = acting.name
-        revealing, texts = _continuing(options, respondent, settings), worded(settings)
-        sampling = _sampling(options)
+        acting, states, sampling = respondent.load(), True, _sampling(options)
+        revealing = _continuing(options, respondent, settings)
+        texts = belief_questions(worded(settings))
+    answers = Answers()
     if revealing is not None:
         with answer_progress(f"{source}, beliefs") as progress:
-            battery.beliefs.append(
-                reveal(revealing, texts, store, source=source, progress=progress)
-            )
-    if states and not options.only_revealed:
+            answers.beliefs = ask_beliefs(revealing, texts, store, progress=progress)
+    if states and all_kinds:
         with answer_progress(f"{source}, stated answers") as progress:
-            battery.stated.append(
-                state(acting, settings, store, sampling=sampling, source=source, progress=progress)
+            answers.stated = ask_stated(
+                acting, settings, store, sampling=sampling, progress=progress
             )
     # Only rolls and flips have events to bet on.
-    if not options.only_revealed and wagered(settings):
+    if all_kinds and wagered(settings):
         with answer_progress(f"{source}, bets") as progress:
-            if revealing is None or sampling is not None:
-                bets = ask_bets(acting, settings, store, sampling=sampling, progress=progress)
-            else:
-                beliefs, bets = ask_wagers(revealing, acting, settings, store, progress=progress)
-                battery.runs.append(
-                    tabulate_wagers(
-                        settings,
-                        beliefs,
-                        bets,
-                        model=source,
-                        reps=options.reps,
-                        seed=options.seed,
-                    )
-                )
-        battery.bets.append(tabulate_bets(settings, bets, source=source))
+            answers.bets = ask_bets(acting, settings, store, sampling=sampling, progress=progress)
+    return answers
 
 
 def _continuing(
@@ -335,32 +315,18 @@ def _continuing(
     return model
 
 
-def _read(options: RevealOptions) -> Asking:
+def _read(options: RevealOptions) -> Tables:
     """Read what was elicited elsewhere, and say what cannot be made of it."""
-    from elicitation.batteries.revealed.answer_file import beliefs_of, read_answer_file, stated_of
-    from elicitation.batteries.revealed.questions import tabulate_bets
-    from elicitation.batteries.revealed.runs import tabulate_wagers
+    from elicitation.batteries.revealed.answer_file import read_answer_file
+    from elicitation.batteries.revealed.runs import Answers
 
-    settings = _settings(options)
     assert options.answers is not None, "a battery reads where files were named"
-    answers = read_answer_file(options.answers, settings)
-    battery = Asking(beliefs=[beliefs_of(answers, settings)])
-    if options.only_revealed:
-        return battery
-    battery.stated.append(stated_of(answers, settings))
-    for source, filled in answers.items():
-        runs = tabulate_wagers(
-            settings,
-            filled.beliefs,
-            filled.bets,
-            model=source,
-            reps=options.reps,
-            seed=options.seed,
-        )
-        battery.bets.append(tabulate_bets(settings, filled.bets, source=source))
-        battery.runs.append(runs)
+    tables: Tables = {}
+    for source, filled in read_answer_file(options.answers, _settings(options)).items():
+        answers = Answers(filled.beliefs) if options.only_revealed else filled
+        _lay_out(options, source, answers, tables)
         # Bets and beliefs of an answered file may be of different settings.
-        lonely = len(filled.bets) - (runs["context"].nunique() if len(runs) else 0)
+        lonely = len(answers.bets) - tables["runs"][-1]["context"].nunique()
         if lonely:
             print(
                 f"{counted(lonely, 'bet has', 'bets have')} no belief in the wording 'standard' "
@@ -368,18 +334,17 @@ def _read(options: RevealOptions) -> Asking:
                 "left out of the checks",
                 file=sys.stderr,
             )
-    return battery
+    return tables
 
 
-def _score(options: RevealOptions, battery: Asking) -> Results:
+def _score(options: RevealOptions, asked: Tables) -> Results:
     from coherence.batteries.revealed import scores as measures
     from coherence.batteries.revealed import tables as shown
     from coherence.batteries.revealed.figures import draw_misses, misses_figure, write_figures
     from coherence.plots.style import save_figure
 
-    beliefs, stated, bets, runs = map(
-        _together, (battery.beliefs, battery.stated, battery.bets, battery.runs)
-    )
+    kinds = ("beliefs", "stated", "bets", "runs")
+    beliefs, stated, bets, runs = (_together(asked.get(kind, [])) for kind in kinds)
     tables: dict[str, pd.DataFrame] = {}
     if stated is not None:
         tables |= {"stated": stated, "stated_errors": measures.score_stated(stated)}

@@ -17,8 +17,7 @@ FILES = {
     f'{MODEL}agent = "noisy"\nchat = true\n': "chat belongs to a model",
     f'{MODEL}model = "m"\nchat = "yes"\n': "chat must be true or false",
     f'{MODEL}model = "m"\nseed = 1\n': "seed is unknown",
-    f'{MODEL}agent = "leaky"\n': "name 'leaky' repeats an earlier one",
-    f'{MODEL}agent = "noisy"\nname = "\uff4ceaky"\n': "is too like 'leaky'",
+    f'{MODEL}agent = "leaky"\n': "would share the file 'asia--leaky'",
     f'{MODEL}agent = "noisy"\nname = "a\\nb"\n': "name must be a text of one line",
     f'{MODEL}agent = "noisy"\nname = "x--leaky"\n[[tasks]]\ntask = "heart"\nname = "asia--x"\n': (
         "would share the file 'asia--x--leaky'"
@@ -26,12 +25,12 @@ FILES = {
     f'{MODEL}model = "m"\nreps = 2\n[[tasks]]\ntask = "heart"\nreps = 3\n': (
         "reps is said by the model and by the task"
     ),
-    f'{ONE}[[tasks]]\ntask = "asia"\n': "name 'asia' repeats",
+    f'{ONE}[[tasks]]\ntask = "asia"\n': "would share the file 'asia--leaky'",
     f'{ONE}[[tasks]]\nquestions = "q.csv"\n': "an agent answers about networks",
     f'{ONE}[[tasks]]\nquestions = "q.csv"\ncontexts = 3\n': "contexts belongs to task",
-    f"{ANALYSIS}checks = 3\n": r"\[analysis\] checks must be a list; received 3",
+    f"{ANALYSIS}checks = true\n": r"\[analysis\] checks must be a value, not true or false",
     f'{ANALYSIS}checks = ["calibratoin"]\n': "Did you mean 'calibration'",
-    f"{ANALYSIS}positive = 3\n": "positive must be a text or a list; received 3",
+    f'{ANALYSIS}seed = "a"\n': "seed must be a whole number; received 'a'",
     # All errors of a file are told at once, and what is asked about is looked at before anyone is.
     '[[models]]\nagent = "x"\n[[tasks]]\n[analysis]\nseed = "a"\n': "has 3 errors",
     '[[models]]\nmodel = "m"\n[[tasks]]\ntask = "asai"\n[[tasks]]\nquestions = "no.csv"\n': (

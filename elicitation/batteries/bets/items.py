@@ -1,20 +1,24 @@
-"""The things that are won and lost in bets: those of the package, or a CSV file of one's own."""
+"""The things that are won and lost in bets: those of the package, or a table of one's own."""
 
-import csv
 import math
 import os
 import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import product
-from pathlib import Path
 
-from coherence.errors import InputError, closest, shown
+from coherence.batteries.battery import AnswerColumn, AnswerTable, read_answer_table
+from coherence.errors import InputError, shown
 
 SPLITS = ("train", "dev", "test")
 CLASSES = ("high", "low")
 DEFAULT_PRICES = {"high": 100.0, "low": 1.0}
-_COLUMNS = ("item", "value", "split", "price")
+_COLUMNS = (
+    AnswerColumn("item", required=True),
+    AnswerColumn("value", required=True, one_of=CLASSES),
+    AnswerColumn("split", required=True, one_of=SPLITS),
+    AnswerColumn("price", number=True, may_lack=True, default=math.nan),
+)
 _LONGEST = 100  # characters of a name: it stands in a sentence
 
 
@@ -109,61 +113,15 @@ def default_items() -> Items:
 
 
 def read_items(path: str | os.PathLike[str]) -> Items:
-    """Read a list of things from a CSV file."""
-    source = Path(path)
-    try:
-        # Spreadsheets put a byte-order mark before the first name of a column.
-        with source.open(encoding="utf-8-sig", newline="") as stream:
-            rows = list(csv.DictReader(stream))
-    except OSError as error:
-        raise InputError(
-            f"items {source} cannot be read ({error.strerror}). Name a CSV file that exists."
-        ) from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(
-            f"items {source} cannot be read ({error}). Save it as CSV in UTF-8."
-        ) from error
-    if not rows:
-        raise InputError(f"items {source} has no rows.")
-    names = [name for name in rows[0] if name is not None]
-    missing = [name for name in _COLUMNS[:3] if name not in names]
-    if missing:
-        raise InputError(
-            f"items {source} lacks column {missing[0]!r}. {closest(missing[0], names)}"
-        )
-    errors: list[str] = []
-    items = []
-    for number, row in enumerate(rows, start=2):  # line 1 holds the names of the columns
-        name, value, split, price = ((row.get(column) or "").strip() for column in _COLUMNS)
-        if not name or not name.isprintable():
-            errors.append(f"line {number}: item must be a word or a few on one line")
-        elif len(name) > _LONGEST:
-            errors.append(
-                f"line {number}: item must have at most {_LONGEST} characters; it has {len(name)}"
-            )
-        elif None in row:  # where the csv module puts what has no column
-            errors.append(
-                f"line {number}: there are more cells than columns; put quotes around a text with "
-                "commas"
-            )
-        elif value not in CLASSES:
-            errors.append(f"line {number}: value must be high or low, not {value[:_LONGEST]!r}")
-        elif split not in SPLITS:
-            errors.append(
-                f"line {number}: split must be train, dev or test, not {split[:_LONGEST]!r}"
-            )
-        else:
-            try:
-                items.append(
-                    Item(name, value, split, float(price) if price else DEFAULT_PRICES[value])
-                )
-            except ValueError:
-                errors.append(f"line {number}: price must be a number, not {price[:_LONGEST]!r}")
-    if errors:
-        raise InputError(
-            f"items {source}: "
-            + "; ".join(errors[:10])
-            + (f"; and {len(errors) - 10} more" if len(errors) > 10 else "")
-            + "."
-        )
-    return Items(tuple(items))
+    """Read a list of things from a table, .csv or .parquet."""
+    checked = AnswerTable(read_answer_table(path, texts=None), _COLUMNS, source=f"items {path}")
+    table = checked.table
+    table["item"] = table["item"].str.strip()
+    wrong = ~table["item"].map(lambda name: 0 < len(name) <= _LONGEST and name.isprintable())
+    rule = f"column 'item' must hold words on one line, of at most {_LONGEST} characters"
+    checked.refuse(wrong, rule, "item")
+    checked.raise_errors()
+    usual = table["value"].map(DEFAULT_PRICES)
+    table["price"] = table["price"].fillna(usual)
+    rows = table[["item", "value", "split", "price"]].itertuples(index=False, name=None)
+    return Items(tuple(Item(*row) for row in rows))

@@ -89,24 +89,30 @@ MODALITIES = {
 }
 
 
-def bet_row(
-    name: str,
-    split: str,
-    high: Item,
-    low: Item,
-    wins: str,
-    first: str,
-    chance: float,
-    stake: float,
-    payout: float,
-    amounts: bool,
+STAKE = 20.0
+"""Between the value of a low thing (1) and half the difference to a high one (49.5), as the paper
+assumes."""
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """Terms of bets; those of the paper by default."""
+
+    chance: float = 0.5  # of the side that wins
+    stake: float = STAKE
+    payout: float = 0.0  # on top of the stake, per unit of it
+    amounts: bool = False  # whether prices, stake and payout are stated
+
+
+def _bet_row(
+    name: str, split: str, high: Item, low: Item, wins: str, first: str, terms: _Terms
 ) -> dict[str, object]:
     """Return one bet: a modality, two things, what is to be won, the side named first, terms."""
-    modality = MODALITIES[name]
+    modality, chance, stake = MODALITIES[name], terms.chance, terms.stake
     # What wins is named by the first side or the second; the chance is always that of winning.
     won, lost = (high, low) if wins == "high" else (low, high)
     events = {"win": f"I win {won.name}", "lose": f"I lose {lost.name}"}
-    if amounts:
+    if terms.amounts:
         events = {
             "win": f"{events['win']} worth {_money(won.price)}",
             "lose": f"{events['lose']} worth {_money(lost.price)}",
@@ -115,13 +121,13 @@ def bet_row(
     conditions = [modality.condition.format(side=side) for side in modality.sides]
     text = [modality.opening]
     # One half goes without saying in the paper's bets, whose words are kept.
-    if chance != 0.5 or amounts:
+    if chance != 0.5 or terms.amounts:
         # Six digits, since 1 - .7 is .30000000000000004.
         percent = f"{100 * (chance if first == 'win' else 1 - chance):.6g}"
         text.append(modality.stated.format(side=modality.sides[0], percent=percent))
     text.append(f"If {conditions[0]}, {events[first]}; if {conditions[1]}, {events[second]}.")
-    if amounts:
-        on_top = f", with {_money(payout * stake)} on top," if payout > 0 else ""
+    if terms.amounts:
+        on_top = f", with {_money(terms.payout * stake)} on top," if terms.payout > 0 else ""
         text.append(
             f"A bet costs a stake of {_money(stake)}; it comes back{on_top} if I bet on the right "
             "side."
@@ -130,20 +136,20 @@ def bet_row(
     options = [f"I bet on {side}." for side in modality.sides] + ["I do not bet."]
     return (
         {"question": f"{name}-{split}", "kind": "bet", "template": name, "split": split}
-        | things(high, low)
+        | _things(high, low)
         | {
             "first": first,
             "wins": wins,
             "chance": float(chance),
             "stake": float(stake),
-            "payout": float(payout),
+            "payout": float(terms.payout),
         }
-        | {"amounts": amounts, "text": " ".join(text)}
-        | choices(options, (first, second, "none"))
+        | {"amounts": terms.amounts, "text": " ".join(text)}
+        | _choices(options, (first, second, "none"))
     )
 
 
-def number_rows(rows: list[dict[str, object]]) -> list[dict[str, object]]:
+def _number_rows(rows: list[dict[str, object]]) -> list[dict[str, object]]:
     """Give every question an id: what it was called so far, and a number within that name."""
     counts: dict[str, int] = {}
     numbered = []
@@ -154,7 +160,7 @@ def number_rows(rows: list[dict[str, object]]) -> list[dict[str, object]]:
     return numbered
 
 
-def mark_departures(
+def _mark_departures(
     rows: list[dict[str, object]], plain: list[dict[str, object]]
 ) -> list[dict[str, object]]:
     """Add a digest of its content to the id of every question that is not the plain one."""
@@ -173,7 +179,7 @@ def _digest(row: dict[str, object]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:6]
 
 
-def things(high: Item, low: Item) -> dict[str, object]:
+def _things(high: Item, low: Item) -> dict[str, object]:
     """Return the columns that say what a question is about."""
     return {
         "high": high.name,
@@ -183,7 +189,7 @@ def things(high: Item, low: Item) -> dict[str, object]:
     }
 
 
-def choices(options: Sequence[str], roles: Sequence[str]) -> dict[str, object]:
+def _choices(options: Sequence[str], roles: Sequence[str]) -> dict[str, object]:
     """Return the columns of the options and of what they stand for."""
     columns: dict[str, object] = {
         f"option_{letter}": option for letter, option in zip(OPTIONS, options, strict=True)
@@ -195,37 +201,32 @@ def _money(amount: float) -> str:
     return f"{amount:.2f}".removesuffix(".00") + (" dollar" if amount == 1 else " dollars")
 
 
-def in_cents(payout: float, stake: float) -> float:
+def _in_cents(payout: float, stake: float) -> float:
     """Return the payout that is stated, in whole cents of money."""
     # What is right then follows from the question's own words.
     return round(payout * stake, 2) / stake
 
 
-def check_payout(payout: float) -> None:
+def _check_payout(payout: float) -> None:
     """Raise for a payout that is no number of at least 0."""
     if not (payout >= 0 and np.isfinite(float(payout))):
         raise InputError(f"payout must be a number of at least 0; received {payout}.")
 
 
-def check_chances(parameter: str, values: Sequence[float]) -> None:
+def _check_chances(parameter: str, values: Sequence[float]) -> None:
     """Raise for a chance at which nothing is uncertain, or that is none."""
     for value in values:
         if not 0 < value < 1:
             raise InputError(f"{parameter} must lie strictly between 0 and 1; received {value}.")
 
 
-def check_names(parameter: str, names: Sequence[str], known: Collection[str]) -> None:
+def _check_names(parameter: str, names: Sequence[str], known: Collection[str]) -> None:
     """Raise for names that are unknown, and for a text in place of a list of them."""
     if isinstance(names, str) or not len(names):
         raise InputError(f"{parameter} must be a list of one or more names; received {names!r}.")
     for name in names:
         if name not in known:
             raise InputError(f"{parameter} must be of {', '.join(known)}; received {name!r}.")
-
-
-STAKE = 20.0
-"""Between the value of a low thing (1) and half the difference to a high one (49.5), as the paper
-assumes."""
 
 
 def value_questions(
@@ -269,10 +270,10 @@ def value_questions(
     ('choice-expensive-test-001', 'Which of the two costs more, a car or a pen?', 'A car.')
     """
     require_items(items)
-    check_names("templates", templates, VALUE_TEMPLATES)
-    check_names("splits", splits, SPLITS)
+    _check_names("templates", templates, VALUE_TEMPLATES)
+    _check_names("splits", splits, SPLITS)
     rows = _values(items, splits, templates, both_orders)
-    return pd.DataFrame(mark_departures(rows, _values(default_items(), splits, templates, False)))
+    return pd.DataFrame(_mark_departures(rows, _values(default_items(), splits, templates, False)))
 
 
 def _values(
@@ -299,9 +300,9 @@ def _values(
                         "template": name,
                         "split": split,
                     }
-                    | things(high, low)
+                    | _things(high, low)
                     | {"first": first, "text": template.text.format(**words)}
-                    | choices(options, (first, "low" if first == "high" else "high", "same"))
+                    | _choices(options, (first, "low" if first == "high" else "high", "same"))
                 )
     return rows
 
@@ -368,37 +369,32 @@ def bet_questions(
     'A coin is tossed. If it lands on heads, I lose a computer; i'
     """
     require_items(items)
-    check_names("splits", splits, SPLITS)
-    check_names("modalities", modalities, MODALITIES)
-    check_chances("chances", chances)
+    _check_names("splits", splits, SPLITS)
+    _check_names("modalities", modalities, MODALITIES)
+    _check_chances("chances", chances)
     if not (stake > 0 and np.isfinite(stake)):
         raise InputError(f"stake must be a positive number; received {stake}.")
-    check_payout(payout)
+    _check_payout(payout)
     if payout > 0 and not amounts:
         raise InputError(
             f"a payout of {payout:g} needs amounts=True: which choice is right depends on the "
             "stake."
         )
-    rows = _bets(items, splits, modalities, chances, stake, in_cents(payout, stake), amounts)
-    plain = _bets(default_items(), splits, modalities, (0.5,), STAKE, 0.0, False)
-    return pd.DataFrame(mark_departures(rows, plain))
+    terms = [_Terms(chance, stake, _in_cents(payout, stake), amounts) for chance in chances]
+    rows = _bets(items, splits, modalities, terms)
+    plain = _bets(default_items(), splits, modalities, [_Terms()])
+    return pd.DataFrame(_mark_departures(rows, plain))
 
 
 def _bets(
-    items: Items,
-    splits: Sequence[str],
-    modalities: Sequence[str],
-    chances: Sequence[float],
-    stake: float,
-    payout: float,
-    amounts: bool,
+    items: Items, splits: Sequence[str], modalities: Sequence[str], all_terms: Sequence[_Terms]
 ) -> list[dict[str, object]]:
-    return number_rows(
+    return _number_rows(
         [
-            bet_row(name, split, high, low, wins, first, chance, stake, payout, amounts)
+            _bet_row(name, split, high, low, wins, first, terms)
             for name in modalities
             for split in splits
-            for chance in chances
+            for terms in all_terms
             for high, low in items.pairs(split)
             for wins in ("high", "low")
             for first in ("win", "lose")
@@ -459,10 +455,10 @@ def ladder_questions(
     [0.5]
     """
     require_items(items)
-    check_names("modalities", modalities, MODALITIES)
-    check_payout(payout)
-    check_chances("chances", chances)
-    check_chances("break_evens", break_evens)
+    _check_names("modalities", modalities, MODALITIES)
+    _check_payout(payout)
+    _check_chances("chances", chances)
+    _check_chances("break_evens", break_evens)
     highest = highest_break_even(payout)
     beyond = [even for even in break_evens if even >= highest]
     if beyond:
@@ -473,7 +469,7 @@ def ladder_questions(
     items.pairs(split)  # raises for a split without things, or with prices in the wrong order
     rows = _ladder(items, split, modalities, chances, break_evens, payout)
     plain = _ladder(default_items(), split, modalities, CHANCES, BREAK_EVENS, 0.0)
-    return pd.DataFrame(mark_departures(rows, plain))
+    return pd.DataFrame(_mark_departures(rows, plain))
 
 
 def highest_break_even(payout: float) -> float:
@@ -500,16 +496,17 @@ def _ladder(
     for name, high, low, chance, even in steps:
         # No bet is free; what is rounded is what the question says, so the chance follows it.
         stake = max(round(_stake_at(even, high.price, low.price, payout), 2), 0.01)
-        paid = in_cents(payout, stake)
+        paid = _in_cents(payout, stake)
         exact = {
             "kind": "ladder",
             "break_even": _break_even(high.price, low.price, stake, paid),
         }
+        terms = _Terms(chance, stake, paid, amounts=True)
         rows += [
-            bet_row(name, split, high, low, "high", first, chance, stake, paid, True) | exact
+            _bet_row(name, split, high, low, "high", first, terms) | exact
             for first in ("win", "lose")
         ]
-    return number_rows(rows)
+    return _number_rows(rows)
 
 
 def _break_even(prize: float, loss: float, stake: float, payout: float) -> float:

@@ -170,14 +170,18 @@ def battery(settings: Sequence[Setting], *, only_revealed: bool = False) -> list
     ]
 
 
-def wager_questions(
-    settings: Sequence[Setting],
+def questions_about(
+    settings: Sequence[Setting], *, bets: bool
 ) -> tuple[list[BatteryQuestion], list[BatteryQuestion]]:
-    """Return the beliefs that bear on bets, and the bets."""
-    chosen = wagered(settings)
-    inner = [each for each in belief_questions(inner_settings(chosen)) if each.wording == REFERENCE]
-    offers = [question for setting in chosen for question in even_bet_questions(setting)]
-    return [*belief_questions(chosen), *inner], offers
+    """Return the unfinished texts about settings, with those that bear on bets, and the bets."""
+    beliefs, offers = belief_questions(settings), []
+    if bets:
+        chosen = wagered(settings)
+        inner = belief_questions(inner_settings(chosen))
+        beliefs += belief_questions(chosen)
+        beliefs += [each for each in inner if each.wording == REFERENCE]
+        offers = [question for setting in chosen for question in even_bet_questions(setting)]
+    return beliefs, offers
 
 
 COLUMNS = (
@@ -247,9 +251,27 @@ def reveal(
     >>> folder.cleanup()
     """
     questions = belief_questions(settings)
+    beliefs = ask_beliefs(model, questions, store, progress=progress)
+    asked = [(each, beliefs[each.setting.name, each.wording]) for each in questions]
+    return tabulate_beliefs(asked, source=model.name if source is None else source)
+
+
+Beliefs = dict[tuple[str, str], Masses]
+"""Setting and wording -> probability of every outcome, not renormalised."""
+
+
+def ask_beliefs(
+    model: Model,
+    questions: Sequence[BatteryQuestion],
+    store: AnswerStore,
+    *,
+    progress: Progress | None = None,
+) -> Beliefs:
+    """Read how a model goes on from unfinished texts."""
     masses, _ = read_masses(model, [each.read for each in questions], store, progress=progress)
-    beliefs = list(zip(questions, masses, strict=True))
-    return tabulate_beliefs(beliefs, source=model.name if source is None else source)
+    return {
+        (each.setting.name, each.wording): row for each, row in zip(questions, masses, strict=True)
+    }
 
 
 def worded(settings: Sequence[Setting]) -> list[Setting]:
@@ -267,23 +289,22 @@ class SamplingOptions:
     keep_going: bool = False  # whether to ask on where none of the first answers can be read
 
 
-def state(
+def ask_stated(
     model: Model,
     settings: Sequence[Setting],
     store: AnswerStore,
     *,
     sampling: SamplingOptions | None = None,
-    source: str | None = None,
     progress: Progress | None = None,
-) -> pd.DataFrame:
-    """Ask for the stated answers of a model, with the truth at each of four places in turn.
+) -> dict[str, Masses]:
+    """Ask for stated answers, with the truth at each of four places in turn.
 
-    They are read off its probabilities or, with `sampling`, drawn.
+    They are read off a model's probabilities or, with `sampling`, drawn. Returns the probabilities
+    of the letters by the name of the question.
     """
     questions = [question for setting in settings for question in stated_questions(setting)]
     letters = _letters(model, questions, store, sampling, progress)
-    stated = [(question, masses) for question, masses, _ in letters]
-    return tabulate_stated(stated, source=model.name if source is None else source)
+    return {question.name: masses for question, masses, _ in letters}
 
 
 def letter_draws(questions: Sequence[BatteryQuestion], sampling: SamplingOptions) -> list[Question]:
@@ -337,10 +358,6 @@ def _letters(
     ]
 
 
-Beliefs = dict[tuple[str, str], Masses]
-"""Setting and wording -> probability of every outcome, not renormalised."""
-
-
 @dataclass(frozen=True)
 class Bet:
     """What is known of a bet."""
@@ -351,32 +368,6 @@ class Bet:
     # decisions that were drawn, `YES` or `NO`, None where one could not be read; empty where the
     # share alone is known
     drawn: tuple[str | None, ...] = ()
-
-
-def ask_wagers(
-    revealing: Model,
-    acting: Model,
-    settings: Sequence[Setting],
-    store: AnswerStore,
-    *,
-    progress: Progress | None = None,
-) -> tuple[Beliefs, dict[str, Bet]]:
-    """Ask for bets on events, and for all beliefs that bear on them."""
-    plain, offers = wager_questions(settings)
-    texts = [each.read for each in plain]
-    # One count for both models. Equal questions are asked once, and counted once.
-    n_texts = len({each.text for each in texts})
-    total = n_texts + len({each.read for each in offers})
-
-    def after(n_before: int) -> Progress | None:
-        return None if progress is None else lambda n_done, _: progress(n_before + n_done, total)
-
-    masses, _ = read_masses(revealing, texts, store, progress=after(0))
-    beliefs = {
-        (question.setting.name, question.wording): row
-        for question, row in zip(plain, masses, strict=True)
-    }
-    return beliefs, ask_bets(acting, settings, store, progress=after(n_texts))
 
 
 def ask_bets(
@@ -462,12 +453,13 @@ def tabulate_beliefs(
 
 
 def tabulate_stated(
-    stated: Sequence[tuple[BatteryQuestion, Masses]], *, source: str
+    settings: Sequence[Setting], stated: Mapping[str, Masses], *, source: str
 ) -> pd.DataFrame:
     """Lay out stated answers; `rotation` is the place of the truth."""
     rows: list[tuple[object, ...]] = []
-    for question, masses in stated:
-        setting = question.setting
+    asked = [question for setting in settings for question in stated_questions(setting)]
+    for question in (each for each in asked if each.name in stated):
+        setting, masses = question.setting, stated[question.name]
         rotation = question.options.index(str(setting.truth[setting.asked]))
         letters = zip(question.outcomes, question.options, strict=True)
         rows += [

@@ -9,13 +9,24 @@ events of one roll would not be independent.
 
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from coherence.runs.columns import DRAWN
-from elicitation.batteries.revealed.questions import NO, YES, Beliefs, Bet, wagered
+from elicitation.batteries.revealed.questions import (
+    NO,
+    YES,
+    Beliefs,
+    Bet,
+    belief_questions,
+    tabulate_beliefs,
+    tabulate_bets,
+    tabulate_stated,
+    wagered,
+)
 from elicitation.batteries.revealed.reading import Masses
 from elicitation.batteries.revealed.scenarios.grid import decompositions
 from elicitation.batteries.revealed.scenarios.setting import (
@@ -44,6 +55,35 @@ _COLUMNS = (
     "answer_mass",
     "belief_kind",
 )
+
+
+@dataclass
+class Answers:
+    """What somebody answered, a model or whoever filled in a file."""
+
+    # setting and wording -> probability of every outcome, not renormalised; with the settings that
+    # only the law of iterated expectation needs
+    beliefs: Beliefs = field(default_factory=dict)
+    stated: dict[str, Masses] = field(default_factory=dict)  # question -> letter -> probability
+    bets: dict[str, Bet] = field(default_factory=dict)  # by setting
+
+    def tables(
+        self, settings: Sequence[Setting], source: str, *, reps: int, seed: int
+    ) -> dict[str, pd.DataFrame]:
+        """Lay them out: beliefs, stated answers, bets, and the runs table of beliefs and bets."""
+        asked = [
+            (question, self.beliefs[question.setting.name, question.wording])
+            for question in belief_questions(settings)
+            if (question.setting.name, question.wording) in self.beliefs
+        ]
+        return {
+            "beliefs": tabulate_beliefs(asked, source=source),
+            "stated": tabulate_stated(settings, self.stated, source=source),
+            "bets": tabulate_bets(settings, self.bets, source=source),
+            "runs": tabulate_wagers(
+                settings, self.beliefs, self.bets, model=source, reps=reps, seed=seed
+            ),
+        }
 
 
 def tabulate_wagers(

@@ -12,7 +12,7 @@ from coherence.cli.run_options import add_jobs, workers
 
 if TYPE_CHECKING:
     from elicitation.commands.study.study_file import Study
-    from elicitation.commands.study.units import Asked, Unit
+    from elicitation.commands.study.units import Done, Session
 
 _HELD = ".running"
 ACTIONS = {
@@ -49,24 +49,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Ask, count or report."""
     from elicitation.commands.study.study_file import load_study
-    from elicitation.commands.study.units import check_units, units_of
+    from elicitation.commands.study.units import check_sessions, render_outlook, sessions_of
 
     study = load_study(args.file)
     folder = _folder_of(args)
-    units = units_of(study, folder)
+    sessions = sessions_of(study, folder)
     if args.action == "report":
         from elicitation.commands.study.reporting import write_study_report
 
         with workers(args):
-            write_study_report(study, units, folder, n_jobs=args.n_jobs)
+            write_study_report(study, sessions, folder, n_jobs=args.n_jobs)
         return 0
-    check_units(units)
+    check_sessions(sessions)
     if args.dry_run:
-        from elicitation.commands.study.outlook import render_outlook
-
-        print(render_outlook(units))
+        print(render_outlook(sessions))
         return 0
-    return _run(args, study, units, folder)
+    return _run(args, study, sessions, folder)
 
 
 def _folder_of(args: argparse.Namespace) -> Path:
@@ -81,24 +79,24 @@ def _folder_of(args: argparse.Namespace) -> Path:
     return folder
 
 
-def _run(args: argparse.Namespace, study: "Study", units: "list[Unit]", folder: Path) -> int:
+def _run(args: argparse.Namespace, study: "Study", sessions: "list[Session]", folder: Path) -> int:
     """Ask what is missing, and report on what is finished."""
     from coherence.cli.folders import prepare_folder
     from elicitation.commands.answer_store import answer_store
-    from elicitation.commands.study.units import RUNS, STORE, ask_units, held_answers
+    from elicitation.commands.study.units import RUNS, STORE, ask_sessions, held_answers
 
     prepare_folder(folder)
     prepare_folder(folder / RUNS)
     with alone_in(folder), answer_store(folder / STORE) as store:
-        done = ask_units(units, store)
+        done = ask_sessions(sessions, store)
     _tell(done)
     held = held_answers(folder)
-    there = done.finished + done.found > 0 or any(unit.answered(held) for unit in units)
+    there = done.finished + done.found > 0 or any(each.answered(held) for each in sessions)
     if there and not args.no_report:
         from elicitation.commands.study.reporting import write_study_report
 
         with workers(args):
-            write_study_report(study, units, folder, n_jobs=args.n_jobs)
+            write_study_report(study, sessions, folder, n_jobs=args.n_jobs)
     return 1 if done.failures else 0
 
 
@@ -130,7 +128,7 @@ def alone_in(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _tell(done: "Asked") -> None:
+def _tell(done: "Done") -> None:
     from coherence.report.wording import clean
 
     print(f"{done.finished} finished now, {done.found} finished before", file=sys.stderr)

@@ -15,7 +15,7 @@ from coherence.result import Outcome
 from coherence.runs.notes import Level
 from elicitation.asking.session import Tally
 from elicitation.commands.study.study_file import Study
-from elicitation.commands.study.units import RUNS, Unit
+from elicitation.commands.study.units import RUNS, Session
 
 _ASKED = (
     label("task"),
@@ -40,7 +40,7 @@ class Compared:
 
 def render_page(
     study: Study,
-    finished: Sequence[tuple[Unit, Tally]],
+    finished: Sequence[tuple[Session, Tally]],
     missing: Sequence[str],
     conclusions: Sequence[EvaluationReport],
     compared: Compared | None,
@@ -61,7 +61,8 @@ def render_page(
     return template.render(
         title=clean(study.name),
         subtitle=(
-            f"{counted(len(study.models), 'model')}, {counted(len(study.tasks), 'task')}; "
+            f"{counted(len({each.model for each in study.sessions}), 'model')}, "
+            f"{counted(len({each.task for each in study.sessions}), 'task')}; "
             f"{n_answers:,} {numbered(n_answers, 'answer')}"
         ),
         missing=[clean(label) for label in missing],
@@ -104,10 +105,10 @@ def _untested(unit: EvaluationReport) -> list[str]:
     return [*lines, *map(str, [*shown.alerts, *shown.notes])]
 
 
-def _row(unit: Unit, done: Tally) -> dict[str, Any]:
+def _row(unit: Session, done: Tally) -> dict[str, Any]:
     return {
-        "task": unit.task.name,
-        "model": unit.model.name,
+        "task": unit.task,
+        "model": unit.model,
         "answers_are": unit.options.answers,
         "n_answers": done.total,
         "parsed": done.readable / done.total,

@@ -26,16 +26,17 @@ from coherence.runs.runs import Runs
 from elicitation.asking.store import AnswerStore
 from elicitation.commands.study.page import Compared, render_page
 from elicitation.commands.study.study_file import Study
-from elicitation.commands.study.units import RUNS, STORE, Unit, held_answers
+from elicitation.commands.study.units import RUNS, STORE, Session, held_answers
 
 PAGE, REPORT, COMPARE, PAPER = "study.html", "report", "compare", "paper"
-SEED = 0
 
 
-def write_study_report(study: Study, units: list[Unit], folder: Path, *, n_jobs: int = 1) -> None:
+def write_study_report(
+    study: Study, sessions: list[Session], folder: Path, *, n_jobs: int = 1
+) -> None:
     """Analyse what is finished, compare the models, and write what follows into the folder."""
     held = held_answers(folder)
-    states = [(unit, unit.answered(held)) for unit in units]
+    states = [(each, each.answered(held)) for each in sessions]
     if not any(model for _, model in states):
         raise InputError(
             f"nothing of study {study.path} is finished in {folder}; "
@@ -68,13 +69,21 @@ def write_study_report(study: Study, units: list[Unit], folder: Path, *, n_jobs:
 
 def _analyse(study: Study, runs: Runs, folder: Path, n_jobs: int) -> Report:
     """Analyse all units together, which is what p-values are corrected over, and write it down."""
-    options = dict(study.analysis)
-    seed, published = options.pop("seed", SEED), options.pop("published", False)
+    said = study.analysis
+    options = {name: getattr(said, name) for name in ("checks", "strict", "positive", "reference")}
+    options |= {} if said.state is None else {"state": said.state}
     with step_progress(" steps", first="analysing") as progress:
-        report = analyze(runs, rng=seed, n_jobs=n_jobs, progress=progress, **options)
+        report = analyze(runs, rng=said.seed, n_jobs=n_jobs, progress=progress, **options)
     into = prepare_folder(folder / REPORT)
     write_report(report, into)
-    write_paper(report, folder / PAPER, runs=runs, published=published, n_jobs=n_jobs, rng=seed)
+    write_paper(
+        report,
+        folder / PAPER,
+        runs=runs,
+        published=said.published,
+        n_jobs=n_jobs,
+        rng=said.seed,
+    )
     return report
 
 
@@ -85,10 +94,10 @@ def _compare(study: Study, runs: Runs, folder: Path, n_jobs: int) -> Compared | 
         clear_comparison(into)
         return None
     said = study.analysis
-    options: dict[str, Any] = {key: said.get(key) for key in ("positive", "reference")}
-    options["state"] = said.get("state", "auto")
+    options: dict[str, Any] = {key: getattr(said, key) for key in ("positive", "reference")}
+    options["state"] = said.state or "auto"
     try:
-        result = compare(runs, common=True, n_jobs=n_jobs, rng=said.get("seed", SEED), **options)
+        result = compare(runs, common=True, n_jobs=n_jobs, rng=said.seed, **options)
     # Too few cases, say: the report stands, and the page says why nothing is compared.
     except InputError as error:
         clear_comparison(into)

@@ -8,8 +8,9 @@ the study file asks for now.
 
 import json
 import sys
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import asdict, dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,9 @@ from coherence.cli.progress import answer_progress
 from coherence.errors import CoherenceError, InputError
 from coherence.printable import counted
 from elicitation.commands.answer_store import warn_of_versions
-from elicitation.commands.elicit_options import Source, design_of, plan_of, respondent_of, source_of
-from elicitation.commands.study.options import merged
-from elicitation.commands.study.study_file import ModelEntry, Study, TaskEntry, file_stem
-from elicitation.options import AskOptions, from_table
+from elicitation.commands.study.study_file import Study
+from elicitation.options import AskOptions
+from elicitation.session_options import Source, design_of, plan_of, respondent_of, source_of
 
 if TYPE_CHECKING:
     from elicitation.asking.ask import Progress
@@ -52,41 +52,42 @@ class Answered:
 
 
 @dataclass
-class Asked:
+class Done:
     """What a run did."""
 
-    finished: int = 0  # units that were finished now
-    found: int = 0  # units of which the store had every answer
+    finished: int = 0  # sessions that were finished now
+    found: int = 0  # sessions of which the store had every answer
     # what could not be finished, and why
     failures: list[tuple[str, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class Unit:
+class Session:
     """One model on one task."""
 
-    model: ModelEntry  # who is asked
-    task: TaskEntry  # about what
+    model: str  # value of the column `model`
+    task: str  # value of the column `task`
     options: AskOptions  # options of ``coherence elicit``
     folder: Path  # folder of the study
-    # cases of tasks, shared by the units of a study: drawn once, for all models
+    path: Path  # its runs table
+    # cases of tasks, shared by the sessions of a study: drawn once, for all models
     sources: dict[str, Source]
 
     @property
     def label(self) -> str:
         """What messages call it."""
-        return f"{self.model.name} on {self.task.name}"
+        return f"{self.model} on {self.task}"
 
-    @property
-    def path(self) -> Path:
-        """Its runs table."""
-        return self.folder / RUNS / f"{file_stem(self.task.name, self.model.name)}.parquet"
+    def load(self) -> "Model":
+        """Return who answers; an agent is made for each task, from its cases."""
+        model: Model = respondent_of(self.options, self.source()).load()
+        return model
 
     def source(self) -> Source:
         """Return what is asked about; equal for all models."""
-        if self.task.name not in self.sources:
-            self.sources[self.task.name] = source_of(self.options)
-        return self.sources[self.task.name]
+        if self.task not in self.sources:
+            self.sources[self.task] = source_of(self.options)
+        return self.sources[self.task]
 
     def plan(self) -> "Plan":
         """Return its questions."""
@@ -97,14 +98,13 @@ class Unit:
 
         `held` is what `held_answers` says of the folder.
         """
-        model: Model
-        if self.model.is_agent:  # which is at hand
-            model = respondent_of(self.options, self.source()).load()
+        if self.options.agent is not None:  # which is at hand
+            model = self.load()
         else:
             noted = _noted(self.folder).get(self.label, {})
             if noted.get("options") != self.said:
                 return None
-            model = Answered(self.model.name, noted["fingerprint"], noted["constrains_tokens"])
+            model = Answered(self.model, noted["fingerprint"], noted["constrains_tokens"])
         keys = {question.key(model.fingerprint) for question in self.plan().questions}
         return model if keys <= held else None
 
@@ -154,7 +154,7 @@ class Unit:
             keep_going=keep_going,
             progress=progress,
         )
-        named = runs.assign(task=self.task.name, model=self.model.name)
+        named = runs.assign(task=self.task, model=self.model)
         # When an answer came is in the store: tables made at other times are equal.
         write_runs(named.drop(columns="created", errors="ignore"), self.path)
         return tally
@@ -177,66 +177,61 @@ def held_answers(folder: Path) -> set[str]:
     return {row.key for row in read_store(store)} if store.exists() else set()
 
 
-def units_of(study: Study, folder: Path) -> list[Unit]:
-    """Return the units of a study, by model and then by task."""
+def sessions_of(study: Study, folder: Path) -> list[Session]:
+    """Return the sessions of a study, by model and then by task."""
     sources: dict[str, Source] = {}
     return [
-        Unit(
-            model,
-            task,
-            from_table(AskOptions, merged(study.usual, model.options, task.options)),
+        Session(
+            each.model,
+            each.task,
+            each.options,
             folder,
+            folder / RUNS / f"{each.file_stem}.parquet",
             sources,
         )
-        for model in study.models
-        for task in study.tasks
+        for each in study.sessions
     ]
 
 
-def check_units(units: list[Unit]) -> None:
-    """Raise for what can be known before a model is loaded, of all units at once."""
+def check_sessions(sessions: list[Session]) -> None:
+    """Raise for what can be known before a model is loaded, of all sessions at once."""
     errors: dict[str, str] = {}
-    for unit in units:
+    for session in sessions:
         try:
             # With one repetition: what is wrong with a question is wrong with all.
-            plan_of(unit.options, unit.source(), replace(design_of(unit.options), reps=1))
+            design = replace(design_of(session.options), reps=1)
+            plan_of(session.options, session.source(), design)
         except InputError as error:
             # An error of a task shows for each model: it is said once, of the first.
-            errors.setdefault(str(error), unit.label)
+            errors.setdefault(str(error), session.label)
     if errors:
         told = [f"{label}: {text}" for text, label in errors.items()]
         opening = f"the study has {len(told)} error{'s'[: len(told) > 1]}"
         raise InputError.all_at_once(opening, told)
 
 
-def by_model(units: list[Unit]) -> Iterator[tuple[ModelEntry, list[Unit]]]:
-    """Yield each model with its units, in order: one model is in memory at a time."""
-    for name in dict.fromkeys(unit.model.name for unit in units):
-        own = [unit for unit in units if unit.model.name == name]
-        yield own[0].model, own
+def ask_sessions(sessions: list[Session], store: "AnswerStore") -> Done:
+    """Ask what the store lacks, and write the table of every session.
 
-
-def ask_units(units: list[Unit], store: "AnswerStore") -> Asked:
-    """Ask what the store lacks, and write the table of every unit.
-
-    A model that cannot be loaded or reached, or whose answers cannot be read, stops its own units;
-    the others go on.
+    A model that cannot be loaded or reached, or whose answers cannot be read, stops its own
+    sessions; the others go on.
     """
     from elicitation.models.hosted.replies import HostedError
 
-    done = Asked()
-    for model, own in by_model(units):
-        loaded: Model | None = None
-        for number, unit in enumerate(own):
+    done = Done()
+    for _, same in groupby(sessions, key=lambda session: session.model):
+        of_model = list(same)
+        loaded: Model | None = None  # one model is in memory at a time
+        for number, session in enumerate(of_model):
+            is_agent = session.options.agent is not None
             try:
-                # An agent answers from the exact posteriors of a task's cases; it is made for each.
-                if loaded is None or model.is_agent:
-                    loaded = respondent_of(unit.options, unit.source()).load()
-                asked = unit.ask(loaded, store)
+                if loaded is None or is_agent:
+                    loaded = session.load()
+                asked = session.ask(loaded, store)
             except CoherenceError as error:
                 # A model that is not there, or no longer, would fail for every other task as well.
-                gone = (loaded is None and not model.is_agent) or isinstance(error, HostedError)
-                lost = own[number:] if gone else [unit]
+                gone = (loaded is None and not is_agent) or isinstance(error, HostedError)
+                lost = of_model[number:] if gone else [session]
                 done.failures += [(each.label, str(error)) for each in lost]
                 if gone:
                     break
@@ -245,3 +240,24 @@ def ask_units(units: list[Unit], store: "AnswerStore") -> Asked:
             done.found += asked == 0
         del loaded  # before the next one is loaded
     return done
+
+
+def render_outlook(sessions: Sequence[Session]) -> str:
+    """Return a table of all sessions: their questions, and the answers that the store has."""
+    from coherence.report.document import build_table, count, label
+    from coherence.report.layout import render_parts
+    from elicitation.asking.overview import preview
+
+    held = held_answers(sessions[0].folder)
+    rows, n_left = [], 0
+    for session in sessions:
+        name = respondent_of(session.options, session.source()).in_store()
+        seen = preview(session.plan(), model_name=name, store=session.folder / STORE)
+        finished = session.answered(held) is not None
+        n_left += 0 if finished else seen.n_left
+        state = "finished" if finished else "begun" if seen.n_stored else "not begun"
+        row = {"model": session.model, "task": session.task, "state": state}
+        rows.append(row | {"questions": seen.n_distinct, "stored": seen.n_stored})
+    columns = (*map(label, ("model", "task", "state")), count("questions"))
+    table = build_table(rows, (*columns, count("stored", "in store")))
+    return f"{render_parts([table])}\n{counted(n_left, 'answer')} to ask"

@@ -23,7 +23,12 @@ from coherence.errors import CoherenceError, InputError
 from coherence.printable import counted
 from elicitation.models.base import Answer, Request, require_requests, require_texts
 from elicitation.models.exact import ReadsForms
-from elicitation.models.local.forward import Reading, check_fits, context_size, reading_order
+from elicitation.models.local.forward import (
+    ReadingMode,
+    check_fits,
+    context_size,
+    reading_order,
+)
 from elicitation.models.local.generation import Row, generate_batch
 from elicitation.models.local.loading import Placement, load_network, require_transformers
 from elicitation.models.local.memory import Portions
@@ -263,7 +268,7 @@ class CausalModel(Prompting, ReadsForms):
         System message, with `chat` only.
     prefill : str
         What every answer begins with.
-    reading : Reading or None
+    reading : ReadingMode or None
         How texts are read such that the numbers are right; None finds out by a look.
     """
 
@@ -278,7 +283,7 @@ class CausalModel(Prompting, ReadsForms):
         chat: bool = False,
         system: str | None = None,
         prefill: str = "",
-        reading: Reading | None = None,
+        reading: ReadingMode | None = None,
     ) -> None:
         require_transformers(network, tokenizer)
         super().__init__(tokenizer, name=name, chat=chat, system=system, prefill=prefill)
@@ -547,7 +552,7 @@ class CausalModel(Prompting, ReadsForms):
         return context_size(self.network)
 
     @cached_property
-    def reading(self) -> Reading:
+    def reading(self) -> ReadingMode:
         """How texts are read such that the numbers are right; found out by a look."""
         return check_network(self.network, name=self.name)
 

@@ -80,7 +80,7 @@ def positions_turn(network: Any) -> int | None:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadingMode:
     """How a network is read such that its numbers are right; see `self_check`."""
 
     batched: bool = True  # padded on the left, with a cache; else alone, without either
@@ -93,12 +93,12 @@ class Reading:
     # Tokens beyond which all of this is no longer so, see `positions_turn`.
     up_to: int | None = None
 
-    def within(self, n_tokens: int) -> "Reading":
+    def within(self, n_tokens: int) -> "ReadingMode":
         """Return how texts are read of which none has more tokens than these, in the end."""
         return self if self.up_to is None or n_tokens <= self.up_to else ALONE
 
 
-ALONE = Reading(batched=False, shares_beginnings=False, takes_trees=False)
+ALONE = ReadingMode(batched=False, shares_beginnings=False, takes_trees=False)
 """Without padding, cache or mask: every text by itself, from its beginning for every token."""
 
 
@@ -124,7 +124,7 @@ class BatchRead:
         self,
         network: Any,
         texts: Sequence[Sequence[int]],
-        reading: Reading,
+        reading: ReadingMode,
     ) -> None:
         self.network, self.reading = network, reading
         distinct = list(dict.fromkeys(map(tuple, texts)))
@@ -225,7 +225,7 @@ def _plain_output(network: Any, text: Sequence[int], **options: Any) -> Any:
     return network(input_ids=ids, **options)
 
 
-def read_texts(network: Any, texts: Sequence[Sequence[int]], reading: Reading) -> TextsRead:
+def read_texts(network: Any, texts: Sequence[Sequence[int]], reading: ReadingMode) -> TextsRead:
     """Have texts read."""
     return BatchRead(network, texts, reading) if reading.batched else OneByOne(network, texts)
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from elicitation.models.base import Answer, Request, end_of_lines, first_lines
-from elicitation.models.local.forward import Reading, read_texts, require_numbers
+from elicitation.models.local.forward import ReadingMode, read_texts, require_numbers
 
 
 @dataclass
@@ -97,7 +97,7 @@ def generate_batch(
     tokenizer: Any,
     prompts: Sequence[Sequence[int]],
     rows: list[Row],
-    reading: Reading,
+    reading: ReadingMode,
 ) -> list[Answer]:
     """Draw the answers of a batch."""
     length = max(map(len, prompts))

@@ -16,7 +16,7 @@ from scipy.special import softmax
 from transformers import AutoModelForMultipleChoice
 
 from coherence.errors import InputError
-from elicitation.models.base import Answer, Request, require_requests, require_texts
+from elicitation.models.base import Answer, Request, require_requests
 from elicitation.models.local.forward import learnt_positions
 from elicitation.models.local.loading import Placement, load_network, require_transformers
 from elicitation.models.local.sources import ModelSource, find_source
@@ -125,60 +125,26 @@ class MultipleChoiceModel:
             "or use a causal model."
         )
 
-    def option_probabilities(
-        self, texts: Sequence[str], options: Sequence[Sequence[str]]
-    ) -> list[NDArray[np.float64]]:
-        """Return the probabilities of each text's options.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            Questions.
-        options : sequence of sequence of str
-            For each text two or more options; their number may differ.
-
-        Returns
-        -------
-        list of ndarray
-            Per text the probabilities of its options in their order; they sum to 1.
-
-        Raises
-        ------
-        InputError
-            A text has fewer than two options, or a text and an option do not fit into the model.
-        """
-        require_texts(texts, "texts")
-        if not isinstance(options, list | tuple):
-            raise InputError(f"options must be a list of lists of texts; received {options!r}.")
-        for offered in options:
-            require_texts(offered, "options")
-        counts = [len(offered) for offered in options]
-        if len(texts) != len(options) or min(counts, default=2) < 2:
-            raise InputError(
-                f"options must hold two or more options for each of the {len(texts)} texts; "
-                f"received {counts[:5]}."
-            )
-        if not texts:
-            return []
-        pairs = [
-            (text, option)
-            for text, offered in zip(texts, options, strict=True)
-            for option in offered
-        ]
-        # All pairs at once, so that short ones of different texts share a batch.
-        per_text = np.split(self.pair_scores(pairs), np.cumsum(counts)[:-1])
-        return [np.asarray(softmax(scores)) for scores in per_text]
-
     answer_kinds = ("labels",)
 
     def distributions(
         self, questions: Sequence[tuple[str, AnswerForm]]
     ) -> Iterator[tuple[int, Distribution]]:
-        """Return the probabilities of labels, as `option_probabilities`, which sum to 1."""
-        texts, labels = [text for text, _ in questions], [form.labels for _, form in questions]
-        for position, shares in enumerate(self.option_probabilities(texts, labels)):
-            named = dict(zip(labels[position], shares.tolist(), strict=True))
-            yield position, Distribution((named,))
+        """Return the probabilities of the labels after each text, which sum to 1.
+
+        Raises
+        ------
+        InputError
+            A text and a label do not fit into the model.
+        """
+        # All pairs at once, so that short ones of different texts share a batch.
+        pairs = [(text, label) for text, form in questions for label in form.labels]
+        ends = np.cumsum([len(form.labels) for _, form in questions])[:-1].astype(int)
+        per_text = np.split(self.pair_scores(pairs), ends) if questions else []
+        for position, scores in enumerate(per_text):
+            labels = questions[position][1].labels
+            shares = dict(zip(labels, softmax(scores).tolist(), strict=True))
+            yield position, Distribution((shares,))
 
     def pair_scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
         """Return the score of each text joined with one option, every pair by itself.
@@ -203,10 +169,6 @@ class MultipleChoiceModel:
         The logistic transform of a logit is the normalised score of Tang and Kejriwal, "Can
         Language Representation Models Think in Bets?", section 4.2.
         """
-        for pair in pairs if isinstance(pairs, list | tuple) else [()]:
-            if not isinstance(pair, list | tuple) or len(pair) != 2:
-                raise InputError(f"pairs must hold a text and an option each; received {pair!r}.")
-            require_texts(pair, "pairs")
         scores = np.zeros(len(pairs))
         if not pairs:
             return scores

@@ -18,7 +18,7 @@ import torch
 from coherence.errors import CoherenceError, InputError
 from elicitation.models.local.forward import (
     ALONE,
-    Reading,
+    ReadingMode,
     context_size,
     n_shared,
     network_within,
@@ -63,7 +63,7 @@ _PATHS: Paths = (("abc", "abd"), ("e",))
 _PATHS_OF_TWIN: Paths = (("abceadbaecdbaecbdea", "abd"), ("e",))
 
 
-def check_network(network: Any, *, name: str) -> Reading:
+def check_network(network: Any, *, name: str) -> ReadingMode:
     """Return how a network is read, or raise where it gives no probabilities of continuations.
 
     What is found out of a prompt, a tokenizer or a template is in `prompts.examine_prompt`.
@@ -116,18 +116,18 @@ def _look_at(network: Any, name: str) -> "_Look":
     return look
 
 
-def _fastest(look: "_Look", twin: "_Look | None") -> Reading:
+def _fastest(look: "_Look", twin: "_Look | None") -> ReadingMode:
     """Return the fastest way of reading that is right for a network and for its twin."""
     looks = [look] if twin is None else [look, twin]
 
-    def is_right(reading: Reading) -> bool:
+    def is_right(reading: ReadingMode) -> bool:
         return all(each.is_right(reading) for each in looks)
 
     # A window may lie beyond the texts of a look. Where no twin shows it, texts are padded on the
     # left alone: what stands between two tokens is then what stands there in the text by itself.
-    if twin is not None and is_right(Reading()):
-        return Reading()
-    padded = Reading(shares_beginnings=False, takes_trees=False)
+    if twin is not None and is_right(ReadingMode()):
+        return ReadingMode()
+    padded = ReadingMode(shares_beginnings=False, takes_trees=False)
     for reading in (padded, replace(padded, steps_by_whole_mask=False)):
         if not is_right(reading):
             continue
@@ -139,7 +139,7 @@ def _fastest(look: "_Look", twin: "_Look | None") -> Reading:
     return ALONE
 
 
-def _within_windows(network: Any, look: "_Look", reading: Reading) -> Reading:
+def _within_windows(network: Any, look: "_Look", reading: ReadingMode) -> ReadingMode:
     """Return a reading with trees as long as no window leaves any of their columns out."""
     inner = network_within(network)
     window, trees = least_window(inner.config), replace(reading, takes_trees=True)
@@ -154,7 +154,7 @@ class _Look:
 
     def __init__(self, network: Any, paths: Paths, *, bound: float | None) -> None:
         self.network, self.bound = network, bound  # of every token; None in half precision
-        self.tried: dict[Reading, bool] = {}
+        self.tried: dict[ReadingMode, bool] = {}
         self.texts, self.paths = _sample(network, paths)
         with torch.inference_mode():
             self.logits = [
@@ -179,7 +179,7 @@ class _Look:
                 *(plain_logits(self.network, [*text, path[-1]])[:-1] for path in paths)
             )
 
-    def is_right(self, reading: Reading) -> bool:
+    def is_right(self, reading: ReadingMode) -> bool:
         """Return whether a way of reading gives what the texts by themselves give."""
         if reading not in self.tried:
             # Where it does not take an option, a network fails in a way of its own.
@@ -192,7 +192,7 @@ class _Look:
                 self.tried[reading] = False
         return self.tried[reading]
 
-    def _compare(self, reading: Reading) -> Iterator[bool]:
+    def _compare(self, reading: ReadingMode) -> Iterator[bool]:
         """Yield whether the texts by themselves give the same, one read after the other."""
         rows = range(len(self.texts))
         trees = MaskedTrees(self.network, self.texts, reading=reading)

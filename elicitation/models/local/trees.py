@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from elicitation.models.local.forward import BatchRead, Reading, read_texts, remembering
+from elicitation.models.local.forward import BatchRead, ReadingMode, read_texts, remembering
 
 ROOT = -1
 # Tokens in a forward pass where every sequence is read in full.
@@ -53,14 +53,16 @@ class MaskedTrees:
         In evaluation mode, with attention that takes a mask of four dimensions.
     texts : sequence of sequence of int
         Token ids.
-    reading : Reading
+    reading : ReadingMode
         How texts are read.
     """
 
     # A pass of SmolLM2 takes 75 ms of a processor, and 3.3 ms for each node.
     ahead = 12
 
-    def __init__(self, network: Any, texts: Sequence[Sequence[int]], *, reading: Reading) -> None:
+    def __init__(
+        self, network: Any, texts: Sequence[Sequence[int]], *, reading: ReadingMode
+    ) -> None:
         self.network, self.start = network, BatchRead(network, texts, reading)
         self.roots = self.start.logits
         self.n_of_text = self.start.mask.shape[1]
@@ -179,7 +181,9 @@ class PlainTrees:
 
     ahead = 0
 
-    def __init__(self, network: Any, texts: Sequence[Sequence[int]], *, reading: Reading) -> None:
+    def __init__(
+        self, network: Any, texts: Sequence[Sequence[int]], *, reading: ReadingMode
+    ) -> None:
         self.network, self.reading = network, reading
         self.paths: list[list[list[int]]] = [[] for _ in texts]
         self.texts = [list(text) for text in texts]
@@ -216,7 +220,7 @@ class PlainTrees:
 
 
 def trees_of(
-    network: Any, texts: Sequence[Sequence[int]], reading: Reading, *, longest: int
+    network: Any, texts: Sequence[Sequence[int]], reading: ReadingMode, *, longest: int
 ) -> Trees:
     """Return the fastest trees that give right numbers, none longer than `longest` tokens."""
     reading = reading.within(longest)

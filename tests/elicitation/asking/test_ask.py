@@ -13,7 +13,7 @@ from elicitation import (
     plan_own_questions,
     run_plan,
 )
-from elicitation.batteries.bets import models as bet_models
+from elicitation.batteries.bets import option_scores
 from elicitation.batteries.revealed.reading import read_masses
 from elicitation.models.exact import ReadsForms
 from elicitation.questions.question import Question
@@ -72,11 +72,11 @@ def score(model, store, n=22):
     """Score the options of `n` questions, in portions of four."""
     table = pd.DataFrame({"question": range(n), "text": [f"text {i}" for i in range(n)]})
     table[["option_a", "option_b", "option_c"]] = ["a car", "a pen", "neither"]
-    usual, bet_models.BATCH = bet_models.BATCH, BATCH
+    usual, option_scores.BATCH = option_scores.BATCH, BATCH
     try:
-        return bet_models.score_choices(model, table, store=store).to_dict("records")
+        return option_scores.score_choices(model, table, store=store).to_dict("records")
     finally:
-        bet_models.BATCH = usual
+        option_scores.BATCH = usual
 
 
 WAYS = pytest.mark.parametrize(("kind", "asked_of"), [(Reader, read), (Chooser, score)])

@@ -17,7 +17,7 @@ from bayesnets import load_network, write_network
 from coherence import analyze, compare
 from elicitation import AnswerStore
 from elicitation.commands.study.study_file import load_study
-from elicitation.commands.study.units import Unit
+from elicitation.commands.study.units import Session
 from tests.api.tables import read_exactly
 
 from ..models.hosted.fake_server import Fake, answer, probing, serving
@@ -283,7 +283,7 @@ def test_results_are_those_of_the_tables_and_links_lead_somewhere(asked):
 
 @pytest.mark.lengthy
 def test_what_is_not_finished_or_could_not_be_tested_is_named(asked, monkeypatch):
-    lay_out = Unit.lay_out
+    lay_out = Session.lay_out
 
     def laying_out_little(unit, *options):
         tally = lay_out(unit, *options)
@@ -292,7 +292,7 @@ def test_what_is_not_finished_or_could_not_be_tested_is_named(asked, monkeypatch
         return tally
 
     with monkeypatch.context() as patch:
-        patch.setattr(Unit, "lay_out", laying_out_little)
+        patch.setattr(Session, "lay_out", laying_out_little)
         page = asked.report(SMALL.replace("sufficiency", "monotone_choice"))
     assert "Beliefs (SD 0.00) hardly vary" in page
     assert page.count("0.0200 in rows with an action, less than half") == 1
@@ -333,9 +333,9 @@ def test_files_of_the_documentation_are_studies_with_every_option(study):
     assert len(blocks) == 3
     for block in blocks:
         study.path.write_text(block, encoding="utf-8")
-        assert load_study(study.path).models
+        assert load_study(study.path).sessions
     for path in (ROOT / "examples").glob("s*.toml"):
-        assert load_study(path).tasks
+        assert load_study(path).sessions
     options = 'checks = ["cmi"]\npublished = true\npositive = "yes"\nreference = "standard"\n'
     options += "strict = true\nseed = 3\n"
     study.look(SMALL[: SMALL.index("[analysis]")] + f"[analysis]\n{options}")

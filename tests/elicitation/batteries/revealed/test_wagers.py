@@ -21,17 +21,19 @@ from elicitation.batteries.revealed.questions import (
     YES,
     Bet,
     SamplingOptions,
+    ask_beliefs,
     ask_bets,
-    ask_wagers,
+    ask_stated,
     bet_of_masses,
     distractors,
     even_bet_questions,
     inner_settings,
+    questions_about,
     questions_table,
     reveal,
-    state,
     stated_questions,
     tabulate_bets,
+    tabulate_stated,
     worded,
 )
 from elicitation.batteries.revealed.runs import tabulate_wagers
@@ -85,7 +87,8 @@ def test_stated_answers_are_scored(store, teller):
         question.text: {f" {LETTERS[place]}": 0.6, " E": 0.4}
         for place, question in enumerate(stated_questions(setting))
     }
-    assert score_stated(state(teller(right), [setting], store))["stated_error"].item() == 0
+    stated = tabulate_stated([setting], ask_stated(teller(right), [setting], store), source="m")
+    assert score_stated(stated)["stated_error"].item() == 0
 
 
 @pytest.mark.parametrize(
@@ -114,7 +117,8 @@ def test_a_bet_has_the_mean_share_and_mass_of_both_orders(read, share, mass):
 
 
 def wager_runs(model, settings, store, *, reps=5, seed=0):
-    beliefs, bets = ask_wagers(model, model, settings, store)
+    texts, _ = questions_about(settings, bets=True)
+    beliefs, bets = ask_beliefs(model, texts, store), ask_bets(model, settings, store)
     return tabulate_wagers(settings, beliefs, bets, model="m", reps=reps, seed=seed)
 
 
@@ -230,7 +234,8 @@ def test_what_is_not_read_is_missing_from_the_mass(coins):
 
     with AnswerStore(":memory:") as store:
         model = Talker(mumble)
-        stated = state(model, coins, store, sampling=SamplingOptions(20, 1), source="m")
+        masses = ask_stated(model, coins, store, sampling=SamplingOptions(20, 1))
+        stated = tabulate_stated(coins, masses, source="m")
     mass = stated.groupby(["setting", "rotation"])["mass"].sum()
     said = sum(request.seed % 2 for request in model.asked) / len(model.asked)
     assert mass.mean() == pytest.approx(said)

@@ -7,7 +7,7 @@ from tokenizers import decoders
 
 from coherence import CoherenceError, InputError
 from elicitation import Request, load_causal_model
-from elicitation.models.local.forward import ALONE, Reading
+from elicitation.models.local.forward import ALONE, ReadingMode
 from elicitation.spelling.spellings import Spelling
 
 from ...outcome_masses import outcome_masses
@@ -102,7 +102,7 @@ def test_trees_that_are_cut_back_to_their_texts_give_the_same(
     """Breaks if a node is read without one that it grows from, or if memory has no bound."""
     texts, continuations = requests
     network = Watched(network_of("llama"))
-    model = model_of(network, tokenizer_of(BYTE_LEVEL, decoders.ByteLevel()), reading=Reading())
+    model = model_of(network, tokenizer_of(BYTE_LEVEL, decoders.ByteLevel()), reading=ReadingMode())
     expected = one_by_one(network.network, texts, continuations)
     starts = model.encode(["a", "12"])
     read = model.spelling_masses(starts, CHAIN, tolerance=0)

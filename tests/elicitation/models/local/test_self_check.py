@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerFast
 
 from coherence import CoherenceError, InputError
 from elicitation import Request, load_causal_model
-from elicitation.models.local.forward import ALONE, Reading
+from elicitation.models.local.forward import ALONE, ReadingMode
 
 from .tiny_networks import (
     SIZE,
@@ -180,7 +180,7 @@ class Overflows(Watched):
 
 
 def test_what_is_not_a_number_is_neither_handed_out_nor_drawn_from():
-    model = model_of(Overflows(network_of("llama")), tokenizer(), reading=Reading())
+    model = model_of(Overflows(network_of("llama")), tokenizer(), reading=ReadingMode())
     assert np.isfinite(model.log_probabilities([[5, 6]], [[[4]]])[0]).all()
     with pytest.raises(CoherenceError, match="not numbers.*float16"):
         model.log_probabilities([[5, 7]], [[[4]]])
@@ -194,12 +194,12 @@ def test_what_can_be_read_fast_is(dtype):
     for kind in ("llama", "gpt2"):
         network = network_of(kind).to(dtype)
         state = torch.random.get_rng_state()
-        assert model_of(network, None).reading == Reading()
+        assert model_of(network, None).reading == ReadingMode()
         assert torch.equal(torch.random.get_rng_state(), state)  # nothing is drawn from the user's
     assert not model_of(network_of("mistral"), None).reading.takes_trees
     # Half precision has a bound that an unheeded mask exceeds.
     reading = model_of(HeedsNoMask(network_of("llama").to(dtype)), None).reading
-    assert reading == Reading(takes_trees=False)
+    assert reading == ReadingMode(takes_trees=False)
 
 
 def texts_and_pictures():

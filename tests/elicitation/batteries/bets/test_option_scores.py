@@ -18,7 +18,7 @@ from elicitation import (
     value_questions,
 )
 from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.models import training_set_from
+from elicitation.batteries.bets.option_scores import training_set_from
 from elicitation.batteries.bets.words import choose_in_words, text_with_options
 
 from ...tiny_choosers import make_multiple_choice

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from elicitation.models.hosted.model import HostedModel
     from elicitation.questions.tasks import Subject
+    from elicitation.questions.ways import Way
 
 
 class Respondent:
@@ -32,6 +33,10 @@ class Respondent:
     def in_store(self, *, continuing: bool = False) -> str:
         """Return its name in the store, without loading or calling it."""
         return self.name
+
+    def can(self, way: "Way") -> bool:
+        """Return whether answers can be had in a way, as far as that is known before loading."""
+        return True
 
     def check(self) -> None:
         """Raise where it is not there."""
@@ -110,6 +115,10 @@ class Hosted(Respondent):
         in_chat = not continuing and self.options.chat is not False
         return self.place if in_chat or self.options.server is not None else completing(self.place)
 
+    def can(self, way: "Way") -> bool:
+        """Return whether it lists enough: of likely first tokens alone no distribution follows."""
+        return not way.how.is_distribution
+
     def check(self) -> None:
         """Call it once."""
         self.load()
@@ -175,11 +184,6 @@ def respondents_of(options: ModelOptions) -> list[Respondent]:
 
         names = distinct_names([Path(place) for place in named])
     return [Local(options, place, name) for place, name in zip(named, names, strict=True)]
-
-
-def asks_hosted(options: ModelOptions) -> bool:
-    """Tell whether the models of a command are hosted."""
-    return any(each.hosted for each in respondents_of(options))
 
 
 def _device_map(text: str | None) -> str | dict[str, Any] | None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elicitation.commands.respondents import Agent, Respondent, respondents_of
 from elicitation.options import PROMPTS, AskOptions, WayOptions, declared, typed
+from elicitation.respondents import Agent, Respondent, respondents_of
 
 if TYPE_CHECKING:
     import pandas as pd
