@@ -9,6 +9,7 @@ With ``--studies`` it counts instead in which studies two agents on the same cas
 """
 
 import argparse
+import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -118,6 +119,8 @@ class Design:
     turns: bool = False
     choice: Callable[[Floats], Floats] | None = None
     exact: bool = True
+    jump: float = math.nan  # belief at which choice jumps, and the posterior from .15 to .85
+    missed: float = 0.0  # by how much a report misses the number that is meant
     lost: float = 0.0  # share of rows
     shared: float = 0.0  # of cases, whose reports are copies of one
     copied: bool = False  # not known to be said again, so that equal reports may be one
@@ -130,6 +133,9 @@ class Design:
         evidence = 1.5 * rng.normal(size=self.n)
         exact = expit(evidence)
         belief = expit(evidence + self.error * rng.normal(size=self.n))
+        if not math.isnan(self.jump):
+            level = 0.15 + 0.7 * expit(40 * (belief - self.jump))
+            exact = expit(logit(level) + 0.8 * rng.normal(size=self.n))
         taste = self.taste * rng.normal(size=self.n)
         group = np.arange(self.n) % max(self.groups, 1)
         if self.groups:
@@ -137,7 +143,8 @@ class Design:
             taste += rng.normal(size=self.groups)[group]
         more = self.weight * (exact - belief) * (np.sign(belief - 0.5) if self.turns else 1.0)
         if self.choice is None:
-            chance = expit(self.slope * (belief + more - 0.5) + taste)
+            middle = 0.5 if math.isnan(self.jump) else self.jump
+            chance = expit(self.slope * (belief + more - middle) + taste)
         else:
             chance = self.choice(belief + more)
         most = 2 * self.reports
@@ -154,6 +161,8 @@ class Design:
             said = said if self.heaped is None else self.heaped(said, rng)
         if self.grid:
             said = np.round(np.round(said / self.grid) * self.grid, 9)
+        if self.missed:
+            said = np.clip(said + (self.missed * rng.normal(size=self.n))[case], 0, 1)
         if self.shared:
             first = np.unique(case, return_index=True)[1][case]
             said = np.where((rng.random(self.n) < self.shared)[case], said[first], said)
@@ -183,6 +192,7 @@ class Design:
 
 
 D = Design
+INSIDE: dict[str, Any] = {"jump": 0.5, "slope": 40, "taste": 0.0}
 # Reports do not tell which belief it is, as all of a case share an error, or two beliefs have one
 # report: counted apart.
 ANOTHER, STEP = "five words, one in five of another", "step down"
@@ -285,6 +295,24 @@ COHERENT = {
         400, 3, grid=0.1, error=0.4, choice=lambda b: np.where(b > 0.95, 0.95, 0.05)
     ),
     "half of its reports are of a flat middle": D(200, 4, heaped=sometimes_flat, noise=0.03),
+    # where choice and posterior jump inside one step
+    "jump inside a word": D(200, 5, words=WORDS, **INSIDE),
+    "jump inside a word, 400": D(400, 5, words=WORDS, **INSIDE),
+    "jump inside a word, realised": D(400, 5, words=WORDS, exact=False, **INSIDE),
+    "jump inside a ten": D(400, 5, grid=0.1, **INSIDE),
+    "jump inside a quarter": D(200, 5, grid=0.25, **INSIDE),
+    "jump inside a ten, underconfident": D(
+        200, 5, partial(log_odds_times, k=0.3), grid=0.1, **INSIDE
+    ),
+    "jump between two tens": D(200, 5, grid=0.1, **(INSIDE | {"jump": 0.55})),
+    # sliders that miss a number by a hair
+    "tens missed by .005": D(200, 5, grid=0.1, slope=15, error=0.4, missed=0.005),
+    "tens missed by .01": D(400, 3, grid=0.1, slope=15, error=0.4, missed=0.01),
+    "words missed by .007": D(200, 5, words=WORDS, slope=15, error=0.5, missed=0.007),
+    "50 when unsure, missed by .005": D(200, 5, heaped=half_when_unsure, missed=0.005),
+    "quarters by 60%, missed by .005": D(200, 5, heaped=quarters, missed=0.005),
+    "twentieths missed by .01": D(400, 5, grid=0.05, slope=25, error=0.4, missed=0.01),
+    "jump inside a word missed by .007": D(200, 5, words=WORDS, missed=0.007, **INSIDE),
 }
 LEAKY = {
     "continuous": D(60, 5, weight=0.5),
@@ -293,6 +321,8 @@ LEAKY = {
     "steps of .05": D(60, 5, weight=0.5, grid=0.05),
     "steps of .1": D(60, 5, weight=0.5, grid=0.1),
     "five words": D(100, 5, weight=0.5, words=WORDS),
+    "five words, 200 cases": D(200, 5, weight=0.3, words=WORDS),
+    "tens missed by .007": D(60, 5, weight=0.5, grid=0.1, missed=0.007),
     "100 x 3": D(100, 3, weight=0.5),
     "turning": D(100, 5, weight=1.5, turns=True),
     "realised": D(100, 5, weight=1.0, exact=False),

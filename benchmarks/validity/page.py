@@ -52,7 +52,6 @@ PROGRAMS = (
     Program("comparison", "--studies 40", ("comparison",), "n_studies", 4),
     Program("pooling", "--studies 400", ("pooling",), "n_studies", 10),
     Program("rivals", "--tables 200", ("rivals",), "tables", 6),
-    Program("stability", "--tables 24", ("stability",), "tables", 0),
     Program("mixing", "--sessions 1000", ("mixing_intervals", "mixing_tests"), "sessions", 6),
 )
 
@@ -842,27 +841,6 @@ def others() -> str:
     )
 
 
-def moves() -> str:
-    """Say how much a p-value moves."""
-    table = read("stability")
-    ratio = (table["median_range"] / table["median_range_plain"]).groupby(
-        [table["test"], table["tables_are"].str.contains("null|unrelated")], sort=False
-    )
-    found = ratio.first().unstack()
-    rows = [
-        (code(test), *(f"{row[kind]:.1f}" if row[kind] > 0 else "-" for kind in (True, False)))
-        for test, row in found.iterrows()
-    ]
-    return (
-        f"By seeds, SD {share(table['largest_sd_below_.2'].max())} at most where p is below .2. "
-        "One case may carry a p-value over the level.\n\n"
-        + fold(
-            "One case left out, in units of a plain test",
-            grid(["test", "true null", "effect"], rows),
-        )
-    )
-
-
 def comparing() -> str:
     """Lay out paired differences of six agents."""
     table = read("comparison")
@@ -956,7 +934,6 @@ SECTIONS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("Gaps that are not symmetric", asymmetric),
     ("Comparing models", comparing),
     ("Alongside other tests", others),
-    ("Does a p-value move?", moves),
 )
 
 

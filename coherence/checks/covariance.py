@@ -26,6 +26,7 @@ from coherence.checks.several_states import permuted_states
 from coherence.checks.unsaid import (
     local_slopes,
     noise_of_means,
+    rises_within_values,
     rounding_bound,
     untold,
 )
@@ -52,7 +53,7 @@ from coherence.statistics.evaluation import (
     one_dimensional,
     separated,
 )
-from coherence.statistics.heaps import outside_heaps, unrounded
+from coherence.statistics.heaps import in_round_numbers, outside_heaps, unrounded
 from coherence.statistics.permutation import (
     Contexts,
     by_context,
@@ -89,6 +90,7 @@ ONCE = "one state was seen in {n} contexts, and an interval takes {fewest}"
 NO_SPREAD = "no interval, because belief and state leave nothing of choices to chance"
 FEWEST_OF_STATE = 3
 FOLDS = 10
+ROUND = "reports that lie within 2 points of round numbers are taken for these"
 COARSE = 1 / 3  # share of contexts that say one value
 CERTAIN = 0.02  # chance of a state below which next to nothing is left open
 TOGETHER = "all {} together"
@@ -135,6 +137,8 @@ def arrangement_test(
         return lacking(undefined, settled, Lack.OPEN), None
     if several:
         return permuted_states(data, contexts, n_draws, rng, undefined), None
+    data, taken = in_round_numbers(data)
+    contexts = contexts_of(data) if taken else contexts
     kept, heap, apart = outside_heaps(data, contexts)
     found = _arranged(data, kept, n_draws, rng, undefined)
     tested = replace(found, level=level) if isinstance(found, Arranged) else None
@@ -150,6 +154,8 @@ def arrangement_test(
     if apart and len(coarse := _too_frequent(data, kept.belief)):
         words = _said_by_many(coarse, data.n_contexts)
         result = replace(result, settings={**result.settings, "in_heaps": words})
+    if taken:
+        result = replace(result, settings={**result.settings, "taken_for": ROUND})
     return result, tested
 
 
@@ -272,8 +278,8 @@ def _allowed(
 ) -> tuple[Floats, int]:
     """Return the mean product that rounding and noise may leave in each score, by context.
 
-    Rounding by slopes over all contexts, noise by those around each. Also counts the contexts whose
-    reports do not tell beliefs apart.
+    Rounding by slopes over all contexts or, where that is more, by rises within values; noise by
+    slopes around each. Also counts the contexts whose reports do not tell beliefs apart.
     """
     n, columns = len(line.belief), [line.state, *scores.columns.T]
     if unrounded(data, line.belief):
@@ -284,6 +290,8 @@ def _allowed(
     slopes = along @ freed / spread if spread > NOTHING else 0.0 * freed[0]
     kept = belief[np.isin(data.context, contexts.order)]
     rounding = part * rounding_bound(kept, n) * slopes[0] * slopes[1:]
+    steep = part * rises_within_values(line.belief, freed)
+    rounding = np.where(np.abs(steep) > np.abs(rounding), steep, rounding)
     squares, rows = (
         values[contexts.order][line.order] for values in squares_within(belief, data.context)
     )

@@ -197,14 +197,16 @@ def sufficiency_test(
 
     Reports that are rounded or noisy leave something of the belief unsaid that is acted on. It adds
     covariance of the sign of the slopes of choice and state, for which is allowed: 1.5 times the
-    variance that rounding takes, times both slopes, and the mean of the variance of a mean report
-    (pooled over neighbours; copies of a report, told by how often rows agree, count once) times
-    both slopes around the case, within groups. The p-value of the direction is that of the distance
-    beyond it, that of the turn beyond as much at the furthest belief, and every interval has its
-    end towards 0 moved by it. Contexts whose report stands for more than its step, as 50 does for
-    unsure, are left out, where enough others are left. `computed` beliefs have no noise, and those
-    finer than percents that hardly repeat neither rounding nor heaps. Where a third say one value,
-    `in_heaps` says so.
+    variance that rounding takes, times both slopes, or more where both may rise all at once inside
+    values of a coarse scale (`coherence.checks.unsaid.rises_within_values`); and the mean of the
+    variance of a mean report (pooled over neighbours; copies of a report, told by how often rows
+    agree, count once) times both slopes around the case, within groups. The p-value of the
+    direction is that of the distance beyond it, that of the turn beyond as much at the furthest
+    belief, and every interval has its end towards 0 moved by it. Contexts whose report stands for
+    more than its step, as 50 does for unsure, are left out, where enough others are left; reports
+    that miss round numbers by a hair are these (``taken_for``). `computed` beliefs have no noise,
+    and those finer than percents that hardly repeat neither rounding nor heaps. Where a third say
+    one value, `in_heaps` says so.
 
     With persons, the difference is that at each person's own belief: the coefficient of the state
     in a linear probability model of the action shown, beside a line of each person's own on the own

@@ -1,15 +1,18 @@
-"""What noise, rounding and heaps of reports leave unsaid of the belief acted on.
+"""What noise and rounding of reports leave unsaid of the belief acted on.
 
 The mean report of a case errs by its noise. Where choices and state rise with the belief behind it
 they covary at equal report, by the variance of the noise times both slopes. These are those around
 the case, as reports may be flat where beliefs differ; where they do not tell beliefs apart at all,
-no slope can be taken. Arrays stand by belief.
+no slope can be taken. A value of a coarse scale stands for a range of beliefs, within which choices
+and state may rise as a line does, or all at once. Arrays stand by belief.
 """
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
-from coherence.inputs import Floats
+from coherence.inputs import Codes, Floats
+from coherence.statistics.difference_sequences import monotone_fit
 from coherence.statistics.heaps import REPEATED
 from coherence.statistics.report_noise import noise_per_row
 
@@ -127,9 +130,87 @@ def _between_values(belief: Floats, n_cases: int) -> float:
     if len(values) < 2 or REPEATED * len(values) > n_cases:
         return 0.0
     widths = []
-    for value, often in zip(values, times, strict=True):
-        near = values[(2 * times >= often) | np.isin(values, (values[0], values[-1]))]
-        at = int(np.searchsorted(near, value))
-        sides = np.abs(np.append(near[max(at - 1, 0) : at], near[at + 1 : at + 2]) - value)
+    for at in range(len(values)):
+        below, above = _beside(times, at)
+        sides = np.abs(values[[*below[:1], *above[:1]]] - values[at])
         widths.append(float(sides.mean()) if len(sides) else float(np.ptp(values)))
     return float(times @ np.square(widths)) / len(belief)
+
+
+def _beside(times: Codes, at: int) -> tuple[Codes, Codes]:
+    """Return places below and above a value, the nearest first, of its neighbours on the scale.
+
+    They are at least half as frequent as it, or the ends: some may speak in finer steps.
+    """
+    likely = 2 * times >= times[at]
+    likely[[0, -1]] = True
+    likely[at] = False
+    places = np.flatnonzero(likely)
+    return places[places < at][::-1], places[places > at]
+
+
+LUCK = 1.0  # standard errors of a rise all at once that are taken for chance
+MORE = 1.25  # of what such a rise leaves, which is estimated
+HALF_A_CASE = 0.5  # added to both ends of levels of as many cases as values have on average
+
+
+def rises_within_values(belief: Floats, columns: Floats) -> Floats:
+    """Bound the mean products of the first column and others that rises within values leave.
+
+    Levels of values are those of isotonic regressions. Between its neighbours' a value's own range
+    begins and ends where their log-odds, carried on, meet its edges, as they do exactly for a
+    logistic curve and for a threshold. What the curve would rise there if as steep as outside is
+    an even rise, of variance rise^2 / 12; the rest, less an error, may come all at once: then the
+    variance is what the value's level leaves below it times what it leaves above. 0 where few
+    contexts repeat a value.
+    """
+    values, of, times = np.unique(np.round(belief, 6), return_inverse=True, return_counts=True)
+    if len(values) < 2 or REPEATED * len(values) > len(belief):
+        return np.zeros(columns.shape[1] - 1)
+    spreads = np.stack(
+        [_spread_within(values, of.ravel(), times, column) for column in columns.T], axis=1
+    )
+    return np.asarray((times[:, None] * spreads[:, :1] * spreads[:, 1:]).sum(axis=0) / len(belief))
+
+
+def _spread_within(values: Floats, of: Codes, times: Codes, column: Floats) -> Floats:
+    """Return the spread of a column that a rise within each value may make, with its sign."""
+    n, reach = len(values), float(np.ptp(column))
+    if reach <= 0:
+        return np.zeros(n)
+    share = (column - column.min()) / reach
+    mean = np.bincount(of, share) / times
+    error = ((share - mean[of]) ** 2).sum() / max(len(of) - n, 1) / times
+    level = np.bincount(of, monotone_fit(values[of], share)) / times
+    rises = level[-1] >= level[0]
+    level = level if rises else 1 - level
+    level = (level * len(of) / n + HALF_A_CASE) / (len(of) / n + 2 * HALF_A_CASE)
+    odds, spread = logit(level), np.zeros(n)
+    for at in range(n):
+        edges, slopes, width, errors = [], [], 0.0, 0.0
+        for near in _beside(times, at):
+            if not len(near):
+                continue
+            first, second = near[0], near[min(1, len(near) - 1)]
+            half = abs(values[first] - values[at]) / 2
+            between = abs(values[second] - values[first])
+            slope = abs(odds[second] - odds[first]) / between if between else 0.0
+            beyond = half / between if between else 0.0
+            edges.append(odds[first] + np.sign(values[at] - values[first]) * slope * half)
+            slopes.append(slope)
+            width += half
+            errors += (1 + beyond) ** 2 * error[first] + beyond**2 * error[second]
+        if len(edges) == 1:  # the other half of a value at an end is as this one
+            edges, width = sorted([*edges, 2 * odds[at] - edges[0]]), 2 * width
+            errors += errors + 4 * error[at]
+        middle, rise = (edges[0] + edges[1]) / 2, max(edges[1] - edges[0], 0.0)
+        as_outside = min(min(slopes) * width, rise)
+        low, high = expit(middle + rise * np.array([-0.5, 0.5]))
+        even = float(np.diff(expit(middle + as_outside * np.array([-0.5, 0.5])))[0])
+        at_once = max(high - low - even - LUCK * np.sqrt(errors), 0.0)
+        part = at_once / (high - low) if high > low else 0.0
+        here = np.clip(level[at], low, high)
+        variance = MORE * part * (here - low) * (high - here) + (1 - part) * even**2 / 4
+        # Of a line a third; of a line and a threshold in its middle, by their parts.
+        spread[at] = np.sqrt(variance * ((1 - part) ** 2 / 3 + (1 - part) * part + part**2))
+    return np.asarray((reach if rises else -reach) * spread)

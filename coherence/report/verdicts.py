@@ -175,6 +175,8 @@ def sentence(verdict: Verdict, facts: VerdictInput) -> str:
     parts = [verdict.sentence(facts), _beside(verdict, facts)]
     if left_out and facts.tested:
         parts.append(f"{left_out}: left out.")
+    if (taken_for := facts.says("taken_for")) and facts.tested:
+        parts.append(f"{capitalised(str(taken_for))}.")
     named = None if verdict.says_margin else facts.margin
     if named is not None and primary is not None and (not verdict.open or bounds_margins(primary)):
         parts.append(held_against(primary, named))  # else the reason is said

@@ -1,12 +1,17 @@
-"""Heaps of reports: values that stand for more than the step of their scale, as 50 when unsure."""
+"""Heaps of reports: values that stand for more than the step of their scale, as 50 when unsure.
+
+Reports that miss round numbers by a hair, as those of a slider do, are these numbers.
+"""
+
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from coherence.inputs import Floats
+from coherence.inputs import Codes, Floats
 from coherence.statistics.difference_sequences import layout_of, too_few_neighbours
-from coherence.statistics.evaluation import EvaluationData
+from coherence.statistics.evaluation import EvaluationData, one_dimensional
 from coherence.statistics.permutation import Contexts
 
 NEAR_A_HEAP, IN_A_HEAP = 0.15, 6  # distance in belief; fewest cases
@@ -34,14 +39,68 @@ def in_heaps(belief: Floats) -> NDArray[np.bool_]:
     return np.asarray(heap[of.ravel()])
 
 
+STEP, ENDS = 0.05, 0.05  # of round numbers; left out, where beliefs may be dense
+MISSED, A_HAIR = 1e-3, 0.02  # chance of so many that lie near; how far those lie that are taken
+SEVERAL = 2  # numbers that are missed, from which all are, the ends too
+OFF_CENTRE = 3.0  # standard errors of the mean distance, with its sign
+
+
+def round_numbers(belief: Floats, context: Codes) -> tuple[Floats, bool]:
+    """Take reports for the round numbers that they miss by a hair; also tell whether any do.
+
+    Of contexts' middle reports, where finer than whole percents, half lie within a quarter of a
+    step around multiples of it, along any smooth density. Where more do than chance allows, and on
+    average on it, around one multiple or around all others, reports within .02 are taken for it.
+    """
+    rows, sizes = np.lexsort((belief, context)), np.bincount(context)
+    middle = belief[rows[np.cumsum(sizes) - sizes + (sizes - 1) // 2]]
+    # Values that come again are not missed by chance: they are those of equal evidence.
+    middle = np.unique(middle[(middle > ENDS) & (middle < 1 - ENDS) & ~in_percents(middle)])
+    at = np.round(middle / STEP).astype(np.int64)
+    found = np.zeros(round(1 / STEP) + 1, dtype=bool)
+    for number in np.unique(at):
+        found[number] = _missed(middle[at == number], MISSED / len(found))
+    found |= found.sum() >= SEVERAL or _missed(middle[~found[at]], MISSED)
+    at = np.round(belief / STEP).astype(np.int64)
+    nearest = np.round(STEP * at, 9)
+    taken = found[at] & (np.abs(belief - nearest) <= A_HAIR) & ~in_percents(belief)
+    return np.where(taken, nearest, belief), bool(taken.any())
+
+
+def _missed(values: Floats, chance: float) -> bool:
+    """Tell whether values lie nearer to multiples of the step than chance allows, and around them.
+
+    Beliefs that all lie close together are dense there, but hardly around a round number.
+    """
+    if len(values) < 2:
+        return False
+    away = values / STEP - np.round(values / STEP)
+    if stats.binom.sf((np.abs(away) <= 0.25).sum() - 1, len(away), 0.5) >= chance:
+        return False
+    return bool(abs(away.mean()) <= OFF_CENTRE * away.std() / np.sqrt(len(away)))
+
+
+def in_percents(belief: Floats) -> NDArray[np.bool_]:
+    """Tell which beliefs are whole percents."""
+    return np.asarray(np.abs(100 * belief - np.round(100 * belief)) < 1e-6)
+
+
 MOSTLY, REPEATED = 0.5, 3  # share of whole percents; cases a value of a scale of words
 
 
 def unrounded(data: EvaluationData, belief: Floats) -> bool:
     """Tell whether beliefs were computed, finer than whole percents, and hardly repeat."""
-    percents = np.abs(100 * belief - np.round(100 * belief)) < 1e-6
     few = REPEATED * len(np.unique(np.round(belief, 6))) > len(belief)
-    return data.computed and few and float(percents.mean()) < MOSTLY
+    return data.computed and few and float(in_percents(belief).mean()) < MOSTLY
+
+
+def in_round_numbers(data: EvaluationData) -> tuple[EvaluationData, bool]:
+    """Take beliefs in one of two states for `round_numbers`; also tell whether any are.
+
+    These are rounded, even if they were computed.
+    """
+    belief, taken = round_numbers(one_dimensional(data, "sufficiency_test"), data.context)
+    return (replace(data, belief=belief, computed=False) if taken else data), taken
 
 
 def outside_heaps(

@@ -16,7 +16,7 @@ from coherence.inputs import Codes, Floats
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.difference_sequences import Line, beyond_belief, in_canonical_direction
 from coherence.statistics.evaluation import EvaluationData
-from coherence.statistics.heaps import outside_heaps
+from coherence.statistics.heaps import in_round_numbers, outside_heaps
 from coherence.statistics.permutation import Contexts, contexts_of
 
 N_BINS = 8
@@ -49,6 +49,7 @@ def shares_along(line: Line, contexts: Contexts, actions: Sequence[Any]) -> pd.D
 
 def state_shares(data: EvaluationData) -> pd.DataFrame:
     """Tabulate the shares that `coherence.sufficiency_test` compares, of an agent in two states."""
+    data, _ = in_round_numbers(data)
     contexts = outside_heaps(data, contexts_of(data))[0]
     return shares_along(in_canonical_direction(contexts), contexts, data.actions)
 

@@ -194,7 +194,7 @@ def test_a_leak_that_hangs_on_one_case_says_so():
         {"context": [f"c{at}" for at in range(80)], "p": belief, "action": action, "theta": truth}
     ).assign(p_true=exact, truth_kind="drawn")
     report = analyze(table, checks=["sufficiency", "evidence_leak"], rng=1)
-    assert report.evaluations[0].verdict == "knows_truth"
+    assert report.evaluations[0].verdict.code == "knows_truth"
     assert f"hangs on one case: without 'c{case}'" in " ".join(str(report).split())
     many = analyze(answers(hidden_signal=0.4), checks=["sufficiency", "evidence_leak"], rng=1)
     assert "hangs on one" not in " ".join(str(many).split())
