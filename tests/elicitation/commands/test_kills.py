@@ -36,6 +36,7 @@ ELICIT = "elicit --task asia --prompts standard --out {out}/r.parquet"
 STORE, TABLE = "r.parquet.answers.sqlite", "r.parquet"
 SESSIONS = {
     "elicit": (f"{ELICIT} --contexts 4 --reps 2", STORE, TABLE),
+    "costs": (f"{ELICIT} --contexts 2 --reps 1 --decision costs-said", STORE, TABLE),
     "mix": ("mix --draws 1 --out {out}", "answers.sqlite", "answers.parquet"),
     "bets": ("bets --items {things} --out {out}", "answers.sqlite", "answers.csv"),
     "reveal": (
