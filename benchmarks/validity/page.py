@@ -722,30 +722,27 @@ def matching() -> str:
 def stakes() -> str:
     """Lay out choices at stakes: the verdict by design, and what intervals hold by agent."""
     table = read("stakes")
+    ignored = [*STAKES_IGNORED]
     told = [
         (
             design,
             span(part.loc[part["coherent"], "ignores"]),
-            *(
-                share(part.loc[part["agent"] == agent, "ignores"].item())
-                for agent in STAKES_IGNORED
-            ),
+            *map(share, part.set_index("agent")["ignores"][ignored]),
         )
         for design, part in table.groupby("design", sort=False)
     ]
-    columns = ("loss_covered", "loss_above", "slope_covered", "confidence", "primary")
-    table.loc[table["slope_given"] < 0.5, "slope_covered"] = float("nan")
+    of_fit = {"slope_covered": "slope", "difference_covered": "acted from less asked"}
+    of_fit["acted_less_said_covered"] = "acted from less said"
+    columns = {"loss_covered": "loss", "loss_above": "loss above its end", **of_fit}
+    columns |= {"confidence": "confidence said", "primary": "primary"}
+    table.loc[table["slope_given"] < 0.5, [*of_fit]] = float("nan")
+    parts = table[~table["design"].str.contains(" x 1 of ")].groupby("agent", sort=False)
     held = [
         (
             agent,
-            *(
-                span(part[column].dropna()) if part[column].notna().any() else "-"
-                for column in columns
-            ),
+            *(span(known) if len(known := part[column].dropna()) else "-" for column in columns),
         )
-        for agent, part in table[~table["design"].str.contains(" x 1 of ")].groupby(
-            "agent", sort=False
-        )
+        for agent, part in parts
     ]
     return (
         'Twenty-eight agents; beliefs on .05 to .95, reports on a grid of .05. "Of 4" is one stake '
@@ -754,10 +751,8 @@ def stakes() -> str:
         + fold("Told to ignore the stakes", grid(["design", "coherent", *STAKES_IGNORED], told))
         + "\n\n"
         + fold(
-            "What intervals hold (slopes: where at least half of the tables have one)",
-            grid(
-                ["agent", "loss", "loss above its end", "slope", "confidence said", "primary"], held
-            ),
+            "What intervals hold (the logit's: where at least half of the tables have one)",
+            grid(["agent", *columns.values()], held),
         )
     )
 

@@ -5,12 +5,12 @@
 ``stakes.csv`` has a line per agent and design. Of all tables: the shares told ``ignores``,
 ``moves``, or that it ``cannot`` be told; that the mean loss lies above the upper end of its
 interval (``loss_above``, from which `acts_where_it_pays` errs), and that a confidence is said to
-move with the stake (``confidence``). Loss and slope: the true ones, the mean estimate, how often
-their intervals (of one report: the bound) hold the truth, and the share of tables with one. The
-true loss is that against the belief behind the reports; the true slope that of the same logit in
-100,000 cases. ``primary`` is how often sufficiency rejects, where that is simulated. Beliefs are
-uniform on .05 to .95 and reports lie on a grid of .05 where nothing else is said. Table t of line
-l draws from the seed [seed, l, t].
+move with the stake (``confidence``). Loss, slope, and the belief acted from less those asked for
+and said: the true ones, the mean estimate, how often intervals (of one report: the bound) hold the
+truth, and the share of tables with one. The true loss is that against the belief behind the
+reports; the others are those of the same logit in 100,000 cases. ``primary`` is how often
+sufficiency rejects, where that is simulated. Beliefs are uniform on .05 to .95 and reports lie on a
+grid of .05 where nothing else is said. Table t of line l draws from the seed [seed, l, t].
 """
 
 import argparse
@@ -32,8 +32,8 @@ from coherence.checks.sufficiency import sufficiency_test
 
 RESULTS = Path(__file__).parent / "stakes.csv"
 MANY = 100_000
-FIELDS = ("ignores", "moves", "cannot", "loss_above", "confidence")
-ESTIMATES = ("loss", "slope")
+VERDICTS = {"ignores": IGNORES, "moves": MOVES, "cannot": ""}
+ESTIMATES = ("loss", "slope", "difference", "acted_less_said")
 Floats = Any
 
 
@@ -74,6 +74,7 @@ class Design:
     stakes: tuple[float, ...]
     once: bool = False  # one stake a case, at random
     groups: int = 0  # of cases, which share a belief in part and a taste
+    costs: bool = False  # beliefs are asked apart, twice, and from which one it says it acts
 
 
 EVEN = {n: tuple((np.arange(n) + 1.0) / (n + 1)) for n in (4, 6)} | {2: (0.25, 0.75)}
@@ -85,6 +86,8 @@ DESIGNS = (
     *(Design(f"{n} x penalties 1 to 100", n, PENALTIES[1:]) for n in (40, 80)),
     *(Design(f"{n} x 1 of 4", n, TO_8, once=True) for n in (40, 80, 160)),
     Design("80 x 4 in 20 groups", 80, EVEN[4], groups=20),
+    Design("160 x 1 of 4 in 20 groups", 160, TO_8, once=True, groups=20),
+    *(Design(f"{n} x costs", n, (0.25, 0.5, 0.75), costs=True) for n in (40, 80)),
 )
 AGENTS = (
     Agent("steep"),
@@ -152,8 +155,8 @@ def drawn(agent: Agent, design: Design, rng: np.random.Generator) -> dict[str, F
 
 
 @cache
-def truths(agent: Agent, design: Design) -> tuple[float, float]:
-    """Return loss and slope of very many cases."""
+def truths(agent: Agent, design: Design) -> tuple[float, float, float, float]:
+    """Return what is estimated, of very many cases; what it says is what is asked for."""
     n = MANY // len(design.stakes)
     many = replace(design, cases=n, groups=n * design.groups // design.cases)
     told = drawn(agent, many, np.random.default_rng(zlib.crc32(agent.name.encode())))
@@ -164,13 +167,15 @@ def truths(agent: Agent, design: Design) -> tuple[float, float]:
     loss = float((np.maximum(b - t, 0) - acts * (b - t)).mean())
     inner = (t > 0) & (t < 1)
     if agent.constant is not None:
-        return loss, math.nan
+        return loss, math.nan, math.nan, math.nan
     columns = np.column_stack([np.ones(inner.sum()), t[inner] - 0.5, b[inner] - 0.5])
     fit = logit(columns, acts[inner]).coefficients
-    return loss, float(-fit[1] / fit[2])
+    mean = float(np.unique(t[inner]).mean())
+    above = 0.5 - (fit[0] + fit[1] * (mean - 0.5)) / fit[2] - mean
+    return loss, float(-fit[1] / fit[2]), float(above), float(above)
 
 
-def study(agent: Agent, design: Design, seed: list[int], primary: bool) -> list[float]:
+def study(agent: Agent, design: Design, seed: list[int], primary: bool) -> dict[str, float]:
     """Estimate one table."""
     rng = np.random.default_rng(seed)
     told = drawn(agent, design, rng)
@@ -180,29 +185,39 @@ def study(agent: Agent, design: Design, seed: list[int], primary: bool) -> list[
         loss = told["stake"] / (1 - told["stake"])
     label = np.where(acts, "answer", "abstain")
     group = told["group"][case] if design.groups else None
-    results = stakes_estimates(said, label, loss, acts="answer", context=case, group=group)
+    rows = pd.DataFrame({"p": said, "action": label, "loss": loss, "case": case, "said": math.nan})
+    if design.costs:
+        apart = rows[["case", "p"]][np.arange(len(rows)) % len(design.stakes) < 2]
+        asked = pd.DataFrame({"case": 0, "loss": np.unique(loss).repeat(20)})
+        noise = 0.05 * rng.normal(size=len(asked))
+        asked["said"] = np.clip(asked["loss"] / (1 + asked["loss"]) + noise, 0, 1).round(2)
+        rows = pd.concat([rows.drop(columns=["p", "said"]), apart, asked], ignore_index=True)
+    named = {"context": "case", "said": "said", "acts": "answer", "group": group}
+    results = stakes_estimates("p", "action", "loss", data=rows, **named)
     found = {result.check.partition(":")[2]: result for result in results}
-    true = dict(zip(ESTIMATES, truths(agent, design), strict=True))
     moves = found["movement"].settings.get("moves", "")
     confidence = found.get("confidence")
-    clear = confidence is not None and (confidence.low > 0 or confidence.high < 0)
-    line = [moves == IGNORES, moves == MOVES, moves == "", found["loss"].high < true["loss"], clear]
-    for name in ESTIMATES:
-        result = found.get(name)
+    true = dict(zip(ESTIMATES, truths(agent, design), strict=True))
+    record: dict[str, float] = {name: moves == code for name, code in VERDICTS.items()}
+    record["loss_above"] = found["loss"].high < true["loss"]
+    record["confidence"] = bool(confidence and (confidence.low > 0 or confidence.high < 0))
+    for name, truth in true.items():
         covered = value = math.nan
-        if result is not None and result.interval is not None:
-            value = result.statistic
-            covered = result.low <= true[name] <= result.high
-        elif result is not None and "at_most" in result.settings:
-            covered = true[name] <= result.settings["at_most"]
-        line += [value, covered]
-    pvalue = math.nan
+        if name in found and found[name].interval is not None:
+            value = found[name].statistic
+            covered = found[name].low <= truth <= found[name].high
+        elif name in found and "at_most" in found[name].settings:
+            covered = truth <= found[name].settings["at_most"]
+        record |= {name: truth, f"{name}_mean": value, f"{name}_covered": covered}
+        record[f"{name}_given"] = not math.isnan(value)
+    record["primary"] = math.nan
     if primary and acts.any() and not acts.all():
         known = ~np.isnan(said)
         truth = told["truth"][case][known] * 1
-        named = {"context": case[known], "group": None if group is None else group[known], "rng": 1}
-        pvalue = sufficiency_test(said[known], label[known], truth, n_draws=999, **named).pvalue
-    return [*map(float, line), math.nan if math.isnan(pvalue) else float(pvalue <= 0.05)]
+        by = {"context": case[known], "group": None if group is None else group[known], "rng": 1}
+        pvalue = sufficiency_test(said[known], label[known], truth, n_draws=999, **by).pvalue
+        record["primary"] = math.nan if math.isnan(pvalue) else pvalue <= 0.05
+    return record
 
 
 def main() -> None:
@@ -216,28 +231,14 @@ def main() -> None:
     records: list[dict[str, Any]] = []
     for number, (design, agent) in enumerate((d, a) for d in DESIGNS for a in AGENTS):
         primary = design.name in WITH_PRIMARY and (agent.coherent or agent.knows > 0)
-        found = np.array(
-            Parallel(n_jobs=args.jobs)(
-                delayed(study)(agent, design, [args.seed, number, table], primary)
-                for table in range(args.tables)
-            )
+        found = Parallel(n_jobs=args.jobs)(
+            delayed(study)(agent, design, [args.seed, number, table], primary)
+            for table in range(args.tables)
         )
-        record: dict[str, Any] = {"design": design.name, "agent": agent.name}
-        record |= {"n_cases": design.cases, "coherent": agent.coherent}
-        record |= dict(zip(FIELDS, found[:, : len(FIELDS)].mean(axis=0), strict=True))
-        for at, (name, true) in enumerate(zip(ESTIMATES, truths(agent, design), strict=True)):
-            value, covered = found[:, len(FIELDS) + 2 * at], found[:, len(FIELDS) + 2 * at + 1]
-            known = ~np.isnan(value)
-            record |= {
-                name: true,
-                f"{name}_mean": value[known].mean() if known.any() else math.nan,
-                f"{name}_covered": np.nanmean(covered) if (~np.isnan(covered)).any() else math.nan,
-                f"{name}_given": known.mean(),
-            }
-        tested = found[:, -1][~np.isnan(found[:, -1])]
-        record["primary"] = tested.mean() if len(tested) else math.nan
-        records.append(record)
-        print(*(f"{value:.3f}" if isinstance(value, float) else value for value in record.values()))
+        about = {"design": design.name, "agent": agent.name}
+        about |= {"n_cases": design.cases, "coherent": agent.coherent}
+        records.append(about | pd.DataFrame(found, dtype=float).mean().to_dict())
+        print(*records[-1].values(), flush=True)
     table = pd.DataFrame(records).assign(n_tables=args.tables, seed=args.seed)
     table.round(4).to_csv(args.results, index=False)
 
