@@ -41,7 +41,7 @@ BUDGET = {
     "elicitation/spelling": 848,
     "elicitation/training": 1_351,
     "bayesnets": 5_644,
-    "benchmarks": 9_335,
+    "benchmarks": 9_331,
     "tests": 32_840,
 }
 HOMES = {
