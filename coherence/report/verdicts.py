@@ -3,7 +3,7 @@
 A verdict rests on the primary test at .05, on nothing that other models or tasks answered, and on
 no further test but that of leaked answers; of a table with stakes one that rests on these stands
 first. Its sentence says no more than the test, its effect and interval show. Screen, page,
-comparison, JSON and the tables of README and docs read the records.
+comparison, JSON and the tables of docs read the records.
 """
 
 import math
