@@ -17,6 +17,7 @@ from scipy.special import softmax
 
 from coherence.errors import InputError, closest, suggestion
 from coherence.inputs import Floats, require, whole_number
+from coherence.public_names import rng_for_seed
 from coherence.runs.columns import ACTION_PREFIX, DRAWN
 from coherence.statistics.resample import Seed, as_generator
 
@@ -446,6 +447,7 @@ def named_agent(name: str) -> Agent:
     return AGENTS[name]
 
 
+@rng_for_seed
 def simulate(
     agent: Agent | str,
     *,

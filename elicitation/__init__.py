@@ -4,6 +4,6 @@ The public names load their modules on first use, so that `import elicitation` c
 needs no torch.
 """
 
-import lazy_loader
+from coherence.public_names import attach as _attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = _attach(__name__, __file__)

@@ -231,6 +231,21 @@ def test_the_reference_has_every_public_name_once():
             assert f"{package.__name__}.{name}" in blocks
 
 
+def test_ten_names_come_first_and_a_wrong_one_proposes_the_nearest():
+    import coherence
+
+    rows = re.findall(r"^`(\w+)` +(.*)$", coherence.__doc__, re.MULTILINE)
+    assert len(rows) == 10
+    assert {name for name, _ in rows} < {*coherence.__all__}
+    table = "".join(f"| `{name}` | {what.replace('``', '`')} |\n" for name, what in rows)
+    assert f"|---|---|\n{table}\n" in (DOCS / "api.md").read_text(encoding="utf-8")
+    with pytest.raises(AttributeError, match="'anlyze'.*'analyze'"):
+        coherence.anlyze  # noqa: B018
+    for function in (coherence.analyze, coherence.cmi_test, coherence.power):
+        with pytest.raises(TypeError, match="rng=3"):
+            function([0.1], seed=3)
+
+
 def test_links_of_other_files_lead_to_pages_of_the_site():
     text = "[a](docs/checks.md#what-each-check-says) [b](CONTRIBUTING.md) [c](https://example.org/x.md)"
     link = HOOKS._LINK.sub(lambda found: HOOKS._from_elsewhere(found, Path()), text)

@@ -22,6 +22,7 @@ from coherence.checks.catalogue import declaration, declared_name
 from coherence.checks.sufficiency import NAME as PRIMARY
 from coherence.errors import InputError, closest
 from coherence.inputs import number_of_jobs, require
+from coherence.public_names import rng_for_seed
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.margins import as_margin
 from coherence.report.provenance import package_version, versions
@@ -94,6 +95,7 @@ def _ran_by_themselves(names: Sequence[str], evaluations: Sequence[EvaluationRep
     return [name for name in names if name in ran or declaration(name).by_itself(anything)]
 
 
+@rng_for_seed
 def analyze(
     runs: Runs | pd.DataFrame | str | os.PathLike[str],
     *,

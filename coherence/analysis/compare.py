@@ -27,6 +27,7 @@ from coherence.checks.stakes import NAME as STAKES
 from coherence.checks.sufficiency import NAME as PRIMARY
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import MIN_CONTEXTS, as_codes, number_of_jobs, require
+from coherence.public_names import rng_for_seed
 from coherence.report.evaluation import EvaluationReport, Verdict
 from coherence.result import ForecastScores, Interval
 from coherence.runs.audit import answering
@@ -102,6 +103,7 @@ def _effect(report: EvaluationReport, name: str, verdict: Verdict) -> _Effect:
     return _Effect(*estimate, values, scale, of, component, result.reason, allowed)
 
 
+@rng_for_seed
 def compare(
     runs: Sources,
     *,

@@ -22,6 +22,7 @@ from coherence.checks.catalogue import declaration, declarations
 from coherence.checks.check import Call
 from coherence.errors import InputError, closest
 from coherence.inputs import MIN_CONTEXTS, number_of_jobs, require, whole_number
+from coherence.public_names import rng_for_seed
 from coherence.result import LEVEL, Family
 from coherence.runs.needs import GIVEN_Z
 from coherence.runs.runs import Runs
@@ -41,6 +42,7 @@ UNITS = {
 _BATCH = 20  # tables in one call of a worker
 
 
+@rng_for_seed
 def power(
     agent: Agent | Pilot | Runs | pd.DataFrame | str,
     n_cases: int | Sequence[int],

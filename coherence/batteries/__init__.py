@@ -1,5 +1,5 @@
 """Batteries from the literature: scores, tables, words and figures of each, side by side."""
 
-import lazy_loader
+from coherence.public_names import attach as _attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = _attach(__name__, __file__)

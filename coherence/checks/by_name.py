@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError, closest
+from coherence.public_names import refuse_seed
 from coherence.runs.frames import require_frame
 
 SEVERAL = ("belief", "action", "context", "features", "condition_on")
@@ -45,6 +46,7 @@ def takes_columns(*names: str) -> Callable[[Callable[Given, Result]], Callable[G
 
         @wraps(function)
         def called(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+            refuse_seed(kwargs)
             given = signature.bind_partial(*args, **kwargs).arguments
             if given.get("data") is None:
                 if text := [name for name in of_columns if isinstance(given.get(name), str)]:

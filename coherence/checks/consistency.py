@@ -17,6 +17,7 @@ import pandas as pd
 from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Interpretation, Leader, Question
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, as_numbers, few_contexts, require
+from coherence.public_names import rng_for_seed
 from coherence.result import CheckResult, Family, Interval
 from coherence.runs.columns import COMPUTED_KINDS
 from coherence.runs.needs import NEEDS_PROMPT_VARIANTS
@@ -65,6 +66,7 @@ def _root(mean_square: Floats | float) -> Any:
     return np.sqrt(np.maximum(mean_square, 0.0))
 
 
+@rng_for_seed
 def prompt_consistency(
     runs: pd.DataFrame,
     *,

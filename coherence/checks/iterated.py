@@ -20,6 +20,7 @@ from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Q
 from coherence.checks.forest_baseline import CHECK as FOREST
 from coherence.checks.forest_baseline import holds_conditionals
 from coherence.inputs import MIN_CONTEXTS, Floats, few_contexts, require
+from coherence.public_names import rng_for_seed
 from coherence.result import CheckResult, Interval, contributions_to_mean
 from coherence.runs.needs import NEEDS_GIVEN_Z
 from coherence.runs.notes import not_run
@@ -384,6 +385,7 @@ def _measures_of(gaps: Gaps, relative: Floats) -> tuple[pd.DataFrame, Squares | 
     return pd.DataFrame(table.rows, columns=columns), used
 
 
+@rng_for_seed
 def iterated_expectation_test(
     runs: pd.DataFrame,
     *,

@@ -5,6 +5,6 @@ Colours are Okabe and Ito's, told apart by readers with any common colour defici
 differ in shape or line too. Reports draw with the same functions.
 """
 
-import lazy_loader
+from coherence.public_names import attach as _attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = _attach(__name__, __file__)
