@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[1]
 # File of the repository -> its page on the site.
 PAGES_FROM_ELSEWHERE = {
     "CONTRIBUTING.md": "contributing.md",
+    "CODE_OF_CONDUCT.md": "conduct.md",
     "CHANGELOG.md": "changelog.md",
     "examples/README.md": "examples.md",
 }

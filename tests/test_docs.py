@@ -141,7 +141,7 @@ FUNCTIONS = {"scores": "calibration_test", "calibration": "calibration_estimates
 ON_THE_PAGE_OF = {
     "scores": "calibration",
 }
-NAMED_PARTS = ("Formula", "Estimand", "Null", "Known as", "Assumptions", "References")
+NAMED_PARTS = ("Formula", "Estimand", "Null", "Known as", "Origin", "Assumptions", "References")
 BY_NAME = NAMED_PARTS[:-1]  # where a page has two checks, each part names the second
 
 
@@ -161,6 +161,7 @@ def test_every_check_has_its_page(check):
         for name in BY_NAME:
             part = re.split(r"\n\n(?=\*\*|#)", text.partition(f"\n**{name}.** ")[2])[0]
             assert f"`{check}`" in part, f"{name_of(page)}: {name} does not say that of {check}"
+    assert re.search(r"\n\*\*Origin\.\*\* (Published|Adapted|Ours)\b", text)
     assert f"(../pictures/checks/{page.stem}.svg)" in text
     tests = any(sentences.rejected for sentences in CHECKS[check].sentences.values())
     assert ("\n**Null.** None " in text) is not tests or check != page.stem
