@@ -21,10 +21,10 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 42_389,
-    "coherence/analysis": 4_478,
+    "coherence": 42_366,
+    "coherence/analysis": 4_477,
     "coherence/batteries": 4_995,
-    "coherence/checks": 8_204,
+    "coherence/checks": 8_182,
     "coherence/cli": 2_051,
     "coherence/decoding": 1_091,
     "coherence/plots": 2_014,
@@ -42,7 +42,7 @@ BUDGET = {
     "elicitation/training": 1_351,
     "bayesnets": 5_644,
     "benchmarks": 9_331,
-    "tests": 32_859,
+    "tests": 32_851,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",

@@ -37,8 +37,7 @@ from coherence.inputs import (
     whole_number,
     with_missing,
 )
-from coherence.printable import significant
-from coherence.result import EXACT_REPORT, CheckResult, Estimate, Interval
+from coherence.result import EXACT_REPORT, CheckResult, Interval
 from coherence.runs.needs import NEEDS_STATE_AND_ACTION
 from coherence.statistics.adjustment import explained_by, fitted, left_over
 from coherence.statistics.evaluation import (
@@ -58,7 +57,6 @@ from coherence.statistics.knn import (
 from coherence.statistics.permutation import (
     Contexts,
     Permuted,
-    Statistic,
     contexts_of,
     permutation_blocks,
     permutation_test,
@@ -83,10 +81,9 @@ NULL = (
 UNIT = "nats"
 NO_SPREAD = 1e-12  # standard deviation of information over permutations that is rounding alone
 NO_PUBLISHED = "the published estimate takes chosen actions, and here actions are probabilities"
-NO_INTERVAL = "no interval of known coverage; the nearest-neighbour estimate is {} nats"
-NEAREST = "nearest_neighbours"
-"""Name of the nearest-neighbour estimate among the further ones, `CheckResult.also`."""
-MEANING = "I({action}; truth | {columns}) by {k} nearest neighbours"
+NO_INTERVAL = "no interval of known coverage"
+INFORMATION, NEAREST = "information in windows", "nearest neighbours"
+"""Quantities of `CheckResult.details`: the one that is tested, and the published estimate."""
 
 
 @takes_columns("belief", "action", "truth", "context", "group", "condition_on")
@@ -164,12 +161,12 @@ def cmi_test(
     -------
     CheckResult
         `statistic` is the information in windows less its mean over permutations (nats); it may be
-        below 0, by chance. ``settings["window"]`` is how many contexts a window holds.
-        ``also["nearest_neighbours"]`` is the nearest-neighbour estimate (nats; it may be below 0,
-        and with repetitions its neighbours are the other answers of a case). `details` holds both,
-        of the information with its mean and standard deviation over permutations and the excess
-        over that mean. There is no interval, because none of known coverage is at hand. NaN with a
-        reason where fewer than ten contexts can be permuted.
+        below 0, by chance. ``settings["window"]`` is how many contexts a window holds. `details`
+        holds the information, its mean and standard deviation over permutations and its excess over
+        that mean, and the nearest-neighbour estimate (nats; it may be below 0, is not tested, and
+        with repetitions its neighbours are the other answers of a case). There is no interval,
+        because none of known coverage is at hand. NaN with a reason where fewer than ten contexts
+        can be permuted.
         With ``published=True`` `statistic` is the nearest-neighbour estimate, with the paper's
         interval and no p-value.
 
@@ -255,14 +252,13 @@ def cmi(
     if condition_on is not None:
         settings["numeric_features"] = given.numeric
         settings["discrete_features"] = given.discrete
-    names = {
-        "action": "action" if choices.policy is None else "policy",
-        "columns": "belief" if condition_on is None else "belief, features",
-    }
+    similar = "belief" if condition_on is None else "belief and features"
     result = CheckResult(
         check="cmi",
         null=NULL.format(
-            given="belief" if condition_on is None else "belief and features", **names
+            given=similar,
+            action="action" if choices.policy is None else "policy",
+            columns="belief" if condition_on is None else "belief, features",
         ),
         statistic=math.nan,
         unit=UNIT,
@@ -284,17 +280,19 @@ def cmi(
     estimate = partial(_estimate, choices, given, k=k, isotonic=isotonic)
     if published:
         return _published(result, estimate, choices.truth, n_bootstraps, generator)
-    similar = "belief" if condition_on is None else "belief and features"
-    windows = _windows(choices, given)
-    contexts = windows.contexts
-    few = settled_by_groups(contexts) or too_few(windows.cuts[0], contexts.state, similar)
+    line = _on_a_line(given)
+    contexts = contexts_of(choices, None if line else given.summary)
+    summary = contexts.belief if line else given.summary[contexts.order]
+    cuts, pooled = permutation_blocks(summary, contexts.group)
+    few = settled_by_groups(contexts) or too_few(cuts[0], contexts.state, similar)
     if few:
         return replace(result, reason=few)
-    information = windows.information
+    counted = _choices(choices, contexts, summary, line)
+    information = local_information(summary, counted, len(choices.states))
     permuted = permutation_test(
         lambda _: information,
         lambda observed, drawn: (observed, drawn),
-        windows.cuts,
+        cuts,
         contexts.state,
         n_permutations,
         generator,
@@ -308,12 +306,11 @@ def cmi(
             **settings,
             "window": window_size(choices.n_contexts),
             "cluster of resampling": choices.clusters.name,
-            **({"pooled": windows.pooled} if windows.pooled else {}),
+            **({"pooled": pooled} if pooled else {}),
             **permuted.settings,
         },
         details=_details(nearest, permuted, choices.n_contexts),
-        reason=NO_INTERVAL.format(significant(nearest, 3)),
-        also={NEAREST: Estimate(nearest, math.nan, math.nan, UNIT, MEANING.format(k=k, **names))},
+        reason=NO_INTERVAL,
         assumptions=(
             choices.clusters.independent,
             EXACT_REPORT,
@@ -441,33 +438,6 @@ def _conditioning(
     return gather_conditioning(belief, condition_on, data.context, data.n_contexts)
 
 
-@dataclass(frozen=True)
-class Windows:
-    """Contexts in the order of what is conditioned on, with what windows of them count."""
-
-    contexts: Contexts
-    cuts: list[Codes]  # ways of putting contexts into blocks whose states are exchangeable
-    pooled: str  # which groups were too small for blocks of their own; empty for none
-    summary: Floats  # what is conditioned on
-    choices: Choices
-    n_states: int
-
-    @property
-    def information(self) -> Statistic:
-        """The information in windows, as a function of contexts' states."""
-        return local_information(self.summary, self.choices, self.n_states)
-
-
-def _windows(data: EvaluationData, given: Conditioning) -> Windows:
-    """Order contexts and cut them into blocks."""
-    line = _on_a_line(given)
-    contexts = contexts_of(data, None if line else given.summary)
-    summary = contexts.belief if line else given.summary[contexts.order]
-    cuts, pooled = permutation_blocks(summary, contexts.group)
-    choices = _choices(data, contexts, summary, line)
-    return Windows(contexts, cuts, pooled, summary, choices, len(data.states))
-
-
 def _on_a_line(given: Conditioning) -> bool:
     """Tell whether one belief is all that is conditioned on."""
     return bool(given.summary.shape[1] == 1)
@@ -512,12 +482,20 @@ def _details(nearest: float, permuted: Permuted, n_contexts: int) -> pd.DataFram
     """Tabulate the information in windows and the nearest-neighbour estimate."""
     spread, none = float(permuted.drawn.std()), math.nan
     records = [
-        ("information in windows", window_size(n_contexts), *_excess(permuted), spread),
-        ("nearest neighbours", none, nearest, none, none, none),
+        (INFORMATION, window_size(n_contexts), *_excess(permuted), spread),
+        (NEAREST, none, nearest, none, none, none),
     ]
     return pd.DataFrame(
         records, columns=["quantity", "contexts", "nats", "permuted", "excess", "sd"]
     )
+
+
+def nearest_neighbours(result: CheckResult) -> float:
+    """Return the nearest-neighbour estimate alongside a test (nats); NaN of any other result."""
+    details = result.details
+    if "quantity" not in details or NEAREST not in details["quantity"].array:
+        return math.nan
+    return float(details.set_index("quantity")["nats"][NEAREST])
 
 
 def _published(

@@ -23,6 +23,10 @@ def checked(belief, action, truth, context, n_permutations=199, rng=0, **options
     return cmi_test(belief, action, truth, **options)
 
 
+def nearest(result):
+    return result.details.set_index("quantity").loc["nearest neighbours", "nats"]
+
+
 def test_flags_the_leaky_agent_and_not_the_rational_one():
     leaky = checked(*arrays("leaky", n_contexts=200, n_reps=5))
     assert leaky.pvalue == pytest.approx(0.005, abs=5e-5)
@@ -75,24 +79,11 @@ def test_the_nearest_neighbour_estimate_is_the_published_one():
             checked(belief, action, truth, context, published=published, **options)
             for published in (False, True)
         )
-        assert ours.also["nearest_neighbours"].value == paper.statistic
-        assert f"by {k} nearest neighbours" in ours.also["nearest_neighbours"].meaning
+        assert nearest(ours) == paper.statistic
     assert paper.pvalue is None
     assert "rows" in paper.interval.method
-    assert ours.interval is None
-    estimate = ours.details.set_index("quantity").loc["nearest neighbours"]
-    assert estimate["nats"] == paper.statistic
-    assert f"{estimate['nats']:.3g} nats" in ours.reason
-
-
-def test_dependence_that_turns_is_found():
-    """The state raises the share below one half and lowers it above: no difference on average."""
-    rng = np.random.default_rng(2)
-    belief = rng.integers(1, 20, 300) / 20
-    truth = (rng.random(300) < belief).astype(int)
-    turned = np.where(belief < 0.5, truth, 1 - truth)
-    action = (rng.random(300) < 0.3 + 0.4 * turned).astype(int)
-    assert checked(belief, action, truth, None).pvalue <= 0.01
+    assert (ours.interval, ours.also) == (None, {})
+    assert not any(letter.isdigit() for letter in ours.reason)  # no number that is not tested
 
 
 def test_one_belief_throughout_is_fisher_s_exact_test_of_the_table():
@@ -176,7 +167,7 @@ def test_isotonic_estimate_uses_calibrated_beliefs():
     calibrated = IsotonicRegression(out_of_bounds="clip").fit_transform(belief, truth)
     plain = checked(calibrated, action, truth, context, n_permutations=1)
     assert result.settings["isotonic"] is True
-    values = [each.also["nearest_neighbours"].value for each in (result, plain, raw)]
+    values = [nearest(each) for each in (result, plain, raw)]
     assert values[0] == values[1] != values[2]
     assert (result.statistic, result.pvalue) == (raw.statistic, raw.pvalue)
     hit = np.where(truth == 1, "hit", "miss")

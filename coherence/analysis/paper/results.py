@@ -17,7 +17,7 @@ from coherence.analysis.evaluation import EvaluationRows
 from coherence.analysis.reading import as_runs, read_evaluations
 from coherence.checks.calibration import calibration_estimates
 from coherence.checks.catalogue import declaration, declared_name
-from coherence.checks.cmi import NEAREST, cmi
+from coherence.checks.cmi import cmi, nearest_neighbours
 from coherence.errors import InputError
 from coherence.inputs import few_contexts
 from coherence.printable import capitalised
@@ -44,6 +44,7 @@ WITH_PUBLISHED = (
     "iterated_expectation",
 )
 """Checks with a procedure of the papers that the tables show."""
+NEAREST = "nearest_neighbours"
 COLUMNS = (
     *("procedure", "task", "model", "check", "estimate", "unit", "low", "high", "level"),
     *("interval_method", "pvalue", "pvalue_holm", "n_tests", "n_rows", "n_contexts", "n_dropped"),
@@ -88,7 +89,7 @@ class PaperResults:
             {
                 **{"procedure": procedure, "task": task, "model": model},
                 **result.to_row(),
-                NEAREST: result.also[NEAREST].value if NEAREST in result.also else math.nan,
+                NEAREST: nearest_neighbours(result),
             }
             for procedure, task, model, result in (*reported, *added)
         ]
@@ -253,8 +254,6 @@ def _isotonic(evaluation: EvaluationRows, published: bool, rng: int) -> CheckRes
         n_states = len(evaluation.states)
         lack = f"calibration takes a belief in one of two states, and here are {n_states}"
     else:
-        lack = ""
-    if not lack:
         try:
             if len(data.states) == 2:
                 require_state(data)

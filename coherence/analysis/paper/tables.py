@@ -14,6 +14,7 @@ import pandas as pd
 
 from coherence.analysis.paper.results import (
     ISOTONIC,
+    NEAREST,
     NOISELESS,
     PUBLISHED,
     REPAIRED,
@@ -23,7 +24,6 @@ from coherence.analysis.paper.results import (
     as_sentence,
     in_paper_order,
 )
-from coherence.checks.cmi import NEAREST
 from coherence.decoding.decode import PARSED
 from coherence.printable import numbered
 from coherence.report.document import (

@@ -29,8 +29,9 @@ def test_the_frame_holds_every_result_of_every_procedure(paper_results):
         told = report.results[shared].reset_index(drop=True)
         pd.testing.assert_frame_equal(rows[shared].reset_index(drop=True), told, check_dtype=False)
         results = (result for unit in report.evaluations for result in unit.results)
-        also = [each.also["nearest_neighbours"] for each in results if each.also]
-        estimates = [each.value for each in also]
+        details = [each.details for each in results if each.check == "cmi"]
+        of_cmi = pd.concat(details).query("quantity == 'nearest neighbours'")
+        estimates = of_cmi["nats"].tolist()
         shown = rows["nearest_neighbours"].dropna()
         assert shown.tolist() == estimates
         assert set(rows["check"][shown.index]) == ({"cmi"} if estimates else set())

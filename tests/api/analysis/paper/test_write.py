@@ -26,8 +26,8 @@ def test_a_report_alone_fills_what_it_can_and_says_what_it_lacks(small, tmp_path
     assert written[0] == tmp_path / "paper.md"
     assert set(written) == set(tmp_path.iterdir())
     table = pd.read_csv(tmp_path / "table5.csv")
-    estimate = report.evaluations[0].results[0].also["nearest_neighbours"].value
-    assert table["cmi.repaired"].tolist() == [estimate]
+    details = report.evaluations[0].results[0].details.set_index("quantity")
+    assert table["cmi.repaired"].tolist() == [details.loc["nearest neighbours", "nats"]]
     assert table["cmi:isotonic.repaired.why"].str.contains("needs the runs table").all()
 
 
