@@ -79,7 +79,7 @@ def test_persons_repeat_only_their_own_judgements():
         ({"person": "who", "context": "cell"}, "--context case --person who"),
         ({"group": "who"}, "--person who"),
         ({"context": "who,case"}, "--context case --person who"),
-        ({"context": "case,nobody"}, "no column 'case,nobody'"),
+        ({"context": "case,nobody"}, "no column 'nobody'"),
     ],
 )
 def test_what_cannot_work_names_what_does(change, said):
