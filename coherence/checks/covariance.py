@@ -90,7 +90,7 @@ ONCE = "one state was seen in {n} contexts, and an interval takes {fewest}"
 NO_SPREAD = "no interval, because belief and state leave nothing of choices to chance"
 FEWEST_OF_STATE = 3
 FOLDS = 10
-ROUND = "reports that lie within 2 points of round numbers are taken for these"
+ROUND = "reports that miss round numbers by a hair are taken for these"
 COARSE = 1 / 3  # share of contexts that say one value
 CERTAIN = 0.02  # chance of a state below which next to nothing is left open
 TOGETHER = "all {} together"
@@ -141,6 +141,9 @@ def arrangement_test(
     contexts = contexts_of(data) if taken else contexts
     kept, heap, apart = outside_heaps(data, contexts)
     found = _arranged(data, kept, n_draws, rng, undefined)
+    if apart and heap.any() and isinstance(found, CheckResult):  # what moves is in the heaps
+        kept, apart = contexts, False
+        found = _arranged(data, kept, n_draws, rng, undefined)
     tested = replace(found, level=level) if isinstance(found, Arranged) else None
     result = found if isinstance(found, CheckResult) else undefined
     if tested is not None:

@@ -184,7 +184,8 @@ def _spread_within(values: Floats, of: Codes, times: Codes, column: Floats) -> F
     level = np.bincount(of, monotone_fit(values[of], share)) / times
     rises = level[-1] >= level[0]
     level = level if rises else 1 - level
-    level = (level * len(of) / n + HALF_A_CASE) / (len(of) / n + 2 * HALF_A_CASE)
+    lowest = HALF_A_CASE / (len(of) / n + 2 * HALF_A_CASE)
+    level = lowest + (1 - 2 * lowest) * level
     odds, spread = logit(level), np.zeros(n)
     for at in range(n):
         edges, slopes, width, errors = [], [], 0.0, 0.0
@@ -200,9 +201,9 @@ def _spread_within(values: Floats, of: Codes, times: Codes, column: Floats) -> F
             slopes.append(slope)
             width += half
             errors += (1 + beyond) ** 2 * error[first] + beyond**2 * error[second]
-        if len(edges) == 1:  # the other half of a value at an end is as this one
-            edges, width = sorted([*edges, 2 * odds[at] - edges[0]]), 2 * width
-            errors += errors + 4 * error[at]
+        if len(edges) == 1:  # beyond a value at an end is nothing but all or none
+            ends = logit(np.array([lowest, 1 - lowest]))
+            edges, width = sorted([*edges, ends[1] if at else ends[0]]), 2 * width
         middle, rise = (edges[0] + edges[1]) / 2, max(edges[1] - edges[0], 0.0)
         as_outside = min(min(slopes) * width, rise)
         low, high = expit(middle + rise * np.array([-0.5, 0.5]))

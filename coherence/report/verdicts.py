@@ -113,8 +113,14 @@ class VerdictInput:
     def noise_unknown(self) -> bool:
         """Whether nothing allows for the noise that reports may have."""
         if self.says("reports") == Reports.DIFFER:
-            return bool(self.untold or self.says("in_heaps")) or self.says("test") != SEQUENCES
+            unsure = bool(self.untold or self.says("in_heaps")) or self.opposes
+            return unsure or self.says("test") != SEQUENCES
         return self.says("reports") != Reports.EXACT or bool(self.says("in_heaps"))
+
+    @property
+    def opposes(self) -> bool:
+        """Whether choices go against the truth, as they do where answers differ in their belief."""
+        return self.primary is not None and self.primary.statistic < 0 and not self.turns
 
     @property
     def turns(self) -> bool:
@@ -230,7 +236,7 @@ def _or_noisy(facts: VerdictInput) -> str:
             f"Acts on more than it says, or its reports are too noisy: {_points(facts)}. At "
             f"{facts.untold} of {facts.primary.n_contexts} cases reports do not tell beliefs apart."
         )
-    if facts.says("reports") == Reports.DIFFER:  # of several states
+    if facts.says("reports") == Reports.DIFFER and facts.says("test") != SEQUENCES:
         return (
             "Acts on more than it says, or its reports are noisy: no test of beliefs over several "
             f"states allows for that ({_p(facts.primary.pvalue)})."
@@ -238,6 +244,11 @@ def _or_noisy(facts: VerdictInput) -> str:
     if heaps := facts.says("in_heaps"):
         return (
             f"Acts on more than it says, or its reports are too coarse: {_points(facts)}. {heaps}."
+        )
+    if facts.says("reports") == Reports.DIFFER:
+        return (
+            "Acts on more than it says, or on a belief of its own in each answer: "
+            f"{_points(facts)}. Reports of a case differ, and so may the beliefs acted on."
         )
     tell = "One report a case cannot tell the two apart."
     if facts.says("reports") == Reports.ALIKE:

@@ -82,6 +82,8 @@ def with_interval(value: float, interval: Interval | None, unit: str = "") -> st
         return f"{points([value])[0]}{unit}"
     interval = interval.within(-1.0, 1.0)
     shown, low, high = points([value, interval.low, interval.high])
+    if interval.low * interval.high > 0 and "0" in (low, high):  # an end that is not 0
+        shown, low, high = (f"{100 * each:.1f}" for each in (value, interval.low, interval.high))
     return f"{shown}{unit} [{low}, {high}]"
 
 

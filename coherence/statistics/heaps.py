@@ -39,8 +39,8 @@ def in_heaps(belief: Floats) -> NDArray[np.bool_]:
     return np.asarray(heap[of.ravel()])
 
 
-STEP, ENDS = 0.05, 0.05  # of round numbers; left out, where beliefs may be dense
-MISSED, A_HAIR = 1e-3, 0.02  # chance of so many that lie near; how far those lie that are taken
+STEPS, ENDS = (0.05, 0.1, 0.25), 0.05  # of scales; left out, where beliefs may be dense
+MISSED, A_HAIR = 1e-3, 0.4  # chance of so many that lie near; of a step, how far those that are
 SEVERAL = 2  # numbers that are missed, from which all are, the ends too
 OFF_CENTRE = 3.0  # standard errors of the mean distance, with its sign
 
@@ -50,31 +50,38 @@ def round_numbers(belief: Floats, context: Codes) -> tuple[Floats, bool]:
 
     Of contexts' middle reports, where finer than whole percents, half lie within a quarter of a
     step around multiples of it, along any smooth density. Where more do than chance allows, and on
-    average on it, around one multiple or around all others, reports within .02 are taken for it.
+    average on it, around several multiples, all reports within .4 of a step are taken for these; of
+    the finest step also around all multiples together, or around one, for which they are taken.
     """
     rows, sizes = np.lexsort((belief, context)), np.bincount(context)
     middle = belief[rows[np.cumsum(sizes) - sizes + (sizes - 1) // 2]]
     # Values that come again are not missed by chance: they are those of equal evidence.
     middle = np.unique(middle[(middle > ENDS) & (middle < 1 - ENDS) & ~in_percents(middle)])
-    at = np.round(middle / STEP).astype(np.int64)
-    found = np.zeros(round(1 / STEP) + 1, dtype=bool)
-    for number in np.unique(at):
-        found[number] = _missed(middle[at == number], MISSED / len(found))
-    found |= found.sum() >= SEVERAL or _missed(middle[~found[at]], MISSED)
-    at = np.round(belief / STEP).astype(np.int64)
-    nearest = np.round(STEP * at, 9)
-    taken = found[at] & (np.abs(belief - nearest) <= A_HAIR) & ~in_percents(belief)
-    return np.where(taken, nearest, belief), bool(taken.any())
+    for step in STEPS:
+        at = np.round(middle / step).astype(np.int64)
+        found = np.zeros(round(1 / step) + 1, dtype=bool)
+        for number in np.unique(at):
+            found[number] = _missed(middle[at == number], step, MISSED / len(found))
+        several = found.sum() >= SEVERAL
+        if step == STEPS[0]:
+            several |= _missed(middle[~found[at]], step, MISSED)
+        if several or (step == STEPS[0] and found.any()):
+            found |= several
+            at = np.round(belief / step).astype(np.int64)
+            nearest = np.round(step * at, 9)
+            taken = found[at] & (np.abs(belief - nearest) <= A_HAIR * step) & ~in_percents(belief)
+            return np.where(taken, nearest, belief), bool(taken.any())
+    return belief, False
 
 
-def _missed(values: Floats, chance: float) -> bool:
-    """Tell whether values lie nearer to multiples of the step than chance allows, and around them.
+def _missed(values: Floats, step: float, chance: float) -> bool:
+    """Tell whether values lie nearer to multiples of a step than chance allows, and around them.
 
     Beliefs that all lie close together are dense there, but hardly around a round number.
     """
     if len(values) < 2:
         return False
-    away = values / STEP - np.round(values / STEP)
+    away = values / step - np.round(values / step)
     if stats.binom.sf((np.abs(away) <= 0.25).sum() - 1, len(away), 0.5) >= chance:
         return False
     return bool(abs(away.mean()) <= OFF_CENTRE * away.std() / np.sqrt(len(away)))
