@@ -95,12 +95,11 @@ def measured(
     planned: Sequence[Note],
 ) -> EvaluationReport:
     """Put down what an evaluation holds, before anything is said about it."""
-    way = answering(evaluation.runs)
+    settled = settled_by_choice(evaluation)
     labels = label_rows(evaluation.runs, evaluation.reference)
     beliefs = evaluation.shown()
-    means = over_contexts(beliefs)[0]["belief"]
     remarks = [*missing_label_notes(evaluation.rows), *assumed, *planned]
-    remarks += [] if "loss" in evaluation.rows else settled_by_choice(evaluation)  # there refused
+    remarks += [] if "loss" in evaluation.rows else settled  # there refused
     remarks += confidence_note(evaluation) + stated_where_it_acts(evaluation)
     return EvaluationReport(
         task=str(key[0]),
@@ -112,7 +111,7 @@ def measured(
         statuses=count_statuses(labels, label_questions(evaluation.runs.levels)),
         bounds=worst_case_bounds(evaluation.runs, evaluation.reference),
         unreadable=unreadable(evaluation.rows),
-        answering=way,
+        answering=answering(evaluation.runs),
         scatter=evaluation.scatter,
         state_name=_state_name(evaluation),
         askable=evaluation.runs.ours and not evaluation.crossed,
@@ -120,9 +119,10 @@ def measured(
         variation=variation(beliefs, evaluation.runs),
         figures=figure_tables(beliefs),
         plannable=not why_no_pilot(evaluation),
+        settled_by_choice=bool(settled),
         rows=evaluation.runs,
         labels=labels,
-        mean_beliefs=means,
+        mean_beliefs=over_contexts(beliefs)[0]["belief"],
     )
 
 

@@ -136,11 +136,11 @@ def stakes_estimates(
     -------
     list of CheckResult
         ``stakes:movement``, whose `settings` say ``moves`` (ignores, moves, or open), the one-sided
-        ``upper`` end, ``n_clear`` cases, the shares that act where it ``pays`` by .1 or more and
-        where it ``loses`` as much, and the ``highest`` stake; `details` has the share that acts by
-        stake and belief. ``stakes:loss``, with the losses of ``never`` and
-        ``always`` acting, or what it is ``at_most``. ``stakes:against``, the
-        share of choices against the stated belief. ``stakes:slope`` and ``stakes:difference``, of
+        ``upper`` end, the ``highest`` stake, and, as means over the ``n_clear`` cases that have
+        both, the shares that act where it ``pays`` by .1 or more and where it ``loses`` as much;
+        `details` has the share that acts by stake and belief. ``stakes:loss``, with the losses of
+        ``never`` and ``always`` acting, or what it is ``at_most``. ``stakes:against``, the share of
+        choices against the stated belief. ``stakes:slope`` and ``stakes:difference``, of
         the belief from which it acts and the one from which acting pays; with `said`,
         ``stakes:said_slope`` and ``stakes:said`` of what it says, and ``stakes:acted_less_said``.
         Where it is known ``stakes:confidence``, how far the belief moves with the stake.

@@ -131,6 +131,7 @@ class EvaluationReport:
     # how far beliefs and choices vary; None where that was not asked
     variation: Variation | None = None
     plannable: bool = False  # whether `coherence.power` can draw tables from it
+    settled_by_choice: bool = False  # whether the truth seems to follow from the choice
     source: Source | None = None  # where it comes from; None in Python
 
     @property

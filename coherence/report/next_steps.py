@@ -123,6 +123,8 @@ def vary_if_still(evaluation: EvaluationReport) -> Step:
 
 def plan(evaluation: EvaluationReport) -> Step:
     """Send to a margin where one could be shown, else to a plan of further cases."""
+    if evaluation.settled_by_choice:
+        return Step("Ask for an answer in every case, so that no truth follows from the choice.")
     if (first := _too_little(evaluation)) is not None:
         return first
     if little_sentence(evaluation.variation):

@@ -45,11 +45,6 @@ class VerdictInput:
         return {result.check: result for result in self.evaluation.results}
 
     @property
-    def margin(self) -> float | None:
-        """The largest difference that counts as none; None where none was named."""
-        return self.evaluation.margin
-
-    @property
     def primary(self) -> CheckResult | None:
         """Result of the primary test; None where it was not run."""
         return self.results.get(PRIMARY)
@@ -135,9 +130,9 @@ class VerdictInput:
 
     def within_margin(self) -> bool:
         """Whether all plain averages are shown to lie within the margin."""
-        if self.margin is None or self.primary is None:
+        if self.evaluation.margin is None or self.primary is None:
             return False
-        return smallest_margin(self.primary) < self.margin
+        return smallest_margin(self.primary) < self.evaluation.margin
 
     def follows(self) -> bool:
         """Whether choices are seen to rise with beliefs; also where that is not asked."""
@@ -156,7 +151,7 @@ class VerdictInput:
     def loses_little(self) -> bool:
         """Whether the loss against acting on the belief is shown to be within the margin."""
         loss = self.results[LOSS]
-        below = self.margin is not None and loss.high < self.margin
+        below = self.evaluation.margin is not None and loss.high < self.evaluation.margin
         return below and loss.n_contexts >= FEWEST_OF_MARGIN
 
 
@@ -183,7 +178,7 @@ def sentence(verdict: Verdict, facts: VerdictInput) -> str:
         parts.append(f"{left_out}: left out.")
     if (taken_for := facts.says("taken_for")) and facts.tested:
         parts.append(f"{capitalised(str(taken_for))}.")
-    named = None if verdict.says_margin else facts.margin
+    named = None if verdict.says_margin else facts.evaluation.margin
     if named is not None and primary is not None and (not verdict.open or bounds_margins(primary)):
         parts.append(held_against(primary, named))  # else the reason is said
     return " ".join(filter(None, parts))
@@ -278,8 +273,8 @@ def _explained(facts: VerdictInput) -> str:
 
 def _within(facts: VerdictInput) -> str:
     assert facts.primary is not None
-    assert facts.margin is not None
-    return held_against(facts.primary, facts.margin)
+    assert facts.evaluation.margin is not None
+    return held_against(facts.primary, facts.evaluation.margin)
 
 
 def _not_following(facts: VerdictInput) -> str:
@@ -355,7 +350,7 @@ def _compatible(facts: VerdictInput) -> str:
         chooses = "they choose" if facts.says("n_persons") else "it chooses"
         of = f" in how often {chooses} {facts.action}"
     unknown = facts.says("reports") in (Reports.SINGLE, Reports.ALIKE)
-    taken = ", single reports taken as exact" if unknown else ""
+    taken = ", reports taken as exact" if unknown else ""
     return (
         f" Effects from {low} to {high} points{of} are compatible with the data{taken}; not "
         "rejecting is no evidence of coherence."
@@ -392,7 +387,7 @@ def _p(pvalue: float | None) -> str:
 
 
 def _pays(facts: VerdictInput) -> str:
-    within = f"{100 * (facts.margin or 0):g} of 100 at stake"
+    within = f"{100 * (facts.evaluation.margin or 0):g} of 100 at stake"
     return f"Acts where its stated belief pays, to within {within}{_stakes_up_to(facts)}."
 
 
@@ -404,11 +399,13 @@ def _stakes_open(facts: VerdictInput) -> str:
 
 def _moves(opening: str, facts: VerdictInput) -> str:
     """Say how often it acts where that pays, and where it loses."""
-    told = facts.results[MOVEMENT].settings
+    movement = facts.results[MOVEMENT]
+    told = movement.settings
     return (
-        f"{opening} the stakes: it acts in {told['pays']:.0%} of choices that pay by its stated "
-        f"belief by {100 * CLEAR:.0f} points or more, and in {told['loses']:.0%} of those that "
-        f"lose as much{_stakes_up_to(facts)}."
+        f"{opening} the stakes: in the {told['n_clear']} of {movement.n_contexts} cases (counted "
+        f"alike) with stakes {100 * CLEAR:.0f} points or more below and above the stated belief, "
+        f"it acts in {told['pays']:.0%} of choices that pay by as much, and in "
+        f"{told['loses']:.0%} of those that lose as much{_stakes_up_to(facts)}."
     )
 
 

@@ -31,8 +31,7 @@ def test_a_pass_that_means_something_leads_to_a_plan_that_runs():
     said = " ".join(str(analyze(runs, checks=["sufficiency"], rng=1)).split())
     (call,) = re.findall(r"coherence\.(power\(runs.*?signal=[\d.]+)\)", said.replace(" \\ ", " "))
     assert "[60, 120, 240], n_reps=3" in call
-    names = {"power": power, "runs": runs}
-    planned = eval(f"{call}, n_simulations=10, rng=1)", names)  # noqa: S307
+    planned = eval(f"{call}, rng=1, n_simulations=10)", {"power": power, "runs": runs})  # noqa: S307
     assert set(planned["agent"]) == {"an agent like rational on simulated"}
     # What is stated is the posterior, and leaves no part of it to plan for.
     runs = simulate("rational", n_contexts=60, n_reps=3, rng=1)

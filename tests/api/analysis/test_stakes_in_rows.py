@@ -98,11 +98,12 @@ def test_truth_that_follows_from_the_choice_is_refused_and_stakes_stay(abstained
         rows["correct"] = (rng.random(len(rows)) < rows["confidence"]).astype(int)
     if abstained is not None:
         rows["correct"] = rows["correct"].where(rows["decision"] == "ANSWER", abstained)
-    _, found = verdicts(rows)
+    report, found = verdicts(rows)
+    assert ("Ask for an answer in every case" in str(report)) == (abstained == 0)
     for model, evaluation in found.items():
         assert evaluation.headline.code == EXPECTED[model]
         primary = [r for r in evaluation.results if r.check == "sufficiency"]
-        assert bool(primary) == (abstained != 0)
+        assert bool(primary) == (abstained != 0) != evaluation.settled_by_choice
         assert all(np.isnan(r.pvalue) == (abstained is not None) for r in primary)
         graded = by_row and abstained is None
         assert not primary or (primary[0].settings["state"] == "exact") == graded
