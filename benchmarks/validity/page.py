@@ -950,7 +950,7 @@ def page() -> str:
             f"that they state ([designs]({LINK}/designs.py)). Coverage counts tables with an "
             "interval. Older than the checks: `predictive_gain` of groups, policies and features, "
             "`iterated_expectation`; before [one null](#one-null): verdicts, residual covariance, "
-            "shared templates, margins, means over tasks; before its rules on grids and copies: "
+            "shared templates, means over tasks; before its rules on grids and copies: "
             "`sufficiency`, the exact posterior, comparisons.",
             *(line for title, section in SECTIONS for line in ("", f"## {title}", "", section())),
             "",
