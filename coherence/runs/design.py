@@ -63,6 +63,10 @@ class CaseColumn:
                     also = f"; if {name!r} is who judged: {typed_option('--person', name)} for that"
             else:
                 typed.append(typed_option("--person", name))
+                for part, title in zip(self.columns, self.names, strict=True):
+                    if role == "person" and part != "context" and len(self.columns) > 1:
+                        both = typed_option("--person", f"{title},{name}")
+                        also = f"; if {title!r} numbers persons anew: {both} for that"
         return " ".join(dict.fromkeys(filter(None, typed))) + also
 
 

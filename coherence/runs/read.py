@@ -39,6 +39,7 @@ from coherence.runs.several import (
     STOOD_ASIDE,
     joined_labels,
     repeated_ids,
+    rows_of_options,
     shared_parts,
     state_columns,
     with_right_or_wrong,
@@ -126,6 +127,10 @@ def examined(
     unused = Runs(table).unused_columns
     for role in {"person", "group"} & reading.columns.keys() & {*table.columns}:
         note = repeated_ids(table, role, unused, found.named.columns.get(role, role))
+        found.notes += [note] if note is not None else []
+    if not (ours or holds_exact(read.table.columns)):
+        error, note = rows_of_options(table, unused, found.named.columns)
+        found.of_options += [error] if error else []
         found.notes += [note] if note is not None else []
     runs = Runs(table, tuple(dict.fromkeys(found.notes)), found.named, meant=meant)
     found.of_table += table_errors(runs, found.absent, part=part)

@@ -16,14 +16,23 @@ import pandas as pd
 from coherence.errors import InputError, listing
 from coherence.printable import counted
 from coherence.runs.cells import Cells, broken, labels
-from coherence.runs.columns import STATE_PREFIX, is_state
+from coherence.runs.columns import KEY, STATE_PREFIX, is_state
 from coherence.runs.design import case_column
 from coherence.runs.notes import Code, Note, warning
 from coherence.runs.row_condition import label_condition
-from coherence.runs.states import KNOWN_PAIRS, compared_labels, folded, known_pair, typed_option
+from coherence.runs.states import (
+    KNOWN_PAIRS,
+    YES,
+    compared_labels,
+    folded,
+    known_pair,
+    typed_option,
+)
 
 _TRUTH = {label: at for pair in KNOWN_PAIRS for at, label in enumerate(pair)}
 _FEWEST_IDS, _MOST_IDS = 6, 100  # for a note on ids in several sessions, and that are looked at
+_MOST_OPTIONS = 20  # that a question has
+_OFF = 0.011  # by which probabilities of the options of a question miss 1 when they are rounded
 
 
 def joined_labels(table: pd.DataFrame, parts: Sequence[str]) -> Cells:
@@ -149,7 +158,98 @@ def repeated_ids(table: pd.DataFrame, role: str, unused: Sequence[str], name: st
                     f"{name} has {n_ids} values, and {n_both} together with {session!r}, within "
                     f"which {label!r} is the same. If ids are numbered anew in each: {both}.",
                 )
+    return _repeated_cases(table, role, few, name)
+
+
+def _repeated_cases(table: pd.DataFrame, role: str, few: Sequence[str], name: str) -> Note | None:
+    """Ask whether a column numbers ids anew, or repetitions, where it alone parts rows of a case.
+
+    In both, each value has many cases of each id. Where ids have a label that differs between them
+    and is the same in all their rows, they are the same persons.
+    """
+    key = [*dict.fromkeys([role, *(each for each in KEY if each in table)])]
+    if "context" not in key or not table.duplicated(key).any():
+        return None
+    by_id = table.groupby(role, observed=True)
+    if any(by_id[label].nunique().max() == 1 for label in few):
+        return None
+    for session in few:
+        n_both = table.groupby([session, role], observed=True).ngroups
+        if (
+            2 * table[role].nunique() <= n_both <= len(table) / 2
+            and not table.duplicated([session, *key]).any()
+        ):
+            both = typed_option(f"--{role}", f"{session},{name}")
+            return warning(
+                Code.SHAPE,
+                f"each of {table[role].nunique()} values of {name} has several rows of one "
+                f"context, one for each value of {session!r}. If {session!r} numbers ids anew: "
+                f"{both}; if it numbers repetitions: {typed_option('--rep', session)}.",
+            )
     return None
+
+
+def rows_of_options(
+    table: pd.DataFrame, unused: Sequence[str], named: Mapping[str, str]
+) -> tuple[str, Note | None]:
+    """Return what is wrong with a row for each answer that a question offers, and a warning.
+
+    A column that nothing reads names the state of which each row has the probability, so that not
+    all beliefs are in the same one. It is one where the probabilities of each question sum to 1,
+    and may be one where each of its values stands equally often in each question.
+    """
+    if not {"p", "theta"} <= {*table.columns}:
+        return "", None
+    rows = table[table["p"].notna()]
+    truths = {*labels(rows["theta"].dropna())}
+    for name in unused if truths else ():
+        if (
+            not 1
+            < labels(rows[name].sample(min(len(rows), 1000), random_state=0)).nunique()
+            <= _MOST_OPTIONS
+        ):
+            continue
+        options = labels(rows[name])
+        offered = list(dict.fromkeys(options.dropna()))
+        of_options, of_truths = compared_labels(offered, truths)
+        if not {*of_truths.values()} <= {*of_options.values()}:
+            continue
+        cases = ["context"] if "context" in rows else [each for each in unused if each != name]
+        for case in cases:
+            even, whole = _shares_of_options(rows, case, options)
+            words = any(isinstance(option, str) for option in offered)
+            if not whole > 1 / 2 and not (even > 1 / 2 and words and "context" in rows):
+                continue
+            column, question = name.removeprefix("unmapped_"), named.get(case, case)
+            option = next((each for each in offered if folded(each) in YES), offered[0])
+            typed = typed_option("--where", label_condition(column, [option], left_out=False))
+            if known_pair(offered) is None:
+                typed += f" {typed_option('--positive', option)}"
+            found = (
+                f"{column!r} holds labels of the truth, each as often as the others "
+                f"within each {question!r}, and nothing reads it"
+            )
+            remedy = f"keep those in one state: {typed}."
+            if whole > 1 / 2:
+                summed = "the beliefs sum to 1, one in each state"
+                other = f"Where {column!r} is something else, leave the column out of the file."
+                return f"{found}; {summed}. To test, {remedy} {other}", None
+            return "", warning(Code.SHAPE, f"{found}. If beliefs are in what it names, {remedy}")
+    return "", None
+
+
+def _shares_of_options(rows: pd.DataFrame, case: str, options: Cells) -> tuple[float, float]:
+    """Return in which shares of cases options are equally often there, and beliefs sum to 1 too."""
+    keys = labels(rows[case])
+    counts = pd.crosstab(keys, options)
+    n_options = (counts > 0).sum(axis=1)
+    even = (n_options > 1) & (counts.max(axis=1) * n_options == counts.sum(axis=1))
+    if not even.any():
+        return 0.0, 0.0
+    of_case = rows["p"].groupby(keys)
+    n_sets, differ = counts.max(axis=1), of_case.nunique() > 1
+    whole = even & differ & ((of_case.sum() - n_sets).abs() <= _OFF * np.sqrt(n_sets))
+    return float((even & differ).mean()), float(whole.mean())
 
 
 STOOD_ASIDE = {"theta": "unmapped_theta"}
