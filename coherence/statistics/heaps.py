@@ -53,8 +53,10 @@ def round_numbers(belief: Floats, context: Codes) -> tuple[Floats, bool]:
     average on it, around several multiples, all reports within .4 of a step are taken for these; of
     the finest step also around all multiples together, or around one, for which they are taken.
     """
-    rows, sizes = np.lexsort((belief, context)), np.bincount(context)
-    middle = belief[rows[np.cumsum(sizes) - sizes + (sizes - 1) // 2]]
+    ordered, sizes = belief[np.lexsort((belief, context))], np.bincount(context)
+    below, above = (ordered[np.cumsum(sizes) - sizes + at // 2] for at in (sizes - 1, sizes))
+    # Of two middle ones that nearer to one half, so that a belief in the other state is the same.
+    middle = np.where(np.abs(below - 0.5) <= np.abs(above - 0.5), below, above)
     # Values that come again are not missed by chance: they are those of equal evidence.
     middle = np.unique(middle[(middle > ENDS) & (middle < 1 - ENDS) & ~in_percents(middle)])
     for step in STEPS:
@@ -79,8 +81,6 @@ def _missed(values: Floats, step: float, chance: float) -> bool:
 
     Beliefs that all lie close together are dense there, but hardly around a round number.
     """
-    if len(values) < 2:
-        return False
     away = values / step - np.round(values / step)
     if stats.binom.sf((np.abs(away) <= 0.25).sum() - 1, len(away), 0.5) >= chance:
         return False

@@ -14,7 +14,6 @@ BELIEF = (np.arange(20_000) + 0.5) / 20_000
 @pytest.mark.parametrize(
     ("curve", "least", "most"),
     [
-        # A threshold in the middle of a value, just beside it, and a curve as steep outside as in.
         (lambda b: b > 0.5, 1.0, 1.3),
         (lambda b: b > 0.51, 1.0, 1.6),
         (lambda b: expit(6 * (b - 0.5)), 0.9, 2.5),
@@ -59,11 +58,12 @@ def test_reports_that_miss_round_numbers_by_a_hair_are_these(kind, times):
         said, meant = reports(kind, np.random.default_rng(seed))
         taken, any_taken = round_numbers(said, np.arange(200))
         found += any_taken
-        round_ones = meant == np.round(meant, 1)
         if any_taken:
-            assert (np.abs(taken - meant)[round_ones] < 1e-9).mean() > 0.95
+            assert (np.abs(taken - meant)[meant == np.round(meant, 1)] < 1e-9).mean() > 0.95
         else:
             np.testing.assert_array_equal(taken, said)
+        pair = np.arange(200) % 100  # two reports a case; a belief in the other state is the same
+        other = 1 - round_numbers(1 - said, pair)[0]
+        np.testing.assert_allclose(round_numbers(said, pair)[0], other, atol=1e-9)
     assert abs(found - times) <= 1
-    percents = np.round(said, 2)
-    assert not round_numbers(percents, np.arange(200))[1]
+    assert not round_numbers(np.round(said, 2), np.arange(200))[1]
