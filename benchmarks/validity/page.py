@@ -6,7 +6,6 @@ A new table needs a line of `PROGRAMS`, a line of `overview`, and a section wher
 say. Sentences stand here, figures are filled in.
 """
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,8 +55,11 @@ PROGRAMS = (
 )
 
 
-STAKES_IGNORED = ("ignores, from .5", "ignores, soft", "coin", "acts in 95%", "follows by half")
-"""Agents of the table of stakes that follow none, and half."""
+STAKES_IGNORED = ("ignores, from .5", "ignores, soft", "coin", "acts in 95%")
+"""Agents of the table of stakes that follow none."""
+
+PRICE = ("100 x 3", "noise .05, three reports", "noise .1", "five words", "five words, 200 cases")
+"""Agents that act on more, of the table of one null, which the page shows."""
 
 
 def read(name: str) -> pd.DataFrame:
@@ -89,12 +91,6 @@ def grid(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 def code(check: str) -> str:
     """Write the name of a check as code; of a part of one as it is."""
     return check if " " in check else f"`{check}`"
-
-
-def fold(summary: str, table: str) -> str:
-    """Fold a table: it is opened by who looks for its figures."""
-    summary = re.sub("`([^`]+)`", r"<code>\1</code>", summary)  # Markdown is not read there
-    return f'<details markdown="1"><summary>{summary}</summary>\n\n{table}\n\n</details>'
 
 
 def extreme(table: pd.DataFrame, column: str, label: Callable, high: bool = True) -> str:
@@ -285,14 +281,13 @@ def overview() -> str:
         return f"{row['agent']}, {row['design']}"
 
     follows = stakes[stakes["coherent"]]
-    ignores = stakes[stakes["agent"].str.startswith("ignores") & (stakes["n_cases"] >= 40)]
     rows.append(
         (
             "[`stakes`](#stated-stakes)",
             cells(follows, "n_tables"),
             extreme(follows, "ignores", staked),
-            extreme(ignores, "ignores", staked, high=False),
-            "threefold losses without a free question",
+            extreme(stakes, "loss_covered", staked, high=False),
+            "threefold losses without a free question; beliefs near an end",
         )
     )
     checks = len(rows)
@@ -439,8 +434,8 @@ def what_breaks() -> str:
         (
             "one report a case, and it varies around the belief acted on",
             f"`sufficiency` rejects {share(noisy.loc[60])} (60 cases) and "
-            f"{share(noisy.loc[200])} (200) of tables with the exact posterior, and the verdict "
-            "says so (`acts_on_more_or_noisy`)",
+            f"{share(noisy.loc[200])} (200) of tables with the exact posterior: "
+            "`acts_on_more_or_noisy`",
         ),
         (
             "several reports that vary, also between prompt variants",
@@ -516,54 +511,35 @@ def power() -> str:
 
 
 def sufficiency() -> str:
-    """Lay out power of the primary test, and its hidden share."""
-    table = read("sufficiency").set_index(["design", "weight", "cases", "state"])
-    rows = []
-    for design, weight, n in (
-        ("continuous", 0.2, 200),
-        ("continuous", 0.5, 60),
-        ("steep", 0.5, 60),
-        ("steep", 0.2, 200),
-        ("turn", 0.5, 200),
-    ):
-        for state in ("exact", "theta"):
-            row = table.loc[(design, weight, n, state)]
-            rows.append(
-                (
-                    f"{design}, weight {weight:g}, {n} cases, {state}",
-                    *(share(row[name]) for name in ("direction", "turn", "together")),
-                    share(row["points_held"]),
-                    f"{row['hidden_share']:.3f}".removeprefix("0"),
-                    share(row["hidden_share_held"]),
-                    share(row["hidden_share_half"]),
-                )
-            )
-    header = ["choices also follow what the posterior adds", "direction", "turn", "together"]
-    header += ["points held", "hidden share", "held by", "half width"]
-    worst = table[table.index.get_level_values("weight") > 0]["points_held"]
-    design, weight, n, state = worst.idxmin()
+    """Tell what intervals of the primary test hold."""
+    table = read("sufficiency")
+    known = table[table["weight"] > 0]
+    worst = known.loc[known["points_held"].idxmin()]
+    continuous = known[(known["design"] == "continuous") & (known["cases"] == 200)]
+    direction = continuous.set_index(["weight", "state"])["direction"]
+    turn = known[(known["design"] == "turn") & (known["cases"] == 200)].set_index("state")
     return (
-        f"Intervals of points hold the effect in {span(worst)}, least often where few cases leave "
-        f"choices open ({design}, {n}): they end too low.\n\n"
-        + fold("Power, and what intervals hold", grid(header, rows))
+        f"Where few cases leave choices open ({worst['design']}, {worst['cases']}), intervals of "
+        "points end too low. Choices that follow a fifth of what the posterior adds are found in "
+        f"{share(direction[0.2, 'exact'])} of tables of 200 cases with the posterior, "
+        f"{share(direction[0.2, 'theta'])} with the truth; those that turn with the belief in "
+        f"{share(turn.loc['exact', 'turn'].max())} and {share(turn.loc['theta', 'turn'].max())}."
     )
 
 
 def exact_posterior() -> str:
     """Lay out how many fewer contexts the exact posterior takes."""
     table = read("exact_state")
-    table = table[table["weight"] > 0]
+    table = table[(table["weight"] > 0.2) & table["contexts"].isin([50, 100, 200])]
     rows = [
         (
-            f"{study}, weight {weight:g}, {n} cases",
+            f"{study}, {n}",
             *(share(part.set_index("state")["share"].get(s)) for s in ("exact", "theta")),
         )
-        for (study, weight, n), part in table.groupby(["study", "weight", "contexts"], sort=False)
-        if n in (50, 100, 200) and weight > 0.2 and part["state"].nunique() == 2
+        for (study, n), part in table.groupby(["study", "contexts"], sort=False)
+        if part["state"].nunique() == 2
     ]
-    return fold(
-        "Power of the residual covariance", grid(["study", "exact posterior", "truth"], rows)
-    )
+    return grid(["power of the residual covariance, cases", "exact posterior", "truth"], rows)
 
 
 def verdicts() -> str:
@@ -579,28 +555,13 @@ def verdicts() -> str:
             for state in ("exact", "realised")
         )
         rows.append((agent, *figures))
-    claims = read("sentences")
-    acting = claims[~claims["coherent"]].groupby("claim", sort=False)[["printed", "true"]].sum()
-    every = claims.groupby("claim", sort=False)[["printed", "true"]].sum()
-    rates = [
-        (
-            claim,
-            f"{every.loc[claim, 'printed']:,}",
-            share(every.loc[claim, "true"] / every.loc[claim, "printed"]),
-            share(acting.loc[claim, "true"] / acting.loc[claim, "printed"])
-            if claim in acting.index and acting.loc[claim, "printed"]
-            else "-",
-        )
-        for claim in every.index
-    ]
-    return "\n\n".join(
-        (
-            fold("Accused, at 60, 200 cases", grid(["agent", "exact posterior", "truth"], rows)),
-            fold(
-                "Sentences that are true",
-                grid(["claim", "printed", "true", "true of agents that are not coherent"], rates),
-            ),
-        )
+    claims = read("sentences").groupby("claim")[["printed", "true"]].sum()
+    true = claims["true"] / claims["printed"]
+    return (
+        grid(["accused, at 60, 200 cases", "exact posterior", "truth"], rows)
+        + f"\n\nOf {claims['printed'].sum():,} printed claims of {len(claims)} kinds, "
+        f"{share(claims['true'].sum() / claims['printed'].sum())} are true, least often "
+        f'"{true.idxmin()}" ({share(true.min())}).'
     )
 
 
@@ -617,11 +578,9 @@ def shared_templates() -> str:
         )
         rows.append((code(check), *figures))
     return (
-        "Below ten groups there are no intervals, and only tests that permute states.\n\n"
-        + fold(
-            "10, 20 and 40 groups, named or not",
-            grid(["", "rejected, not named", "named", "interval holds, not named", "named"], rows),
-        )
+        "Of 10, 20 and 40 groups; below ten there are no intervals, and only tests that permute "
+        "states.\n\n"
+        + grid(["", "rejected, not named", "named", "interval holds, not named", "named"], rows)
     )
 
 
@@ -651,38 +610,27 @@ def one_null() -> str:
         f"apart in {one['differ'].sum()} of {one['n_studies'].sum()} studies; means over {N_TASKS} "
         f"tasks of coherent agents are told from 0 in {told} of "
         f"{pairs['n_studies'].sum() + one['n_studies'].sum()}. Taken as exact: without the "
-        "allowance, at .04.\n\n"
-        + fold("Coherent agents", grid(header, lines(coherent)))
-        + "\n\n"
-        + fold("Agents that act on more", grid(header, lines(table[table["agent"] == "leaky"])))
-        + "\n\nNot to be seen: errors shared by all reports of a case; two beliefs, one report.\n\n"
-        + grid(header, lines(table[table["agent"] == "misled"]))
+        "allowance, at .04.\n\nAgents that act on more are found less often where reports are "
+        "noisy or few words:\n\n"
+        + grid(header, lines(table[(table["agent"] == "leaky") & table["design"].isin(PRICE)]))
+        + "\n\nNot to be seen are errors that all reports of a case share, and two beliefs in one "
+        "report:\n\n" + grid(header, lines(table[table["agent"] == "misled"]))
     )
 
 
 def persons() -> str:
-    """Lay out what naming persons does."""
+    """Tell what naming persons does."""
     table = read("persons")
-    table = table[table["n_tested"] > 0]
-    rows = []
-    for reading, name in (
-        ("person", "`person`"),
-        ("cells, group=person", "persons as groups"),
-    ):
-        part = table[table["reading"] == reading]
-        knows = part["population"] == "knows"
-        power = part[knows & (part["n_cases"] >= 20)]
-        rows.append(
-            (
-                name,
-                span(part[~knows]["rejected"]),
-                span(part["covered"]),
-                span(power["rejected"]),
-            )
-        )
-    return fold(
-        "Persons named, and not",
-        grid(["read as", "true nulls rejected", "interval holds", "power"], rows),
+    named, groups = (
+        table[(table["reading"] == reading) & (table["n_tested"] > 0)]
+        for reading in ("person", "cells, group=person")
+    )
+    power = named[(named["population"] == "knows") & (named["n_cases"] >= 20)]["rejected"]
+    null = groups[groups["population"] != "knows"]["rejected"]
+    return (
+        f"Where persons are named, power is {span(power)} from 20 cases. With persons as groups, "
+        f"{span(null)} of true nulls are rejected, and intervals hold the effect in "
+        f"{span(groups['covered'])}."
     )
 
 
@@ -694,86 +642,47 @@ def margins() -> str:
         for design, part in table[table["difference"] == 0].groupby("design", sort=False)
     ]
     sizes = sorted(set(table["n_contexts"]))
-    return fold("Claimed at a true difference of 0", grid(["cases", *map(str, sizes)], rows))
+    header = ["claimed at a true difference of 0, of cases", *map(str, sizes)]
+    return grid(header, rows)
 
 
 def matching() -> str:
-    """Lay out matching probabilities."""
+    """Tell what passes the gate of matching probabilities."""
     table = read("matching")
-    answering = table[table.groupby("acted_on")["passed"].transform("max") > 0]
-    rows = [
-        (
-            agent,
-            span(part["passed"]),
-            span(part["share_given"]),
-            *(
-                span(part[column].dropna()) if part[column].notna().any() else "-"
-                for column in ("share_covered", "difference_covered")
-            ),
-        )
-        for agent, part in answering.groupby("acted_on", sort=False)
-    ]
-    never = ", ".join(dict.fromkeys(table[table["passed"] == 0]["acted_on"]))
-    rows.append((never, 0, 0, "-", "-"))
-    header = ["acts on", "gate passed", "share given", "share held", "difference held"]
-    return fold("What passes, and what intervals hold", grid(header, rows))
-
-
-def stakes() -> str:
-    """Lay out choices at stakes: the verdict by design, and what intervals hold by agent."""
-    table = read("stakes")
-    ignored = [*STAKES_IGNORED]
-    told = [
-        (
-            design,
-            span(part.loc[part["coherent"], "ignores"]),
-            *map(share, part.set_index("agent")["ignores"][ignored]),
-        )
-        for design, part in table.groupby("design", sort=False)
-    ]
-    of_fit = {"slope_covered": "slope", "difference_covered": "acted from less asked"}
-    of_fit["acted_less_said_covered"] = "acted from less said"
-    columns = {"loss_covered": "loss", "loss_above": "loss above its end", **of_fit}
-    columns |= {"confidence": "confidence said", "primary": "primary"}
-    table.loc[table["slope_given"] < 0.5, [*of_fit]] = float("nan")
-    parts = table[~table["design"].str.contains(" x 1 of ")].groupby("agent", sort=False)
-    held = [
-        (
-            agent,
-            *(span(known) if len(known := part[column].dropna()) else "-" for column in columns),
-        )
-        for agent, part in parts
-    ]
+    passed = table.groupby("acted_on")["passed"].max()
+    follow = table[table["acted_on"].isin(passed[passed > 0].index)]["passed"]
     return (
-        'Twenty-eight agents; beliefs on .05 to .95, reports on a grid of .05. "Of 4" is one stake '
-        "a case. Coherent agents are soft and steep, with tastes, noisy, heaped, in the middle or "
-        "near the end, averse to losses.\n\n"
-        + fold("Told to ignore the stakes", grid(["design", "coherent", *STAKES_IGNORED], told))
-        + "\n\n"
-        + fold(
-            "What intervals hold (the logit's: where at least half of the tables have one)",
-            grid(["agent", *columns.values()], held),
-        )
+        f"Agents that follow a belief pass the gate in {span(follow)} of tables, those that do not "
+        f"({', '.join(passed[passed == 0].index)}) in none."
     )
 
 
-def thresholds() -> str:
-    """Lay out where choices change."""
-    table = read("threshold")
+def stakes() -> str:
+    """Tell how often agents that ignore their stakes are told so."""
+    table = read("stakes")
+    ignoring = table[table["agent"].isin(STAKES_IGNORED)]
     rows = [
-        (
-            design,
-            "one" if single else "five",
-            *(span(part[column].dropna()) for column in ("number", "bound", "wrong")),
-            span(part["width"].dropna()) if part["width"].notna().any() else "-",
-        )
-        for (design, single), part in table.groupby(["design", table["n_reps"] == 1], sort=False)
+        (design, span(part["ignores"]), share(table.loc[coherent, "ignores"].max()))
+        for design, part in ignoring.groupby("design", sort=False)
+        for coherent in [table["coherent"] & (table["design"] == design)]
     ]
-    header = ["agent", "reports", "number given", "bound given", "wrong", "median width"]
+    header = ["told to ignore its stakes", f"{len(STAKES_IGNORED)} agents that do", "coherent"]
+    return grid(header, rows)
+
+
+def thresholds() -> str:
+    """Tell how often a threshold is given, and is wrong."""
+    table = read("threshold")
+    worst = table.loc[table["wrong"].idxmax()]
+    inside = table[~table["design"].str.contains("beliefs|do not move")]
+    beyond = table[table["design"].str.contains("beliefs .05|beliefs .5 ")]
     return (
-        "40, 80 or 200 cases. Wrong is an interval that does not hold the belief at which both "
-        "actions are as frequent, or a bound that does not.\n\n"
-    ) + fold("Numbers and bounds", grid(header, rows))
+        f"Where beliefs lie on both sides, a number is given in {span(inside['number'])} of "
+        f"tables, its interval wrong in {span(inside['wrong'])}; where all lie on one side, a "
+        f"bound in {span(beyond['bound'])}, false in {span(beyond['wrong'])}. The "
+        f"worst: {worst['design']}, {worst['n_cases']} cases with {worst['n_reps']} report, "
+        f"{share(worst['wrong'])}."
+    )
 
 
 def asymmetric() -> str:
@@ -790,71 +699,44 @@ def asymmetric() -> str:
         )
         for gaps, part in table.groupby("gaps", sort=False)
     ]
-    return fold(
-        f"True nulls rejected, {table['units'].min()} to {table['units'].max()} cases",
-        grid(["gaps", "the test", "sign flips", "t", "power, far side"], rows),
-    )
+    header = ["true nulls rejected", "the test", "sign flips", "t", "power, far side"]
+    sizes = f"{table['units'].min()} to {table['units'].max()}"
+    return f"Of {sizes} cases.\n\n{grid(header, rows)}"
 
 
 def others() -> str:
-    """Lay out other tests on the same tables."""
-    table, folds = read("rivals"), []
-    jumps = table[(table["effect"] == 0) & table["design"].str.contains("jump")]
-    by_test = jumps.groupby("test")["rejected"].max()
-    worst = by_test.drop(["sufficiency", "its direction"])
-    for state, part in table.groupby("state", sort=False):
-        wide = part.pivot_table(
-            index="design", columns=["test", "effect"], values=["rejected", "at_size"], sort=False
-        )
-        tests = list(dict.fromkeys(part["test"]))
-        null = [
-            (design, *(share(row["rejected", test, 0]) for test in tests))
-            for design, row in wide.iterrows()
-        ]
-        power = [
-            (
-                design,
-                *(
-                    f"{share(row['rejected', test, 1])} / {share(row['at_size', test, 1])}"
-                    for test in tests
-                ),
-            )
-            for design, row in wide.dropna().iterrows()
-        ]
-        name = "exact posterior" if state == "exact" else "realised state"
-        folds += [
-            fold(f"True nulls rejected, {name}", grid(["cases x repetitions", *tests], null)),
-            fold(
-                f"Power, and power where each test rejects .05 of such nulls, {name}",
-                grid(["cases x repetitions", *tests], power),
+    """Lay out other tests on the same tables, with the exact posterior."""
+    table = read("rivals")
+    table = table[table["state"] == "exact"]
+    null, effect = table[table["effect"] == 0], table[table["effect"] == 1]
+    jumps = null["design"].str.contains("choice and calibration jump")
+    turning = effect["design"].str.contains("turning")
+    rows = [
+        (
+            test,
+            *(
+                span(part.loc[part["test"] == test, "rejected"])
+                for part in (null[~jumps], null[jumps], effect[~turning], effect[turning])
             ),
-        ]
+        )
+        for test in dict.fromkeys(table["test"])
+    ]
+    header = ["exact posterior", "true nulls", "choice and calibration jump"]
+    header += ["power", "power, turning"]
     return (
-        "Where choices and calibration jump at one belief, tests that take out a spline reject up "
-        f"to {share(worst.max())} of true nulls, `sufficiency` {share(by_test['sufficiency'])}: "
-        "paid for in power. Only `sufficiency` and PCM see a turn.\n\n" + "\n\n".join(folds)
+        "Where choices and calibration jump at one belief, tests that take out a spline reject "
+        "true nulls; `sufficiency` does not, and pays in power. Only it and PCM see a turn.\n\n"
+        + grid(header, rows)
     )
 
 
 def comparing() -> str:
-    """Lay out paired differences of six agents."""
-    table = read("comparison")
-    pairs = [
-        (
-            f"{row['design']}, `{row['effect']}`",
-            *(
-                "-" if pd.isna(row[name]) else share(row[name])
-                for name in ("rejected", "covered", "any_false", "seen")
-            ),
-        )
-        for _, row in table[table["effect"] != "all"].iterrows()
-    ]
-    header = ["design, effect", "p at most .05", "interval holds 0", "any false (Holm)", "seen"]
+    """Tell what paired differences of models do."""
+    found = read("comparison")["any_false"].dropna()
     return (
-        '<a id="means-over-tasks"></a>Means over tasks weigh tasks by cases. Rejection and '
-        "intervals of comparisons are of pairs of agents of one kind, before the correction; what "
-        "is seen of those of two kinds is after it.\n\n"
-        + fold("Six agents compared", grid(header, pairs))
+        '<a id="means-over-tasks"></a>Figures above are of pairs of agents of one kind, before the '
+        f"correction; after Holm's any pair is told apart in {span(found)} of studies. Means over "
+        "tasks weigh tasks by cases."
     )
 
 
@@ -882,33 +764,27 @@ def programs() -> str:
                 else f"{minutes:.0f} min",
             )
         )
-    return fold(
-        f"{len(PROGRAMS)} commands",
-        grid(["program", "every cell", "seed", "tables a cell", "processor time"], rows),
-    )
+    header = ["program", "every cell", "seed", "tables a cell", "processor time"]
+    return grid(header, rows)
 
 
 def confidences() -> str:
     """Tell how often a confidence in the own answer is taken for a belief in a state."""
     found = read("confidence")
     of_answer = found[found["read"] == "confidence"]
+    held = of_answer.assign(rate=of_answer["held"] / of_answer["n_tables"])
 
-    def shares(rows: pd.DataFrame) -> tuple[str, str]:
-        n = rows["n_tables"].sum()
-        return share(rows["held"].sum() / n), share(rows["accused"].sum() / n)
+    def kind(row: pd.Series) -> str:
+        return f"{row['said']}, {row['options']} options, {row['rows']} rows"
 
-    kinds = of_answer.groupby(["rows", "below"])
-    rows = [(n, f"{below:.0%}", *shares(of_kind)) for (n, below), of_kind in kinds]
-    for read_as, words in (
-        ("probability", "the same as probabilities of an option"),
-        ("ordinary", "beliefs in a state"),
-    ):
-        rows.append((words, "", *shares(found[found["read"] == read_as])))
+    beliefs = found[found["read"] == "ordinary"]
+    probabilities = found[found["read"] == "probability"]
     return (
-        "Answers to questions of two to five options, each the most probable one, with the "
-        "confidence in it: coherent by construction. Read as the belief in an option that is "
-        "named, they are held back as `other_belief`; what is not is accused.\n\n"
-        + grid(["rows", "confidences below one half", "held back", "accused"], rows)
+        "Read as the belief in an option that is named, the confidence in the most probable of two "
+        "to five is held back as `other_belief` in at least "
+        f"{extreme(held, 'rate', kind, high=False)} of tables (else it is accused), of "
+        f"{beliefs['n_tables'].sum() + probabilities['n_tables'].sum():,} with beliefs in a state "
+        f"or probabilities of an option {beliefs['held'].sum() + probabilities['held'].sum()} are."
     )
 
 
@@ -940,18 +816,19 @@ def page() -> str:
             "",
             "<!-- Made by benchmarks/validity/page.py: change that, and run it. -->",
             "",
-            "Find the row of your check: in the worst of the designs that were simulated (in "
-            "brackets), how often it rejects a true null, which should be .05 at most, and how "
-            "often its 95% interval holds the truth. Then read what breaks it.",
+            "Find the row of your check: how often it rejects a true null in the worst of the "
+            "designs simulated (in brackets), which should be .05 at most, and how often its 95% "
+            "interval holds the truth. Then read what breaks it. Every cell is in the tables at "
+            "the end.",
             "",
             overview(),
             "",
-            f"Above the exact binomial bound (99.5%): {above()}. Agents act on the rounded belief "
-            f"that they state ([designs]({LINK}/designs.py)). Coverage counts tables with an "
-            "interval. Older than the checks: `predictive_gain` of groups, policies and features, "
-            "`iterated_expectation`; before [one null](#one-null): verdicts, residual covariance, "
-            "shared templates, means over tasks; before its rules on grids and copies: "
-            "`sufficiency`, the exact posterior, comparisons.",
+            f"Above the exact binomial bound (99.5%): {above()}. Coverage counts tables with an "
+            f"interval. [Simulated]({LINK}/designs.py) before the checks changed: "
+            "`predictive_gain` of groups, policies and features, `iterated_expectation`; before "
+            "[one null](#one-null): verdicts, residual covariance, shared templates, means over "
+            "tasks; before its rules on grids and copies: `sufficiency`, the exact posterior, "
+            "comparisons.",
             *(line for title, section in SECTIONS for line in ("", f"## {title}", "", section())),
             "",
             "## The programs",
