@@ -111,7 +111,7 @@ def sentence_of(
     if result.settings.get("published"):
         sentence = _filled("published", "the published procedure", result, belief)
     elif result.pvalue is None:
-        sentence = _filled("estimate", "an estimate", result, belief)
+        sentence = _filled("of_estimate", "an estimate", result, belief)
     else:
         sentence = _tested(result, alpha, belief, scatter, allowed)
     return " ".join(filter(None, [sentence, result.estimate_note()]))

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from coherence.checks.check import Interpretation
 from coherence.inputs import (
     Codes,
     Floats,
@@ -31,6 +32,8 @@ from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import Clusters, groups_of_contexts
 from coherence.statistics.shares import context_shares
 
+NOTHING = 1e-18  # variance of reports that are copies
+
 
 @dataclass(frozen=True)
 class Reports:
@@ -41,7 +44,8 @@ class Reports:
     mean: Floats  # shape (n_contexts,)
     number: Codes  # shape (n_contexts,)
     noise: float  # variance of a report within a case; 0 if computed, NaN where none was repeated
-    exact: Floats  # shape (n_contexts,), NaN where it is not known
+    once: bool  # whether all are single or copies, so that their noise is not known
+    exact: Floats | None = None  # shape (n_contexts,), NaN where it is not known
 
 
 @dataclass(frozen=True)
@@ -91,16 +95,11 @@ def case_rows(
         of_cases = groups_of_contexts(np.asarray(group)[used], of_row, names)[0]
         clusters = Clusters("group", of_cases)
     report, choice = told[used], np.asarray(chosen)[used]
-    of_report, values = of_row[report], stated[used][report]
-    number = np.bincount(of_report, minlength=len(names))
-    mean = np.bincount(of_report, values, len(names)) / number
-    away, degrees = values - mean[of_report], int((number - 1).sum())
-    noise = float(away @ away) / degrees if degrees else math.nan
-    known = _exact_of_cases(exact, codes, cases)[numbers]
+    reports = reports_of(stated[used][report], of_row[report], len(names), computed=computed)
     return CaseRows(
         rows=used[choice],
         context=of_row[choice],
-        reports=Reports(values, of_report, mean, number, 0.0 if computed else noise, known),
+        reports=replace(reports, exact=_exact_of_cases(exact, codes, cases)[numbers]),
         cases=names,
         clusters=clusters,
         n_rows=len(used),
@@ -108,19 +107,28 @@ def case_rows(
     )
 
 
+def reports_of(values: Floats, context: Codes, n: int, *, computed: bool) -> Reports:
+    """Return mean and noise of the reports of `n` contexts."""
+    number = np.bincount(context, minlength=n)
+    mean = np.bincount(context, values, n) / number
+    away, degrees = values - mean[context], int((number - 1).sum())
+    noise = 0.0 if computed else float(away @ away) / degrees if degrees else math.nan
+    return Reports(values, context, mean, number, noise, not (computed or noise > NOTHING))
+
+
 def blanks(
     check: str,
-    nulls: Mapping[str, str],
+    sentences: Mapping[str, Interpretation],
     units: Mapping[str, str],
     rows: CaseRows,
     assumptions: tuple[str, ...],
     **settings: Any,
 ) -> dict[str, CheckResult]:
-    """Return a result for each null, without its numbers."""
+    """Return a result for each of what is declared, without its numbers."""
     return {
         name: CheckResult(
             check=f"{check}:{name}",
-            null=null,
+            null=declared.words,
             statistic=math.nan,
             unit=units.get(name, "probability"),
             interval=None,
@@ -131,7 +139,7 @@ def blanks(
             settings={**settings, "clusters": rows.clusters.name},
             assumptions=assumptions,
         )
-        for name, null in nulls.items()
+        for name, declared in sentences.items()
     }
 
 

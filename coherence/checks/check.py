@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 
+from coherence.printable import capitalised
 from coherence.result import CheckResult, Family
 from coherence.runs.notes import Note
 from coherence.runs.runs import Runs
@@ -67,7 +68,7 @@ class Interpretation:
     # what the test looks for, as a clause behind "that": what is said where it rejects alone and
     # not after the correction, or where report noise may be why
     nominal: str = ""
-    estimate: str = ""  # there is no test
+    estimate: str = ""  # there is no test; left out, `words` and the value
     published: str = ""  # the papers' own procedure was run
     # whether the test takes reports as exact and rejects where they are noisy
     assumes_exact_reports: bool = False
@@ -81,6 +82,11 @@ class Interpretation:
     form: Form = Form.POINTS  # of the row
     unless: str = ""  # variant whose row makes this one needless
     pooled: bool = False  # whether it may have either sign, so that tasks have a mean effect
+
+    @property
+    def of_estimate(self) -> str:
+        """The sentence of an estimate."""
+        return self.estimate or f"{capitalised(self.words)}: {{value:.3f}}."
 
 
 @dataclass(frozen=True)

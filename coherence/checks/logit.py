@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 from scipy.special import expit
 
 from coherence.inputs import Codes, Floats
@@ -62,3 +63,13 @@ def logit(
         if largest < 1e-8:
             break
     return Logit(columns, share, count, shrunk, np.asarray(found))
+
+
+def jackknife(moved: Floats) -> Floats:
+    """Return the covariance of estimates times the square of a t quantile.
+
+    By how they move without each cluster in turn, shape (n, k); roots of the diagonal are the half
+    lengths of 95% intervals.
+    """
+    n = len(moved)
+    return np.asarray(float(stats.t.ppf(0.975, n - 1)) ** 2 * (n - 1) / n * moved.T @ moved)

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from coherence.checks.by_name import takes_columns
 from coherence.checks.case_rows import (
@@ -33,7 +32,7 @@ from coherence.checks.case_rows import (
     shares_of,
 )
 from coherence.checks.check import Call, CallsAndNotes, Check, Form, Interpretation, Question
-from coherence.checks.logit import logit
+from coherence.checks.logit import jackknife, logit
 from coherence.inputs import Codes, Floats, as_numbers, few_contexts, require, require_aligned
 from coherence.result import CheckResult, Family, Interval
 from coherence.runs.columns import COMPLEMENT, EVENT, LEVEL_OPTIONS
@@ -58,13 +57,24 @@ WIDEST = 1.0  # length of the interval of a share; a longer one tells none and a
 LOGIT = "logit of choices, reports calibrated by repetitions; jackknife of {clusters}, t"
 NUMBERS = ("difference", "stated", "exact", "together", "share")
 """Acted on less stated, weights of both beliefs, their sum, the share of the latter in it."""
-NULLS = {
-    "swing": "share of the lottery at the highest third of chances minus at the lowest",
-    "share": "share of the exact posterior in the belief acted on, beside the stated one",
-    "difference": "mean of the belief acted on minus the stated belief",
-    "order": "how much more often an option is chosen where it is named first",
+SENTENCES = {
+    "swing": Interpretation(
+        words="share of the lottery at the highest third of chances less that at the lowest",
+        leads=True,
+    ),
+    "share": Interpretation(
+        words="share of the exact posterior in the belief acted on, beside the stated one",
+        leads=True,
+        row="weight of the exact posterior in it",
+        form=Form.PERCENT,
+    ),
+    "difference": Interpretation(
+        words="mean of the belief acted on less the stated belief", leads=True
+    ),
+    "order": Interpretation(
+        words="how much more often an option is chosen where it is named first"
+    ),
 }
-UNITS = {"share": "share"}
 ASSUMPTIONS = (
     "contexts are independent",
     "the chance acted on is linear in the posterior, and a cubic in the stated belief",
@@ -123,14 +133,13 @@ def matching_estimates(
     Returns
     -------
     list of CheckResult
-        ``matching:swing`` (the gate, which `settings` call ``answered``; `details` has the choices
-        by stated chance and order), ``matching:share`` (of the exact posterior in what is acted on;
-        `details` has the weights, in units of the level),
+        ``matching:swing`` (the gate, which `settings` call ``answered``), ``matching:share`` (of
+        the exact posterior in what is acted on; `details` has the weights, in units of the level),
         ``matching:difference`` (acted on minus stated, the mean over a population of such cases)
-        and ``matching:order``. Where the lower end of the swing is not
-        above .2 all others but the order effect are NaN. The share is NaN as well, with the reason,
-        of fewer than 20 cases, of reports that were not repeated (unless `computed`), where the
-        posterior is a curve of what is said, and where its interval would be longer than 1.
+        and ``matching:order``. Where the lower end of the swing is not above .2 all others but the
+        order effect are NaN. The share is NaN as well, with the reason, of fewer than 20 cases, of
+        reports that were not repeated (unless `computed`), where the posterior is a curve of what
+        is said, and where its interval would be longer than 1.
 
     Raises
     ------
@@ -142,10 +151,9 @@ def matching_estimates(
     -----
     One logit of choice on order, frame, level t, stated belief p with its bends (square and cube
     without their lines) and exact posterior p*; the belief acted on is what leaves it even, and the
-    weight of p is -b_p / b_t. Position bias, lapses and
-    soft choice flatten the logit and leave the ratio. Reports are replaced by their best linear
-    prediction from all reports of the case and p*, with the noise that repetitions show (regression
-    calibration); with one report no weight is given. Standard errors delete one case at a time.
+    weight of p is -b_p / b_t. Reports are replaced by their best linear prediction from all reports
+    of the case and p*, with the noise that repetitions show (regression calibration). Standard
+    errors delete one case at a time.
 
     References
     ----------
@@ -259,12 +267,6 @@ class _Answers:
     frame: Floats  # 1 or -1: the event itself, its complement; 0 if not known
     table: CaseRows
 
-    def of(self, keep: Any) -> _Answers:
-        """Return the choices of some contexts, which keep their numbers."""
-        rows = keep[self.context]
-        names = ("context", "level", "stated_level", "chose", "lottery", "first", "frame")
-        return replace(self, **{name: getattr(self, name)[rows] for name in names})
-
 
 def _calibrated(reports: Reports, keep: Any) -> tuple[Floats, float, float]:
     """Predict the belief behind the reports of each case from them and the posterior.
@@ -310,22 +312,19 @@ def _fitted(answers: _Answers, keep: Any, start: Floats | None = None) -> tuple[
 
     Coefficients are of a constant, order, frame, level, beliefs, then curves of what is said.
     """
-    rows = answers.of(keep)
-    reports = answers.table.reports
+    rows, reports = keep[answers.context], answers.table.reports
     stated = _calibrated(reports, keep)[0] if reports.noise >= 0 else reports.mean
     known = not np.isnan(reports.exact).any()
     values = np.column_stack([stated, reports.exact][: 1 + known])
-    columns = np.column_stack(
-        [
-            np.ones(len(rows.level)),
-            _contrast(rows.first),
-            _contrast(rows.frame),
-            rows.level - 0.5,
-            (values - values[keep].mean(axis=0))[rows.context],
-            _curves(stated, keep)[rows.context],
-        ]
-    )
-    found = logit(columns, rows.chose, start=start).coefficients
+    beliefs = np.column_stack([values - values[keep].mean(axis=0), _curves(stated, keep)])
+    signs = [_contrast(of[rows]) for of in (answers.first, answers.frame)]
+    columns = [
+        np.ones(rows.sum()),
+        *signs,
+        answers.level[rows] - 0.5,
+        *beliefs[answers.context[rows]].T,
+    ]
+    found = logit(np.column_stack(columns), answers.chose[rows], start=start).coefficients
     slope = -found[3]  # how fast choices turn to the lottery as its chance rises
     acted_on = 0.5 + found[0] / slope  # where all beliefs are at their means
     weights = np.append(found[4 : 5 + known] / slope, math.nan)[:2]
@@ -341,8 +340,7 @@ def _jackknife(answers: _Answers, clusters: Clusters) -> dict[str, tuple[float, 
     part = clusters.of_context % MOST_DELETED
     n = int(part.max()) + 1
     left = np.array([_fitted(answers, part != number, start)[1] for number in range(n)])
-    error = np.sqrt((n - 1) / n * ((left - estimate) ** 2).sum(axis=0))
-    away = float(stats.t.ppf(0.975, n - 1)) * error
+    away = np.sqrt(np.diag(jackknife(left - estimate)))
     method = LOGIT.format(clusters="groups" if clusters.name == "group" else "cases")
     ends = zip(NUMBERS, estimate.tolist(), away.tolist(), strict=True)
     return {name: (at, Interval(at - to, at + to, 0.95, method)) for name, at, to in ends}
@@ -355,7 +353,9 @@ def _estimates(answers: _Answers, never_chosen: str) -> list[CheckResult]:
     """Estimate; `never_chosen` says which option never is, where other labels are."""
     n, clusters = len(answers.table.cases), answers.table.clusters
     n_levels = int(np.unique(answers.level).size)
-    blank = blanks("matching", NULLS, UNITS, answers.table, ASSUMPTIONS, n_levels=n_levels)
+    blank = blanks(
+        "matching", SENTENCES, {"share": "share"}, answers.table, ASSUMPTIONS, n_levels=n_levels
+    )
     swing = _swing(blank["swing"], answers, clusters)
     order = replace(blank["order"], reason="the order of the options is not known")
     if answers.first.any():
@@ -547,32 +547,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
 CHECK = Check(
     name="matching",
     needs=NEEDS_MATCHING,
-    sentences={
-        "swing": Interpretation(
-            estimate="From the lowest to the highest third of stated chances, the share of the "
-            "lottery rises by {value:.3f}.",
-            words="rise of the lottery from low to high stated chances",
-            leads=True,
-        ),
-        "share": Interpretation(
-            estimate="In the belief acted on, the exact posterior has {value:.3f} of the weight, "
-            "and the {belief} the rest.",
-            words="weight of the exact posterior in it",
-            leads=True,
-            row="weight of the exact posterior in it",
-            form=Form.PERCENT,
-        ),
-        "difference": Interpretation(
-            estimate="Over a population of such cases, the belief acted on less the {belief} is "
-            "{value:.3f} on average.",
-            words="acted on less stated belief",
-            leads=True,
-        ),
-        "order": Interpretation(
-            estimate="An option is chosen {value:.3f} more often where it is named first.",
-            words="gain from being named first",
-        ),
-    },
+    sentences=SENTENCES,
     question=Question.WHICH,
     plan=_plan,
     by_itself=lambda runs: MATCHING_QUESTIONS in runs.kinds_of_questions,

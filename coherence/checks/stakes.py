@@ -20,6 +20,7 @@ from scipy import stats
 
 from coherence.checks.by_name import takes_columns
 from coherence.checks.case_rows import (
+    NOTHING,
     CaseRows,
     Reports,
     blanks,
@@ -33,7 +34,7 @@ from coherence.checks.case_rows import (
     shares_of,
 )
 from coherence.checks.check import Call, CallsAndNotes, Check, Form, Interpretation, Question
-from coherence.checks.logit import logit
+from coherence.checks.logit import jackknife, logit
 from coherence.inputs import Codes, Floats, as_numbers, few_contexts, require
 from coherence.printable import odds
 from coherence.result import CheckResult, Family, Interval, contributions_to_mean
@@ -47,8 +48,7 @@ NAME = "stakes"
 CLEAR = 0.1  # of the belief, from which a stake lies clear of it
 FEWEST_CLEAR, SHARE_CLEAR = 10, 0.2  # cases with clear stakes on both sides: number, and share
 MARGIN = 1 / 3  # of the movement that beliefs ask for, below which stakes are ignored
-NOTHING = 1e-18  # variance of reports that are copies
-MOST_ON_STAKES = 0.5  # of the reports that equal a stake, from which the loss is a bound alone
+MOST_ON_STAKES = 1 / 3  # of the reports that equal a stake, from which the loss is a bound alone
 FEWEST_OF_BOTH = 5  # times that it acts, and passes, at each of two stakes that give a slope
 MOST_LEFT_OUT = 5  # parts of the reports that are left out one by one
 MOST_LANES, LANES, FIFTHS = 8, 5, 5  # stakes that a figure shows one by one, else groups; beliefs
@@ -59,19 +59,47 @@ HULL = "hull of the plain and the noise-extrapolated {what}"
 JACKKNIFED = "logit, jackknife of {clusters}, t"
 ONE_REPORT = "beliefs were asked once a case: their noise would {what}"
 ON_STAKES = (
-    "most reports equal a stake, where noise looks like choices against them: it would {what}"
+    "a third of reports equal a stake, where noise looks like choices against them: it would {what}"
 )
-NULLS = {
-    "movement": "movement of choices over the movement that stated beliefs ask for, where a stake "
-    "crosses them",
-    "loss": "mean loss against acting on the stated belief",
-    "against": "share of choices against the stated belief",
-    "slope": "rise of the stated belief from which it acts with the one from which acting pays",
-    "difference": "stated belief from which it acts less the one from which acting pays",
-    "said": "probability from which it says it acts less the one from which acting pays",
-    "said_slope": "rise of the probability from which it says it acts with that of the stakes",
-    "acted_less_said": "stated belief from which it acts less the one from which it says so",
-    "confidence": "mean stated belief at the highest stake less that at the lowest",
+SENTENCES = {
+    "movement": Interpretation(
+        words="movement of choices, of what stated beliefs ask for where a stake crosses them",
+        leads=True,
+    ),
+    "loss": Interpretation(
+        words="mean loss against acting on the stated belief",
+        leads=True,
+        row="loss of 100 at stake",
+    ),
+    "against": Interpretation(words="share of choices against the stated belief", leads=True),
+    "slope": Interpretation(
+        words="rise of the stated belief from which it acts with the one from which acting pays",
+        leads=True,
+        row="slope of own on stated threshold",
+        form=Form.NUMBER,
+    ),
+    "difference": Interpretation(
+        words="stated belief from which it acts less the one from which acting pays",
+        leads=True,
+        row="own threshold less stated, points",
+    ),
+    "said_slope": Interpretation(
+        words="rise of the probability from which it says it acts with that of the stakes",
+        leads=True,
+        row="slope of said on stated threshold",
+        form=Form.NUMBER,
+    ),
+    "said": Interpretation(
+        words="probability from which it says it acts less the one from which acting pays",
+        leads=True,
+        row="said threshold less stated, points",
+    ),
+    "acted_less_said": Interpretation(
+        words="stated belief from which it acts less the one from which it says so", leads=True
+    ),
+    "confidence": Interpretation(
+        words="mean stated belief at the highest stake less that at the lowest"
+    ),
 }
 UNITS = {"movement": "of what is asked", "loss": "of gain + loss"}
 UNITS |= {"slope": "ratio", "said_slope": "ratio"}
@@ -136,14 +164,15 @@ def stakes_estimates(
     -------
     list of CheckResult
         ``stakes:movement``, whose `settings` say ``moves`` (ignores, moves, or open), the one-sided
-        ``upper`` end, the ``highest`` stake, and, as means over the ``n_clear`` cases that have
-        both, the shares that act where it ``pays`` by .1 or more and where it ``loses`` as much;
-        `details` has the share that acts by stake and belief. ``stakes:loss``, with the losses of
-        ``never`` and ``always`` acting, or what it is ``at_most``. ``stakes:against``, the share of
-        choices against the stated belief. ``stakes:slope`` and ``stakes:difference``, of
-        the belief from which it acts and the one from which acting pays; with `said`,
-        ``stakes:said_slope`` and ``stakes:said`` of what it says, and ``stakes:acted_less_said``.
-        Where it is known ``stakes:confidence``, how far the belief moves with the stake.
+        ``upper`` end, the ``highest`` stake, whether cases have several (``crossed``), and, as
+        means over the ``n_clear`` cases that have both (or with one stake a case, a tenth of all
+        stakes so far away on either side), the shares that act where it ``pays`` by .1 or more and
+        where it ``loses`` as much.
+        ``stakes:loss``, with those of ``never`` and ``always`` acting, or what it is ``at_most``.
+        ``stakes:against``, the share of choices against the stated belief. ``stakes:slope`` and
+        ``stakes:difference``, of the belief from which it acts and the one from which acting pays;
+        with `said`, ``stakes:said_slope``, ``stakes:said`` and ``stakes:acted_less_said`` of what
+        it says. ``stakes:confidence``, how far beliefs stated at a stake move with it.
 
     Raises
     ------
@@ -156,18 +185,17 @@ def stakes_estimates(
     Acting pays from t = loss / (gain + loss). With m the mean report of a case and s = 1 where m is
     above t, the movement is sum(z a) / sum(z s) over choices a, where z is s less its mean over the
     stakes of the case; with one stake a case, s less the share of all stakes below m, and a less
-    what goes with fifths of the belief. One pseudo-case that moves as asked is added, so that ten
-    cases that do not move have an error. Choices ignore the stakes where the upper 95% end of the
-    movement is below 1/3. That takes ten cases, and a fifth of them, with a stake .1 or more below
-    the belief and one as far above it.
+    what goes with fifths of the belief. One pseudo-case that moves as asked gives ten cases that do
+    not move an error. Choices ignore the stakes where the upper 95% end is below 1/3. That takes
+    ten cases, and a fifth of them, with a stake .1 or more below the belief and one as far above.
 
-    Choosing against m loses abs(m - t). Noise of reports adds to that: the loss is computed from
-    the mean of all reports and from means without a part of them, and extrapolated in a line to a
-    variance of 0. The slope is -b_t / b_m of a logit of acting on t and m, of stakes that are
-    neither 0 nor infinite, and takes two at which each choice is made five times. Intervals are
-    hulls of the plain and the extrapolated one, since reports that end at 0 and 1 overshoot.
-    Reports that never differ within a case count as one: then there is neither, and the loss is
-    bounded; so it is where half of reports that differ equal a stake.
+    Choosing against m loses abs(m - t), to which noise of reports adds. Means without a part of the
+    reports tell how much, and the loss is extrapolated to no noise, as what goes with its variance;
+    its interval reaches down to what goes with its standard deviation, as where beliefs lie on the
+    stakes. The slope is -b_t / b_m of a logit of acting on t and m, of stakes that are neither 0
+    nor infinite, and takes two at which each choice is made five times. Intervals are hulls of the
+    plain and the extrapolated ones, since reports that end at 0 and 1 overshoot. Reports that never
+    differ within a case count as one: then the loss is bounded, and there is no slope.
 
     References
     ----------
@@ -211,18 +239,16 @@ def stakes_estimates(
     rows = case_rows(stated, chosen, None, context, group, at="a stake", computed=computed)
     rows = replace(rows, n_dropped=rows.n_dropped - int((~silent).sum()))
     reports, n = rows.reports, len(rows.cases)
-    once = not computed and not reports.noise > NOTHING  # copies of one report, or it alone
     choices = _Choices(rows.context, *(each[rows.rows] for each in (stake, acting, stated)))
     n_stakes = int(np.unique(choices.stake).size)
-    blank = blanks(NAME, NULLS, UNITS, rows, ASSUMPTIONS, n_stakes=n_stakes)
+    blank = blanks(NAME, SENTENCES, UNITS, rows, ASSUMPTIONS, n_stakes=n_stakes)
     if why := few_contexts(n) or rows.clusters.too_few:
         return [replace(blank[name], reason=why) for name in ("movement", "loss")]
     results = [
         _movement(blank["movement"], choices, reports.mean, rows.clusters),
-        _loss(blank["loss"], choices, rows, once),
-        _against(blank["against"], choices, reports.mean, rows.clusters),
+        *_losses(blank["loss"], blank["against"], choices, rows),
     ]
-    fit = _fitted(choices, rows, once)
+    fit = _fitted(choices, rows)
     ends = int(np.isin(choices.stake, (0.0, 1.0)).sum())
     slope = replace(blank["slope"], settings={**blank["slope"].settings, "n_ends": ends})
     if isinstance(fit, str):
@@ -231,7 +257,9 @@ def stakes_estimates(
         results += [fit.slope(slope), fit.less_asked(blank["difference"], fit.stakes)]
     told = known & ~silent
     results += _said(blank, fit, spoken[told], stake[told], computed) if told.any() else []
-    return results + ([] if once else _confidence(blank["confidence"], choices, rows.clusters))
+    return results + (
+        [] if reports.once else _confidence(blank["confidence"], choices, rows.clusters)
+    )
 
 
 def _acting(action: Any, acts: Any, n: int) -> Floats:
@@ -272,13 +300,15 @@ def _movement(
     m = np.round(belief, 9)[case]
     pays = (m > t) * 1.0
     low, high = t <= m - CLEAR + 1e-9, t >= m + CLEAR - 1e-9
-    if np.median(np.bincount(case, minlength=n)) > 1:
+    crossed = bool(np.median(np.bincount(case, minlength=n)) > 1)
+    if crossed:
         z, moved = pays - context_means(pays, case, n)[case], acts
         clear = (np.bincount(case, low, n) > 0) & (np.bincount(case, high, n) > 0)
     else:
         z, moved, clear = _across(t, m, pays, acts)
     settings = {
         **blank.settings,
+        "crossed": crossed,
         "n_clear": int(clear.sum()),
         "highest": odds(float(t.max())),
         "pays": _share_of(acts, low & clear[case], case),
@@ -349,66 +379,75 @@ def _by_belief(choices: _Choices, belief: Floats) -> pd.DataFrame:
 # What it loses
 
 
-def _thinned(reports: Reports) -> tuple[Floats, float]:
+def _thinned(reports: Reports) -> tuple[Floats, Floats]:
     """Return mean reports of all cases, then those without one part of the reports after the other.
 
     NaN of a case without a second report. With them, how much further it is to no noise than from a
-    part to the whole.
+    part to the whole, for what goes with the variance of the noise, and with its root.
     """
     if not reports.noise > 0:
-        return reports.mean[None, :], 0.0
+        return reports.mean[None, :], np.zeros(2)
     n_parts = min(int(reports.number.max()), MOST_LEFT_OUT)
     part = pd.Series(reports.context).groupby(reports.context).cumcount().to_numpy() % n_parts
-    several = reports.number > 1
-    beliefs, more = [np.where(several, reports.mean, np.nan)], np.zeros(len(several))
+    several, powers = reports.number > 1, np.array([[-1.0], [-0.5]])
+    whole = reports.number[several] ** powers
+    beliefs, more = [np.where(several, reports.mean, np.nan)], np.zeros_like(whole)
     for left_out in range(n_parts):
         kept = part != left_out
         number = np.bincount(reports.context[kept], minlength=len(several))
         total = np.bincount(reports.context[kept], reports.values[kept], len(several))
         beliefs.append(np.divide(total, number, out=np.full(len(several), np.nan), where=several))
-        more[several] += (1 / number[several] - 1 / reports.number[several]) / n_parts
-    return np.array(beliefs), float((1 / reports.number[several]).sum() / more.sum())
+        more += (number[several] ** powers - whole) / n_parts
+    return np.array(beliefs), whole.sum(axis=1) / more.sum(axis=1)
 
 
 def _without_noise(estimates: Floats, factor: float) -> Floats:
-    """Extrapolate what was estimated from each of these beliefs to a variance of noise of 0."""
+    """Extrapolate what was estimated from each of these beliefs to no noise."""
     parts = estimates[1:] if len(estimates) > 1 else estimates
     return np.asarray(estimates[0] + factor * (estimates[0] - parts.mean(axis=0)))
 
 
-def _loss(blank: CheckResult, choices: _Choices, rows: CaseRows, once: bool) -> CheckResult:
-    """Average losses by case, then over the cases of which they are known."""
-    beliefs, factor = _thinned(rows.reports)
+def _losses(
+    loss: CheckResult, against: CheckResult, choices: _Choices, rows: CaseRows
+) -> list[CheckResult]:
+    """Average losses, and choices against the belief, by case, then over cases."""
+    gain = np.round(rows.reports.mean[choices.context] - choices.stake, 9)
+    wrong = np.where(gain > 0, 1 - choices.acts, np.where(gain < 0, choices.acts, 0.0))
+    values = context_means(wrong, choices.context, len(rows.cases))
+    interval, reason = interval_or_reason(values, rows.clusters, "share")
+    interval = interval and interval.within(0.0, 1.0)
+    against = replace(against, statistic=float(values.mean()), interval=interval, reason=reason)
+    beliefs, factors = _thinned(rows.reports)
     kept = np.flatnonzero(~np.isnan(beliefs[0]))
     if why := few_contexts(len(kept), "with two reports"):
-        return replace(blank, reason=why)
-    equal = np.isin(np.round(rows.reports.values, 9), np.round(choices.stake, 9))
-    on_stakes = rows.reports.noise > NOTHING and equal.mean() >= MOST_ON_STAKES
+        return [replace(loss, reason=why), against]
     gains = beliefs[:, choices.context] - choices.stake
 
-    def of_policy(acts: Floats | float) -> tuple[Floats, Floats]:
+    def of_policy(acts: Floats | float) -> list[Floats]:
         lost = np.maximum(gains, 0.0) - acts * gains
         means = np.array([context_means(each, choices.context, len(rows.cases)) for each in lost])
-        return _without_noise(means, factor)[kept], means[0, kept]
+        return [_without_noise(means, factor)[kept] for factor in (factors[0], 0.0, factors[1])]
 
-    values, plain = of_policy(choices.acts)
-    clusters = of_cases(rows.clusters, kept)
-    interval, reason = interval_or_reason(values, clusters, "loss")
-    by_noise = interval_or_reason(plain, clusters, "loss")[0]
-    if interval is not None and by_noise is not None:
-        low, high = min(interval.low, by_noise.low), max(interval.high, by_noise.high)
-        method = HULL.format(what=interval.method) if factor else interval.method
+    several, clusters = of_policy(choices.acts), of_cases(rows.clusters, kept)
+    intervals = [interval_or_reason(each, clusters, "loss")[0] for each in several]
+    values, (interval, reason) = several[0], interval_or_reason(several[0], clusters, "loss")
+    if interval is not None and None not in intervals:
+        low, high = min(of.low for of in intervals), max(of.high for of in intervals[:2])
+        method = HULL.format(what=interval.method) if factors.any() else interval.method
         interval = Interval(low, high, interval.level, method).within(0.0, 1.0)
     never, always = (float(of_policy(acts)[0].mean()) for acts in (0.0, 1.0))
-    settings = {**blank.settings, "never": never, "always": always}
-    if once or on_stakes:
-        reason = (ONE_REPORT if once else ON_STAKES).format(what="add to the loss")
+    settings = {**loss.settings, "never": never, "always": always}
+    equal = np.isin(np.round(rows.reports.values, 9), np.round(choices.stake, 9))
+    on_stakes = rows.reports.noise > NOTHING and equal.mean() >= MOST_ON_STAKES
+    if rows.reports.once or on_stakes:
+        reason = (ON_STAKES if on_stakes else ONE_REPORT).format(what="add to the loss")
         if interval is not None:
             settings["at_most"] = interval.high
             reason += f", which is at most {interval.high:.3f}"
-        return replace(blank, n_contexts=len(kept), settings=settings, reason=reason)
-    return replace(
-        blank,
+        loss = replace(loss, n_contexts=len(kept), settings=settings, reason=reason)
+        return [loss, against]
+    loss = replace(
+        loss,
         statistic=float(values.mean()),
         interval=interval,
         reason=reason,
@@ -416,18 +455,7 @@ def _loss(blank: CheckResult, choices: _Choices, rows: CaseRows, once: bool) -> 
         settings=settings,
         contributions=contributions_to_mean(pd.Series(values, [rows.cases[at] for at in kept])),
     )
-
-
-def _against(
-    blank: CheckResult, choices: _Choices, belief: Floats, clusters: Clusters
-) -> CheckResult:
-    """Count choices that the stated belief speaks against."""
-    gain = np.round(belief[choices.context] - choices.stake, 9)
-    against = np.where(gain > 0, 1 - choices.acts, np.where(gain < 0, choices.acts, 0.0))
-    values = context_means(against, choices.context, len(belief))
-    interval, reason = interval_or_reason(values, clusters, "share")
-    interval = None if interval is None else interval.within(0.0, 1.0)
-    return replace(blank, statistic=float(values.mean()), interval=interval, reason=reason)
+    return [loss, against]
 
 
 # Which belief it acts from
@@ -459,10 +487,8 @@ class _Fit:
         return self._estimate(blank, acted - mean)
 
     def _estimate(self, blank: CheckResult, values: Floats) -> CheckResult:
-        n = self.clusters.n
         both = np.array([values[0], _without_noise(values, self.factor)])
-        spread = (n - 1) / n * ((both[:, 1:] - both[:, :1]) ** 2).sum(axis=1)
-        away = float(stats.t.ppf(0.975, n - 1)) * np.sqrt(spread)
+        away = np.sqrt(np.diag(jackknife((both[:, 1:] - both[:, :1]).T)))
         low, high = float((both[:, 0] - away).min()), float((both[:, 0] + away).max())
         method = HULL.format(what=JACKKNIFED.format(clusters=self.clusters.plural))
         interval = Interval(low, high, 0.95, method)
@@ -470,16 +496,16 @@ class _Fit:
         return replace(blank, statistic=value, interval=interval, n_contexts=self.n_contexts)
 
 
-def _fitted(choices: _Choices, rows: CaseRows, once: bool) -> _Fit | str:
+def _fitted(choices: _Choices, rows: CaseRows) -> _Fit | str:
     """Fit the logit, or return why there is none."""
-    beliefs, factor = _thinned(rows.reports)
+    beliefs, (factor, _) = _thinned(rows.reports)
     inner = (choices.stake > 0) & (choices.stake < 1)
     kept = inner & ~np.isnan(beliefs[0])[choices.context]
     context, t, acts = choices.context[kept], choices.stake[kept], choices.acts[kept]
     cases = np.unique(context)
     of = of_cases(rows.clusters, cases)
     why = few_contexts(len(cases), "with stakes that are neither 0 nor infinite") or of.too_few
-    if not why and once:
+    if not why and rows.reports.once:
         why = ONE_REPORT.format(what="make the slope steeper than it is")
     stakes, at = np.unique(t, return_inverse=True)
     mixed = np.minimum(np.bincount(at, acts), np.bincount(at, 1 - acts)) >= FEWEST_OF_BOTH
@@ -493,9 +519,8 @@ def _fitted(choices: _Choices, rows: CaseRows, once: bool) -> _Fit | str:
         fit = logit(np.column_stack([np.ones(len(t)), t - 0.5, belief - 0.5]), acts)
         fits.append(np.vstack([fit.coefficients, fit.without(cluster, of.n)]))
     constant, by_stake, by_belief = np.moveaxis(np.array(fits), 2, 0)
-    grow, reach = (of.n - 1) / of.n, float(stats.t.ppf(0.975, of.n - 1))
-    error = math.sqrt(grow * float(((by_belief[0, 1:] - by_belief[0, 0]) ** 2).sum()))
-    if not by_belief[0, 0] > reach * error:
+    moved = by_belief[0, 1:, None] - by_belief[0, 0]
+    if not by_belief[0, 0] > math.sqrt(jackknife(moved).item()):
         return "at equal stakes choices are not seen to rise with the belief"
     return _Fit(constant, by_stake, by_belief, factor, stakes, of, len(cases))
 
@@ -577,64 +602,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
 CHECK = Check(
     name=NAME,
     needs=NEEDS_STAKES,
-    sentences={
-        "movement": Interpretation(
-            estimate="Where a stake crosses the {belief}, choices move {value:.0%} of what it asks "
-            "for.",
-            words="movement of choices, of what stated beliefs ask for",
-            leads=True,
-        ),
-        "loss": Interpretation(
-            estimate="Against acting on the {belief}, choices lose {value:.3f} of what is at "
-            "stake.",
-            words="loss against acting on the stated belief",
-            leads=True,
-            row="loss of 100 at stake",
-        ),
-        "against": Interpretation(
-            estimate="{value:.0%} of choices are against the {belief}.",
-            words="choices against the stated belief",
-            leads=True,
-        ),
-        "slope": Interpretation(
-            estimate="The {belief} from which it acts rises {value:.3f} times as much as that from "
-            "which acting pays.",
-            words="rise of the belief from which it acts with the one from which it pays",
-            leads=True,
-            row="slope of own on stated threshold",
-            form=Form.NUMBER,
-        ),
-        "difference": Interpretation(
-            estimate="The {belief} from which it acts lies {value:.3f} above that from which "
-            "acting pays.",
-            words="belief from which it acts less the one from which it pays",
-            leads=True,
-            row="own threshold less stated, points",
-        ),
-        "said_slope": Interpretation(
-            estimate="It rises {value:.3f} times as much as that.",
-            words="rise of the former with the latter",
-            leads=True,
-            row="slope of said on stated threshold",
-            form=Form.NUMBER,
-        ),
-        "said": Interpretation(
-            estimate="The probability from which it says it acts lies {value:.3f} above that from "
-            "which acting pays.",
-            words="probability from which it says it acts less that from which it pays",
-            leads=True,
-            row="said threshold less stated, points",
-        ),
-        "acted_less_said": Interpretation(
-            estimate="The {belief} from which it acts lies {value:.3f} above what it says.",
-            words="belief from which it acts less the one that it says",
-            leads=True,
-        ),
-        "confidence": Interpretation(
-            estimate="From the lowest stake to the highest the {belief} moves by {value:.3f}.",
-            words="rise of the belief from the lowest to the highest stake",
-        ),
-    },
+    sentences=SENTENCES,
     question=Question.STAKES,
     takes_margin=True,
     plan=_plan,

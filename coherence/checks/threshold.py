@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from coherence.checks.by_name import takes_columns
+from coherence.checks.case_rows import Reports, reports_of
 from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question
-from coherence.checks.logit import logit
+from coherence.checks.logit import jackknife, logit
 from coherence.inputs import Floats, few_contexts, require
 from coherence.result import CheckResult, Family, Interval
 from coherence.runs.needs import CHOICES, STAKES_QUESTIONS
@@ -131,11 +132,11 @@ def threshold(data: EvaluationData) -> list[CheckResult]:
     """Run `threshold_estimates` on validated data."""
     n, context = data.n_contexts, data.context
     stated = one_dimensional(data, "threshold_estimates")
-    belief, share = context_means(stated, context, n), context_means(data.share, context, n)
+    reports = reports_of(stated, context, n, computed=data.computed)
+    belief, share = reports.mean, context_means(data.share, context, n)
     slopes = np.round((belief - belief.mean()) @ share, 9)
     start, last = int(np.argmin(slopes)), int(np.argmax(slopes))
     labels = [str(label) for label in data.actions]
-    reports = _Reports(stated, belief, np.bincount(context), computed=data.computed)
     if data.own_answer is not None or len(labels) < 2 or start == last:
         why = data.own_answer.sentence("belief") if data.own_answer else ""
         why = why or (ALWAYS if len(labels) < 2 else STILL)
@@ -154,28 +155,18 @@ def threshold(data: EvaluationData) -> list[CheckResult]:
     return found
 
 
-class _Reports(NamedTuple):
-    """Stated beliefs, and their means by context."""
-
-    stated: Floats  # shape (n,)
-    mean: Floats  # shape (n_contexts,)
-    number: Any  # shape (n_contexts,)
-    computed: bool
-
-    def reliability(self, context: Any) -> float:
-        """Return the part of the spread of mean reports that is not their noise; 1 if unknown."""
-        more = int(self.number.sum()) - self.number.size
-        if self.computed or self.number.min() < 2 or not np.ptp(self.mean):
-            return 1.0
-        within = float(((self.stated - self.mean[context]) ** 2).sum()) / more
-        noise = within / float(self.number.mean()) / float(self.mean.var(ddof=1))
-        return float(min(max(1 - noise, LEAST_RELIABLE), 1.0))
+def _reliability(reports: Reports) -> float:
+    """Return the part of the spread of mean reports that is not their noise; 1 if unknown."""
+    spread = float(reports.mean.var(ddof=1))
+    if reports.number.min() < 2 or not spread:
+        return 1.0
+    noise = reports.noise / float(reports.number.mean()) / spread
+    return min(max(1 - noise, LEAST_RELIABLE), 1.0)
 
 
 def _blank(
-    check: str, data: EvaluationData, reports: _Reports, start: str, to: str, reason: str = ""
+    check: str, data: EvaluationData, reports: Reports, start: str, to: str, reason: str = ""
 ) -> CheckResult:
-    same = np.abs(reports.stated - reports.mean[data.context]).max(initial=0.0) < 1e-9
     return CheckResult(
         check=check,
         null=NULL.format(start=repr(start), to=repr(to)),
@@ -189,7 +180,7 @@ def _blank(
         settings={
             "start": start,
             "to": to,
-            "as_stated": bool(same and not data.computed),
+            "as_stated": reports.once,
             "cluster of resampling": data.clusters.name,
         },
         assumptions=(data.clusters.independent, "choices rise with the belief"),
@@ -198,7 +189,7 @@ def _blank(
 
 
 def _estimated(
-    blank: CheckResult, reports: _Reports, share: Floats, data: EvaluationData
+    blank: CheckResult, reports: Reports, share: Floats, data: EvaluationData
 ) -> CheckResult:
     """Return the threshold, what it lies beyond, or why neither is known."""
     belief, reason = reports.mean, WIDE
@@ -208,8 +199,8 @@ def _estimated(
     elif (ends := _fieller(belief, share, reports.number, data.clusters)) is None:
         reason = STILL
     else:
-        ends = belief.mean() + reports.reliability(data.context) * (ends - belief.mean())
-        said = np.unique(np.round(reports.stated, 9))  # no finer than what was said
+        ends = belief.mean() + _reliability(reports) * (ends - belief.mean())
+        said = np.unique(np.round(reports.values, 9))  # no finer than what was said
         under, over = said[said <= ends[0]], said[said >= ends[0]]
         if under.size and over.size:
             low, high = min(ends[1], under[-1]), max(ends[2], over[0])
@@ -240,14 +231,12 @@ def _fieller(belief: Floats, share: Floats, number: Any, clusters: Clusters) -> 
     columns = np.column_stack([np.ones(len(belief)), belief - 0.5])
     fit = logit(columns, share, number=number, ridge=RIDGE)
     found = fit.coefficients
-    moved = fit.without(clusters.of_context, clusters.n) - found
-    spread = (clusters.n - 1) / clusters.n * moved.T @ moved
-    reach = float(stats.t.ppf(0.975, clusters.n - 1)) ** 2
-    first = found[1] ** 2 - reach * spread[1, 1]
+    spread = jackknife(fit.without(clusters.of_context, clusters.n) - found)
+    first = found[1] ** 2 - spread[1, 1]
     if first <= 0 or found[1] <= 0:
         return None
-    middle = -(found[0] * found[1] - reach * spread[0, 1])
-    root = math.sqrt(max(middle**2 - first * (found[0] ** 2 - reach * spread[0, 0]), 0.0))
+    middle = -(found[0] * found[1] - spread[0, 1])
+    root = math.sqrt(max(middle**2 - first * (found[0] ** 2 - spread[0, 0]), 0.0))
     ends = [-found[0] / found[1], (middle - root) / first, (middle + root) / first]
     return np.array(ends) + 0.5
 
@@ -262,18 +251,9 @@ CHECK = Check(
     name=NAME,
     needs=CHOICES,
     sentences={
-        "": Interpretation(
-            estimate="Choices change at a {belief} of {value:.2f}.",
-            words="belief at which choices change",
-            leads=True,
-        )
-    }
-    | {
-        end: Interpretation(
-            estimate="The {variant} action has half of the choices at a {belief} of {value:.2f}.",
-            words=f"belief at which the {end} action {moves} a half",
-        )
-        for end, moves in (("lowest", "falls below"), ("highest", "rises above"))
+        "": Interpretation(words="stated belief at which choices change", leads=True),
+        "lowest": Interpretation(words="stated belief at which the lowest action falls below half"),
+        "highest": Interpretation(words="stated belief at which the highest action passes a half"),
     },
     question=Question.FOLLOWS,
     plan=_plan,

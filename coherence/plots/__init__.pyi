@@ -3,8 +3,7 @@ from .calibration import plot_calibration as plot_calibration
 from .calibration import plot_calibration_gaps as plot_calibration_gaps
 from .calibration import plot_reliability as plot_reliability
 from .forest import plot_forest as plot_forest
-from .matching import plot_stated_chances as plot_stated_chances
+from .offers import plot_offers as plot_offers
 from .pairwise import plot_pairwise_choice as plot_pairwise_choice
 from .power import plot_power as plot_power
-from .stakes import plot_stakes as plot_stakes
 from .states import plot_state_shares as plot_state_shares

@@ -12,14 +12,12 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-import pandas as pd
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from coherence.inputs import require
 from coherence.printable import clean
-from coherence.result import CheckResult
 
 # Okabe and Ito's palette, told apart by readers with any common colour deficiency; the roles also
 # differ in line style and marker.
@@ -178,17 +176,3 @@ def save_plot(
         figure = Figure(figsize=size, layout="constrained")
         draw(ax=figure.add_subplot())
         save_figure(figure, path, salt=salt)
-
-
-def details_of(result: CheckResult, name: str) -> pd.DataFrame:
-    """Return what a result holds to be drawn; refuse another result, and one without it."""
-    require(
-        isinstance(result, CheckResult) and result.check == name,
-        f"result must be {name} of coherence.{name.partition(':')[0]}_estimates; received "
-        f"{getattr(result, 'check', type(result).__name__)}.",
-    )
-    require(
-        not result.details.empty,
-        f"result must have choices to draw; {result.reason or 'it has none'}.",
-    )
-    return result.details

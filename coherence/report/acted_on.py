@@ -61,7 +61,7 @@ def acted_on_sentence(results: Sequence[CheckResult]) -> str:
 def percent(result: CheckResult) -> str:
     """Return a share in percent, with its interval where there is one."""
     value, low, high = (f"{100 * each:.0f}" for each in (result.statistic, result.low, result.high))
-    return f"{value}%" if result.interval is None else f"{value}% [{low}, {high}]"
+    return f"{value}%" + f" [{low}, {high}]" * (result.interval is not None)
 
 
 def stakes_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
@@ -97,17 +97,18 @@ def stakes_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
         )
     if moved is not None and (moved.low > 0 or moved.high < 0):
         by = with_interval(moved.statistic, moved.interval, " points")
-        said.append(f"Its confidence moves by {by} from the lowest stake to the highest.")
+        part = ", which is part of that slope" * (not math.isnan(slope.statistic))
+        said.append(f"Its confidence moves by {by} from the lowest stake to the highest{part}.")
     return tuple(said)
 
 
 def above(result: CheckResult) -> str:
     """Return by how many points a probability lies above another, or below it."""
-    value, interval, side = result.statistic, result.interval, "above"
-    if value < 0:
-        value, side = -value, "below"
-        interval = interval and Interval(-interval.high, -interval.low)
-    return f"{with_interval(value, interval, ' points')} {side}"
+    value, interval = result.statistic, result.interval
+    if value >= 0:
+        return f"{with_interval(value, interval, ' points')} above"
+    interval = interval and Interval(-interval.high, -interval.low)
+    return f"{with_interval(-value, interval, ' points')} below"
 
 
 def numbers(result: CheckResult) -> str:

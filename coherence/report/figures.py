@@ -19,15 +19,13 @@ from coherence.checks.monotone import NAME as OF_PAIRS
 from coherence.checks.sufficiency import NAME as PRIMARY
 from coherence.plots import beliefs as belief_plot
 from coherence.plots import calibration as calibration_plot
-from coherence.plots import matching as matching_plot
+from coherence.plots import offers as offers_plot
 from coherence.plots import pairwise as pairwise_plot
-from coherence.plots import stakes as stakes_plot
 from coherence.plots import states as state_plot
 from coherence.plots.forest import height_for, plot_forest, title_of
 from coherence.plots.scales import shared_spans
 from coherence.plots.style import action_colours
 from coherence.plots.variation import draw_variation
-from coherence.report.acted_on import MOVEMENT, SWING
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.figure_svg import render_svg
 from coherence.report.ranking import FEW, Ranked, evaluation_key, rank, shared_tests
@@ -89,7 +87,7 @@ def evaluation_figures(evaluation: EvaluationReport, key: str) -> tuple[list[Fig
     figures, missing = [*_variation(evaluation, key, noun)], []
     planned = (
         _states(evaluation, key, noun),
-        _questions(evaluation, key, noun),
+        _offers(evaluation, key, noun),
         _pairs(evaluation, key, noun),
         _beliefs(evaluation, key, noun),
         _reliability(evaluation, key, noun),
@@ -221,27 +219,25 @@ def _drawn(table: pd.DataFrame) -> list[object]:
     return [action for action in actions if action in kept]
 
 
-# Questions with a level
+# Stakes and stated chances
 
 
-def _questions(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
-    """Plan what choices do with the stated chance, or with stake and belief."""
-    found = {each.check: each.details for each in evaluation.results if not each.details.empty}
-    if SWING in found:
+def _offers(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
+    """Plan what choices do with stake and belief, or with the stated chance."""
+    for result in evaluation.results:
+        table, variant = result.details, result.check.partition(":")[2]
+        if (columns := offers_plot.columns_of(table)) is None:
+            continue
         caption = (
-            "Who answers the stated chance takes the lottery more often the higher it is; lines "
-            "apart are what the order of the options does. Bars: 95% intervals over cases."
+            "Who answers the stated chance takes the lottery more often the higher it is; lanes "
+            "that differ are what the order of the options does. Bars: 95% intervals over cases."
+            if columns == offers_plot.CHANCES
+            else f"A lane a stake, from never to always: a point is a fifth of cases by {noun}. "
+            "Acting on that belief is the dashed step. Bars: 95% intervals over cases."
         )
-        draw = partial(matching_plot.draw_chances, found[SWING])
-        yield Figure(f"{key}-chances", matching_plot.CHANCES, caption, draw, place="lead")
-    if MOVEMENT in found:
-        caption = (
-            f"A lane a stake, from never to always: a point is a fifth of cases by {noun}. Acting "
-            "on that belief is the dashed step. Bars: 95% intervals over cases."
-        )
-        draw = partial(stakes_plot.draw_stakes, found[MOVEMENT], noun=noun)
-        height = stakes_plot.height_for(found[MOVEMENT])
-        yield Figure(f"{key}-stakes", stakes_plot.TITLE, caption, draw, height, place="lead")
+        draw = partial(offers_plot.draw_offers, table, noun=noun)
+        title, height = offers_plot.TITLES[columns], offers_plot.height_for(table)
+        yield Figure(f"{key}-{variant}", title, caption, draw, height, place="lead")
 
 
 # Pairs of actions

@@ -400,11 +400,15 @@ def _stakes_open(facts: VerdictInput) -> str:
 def _moves(opening: str, facts: VerdictInput) -> str:
     """Say how often it acts where that pays, and where it loses."""
     movement = facts.results[MOVEMENT]
-    told = movement.settings
+    told, points = movement.settings, f"{100 * CLEAR:.0f} points or more below and above the stated"
+    cases = f"{told['n_clear']} of {movement.n_contexts} cases"
+    where = f"in the {cases} (counted alike) with stakes {points} belief, it acts in"
+    if not told["crossed"]:
+        where = (
+            f"where a tenth of all stakes lie {points} belief ({cases}, one stake each), it acts in"
+        )
     return (
-        f"{opening} the stakes: in the {told['n_clear']} of {movement.n_contexts} cases (counted "
-        f"alike) with stakes {100 * CLEAR:.0f} points or more below and above the stated belief, "
-        f"it acts in {told['pays']:.0%} of choices that pay by as much, and in "
+        f"{opening} the stakes: {where} {told['pays']:.0%} of choices that pay by as much, and in "
         f"{told['loses']:.0%} of those that lose as much{_stakes_up_to(facts)}."
     )
 

@@ -21,17 +21,15 @@ from matplotlib.figure import Figure
 import coherence
 from coherence.plots import (
     plot_forest,
+    plot_offers,
     plot_pairwise_choice,
     plot_reliability,
-    plot_stakes,
     plot_state_shares,
-    plot_stated_chances,
 )
 from coherence.plots.style import (
     BLUE,
     DASHES,
     FAINT,
-    INK,
     PALE,
     STATE_COLOURS,
     VERMILION,
@@ -332,8 +330,11 @@ def _of_component(result: coherence.CheckResult, name: str) -> coherence.CheckRe
     )
 
 
+TITLES = {"belief": "answers the stated chance", "order": "takes what is named first"}
+
+
 def matching() -> None:
-    """Belief acted on against the stated one, and choices that go by the order alone."""
+    """Choices that answer the stated chance, and choices that go by the order alone."""
     rng, case = np.random.default_rng(SEED), np.repeat(np.arange(60), 20)
     exact = rng.uniform(0.05, 0.95, 60)
     stated = np.clip(exact + rng.normal(0, 0.15, 60), 0, 1)
@@ -353,30 +354,8 @@ def matching() -> None:
             context=np.r_[np.arange(60), case],
             computed=True,
         )
-    share, difference = found["belief"][1:3]
-    write(
-        "matching",
-        (
-            f"weight of the posterior {share.statistic:.2f}".replace("0.", "."),
-            partial(_acted_on, difference.details, share.statistic),
-        ),
-        ("the chance is not answered", partial(_drawn, plot_stated_chances, found["order"][0])),
-        height=3.4,
-        lift=LEGEND,
-    )
-
-
-def _acted_on(cases: pd.DataFrame, share: float, ax: Axes) -> None:
-    """Draw how far the belief acted on goes from the stated one towards the exact posterior."""
-    frame_axes(ax)
-    away, moved = cases["exact"] - cases["stated"], cases["acted_on"] - cases["stated"]
-    reach = np.array([-0.35, 0.35])
-    ax.plot(reach, reach, color=FAINT, linestyle=DASHES, linewidth=1, label="acts on the posterior")
-    ax.axhline(0, color=FAINT, linewidth=1, label="acts on what it says")
-    ax.plot(reach, share * reach, color=BLUE, linewidth=1.5, label="estimated weight")
-    ax.plot(away, moved, "o", markersize=3, color=INK)
-    ax.set(xlabel="exact posterior − stated belief", ylabel="belief acted on − stated belief")
-    ax.legend(frameon=False, loc="upper left", fontsize=8)
+    panels = [(title, partial(_drawn, plot_offers, found[of][0])) for of, title in TITLES.items()]
+    write("matching", *panels, height=3.0)
 
 
 def stakes() -> None:
@@ -390,7 +369,7 @@ def stakes() -> None:
         results = coherence.stakes_estimates(
             stated[case], action, penalty, acts="answer", context=case, computed=True
         )
-        panels.append((title, partial(_drawn, plot_stakes, results[0])))
+        panels.append((title, partial(_drawn, plot_offers, results[0])))
     write("stakes", *panels, height=3.4)
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence.plots import plot_stated_chances
+from coherence.plots import plot_offers
 from coherence.report.figures import evaluation_figures
 
 N, LEVELS = 40, (np.arange(10) + 0.5) / 10
@@ -69,7 +69,7 @@ def test_the_planted_weight_is_found_and_said():
     assert all(result.family == "estimate" for result in found.values())
     assert "of the weight in it" in evaluation.conclusion[-1]
     keys = [figure.key for figure in evaluation_figures(evaluation, "e")[0]]
-    assert "e-chances" in keys
+    assert "e-swing" in keys
 
 
 def test_of_who_does_not_answer_the_chance_nothing_is_ranked_or_drawn():
@@ -79,9 +79,9 @@ def test_of_who_does_not_answer_the_chance_nothing_is_ranked_or_drawn():
     assert found["swing"].settings["answered"] is False
     assert "not answer the stated chance" in evaluation.conclusion[0]
     keys = [figure.key for figure in evaluation_figures(evaluation, "e")[0]]
-    assert "e-chances" in keys
-    drawn = {line.get_gid() for line in plot_stated_chances(found["swing"]).collections}
-    assert {"event", "lottery"} <= drawn
+    assert "e-swing" in keys
+    lanes = [label.get_text() for label in plot_offers(found["swing"]).get_yticklabels()]
+    assert lanes == ["event first", "lottery first"]
 
 
 def test_a_table_of_beliefs_and_levels_alone_says_what_could_be_tested():
