@@ -21,13 +21,13 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 42_499,
+    "coherence": 42_350,
     "coherence/analysis": 4_477,
     "coherence/batteries": 4_995,
-    "coherence/checks": 8_186,
+    "coherence/checks": 8_134,
     "coherence/cli": 2_051,
     "coherence/decoding": 1_091,
-    "coherence/plots": 2_014,
+    "coherence/plots": 1_917,
     "coherence/report": 6_006,
     "coherence/runs": 7_314,
     "coherence/statistics": 4_567,

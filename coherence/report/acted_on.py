@@ -45,8 +45,7 @@ def acted_on_sentence(results: Sequence[CheckResult]) -> str:
     found = {result.check: result for result in results}
     if (swing := found.get(SWING)) is None:
         return ""
-    difference = found.get(DIFFERENCE)
-    if difference is None:
+    if (difference := found.get(DIFFERENCE)) is None:
         return f"The belief acted on is not identified, since {clean(swing.reason)}."
     share = found[SHARE]
     weight = f"the exact posterior has {percent(share)} of the weight in it, beside what is said"
