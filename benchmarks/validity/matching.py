@@ -15,7 +15,7 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +165,12 @@ def unanswered(kind: str, n: int, seed: list[int]) -> list[float]:
     return [float(not math.isnan(found["difference"].statistic))] + [math.nan] * 5
 
 
+def answering(kinds: Any, flaws: tuple[Flaw, ...]) -> Any:
+    """Return names and simulation of each line of agents that answer the stated chance."""
+    for kind, slope, flaw in itertools.product(kinds, (8.0, 20.0), flaws):
+        yield (kind, slope, flaw.name, 60), partial(study, kind, slope, flaw, 60)
+
+
 def main() -> None:
     """Simulate, print and store."""
     parser = argparse.ArgumentParser()
@@ -173,49 +179,21 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--results", type=Path, default=RESULTS)
     args = parser.parse_args()
-    lines: list[tuple[tuple[Any, ...], Callable[[list[int]], list[float]]]] = []
-    for acted_on, slope, flaw in itertools.product(ACTED_ON, (8.0, 20.0), FLAWS):
-        lines.append(
-            (
-                (acted_on, slope, flaw.name, 60),
-                lambda seed, a=acted_on, s=slope, f=flaw: study(a, s, f, 60, seed),
-            )
-        )
+    lines = [*answering(ACTED_ON, FLAWS)]
     for kind, n in itertools.product(UNANSWERING, (20, 60)):
-        lines.append(
-            ((kind, math.nan, "none", n), lambda seed, k=kind, m=n: unanswered(k, m, seed))
-        )
-    for acted_on, slope in itertools.product(BEYOND, (8.0, 20.0)):
-        lines.append(
-            (
-                (acted_on, slope, "none", 60),
-                lambda seed, a=acted_on, s=slope: study(a, s, FLAWS[0], 60, seed),
-            )
-        )
+        lines.append(((kind, math.nan, "none", n), partial(unanswered, kind, n)))
+    lines += answering(BEYOND, FLAWS[:1])
     records = []
     for number, (names, run) in enumerate(lines):
         seeds = [[args.seed, number, drawn] for drawn in range(args.tables)]
         outcomes = np.array(Parallel(n_jobs=args.jobs)(delayed(run)(seed) for seed in seeds))
         told = ~np.isnan(outcomes[:, 2])
         given = outcomes[outcomes[:, 0] == 1, 1:]
-        means = [
-            float(column[~np.isnan(column)].mean()) if (~np.isnan(column)).any() else math.nan
-            for column in given.T
-        ]
-        means = means or [math.nan] * 5
+        means = pd.DataFrame(given).mean().tolist()
         records.append((*names, outcomes[:, 0].mean(), told.mean(), *means, args.tables))
         print(*records[-1], flush=True)
-    columns = [
-        "acted_on",
-        "slope",
-        "flaw",
-        "n_cases",
-        "passed",
-        "share_given",
-        "share_covered",
-        "share",
-    ]
-    columns += ["difference_covered", "difference", "share_excludes_0", "n_tables"]
+    columns = ["acted_on", "slope", "flaw", "n_cases", "passed", "share_given", "share_covered"]
+    columns += ["share", "difference_covered", "difference", "share_excludes_0", "n_tables"]
     pd.DataFrame(records, columns=columns).assign(seed=args.seed).round(4).to_csv(
         args.results, index=False
     )

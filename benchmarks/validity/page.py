@@ -47,7 +47,7 @@ PROGRAMS = (
     Program("margins", "--tables 100", ("margins",), "n_tables", 5),
     Program("matching", "--tables 200", ("matching",), "n_tables", 8),
     Program("stakes", "--tables 100", ("stakes",), "n_tables", 15),
-    Program("threshold", "--tables 200", ("threshold",), "n_tables", 2),
+    Program("threshold", "--tables 100", ("threshold",), "n_tables", 2),
     Program("comparison", "--studies 40", ("comparison",), "n_studies", 4),
     Program("pooling", "--studies 400", ("pooling",), "n_studies", 10),
     Program("rivals", "--tables 200", ("rivals",), "tables", 6),
@@ -676,12 +676,13 @@ def thresholds() -> str:
     worst = table.loc[table["wrong"].idxmax()]
     inside = table[~table["design"].str.contains("beliefs|do not move")]
     beyond = table[table["design"].str.contains("beliefs .05|beliefs .5 ")]
+    three = table[table["design"].str.contains("three")]
     return (
         f"Where beliefs lie on both sides, a number is given in {span(inside['number'])} of "
         f"tables, its interval wrong in {span(inside['wrong'])}; where all lie on one side, a "
-        f"bound in {span(beyond['bound'])}, false in {span(beyond['wrong'])}. The "
-        f"worst: {worst['design']}, {worst['n_cases']} cases with {worst['n_reps']} report, "
-        f"{share(worst['wrong'])}."
+        f"bound in {span(beyond['bound'])}, false in {span(beyond['wrong'])}. Of three actions an "
+        f"end is wrong in {span(three['wrong'])}. The worst: {worst['design']}, "
+        f"{worst['n_cases']} cases with {worst['n_reps']} report, {share(worst['wrong'])}."
     )
 
 

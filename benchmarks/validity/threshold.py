@@ -1,11 +1,12 @@
 """Simulate where choices change with the belief, and what `threshold_estimates` says of it.
 
-    python benchmarks/validity/threshold.py --tables 200 --seed 1
+    python benchmarks/validity/threshold.py --tables 100 --seed 1
 
 ``threshold.csv`` has a line per design and size: the share of tables with a number, with a bound,
 and that are wrong (the interval does not hold the belief at which both actions are as frequent, or
 a bound does not), and the median width. Beliefs are uniform on .05 to .95 in steps of .05 where
-nothing else is said. Table t of line l draws from the seed [seed, l, t].
+nothing else is said. Of three actions one end is looked at. Table t of line l draws from the seed
+[seed, l, t].
 """
 
 import argparse
@@ -36,6 +37,7 @@ class Design:
     noise: float = 0.0  # standard deviation of a report
     taste: float = 0.0  # standard deviation of the threshold between cases
     of_group: float = 0.0  # between groups of four cases, which are named
+    third: float | None = None  # of three actions, the other belief at which choices change
 
 
 DESIGNS = (
@@ -55,6 +57,11 @@ DESIGNS = (
     Design("beliefs .05 to .5, at .6, soft", at=0.6, steepness=8.0, high=0.5),
     Design("beliefs .5 to .95, at .3", at=0.3, low=0.5),
     Design("choices do not move", steepness=0.0),
+    Design("three actions, the lowest", at=0.35, third=0.65),
+    Design("three actions, the highest", at=0.65, third=0.35),
+    Design("three actions, the lowest, soft", at=0.35, third=0.65, steepness=8.0),
+    Design("three actions, the lowest, noise .1", at=0.35, third=0.65, noise=0.1),
+    Design("three actions, the highest, near", at=0.55, third=0.45),
 )
 
 
@@ -70,10 +77,16 @@ def study(design: Design, n: int, n_reps: int, seed: list[int]) -> tuple[str, bo
     own = design.at + design.taste * rng.normal(size=n)
     own = own + design.of_group * rng.normal(size=group.max() + 1)[group]
     said = np.clip(on_grid(belief[case] + design.noise * rng.normal(size=case.size)), 0, 1)
-    acts = rng.random(case.size) < expit(design.steepness * (belief - own)[case])
+    draw = rng.random(case.size)
+    acts = [draw < expit(design.steepness * (belief - own)[case])]
+    if design.third is not None:  # the action between has what lies between both
+        acts.append(
+            draw < expit(design.steepness * (belief - own + design.at - design.third)[case])
+        )
     named = {"group": group[case]} if design.of_group else {}
-    policy = pd.DataFrame({"a": 1.0 - acts, "b": acts * 1.0})
-    (result,) = threshold_estimates(said, policy, context=case, **named)
+    chosen = np.sum(acts, axis=0)
+    results = threshold_estimates(said, np.array(["a", "b", "c"])[chosen], context=case, **named)
+    result = results[design.third is not None and design.third < design.at]
     true = design.at if design.steepness else np.nan
     if result.interval is not None:
         wrong = not result.interval.low - 1e-9 <= true <= result.interval.high + 1e-9
@@ -88,7 +101,7 @@ def study(design: Design, n: int, n_reps: int, seed: list[int]) -> tuple[str, bo
 def main() -> None:
     """Simulate and store."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--tables", type=int, default=200)
+    parser.add_argument("--tables", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--results", type=Path, default=RESULTS)
     args = parser.parse_args()
