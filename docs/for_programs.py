@@ -1,10 +1,12 @@
-"""Make docs/for-programs.md and llms.txt: what is asked, by which command, of which columns.
+"""Make docs/api.md and llms.txt: what is asked, by which command, of which columns.
 
-From the declarations of checks, columns and commands: PYTHONPATH=. python docs/for_programs.py
+Read off declarations: PYTHONPATH=. python docs/for_programs.py
 """
 
+import re
 from pathlib import Path
 
+import coherence
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
 from coherence.checks.check import Question
@@ -23,6 +25,7 @@ from coherence.runs.needs import (
 )
 
 ROOT = Path(__file__).parents[1]
+STATUSES = "eliciting.md#what-the-status-of-an-answer-means"
 # Columns that meet a need which is not one itself.
 MEETS = {
     BELIEF: "`p`, or `p_<state>`",
@@ -34,13 +37,28 @@ MEETS = {
     MATCHING_QUESTIONS: "`action`, `level`",
     STAKES_QUESTIONS: "`action`, `loss` (`gain` if it is not 1), and `acts` or `--acts LABEL`",
 }
-HEAD = """# Which command, and which columns?
+HEAD = """# Which command, which columns, which Python names?
 
-Made from the declarations of the program, for readers that are programs too.
-A table has a row for each answer; `context` names its case. `coherence analyze FILE` runs every
-check that the columns allow but those [by name](checks.md), and exits with 2, and a line on stderr,
-where it cannot.
-`--json FILE` writes the [results](export.md); `--fail-on CONDITION` exits with 1 where it holds.
+Made from the declarations of the program, for readers that are programs too. A table has a row for
+each answer; `context` names its case. `coherence analyze FILE --json FILE` runs every check that
+the columns allow but those [by name](checks.md) (`--checks A,B`), and exits with 2, and a line on
+stderr, where it cannot; `--fail-on CONDITION` exits with 1 [where it holds](pipelines.md).
+"""
+NAMES = """
+## Python names
+
+Ten names of `coherence` do most of it; `help(coherence.cmi_test)` says what one takes and returns:
+"""
+PROMISE = """
+Beside `coherence`: `coherence.batteries` scores the [batteries](batteries.md), `coherence.plots`
+has [figures](gallery.md), `bayesnets` networks, exact posteriors and records as truth,
+`elicitation` asks models (`.[elicit]` for those in a folder). All names of one: `__all__`.
+
+## What stays as it is
+
+Versions follow [semantic versioning](../CONTRIBUTING.md#what-a-version-promises). Public are the
+names in `__all__` of these packages, the columns of the runs table and of the results, the JSON
+Schema of the results (`coherence schema`), and the options and exit statuses of the commands.
 """
 
 
@@ -51,7 +69,7 @@ def cell(text: str) -> str:
 
 def page() -> str:
     """Return the page."""
-    lines = [HEAD, "| question | command | columns |", "|---|---|---|"]
+    lines = [HEAD, "| question | `--checks` | columns |", "|---|---|---|"]
     places = list(Question)
     checks = sorted(
         map(declaration, CHECKS),
@@ -59,17 +77,23 @@ def page() -> str:
     )
     for check in checks:
         needs = ", ".join(MEETS.get(need, f"`{need}`") for need in check.needs)
-        lines.append(
-            f"| {check.question} | `coherence analyze FILE --checks {check.name}` | {needs} |"
-        )
+        lines.append(f"| {check.question} | `{check.name}` | {needs} |")
     lines += ["", "## Columns", "", "| column | option | values | meaning |", "|---|---|---|---|"]
-    for column in COLUMNS:
-        option = f"`--{column.option} COLUMN`" if column.option else ""
+    names = [column.name for column in COLUMNS]
+    last = names.index("status")
+    for column in COLUMNS[:last]:
+        option = f"`--{column.option}`" if column.option else ""
         values = ", ".join(f"`{choice}`" for choice in column.choices) or column.kind
         lines.append(f"| `{column.name}` | {option} | {values} | {cell(column.meaning)} |")
-    lines += ["", "## Commands", "", "| command | what it does |", "|---|---|"]
-    lines += [f"| `coherence {name}` | {cell(what)} |" for name, what in COMMANDS.items()]
-    return "\n".join(lines).replace("|  |", "| |") + "\n"
+    written = ", ".join(f"`{name}`" for name in names[last + 1 :])
+    lines += ["", f"Besides, `x_...` for evidence, the [`status`]({STATUSES}) of a row, and what"]
+    lines += [f"`elicit` writes: {written}.", "", "## Commands", ""]
+    commands = ", ".join(f"`{name}`" for name in COMMANDS)
+    lines += [f"`coherence` with {commands}; `--help` behind each says what it does and takes."]
+    lines += [NAMES, "| name | what it is |", "|---|---|"]
+    rows = re.findall(r"^`(\w+)` +(.*)$", coherence.__doc__, re.MULTILINE)
+    lines += [f"| `{name}` | {what.replace('``', '`')} |" for name, what in rows]
+    return ("\n".join(lines) + "\n" + PROMISE).replace("|  |", "| |")
 
 
 def index() -> str:
@@ -77,7 +101,7 @@ def index() -> str:
     titles = {
         path: path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
         for path in sorted((ROOT / "docs").rglob("*.md"))
-        if path.name != "for-programs.md"
+        if path.name != "api.md"
     }
     lines = [
         "# belief-coherence",
@@ -86,7 +110,7 @@ def index() -> str:
         "could be the belief acted on. `pip install .`, then `coherence analyze FILE` or "
         "`coherence.analyze(table, rng=1)`.",
         "",
-        "- [Which command, and which columns?](docs/for-programs.md): made from the declarations",
+        "- [Commands, columns, Python names](docs/api.md): made from the declarations",
         "",
         "## Pages",
         "",
@@ -95,7 +119,7 @@ def index() -> str:
     return "\n".join(lines) + "\n"
 
 
-MADE = {ROOT / "docs" / "for-programs.md": page, ROOT / "llms.txt": index}
+MADE = {ROOT / "docs" / "api.md": page, ROOT / "llms.txt": index}
 
 if __name__ == "__main__":
     for file, make in MADE.items():

@@ -22,7 +22,9 @@ PAGES_FROM_ELSEWHERE = {
     "CHANGELOG.md": "changelog.md",
     "examples/README.md": "examples.md",
 }
-REFERENCE = "Python names"  # the entry of the nav that the generated pages follow
+REFERENCE = (
+    "Commands, columns, Python names"  # the entry of the nav that the generated pages follow
+)
 
 # Module that defines a name -> page; the longest fit counts.
 PARTS = {

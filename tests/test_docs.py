@@ -141,6 +141,8 @@ CHECKS = {check.name: check for check in declarations()}
 FUNCTIONS = {"scores": "calibration_test", "calibration": "calibration_estimates"}
 ON_THE_PAGE_OF = {
     "scores": "calibration",
+    "predictive_gain": "cmi",
+    "prompt_consistency": "iterated_expectation",
 }
 NAMED_PARTS = ("Formula", "Estimand", "Null", "Known as", "Origin", "Assumptions", "References")
 BY_NAME = NAMED_PARTS[:-1]  # where a page has two checks, each part names the second

@@ -23,7 +23,7 @@ from coherence.decoding.decode import (
 from coherence.decoding.reply import REFUSALS
 
 GOOD = "No: 0.30\nYes: 0.70"
-DOCS = Path(__file__).parents[2] / "docs/statuses.md"
+DOCS = Path(__file__).parents[2] / "docs/eliciting.md"
 
 PASSAGE = "\n\nThe population prevalence is about 5%."
 PARSED_LINES = {  # of which the value is .7

@@ -11,9 +11,8 @@ from elicitation import NETWORK_PROMPTS, load_prompts, load_questions
 from elicitation.questions.own import COLUMNS
 
 ROOT = Path(__file__).parents[3]
-STATUS_PAGE = (ROOT / "docs" / "statuses.md").read_text(encoding="utf-8")
 PAGE = (ROOT / "docs" / "eliciting.md").read_text(encoding="utf-8")
-ROWS = re.findall(r"^\| `([a-z_:]+)` \| (.+) \| (\.7|none|kept) \|$", STATUS_PAGE, re.MULTILINE)
+ROWS = re.findall(r"^\| `([a-z_:]+)` \| (.+) \| (\.7|none|kept) \|$", PAGE, re.MULTILINE)
 
 
 def examples():
