@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from coherence.checks.catalogue import declarations, declared_name
+from coherence.checks.sufficiency import SHARE
 from coherence.errors import InputError, closest
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.verdicts import VERDICTS
@@ -56,12 +57,19 @@ def _belief_sd(evaluation: EvaluationReport) -> Iterator[tuple[str, float]]:
         yield "mean beliefs of cases", evaluation.variation.sd
 
 
+def _hidden_share(evaluation: EvaluationReport) -> Iterator[tuple[str, float]]:
+    for result in evaluation.results:
+        if SHARE in result.also:
+            yield result.check, result.also[SHARE].value
+
+
 _OF_EVALUATIONS: dict[str, Callable[[EvaluationReport], Iterator[tuple[str, float]]]] = {
     "unreadable": _unreadable,
     "scatter": _scatter,
     "answer_mass": _answer_mass,
     "moves": _moves,
     "belief_sd": _belief_sd,
+    SHARE: _hidden_share,
 }
 """Quantity of every (task, model) -> of what it is, and its value."""
 
@@ -80,7 +88,7 @@ _FORM = re.compile(
     r"\s*(?:(?P<check>.+)\.)?(?P<quantity>[^.<>=\s]+)"
     rf"\s*(?P<sign><=|>=|<|>)\s*(?P<number>{_NUMBER})\s*"
 )
-_OF_VERDICT = re.compile(r"\s*verdict\s*=\s*(?P<code>\w+)\s*")
+_OF_VERDICT = re.compile(r"\s*verdict\s*=\s*(?P<codes>\w+(?:\s*,\s*\w+)*)\s*")
 
 
 @dataclass(frozen=True)
@@ -91,7 +99,7 @@ class Condition:
     # name of a check, which stands for all its variants, or of one result with its variant
     # ("monotone_choice:yes/no"); None for all
     check: str | None
-    quantity: str  # one of `QUANTITIES`, or a verdict
+    quantity: str  # one of `QUANTITIES`, or verdicts with commas between them
     sign: str  # the comparison, or = a verdict
     number: float  # what the quantity is compared with
 
@@ -113,11 +121,12 @@ def parse_condition(text: str) -> Condition:
         f"The quantities are {', '.join(QUANTITIES)}; the comparisons {', '.join(_COMPARISONS)}."
     )
     if of_verdict := _OF_VERDICT.fullmatch(text):
-        code = of_verdict["code"]
-        if code not in VERDICTS:
-            near = closest(code, VERDICTS)
-            raise InputError(f"the condition {text!r} names no verdict: {code!r}. {near}")
-        return Condition(text, None, code, "=", 0.0)
+        codes = re.split(r"\s*,\s*", of_verdict["codes"])
+        for code in codes:
+            if code not in VERDICTS:
+                near = closest(code, VERDICTS)
+                raise InputError(f"the condition {text!r} names no verdict: {code!r}. {near}")
+        return Condition(text, None, ",".join(codes), "=", 0.0)
     form = _FORM.fullmatch(text)
     if form is None:
         raise InputError(
@@ -169,8 +178,8 @@ def compare(condition: Condition, evaluations: Sequence[EvaluationReport]) -> Co
         )
         if condition.sign == "=":
             n_defined += 1
-            if evaluation.headline.code == condition.quantity:
-                met.append(f"{where or 'the table'}: the verdict is {condition.quantity}")
+            if (code := evaluation.headline.code) in condition.quantity.split(","):
+                met.append(f"{where or 'the table'}: the verdict is {code}")
             continue
         values = list(_values(condition, evaluation))
         defined = [(of, value) for of, value in values if not math.isnan(value)]

@@ -11,13 +11,15 @@ from coherence.analysis.conditions import QUANTITIES, compare, parse_condition
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.variation import Variation
 from coherence.report.verdicts import NOT_TESTED
+from coherence.result import Estimate
 from coherence.runs.audit import ElicitationSummary, FormProbability
 from coherence.statistics.report_noise import ReportNoise
 
 
 def result(check, statistic=0.2, pvalue=None, holm=None, interval=None):
     fields = (check, "", statistic, "nats", interval, pvalue, 60, 20)
-    return CheckResult(*fields, pvalue_holm=holm, pvalue_bh=holm)
+    also = {"hidden_share": Estimate(0.4, 0.3, 0.5, "", "")} if check == "cmi" else {}
+    return CheckResult(*fields, pvalue_holm=holm, pvalue_bh=holm, also=also)
 
 
 RESULTS = (
@@ -76,6 +78,8 @@ def test_anything_else_is_refused_and_the_quantities_are_named(text):
         ("scatter>.01", "beliefs between repetitions: scatter is 0.02"),
         ("answer_mass<.5", "action, median: answer_mass is 0.25"),
         ("cmi.contexts<=20", "cmi: contexts is 20"),
+        ("hidden_share>.3", "cmi: hidden_share is 0.4"),
+        ("verdict=acts_on_more, not_tested", "the verdict is not_tested"),
     ],
 )
 def test_values_that_meet_a_condition_are_named(text, lines):
