@@ -62,6 +62,16 @@ def format_numbers(values: Sequence[float], decimals: int | None = None) -> list
     return ["undefined" if math.isnan(value) else f"{value:z.{decimals}f}" for value in values]
 
 
+def format_interval(values: Sequence[float], decimals: int | None = None) -> list[str]:
+    """Format an interval, behind its estimate if there is one: no end but 0 is shown as 0."""
+    decimals = decimals_of(values) if decimals is None else decimals
+    ends = values if len(values) == 2 else values[1:]
+    small = min((abs(end) for end in ends if ROUNDING < abs(end) < 1), default=1.0)
+    needed = math.ceil(-math.log10(2 * small))
+    # What is as good as 0 beside the estimate takes no more than three decimals.
+    return format_numbers(values, needed if decimals < needed <= decimals + 3 else decimals)
+
+
 def evaluation_name(task: object, model: object) -> str:
     """Return "task · model", with whatever of the two is named."""
     names = (clean(name, limit=80) for name in (task, model))

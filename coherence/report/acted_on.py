@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from coherence.report.wording import clean, format_numbers, with_interval
+from coherence.report.wording import clean, format_interval, with_interval
 from coherence.result import CheckResult, Family, Interval
 
 SWING, SHARE, DIFFERENCE = "matching:swing", "matching:share", "matching:difference"
@@ -59,8 +59,9 @@ def acted_on_sentence(results: Sequence[CheckResult]) -> str:
 
 def percent(result: CheckResult) -> str:
     """Return a share in percent, with its interval where there is one."""
-    value, low, high = (f"{100 * each:.0f}" for each in (result.statistic, result.low, result.high))
-    return f"{value}%" + f" [{low}, {high}]" * (result.interval is not None)
+    ends = (result.statistic, result.low, result.high)
+    value, low, high = format_interval([100 * each for each in ends], 0)
+    return f"{value}%" if result.interval is None else f"{value}% [{low}, {high}]"
 
 
 def stakes_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
@@ -112,5 +113,5 @@ def above(result: CheckResult) -> str:
 
 def numbers(result: CheckResult) -> str:
     """Return an estimate with its interval."""
-    value, low, high = format_numbers([result.statistic, result.low, result.high])
+    value, low, high = format_interval([result.statistic, result.low, result.high])
     return f"{value} [{low}, {high}]"

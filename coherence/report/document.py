@@ -13,7 +13,7 @@ from enum import StrEnum
 from itertools import groupby
 from typing import Any
 
-from coherence.report.wording import decimals_of, format_numbers, format_pvalue
+from coherence.report.wording import decimals_of, format_interval, format_pvalue
 
 Row = Mapping[Any, Any]
 """A row of a table of numbers: name -> value."""
@@ -123,12 +123,12 @@ def with_ends(numbers: Sequence[float], *, digits: int | None = None, percent: b
     """Write a number, and the ends of its interval in brackets where they are known."""
     known = [number for number in numbers if not math.isnan(number)]
     if percent:
-        texts = [f"{100 * number:.{1 if digits is None else digits}f}" for number in known]
+        texts = format_interval([100 * number for number in known], 1 if digits is None else digits)
         texts[0] += "%"
     else:
         texts = [
             "infinite" if math.isinf(number) else text
-            for number, text in zip(known, format_numbers(known, digits), strict=True)
+            for number, text in zip(known, format_interval(known, digits), strict=True)
         ]
     return f"{texts[0]} [{texts[1]}, {texts[2]}]" if len(texts) > 2 else texts[0]
 

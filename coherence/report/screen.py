@@ -32,7 +32,15 @@ from coherence.report.evaluation import EvaluationReport
 from coherence.report.layout import Command, Fitted, as_cell, as_text, listed
 from coherence.report.verdicts import REJECTS
 from coherence.report.view import View, view
-from coherence.report.wording import ALERT, LOW, NOT_GIVEN, clean, evaluation_heading, with_interval
+from coherence.report.wording import (
+    ALERT,
+    LOW,
+    NOT_GIVEN,
+    clean,
+    evaluation_heading,
+    share_with_interval,
+    with_interval,
+)
 from coherence.result import CheckResult, Estimate, Family, Outcome
 from coherence.runs.notes import Level, Note
 
@@ -217,10 +225,7 @@ def _also(evaluation: EvaluationReport, name: str) -> Estimate | None:
 
 def _hidden_share(evaluation: EvaluationReport) -> str:
     share = _also(evaluation, "hidden_share")
-    if share is None:
-        return NOT_GIVEN
-    value, low, high = (min(max(each, 0.0), 1.0) for each in (share.value, share.low, share.high))
-    return f"{100 * value:.0f}% [{100 * low:.0f}, {100 * high:.0f}]"
+    return NOT_GIVEN if share is None else share_with_interval(share)
 
 
 def _follows(evaluation: EvaluationReport) -> str:

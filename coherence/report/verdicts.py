@@ -23,7 +23,13 @@ from coherence.report.acted_on import LOSS, MOVEMENT, percent
 from coherence.report.evaluation import EvaluationReport, Verdict
 from coherence.report.margins import bounds_margins, held_against, smallest_margin
 from coherence.report.variation import stillness
-from coherence.report.wording import clean, format_pvalue, points, with_interval
+from coherence.report.wording import (
+    clean,
+    format_pvalue,
+    points,
+    share_with_interval,
+    with_interval,
+)
 from coherence.result import LEVEL, CheckResult, Estimate, Interval, Lack, rejects
 from coherence.statistics.report_noise import Reports
 
@@ -327,11 +333,9 @@ def _unsaid(facts: VerdictInput) -> str:
     share: Estimate | None = facts.primary.also.get(SHARE) if facts.primary else None
     if share is None or math.isnan(share.value):
         return ""
-    low, high = max(share.low, 0.0), min(share.high, 1.0)
     return (
-        f"; {min(max(share.value, 0.0), 1.0):.0%} [{100 * low:.0f}, {100 * high:.0f}] of what its "
-        "choices know of the truth is missing from its stated beliefs (given only where the test "
-        "rejects, so on average too large)"
+        f"; {share_with_interval(share)} of what its choices know of the truth is missing from its "
+        "stated beliefs (given only where the test rejects, so on average too large)"
     )
 
 

@@ -25,7 +25,7 @@ from coherence.report.wording import (
     as_shown,
     clean,
     evaluation_heading,
-    format_numbers,
+    format_interval,
     format_pvalue,
     interval_heading,
 )
@@ -91,7 +91,7 @@ class Row:
         result, interval = self.result, self.result.interval
         # The estimate shares its decimals with the ends: it is read against them.
         ends = () if interval is None else (interval.low, interval.high)
-        number, *shown = format_numbers([result.statistic, *ends])
+        number, *shown = format_interval([result.statistic, *ends])
         evaluation = "" if math.isnan(result.statistic) else clean(result.unit)
         if evaluation.startswith("%"):  # "3.2% of log-loss", but "3.2 nats"
             number, evaluation = f"{number}%", evaluation[1:].lstrip()

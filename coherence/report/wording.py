@@ -11,9 +11,10 @@ from dataclasses import replace
 from coherence.printable import clean as clean
 from coherence.printable import counted, evaluation_name
 from coherence.printable import decimals_of as decimals_of
+from coherence.printable import format_interval as format_interval
 from coherence.printable import format_numbers as format_numbers
 from coherence.report.evaluation import EvaluationReport
-from coherence.result import CheckResult, Interval
+from coherence.result import CheckResult, Estimate, Interval
 from coherence.runs.audit import STATED, ElicitationSummary, FormProbability
 from coherence.runs.notes import Code, Note, warning
 
@@ -68,8 +69,7 @@ def points(values: Sequence[float]) -> list[str]:
     hundredths = [100 * value for value in values]
     wide = max(hundredths) - min(hundredths) >= 5 or len(values) == 1
     digits = 0 if wide and max(map(abs, hundredths)) >= 0.95 else 1
-    # "z" takes the sign off a number that rounds to zero.
-    return [f"{value:z.{digits}f}" for value in hundredths]
+    return format_interval(hundredths, digits)
 
 
 def with_interval(value: float, interval: Interval | None, unit: str = "") -> str:
@@ -82,9 +82,14 @@ def with_interval(value: float, interval: Interval | None, unit: str = "") -> st
         return f"{points([value])[0]}{unit}"
     interval = interval.within(-1.0, 1.0)
     shown, low, high = points([value, interval.low, interval.high])
-    if interval.low * interval.high > 0 and "0" in (low, high):  # an end that is not 0
-        shown, low, high = (f"{100 * each:.1f}" for each in (value, interval.low, interval.high))
     return f"{shown}{unit} [{low}, {high}]"
+
+
+def share_with_interval(share: Estimate) -> str:
+    """Return a share in percent, its interval behind it, neither beyond 0 and 100."""
+    within = [min(max(each, 0.0), 1.0) for each in (share.value, share.low, share.high)]
+    value, low, high = format_interval([100 * each for each in within], 0)
+    return f"{value}% [{low}, {high}]"
 
 
 def concerns_all(results: Iterable[CheckResult]) -> str:

@@ -17,7 +17,7 @@ from coherence.analysis.evaluation import EvaluationRows
 from coherence.analysis.reading import as_runs, read_evaluations
 from coherence.checks.calibration import calibration_estimates
 from coherence.checks.catalogue import declaration, declared_name
-from coherence.checks.cmi import cmi, nearest_neighbours
+from coherence.checks.cmi import cmi
 from coherence.errors import InputError
 from coherence.inputs import few_contexts
 from coherence.printable import capitalised
@@ -44,14 +44,13 @@ WITH_PUBLISHED = (
     "iterated_expectation",
 )
 """Checks with a procedure of the papers that the tables show."""
-NEAREST = "nearest_neighbours"
 COLUMNS = (
     *("procedure", "task", "model", "check", "estimate", "unit", "low", "high", "level"),
     *("interval_method", "pvalue", "pvalue_holm", "n_tests", "n_rows", "n_contexts", "n_dropped"),
-    *("null", "reason", NEAREST),
+    *("null", "reason"),
 )
 """Columns of results.parquet of a paper, from `coherence.result.CheckResult.to_row` but the first
-three and the last: of `cmi`, the nearest-neighbour estimate that the papers show."""
+three."""
 NOT_RUN = {
     PUBLISHED: "The published procedure was not run; --published runs it.",
     REPAIRED: "Only the published procedure was run.",
@@ -89,7 +88,6 @@ class PaperResults:
             {
                 **{"procedure": procedure, "task": task, "model": model},
                 **result.to_row(),
-                NEAREST: nearest_neighbours(result),
             }
             for procedure, task, model, result in (*reported, *added)
         ]

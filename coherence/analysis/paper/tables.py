@@ -14,7 +14,6 @@ import pandas as pd
 
 from coherence.analysis.paper.results import (
     ISOTONIC,
-    NEAREST,
     NOISELESS,
     PUBLISHED,
     REPAIRED,
@@ -60,7 +59,6 @@ class Block:
     tested: bool = True  # whether the repaired result has a p-value
     # whether the published number is a share to be shown in percent
     published_percent: bool = False
-    repaired: str = "estimate"  # column of the frame of results that has the repaired number
 
 
 @dataclass(frozen=True)
@@ -75,13 +73,11 @@ class Declared:
 
 _RAW = Block(
     "cmi",
-    "kNN CMI, nats",
-    "kNN CMI is the information I(A; θ | p) of action A and state θ given the belief p, in nats, "
-    "estimated by nearest neighbours; it may fall below 0. Published: with a percentile interval, "
-    "of which no error rate is controlled. Repaired: the same estimate; p is that of the test cmi, "
-    "which counts information in windows of contexts of like belief and permutes states between "
-    "whole contexts.",
-    repaired=NEAREST,
+    "CMI, nats",
+    "CMI is the information I(A; θ | p) of action A and state θ given the belief p, in nats; it "
+    "may fall below 0. Published: estimated by nearest neighbours, with a percentile interval, of "
+    "which no error rate is controlled. Repaired: counted in windows of contexts of like belief, "
+    "less its mean where states are permuted between whole contexts; p is of this number.",
 )
 _GAIN = (
     "the part of the out-of-sample log-loss of the action, in percent, that boosted trees save by "
@@ -181,7 +177,6 @@ TABLES = (
                 "CMI after isotonic calibration, nats",
                 "After calibration, p is replaced by its isotonic regression on θ, which is fitted "
                 "anew in every permutation and in every resample of an interval.",
-                repaired=NEAREST,
             ),
         ),
     ),
@@ -211,11 +206,11 @@ def _table(
     blocks = list(_expanded(declared.blocks, list(dict.fromkeys(frame["check"]))))
     columns = [label("task"), label("model")]
     for block, check, group in blocks:
-        ways = [(REPAIRED, block.repaired_heading, block.repaired, False)]
+        ways = [(REPAIRED, block.repaired_heading, False)]
         if block.published:
-            ways.insert(0, (PUBLISHED, "published", "estimate", block.published_percent))
-        for procedure, heading, number, percent in ways:
-            make = partial(_cell, results, rows, procedure, check, number, percent)
+            ways.insert(0, (PUBLISHED, "published", block.published_percent))
+        for procedure, heading, percent in ways:
+            make = partial(_cell, results, rows, procedure, check, percent)
             columns.append(Column(f"{check}.{procedure}", heading, group=group, make=make))
         if block.tested:
             make = partial(_tested, rows, check)
@@ -275,7 +270,6 @@ def _cell(
     rows: Mapping[Any, Row],
     procedure: str,
     check: str,
-    number: str,
     percent: bool,
     line: Row,
 ) -> Cell:
@@ -284,11 +278,11 @@ def _cell(
     row = rows.get((procedure, task, model, check))
     if row is None:
         return Cell("not run", note=results.why_absent(procedure, task, model, check))
-    exact = {"": row[number]} | {name: row[name] for name in _EXACT}
+    exact = {"": row["estimate"]} | {name: row[name] for name in _EXACT}
     note = as_sentence(row["reason"])
-    if math.isnan(row[number]):
+    if math.isnan(row["estimate"]):
         return Cell("undefined", exact, note)
-    return Cell(with_ends([row[number], row["low"], row["high"]], percent=percent), exact, note)
+    return Cell(with_ends([row["estimate"], row["low"], row["high"]], percent=percent), exact, note)
 
 
 def _tested(rows: Mapping[Any, Row], check: str, line: Row) -> Cell:

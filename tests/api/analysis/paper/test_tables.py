@@ -56,11 +56,8 @@ def test_numbers_equal_those_of_the_results(name, tables, stored):
                 assert column not in numbers or table[column].isna().all()
                 numbers -= {key for key in numbers if key.startswith(f"{column}")}
                 continue
-            # The paper's number of sufficiency is the estimate, whatever the test shows.
-            nearest = procedure == "repaired" and check in ("cmi", "cmi:isotonic")
             others = ("low", "high", "pvalue", "pvalue_holm", "n_rows", "n_contexts", "n_dropped")
-            of_first = ("", "nearest_neighbours" if nearest else "estimate")
-            for of_csv, of_results in (of_first, *((f".{key}", key) for key in others)):
+            for of_csv, of_results in (("", "estimate"), *((f".{key}", key) for key in others)):
                 shown = table.loc[rows.index, f"{column}{of_csv}"].to_numpy(dtype=float)
                 np.testing.assert_array_equal(shown, rows[of_results].to_numpy(dtype=float))
                 numbers -= {f"{column}{of_csv}"}
