@@ -455,6 +455,8 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
 
 CHECK = Check(
     name="calibration",
+    origin="Published: the root-mean-square error, Brier's (1950) score, and the debiased "
+    "calibration error (Kumar, Liang and Ma 2019)",
     needs=TARGETS,
     sentences={
         "rmse": Interpretation(

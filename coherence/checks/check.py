@@ -119,6 +119,8 @@ class Check:
     # turns data, and whether the papers' own procedures were asked for, into calls and notes; only
     # called where there are rows with what is needed
     plan: Callable[[EvaluationData, bool], CallsAndNotes]
+    # "Published: SOURCE", "Adapted from SOURCE", or "Ours"
+    origin: str = "Ours"
     states_named: bool = False  # of two states, the check must know which belief is in which
     every_prompt: bool = False  # whether rows under other prompts than the reference enter it
     # whether it runs on these rows where no check was named; one that was named always does

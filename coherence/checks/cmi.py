@@ -490,14 +490,6 @@ def _details(nearest: float, permuted: Permuted, n_contexts: int) -> pd.DataFram
     )
 
 
-def nearest_neighbours(result: CheckResult) -> float:
-    """Return the nearest-neighbour estimate alongside a test (nats); NaN of any other result."""
-    details = result.details
-    if "quantity" not in details or NEAREST not in details["quantity"].array:
-        return math.nan
-    return float(details.set_index("quantity")["nats"][NEAREST])
-
-
 def _published(
     result: CheckResult,
     estimate: partial[float],
@@ -532,6 +524,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
 
 CHECK = Check(
     name="cmi",
+    origin="Adapted from the local permutation test of Runge (2018)",
     needs=NEEDS_STATE_AND_ACTION,
     sentences={
         "": Interpretation(

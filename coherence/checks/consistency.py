@@ -304,6 +304,7 @@ def _differ(under: str, kind: str) -> str:
 
 CHECK = Check(
     name=NAME,
+    origin="Adapted from the difference between prompts of Yamin et al.",
     needs=NEEDS_PROMPT_VARIANTS,
     sentences={
         key: Interpretation(

@@ -273,6 +273,7 @@ def _on_demand(runs: Runs) -> bool:
 
 CHECK = Check(
     name=NAME,
+    origin="Adapted from the forests of Yamin et al.",
     needs=NEEDS_GIVEN_Z,
     sentences={
         "": Interpretation(

@@ -667,6 +667,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
 _HALF = "Half of the gaps exceed {value:.1%} of the belief; answer noise is included."
 CHECK = Check(
     name="iterated_expectation",
+    origin="Adapted from the gap of Yamin et al.",
     needs=NEEDS_GIVEN_Z,
     sentences={
         "": Interpretation(

@@ -447,6 +447,7 @@ def _one_draw_a_group(data: EvaluationData) -> bool:
 
 CHECK = Check(
     name=NAME,
+    origin="Adapted from the conditional randomisation test (Candès, Fan, Janson and Lv 2018)",
     needs=DRAWN_CHOICES,
     sentences={
         "": Interpretation(

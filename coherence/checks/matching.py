@@ -546,6 +546,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
 
 CHECK = Check(
     name="matching",
+    origin="Adapted from matching probabilities (Karni 2009)",
     needs=NEEDS_MATCHING,
     sentences=SENTENCES,
     question=Question.WHICH,

@@ -505,6 +505,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
 
 CHECK = Check(
     name=NAME,
+    origin="Adapted from the tests of pairs of bins of Yamin et al.",
     needs=CHOICES,
     sentences={
         ANY: Interpretation(

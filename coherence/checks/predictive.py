@@ -431,6 +431,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
 
 CHECK = Check(
     name="predictive_gain",
+    origin="Adapted from the gain in log-loss by boosted trees of Yamin et al.",
     needs=NEEDS_STATE_AND_ACTION,
     sentences={
         "": Interpretation(

@@ -457,6 +457,7 @@ def _named(name: str, prompt: str, *forecasts: Any, **options: Any) -> CheckResu
 
 CHECK = Check(
     name=NAME,
+    origin="Adapted from the test of Cox (1958)",
     needs=FORECASTS,
     sentences={
         key: Interpretation(

@@ -601,6 +601,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
 
 CHECK = Check(
     name=NAME,
+    origin="Ours, of published parts",
     needs=NEEDS_STAKES,
     sentences=SENTENCES,
     question=Question.STAKES,

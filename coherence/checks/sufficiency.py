@@ -418,6 +418,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
 
 CHECK = Check(
     name=NAME,
+    origin="Adapted from the generalised covariance measure (Shah and Peters 2020)",
     needs=STATE_AND_CHOICES,
     sentences={
         "": Interpretation(

@@ -249,6 +249,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
 
 CHECK = Check(
     name=NAME,
+    origin="Adapted from the treatment threshold (Pauker and Kassirer 1980)",
     needs=CHOICES,
     sentences={
         "": Interpretation(words="stated belief at which choices change", leads=True),

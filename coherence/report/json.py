@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from coherence.checks.catalogue import check_of
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.ranking import pooled
 from coherence.report.scores import score_table
@@ -58,6 +59,7 @@ def _evaluation_record(evaluation: EvaluationReport) -> dict[str, Any]:
         {
             **result.to_row(),
             "verdict": verdict,
+            "origin": check.origin if (check := check_of(result.check)) else "",
             "also": {name: asdict(estimate) for name, estimate in result.also.items()},
             "assumptions": result.assumptions,
             "settings": _recorded(result.settings),

@@ -108,6 +108,7 @@ def _result() -> Any:
         check=_text("The check, with its variant after a colon: monotone_choice:yes/no."),
         null=_text("The hypothesis of the p-value, or what is estimated where there is no test."),
         estimate=_number("The effect, in `unit`; null where undefined, and `reason` says why."),
+        origin=_text("Whether its check is published, adapted or ours, with the source."),
         unit=_text("Unit of estimate, low and high."),
         low=_number("Lower end of the interval."),
         high=_number("Upper end of the interval."),
