@@ -9,10 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from html import escape
+from importlib import import_module
 from typing import Any, TypeAlias
 
 import pandas as pd
 
+from coherence.errors import InputError
 from coherence.printable import significant
 
 WIDTH = 80
@@ -135,6 +137,14 @@ Settings: TypeAlias = Mapping[str, Any]
 Estimates: TypeAlias = Mapping[str, Estimate]
 Series: TypeAlias = "pd.Series[float]"
 
+FIGURES = {
+    "sufficiency": "plot_state_shares",
+    "monotone_choice": "plot_pairwise_choice",
+    "scores": "plot_reliability",
+    "stakes": "plot_offers",
+    "matching": "plot_offers",
+}
+"""Check -> the function of `coherence.plots` that draws its result."""
 EXACT_REPORT = "the belief of a row is the belief itself, not a noisy report of it"
 
 
@@ -344,6 +354,31 @@ class CheckResult:
                 "starts at 0."
             )
         return " ".join(notes)
+
+    def summary(self) -> str:
+        """Return the lines that `print` shows."""
+        return str(self)
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the result by the function of `coherence.plots` for it, on the axes returned.
+
+        Parameters
+        ----------
+        **options
+            Of that function, such as ``title`` and ``ax``.
+
+        Raises
+        ------
+        InputError
+            No figure is of this check, or the result has nothing to draw.
+        """
+        # Named as text, as checks are: figures stand above results, and draw them.
+        if (name := FIGURES.get(self.check.partition(":")[0])) is None:
+            raise InputError(
+                f"plot draws results of {', '.join(FIGURES)}; received one of {self.check}. "
+                "report.plot() draws a report."
+            )
+        return getattr(import_module("coherence.plots"), name)(self, **options)
 
     def _lines(self) -> list[tuple[str, str]]:
         """What stands below the effect, by name."""

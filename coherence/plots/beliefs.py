@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from coherence.plots.choices import choices_of
+from coherence.plots.choices import Columns, choices_of
 from coherence.plots.scales import fit_probabilities, is_narrow, span_of
 from coherence.plots.style import (
     FAINT,
@@ -37,6 +37,7 @@ def plot_beliefs(
     data: ArrayLike | pd.DataFrame,
     action: ArrayLike | pd.DataFrame | None = None,
     *,
+    columns: Columns | None = None,
     noun: str = STATED,
     title: str | None = None,
     ax: Axes | None = None,
@@ -50,6 +51,8 @@ def plot_beliefs(
     action : array-like, shape (n,) or (n, n_actions), optional
         Beside an array of beliefs: labels, or the probability of each action, with which a belief
         then counts. Without actions there is one histogram.
+    columns : mapping, optional
+        What a table calls the columns, as for `coherence.analyze`.
     noun : str
         What the axis calls the belief.
     title : str, optional
@@ -75,7 +78,7 @@ def plot_beliefs(
     >>> [text.get_text() for text in ax.texts]
     ['defer (n = 59)', 'no (n = 26)', 'yes (n = 35)']
     """
-    table = belief_bars(choices_of(data, action))
+    table = belief_bars(choices_of(data, action, columns=columns))
     with canvas(ax, size=(5.0, height_for(table))) as axes:
         draw_beliefs(table, ax=axes, noun=noun)
         set_title(axes, title, title_of(table, noun))

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from coherence.inputs import Floats, as_belief, require, whole_number
-from coherence.plots.choices import choices_of
+from coherence.plots.choices import Columns, choices_of
 from coherence.plots.scales import fit_effects, fit_probabilities, span_of
 from coherence.plots.states import STATE_NAMES
 from coherence.plots.style import DASHES, FAINT, INK, PALE, Style, belief_axes, canvas, set_title
@@ -51,6 +51,7 @@ def plot_calibration(
     exact: ArrayLike | None = None,
     context: ArrayLike | None = None,
     positive: Any = None,
+    columns: Columns | None = None,
     n_bins: int = 10,
     noun: str = STATED,
     title: str | None = None,
@@ -70,6 +71,8 @@ def plot_calibration(
         Ids of the evidence; without them every row is its own context.
     positive : Any
         Label of the state that beliefs are in; not needed for 0 and 1, no and yes, false and true.
+    columns : mapping, optional
+        What a table calls the columns, as for `coherence.analyze`.
     n_bins : int
         Largest number of bins, which hold about equally many answers.
     noun : str
@@ -100,7 +103,8 @@ def plot_calibration(
     >>> ax.get_ylabel()
     'share of cases with state 1'
     """
-    choices = choices_of(data, truth=truth, exact=exact, context=context, positive=positive)
+    beside = {"exact": exact, "context": context, "positive": positive, "columns": columns}
+    choices = choices_of(data, truth=truth, **beside)
     require("belief" in choices, "data must hold beliefs in one of two states; received none.")
     bins = calibration_bins(choices, n_bins=whole_number(n_bins, "n_bins", 2))
     contexts = spaced(over_contexts(choices)[0].dropna())
@@ -254,6 +258,7 @@ def plot_calibration_gaps(
     exact: ArrayLike | None = None,
     context: ArrayLike | None = None,
     positive: Any = None,
+    columns: Columns | None = None,
     n_bins: int = 10,
     noun: str = STATED,
     title: str | None = None,
@@ -273,6 +278,8 @@ def plot_calibration_gaps(
         Ids of the evidence; without them every row is its own context.
     positive : Any
         Label of the state that beliefs are in; not needed for 0 and 1, no and yes, false and true.
+    columns : mapping, optional
+        What a table calls the columns, as for `coherence.analyze`.
     n_bins : int
         Largest number of bins, which hold about equally many answers.
     noun : str
@@ -301,7 +308,8 @@ def plot_calibration_gaps(
     >>> ax.get_title(loc="left"), bool(max(ax.get_ylim()) < 0.1)
     ('Exact posterior less belief', True)
     """
-    choices = choices_of(data, truth=truth, exact=exact, context=context, positive=positive)
+    beside = {"exact": exact, "context": context, "positive": positive, "columns": columns}
+    choices = choices_of(data, truth=truth, **beside)
     require("belief" in choices, "data must hold beliefs in one of two states; received none.")
     bins = calibration_bins(choices, n_bins=whole_number(n_bins, "n_bins", 2))
     with canvas(ax) as axes:

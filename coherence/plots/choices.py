@@ -4,7 +4,8 @@ The same rows as those of the checks: parsed beliefs under the reference prompt,
 the state as 0 or 1 and the exact posterior where they are known.
 """
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -21,10 +22,12 @@ from coherence.inputs import (
 )
 from coherence.runs.columns import ACTION_PREFIX
 from coherence.runs.exact import holds_exact
+from coherence.runs.read import read_runs
 from coherence.runs.runs import Runs
 from coherence.runs.states import unknown_pair, zero_or_one
 
 UNIT = ("task", "model")
+Columns: TypeAlias = Mapping[str, str | Sequence[str]]
 
 
 def choices_of(
@@ -35,6 +38,7 @@ def choices_of(
     context: ArrayLike | None = None,
     exact: ArrayLike | None = None,
     positive: Any = None,
+    columns: Columns | None = None,
 ) -> pd.DataFrame:
     """Gather what a figure of beliefs draws."""
     if not isinstance(data, pd.DataFrame):
@@ -46,6 +50,8 @@ def choices_of(
         f"{' and '.join(twice)} must be left out beside a table, which has its own columns; pass "
         "the beliefs as an array instead.",
     )
+    if columns is not None:
+        return _of_runs(read_runs(data, columns=columns), positive)
     # A runs table may have a column of that name beside its own.
     gathered = "belief" in data.columns and "p" not in data.columns
     return data if gathered else _of_runs(data, positive)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from coherence.errors import InputError, closest
 from coherence.inputs import require
-from coherence.plots.choices import choices_of
+from coherence.plots.choices import Columns, choices_of
 from coherence.plots.scales import Span, fit_probabilities, span_of
 from coherence.plots.style import INK, PALE, STATE_COLOURS, Style, belief_axes, canvas, set_title
 from coherence.printable import clean
@@ -53,6 +53,7 @@ def plot_state_shares(
     exact: ArrayLike | None = None,
     context: ArrayLike | None = None,
     positive: Any = None,
+    columns: Columns | None = None,
     shown: Any = None,
     noun: str = STATED,
     title: str | None = None,
@@ -82,6 +83,8 @@ def plot_state_shares(
         Ids of the evidence; without them every row is its own context.
     positive : Any
         Label of the state that beliefs are in; not needed for 0 and 1, no and yes, false and true.
+    columns : mapping, optional
+        What a table calls the columns, as for `coherence.analyze`.
     shown : Any
         The action to draw; None takes the one whose share rises most with the belief.
     noun : str
@@ -115,23 +118,12 @@ def plot_state_shares(
     >>> ax = coherence.plots.plot_state_shares(runs)
     >>> ax.get_title(loc="left")
     'Share of yes at equal belief, by exact posterior'
-
-    Of a result, on axes of your own:
-
-    >>> from matplotlib.figure import Figure
-    >>> rows = runs[runs["action"].notna()]
-    >>> result = coherence.sufficiency_test(
-    ...     "p", "action", "theta", context="context", data=rows, rng=1
-    ... )
-    >>> ax = Figure().add_subplot()
-    >>> coherence.plots.plot_state_shares(result, shown="no", ax=ax) is ax
-    True
     """
     if isinstance(data, CheckResult):
         table, reason = data.fitted, data.reason
         by_posterior = data.settings.get("state") == "exact"
     else:
-        given = {"context": context, "exact": exact, "positive": positive}
+        given = {"context": context, "exact": exact, "positive": positive, "columns": columns}
         table, by_posterior = _shares_of(choices_of(data, action, truth, **given))
         reason = ""
     if not isinstance(table, pd.DataFrame) or table.empty:

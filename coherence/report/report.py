@@ -7,7 +7,7 @@ a program that wants the numbers alone loads neither matplotlib nor rich.
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -16,6 +16,7 @@ from coherence.report.evaluation import EvaluationReport
 from coherence.report.wording import belief_noun
 from coherence.result import CheckResult, Family
 
+LEGEND = "✗: the primary test rejects, p ≤ .05."
 BRIEF = ("task", "model", "check", "estimate", "low", "high", "pvalue", "pvalue_holm")
 
 
@@ -169,6 +170,39 @@ class Report:
 
         most = MOST_CONTEXTS if answers is None else answers
         yield from report_files(self.evaluations, self.settings, most_answers=most)
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the main test of one model on a task; of several, their effects as a forest.
+
+        `options` are those of `coherence.plots.plot_state_shares` or ``plot_forest``, such as
+        ``ax``; axes are returned.
+        """
+        from coherence.plots import plot_forest
+
+        results = [result for each in self.evaluations for result in each.results]
+        primary = next((each for each in results if each.family is Family.PRIMARY), None)
+        if len(self.evaluations) == 1 and primary is not None:
+            return primary.plot(**options)
+        check = {} if primary is None else {"check": primary.check}
+        return plot_forest(self.results, **check | options)
+
+    def to_markdown(self, *others: "Report") -> str:
+        """Return the table of the screen, with columns of other reports beside it, as Markdown."""
+        from coherence.report.files import render_markdown
+
+        return render_markdown(self._beside(others))
+
+    def to_latex(self, *others: "Report") -> str:
+        """Return the same table as LaTeX."""
+        from coherence.report.files import render_latex
+
+        return render_latex(self._beside(others))
+
+    def _beside(self, others: "tuple[Report, ...]") -> Any:
+        from coherence.report.screen import short_table
+
+        table = short_table([each for one in (self, *others) for each in one.evaluations])
+        return replace(table, name="verdicts", title="What the screen shows", caption=LEGEND)
 
     def to_json(self) -> str:
         """Return the report as JSON text, equal bytes for equal runs."""

@@ -8,6 +8,8 @@ import re
 
 import pytest
 
+import coherence
+from coherence import InputError
 from coherence.report.document import (
     Cell,
     Column,
@@ -155,3 +157,17 @@ def test_headings_among_rows_stand_in_every_form():
     assert f"| **{heading}**" in render_cells(table)
     assert f"{{}}\\textbf{{{heading}}}" in render_latex(table)
     assert f'class="question">{heading}<' in render_table(table)
+
+
+def test_reports_stand_side_by_side_and_draw_what_their_results_draw():
+    rows = coherence.simulate("leaky", n_contexts=40, n_reps=2, iterated=False, rng=1)
+    one = coherence.analyze(rows, checks=["sufficiency", "cmi"], rng=1)
+    for text in (one.to_markdown(one), one.to_latex(one)):
+        assert text.count("leaky") == 2
+    primary, cmi = one.evaluations[0].results[::-1]
+    assert primary.summary() == str(primary)
+    assert one.plot(title="A").get_title(loc="left") == primary.plot(title="A").get_title(
+        loc="left"
+    )
+    with pytest.raises(InputError, match="received one of cmi"):
+        cmi.plot()
