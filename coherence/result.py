@@ -335,12 +335,6 @@ class CheckResult:
         -------
         str
             Sentences; empty where there is one effect and it does not lie below its interval.
-
-        Examples
-        --------
-        >>> result = CheckResult("cmi", "", -0.01, "nats", Interval(0.0, 0.1), 0.6, 50, 50)
-        >>> result.estimate_note()[:32]
-        'The quantity cannot be negative;'
         """
         notes = []
         if component := self.settings.get("component"):
@@ -356,21 +350,13 @@ class CheckResult:
         return " ".join(notes)
 
     def summary(self) -> str:
-        """Return the lines that `print` shows."""
+        """Return what `print` shows."""
         return str(self)
 
     def plot(self, **options: Any) -> Any:
-        """Draw the result by the function of `coherence.plots` for it, on the axes returned.
+        """Draw it by the function of `coherence.plots` for its check; return the axes.
 
-        Parameters
-        ----------
-        **options
-            Of that function, such as ``title`` and ``ax``.
-
-        Raises
-        ------
-        InputError
-            No figure is of this check, or the result has nothing to draw.
+        `options` are those of that function. Raises `InputError` where there is none.
         """
         # Named as text, as checks are: figures stand above results, and draw them.
         if (name := FIGURES.get(self.check.partition(":")[0])) is None:

@@ -165,8 +165,7 @@ def test_every_check_has_its_page(check):
             part = re.split(r"\n\n(?=\*\*|#)", text.partition(f"\n**{name}.** ")[2])[0]
             assert f"`{check}`" in part, f"{name_of(page)}: {name} does not say that of {check}"
     origin = CHECKS[check].origin
-    second = f"`{check}`: {origin[:1].lower()}{origin[1:]}"
-    assert (f"\n**Origin.** {origin}" if page.stem == check else second) in text
+    assert (f"**Origin.** {origin}" if page.stem == check else f"`{check}`: a{origin[1:]}") in text
     assert re.match("(Published: |Adapted from |Ours)", origin)
     assert f"(../pictures/checks/{page.stem}.svg)" in text
     tests = any(sentences.rejected for sentences in CHECKS[check].sentences.values())

@@ -73,8 +73,6 @@ _OF_EVALUATIONS: dict[str, Callable[[EvaluationReport], Iterator[tuple[str, floa
 }
 """Quantity of every (task, model) -> of what it is, and its value."""
 
-_OLDER = {"statistic": "estimate"}
-"""Name that a quantity had -> its name."""
 QUANTITIES = (*_OF_RESULTS, *_OF_EVALUATIONS)
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -135,7 +133,6 @@ def parse_condition(text: str) -> Condition:
             f"received {text!r}. {known}"
         )
     check, quantity, sign, number = form.groups()
-    quantity = _OLDER.get(quantity, quantity)
     if quantity not in QUANTITIES:
         raise InputError(
             f"the condition {text!r} names the quantity {quantity!r}, which is none. {known}"

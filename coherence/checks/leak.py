@@ -176,10 +176,8 @@ def evidence_leak_test(
     >>> import coherence
     >>> runs = coherence.simulate("clairvoyant", n_contexts=100, n_reps=3, rng=1)
     >>> rows = runs[runs["action"].notna()]
-    >>> result = evidence_leak_test(
-    ...     rows["p"], rows["action"], rows["theta"], rows["p_true"], context=rows["context"], rng=1
-    ... )
-    >>> result.pvalue < 0.01
+    >>> names = ("p", "action", "theta", "p_true")
+    >>> evidence_leak_test(*names, context="context", data=rows, rng=1).pvalue < 0.01
     True
     """
     options: dict[str, Any] = {"positive": positive, "oriented": True, "posterior": exact}

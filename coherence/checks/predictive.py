@@ -210,9 +210,7 @@ def predictive_gain_test(
     >>> import coherence
     >>> runs = coherence.simulate("leaky", n_contexts=100, n_reps=3, rng=1)
     >>> rows = runs[runs["action"].notna()]
-    >>> result = predictive_gain_test(
-    ...     rows["p"], rows["action"], rows["theta"], context=rows["context"], rng=1
-    ... )
+    >>> result = predictive_gain_test("p", "action", "theta", context="context", data=rows, rng=1)
     >>> result.statistic > 0
     True
     """

@@ -249,14 +249,10 @@ def sufficiency_test(
     >>> import coherence
     >>> runs = coherence.simulate("leaky", n_contexts=100, n_reps=3, rng=1)
     >>> rows = runs[runs["action"].notna()]
-    >>> result = sufficiency_test(
-    ...     rows["p"], rows["action"], exact=rows["p_true"], context=rows["context"], rng=1
-    ... )
+    >>> columns = {"exact": "p_true", "context": "context", "data": rows}
+    >>> result = sufficiency_test("p", "action", rng=1, **columns)
     >>> result.pvalue < 0.05  # actions know more of the state than the belief says
     True
-    >>> share = result.also["hidden_share"]
-    >>> round(share.low, 1), round(share.value, 1), round(share.high, 1)
-    (0.5, 0.7, 1.0)
     """
     options: dict[str, Any] = {"positive": positive, "oriented": True, "group": group}
     choices = as_choices(belief, action, truth, context, exact=exact, person=person, **options)

@@ -74,8 +74,7 @@ def plot_beliefs(
     --------
     >>> import coherence
     >>> runs = coherence.simulate("rational", n_contexts=60, n_reps=2, rng=1)
-    >>> ax = coherence.plots.plot_beliefs(runs)
-    >>> [text.get_text() for text in ax.texts]
+    >>> [text.get_text() for text in coherence.plots.plot_beliefs(runs).texts]
     ['defer (n = 59)', 'no (n = 26)', 'yes (n = 35)']
     """
     table = belief_bars(choices_of(data, action, columns=columns))

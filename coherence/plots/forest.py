@@ -61,13 +61,11 @@ def plot_forest(
     Examples
     --------
     >>> import coherence
-    >>> import pandas as pd
-    >>> agents = ("rational", "leaky")
-    >>> runs = [coherence.simulate(name, n_contexts=60, n_reps=2, rng=1) for name in agents]
-    >>> report = coherence.analyze(pd.concat(runs), checks=["iterated_expectation"], rng=1)
+    >>> runs = coherence.simulate("leaky", n_contexts=60, n_reps=2, rng=1)
+    >>> report = coherence.analyze(runs, checks=["iterated_expectation"], rng=1)
     >>> ax = coherence.plots.plot_forest(report.results, check="iterated_expectation")
     >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['simulated · leaky', 'simulated · rational']
+    ['simulated · leaky']
     """
     rows = _rows_of(results_table(results), check)
     with canvas(ax, size=(5.4, height_for(len(rows)) + 0.4)) as axes:

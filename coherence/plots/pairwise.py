@@ -69,10 +69,8 @@ def plot_pairwise_choice(
     --------
     >>> import coherence
     >>> runs = coherence.simulate("nonmonotone", n_contexts=80, n_reps=3, rng=1)
-    >>> rows = runs[runs["action"].notna()]
-    >>> result = coherence.monotone_choice_test(
-    ...     rows["p"], rows["action"], pair=("yes", "no"), context=rows["context"], rng=1
-    ... )
+    >>> how = {"pair": ("yes", "no"), "data": runs.dropna(subset="action"), "context": "context"}
+    >>> result = coherence.monotone_choice_test("p", "action", rng=1, **how)
     >>> coherence.plots.plot_pairwise_choice(result).get_title(loc="left")
     'Share of yes among yes and no'
     """

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from coherence.report.wording import clean, format_interval, with_interval
-from coherence.result import CheckResult, Family, Interval
+from coherence.result import CheckResult, Estimate, Family, Interval
 
 SWING, SHARE, DIFFERENCE = "matching:swing", "matching:share", "matching:difference"
 THRESHOLD = "threshold"
@@ -62,6 +62,13 @@ def percent(result: CheckResult) -> str:
     ends = (result.statistic, result.low, result.high)
     value, low, high = format_interval([100 * each for each in ends], 0)
     return f"{value}%" if result.interval is None else f"{value}% [{low}, {high}]"
+
+
+def share_with_interval(share: Estimate) -> str:
+    """Return a share in percent, its interval behind it, neither beyond 0 and 100."""
+    within = [min(max(each, 0.0), 1.0) for each in (share.value, share.low, share.high)]
+    value, low, high = format_interval([100 * each for each in within], 0)
+    return f"{value}% [{low}, {high}]"
 
 
 def stakes_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:

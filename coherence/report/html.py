@@ -5,7 +5,6 @@ only figures are inserted as markup, and those are rebuilt element by element fr
 """
 
 import json
-import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -24,11 +23,9 @@ from coherence.report.json import to_plain
 from coherence.report.pages import environment, visible
 from coherence.report.provenance import command
 from coherence.report.ranking import (
-    CALIBRATION_HEADING,
     FEW,
     Ranked,
     by_measure,
-    calibration_column,
     counted_rejections,
     evaluation_key,
     is_test,
@@ -114,9 +111,6 @@ def render_html(
     subtitle += [f"coherence {wording.clean(version)}"] if version not in (None, "unknown") else []
     scores = forecast_table(evaluations)
     overview = {row.key: _overview_row(row, url_of(row), shared) for row in ranked}
-    calibration = calibration_column(ranked)
-    for row in ranked:
-        overview[row.key]["calibration"] = calibration.get(row.number, "")
     return (
         environment()
         .get_template("page.html.j2")
@@ -140,7 +134,6 @@ def render_html(
                 (measure, [overview[row.key] for row in rows])
                 for measure, rows in by_measure(ranked)
             ],
-            calibration_heading=CALIBRATION_HEADING if calibration else "",
             pooled=pooled_sentences(evaluations),
             folded=len(evaluations) > FEW,
             # What fails comes first, whichever test it is that fails.
@@ -217,7 +210,6 @@ def _evaluation_context(
 ) -> dict[str, Any]:
     """Return what a page shows of an evaluation besides its view: figures, links, unparsed."""
     said = view(evaluation)
-    leading = [row for row in said.rows if row.leads]
     figures, missing_figures = evaluation_figures(evaluation, key)
     unparsed_columns, unparsed = _unparsed(evaluation)
     return {
@@ -228,7 +220,6 @@ def _evaluation_context(
         "has_verdict": has_verdicts([evaluation]),
         # Without a verdict all of them stand in the headline.
         "conclusion": said.conclusion[1:] if evaluation.headline.rests_on else (),
-        "dots": _dots([row.result for row in leading]),
         "about": {row.result.check: _about(row.result) for row in said.rows},
         "answers": "" if links is None else links.index(),
         "answer_tables": _tables(evaluation, said, key, links),
@@ -262,31 +253,6 @@ def _about(result: CheckResult) -> dict[str, Any]:
         "method": "" if result.interval is None else wording.clean(result.interval.method),
         "settings": ", ".join(f"{name} = {value}" for name, value in _settings(result.settings)),
     }
-
-
-def _dots(results: Sequence[CheckResult]) -> dict[str, dict[str, float]]:
-    """Place statistic and interval on an axis of 100, of which 0 lies at one place in all rows.
-
-    Results of one unit of measurement share its scale; without an interval among them, they would
-    be drawn against nothing but themselves, and are left out.
-    """
-    drawn: dict[str, list[tuple[CheckResult, dict[str, float]]]] = {}
-    for result in results:
-        ends, interval = {"at": result.statistic}, result.interval
-        if interval is not None and math.isfinite(interval.low) and math.isfinite(interval.high):
-            ends |= {"low": interval.low, "high": interval.high}
-        if math.isfinite(result.statistic):
-            drawn.setdefault(result.unit, []).append((result, ends))
-    drawn = {unit: of for unit, of in drawn.items() if any("low" in ends for _, ends in of)}
-    everywhere = [end for of in drawn.values() for _, ends in of for end in ends.values()]
-    zero, room = (50.0, 46.0) if min(everywhere, default=0.0) < 0 else (4.0, 92.0)
-    dots = {}
-    for of_unit in drawn.values():
-        largest = max(abs(end) for _, ends in of_unit for end in ends.values()) or 1.0
-        for result, ends in of_unit:
-            placed = {name: round(zero + room * end / largest, 2) for name, end in ends.items()}
-            dots[result.check] = {"zero": zero, **placed}
-    return dots
 
 
 def _tables(

@@ -130,31 +130,6 @@ def by_measure(ranked: Sequence[Ranked]) -> list[tuple[str, list[Ranked]]]:
     ]
 
 
-_CALIBRATION = ("calibration:calibration_error", "calibration:calibration_error_exact")
-CALIBRATION_HEADING = "calibration error"
-
-
-def calibration_column(ranked: Sequence[Ranked]) -> dict[int, str]:
-    """Return the calibration error of every evaluation by its number, beside its effect.
-
-    To what happened, where all that have one have that, else to the exact posterior; nothing where
-    evaluations are ranked by it anyway, or have none.
-    """
-    if any(row.result is not None and row.result.check in _CALIBRATION for row in ranked):
-        return {}
-    for name in _CALIBRATION:
-        errors = {
-            row.number: result.statistic
-            for row in ranked
-            for result in row.evaluation.results
-            if result.check == name and _known(result)
-        }
-        if errors:
-            texts = dict(zip(errors, format_numbers(list(errors.values())), strict=True))
-            return {row.number: texts.get(row.number, "–") for row in ranked}
-    return {}
-
-
 def _known(result: CheckResult) -> bool:
     return math.isfinite(result.statistic)
 

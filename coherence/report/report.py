@@ -172,19 +172,14 @@ class Report:
         yield from report_files(self.evaluations, self.settings, most_answers=most)
 
     def plot(self, **options: Any) -> Any:
-        """Draw the main test of one model on a task; of several, their effects as a forest.
-
-        `options` are those of `coherence.plots.plot_state_shares` or ``plot_forest``, such as
-        ``ax``; axes are returned.
-        """
+        """Draw the main test of one model, by `plot_state_shares`; of several, `plot_forest`."""
         from coherence.plots import plot_forest
 
         results = [result for each in self.evaluations for result in each.results]
         primary = next((each for each in results if each.family is Family.PRIMARY), None)
         if len(self.evaluations) == 1 and primary is not None:
             return primary.plot(**options)
-        check = {} if primary is None else {"check": primary.check}
-        return plot_forest(self.results, **check | options)
+        return plot_forest(self.results, **{"check": primary and primary.check} | options)
 
     def to_markdown(self, *others: "Report") -> str:
         """Return the table of the screen, with columns of other reports beside it, as Markdown."""

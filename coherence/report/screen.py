@@ -25,6 +25,7 @@ from coherence.report.acted_on import (
     numbers,
     percent,
     question_sentences,
+    share_with_interval,
     threshold_place,
 )
 from coherence.report.document import Table, table_of_texts
@@ -32,15 +33,7 @@ from coherence.report.evaluation import EvaluationReport
 from coherence.report.layout import Command, Fitted, as_cell, as_text, listed
 from coherence.report.verdicts import REJECTS
 from coherence.report.view import View, view
-from coherence.report.wording import (
-    ALERT,
-    LOW,
-    NOT_GIVEN,
-    clean,
-    evaluation_heading,
-    share_with_interval,
-    with_interval,
-)
+from coherence.report.wording import ALERT, LOW, NOT_GIVEN, clean, evaluation_heading, with_interval
 from coherence.result import CheckResult, Estimate, Family, Outcome
 from coherence.runs.notes import Level, Note
 

@@ -19,11 +19,9 @@ from coherence.report.document import MISSING, Cell, Column, Kind, Table, build_
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.layout import Command, Fitted, as_text, listed, rendered
 from coherence.report.ranking import (
-    CALIBRATION_HEADING,
     FEW,
     Ranked,
     by_measure,
-    calibration_column,
     counted_rejections,
     is_test,
     pooled_sentences,
@@ -326,10 +324,6 @@ def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
             _of_result(replace(TESTED, heading="p")),
             Column("", "rejected tests", Kind.LABEL, make=_rejected),
         ]
-    if calibration := calibration_column(shown):
-        columns.append(
-            Column("", CALIBRATION_HEADING, make=lambda row: Cell(calibration[row.number]))
-        )
     starts = accumulate([len(of_measure) for _, of_measure in parts], initial=0)
     headings = {at: measure for at, (measure, _) in zip(starts, parts, strict=False) if measure}
     strong = {at for at, row in enumerate(shown) if row.rejected}

@@ -19,17 +19,11 @@ from coherence.checks.sufficiency import MOST_UNTOLD, SEQUENCES, SHARE, SLOPE
 from coherence.checks.sufficiency import NAME as PRIMARY
 from coherence.printable import capitalised
 from coherence.report import next_steps
-from coherence.report.acted_on import LOSS, MOVEMENT, percent
+from coherence.report.acted_on import LOSS, MOVEMENT, percent, share_with_interval
 from coherence.report.evaluation import EvaluationReport, Verdict
 from coherence.report.margins import bounds_margins, held_against, smallest_margin
 from coherence.report.variation import stillness
-from coherence.report.wording import (
-    clean,
-    format_pvalue,
-    points,
-    share_with_interval,
-    with_interval,
-)
+from coherence.report.wording import clean, format_pvalue, points, with_interval
 from coherence.result import LEVEL, CheckResult, Estimate, Interval, Lack, rejects
 from coherence.statistics.report_noise import Reports
 

@@ -6,9 +6,7 @@ import pytest
 
 import coherence
 from coherence import CheckResult, simulate
-from coherence.report.html import render_html
 from coherence.report.ranking import by_measure, rank
-from coherence.report.terminal import render_report
 from coherence.statistics.random_effects import random_effects
 
 CHECKS = ["sufficiency", "iterated_expectation"]
@@ -70,16 +68,6 @@ def units(unit):
         ]
 
     return made
-
-
-@pytest.mark.lengthy
-def test_an_overview_shows_calibration_beside_the_effect_that_ranks(units):
-    """Breaks if of several models that act only the test is seen."""
-    error = result("calibration:calibration_error", 0.0625, pvalue=None)
-    for results, says in (((result("a", 0.2), error), True), ((result("a", 0.2),), False)):
-        shown = units(*[results] * 4)
-        assert ("0.062" in render_report(shown, width=120)) is says
-        assert ("calibration error</th>" in render_html(shown, {})) is says
 
 
 def test_the_largest_effect_comes_first_whatever_its_sign_and_measures_stay_apart(units):
