@@ -21,14 +21,14 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 42_350,
-    "coherence/analysis": 4_477,
+    "coherence": 42_347,
+    "coherence/analysis": 4_475,
     "coherence/batteries": 4_995,
-    "coherence/checks": 8_134,
+    "coherence/checks": 8_132,
     "coherence/cli": 2_051,
     "coherence/decoding": 1_091,
     "coherence/plots": 1_917,
-    "coherence/report": 6_006,
+    "coherence/report": 5_976,
     "coherence/runs": 7_314,
     "coherence/statistics": 4_567,
     "elicitation": 18_399,
@@ -41,7 +41,7 @@ BUDGET = {
     "elicitation/spelling": 848,
     "elicitation/training": 1_351,
     "bayesnets": 5_644,
-    "benchmarks": 9_200,
+    "benchmarks": 9_190,
     "tests": 32_878,
 }
 HOMES = {
