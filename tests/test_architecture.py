@@ -41,7 +41,7 @@ BUDGET = {
     "elicitation/spelling": 848,
     "elicitation/training": 1_351,
     "bayesnets": 5_644,
-    "benchmarks": 9_190,
+    "benchmarks": 9_189,
     "tests": 32_878,
 }
 HOMES = {

@@ -291,7 +291,7 @@ def overview() -> str:
             cells(follows, "n_tables"),
             extreme(follows, "ignores", staked),
             extreme(stakes, "loss_covered", staked, high=False),
-            "threefold losses without a free question; beliefs near an end",
+            "threefold losses, no free question; who acts on the report of the row",
         )
     )
     checks = len(rows)
@@ -677,13 +677,12 @@ def thresholds() -> str:
     worst = table.loc[table["wrong"].idxmax()]
     inside = table[~table["design"].str.contains("beliefs|do not move")]
     beyond = table[table["design"].str.contains("beliefs .05|beliefs .5 ")]
-    three = table[table["design"].str.contains("three")]
     return (
-        f"Where beliefs lie on both sides, a number is given in {span(inside['number'])} of "
-        f"tables, its interval wrong in {span(inside['wrong'])}; where all lie on one side, a "
-        f"bound in {span(beyond['bound'])}, false in {span(beyond['wrong'])}. Of three actions an "
-        f"end is wrong in {span(three['wrong'])}. The worst: {worst['design']}, "
-        f"{worst['n_cases']} cases with {worst['n_reps']} report, {share(worst['wrong'])}."
+        f"Where beliefs lie on both sides, a number is given in {span(inside['number'])} of tables "
+        f"of two actions and of three, its interval wrong in {span(inside['wrong'])}; where all "
+        f"lie on one side, a bound in {span(beyond['bound'])}, false in {span(beyond['wrong'])}. "
+        f"The worst: {worst['design']}, {worst['n_cases']} cases with {worst['n_reps']} report, "
+        f"{share(worst['wrong'])}."
     )
 
 

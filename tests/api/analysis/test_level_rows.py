@@ -68,8 +68,6 @@ def test_the_planted_weight_is_found_and_said():
     assert found["share"].interval.low < 0.5 < found["share"].interval.high
     assert all(result.family == "estimate" for result in found.values())
     assert "of the weight in it" in evaluation.conclusion[-1]
-    keys = [figure.key for figure in evaluation_figures(evaluation, "e")[0]]
-    assert "e-swing" in keys
 
 
 def test_of_who_does_not_answer_the_chance_nothing_is_ranked_or_drawn():
@@ -78,8 +76,7 @@ def test_of_who_does_not_answer_the_chance_nothing_is_ranked_or_drawn():
     assert found.keys() == {"swing", "order"}
     assert found["swing"].settings["answered"] is False
     assert "not answer the stated chance" in evaluation.conclusion[0]
-    keys = [figure.key for figure in evaluation_figures(evaluation, "e")[0]]
-    assert "e-swing" in keys
+    assert "e-swing" in [figure.key for figure in evaluation_figures(evaluation, "e")[0]]
     lanes = [label.get_text() for label in plot_offers(found["swing"]).get_yticklabels()]
     assert lanes == ["event first", "lottery first"]
 

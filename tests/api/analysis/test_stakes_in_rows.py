@@ -57,9 +57,11 @@ EXPECTED = {"ignores": "ignores_stakes", "minds": "moves_with_stakes"}
     ],
 )
 def test_each_agent_has_its_verdict_at_the_first_try(change):
-    _, found = verdicts(change(penalties()))
-    for model, evaluation in found.items():
+    rows = change(penalties())
+    once = not rows.duplicated(["agent", "question"]).any()
+    for model, evaluation in verdicts(rows)[1].items():
         assert evaluation.headline.code == EXPECTED[model]
+        assert ("one stake each" in evaluation.conclusion[0]) == once
         assert "stakes:loss" in [result.check for result in evaluation.results]
 
 

@@ -32,13 +32,8 @@ def test_every_check_needs_evidence_and_every_kind_of_evidence_has_a_check():
 
 def test_no_name_of_a_check_decides_anything_outside_of_checks():
     """What depends on which check it is, the check declares; else a new one touches many files."""
-    free = {
-        "scores",
-        "calibration",
-        "threshold",
-        "matching",
-        "stakes",
-    }  # words for other things too
+    # Words for other things too.
+    free = {"scores", "calibration", "threshold", "matching", "stakes"}
     found = []
     for path in (ROOT / "coherence").rglob("*.py"):
         if {"checks", "paper"} & set(path.parts):

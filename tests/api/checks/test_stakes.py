@@ -50,7 +50,7 @@ def test_who_ignores_the_stakes_is_told_so_and_who_follows_is_not(agent, once):
     if once:
         rows = rows.groupby("id").sample(1, random_state=2)
     result = found(rows)["movement"]
-    assert result.settings["moves"] == expected
+    assert (result.settings["moves"], result.settings["crossed"]) == (expected, not once)
     assert (result.settings["pays"] - result.settings["loses"] > 0.9) == (expected == "moves")
 
 
@@ -80,6 +80,18 @@ def test_noise_of_reports_is_taken_out_of_loss_and_slope_and_one_report_gives_a_
     assert math.isnan(once["slope"].statistic)
     assert once["loss"].settings["at_most"] > exact
     assert found(table(lambda t: 0.25 + 0.5 * t))["slope"].high < 1
+
+
+def test_the_loss_of_beliefs_near_one_is_within_its_interval_though_reports_end_there():
+    """Breaks if noise is taken to have a mean of 0: half of the intervals lie above, then."""
+    beliefs, held = np.linspace(0.85, 0.97, 80), 0
+    for seed in range(20):
+        rows = table(
+            beliefs=beliefs, stakes=np.array([0.5, 0.75, 0.91, 0.97]), noise=0.15, seed=seed
+        )
+        sharp, loss = rows.assign(p=beliefs.repeat(4)), found(rows)["loss"]
+        held += loss.low <= exact_loss(sharp, rows["choice"] == "bet") <= loss.high
+    assert held >= 18
 
 
 def test_reports_that_lie_on_the_stakes_bound_the_loss():
@@ -126,8 +138,7 @@ def test_too_few_clear_cases_and_groups_cannot_be_told():
     rows = table().assign(group=lambda rows: rows["id"] % 9)
     assert "9 groups are too few" in found(rows, group="group")["movement"].reason
     rows["group"] = rows["id"] % 20
-    grouped = found(rows, group="group")["movement"]
-    assert grouped.statistic != found(rows)["movement"].statistic  # of one more group
+    assert found(rows, group="group")["movement"].statistic != found(rows)["movement"].statistic
 
 
 def costs(follows=1.0, caution=0.0, n=60, seed=1):
@@ -183,13 +194,8 @@ def test_policies_are_choices():
         assert result.statistic == pytest.approx(plain[name].statistic, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"loss": -1.0}, "gain and loss must be at least 0"),
-        ({"p": 2.0}, r"belief must hold numbers in \[0, 1\]"),
-    ],
-)
-def test_what_breaks_a_rule_is_named(change, message):
-    with pytest.raises(InputError, match=message):
-        found(table().assign(**change))
+def test_what_breaks_a_rule_is_named():
+    with pytest.raises(InputError, match="gain and loss must be at least 0"):
+        found(table().assign(loss=-1.0))
+    with pytest.raises(InputError, match=r"belief must hold numbers in \[0, 1\]"):
+        found(table().assign(p=2.0))
