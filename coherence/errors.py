@@ -5,7 +5,7 @@ what to do about it. The command line prints a line for each, and exits with 2.
 """
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from functools import partial
 from typing import Self
@@ -58,29 +58,6 @@ class CoherenceError(Exception):
         error = cls(_one_line(opening, listed))
         error.errors, error._opening = listed, opening
         return error
-
-    def renamed(self, names: Mapping[str, str]) -> Self:
-        """Return the same error with other names, as of a file that the user does not know.
-
-        Parameters
-        ----------
-        names : mapping of str to str
-            What the message says -> what it is to say.
-
-        Returns
-        -------
-        CoherenceError
-            Of the same kind.
-        """
-
-        def said(text: str) -> str:
-            for old, new in names.items():
-                text = text.replace(old, new)
-            return text
-
-        if self.errors:
-            return type(self).all_at_once(said(self._opening), map(said, self.errors))
-        return type(self)(said(str(self)))
 
     def lines(self) -> list[str]:
         """Return the message for a terminal: several errors on a line each, at most ten of them.

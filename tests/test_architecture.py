@@ -21,15 +21,15 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 42_347,
-    "coherence/analysis": 4_475,
+    "coherence": 42_268,
+    "coherence/analysis": 4_473,
     "coherence/batteries": 4_995,
     "coherence/checks": 8_132,
-    "coherence/cli": 2_051,
+    "coherence/cli": 2_036,
     "coherence/decoding": 1_091,
     "coherence/plots": 1_917,
-    "coherence/report": 5_976,
-    "coherence/runs": 7_314,
+    "coherence/report": 5_945,
+    "coherence/runs": 7_306,
     "coherence/statistics": 4_567,
     "elicitation": 18_399,
     "elicitation/answers": 338,
@@ -42,7 +42,7 @@ BUDGET = {
     "elicitation/training": 1_351,
     "bayesnets": 5_644,
     "benchmarks": 9_189,
-    "tests": 32_878,
+    "tests": 32_876,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",

@@ -32,7 +32,6 @@ from coherence.runs.audit import (
     count_statuses,
     label_questions,
     label_rows,
-    worst_case_bounds,
 )
 from coherence.runs.check import missing_label_notes
 from coherence.runs.notes import Note
@@ -109,7 +108,6 @@ def measured(
         verdict=NOT_TESTED,
         notes=with_alerts(remarks, evaluation.rows),
         statuses=count_statuses(labels, label_questions(evaluation.runs.levels)),
-        bounds=worst_case_bounds(evaluation.runs, evaluation.reference),
         unreadable=unreadable(evaluation.rows),
         answering=answering(evaluation.runs),
         scatter=evaluation.scatter,

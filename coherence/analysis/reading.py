@@ -193,8 +193,8 @@ def states_of_tasks(runs: Runs, positive: Any, checks: Sequence[Check]) -> State
         where = f"task {task!r}: " if task else ""
         numbers = ""
         if of_state and not columns:
-            order = "belief, action, truth"
-            numbers = labels_error("truth", labels, len(rows), order=order, numbers_alone=True)
+            column = runs.named.columns.get("theta", "theta")
+            numbers = labels_error("truth", labels, len(rows), numbers_alone=True, column=column)
         if numbers:
             errors.append(where + numbers)
             continue

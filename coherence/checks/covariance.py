@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.checks.several_states import permuted_states
+from coherence.checks.several_states import FEWEST_OF_STATE, NO_SPREAD, ONCE, permuted_states
 from coherence.checks.unsaid import (
     local_slopes,
     noise_of_means,
@@ -34,6 +34,7 @@ from coherence.errors import listing
 from coherence.inputs import Floats, few_contexts
 from coherence.result import EXACT_REPORT, LEVEL, CheckResult, Interval, Lack
 from coherence.statistics.difference_sequences import (
+    FEWEST_CONTEXTS,
     NOTHING,
     Line,
     ProductSums,
@@ -86,9 +87,6 @@ POSTERIOR_SETTLED = (
 # which, and below a tenth of its spread, it is settled (whole percents leave .003), and of a score.
 RESOLVED, ROUNDING = 0.005, 1e-9
 ALIKE = "contexts of like belief (in groups: those of a group) have one state: nothing to compare"
-ONCE = "one state was seen in {n} contexts, and an interval takes {fewest}"
-NO_SPREAD = "no interval, because belief and state leave nothing of choices to chance"
-FEWEST_OF_STATE = 3
 FOLDS = 10
 ROUND = "reports that miss round numbers by a hair are taken for these"
 COARSE = 1 / 3  # share of contexts that say one value
@@ -128,8 +126,11 @@ def arrangement_test(
             "state": "exact" if exact else "realised",
         },
     )
-    if data.degenerate:
-        return lacking(undefined, data.degenerate, _lack_of(data)), None
+    if lack := data.degenerate:
+        in_one_sequence = not several and data.group is None
+        if _lack_of(data) is Lack.CASES and in_one_sequence:
+            lack = few_contexts(data.n_contexts, fewest=FEWEST_CONTEXTS)
+        return lacking(undefined, lack, _lack_of(data)), None
     if not exact and separated(data):
         return lacking(undefined, SEPARATED, Lack.OPEN), None
     contexts = contexts_of(data)

@@ -28,6 +28,7 @@ from coherence.checks.check import (
     Interpretation,
     Question,
 )
+from coherence.checks.several_states import FEWEST_OF_STATE, ONCE
 from coherence.inputs import (
     Floats,
     few_contexts,
@@ -75,9 +76,7 @@ ODD_STATES = (
     "the states do not look like draws from the exact posterior (score test of calibration, p = "
     "{p:.2g}): look for rows that were joined wrongly, or the posterior of another state"
 )
-ONCE = "one state was seen in {n} contexts, and an interval takes {fewest}"
 NO_SPREAD = "no interval, because posterior and state leave nothing of choices to chance"
-FEWEST_OF_STATE = 3
 ONE_DRAW = (
     "each of {n} groups has one state, and evidence leak takes "
     "states that were drawn for each context: it was not run. Test one context of each group."

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="RUNS",
         help="runs table: a .parquet, .csv, .tsv, .jsonl or .json file (but the first also as "
-        ".gz), a folder of .parquet files, or - for standard input, whose content tells its kind; "
+        ".gz); "
         "or logs of our task in Inspect (.eval), one or several",
     )
     _add_outputs(parser)
@@ -222,18 +222,16 @@ def _write_paper(
 
 
 def _require_apart(args: argparse.Namespace) -> None:
-    """Refuse to write results over the table, or into the folder that is read as one."""
+    """Refuse to write results over the table."""
     from coherence.errors import InputError
 
-    if args.out is None or args.runs == STREAM:
+    if args.out is None:
         return
     runs, out = Path(args.runs).resolve(), Path(args.out).resolve()
-    if (runs == out and out.is_dir()) or (
-        runs.parent == out and runs.name in ("results.parquet", "results.json")
-    ):
+    if runs.parent == out and runs.name in ("results.parquet", "results.json"):
         raise InputError(
             f"--out must not hold the table that is read; {args.out} would put results in the "
-            f"place of {args.runs} or among its files. Name another folder."
+            f"place of {args.runs}. Name another folder."
         )
 
 
@@ -293,10 +291,9 @@ def _with_source(report: "Report", args: argparse.Namespace) -> "Report":
     typed = {"seed": args.seed or None, "checks": args.checks}
     again = command({**report.settings, **typed}, files=args.files)
     read = ["coherence", "power", "--like", args.runs, *power_words(args)]
-    plans = len(args.files) == 1 and args.runs != STREAM
     source = Source(
-        again if args.runs != STREAM else "",
-        shlex.join(read) if plans else "",
+        again,
+        shlex.join(read) if len(args.files) == 1 else "",
         "" if args.out is None else str(Path(args.out, "report.html")),
         len(report.evaluations) > 1,
     )

@@ -89,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read, join, write, sum up."""
     from coherence.errors import InputError
-    from coherence.runs.logs.log_format import format_of
+    from coherence.runs.logs.assemble import format_of
     from coherence.runs.runs import Runs
     from coherence.runs.write import write_runs
 

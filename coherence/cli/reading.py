@@ -8,7 +8,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from coherence.cli.streams import STREAM, standard_input
 from coherence.runs.columns import EXACT, OPTIONS, OPTIONS_OF_READING, Reading, declared
 
 if TYPE_CHECKING:
@@ -149,15 +148,13 @@ def require_one_table(files: Sequence[str]) -> None:
 
 
 def read_table(args: argparse.Namespace) -> "Runs":
-    """Read a table from a file, a folder or standard input, or logs of Inspect."""
+    """Read a table from a file, or logs of Inspect."""
     from coherence.runs.formats import FileTable
-    from coherence.runs.read import as_runs, read_file, read_stream
+    from coherence.runs.read import as_runs, read_file
 
     how = reading(args)
     if is_log(args.runs):
         return as_runs(FileTable(read_logs(args.files)), how, Path(args.runs))
-    if args.runs == STREAM:
-        return read_stream(standard_input(), how)
     return read_file(args.runs, how)
 
 

@@ -1,16 +1,16 @@
-"""The standard streams: what a pipe brings, what a terminal shows, and a reader that has left."""
+"""The standard streams: what a terminal shows, and a reader that has left."""
 
 import codecs
 import contextlib
 import io
 import os
 import sys
-from typing import IO, TextIO
+from typing import TextIO
 
 from coherence.printable import PLAIN
 
 STREAM = "-"
-"""The name of a file that stands for standard input or output."""
+"""The name of a file that stands for standard output."""
 
 
 def open_streams() -> None:
@@ -60,15 +60,6 @@ def shows_styles(stream: TextIO) -> bool:
 def shows_ascii_only(stream: TextIO) -> bool:
     """Tell whether rules and points are better written in ASCII: all but UTF may lack them."""
     return not (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
-
-
-def standard_input() -> IO[bytes]:
-    """Return standard input as bytes."""
-    from coherence.errors import InputError
-
-    if sys.stdin is None:
-        raise InputError("the process has no standard input to read from. Name a file.")
-    return sys.stdin.buffer
 
 
 def discard_output() -> None:

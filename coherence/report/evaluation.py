@@ -108,9 +108,6 @@ class EvaluationReport:
     # up to a handful of rows with status neither ok nor repaired: ``context``, ``prompt``,
     # ``z_state``, ``status`` and the raw answers, as far as known; untrusted text
     unreadable: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
-    # from ``coherence.runs.audit.worst_case_bounds``: rates if all unreadable answers had gone one
-    # way or the other.
-    bounds: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     # how the answers were elicited; None where that was not asked
     answering: ElicitationSummary | None = None
     stakes: Verdict | None = None  # what is said first of a table with stakes

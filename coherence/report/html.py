@@ -277,7 +277,7 @@ def _tables(
             for row in answers.rows
         )
         answers = replace(answers, rows=rows)
-    return [table for table in (answers, said.bounds) if table.rows]
+    return [answers] if answers.rows else []
 
 
 def _unparsed(evaluation: EvaluationReport) -> tuple[list[str], list[list[dict[str, Any]]]]:

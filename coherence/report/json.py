@@ -79,7 +79,6 @@ def _evaluation_record(evaluation: EvaluationReport) -> dict[str, Any]:
         "notes": [note.record() for note in evaluation.notes],
         "statuses": evaluation.statuses,
         "answers": audit_table(evaluation.statuses),
-        "bounds": evaluation.bounds,
         "figures": evaluation.figures.tables,
         "figures_missing": evaluation.figures.missing,
     }

@@ -11,7 +11,7 @@ from coherence.report.json import SCHEMA_VERSION
 from coherence.report.ranking import POOLED
 from coherence.report.verdicts import VERDICTS
 from coherence.result import Family, Lack, Outcome
-from coherence.runs.audit import ANSWERS, BOUNDS, STATUSES
+from coherence.runs.audit import ANSWERS, STATUSES
 from coherence.runs.columns import Column
 from coherence.runs.notes import Code, Level
 from coherence.statistics.figure_tables import TABLES
@@ -215,7 +215,6 @@ def _evaluation() -> Any:
         notes=_notes("What was left out and why, what was assumed."),
         statuses=_table("Rows by question and status.", STATUSES),
         answers=_table("What became of the answers, by question.", ANSWERS),
-        bounds=_table("Rates if all unreadable answers had gone one way, or the other.", BOUNDS),
         figures=_figures(),
         figures_missing={
             "type": "object",

@@ -86,10 +86,12 @@ def more_cases(evaluation: EvaluationReport) -> Step:
         return Step(f"Have persons judge more cases: the test takes {least}.")
     if "group" in evaluation.rows.names:
         return Step("Ask about cases of more groups; or name no group, if these are not a sample.")
-    return _ask_more(evaluation, FEWEST_CONTEXTS)
+    return _ask_more(evaluation)
 
 
-def _ask_more(evaluation: EvaluationReport, fewest: int) -> Step:
+def _ask_more(evaluation: EvaluationReport) -> Step:
+    primary = any(result.check == "sufficiency" for result in evaluation.results)
+    fewest = FEWEST_CONTEXTS if primary else MIN_CONTEXTS
     most = max(result.n_contexts for result in evaluation.results)
     need = f": tests need {fewest}, and see little below 60" if most < fewest else ""
     return Step(f"Ask about more cases{need}.")
@@ -111,7 +113,7 @@ def _too_little(evaluation: EvaluationReport) -> Step | None:
     if evaluation.rows.crossed:
         return Step()
     few = max(result.n_contexts for result in evaluation.results) < MIN_CONTEXTS
-    return _ask_more(evaluation, MIN_CONTEXTS) if few else None
+    return _ask_more(evaluation) if few else None
 
 
 def vary_if_still(evaluation: EvaluationReport) -> Step:

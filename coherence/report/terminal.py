@@ -121,9 +121,8 @@ def _evaluation(evaluation: EvaluationReport, full: bool) -> Iterator[Renderable
         yield Text("No check could be run.")
     if hidden := len(said.rows) - sum(len(group) for _, group in shown):
         yield as_text(f"and {counted(hidden, 'further result')} (--full)", "dim")
-    for table in (said.answers, said.bounds) if full else ():
-        if table.rows:
-            yield from (Text(), Fitted(table))
+    if full and said.answers.rows:
+        yield from (Text(), Fitted(said.answers))
     remarks = list(
         filter(None, _all_remarks(evaluation, said) if full else _remarks(evaluation, said))
     )

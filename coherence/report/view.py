@@ -1,7 +1,7 @@
 """What every view of one (task, model) shows, made once: terminal, page and notebook lay it out.
 
 Results stand under the questions that they answer, in plain words, with numbers formatted; counts
-of answers and bounds are tables of text; everything else is sentences. Names come from files
+of answers are tables of text; everything else is sentences. Names come from files
 and model output: whatever leaves this module is cleaned, and a page escapes it besides.
 """
 
@@ -33,10 +33,6 @@ from coherence.result import CheckResult, Outcome
 from coherence.runs.audit import MISSING, audit_table
 from coherence.runs.notes import Note
 
-BOUNDS_NOTE = (
-    "The ends are the rates if every unparsed answer had gone the one way or the other; "
-    "they hold for these answers and leave out sampling."
-)
 UNPARSED = "share_unreadable"
 _STATUS_HEADINGS = {
     "sum_not_one": "sum not 1",
@@ -196,7 +192,6 @@ class View:
     interval: str  # heading of the intervals
     questions: tuple[tuple[str, tuple[Row, ...]], ...]
     answers: Table
-    bounds: Table
     cautions: tuple[Note, ...]  # what may mislead tests
     answering: tuple[Note, ...]  # how the answers were elicited
     notes: tuple[Note, ...]  # what was left out, assumed, noticed
@@ -218,7 +213,6 @@ def view(evaluation: EvaluationReport) -> View:
         interval=interval_heading(evaluation.results),
         questions=tuple((question, tuple(group)) for question, group in questions),
         answers=_answers(evaluation),
-        bounds=_bounds(evaluation),
         cautions=tuple(map(as_shown, evaluation.cautions)),
         answering=tuple(map(as_shown, answering_notes(evaluation.answering))),
         notes=tuple(map(as_shown, evaluation.remarks)),
@@ -330,24 +324,3 @@ def status_groups(evaluation: EvaluationReport) -> dict[tuple[str, str], list[st
     by = [evaluation.labels["question"][counts].astype(str), column[counts]]
     groups = contexts.groupby(by, sort=False)
     return {(str(q), str(c)): list(dict.fromkeys(inside)) for (q, c), inside in groups}
-
-
-_BOUNDS = (
-    Column("rate", kind=Kind.LABEL),
-    count("unreadable", "unparsed"),
-    Column("estimate", "of the parsed", digits=3),
-    Column("", "whatever the others were", Kind.INTERVAL, ends=("low", "high"), digits=3),
-)
-
-
-def _bounds(evaluation: EvaluationReport) -> Table:
-    """Return the worst-case bounds, of rates with unparsed answers only."""
-    if evaluation.bounds.empty:
-        return Table()
-    # Where every answer was parsed, both bounds are the rate itself.
-    rows = [
-        {**row, "rate": f"{row['quantity']}: {row['label']}"}
-        for row in evaluation.bounds[evaluation.bounds["unreadable"] > 0].to_dict("records")
-    ]
-    title = "If the unparsed answers had all gone one way"
-    return build_table(rows, _BOUNDS, title=title, caption=BOUNDS_NOTE)

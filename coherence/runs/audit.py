@@ -1,8 +1,4 @@
-"""What became of the answers, how they were got, and how much the unparsed ones could matter.
-
-Unparsed answers are left out of every rate, which is right only if they would have been
-like the others. The bounds here assume nothing: they are the rates if all unparsed answers had
-gone one way, or the other (worst-case bounds, Manski 1989, "Anatomy of the selection problem").
+"""What became of the answers, and how they were got.
 
 A belief may be drawn and read, drawn among the answers that have the form, or computed from the
 distribution over them; an action may be chosen, or be the probabilities of all. `answer_mass` is
@@ -12,7 +8,6 @@ is the smaller of its two answers, so that such rows are told apart from those w
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,15 +34,6 @@ ANSWERS = (
     *(Column(name, "integer", f"Answers with the status {name}.") for name in FAILURES),
     Column(MISSING, "integer", "Rows without a value that no status explains."),
     Column("share_unreadable", "probability", "Share of `asked` without a value."),
-)
-BOUNDS = (
-    Column("quantity", "text", "Such as mean belief."),
-    Column("label", "text", "Prompt or action."),
-    Column("asked", "integer", "Rows."),
-    Column("unreadable", "integer", "Rows without a value."),
-    Column("estimate", "number", "Of the readable rows."),
-    Column("low", "number", "If all had gone the one way."),
-    Column("high", "number", "If all had gone the other way."),
 )
 """Columns of the tables of this module, which ``results.json`` holds."""
 
@@ -100,46 +86,6 @@ def audit_table(statuses: pd.DataFrame) -> pd.DataFrame:
     unreadable = table[[*FAILURES, MISSING]].sum(axis=1)
     table = table.assign(share_unreadable=unreadable / table["asked"])
     return table.reset_index().rename_axis(columns=None)[columns]
-
-
-def worst_case_bounds(evaluation: Runs, reference: str) -> pd.DataFrame:
-    """Bound mean beliefs and choice rates over what the unparsed answers could have been."""
-    table, rows = evaluation.table, []
-    plain = table[~evaluation.given_z]
-    prompts = evaluation.prompt[~evaluation.given_z]
-    for prompt in [reference, *sorted(set(prompts) - {reference})]:
-        for name in evaluation.beliefs:
-            label = prompt if name == "p" else f"{prompt}, {name.removeprefix('p_')}"
-            numbers = pd.to_numeric(plain.loc[prompts == prompt, name])
-            rows.append(_bounds("mean belief", label, numbers))
-    asked = evaluation.asked_for_action(reference)
-    if "action" in evaluation.names and table["action"].notna().any():
-        action = table.loc[asked, "action"].astype(object)
-        for label in sorted(action.dropna().unique(), key=str):
-            chosen = (action == label).where(action.notna())
-            rows.append(_bounds("choice rate", str(label), chosen))
-    for name in sorted(evaluation.policies):
-        # A column without any value belongs to the actions of another task.
-        if (values := table.loc[asked, name]).notna().any():
-            rows.append(_bounds("choice rate", evaluation.action_names[name], values))
-    columns = [column.name for column in BOUNDS]
-    return pd.DataFrame([row for row in rows if row["asked"]], columns=columns)
-
-
-def _bounds(quantity: str, label: str, column: "pd.Series[Any]") -> dict[str, object]:
-    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    readable = values[~np.isnan(values)]
-    n, missing, total = len(values), len(values) - len(readable), float(readable.sum())
-    # Manski (1989): whatever could not be read counts as 0 for the lower bound, 1 for the upper.
-    return {
-        "quantity": quantity,
-        "label": label,
-        "asked": n,
-        "unreadable": missing,
-        "estimate": total / len(readable) if len(readable) else np.nan,
-        "low": total / n if n else np.nan,
-        "high": (total + missing) / n if n else np.nan,
-    }
 
 
 STATED = "stated belief"

@@ -340,8 +340,12 @@ def broken(title: str, rule: str, wrong: Any, cells: Cells, remedy: str) -> list
     if not wrong.any():
         return []
     first = cells[wrong].iloc[0]
-    number = isinstance(first, int | float | np.number) and not isinstance(first, bool)
+    shown = repr(first)
+    if isinstance(first, int | float | np.number) and not isinstance(first, bool):
+        shown = f"{first:.10g}"
+    elif np.isfinite(numbers(pd.Series([first], dtype=object)).values[0]):  # as it is written
+        shown = str(first).strip()
     return [
         f"column {title} must {rule}; {int(wrong.sum())} of {wrong.size} values do not, the first "
-        f"is {f'{first:.10g}' if number else repr(first)} ({rows_of(wrong)}). {remedy}"
+        f"is {shown} ({rows_of(wrong)}). {remedy}"
     ]

@@ -39,7 +39,7 @@ from coherence.runs.needs import EVIDENCE
 from coherence.runs.notes import Code, Note, warning
 from coherence.runs.roles import SAY_PERCENT
 from coherence.runs.runs import EVALUATION, Runs
-from coherence.runs.states import folded, tidy, typed_option
+from coherence.runs.states import folded, several_spellings, tidy, typed_option
 
 
 def shape_errors(table: pd.DataFrame) -> list[str]:
@@ -80,6 +80,25 @@ def cell_errors(table: pd.DataFrame, named: Naming) -> dict[str, str]:
                 f"{len(cells)} cells do not, the first is a {first}. Give each part a column or a "
                 "row of its own."
             )
+    return errors
+
+
+def damaged_ids(labels: pd.DataFrame) -> list[str]:
+    """Refuse labels that are floats of 2**53 or more, of which several are one."""
+    errors = []
+    for name, cells in labels.items():
+        if not (pd.api.types.is_float_dtype(cells) or pd.api.types.is_object_dtype(cells)):
+            continue
+        large = cells.map(lambda cell: isinstance(cell, float) and abs(cell) >= 2**53)
+        errors += broken(
+            repr(name),
+            "hold ids with all their digits",
+            large,
+            cells.map(str),
+            "A float holds 15 to 17 digits, and different ids became one where it was made. Read "
+            f"the file anew with this column as text: pandas.read_csv(FILE, dtype={{{name!r}: "
+            "'str'}), or read_runs(FILE).",
+        )
     return errors
 
 
@@ -418,7 +437,9 @@ def label_errors(table: Runs, named: Naming) -> list[str]:
         runs = runs.assign(theta=runs["theta"].where(runs[answers].notna().any(axis="columns")))
     errors = []
     for name in (each.name for each in COLUMNS if each.kind == "label" and not each.choices):
-        if name in runs.columns and (alike := labels_alike(runs, name)):
+        if name in ("action", "theta") and (spelled := _spelling_error(runs, name, named)):
+            errors.append(spelled)
+        elif name in runs.columns and (alike := labels_alike(runs, name)):
             more = f" and {len(alike) - 5} more" if len(alike) > 5 else ""
             errors.append(
                 f"column {named(name)} has labels that differ only by blanks, case or Unicode "
@@ -426,6 +447,46 @@ def label_errors(table: Runs, named: Naming) -> list[str]:
                 f"{_alike_remedy(named.columns.get(name, name), alike[0])}"
             )
     return errors
+
+
+def _spelling_error(runs: pd.DataFrame, name: str, named: Naming) -> str:
+    """Refuse no and yes that a task writes in several ways: they would be states of their own."""
+    if name not in runs.columns or pd.api.types.is_numeric_dtype(runs[name]):
+        return ""
+    labelled = runs[name].dropna()
+    tasks = runs["task"] if "task" in runs.columns else pd.Series("", runs.index)
+    for _, labels in labelled.groupby(tasks[labelled.index], dropna=False, observed=True):
+        if spelled := several_spellings(labels.unique()):
+            counts = labels.astype(str).value_counts()
+            shown = listing((f"{label!r} ({n})" for label, n in counts.items()), 8)
+            cells = f"table[{named.columns.get(name, name)!r}]"
+            return (
+                f"column {named(name)} writes no and yes in several ways: {shown}. Write each in "
+                f"one, in pandas: states = {spelled}; {cells} = "
+                f"{cells}.astype(str).str.strip().str.lower().map(states)."
+            )
+    return ""
+
+
+def one_action_errors(runs: Runs, named: Naming) -> list[str]:
+    """Ask what empty actions are where the others have one label: not acting, or no answer."""
+    if "action" not in runs.names or "status" in runs.names or runs.ours or runs.policies:
+        return []
+    rows = runs.table[runs.believed & ~runs.given_z & ~runs.known("level")]
+    keys = [runs.prompt[rows.index], *(rows[name] for name in EVALUATION if name in runs.names)]
+    # Of each evaluation and prompt: those without any action were asked for beliefs alone.
+    alone = rows["action"].groupby(keys, dropna=False, observed=True).transform("nunique") == 1
+    empty = (rows["action"].isna() & alone).reindex(runs.table.index, fill_value=False)
+    if not empty.any():
+        return []
+    label = str(rows["action"][alone].dropna().iloc[0])
+    cells = f"table[{named.columns.get('action', 'action')!r}]"
+    return [
+        f"column {named('action')} holds {label!r} or nothing, and is empty in {rows_of(empty)}: "
+        "nothing says whether these did not act, or gave no answer. If they did not act, in "
+        f"pandas: {cells} = {cells}.astype(object).fillna({f'not {label}'!r}); if they gave no "
+        f"answer: table['status'] = {cells}.notna().map({{True: 'ok', False: 'unparsed'}})."
+    ]
 
 
 def without_missing_actions(runs: pd.DataFrame, named: Naming) -> tuple[pd.DataFrame, list[Note]]:

@@ -12,9 +12,7 @@ import hashlib
 import os
 import re
 import secrets
-import shutil
 import tempfile
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,7 +25,6 @@ LIST = "files.sha256"
 # What a disk, a quota or a mount says no with; other errors come from what was to be written.
 _REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO}
 _STAGE = ".coherence-unfinished-"
-_DAY = 86_400.0  # seconds after which nobody writes any more into what a killed call left
 _LINE = re.compile(r"([0-9a-f]{64}) [ *](?!/)(.+)")
 _TOP = f"# written by coherence: check with sha256sum -c {LIST}"
 
@@ -86,15 +83,12 @@ def new_files(
     folder: Path, names: str, inputs: Iterable[str | os.PathLike[str]] = ()
 ) -> Iterator[Path]:
     """Give a folder to write a set of files into, which then takes the place of the earlier set."""
-    with _refusals_said(str(folder)):
-        for left in folder.glob(f"{_STAGE}*"):
-            if time.time() - left.stat().st_mtime > _DAY:
-                shutil.rmtree(left, ignore_errors=True)
-        with tempfile.TemporaryDirectory(
-            dir=folder, prefix=_STAGE, ignore_cleanup_errors=True
-        ) as stage:
-            yield Path(stage)
-            _take_places(folder, Path(stage), names, {Path(name).resolve() for name in inputs})
+    with (
+        _refusals_said(str(folder)),
+        tempfile.TemporaryDirectory(dir=folder, prefix=_STAGE, ignore_cleanup_errors=True) as stage,
+    ):
+        yield Path(stage)
+        _take_places(folder, Path(stage), names, {Path(name).resolve() for name in inputs})
 
 
 def _take_places(folder: Path, stage: Path, names: str, read: set[Path]) -> None:
@@ -149,12 +143,9 @@ def _take_places(folder: Path, stage: Path, names: str, read: set[Path]) -> None
 def _require_place(folder: Path, name: str) -> None:
     """Raise where something stands in the way of a file that is no file itself."""
     place = folder / name
-    # A link that leads nowhere is there, though what it leads to is not.
     if place.is_dir() or (os.path.lexists(place.parent) and not place.parent.is_dir()):
-        link = f" ({place.parent} is a link that leads nowhere)"
         raise InputError(
-            f"{place} must be a file to write, in a folder; something else is there"
-            f"{link if place.parent.is_symlink() else ''}. Move it away."
+            f"{place} must be a file to write, in a folder; something else is there. Move it away."
         )
 
 

@@ -22,9 +22,10 @@ import pyarrow.parquet as pq
 from coherence.errors import CoherenceError, InputError, MissingExtraError, closest, listing
 from coherence.printable import counted
 from coherence.runs.cells import Cells, numbers_or_labels
-from coherence.runs.columns import AS_IT_IS, Reading
+from coherence.runs.columns import Reading
 from coherence.runs.frames import require_path, with_index_columns
 from coherence.runs.notes import Code, Note
+from coherence.runs.states import typed_option
 from coherence.runs.text_files import (
     DEEPEST,
     SEPARATORS,
@@ -91,7 +92,7 @@ def _shared(cells: Cells, names: Mapping[Any, str]) -> str:
     return "; ".join(f"{label!r} stands for {listing(codes)}" for label, codes in shared.items())
 
 
-def read_workbook(path: Path, sheet: str | None) -> tuple[list[list[Any]], list[Note]]:
+def read_workbook(path: Path, reading: Reading | None) -> tuple[list[list[Any]], list[Note]]:
     """Return the rows of the sheet that holds cells, or of the one that is named."""
     openpyxl = _package("openpyxl", f"Reading {path}")
     data = read_bytes(path)
@@ -106,6 +107,7 @@ def read_workbook(path: Path, sheet: str | None) -> tuple[list[list[Any]], list[
         for name, each in sheets.items()
         if (n := sum(any(cell is not None for cell in row) for row in each.values))
     }
+    sheet = reading and reading.sheet
     if sheet is not None and sheet not in sheets:
         raise InputError(
             f"sheet must be a sheet of {path}; received {sheet!r}. It has "
@@ -114,9 +116,11 @@ def read_workbook(path: Path, sheet: str | None) -> tuple[list[list[Any]], list[
     if not rows:
         raise InputError(f"{path}: the workbook has no cells. Check the export that wrote it.")
     if sheet is None and len(rows) > 1:
+        largest = max(rows, key=lambda name: rows[name])
+        remedy = f"Name one: {typed_option('--sheet', largest)} (sheet=)."
         raise InputError(
-            f"{path}: {len(rows)} sheets hold cells: {listing(map(repr, rows))}. Name one: "
-            f"--sheet {max(rows, key=lambda name: rows[name])!r} (sheet=)."
+            f"{path}: {len(rows)} sheets hold cells: {listing(map(repr, rows))}. "
+            f"{remedy if reading is not None else 'Keep one of them, or save it as CSV.'}"
         )
     name = next(iter(rows)) if sheet is None else sheet
     if has_formulas:
@@ -172,6 +176,10 @@ def _rows(sheet: Any) -> tuple[list[list[Any]], list[Note]]:
 logger = logging.getLogger(__name__)
 PARQUET, LINES = (".parquet", ".pq"), (".jsonl", ".ndjson")
 ARRAY = ".json"
+_REMEDIES = {
+    ".xls": "Save it as .xlsx.",
+    ".txt": "Rename it to .csv: tabs, semicolons and bars between cells are recognised.",
+}
 _ENDINGS = (*PARQUET, *SEPARATORS, *LINES, ARRAY, *STATISTICS, *WORKBOOKS)
 
 
@@ -187,22 +195,19 @@ class FileTable:
     of_text: bool = False  # whether numbers stand in it as text
 
 
-def read_table(path: str | os.PathLike[str], reading: Reading = AS_IT_IS) -> FileTable:
-    """Read a table with the columns of its file, or of all Parquet files of a folder."""
+def read_table(path: str | os.PathLike[str], reading: Reading | None = None) -> FileTable:
+    """Read a table with the columns of its file.
+
+    Without a `reading` there are no options that an error could propose.
+    """
     source = require_path(path)
     require_there(source)
     if source.is_dir():
-        files = sorted(file for file in source.iterdir() if file.suffix.lower() in PARQUET)
-        if not files:
-            raise InputError(
-                f"{path}: the folder holds no .parquet file. Name a file, or a folder of them; "
-                "folders within it (task=asia) are read by pandas.read_parquet."
-            )
-        parts = [_read(file, reading).table for file in files]
-        read = FileTable(pd.concat(parts, ignore_index=True))
-    else:
-        read = _read(source, reading)
-    read = _named(read)
+        raise InputError(
+            f"{path} is a folder. Name a file; one of .parquet files is a table in pandas: "
+            f"table = pandas.read_parquet({str(path)!r})."
+        )
+    read = _named(_read(source, reading))
     if len(read.table) == 0:
         raise InputError(f"{source}: the table has no rows. Check the export that wrote it.")
     for note in read.notes:
@@ -220,11 +225,6 @@ def read_columns(path: Path, texts: Collection[str]) -> pd.DataFrame:
 def require_there(path: Path) -> None:
     """Refuse a path where nothing is, and name what lies next to it."""
     if not path.exists():
-        if path.is_symlink():
-            raise InputError(
-                f"{path}: a link to {path.readlink()}, where nothing is. Make the link anew, or "
-                "name the file itself."
-            )
         store = path.with_name(f"{path.name}.answers.sqlite")
         if store.exists():
             raise InputError(
@@ -239,15 +239,15 @@ def require_there(path: Path) -> None:
         raise InputError(f"{path}: no such file or folder. {closest(path.name, names)}")
 
 
-def _read(path: Path, reading: Reading) -> FileTable:
+def _read(path: Path, reading: Reading | None) -> FileTable:
     suffix = inner_suffix(path)
     if suffix not in _ENDINGS:
-        remedy = "Save it as .xlsx." if suffix == ".xls" else "Convert the file."
+        remedy = _REMEDIES.get(suffix, "Convert the file.")
         raise InputError(
             f"{path}: the file's ending must be .parquet, .csv, .tsv, .jsonl, .json, .xlsx, .dta, "
             f".sav or .sas7bdat, not {suffix or 'missing'!r}. {remedy}"
         )
-    if reading.sheet is not None and suffix not in WORKBOOKS:
+    if reading is not None and reading.sheet is not None and suffix not in WORKBOOKS:
         raise InputError(
             f"sheet is one of a workbook ({', '.join(WORKBOOKS)}); received {reading.sheet!r} for "
             f"{path}. Leave --sheet (sheet=) out."
@@ -267,7 +267,7 @@ def _read(path: Path, reading: Reading) -> FileTable:
             table, labelled = read_statistics(path)
             return FileTable(table, labelled=labelled)
         if suffix in WORKBOOKS:
-            return _of_sheet(path, *read_workbook(path, reading.sheet))
+            return _of_sheet(path, *read_workbook(path, reading))
         return FileTable(_read_parquet(path))
     except CoherenceError:
         raise

@@ -27,7 +27,6 @@ class Code(StrEnum):
     # how a table was read
     FILE = "file"  # lines of the file that were passed over, or may be missing
     MISSING = "missing"  # marks and blanks that count as empty cells
-    LABELS = "labels"  # labels written in several ways, merged or kept apart
     PREDICTIONS = "predictions"  # whether predictions are right
     NEVER_RIGHT = "never_right"  # predictions that no right label can match
     PERCENT = "percent"

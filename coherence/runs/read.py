@@ -5,18 +5,23 @@ What was assumed on the way is a note of the table.
 
 import logging
 import os
-import shutil
-import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pandas as pd
 
 from coherence.errors import InputError, SchemaError, closest, listing
 from coherence.runs.cells import labels, numbers_or_labels, with_labels, without_marks, without_na
-from coherence.runs.check import cell_errors, shape_errors, table_errors, without_missing_actions
+from coherence.runs.check import (
+    cell_errors,
+    damaged_ids,
+    one_action_errors,
+    shape_errors,
+    table_errors,
+    without_missing_actions,
+)
 from coherence.runs.columns import (
     ANY,
     AS_IN_RUNS,
@@ -24,12 +29,13 @@ from coherence.runs.columns import (
     COLUMN_NAMES,
     COMPARED,
     EXACT,
+    LABELS,
     Naming,
     Reading,
     declared,
 )
 from coherence.runs.exact import holds_exact, set_aside
-from coherence.runs.formats import ARRAY, WORKBOOKS, FileTable, read_table
+from coherence.runs.formats import FileTable, read_table
 from coherence.runs.frames import require_frame, with_index_columns
 from coherence.runs.notes import Code, Note
 from coherence.runs.roles import Findings, read_numbers, without_strangers
@@ -46,7 +52,6 @@ from coherence.runs.several import (
     with_states,
 )
 from coherence.runs.states import typed_option
-from coherence.runs.text_files import read_bytes
 
 logger = logging.getLogger(__name__)
 _LOGGED = (Code.PERCENT, Code.SCALE, Code.SHAPE)  # all notes are in every report
@@ -111,6 +116,9 @@ def examined(
     if given.meant and NAMED in table.columns:
         table = table.drop(columns=NAMED)
     table = _kept_rows(table, read, reading, found)
+    if damaged := damaged_ids(table[_label_columns(table, reading)]):
+        found.of_table += damaged
+        return given, found
     table = _with_roles(table, read, reading, found)
     nested = cell_errors(table, found.named)
     found.of_table += nested.values()
@@ -134,6 +142,8 @@ def examined(
         found.notes += [note] if note is not None else []
     runs = Runs(table, tuple(dict.fromkeys(found.notes)), found.named, meant=meant)
     found.of_table += table_errors(runs, found.absent, part=part)
+    if not (part or of_actions or found.marked_actions):
+        found.of_table += one_action_errors(runs, found.named)
     return runs, found
 
 
@@ -158,8 +168,12 @@ def _kept_rows(
     if labelled:
         text = f"labels of values stand for the numbers of {listing(labelled)}."
         found.notes.append(Note(Code.FILE, text))
-    table, notes = without_marks(table, [*reading.missing])
+    marked, notes = without_marks(table, [*reading.missing])
     found.notes += notes
+    action = reading.columns.get("action", "action")
+    if action in table.columns and not marked[action].isna().equals(table[action].isna()):
+        found.marked_actions = True
+    table = marked
     if read.of_text:
         table, notes = without_na(table, reading.decimal)
         found.notes += notes
@@ -220,6 +234,16 @@ def _with_roles(
         truths = [name for name in ("theta", EXACT) if name in mine]
         found.of_options += shared_parts(table, mine[truths], there["context"])
     return mine
+
+
+def _label_columns(table: pd.DataFrame, reading: Reading) -> list[str]:
+    """Return the columns of a file that are labels in the runs table, or part of one."""
+    kept = [str(name) for name in table.columns]
+    named = {**reading.columns, **{name: getattr(reading, name) or "" for name in COMPARED}}
+    own = {name: name for name in kept if name not in named}
+    labelled = {name: as_ for name, as_ in {**own, **named}.items() if name in {*LABELS, *COMPARED}}
+    parts = [part for as_ in labelled.values() for part in _parts(as_, kept)]
+    return [part for part in dict.fromkeys(parts) if part in kept]
 
 
 def _parts(as_: str, kept: Collection[str]) -> list[str]:
@@ -287,20 +311,14 @@ def _header_beneath(table: pd.DataFrame, wanted: Collection[str]) -> list[str]:
 
 
 def _inside(table: pd.DataFrame, name: str, as_: str) -> str:
-    """Say what a column holds whose values or parts may have been named in place of it."""
-    whole = as_.partition(".")[0]
-    cells = table[whole].to_numpy().ravel() if whole in table.columns else ()
-    if any(isinstance(cell, list) for cell in cells):
-        return f"{whole!r} holds lists: make a row of each entry first (pandas.json_normalize). "
+    """Say what a column holds whose values may have been named in place of it."""
     if name not in ("task", "model", "prompt") or name not in table.columns:
         return ""
     held = listing(map(repr, dict.fromkeys(table[name].dropna().astype(str))))
     return f"A column is to be named, not a value; column {name!r} holds {held}. "
 
 
-STANDARD_INPUT, IN_MEMORY = "standard input", "runs"
-# What may stand before the first character of a text: marks of Unicode, blanks, zero bytes.
-_BEFORE_TEXT = b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n"
+IN_MEMORY = "runs"
 
 
 def read_runs(
@@ -326,9 +344,8 @@ def read_runs(
     path : path or DataFrame
         A .parquet, .csv, .tsv, .jsonl (an object a line) or .json file (an array of objects), or
         one of Excel (.xlsx), each also packed by gzip; one of Stata (.dta), SPSS (.sav, .por) or
-        SAS (.sas7bdat, .xpt; these and Excel need the extra ``files``); a folder of .parquet
-        files; or a table that is in memory already, for which `sep`, `encoding` and `sheet` are
-        left out.
+        SAS (.sas7bdat, .xpt; these and Excel need the extra ``files``); or a table that is in
+        memory already, for which `sep`, `encoding` and `sheet` are left out.
     columns : mapping of str to str or list of str, optional
         Column of the runs table, or option of the command line that names it -> column of the file,
         for example ``{"belief": "p_ill", "action": "treats"}``; several columns for an id, for
@@ -422,36 +439,3 @@ def read_frame(table: Any, reading: Reading) -> Runs:
 def read_file(path: str | os.PathLike[str], reading: Reading = AS_IT_IS) -> Runs:
     """Read a file as a validated runs table."""
     return as_runs(read_table(path, reading), reading, Path(path))
-
-
-def read_stream(
-    stream: IO[bytes], reading: Reading = AS_IT_IS, *, source: str = STANDARD_INPUT
-) -> Runs:
-    """Read a runs table to the end of a stream, whose first bytes tell what kind of table it is."""
-    with tempfile.TemporaryDirectory(prefix="coherence-") as folder:
-        path = Path(folder) / "runs"
-        with path.open("wb") as file:
-            shutil.copyfileobj(stream, file)
-        try:
-            if path.stat().st_size == 0:
-                raise InputError(
-                    f"{source}: nothing came (0 bytes). Pipe a table into the command, or name a "
-                    "file."
-                )
-            path = path.rename(path.with_suffix(_kind_of(path)))
-            return read_file(path, reading)
-        # The file is gone when the message is read.
-        except SchemaError as error:
-            raise SchemaError(error.errors, source) from None
-        except InputError as error:
-            raise error.renamed({str(path): source, str(path.with_suffix("")): source}) from None
-
-
-def _kind_of(path: Path) -> str:
-    """Tell by its first bytes what kind of table a file is."""
-    with path.open("rb") as file:
-        marked = {b"PAR1": ".parquet", b"PK\x03\x04": WORKBOOKS[0]}.get(file.read(4))
-    if marked is not None:
-        return marked
-    first = read_bytes(path)[:256].lstrip(_BEFORE_TEXT)[:1]
-    return {b"{": ".jsonl", b"[": ARRAY}.get(first, ".csv")

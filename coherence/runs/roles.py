@@ -14,6 +14,7 @@ a column is taken for ours only where its values could be; else it is set aside,
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -66,7 +67,12 @@ class Findings:
     of_table: list[str] = field(default_factory=list)  # errors of cells
     # columns that the user named and that are not there, or that could not be read
     absent: set[str] = field(default_factory=set)
+    marked_actions: bool = False  # whether the user said which actions are missing
     n_labels: int = 0  # right labels, where predictions are compared with them
+
+    def file_name(self, name: str) -> str:
+        """Return what the file calls a column."""
+        return self.named.columns.get(name, name)
 
 
 _INFINITE = ("inf", "+inf", "infinity", "∞")
@@ -129,21 +135,23 @@ def _read_group(
             words = read.cells.astype(str).str.strip().str.lower()
             values = np.where(words.isin(_INFINITE), np.inf, values)
             wrong = (read.odd & ~np.isinf(values)) | (values < 0)
-            remedy = "Give what is lost or gained as a number without its sign, or inf."
+            remedy = _remedy_of_amounts(found.file_name(name), read, reading.decimal)
             found.of_table += broken(title, "hold amounts of at least 0", wrong, read.cells, remedy)
         elif column.kind == "number":
             if read.odd.any():  # which the rules of the column say more of
                 made[name] = read.cells.astype(object)
                 continue
         else:
-            found.of_table += _not_numbers(title, read)
+            plain = _without_currency(found.file_name(name), read, reading.decimal)
+            found.of_table += _not_numbers(title, read, plain)
         if line is not None and well:
             if line is not PERCENT and name != _SPREAD:
-                found.of_options += _off_line(title, read, line)
+                found.of_options += _off_line(title, found.file_name(name), read, line)
             values = np.asarray(line.probability(values, spread=name == _SPREAD))
         values = np.where(read.signed, read.values / 100, values)
         if well and len(found.of_options) == n_errors and column.kind not in _UNBOUNDED:
-            found.of_table += _out_of_range(title, column, values)
+            file_name = found.file_name(name)
+            found.of_table += _out_of_range(title, file_name, column, read, values, line)
             values = _within_bounds(name, column, values, found)
         made[name] = pd.Series(values, index=read.cells.index)
     return made if len(found.of_options) == n_errors else {}
@@ -155,10 +163,9 @@ def _within_bounds(name: str, column: Column, values: Floats, found: Findings) -
     outside = (away > 0) & (away <= PROBABILITY_TOLERANCE)
     if column.kind != "probability" or not outside.any():
         return values
-    lies, counts = ("lies", "counts") if outside.sum() == 1 else ("lie", "count")
     text = (
-        f"{counted(int(outside.sum()), 'value')} of {name!r} {lies} outside [0, 1] by at most "
-        f"{away[outside].max():.1g}, a rounding error, and {counts} as 0 or 1."
+        f"{counted(int(outside.sum()), 'value')} of {name!r} outside [0, 1] by at most "
+        f"{away[outside].max():.1g}, a rounding error, taken as 0 or 1."
     )
     found.notes.append(Note(Code.ROUNDED, text))
     return np.where(outside, values.round(), values)
@@ -186,14 +193,41 @@ def _refuse_marks(quoted: str, read: Sequence[Numbers], reading: Reading, found:
         )
 
 
-def _not_numbers(title: str, read: Numbers) -> list[str]:
+def _not_numbers(title: str, read: Numbers, plain: str) -> list[str]:
     """Refuse cells that are no numbers; propose what reads them as missing where all are alike."""
     held, hint = {*read.cells[read.odd]} if read.odd.any() else set(), ""
     if len(held) == 1 and isinstance(mark := held.pop(), str) and "," not in mark:
         typed = typed_option("--missing", mark)
         hint = f" If {mark!r} stands for it: {typed} (missing=[{mark!r}])." if typed else ""
     remedy = "Leave the cell empty where there is no number: it counts as an unparsed answer."
-    return broken(title, "hold numbers", read.odd, read.cells, f"{remedy}{hint}")
+    return broken(title, "hold numbers", read.odd, read.cells, plain or f"{remedy}{hint}")
+
+
+def _without_currency(file_name: str, read: Numbers, decimal: str) -> str:
+    """Return the line of pandas that takes signs of a currency away, if numbers are left."""
+    letters = {letter for cell in map(str, read.cells[read.odd].unique()) for letter in cell}
+    signs = {letter for letter in letters if unicodedata.category(letter) == "Sc"}
+    signs |= {letter for letter in letters if letter.isspace()} if signs else set()
+    without = str.maketrans("", "", "".join(signs))
+    left = numbers(read.cells.map(lambda cell: str(cell).translate(without), "ignore"), decimal)
+    if not signs or left.odd.any() or max(left.mark, left.grouped) >= 0:
+        return ""
+    cells, signs_of = f"table[{file_name!r}]", f"[{''.join(sorted(signs))}]"
+    plain = f"{cells}.astype(str).str.replace({signs_of!r}, '', regex=True)"
+    plain += ".str.replace(',', '.')" if decimal == "," else ""
+    return f"Write numbers alone, in pandas: {cells} = pandas.to_numeric({plain})."
+
+
+def _remedy_of_amounts(file_name: str, read: Numbers, decimal: str) -> str:
+    """Say what to do about amounts with a sign, of a currency or in front."""
+    if plain := _without_currency(file_name, read, decimal):
+        return plain
+    missing, rest = _if_missing(read, 0, np.inf)
+    remedy = "" if missing and not (rest < 0).any() else "Give amounts as plain numbers, or inf."
+    if not read.odd.any() and rest.size and rest.max() <= 0:
+        cells = f"table[{file_name!r}]"
+        remedy = f"Give what is lost without its sign, in pandas: {cells} = {cells}.abs()."
+    return f"{missing} {remedy}".strip()
 
 
 def _line(
@@ -296,10 +330,8 @@ def _doubt_percent(quoted: str, bare: Floats, *, several: bool) -> tuple[str, li
         ), []
     if not below.size:
         return "", []
-    verb = "is below 1 and was taken as a percentage"
-    if below.size > 1:
-        verb = "are below 1 and were taken as percentages"
-    text = f"{below.size} of {bare.size} values of {quoted} {verb}: {below[0]:g} as {below[0]:g}%."
+    n, first = f"{below.size} of {bare.size} values of {quoted}", f"{below[0]:g}"
+    text = f"{n} below 1 were taken as percentages: {first} as {first}%."
     return "", [Note(Code.PERCENT, text)]
 
 
@@ -318,62 +350,83 @@ def _mixed_signs(quoted: str, signed: str, bare: Floats) -> str:
     )
 
 
-def _off_line(title: str, read: Numbers, line: Scale) -> list[str]:
+def _off_line(title: str, file_name: str, read: Numbers, line: Scale) -> list[str]:
     """Refuse numbers that are not on the scale."""
-    (low, high), values = sorted((line.low, line.high)), read.values
-    off = (values < low) | (values > high)
-    if not off.any():
-        return []
-    remedy = "Correct infinite values, or leave their cells empty"
-    if not np.isinf(values).any():
-        ends = f"{math.floor(np.nanmin(values))}..{math.ceil(np.nanmax(values))}"
-        remedy = f"Name a scale that holds them (--scale={ends} does)"
-    if len(np.unique(values[off])) == 1:
-        mark = read.cells[off].iloc[0]
-        remedy += f", or say what cells hold that are missing: --missing={mark!s}"
-    return broken(title, f"lie on the scale {line}", off, read.cells, f"{remedy}.")
+    low, high = sorted((line.low, line.high))
+    off = (read.values < low) | (read.values > high)
+    remedy = _remedy_outside(file_name, read, line, stated=True)
+    return broken(title, f"lie on the scale {line}", off, read.cells, remedy)
 
 
-def _out_of_range(title: str, column: Column, values: Floats) -> list[str]:
-    """Refuse values that the declaration of a column does not allow."""
-    cells = pd.Series(values)
+def _out_of_range(
+    title: str, file_name: str, column: Column, read: Numbers, values: Floats, line: Scale | None
+) -> list[str]:
+    """Refuse values that the declaration of a column does not allow; cells stand as written."""
     if column.kind == "integer":
         wrong = (values < 0) | (values % 1 > 0)
-        return broken(title, "hold whole numbers of at least 0", wrong, cells, column.remedy)
+        return broken(title, "hold whole numbers of at least 0", wrong, read.cells, column.remedy)
     outside = (values < -PROBABILITY_TOLERANCE) | (values > 1 + PROBABILITY_TOLERANCE)
-    remedy = _remedy_outside(values, stated=column.on_scale and column.name != EXACT)
-    errors = broken(title, "hold probabilities in [0, 1]", outside, cells, remedy)
+    rule, errors = "hold probabilities in [0, 1]", list[str]()
+    if outside.any():
+        said = PERCENT if read.signed.any() else line
+        rule = "hold percentages from 0 to 100" if said is PERCENT else rule
+        stated = column.on_scale and column.name != EXACT
+        remedy = _remedy_outside(file_name, read, said, stated=stated)
+        errors = broken(title, rule, outside, read.cells, remedy)
     wide = ~outside & (values > column.largest) & (column.largest < 1)
-    return errors + broken(title, f"be at most {column.largest:g}", wide, cells, column.remedy)
+    rule = f"be at most {column.largest:g}"
+    return errors + broken(title, rule, wide, read.cells, column.remedy)
 
 
-def _remedy_outside(values: Floats, *, stated: bool) -> str:
-    """Say what to do about numbers that should be probabilities, of which some lie outside.
+def _if_missing(read: Numbers, low: float, high: float) -> tuple[str, Floats]:
+    """Say how usual marks of a missing answer are read as such; return the other numbers."""
+    values = read.values[~np.isnan(read.values)]
+    marks = [mark for mark in _USUAL_MARKS if mark in values and not low <= mark <= high]
+    rest = values[~np.isin(values, marks)]
+    if not marks or not rest.size:
+        return "", values
+    sign = "%" if read.signed.any() else ""
+    listed = ",".join(f"{mark:g}{sign}" for mark in marks)
+    return f"If {listed} stands for no answer: {typed_option('--missing', listed)}.", rest
+
+
+def _remedy_outside(file_name: str, read: Numbers, line: Scale | None, *, stated: bool) -> str:
+    """Say what to do about numbers of which some lie outside their scale, or [0, 1] without one.
 
     Beliefs that were `stated` may be on a scale.
     """
-    values = values[~np.isnan(values)]
-    if not values.size or np.isinf(values).any():
-        return "Correct them, or leave the cells empty."
-    marks = [mark for mark in _USUAL_MARKS if mark in values]
-    rest = values[~np.isin(values, marks)]
-    if marks and rest.size and stated:
-        listed = ",".join(f"{mark:g}" for mark in marks)
-        missing = typed_option("--missing", listed)
-        inside = rest.max() <= 1 and rest.min() >= 0
-        more = "" if inside else _remedy_outside(rest, stated=stated)
-        return f"If {listed} stands for no answer: {missing}. {more}".rstrip()
+    low, high = (0.0, 1.0) if line is None else sorted((line.low, line.high))
+    missing, values = _if_missing(read, low, high)
+    if values.size == 0 or np.isinf(values).any():
+        return "Correct infinite values, or leave their cells empty."
     largest, smallest = values.max(), values.min()
-    if max(largest - 1, -smallest) <= 0.01:
-        return f"Up to {PROBABILITY_TOLERANCE:g} outside is a rounding error and would do."
-    if stated and (ends := _scale_of(values)):
-        typed = typed_option("--scale", ends)
-        return f"Answers on a scale: {typed} (scale={ends!r}), with the ends that yours has."
-    if not 1 < largest <= 100:
-        return "Correct them, or leave the cells empty."
-    if _mostly_below_1(values):
-        return "Most values are probabilities; correct the others, a percentage by dividing it."
-    return SAY_PERCENT
+    if missing and low <= smallest and largest <= high:
+        return missing
+    remedy, off = (
+        "Correct them, or leave the cells empty.",
+        values[(values < low) | (values > high)],
+    )
+    if line not in (None, PERCENT):
+        ends = f"{math.floor(smallest)}..{math.ceil(largest)}"
+        remedy = f"Name a scale that holds them (--scale={ends} does)."
+        if len({*off}) == 1:
+            typed = typed_option("--missing", f"{off[0]:g}")
+            remedy = f"{remedy[:-1]}, or say what cells hold that are missing: {typed}."
+    elif line is None and max(largest - 1, -smallest) <= 0.01:
+        remedy = f"Up to {PROBABILITY_TOLERANCE:g} outside is a rounding error and would do."
+    elif smallest < 0 and largest <= 0 and (values % 1).any():
+        cells = f"table[{file_name!r}]"
+        remedy = f"If they are log-probabilities, in pandas: {cells} = numpy.exp({cells})."
+    elif stated and (line is None or smallest < 0) and (ends := _scale_of(values)):
+        typed = f"{typed_option('--scale', ends)}{'' if line is None else ' in place of --percent'}"
+        remedy = f"Answers on a scale: {typed} (scale={ends!r}), with the ends that yours has."
+    elif line is None and 1 < largest <= 100:
+        remedy = SAY_PERCENT
+        if _mostly_below_1(values):
+            remedy = (
+                "Most values are probabilities; correct the others, a percentage by dividing it."
+            )
+    return f"{missing} {remedy}".lstrip()
 
 
 def _scale_of(values: Floats) -> str:

@@ -7,7 +7,7 @@ each answer is right, and the confidence the belief that it is.
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
+from os.path import commonprefix
 from typing import Any
 
 import numpy as np
@@ -62,15 +62,9 @@ def shared_parts(table: pd.DataFrame, truths: pd.DataFrame, parts: Sequence[str]
 
 def _told_apart(names: Sequence[str]) -> list[str]:
     """Return what is left of names without what they begin and end with alike."""
-    head = _n_alike(names)
-    tail = _n_alike([name[head:][::-1] for name in names])
+    head = len(commonprefix([*names]))  # noqa: RUF071
+    tail = len(commonprefix([name[head:][::-1] for name in names]))  # noqa: RUF071
     return [name[head : len(name) - tail] for name in names]
-
-
-def _n_alike(names: Sequence[str]) -> int:
-    """Return how many letters names begin with alike."""
-    alike = (len({*letters}) == 1 for letters in zip(*names, strict=False))
-    return sum(takewhile(bool, alike))
 
 
 def state_columns(beliefs: Sequence[str], truth: "Cells | None") -> dict[str, str]:

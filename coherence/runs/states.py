@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coherence.errors import InputError, closest
+from coherence.runs.row_condition import label_condition
 
 KNOWN_PAIRS = (("no", "yes"), ("false", "true"), ("0", "1"))
 """Two labels of which the second is the one that a belief is in; case does not matter."""
 YES = frozenset(second for _, second in KNOWN_PAIRS)
+_LETTERS = (("n", "y"), ("f", "t"))  # of which nobody knows the states but among the words
 _WHOLE = re.compile(r"(-?[0-9]+)\.0+")
 
 
@@ -48,6 +50,21 @@ def known_pair(labels: Collection[Any]) -> tuple[str, str] | None:
     """Return the entry of `KNOWN_PAIRS` that some labels are out of; None if there is none."""
     seen = {folded(label) for label in labels}
     return next((pair for pair in KNOWN_PAIRS if seen and seen <= set(pair)), None)
+
+
+def several_spellings(labels: Collection[Any]) -> dict[str, int]:
+    """Return 0 or 1 for each spelling where no and yes are written in several ways; else nothing.
+
+    As where some cells hold yes and no, others TRUE, FALSE, 1 or 0. Case does not count.
+    """
+    forms = {str(label).strip().lower(): folded(label) for label in labels}
+    pairs: tuple[tuple[str, str], ...] = KNOWN_PAIRS + _LETTERS
+    if not {*forms.values()} <= {form for pair in pairs for form in pair}:
+        pairs = KNOWN_PAIRS
+    met = [pair for pair in pairs if {*pair} & {*forms.values()}]
+    if len(met) < 2 or len({*forms.values()}) < 3:  # of two labels the user names one
+        return {}
+    return {text: pair.index(form) for text, form in forms.items() for pair in met if form in pair}
 
 
 def compared_labels(
@@ -107,22 +124,38 @@ def not_labels(labels: Sequence[Any], n_cases: int, *, numbers_alone: bool = Fal
 
 
 def labels_error(
-    name: str, labels: Sequence[Any], n_cases: int, *, order: str, numbers_alone: bool = False
+    name: str,
+    labels: Sequence[Any],
+    n_cases: int,
+    *,
+    order: str = "",
+    numbers_alone: bool = False,
+    column: str = "",
 ) -> str:
-    """Return the error of `not_labels`, with a remedy; empty where there is none."""
+    """Return the error of `not_labels`, with a remedy; empty where there is none.
+
+    Arrays are given in an `order`, a table's labels in a `column`.
+    """
     reason = not_labels(labels, n_cases, numbers_alone=numbers_alone)
     if not reason:
         return ""
     numbers = _as_numbers(labels)
     what = "these are measurements, ids or free answers, not labels."
     if name == "truth" and numbers is not None and 0 <= numbers.min() <= numbers.max() <= 1:
-        what = "is it the exact posterior (exact=, --exact)?"
+        what = "a state came true or did not."
+        if {0, 1} & {*numbers}:
+            kept = label_condition(column, [0, 1], left_out=False)
+            typed = f": {typed_option('--where', kept)}" if column else ""
+            what += f" Leave out what was resolved to a probability in between{typed}."
+        typed = typed_option("--exact", column) if column else "exact= (--exact)"
+        what += f" If it is the posterior that follows from the evidence: {typed}."
     elif name == "truth":
         what += (
             " Give 0 or 1 for whether the state came true that the belief is in; where it is the "
             "confidence in an answer, --prediction and --gold do."
         )
-    return f"{name} holds {reason}: {what} The order is {order}."
+    ordered = f" The order is {order}." if order else ""
+    return f"{repr(column) if column else name} holds {reason}: {what}{ordered}"
 
 
 def in_order(labels: Sequence[Any]) -> list[Any] | None:

@@ -38,8 +38,6 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-MOST_BYTES, MOST_TIMES = 200_000_000, 200
-"""What is unpacked of a file that nobody said a limit of: so much, or so many times its size."""
 
 
 def inner_suffix(path: Path) -> str:
@@ -58,28 +56,19 @@ def read_bytes(path: Path) -> bytes:
     data = path.read_bytes()
     if not data.startswith(_GZIP):
         return data
-    # A packed file may be a thousand times as large as it looks.
-    limit = max(MOST_BYTES, MOST_TIMES * len(data))
     try:
-        with gzip.open(io.BytesIO(data)) as packed:
-            unpacked = packed.read(limit + 1)
+        return gzip.decompress(data)
     # EOFError is what a packed file that was cut short gives.
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(
             f"{path}: the gzip file is damaged or cut short ({error}). Get the file again."
         ) from None
-    if len(unpacked) > limit:
-        raise InputError(
-            f"{path}: it unpacks to more than {limit:,.0f} bytes. "
-            "If you trust it, unpack it (gunzip)."
-        )
-    return unpacked
 
 
 def read_text(path: Path, reading: Reading | None = None) -> str:
     """Read a file as text in the encoding that the user names, its byte order mark, else UTF-8.
 
-    Of a log, which is read without a `reading`, nobody names the encoding.
+    Of a file that is read without a `reading`, as a log, nobody can name the encoding.
     """
     data, encoding = read_bytes(path), reading and reading.encoding
     marked = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
@@ -88,7 +77,8 @@ def read_text(path: Path, reading: Reading | None = None) -> str:
     except UnicodeError as error:
         if reading is None:
             raise InputError(
-                f"{path}: the log cannot be read as text ({error}). Check that it is complete."
+                f"{path}: the file cannot be read as text ({error}). Save it as UTF-8, or check "
+                "that it is complete."
             ) from None
         other = "another --encoding"
         if encoding is None:
@@ -149,7 +139,7 @@ def read_objects(
         yield number, value
 
 
-def read_array(path: Path, reading: Reading) -> list[dict[str, object]]:
+def read_array(path: Path, reading: Reading | None) -> list[dict[str, object]]:
     """Return the objects of a file that is one JSON array of them."""
     remedy = "Check that it is complete; a file with one object per line ends in .jsonl."
     value = parse_json(path, read_text(path, reading), "the file", remedy)
@@ -186,21 +176,23 @@ def dotted_fields(name: str, value: object, depth: int = 0) -> Sequence[tuple[st
     ]
 
 
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
+SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 """Ending of a table -> its usual separator."""
 _IMPORT_ID = re.compile(r"""\s*\{\s*["']ImportId["']\s*:""")
 _CHUNK = 1 << 24  # bytes that are looked at at once; a sixteenth of them holds two lines
 _BLOCK = 1 << 26  # bytes; no row is longer, and a header of 20,000 names is none of the usual ones
 
 
-def read_csv(path: Path, reading: Reading) -> tuple[pd.DataFrame, list[Note], dict[str, str]]:
+def read_csv(
+    path: Path, reading: Reading | None
+) -> tuple[pd.DataFrame, list[Note], dict[str, str]]:
     """Return the cells as text, what was passed over, and what a further line calls columns."""
     text = read_text(path, reading)
-    header = _header_of(path, text, reading)
+    header = _header_of(path, text, None if reading is None else reading.sep)
     if header.spaced:  # blanks behind separators, also before a quote, which pyarrow takes as text
         text = _without_blanks(text, header.sep)
     text = _with_plain_quotes(path, text, header.sep)
-    table, n_blank = _cells(path, text, header)
+    table, n_blank = _cells(path, text, header, has_options=reading is not None)
     notes = []
     # A lone carriage return is half of a line's end where others end with a line feed.
     if not text.endswith("\n" if "\n" in text else "\r"):
@@ -229,7 +221,7 @@ class _Header(NamedTuple):
     width: int  # cells of the line below
 
 
-def _header_of(path: Path, text: str, reading: Reading) -> _Header:
+def _header_of(path: Path, text: str, named_sep: str | None) -> _Header:
     """Return the cells of the first line of a table's text, and what separates them.
 
     The usual separator if it divides the line at all, unless another divides it and the first row
@@ -238,7 +230,7 @@ def _header_of(path: Path, text: str, reading: Reading) -> _Header:
     usual = SEPARATORS[inner_suffix(path)]
     start = text[: max(_CHUNK >> 4, text.find("\n", text.find("\n") + 1) + 1)]
     headers: list[_Header] = []
-    for sep in [reading.sep] if reading.sep else [usual, ";", "\t", "|", ","]:
+    for sep in [named_sep] if named_sep else [usual, ";", "\t", "|", ","]:
         try:
             cells = next(csv.reader(io.StringIO(start, newline=""), delimiter=sep), [])
             spaced = any(cell.startswith(" ") and cell.strip() for cell in cells[1:])
@@ -267,12 +259,12 @@ def _header_of(path: Path, text: str, reading: Reading) -> _Header:
     if len(told.names) <= 2 and told.names[0].strip().lower().startswith("sep="):
         raise InputError(
             f"{path}: its first line only names the separator to Excel. Delete that line; the "
-            f"separator is found without it, or named by --sep."
+            "separator is found without it."
         )
     return told
 
 
-def _cells(path: Path, text: str, header: _Header) -> tuple[pa.Table, int]:
+def _cells(path: Path, text: str, header: _Header, *, has_options: bool) -> tuple[pa.Table, int]:
     """Return the cells below the header, and how many lines were blank."""
     n_blank = 0
 
@@ -304,9 +296,11 @@ def _cells(path: Path, text: str, header: _Header) -> tuple[pa.Table, int]:
             ),
         ).slice(1)
     except pa.ArrowInvalid as error:
-        raise InputError(f"{path}: {_wrong_row(text, header.sep, error)}") from None
+        wrong = _wrong_row(text, header.sep, error, has_options=has_options)
+        raise InputError(f"{path}: {wrong}") from None
     if table.num_columns != len(header.names):
-        raise InputError(f"{path}: {_wrong_row(text, header.sep, 'its header is no row')}")
+        wrong = _wrong_row(text, header.sep, "its header is no row", has_options=has_options)
+        raise InputError(f"{path}: {wrong}")
     filled = pc.is_valid(table.column(0))
     for column in table.columns[1:]:
         if pc.all(filled).as_py() is not False:
@@ -368,7 +362,7 @@ def _without_blanks(text: str, sep: str) -> str:
     return written.getvalue() if ended else written.getvalue().removesuffix("\n")
 
 
-def _wrong_row(text: str, sep: str, error: object) -> str:
+def _wrong_row(text: str, sep: str, error: object, *, has_options: bool) -> str:
     """Say which line has too few or too many cells."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=sep)
     try:
@@ -377,8 +371,10 @@ def _wrong_row(text: str, sep: str, error: object) -> str:
             if len(cells) != len(header) and any(cell.strip() for cell in cells):
                 remedy = "Check the quotes around texts and the separator."
                 if sep == "," and len(cells) > len(header):
-                    remedy = "Are there decimal commas? Then texts need quotes, or another "
-                    remedy += "separator: --sep ';' --decimal ','."
+                    remedy = "Are there decimal commas? Write points, or texts in quotes."
+                    if has_options:
+                        remedy = "Are there decimal commas? Then texts need quotes, or another "
+                        remedy += "separator: --sep ';' --decimal ','."
                 elif len(cells) < len(header):
                     remedy = "Was it cut short there? Get it again, or fill or remove the line."
                 return (

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from coherence.inputs import Codes, Floats
+from coherence.inputs import Codes, Floats, few_contexts
 from coherence.statistics.knn import as_levels
 from coherence.statistics.permutation import Contexts
 
@@ -272,7 +272,7 @@ def too_few_neighbours(layout: Layout) -> str:
     if pairs >= FEWEST_PAIRS:
         return ""
     if not layout.group.any():
-        return f"the test takes {FEWEST_CONTEXTS} contexts; here are {n}"
+        return few_contexts(n, fewest=FEWEST_CONTEXTS)
     return (
         f"{n} contexts in groups of these sizes make {pairs} pairs of differences between "
         f"neighbours in belief, and the test takes {FEWEST_PAIRS}"

@@ -7,16 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from coherence import InputError
 from coherence.cli.main import main
-from coherence.cli.streams import shows_styles, standard_input
-
-
-def test_a_process_without_standard_input_says_so(monkeypatch):
-    monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(InputError, match=r"no standard input to read from\. Name a file"):
-        standard_input()
-
+from coherence.cli.streams import shows_styles
 
 COMMAND = "import sys; from coherence.cli.main import main; sys.exit(main())"
 ROOT = Path(__file__).parents[2]

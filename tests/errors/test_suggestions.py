@@ -55,4 +55,3 @@ def test_errors_keep_their_faults_between_processes_and_under_another_name(error
     back = copy.copy(error)  # as pickle does
     assert str(back) == str(error)
     assert back.lines() == error.lines()
-    assert error.renamed({"x.csv": "input"}).lines()[0].startswith("input")

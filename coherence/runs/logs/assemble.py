@@ -6,8 +6,10 @@ action whose belief was not asked keeps its row, without a belief; a belief with
 a belief. Both are counted. The table is then read as a file's is.
 """
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
@@ -16,6 +18,7 @@ import pandas as pd
 from coherence.errors import InputError, SchemaError, closest, listing
 from coherence.runs.cells import Cells
 from coherence.runs.columns import (
+    AS_IT_IS,
     COLUMN_NAMES,
     EXACT,
     FEATURE_PREFIX,
@@ -27,7 +30,8 @@ from coherence.runs.columns import (
     Scale,
     is_state,
 )
-from coherence.runs.formats import FileTable, column_of
+from coherence.runs.formats import ARRAY, FileTable, column_of
+from coherence.runs.logs import inspect_log, lm_eval
 from coherence.runs.logs.answers import AnswerForm, answers_of, is_belief, stated_numbers
 from coherence.runs.logs.joining import (
     LOG,
@@ -38,11 +42,12 @@ from coherence.runs.logs.joining import (
     joined,
     stacked,
 )
-from coherence.runs.logs.log_format import SHARE, AnswerLog, names_of
+from coherence.runs.logs.log_format import SHARE, AnswerLog, LogFormat, names_of
 from coherence.runs.read import examined
 from coherence.runs.roles import judge_percentages
 from coherence.runs.runs import MEANT
 from coherence.runs.states import YES, folded, named_state, typed_option, zero_or_one
+from coherence.runs.text_files import inner_suffix, read_array
 
 LEFT_OUT = "-"
 """Stands for no field: a column that the format would fill is left out."""
@@ -50,6 +55,39 @@ _OF_ACTION = ("action", "raw_action")
 # The target of an action log may be the right action, and is not taken for the state; evidence and
 # posterior stand in the belief log too, and could only contradict it.
 _FROM_ACTION_LOGS = ("task", "model", "context", "rep", *_OF_ACTION)
+
+
+FORMATS = (inspect_log.FORMAT, lm_eval.FORMAT)
+
+
+def format_of(paths: Sequence[Path]) -> LogFormat:
+    """Return the one format of files: fields mean other things in each, and are mapped once."""
+    found = [_format_of(path) for path in paths]
+    for path, other in zip(paths, found, strict=True):
+        if other != found[0]:
+            raise InputError(
+                f"{path} is of the format {other.name}, {paths[0]} of the format {found[0].name}. "
+                "Import files of different formats one by one."
+            )
+    return found[0]
+
+
+def _format_of(path: Path) -> LogFormat:
+    if not path.is_file():
+        raise InputError(f"{path}: no such file. Name the log itself, not its folder.")
+    # An empty file has no format of its own to complain about.
+    if path.stat().st_size == 0:
+        raise InputError(f"{path}: the file is empty (0 bytes). Check the run that wrote it.")
+    suffix = inner_suffix(path)
+    for form in FORMATS:
+        if suffix in form.endings and form.recognises(path):
+            return form
+    if suffix == ARRAY:
+        read_array(path, AS_IT_IS)  # says what is wrong with a table
+    raise InputError(
+        f"{path} is not a log of {' or '.join(form.name for form in FORMATS)}. A table needs no "
+        f"import: coherence analyze {shlex.quote(str(path))}."
+    )
 
 
 @dataclass

@@ -25,7 +25,6 @@ from coherence.runs.logs.log_format import (
     names_of,
     sample_columns,
 )
-from coherence.runs.text_files import MOST_BYTES, MOST_TIMES
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
@@ -139,13 +138,6 @@ def _check_archive(path: Path) -> int:
         return 0
     with zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
-        total = sum(entry.file_size for entry in entries)
-        limit = max(MOST_BYTES, MOST_TIMES * path.stat().st_size)
-        if total > limit:
-            raise InputError(
-                f"{path}: its entries unpack to {total:,} bytes, more than {limit:,}. If you trust "
-                "the file: inspect log convert FILE --to json --output-dir FOLDER."
-            )
         # Reads at most the stated size of each entry, so that the sizes hold from here on.
         damaged = archive.testzip()
     if damaged is not None:

@@ -139,11 +139,7 @@ def _options(sample: Mapping[str, Any]) -> tuple[str, ...] | None:
         requests = [list(each.values()) for each in requests.values() if isinstance(each, dict)]
     # Earlier versions list the arguments without their names.
     pairs = [each for each in requests or () if isinstance(each, list) and len(each) > 1]
-    options = tuple(str(continuation).strip() for _, continuation, *_ in pairs)
-    half = len(options) // 2
-    # Mutual information has every choice scored a second time, behind no context.
-    without = options[half:] == options[:half] and not any(pair[0] for pair in pairs[half:])
-    return options[:half] if without and half > 1 else options
+    return tuple(str(continuation).strip() for _, continuation, *_ in pairs)
 
 
 def _answers(
@@ -153,8 +149,6 @@ def _answers(
     sample = next(iter(lines.values()))
     responses = sample["resps"]
     if choices is not None:
-        # With mutual information the choices come a second time.
-        responses = responses[: len(choices)] if len(responses) == 2 * len(choices) else responses
         known = {"target": _choice_of(sample["target"], choices), "choices": choices}
         # A repetition counts where every choice was scored in it.
         for rep, pairs in enumerate(zip(*responses, strict=False)):

@@ -1,28 +1,18 @@
 """What a log is, whichever program wrote it: records of answers with dotted field names.
 
-Every format is a module beside this one, which ends in ``FORMAT = LogFormat(...)``; the first that
-recognises a file's content has it. Everything in a record came from outside and stays text or a
+Everything in a record came from outside and stays text or a
 number: no field is ever used as a path, a pattern or code.
 """
 
 import json
-import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 
-from coherence.errors import InputError
-from coherence.runs.columns import AS_IT_IS, EXACT, FEATURE_PREFIX
-from coherence.runs.formats import ARRAY
-from coherence.runs.text_files import bare_name, dotted_fields, inner_suffix, read_array
+from coherence.runs.columns import EXACT, FEATURE_PREFIX
+from coherence.runs.text_files import bare_name, dotted_fields
 
-MODULES = (
-    "inspect_log",
-    "lm_eval",
-)
-"""A module for each format."""
 PICKED = "picked"
 """Field of what the log itself takes for the answer; empty if it looked and found none."""
 SHARE = "probability."
@@ -73,41 +63,6 @@ class LogFormat:
     # tells by the content whether a file of such an ending has this format
     recognises: Callable[[Path], bool]
     read: Callable[[Path], AnswerLog]
-
-
-def formats() -> list[LogFormat]:
-    """Return what the modules of formats declare."""
-    return [import_module(f"coherence.runs.logs.{name}").FORMAT for name in MODULES]
-
-
-def format_of(paths: Sequence[Path]) -> LogFormat:
-    """Return the one format of files: fields mean other things in each, and are mapped once."""
-    found = [_format_of(path) for path in paths]
-    for path, other in zip(paths, found, strict=True):
-        if other != found[0]:
-            raise InputError(
-                f"{path} is of the format {other.name}, {paths[0]} of the format {found[0].name}. "
-                "Import files of different formats one by one."
-            )
-    return found[0]
-
-
-def _format_of(path: Path) -> LogFormat:
-    if not path.is_file():
-        raise InputError(f"{path}: no such file. Name the log itself, not its folder.")
-    # An empty file has no format of its own to complain about.
-    if path.stat().st_size == 0:
-        raise InputError(f"{path}: the file is empty (0 bytes). Check the run that wrote it.")
-    suffix = inner_suffix(path)
-    for form in formats():
-        if suffix in form.endings and form.recognises(path):
-            return form
-    if suffix == ARRAY:
-        read_array(path, AS_IT_IS)  # says what is wrong with a table
-    raise InputError(
-        f"{path} is not a log of {' or '.join(form.name for form in formats())}. A table needs no "
-        f"import: coherence analyze {shlex.quote(str(path))}."
-    )
 
 
 def flatten(value: object, name: str) -> dict[str, object]:

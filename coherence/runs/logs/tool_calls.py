@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -29,13 +28,10 @@ if TYPE_CHECKING:
     from inspect_ai.tool import ToolCall
 
 SIDE_QUESTION, TEXT, TOOL = "side_question", "text", "tool:"
-READ, PERCENTAGES = "read", "read as percentages"
 SOURCE = "coherence.side_question"
 """Source of the event by which a solver records what it asked aside."""
 _GRADES = {"C", "I", "P", "N"}  # of an answer, as Inspect's scorers give them
-_OF_BELIEFS = re.compile(r"prob|confid|belie|likel|chance|credence|certain|risk|^p$", re.IGNORECASE)
 _MOST_SHOWN = 8
-_MOST_ACTIONS = 10  # values of an argument that is proposed as the action
 
 
 @dataclass(frozen=True)
@@ -279,16 +275,13 @@ class _Records:
             ]
             return _plain(reports[-1]) if reports else None
         texts = [each for each in spoken[:at] if isinstance(each, str)]
-        holds = self.reading.pattern.search if self.reading.pattern else _how_read
+        holds = self.reading.pattern.search if self.reading.pattern else _is_belief
         return next((text for text in reversed(texts) if holds(text)), texts[-1] if texts else None)
 
 
-def _how_read(value: object) -> str:
-    """Return how a belief is read: as it is, or as a percentage; empty for neither."""
-    for how, line in ((READ, None), (PERCENTAGES, PERCENT)):
-        if belief_cell(value, line=line).value is not None:
-            return how
-    return ""
+def _is_belief(text: str) -> bool:
+    """Tell whether a belief can be read from a text, as it is or as a percentage."""
+    return any(belief_cell(text, line=line).value is not None for line in (None, PERCENT))
 
 
 def _plain(value: object) -> object:
@@ -298,36 +291,22 @@ def _plain(value: object) -> object:
 
 
 class _Calls:
-    """What the agents of a log called, and what looks like a belief."""
+    """What the agents of a log called, and how often they were asked aside."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.n_episodes = path, 0
+        self.path, self.n_episodes, self.n_asked = path, 0, 0
         self.tools: Counter[str] = Counter()
-        self.ends: Counter[str] = Counter()  # tool -> episodes that it ends
-        self.arguments: dict[str, Counter[str]] = defaultdict(Counter)  # TOOL.ARGUMENT -> values
-        self.places: dict[str, Counter[str]] = defaultdict(Counter)  # place -> how it is read
+        self.arguments: dict[str, dict[str, str]] = defaultdict(dict)  # of tools, with a value
 
     def add(self, episode: Episode) -> None:
         """Count an episode."""
         self.n_episodes += 1
-        acts = []
-        for event in episode.events:
-            if not isinstance(event, str):
-                said = event.get("reply") if event.get("p") is None else event["p"]
-                self.places[SIDE_QUESTION][_how_read(said)] += 1
+        self.n_asked += not all(isinstance(event, str) for event in episode.events)
         for each in episode.spoken:
-            if isinstance(each, str):
-                self.places[TEXT][_how_read(each)] += 1
-                continue
-            self.tools[each.function] += 1
-            for name, value in each.arguments.items():
-                self.arguments[f"{each.function}.{name}"][str(value)[:40]] += 1
-                if _OF_BELIEFS.search(name):
-                    self.places[f"{TOOL}{each.function}.{name}"][_how_read(value)] += 1
-            # A call that reports a belief alone is no action.
-            if not each.arguments or not all(map(_OF_BELIEFS.search, each.arguments)):
-                acts.append(each.function)
-        self.ends.update(acts[-1:])
+            if not isinstance(each, str):
+                self.tools[each.function] += 1
+                values = {name: str(value)[:40] for name, value in each.arguments.items()}
+                self.arguments[each.function] |= values
 
     def check(self, reading: CallReading, actions: set[object]) -> None:
         """Raise where the log has nothing of what is to be read."""
@@ -336,77 +315,46 @@ class _Calls:
                 f"{self.path}: no message of {self.n_episodes} episodes calls a tool. Leave out "
                 "--action-from."
             )
-        known, reports = {*self.tools, *self.arguments}, reading.argument
+        reports = reading.argument
+        known = [f"{tool}.{name}" for tool, of in self.arguments.items() for name in of]
         for name in (*reading.tools, *[reports] * bool(reports)):
-            tool, _, argument = name.rpartition(".")
-            if name not in known and tool in self.tools:
-                given = [each.rpartition(".") for each in self.arguments]
-                raise InputError(
-                    f"{self.path}: no call of {tool!r} has the argument {argument!r}. "
-                    f"{closest(argument, [each for of, _, each in given if of == tool])}"
-                )
-            if name not in known:
+            if name not in (*self.tools, *known):
                 option = "belief_from" if name == reports else "action_from"
                 raise InputError(
                     f"{self.path}: {option} names {name!r}, which no message calls. "
-                    f"{closest(name, self.tools)} Inspect takes calls of submit out of the "
-                    "messages: AgentSubmit(keep_in_messages=True) leaves them there."
+                    f"{closest(name, known if '.' in name else self.tools)} Inspect takes calls of "
+                    "submit out of the messages: AgentSubmit(keep_in_messages=True) leaves them."
                 )
         if reporting := [name for name in reading.tools if f"{reports}.".startswith(f"{name}.")]:
             raise InputError(
                 f"{self.path}: the tool {reporting[0]!r} reports beliefs, and is no action. Leave "
                 "it out of --action-from, or name the argument that is the action."
             )
-        if reading.source == SIDE_QUESTION and SIDE_QUESTION not in self.places:
+        if reading.source == SIDE_QUESTION and not self.n_asked:
             raise InputError(
                 f"{self.path}: no belief was asked aside, and nothing says where beliefs stand: "
-                f"--belief-from {TOOL}NAME.ARGUMENT or --belief-from {TEXT}. See what the log "
-                f"holds: coherence import {shlex.quote(str(self.path))}"
+                f"--belief-from {TOOL}NAME.ARGUMENT or --belief-from {TEXT}. {self.overview()}"
             )
         only, *others = reading.tools
-        of_tool = [name for name in self.arguments if name.startswith(f"{only}.")]
-        if not others and actions == {only} and of_tool:
+        if not others and actions == {only} and self.arguments[only]:
+            of_tool = [f"{only}.{name}" for name in self.arguments[only]]
             raise InputError(
                 f"{self.path}: every action is {only!r}. An argument of it may tell actions apart: "
                 f"--action-from {of_tool[0]}; there are {listing(of_tool, 6)}."
             )
 
     def overview(self) -> str:
-        """Return what there is, and a command: beliefs asked aside before those of tools."""
-        actions = [tool for tool, _ in self.ends.most_common(4)] or [*self.tools][:1]
-        telling = {
-            name: len(values)
-            for name, values in self.arguments.items()
-            if [name.rpartition(".")[0]] == actions
-            and 2 <= len(values) <= _MOST_ACTIONS
-            and f"{TOOL}{name}" not in self.places
-        }
-        if telling:  # of one tool alone the argument that tells calls apart
-            actions = [min(telling, key=lambda name: telling[name])]
-        words = ["coherence", "import", str(self.path), "--action-from", ",".join(actions)]
-        order = {SIDE_QUESTION: 0, TEXT: 2}
-        readable = [place for place, read in self.places.items() if read.total() > read[""]]
-        for place in sorted(readable, key=lambda place: order.get(place, 1))[:1]:
-            words += ["--belief-from", place] if place != SIDE_QUESTION else []
-            words += ["--percent"] if PERCENTAGES in self._said(place) else []
-        calls = [f"{tool} ({counted(times, 'call')})" for tool, times in self.tools.most_common()]
-        beliefs = listing(map(self._said, self.places), _MOST_SHOWN) or "nothing"
-        return (
-            f"{self.path}: agents call tools in {counted(self.n_episodes, 'episode')}, and nothing "
-            f"says which call is the action. Tools: {listing(calls, _MOST_SHOWN)}. What looks like "
-            f"a belief: {beliefs}; a number among words is read by --belief-pattern REGEX. Type: "
-            f"{shlex.join(words)} --out runs.parquet. To read the last answers instead: --map "
-            "p=output"
-        )
-
-    def _said(self, place: str) -> str:
-        read = self.places[place]
-        how = READ if read[READ] >= read[PERCENTAGES] else PERCENTAGES
-        return f"{place} ({read.total() - read['']} of {read.total()} {how})"
+        """Return what was called, each argument with a value."""
+        calls = []
+        for tool, times in self.tools.most_common():
+            shown = ", ".join(f"{name}={value}" for name, value in self.arguments[tool].items())
+            calls.append(f"{tool}({shown}) {counted(times, 'time')}")
+        asked = counted(self.n_asked, "episode has", "episodes have")
+        return f"Calls: {listing(calls, _MOST_SHOWN)}; {asked} a belief that was asked aside."
 
 
 def require_action_from(path: Path) -> None:
-    """Raise where the agents of a log call tools: which, where beliefs stand, and what to type.
+    """Raise where the agents of a log call tools, and list these.
 
     Raises
     ------
@@ -417,4 +365,10 @@ def require_action_from(path: Path) -> None:
     for sample in read_samples(path)[1]:
         seen.add(Episode(sample))
     if seen.tools:
-        raise InputError(seen.overview())
+        raise InputError(
+            f"{path}: agents call tools in {counted(seen.n_episodes, 'episode')}, and nothing says "
+            f"which call is the action. {seen.overview()} Name the action, and where the belief "
+            "before it stands if it was not asked aside: --action-from TOOL or TOOL.ARGUMENT, "
+            f"--belief-from {TOOL}TOOL.ARGUMENT or {TEXT}; a number among words is read by "
+            "--belief-pattern REGEX. To read the last answers instead: --map p=output."
+        )

@@ -181,7 +181,6 @@ def test_beliefs_without_actions_and_actions_without_states_get_every_other_chec
     (note,) = notes_of(report)
     assert note.startswith("no action column (--action NAME, if it has another name): cmi")
     assert "standard, with action" not in set(report.evaluations[0].statuses["question"])
-    assert set(report.evaluations[0].bounds["quantity"]) == {"mean belief"}
     report = analyze(asked[["context", "rep", "p", "action"]], rng=1)
     same = by_check(asked, ["monotone_choice"])["pvalue"]
     found = report.results.set_index("check")["pvalue"].drop(index="threshold", errors="ignore")

@@ -30,7 +30,7 @@ def test_percentages_are_divided_only_when_asked():
     assert assemble([log], AnswerForm()).runs["status"].tolist() == [*["out_of_range"] * 2, "ok"]
     percentages = assemble([log], AnswerForm(line=PERCENT))
     (note,) = percentages.notes
-    assert "1 of 3 values of 'p' is below 1 and was taken as a percentage: 0.5 as 0.5%." in note
+    assert "1 of 3 values of 'p' below 1 were taken as percentages: 0.5 as 0.5%." in note
     runs = percentages.runs
     assert runs["p"].tolist()[::2] == [0.7, 0.005]
     assert runs["status"].tolist() == ["ok", "out_of_range", "ok"]

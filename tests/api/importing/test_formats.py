@@ -3,7 +3,7 @@
 import pytest
 
 from coherence import InputError
-from coherence.runs.logs.log_format import formats
+from coherence.runs.logs.assemble import FORMATS
 from tests.api.importing.conftest import BELIEF, GOLDEN, HEADER, TEXT, imported, write_text
 
 
@@ -39,7 +39,7 @@ def test_formats_are_told_by_content_and_not_mixed(tmp_path):
         imported(BELIEF, TEXT)
     with pytest.raises(InputError, match="no such file"):
         imported(GOLDEN)
-    for form in formats():
+    for form in FORMATS:
         broken = tmp_path / f"log{form.endings[0]}"
         broken.write_bytes(b"\xff\xfe\xff")
         with pytest.raises(InputError, match="^(?!.*--encoding)"):  # which import does not have

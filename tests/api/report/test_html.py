@@ -10,7 +10,7 @@ import pytest
 from coherence import CheckResult, Report, analyze, simulate
 from coherence.runs.notes import Code, Level, Note
 from coherence.statistics.figure_tables import FigureTables
-from tests.api.report.conftest import BOUND_COLUMNS, RAW_COLUMNS, STATUS_COLUMNS, make_report
+from tests.api.report.conftest import RAW_COLUMNS, STATUS_COLUMNS, make_report
 
 VOID = {"meta", "br", "wbr", "img", "link", "input", "hr"}
 
@@ -68,13 +68,11 @@ def test_untrusted_text_stays_text(unit, pairs, choices):
         reason=ATTACK,
     )
     statuses = [[ATTACK, ATTACK, 1], [ATTACK, f"repaired:{ATTACK}", 1]]
-    bounds = [[ATTACK, ATTACK, 2, 1, 0.5, 0.1, 0.9]]
     raw = [[ATTACK, "unparsed", ATTACK, "\x1b[31m\u202eabc\ud800"]]
     hostile = unit(
         *(ATTACK, ATTACK, choices(actions=(ATTACK, "no"))),
         **{"results": (first,), "verdicts": (ATTACK,), "notes": (Note(Code.UNREAD, ATTACK),)},
         statuses=pd.DataFrame(statuses, columns=STATUS_COLUMNS),
-        bounds=pd.DataFrame(bounds, columns=BOUND_COLUMNS),
         unreadable=pd.DataFrame(raw, columns=RAW_COLUMNS, dtype=object),
     )
     options = {"version": ATTACK, "seed": ATTACK, "checks": [ATTACK]}
@@ -120,7 +118,6 @@ def test_everything_found_is_said(report, page_of_two):
         for sentence in (*unit.verdicts, *unit.conclusion, *map(str, notes), *assumed):
             assert sentence in page.words
     assert ["belief and action", "1,000", "997", "3", "0.3%"] in page.rows
-    assert ["mean belief: standard", "3", "0.500", "[0.498, 0.501]"] in page.rows
     for said in ("0.0312 nats", "[0.0110, 0.0523]", "800 rows, 198 contexts, 3 left out"):
         assert said in page.words
     assert "coherence analyze RUNS --seed 0" in page.words

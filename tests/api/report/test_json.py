@@ -34,7 +34,6 @@ def test_record_holds_everything_unrounded(report):
     assert unit["statuses"][1] == {"question": "belief and action", "status": "refused", "rows": 3}
     answers = unit["answers"][0]
     assert [answers[n] for n in ("asked", "refused", "share_unreadable")] == [1000, 3, 0.003]
-    assert unit["bounds"] == of.bounds.to_dict("records")
     assert unit["notes"] == [note.record() for note in of.notes]
     cmi, *_, consistency, undefined = unit["results"]
     assert [cmi[n] for n in ("estimate", "low", "high", "pvalue")] == [0.0312, 0.011, 0.0523, 0.004]

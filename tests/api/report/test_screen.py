@@ -18,7 +18,6 @@ from coherence.report.verdicts import VERDICTS
 from coherence.result import Estimate, Family
 from coherence.runs.audit import ElicitationSummary, FormProbability
 from coherence.runs.notes import Code, Note, warning
-from tests.api.report.conftest import BOUND_COLUMNS
 
 WIDTH = 80
 HOSTILE = ("<script>alert(1)</script>", "[/]", "[red]m[/red] [link=http://x]:smile:")
@@ -208,9 +207,6 @@ def test_everything_is_said_in_the_full_report(report, unit):
     assert text.count("no row has z") == 2  # beside the dash, and as the sentence
     assert "800 rows in 198 contexts, 3 left out for missing values: monotone_choice:yes/no" in text
     assert "belief and action 1,000 997 3 0.3%" in text
-    bounds = pd.DataFrame([["rate", "yes\x1b[31m", 10, 7, 1 / 3, 0.1, 0.8]], columns=BOUND_COLUMNS)
-    full = words(render_report([unit(bounds=bounds)], full=True))
-    assert "rate: yes 7 0.333 [0.100, 0.800]" in full
 
 
 def test_reports_without_units_or_results_say_so(of):

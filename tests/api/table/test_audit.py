@@ -2,7 +2,6 @@
 filling in every unreadable answer."""
 
 import json
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -26,10 +25,6 @@ def counts_of(table):
     return unit.statuses.set_index(["question", "status"])["rows"].to_dict()
 
 
-def bounds_of(table):
-    return report_of(table).evaluations[0].bounds
-
-
 def test_every_status_has_its_place_and_none_is_lost():
     lost = ["refused", "truncated", "unparsed", "out_of_range", "sum_not_one"]
     kept = ["ok", "repaired:percent", "repaired:words", "low_mass"]
@@ -43,8 +38,7 @@ def test_every_status_has_its_place_and_none_is_lost():
 
 
 def test_an_action_that_was_not_asked_for_is_not_unreadable():
-    """Six of nine rows asked for an action, one of them in vain: shares and bounds are those of the
-    six."""
+    """Six of nine rows asked for an action, one of them in vain: shares are those of the six."""
     table = rows(status=["ok"] * 8 + ["refused"])
     table.loc[[0, 1, 2, 8], "action"] = None
     table.loc[8, "p"] = np.nan
@@ -53,10 +47,6 @@ def test_an_action_that_was_not_asked_for_is_not_unreadable():
         ("standard, with action", "ok"): 5,
         ("standard, with action", "refused"): 1,
     }
-    rates = bounds_of(table).query("quantity == 'choice rate'")
-    assert set(rates["asked"]) == {6}
-    assert set(rates["unreadable"]) == {1}
-    assert rates["high"].to_numpy() - rates["low"].to_numpy() == pytest.approx(1 / 6)
 
 
 @pytest.mark.parametrize("status", [{}, {"status": ["ok"] * 8 + ["refused"]}])
@@ -67,7 +57,6 @@ def test_a_table_of_beliefs_was_not_asked_for_actions(status, empty):
     table = table if empty else table.drop(columns="action")
     lost = "refused" if status else "missing"
     assert counts_of(table) == {("standard", "ok"): 8, ("standard", lost): 1}
-    assert bounds_of(table)["quantity"].tolist() == ["mean belief"]
 
 
 @pytest.mark.parametrize("columns", [{"status": "unparsed", "p": np.nan}, {"raw_action": "hm"}])
@@ -75,47 +64,6 @@ def test_actions_that_nobody_could_read_were_asked_for(columns):
     assert {question for question, _ in counts_of(rows(action=None, **columns))} == {
         "standard, with action"
     }
-
-
-def test_bounds_are_those_of_all_ways_to_fill_the_gaps():
-    table = rows()
-    table.loc[[0, 4, 7], "p"] = np.nan
-    table.loc[[2, 3], "action"] = None
-    bounds = bounds_of(table).set_index(["quantity", "label"])
-    means = [
-        table["p"].fillna(dict(zip([0, 4, 7], fill, strict=True))).mean()
-        for fill in product([0.0, 0.3, 1.0], repeat=3)
-    ]
-    belief = bounds.loc[("mean belief", "standard")]
-    assert (belief["low"], belief["high"]) == (pytest.approx(min(means)), pytest.approx(max(means)))
-    assert belief["low"] <= belief["estimate"] <= belief["high"]
-    for action in ("yes", "no", "defer"):
-        rates = []
-        for fill in product(["yes", "no", "defer"], repeat=2):
-            filled = table["action"].copy()
-            filled[[2, 3]] = fill
-            rates.append((filled == action).mean())
-        rate = bounds.loc[("choice rate", action)]
-        assert (rate["low"], rate["high"]) == (pytest.approx(min(rates)), pytest.approx(max(rates)))
-        assert rate["unreadable"] == 2
-
-
-def test_bounds_of_readable_answers_are_the_rate_and_of_none_everything():
-    bounds = bounds_of(rows())
-    assert (bounds["low"] == bounds["high"]).all()
-    nothing = bounds_of(rows(p=np.nan, status="unparsed", action=None)).iloc[0]
-    assert np.isnan(nothing["estimate"])
-    assert (nothing["low"], nothing["high"]) == (0, 1)
-
-
-def test_bounds_by_prompt_and_by_state_leave_out_rows_given_z():
-    given = rows(p=1.0, z="z", z_state="a", p_z=0.5, action=None)
-    asked = pd.concat([rows(), rows(prompt="mse", action=None), given])
-    bounds = bounds_of(asked.assign(context=asked.index, rep=0))
-    assert bounds["label"].tolist() == ["standard", "mse", "defer", "no", "yes"]
-    assert bounds.loc[0, "estimate"] == pytest.approx(0.5)
-    states = rows(theta="a").drop(columns=["p", "p_true"]).assign(p_a=0.2, p_b=0.8)
-    assert bounds_of(states)["label"].tolist()[:2] == ["standard, a", "standard, b"]
 
 
 def test_strict_leaves_repaired_answers_out_and_says_so():
@@ -128,21 +76,15 @@ def test_strict_leaves_repaired_answers_out_and_says_so():
     )
     assert (loose.results["n_dropped"] == 0).all()
     assert (strict.results["n_dropped"] == 7).all()
-    assert strict.evaluations[0].bounds.loc[0, "unreadable"] == 7
     dropped = analyze(runs.drop(index=repaired), checks=["calibration"], rng=1)
     assert strict.results["estimate"].tolist() == dropped.results["estimate"].tolist()
 
 
-def test_probabilities_of_actions_count_as_answers_and_bound_their_rates():
+def test_probabilities_of_actions_count_as_answers():
     """Of four rows asked one is unreadable, and one asked for no action."""
     table = pd.DataFrame({"p": [0.2, 0.4, None, 0.6], "theta": 1})
     table["action_no"], table["action_yes"] = [0.9, 0.5, None, None], [0.1, 0.5, None, None]
     table["status"] = ["ok", "ok", "refused", "ok"]
-    bounds = bounds_of(table).set_index("label")
-    assert bounds.loc["no", ["asked", "unreadable"]].tolist() == [3, 1]
-    assert bounds.loc["no", ["estimate", "low", "high"]].tolist() == pytest.approx(
-        [0.7, 1.4 / 3, 2.4 / 3]
-    )
     assert counts_of(table) == {
         ("standard", "ok"): 1,
         ("standard, with action", "ok"): 2,

@@ -91,25 +91,6 @@ def test_what_fails_while_a_set_is_written_leaves_nothing(tmp_path, failure):
     assert len(list(tmp_path.iterdir())) == 4
 
 
-def test_a_list_that_a_kill_left_half_written_goes_with_the_folder_of_its_set(
-    tmp_path, monkeypatch
-):
-    def killed(*_):
-        os._exit(9)
-
-    monkeypatch.setattr(os, "replace", killed)
-    child = os.fork()
-    if child == 0:
-        write(tmp_path, OLD)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
-    monkeypatch.undo()
-    (left,) = tmp_path.iterdir()
-    assert (left / LIST).is_file()
-    os.utime(left, (0, 0))
-    write(tmp_path, OLD)
-    assert {path.name for path in tmp_path.iterdir()} == {"a.txt", "b.txt", "sub", LIST}
-
-
 def test_a_folder_in_the_way_is_refused_before_anything_moves(tmp_path):
     (tmp_path / "e.txt").mkdir()
     (tmp_path / "sub").write_text("a file")

@@ -63,7 +63,7 @@ probabilities | p,theta/.7,1/.9,0 | percent=1 | percentages, and the largest of 
 one slip | p,theta/.2,1/.7,0/95,0/.5,1 | percent=1 | 3 of 4 values lie between 0 and 1
 one slip without a word | p,theta/.2,1/.7,0/95,0/.5,1 | | Most values are probabilities; correct the
 states that are none | p_a,p_b,theta/.4,.6,a | percent=1 | 'p_a, p_b' is said to hold percentages
-off the scale | p,theta/1,0/7,1 | scale=1..6 | scale 1..6; 1 of 2 values do not, the first is '7'
+off the scale | p,theta/1,0/7,1 | scale=1..6 | scale 1..6; 1 of 2 values do not, the first is 7
 no scale | p,theta/1,0 | scale=1-7 | must be LOW..HIGH
 a scale in percent | p,theta/1,0 | scale=0..100 percent=1 | percent is the scale 0..100
 signs on a scale | p,theta/10%,0 | scale=0..10 | '10%', and is said to be on a scale. Leave scale

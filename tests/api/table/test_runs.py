@@ -70,7 +70,7 @@ def test_a_hair_outside_counts_as_the_end_and_is_said():
     assert moved["p"].tolist()[:3] == [0.2, 1.0, 0.0]
     assert moved["p"].isna().tolist() == [False, False, False, True, False]
     (note,) = notes
-    assert note.startswith("2 values of 'p' lie outside [0, 1] by at most 1e-07, a rounding error")
+    assert note.startswith("2 values of 'p' outside [0, 1] by at most 1e-07, a rounding error")
     assert table["p"].iloc[1] > 1, "the table of the caller stays as it was"
 
 
@@ -105,7 +105,7 @@ def test_what_was_assumed_in_reading_stands_in_every_face_of_the_report(tmp_path
     runs = coherence.read_runs(path, percent=True, where="context >= 0")
     report = coherence.analyze(runs, checks=["sufficiency"], rng=1)
     for said in (
-        "is below 1 and was taken as a percentage: 0.7 as 0.7%.",
+        "below 1 were taken as percentages: 0.7 as 0.7%.",
         "where kept 31 of 31 rows",
     ):
         assert said in " ".join(map(str, report.evaluations[0].notes))
