@@ -45,7 +45,7 @@ class Reports:
     number: Codes  # shape (n_contexts,)
     noise: float  # variance of a report within a case; 0 if computed, NaN where none was repeated
     once: bool  # whether all are single or copies, so that their noise is not known
-    exact: Floats | None = None  # shape (n_contexts,), NaN where it is not known
+    exact: Floats  # shape (n_contexts,), NaN where it is not known
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,8 @@ def reports_of(values: Floats, context: Codes, n: int, *, computed: bool) -> Rep
     mean = np.bincount(context, values, n) / number
     away, degrees = values - mean[context], int((number - 1).sum())
     noise = 0.0 if computed else float(away @ away) / degrees if degrees else math.nan
-    return Reports(values, context, mean, number, noise, not (computed or noise > NOTHING))
+    once, unknown = not (computed or noise > NOTHING), np.full(n, math.nan)
+    return Reports(values, context, mean, number, noise, once, unknown)
 
 
 def blanks(

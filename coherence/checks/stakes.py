@@ -429,10 +429,10 @@ def _losses(
         return [_without_noise(means, factor)[kept] for factor in (factors[0], 0.0, factors[1])]
 
     several, clusters = of_policy(choices.acts), of_cases(rows.clusters, kept)
-    intervals = [interval_or_reason(each, clusters, "loss")[0] for each in several]
+    ends = [of for each in several if (of := interval_or_reason(each, clusters, "loss")[0])]
     values, (interval, reason) = several[0], interval_or_reason(several[0], clusters, "loss")
-    if interval is not None and None not in intervals:
-        low, high = min(of.low for of in intervals), max(of.high for of in intervals[:2])
+    if interval is not None and len(ends) == len(several):
+        low, high = min(of.low for of in ends), max(of.high for of in ends[:2])
         method = HULL.format(what=interval.method) if factors.any() else interval.method
         interval = Interval(low, high, interval.level, method).within(0.0, 1.0)
     never, always = (float(of_policy(acts)[0].mean()) for acts in (0.0, 1.0))

@@ -157,11 +157,10 @@ def threshold(data: EvaluationData) -> list[CheckResult]:
 
 def _reliability(reports: Reports) -> float:
     """Return the part of the spread of mean reports that is not their noise; 1 if unknown."""
-    spread = float(reports.mean.var(ddof=1))
-    if reports.number.min() < 2 or not spread:
+    if reports.number.min() < 2 or not np.ptp(reports.mean):
         return 1.0
-    noise = reports.noise / float(reports.number.mean()) / spread
-    return min(max(1 - noise, LEAST_RELIABLE), 1.0)
+    kept = 1 - reports.noise / float(reports.number.mean()) / float(reports.mean.var(ddof=1))
+    return min(max(kept, LEAST_RELIABLE), 1.0)
 
 
 def _blank(
