@@ -1,7 +1,7 @@
-"""The report of a study: every finished unit analysed, models compared, and a page over all.
+"""The report of a study: every finished session analysed, and the models compared.
 
-Nothing is asked here. Everything follows from the tables of units and the study file, so that equal
-tables make equal bytes.
+Nothing is asked here. Everything follows from the tables of sessions and the study file, so that
+equal tables make equal bytes.
 """
 
 import sys
@@ -14,21 +14,21 @@ from coherence.analysis.analyze import analyze
 from coherence.analysis.compare import compare
 from coherence.analysis.paper.write import write_paper
 from coherence.cli.compare import clear_comparison, write_comparison
-from coherence.cli.folders import prepare_folder, replace_text
+from coherence.cli.folders import prepare_folder
 from coherence.cli.progress import step_progress
 from coherence.cli.report_folder import write_report
 from coherence.errors import InputError
 from coherence.printable import counted
 from coherence.report.report import Report
+from coherence.report.terminal import render_report
 from coherence.report.wording import clean
 from coherence.runs.read import read_file, validate_runs
 from coherence.runs.runs import Runs
 from elicitation.asking.store import AnswerStore
-from elicitation.commands.study.page import Compared, render_page
 from elicitation.commands.study.study_file import Study
 from elicitation.commands.study.units import RUNS, STORE, Session, held_answers
 
-PAGE, REPORT, COMPARE, PAPER = "study.html", "report", "compare", "paper"
+REPORT, COMPARE, PAPER = "report", "compare", "paper"
 
 
 def write_study_report(
@@ -51,20 +51,14 @@ def write_study_report(
     print(f"analysing {counted(len(finished), 'table')}: {names}", file=sys.stderr)
     report = _analyse(study, runs, folder, n_jobs)
     print("comparing the models", file=sys.stderr)
-    page = render_page(
-        study,
-        finished,
-        [unit.label for unit, model in states if model is None],
-        report.evaluations,
-        _compare(study, runs, folder, n_jobs),
-        {
-            "report": f"{REPORT}/report.html",
-            "paper": f"{PAPER}/paper.md",
-            "compare": f"{COMPARE}/compare.html",
-        },
-    )
-    replace_text(folder / PAGE, page)
-    print(f"wrote the report, see {folder / PAGE}", file=sys.stderr)
+    compared = _compare(study, runs, folder, n_jobs)
+    page = folder / REPORT / "report.html"
+    print(f"{clean(study.name)}\n\n{render_report(report.evaluations, more=str(page))}")
+    if compared:
+        print(f"\n{compared}")
+    if missing := [unit.label for unit, model in states if model is None]:
+        print(f"not finished, and left out: {clean('; '.join(missing))}", file=sys.stderr)
+    print(f"wrote the report, see {page}", file=sys.stderr)
 
 
 def _analyse(study: Study, runs: Runs, folder: Path, n_jobs: int) -> Report:
@@ -87,21 +81,20 @@ def _analyse(study: Study, runs: Runs, folder: Path, n_jobs: int) -> Report:
     return report
 
 
-def _compare(study: Study, runs: Runs, folder: Path, n_jobs: int) -> Compared | None:
-    """Compare the models in every task that several of them have finished."""
+def _compare(study: Study, runs: Runs, folder: Path, n_jobs: int) -> str:
+    """Compare the models in every task that several of them have finished; return what is said."""
     into = folder / COMPARE
     if (runs.table.groupby("task")["model"].nunique() < 2).all():
         clear_comparison(into)
-        return None
+        return ""
     said = study.analysis
     options: dict[str, Any] = {key: getattr(said, key) for key in ("positive", "reference")}
     options["state"] = said.state or "auto"
     try:
         result = compare(runs, common=True, n_jobs=n_jobs, rng=said.seed, **options)
-    # Too few cases, say: the report stands, and the page says why nothing is compared.
+    # Too few cases, say: the report stands, and says why nothing is compared.
     except InputError as error:
         clear_comparison(into)
-        return Compared(f"Models were not compared: {error}")
+        return f"Models were not compared: {clean(str(error))}"
     write_comparison(result, prepare_folder(into))
-    tables = [tables[1] for _, _, tables in result.tasks()]
-    return Compared(result.summary, result.notes, tables)
+    return str(result)

@@ -83,9 +83,9 @@ class Entry:
 class Asking:
     """What one session asks: a model about a task."""
 
-    model: str
-    task: str
-    options: AskOptions
+    model: str  # value of the column `model`
+    task: str  # value of the column `task`
+    options: AskOptions  # options of ``coherence elicit``
 
     @property
     def file_stem(self) -> str:

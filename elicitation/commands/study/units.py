@@ -19,8 +19,7 @@ from coherence.cli.progress import answer_progress
 from coherence.errors import CoherenceError, InputError
 from coherence.printable import counted
 from elicitation.commands.answer_store import warn_of_versions
-from elicitation.commands.study.study_file import Study
-from elicitation.options import AskOptions
+from elicitation.commands.study.study_file import Asking, Study
 from elicitation.session_options import Source, design_of, plan_of, respondent_of, source_of
 
 if TYPE_CHECKING:
@@ -62,16 +61,17 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Session:
-    """One model on one task."""
+class Session(Asking):
+    """One model on one task, in the folder of the study."""
 
-    model: str  # value of the column `model`
-    task: str  # value of the column `task`
-    options: AskOptions  # options of ``coherence elicit``
-    folder: Path  # folder of the study
-    path: Path  # its runs table
+    folder: Path
     # cases of tasks, shared by the sessions of a study: drawn once, for all models
     sources: dict[str, Source]
+
+    @property
+    def path(self) -> Path:
+        """Its runs table."""
+        return self.folder / RUNS / f"{self.file_stem}.parquet"
 
     @property
     def label(self) -> str:
@@ -180,17 +180,7 @@ def held_answers(folder: Path) -> set[str]:
 def sessions_of(study: Study, folder: Path) -> list[Session]:
     """Return the sessions of a study, by model and then by task."""
     sources: dict[str, Source] = {}
-    return [
-        Session(
-            each.model,
-            each.task,
-            each.options,
-            folder,
-            folder / RUNS / f"{each.file_stem}.parquet",
-            sources,
-        )
-        for each in study.sessions
-    ]
+    return [Session(**vars(each), folder=folder, sources=sources) for each in study.sessions]
 
 
 def check_sessions(sessions: list[Session]) -> None:
@@ -251,7 +241,7 @@ def render_outlook(sessions: Sequence[Session]) -> str:
     held = held_answers(sessions[0].folder)
     rows, n_left = [], 0
     for session in sessions:
-        name = respondent_of(session.options, session.source()).in_store()
+        name = respondent_of(session.options, session.source()).stored_name
         seen = preview(session.plan(), model_name=name, store=session.folder / STORE)
         finished = session.answered(held) is not None
         n_left += 0 if finished else seen.n_left
