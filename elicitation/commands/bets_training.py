@@ -4,12 +4,11 @@ And what carries over from one kind of bet to another.
 """
 
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from coherence.cli.folders import new_files
 from elicitation.commands.battery import folder_of, paper_folder, write_paper_tables
@@ -24,7 +23,7 @@ from elicitation.commands.bets_questions import (
 
 if TYPE_CHECKING:
     from elicitation.batteries.bets.items import Items
-    from elicitation.training.finetuning import BatchProgress, TuningRecipe
+    from elicitation.training.finetuning import TuningRecipe
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +41,6 @@ learning_rate RATE  of AdamW, constant (default: 5e-5)
 goal SHARE  stop at this share of right development answers (default: 0.9)
 epochs  stop after so many epochs in any case (default: 20)
 seed 0..  seed of the training (default: 0)
-resume  go on from the last epoch of a training that was cut short (default)
 """
 
     out: str | None = None
@@ -55,7 +53,6 @@ resume  go on from the last epoch of a training that was cut short (default)
     goal: float | None = None
     epochs: int | None = None
     seed: int = 0
-    resume: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,8 +65,9 @@ modality NAME  what to train on: coin, dice, card, or value questions: boolean-e
     boolean-valuable, choice-expensive, choice-valuable
 """
 
+    left_out: ClassVar[tuple[str, ...]] = ("paper",)
+
     out: str | None = None
-    paper: None = field(default=None, init=False)
     modality: Literal[Modality, Value] | None = None
 
 
@@ -101,7 +99,6 @@ def _fit(
     modality: str,
     out: Path,
     recipe: "TuningRecipe",
-    show: "BatchProgress",
 ) -> dict[str, Any]:
     from coherence.batteries.bets.scores import right_roles
     from elicitation.batteries.bets.option_scores import training_set_from
@@ -123,8 +120,7 @@ def _fit(
         recipe=recipe,
         seed=options.seed,
         device=options.device,
-        resume=options.resume,
-        progress=show,
+        progress=_show,
     )
 
 
@@ -136,23 +132,10 @@ def _out(options: TransferOptions) -> Path:
     return folder_of(options.out)
 
 
-@contextmanager
-def _training() -> "Iterator[BatchProgress]":
-    """Show the batches of an epoch as a bar, and one line per epoch where there is no terminal."""
-    from tqdm import tqdm
-
-    with tqdm(unit="batch", file=sys.stderr, disable=None) as bar:
-
-        def show(epoch: int, batch: int, total: int, loss: float) -> None:
-            if batch == 1:
-                bar.reset(total)
-                bar.set_description(f"epoch {epoch}")
-            bar.update(1)
-            # A log gets a line per epoch where a terminal gets the bar.
-            if bar.disable and batch == total:
-                print(f"epoch {epoch}: loss {loss:.3f}", file=sys.stderr)
-
-        yield show
+def _show(epoch: int, batch: int, total: int, loss: float) -> None:
+    """Print a line when an epoch is over."""
+    if batch == total:
+        print(f"epoch {epoch}: loss {loss:.3f}", file=sys.stderr)
 
 
 def train(options: TrainOptions) -> int:
@@ -164,8 +147,7 @@ def train(options: TrainOptions) -> int:
         raise InputError("--modality NAME is missing. Say what to train on, such as coin.")
     base = _base(options)
     items, out, recipe = things_of(options.items), _out(options), _recipe(options)
-    with _training() as show:
-        record = _fit(options, items, base, modality, out, recipe, show)
+    record = _fit(options, items, base, modality, out, recipe)
     print(_course(modality, record))
     print(
         f"{out}: a model folder; score it with: coherence bets --model {out} --out DIR",
@@ -201,14 +183,11 @@ def transfer(options: TransferOptions) -> int:
     paper = paper_folder(options.paper)
     questions = bet_questions(items, splits=["dev", "test"])
     answers = []
-    with _training() as show:
-        for modality in MODALITIES:
-            record = _fit(options, items, base, modality, out / modality, recipe, show)
-            print(_course(modality, record), file=sys.stderr)
-            model = load_multiple_choice_model(
-                out / modality, device=options.device, dtype="float32"
-            )
-            answers.append(score_choices(model, questions).assign(model=modality))
+    for modality in MODALITIES:
+        record = _fit(options, items, base, modality, out / modality, recipe)
+        print(_course(modality, record), file=sys.stderr)
+        model = load_multiple_choice_model(out / modality, device=options.device, dtype="float32")
+        answers.append(score_choices(model, questions).assign(model=modality))
     # What a model was trained on takes the place of its name.
     scores = score_bets(questions, pd.concat(answers, ignore_index=True)).accuracy
     renamed = scores.rename(columns={"model": "trained_on", "template": "tested_on"})

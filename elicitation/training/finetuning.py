@@ -2,14 +2,12 @@
 
 As in Tang and Kejriwal, section 4.2: every option is joined with the question and scored by itself,
 the loss is the cross-entropy over a question's options, and training ends as soon as the share of
-right answers on development questions reaches a goal. After every epoch the state is kept, so that
-a run that was cut short goes on and ends with the same weights as one that was not.
+right answers on development questions reaches a goal.
 """
 
 import hashlib
 import json
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -19,15 +17,7 @@ from typing import Any
 import numpy as np
 
 from coherence.errors import InputError, MissingExtraError
-from coherence.runs.files import replace_text
-from elicitation.training.loop import (
-    CHECKPOINT,
-    keep_checkpoint,
-    make_optimiser,
-    read_record,
-    restore_checkpoint,
-    update_weights,
-)
+from elicitation.training.loop import make_optimiser, update_weights
 
 try:
     import torch
@@ -35,7 +25,7 @@ try:
 
     from elicitation.models.local.loading import Placement, load_network
     from elicitation.models.local.multiple_choice import longest_input, require_padding
-    from elicitation.models.local.saving import save_network
+    from elicitation.models.local.saving import save_network, whole_folder
     from elicitation.models.local.sources import ModelSource
 except ImportError as error:  # pragma: no cover - needs an environment without the extra
     raise MissingExtraError("elicit", "Fine-tuning a model") from error
@@ -48,40 +38,11 @@ _Encoded = tuple[dict[str, torch.Tensor], torch.Tensor]
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Questions with their options and the right one.
-
-    Parameters
-    ----------
-    texts : tuple of str
-        Questions.
-    options : tuple of tuple of str
-        For every question its options, equally many.
-    right : tuple of int
-        For every question the place of the right option.
-    """
+    """Questions with their options, equally many for all, and the place of the right one."""
 
     texts: tuple[str, ...]
     options: tuple[tuple[str, ...], ...]
     right: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        if not self.texts or len({len(self.texts), len(self.options), len(self.right)}) != 1:
-            raise InputError(
-                "texts, options and right must have one equal length of at least 1; "
-                f"received {len(self.texts)}, {len(self.options)} and {len(self.right)}."
-            )
-        widths = {len(options) for options in self.options}
-        if len(widths) != 1 or min(widths) < 2:
-            raise InputError(
-                "options must be equally many for all questions, at least 2; "
-                f"received {sorted(widths)}."
-            )
-        for number, option in enumerate(self.right):
-            if not 0 <= option < min(widths):
-                raise InputError(
-                    f"right must name an option from 0 to {min(widths) - 1}; "
-                    f"received {option} at position {number}."
-                )
 
     def pairs(self) -> list[tuple[str, str]]:
         """Return every question with each of its options."""
@@ -127,51 +88,18 @@ def fine_tune(
     recipe: TuningRecipe | None = None,
     seed: int = 0,
     device: str = "auto",
-    resume: bool = True,
     progress: BatchProgress | None = None,
 ) -> dict[str, Any]:
-    """Train a multiple-choice model and save it as a model folder.
+    """Train a multiple-choice model, save it in `out`, and return the record.
 
-    Parameters
-    ----------
-    folder : path-like
-        Model to begin with, as written by ``save_pretrained``. It may lack a multiple-choice head,
-        which then begins with random weights.
-    out : path-like
-        Where the result goes. While training is under way the state after the last epoch is in its
-        subfolder ``checkpoint``.
-    train, dev : TrainingSet
-        Questions to learn from, and to tell when to stop.
-    recipe : TuningRecipe, optional
-        Course of the training.
-    seed : int
-        Of the order of the questions, of dropout and of a new head, at least 0. Equal seeds give
-        equal weights on the same machine and threads.
-    device : str
-        A torch device; "auto" is the first CUDA device, else the processor. Training is in single
-        precision.
-    resume : bool
-        Whether to go on from a checkpoint in `out`, or to take a finished training of the same
-        model, questions, recipe and seed as it is.
-    progress : callable, optional
-        See `BatchProgress`.
-
-    Returns
-    -------
-    dict
-        What is also written to ``training.json``: ``epochs``, ``reached`` (the goal), ``history``
-        (per epoch the mean loss and the share of right development answers), ``seed``, ``recipe``,
-        ``seconds`` of processor time, ``digest`` of all that shaped the result.
-
-    Raises
-    ------
-    InputError
-        The folder is no model, a question does not fit into it, or `out` holds something else.
-
-    Examples
-    --------
-    >>> lessons = TrainingSet(("Which one?",) * 4, (("red", "blue"),) * 4, (0,) * 4)
-    >>> fine_tune("models/bert", "models/tuned", lessons, lessons)  # doctest: +SKIP
+    The model of `folder` may lack a multiple-choice head, which then begins with random weights.
+    Training is in single precision; `seed` is that of the order of the questions, of dropout and of
+    a new head: equal seeds give equal weights on the same machine and threads. A finished training
+    of the same model, questions, recipe and seed is taken as it is. The record, also in
+    ``training.json``, has ``epochs``, ``reached`` (the goal), ``history`` (per epoch the mean loss
+    and the share of right development answers), ``seed``, ``recipe``, ``seconds`` of processor
+    time, and ``digest`` of all that shaped the result. Raises `InputError` for a folder that holds
+    no model, a question that does not fit into it, or an `out` that holds something else.
     """
     recipe, source, target = recipe or TuningRecipe(), Path(folder), Path(out)
     if seed < 0:
@@ -188,42 +116,35 @@ def fine_tune(
     )
     require_padding(tokenizer, from_folder.label)
     digest = _digest(source, train, dev, recipe, seed)
-    if (done := _finished(target, digest, resume=resume)) is not None:
+    if (done := _finished(target, digest)) is not None:
         return done
     encoded_train, encoded_dev = (_encode(network, tokenizer, part) for part in (train, dev))
     optimiser = make_optimiser(
         network, learning_rate=recipe.learning_rate, weight_decay=recipe.weight_decay
     )
-    state = restore_checkpoint(target, network, optimiser, digest) if resume else None
-    state = state or {
-        "digest": digest,
-        "epochs": 0,
-        "reached": False,
-        "history": [],
-        "seconds": 0.0,
-    }
-    while state["epochs"] < recipe.max_epochs and not state["reached"]:
-        begun = time.process_time()
-        epoch = state["epochs"] + 1
+    history: list[dict[str, float]] = []
+    begun, reached = time.process_time(), False
+    while len(history) < recipe.max_epochs and not reached:
+        epoch = len(history) + 1
         loss = _epoch(network, optimiser, encoded_train, recipe.batch_size, seed, epoch, progress)
         share = _share_right(network, encoded_dev)
-        state["history"].append({"epoch": epoch, "loss": loss, "dev": share})
-        state |= {
-            "epochs": epoch,
-            "reached": share >= recipe.goal,
-            "seconds": round(state["seconds"] + time.process_time() - begun, 2),
-        }
-        keep_checkpoint(target, network, optimiser, state)
-    record = state | {
+        history.append({"epoch": epoch, "loss": loss, "dev": share})
+        reached = share >= recipe.goal
+    record = {
+        "digest": digest,
+        "epochs": len(history),
+        "reached": reached,
+        "history": history,
+        "seconds": round(time.process_time() - begun, 2),
         "seed": seed,
         "recipe": asdict(recipe),
         "base": source.resolve().name,
         "questions": len(train.texts),
     }
-    save_network(network.eval(), tokenizer, target)
-    # The record says that the model is finished; the checkpoint goes only when nothing needs it.
-    replace_text(target / _RECORD, json.dumps(record, indent=2) + "\n")
-    shutil.rmtree(target / CHECKPOINT)
+    target.absolute().parent.mkdir(parents=True, exist_ok=True)
+    with whole_folder(target) as made:
+        save_network(network.eval(), tokenizer, made)
+        (made / _RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     return record
 
 
@@ -256,8 +177,7 @@ def _epoch(
 ) -> float:
     """Go through all questions once; return the mean loss."""
     right = encoded[1]
-    # Order and dropout depend on the seed and the number of the epoch alone, whatever ran before:
-    # a resumed training repeats the epoch that it was cut short in.
+    # Order and dropout depend on the seed and the number of the epoch alone, whatever ran before.
     torch.manual_seed(int(np.random.SeedSequence([seed, epoch]).generate_state(1)[0]))
     batches = torch.randperm(len(right)).split(batch_size)  # type: ignore[no-untyped-call]
     losses = update_weights(network, optimiser, (_loss(network, encoded, rows) for rows in batches))
@@ -301,27 +221,18 @@ def _digest(
     return digest.hexdigest()
 
 
-def _finished(target: Path, digest: str, *, resume: bool) -> dict[str, Any] | None:
-    """Return the record of this training if it is finished; raise where the folder has another."""
-    note, checkpoint = target / _RECORD, target / CHECKPOINT
-    if not any(path.exists() for path in (note, checkpoint, target / "config.json")):
+def _finished(target: Path, digest: str) -> dict[str, Any] | None:
+    """Return the record of this training if it is there; raise where the folder has another."""
+    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return None
-    if not resume:
+    try:
+        record: dict[str, Any] = json.loads((target / _RECORD).read_text(encoding="utf-8"))
+        same = record["digest"] == digest
+    except (OSError, ValueError, KeyError, TypeError):
+        same = False
+    if not same:
         raise InputError(
-            f"{target} already holds a model or a checkpoint. "
-            "Name another folder, or let the training resume."
-        )
-    if not note.is_file():
-        # With a checkpoint beside it, the model was being saved when the training was cut short.
-        if (target / "config.json").exists() and not checkpoint.exists():
-            raise InputError(
-                f"{target} holds a model that was not trained here. Name another folder."
-            )
-        return None
-    record = read_record(note)
-    if record.get("digest") != digest:
-        raise InputError(
-            f"{target} holds the result of another training (other model, questions, recipe or "
-            "seed). Name another folder."
+            f"{target} is there, and holds no training of this model with these questions, recipe "
+            "and seed. Name another folder."
         )
     return record

@@ -1,7 +1,6 @@
-"""Training on choices: breaks if it differs when repeated, loses an epoch or overwrites a model."""
+"""Training on choices: breaks if it differs when repeated or overwrites a model."""
 
 import itertools
-import json
 import shutil
 
 import numpy as np
@@ -10,8 +9,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from coherence import InputError
-from elicitation import TrainingSet, fine_tune, load_multiple_choice_model
-from elicitation.training.finetuning import TuningRecipe
+from elicitation.models.local.multiple_choice import load_multiple_choice_model
+from elicitation.training.finetuning import TrainingSet, TuningRecipe, fine_tune
 from elicitation.training.loop import make_optimiser, update_weights
 
 from ..tiny_choosers import make_multiple_choice
@@ -39,21 +38,6 @@ def tune(base, tmp_path):
                          **options)  # fmt: skip
 
     return tune_into
-
-
-@pytest.fixture
-def stopped(tune):
-    """Fine-tune into the folder "cut" until a batch of an epoch, and no further."""
-
-    def stop(epoch, batch):
-        def progress(*at):
-            if at[:2] == (epoch, batch):
-                raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            tune("cut", progress=progress)
-
-    return stop
 
 
 def equal(one, other):
@@ -95,16 +79,12 @@ def test_a_head_may_be_new_but_nothing_else(base, tune, tmp_path):
         tune("no", once, start=hollow)
 
 
-TWO, THREE = ("x", "y"), ("x", "y", "z")
-LONG = TrainingSet(("a " * 200,), (TWO,), (0,))
+LONG = TrainingSet(("a " * 200,), (("x", "y"),), (0,))
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda _: TrainingSet((), (), ()), "one equal length of at least 1"),
-        (lambda _: TrainingSet(("a", "b"), (TWO, THREE), (0, 0)), "equally many for all"),
-        (lambda _: TrainingSet(("a",), (TWO,), (2,)), "from 0 to 1; received 2 at position 0"),
         (lambda _: TuningRecipe(goal=0), "goal in"),
         (lambda _: fine_tune("/nowhere", "/tmp/x", LESSONS, LESSONS), "Give a folder written by"),
         (lambda base: fine_tune(base, "/tmp/x", LONG, LONG, device="cpu"), "the 128 of the model"),
@@ -119,66 +99,28 @@ def test_bad_calls_are_refused_with_the_parameter(make, message, base):
         make(base)
 
 
-def test_a_run_that_was_cut_short_ends_with_the_same_weights(tune, stopped, tmp_path):
+def test_a_training_is_whole_or_not_there_and_takes_no_other_folder(base, tune, tmp_path):
+    def stop(epoch, *_):
+        if epoch == 2:
+            raise KeyboardInterrupt
+
     whole, out = tune("whole"), tmp_path / "cut"
-    for epoch in (1, 2, 3):
-        stopped(epoch, batch=2)
-        assert (out / "checkpoint").exists() == (epoch > 1)
-        assert not (out / "config.json").exists()
-    # Nothing is pickled.
-    assert {file.suffix for file in out.rglob("*") if file.is_file()} == {".safetensors", ".json"}
-    assert json.loads((out / "checkpoint" / "state.json").read_text())["epochs"] == 2
+    with pytest.raises(KeyboardInterrupt):
+        tune("cut", progress=stop)
+    assert [path.name for path in tmp_path.iterdir()] == ["whole"]
     cut = tune("cut")
     assert cut["history"] == whole["history"]
     assert equal(tmp_path / "whole", out)
-    assert not (out / "checkpoint").exists()
     # A finished training is taken as it is.
     batches = []
     assert tune("cut", progress=lambda *batch: batches.append(batch)) == cut
     assert batches == []
-    with pytest.raises(InputError, match="holds the result of another training"):
+    with pytest.raises(InputError, match="holds no training of this model"):
         tune("cut", seed=2)
-    with pytest.raises(InputError, match="already holds a model or a checkpoint"):
-        tune("cut", resume=False)
-
-
-@pytest.mark.parametrize(
-    "crash", ["before the old state is gone", "between the two", "while the new state is written"]
-)
-def test_a_crash_while_the_state_is_kept_loses_one_epoch_at_most(crash, tune, stopped, tmp_path):
-    whole = tune("whole")
-    stopped(epoch=2, batch=1)
-    last, fresh = tmp_path / "cut" / "checkpoint", tmp_path / "cut" / "checkpoint.new"
-    if crash == "between the two":
-        last.rename(fresh)
-    else:
-        shutil.copytree(last, fresh)
-        if crash == "before the old state is gone":
-            # It is removed file by file; the first to go says that it is complete.
-            (last / "state.json").unlink()
-            (last / "optimiser.safetensors").unlink()
-        else:
-            (fresh / "state.json").unlink()
-            (fresh / "model.safetensors").write_bytes(b"half")
-    epochs = []
-    cut = tune("cut", progress=lambda epoch, *_: epochs.append(epoch))
-    assert min(epochs) == 2
-    assert cut["history"] == whole["history"]
-    assert equal(tmp_path / "whole", tmp_path / "cut")
-    assert not fresh.exists()
-
-
-def test_foreign_models_and_checkpoints_are_left_alone(base, tune, stopped, tmp_path):
     shutil.copytree(base, tmp_path / "foreign")
-    with pytest.raises(InputError, match="holds a model that was not trained here"):
+    with pytest.raises(InputError, match="holds no training of this model"):
         tune("foreign")
     assert equal(tmp_path / "foreign", base)
-    stopped(epoch=2, batch=1)
-    with pytest.raises(InputError, match="checkpoint belongs to another training"):
-        tune("cut", seed=2)
-    (tmp_path / "cut" / "checkpoint" / "optimiser.safetensors").write_bytes(b"broken")
-    with pytest.raises(InputError, match=r"checkpoint cannot be read .*Remove it to begin anew"):
-        tune("cut")
 
 
 class Line(torch.nn.Module):
