@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from coherence.cli.progress import answer_progress
 from coherence.cli.reading import is_log
+from elicitation.commands.answer_store import PlannedAnswers
 from elicitation.commands.battery import (
     Battery,
     BatteryOptions,
@@ -19,9 +20,8 @@ from elicitation.commands.battery import (
     check_options,
     run_battery,
 )
-from elicitation.commands.bets_questions import PAPER, TermOptions, scored_questions
+from elicitation.commands.bets_questions import PAPER, ItemOptions, scored_questions
 from elicitation.commands.bets_training import TrainOptions, TransferOptions
-from elicitation.commands.dry_run import PlannedAnswers, planned_answers
 from elicitation.options import add_options, declared, from_words, typed
 from elicitation.respondents import Respondent
 
@@ -31,18 +31,10 @@ if TYPE_CHECKING:
     from elicitation.asking.store import AnswerStore
 
 _WRITTEN = r"accuracy\.csv|(runs|ladder_runs)\.parquet|accuracy_[1-9][0-9]*\.svg"
-_TERMS = ("items", "chance", "stake", "payout")
-_TRAINING = ("items", "device", "seed", "out")
-_SHARED = {
-    "questions": (*_TERMS, "out"),
-    "train": _TRAINING,
-    "transfer": (*_TRAINING, "paper"),
-}
-"""Options that each action shares with the command."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class BetsOptions(TermOptions, BatteryOptions):
+class BetsOptions(ItemOptions, BatteryOptions):
     """Options of the command without an action."""
 
     command: ClassVar[str] = "bets"
@@ -51,12 +43,10 @@ class BetsOptions(TermOptions, BatteryOptions):
 answers FILE  answers of one or several models instead: .csv or .parquet, see docs/batteries.md,
     or a log of our task in Inspect (.eval)
 questions FILE  the questions that --answers is about, as 'coherence bets questions' wrote them
-temperature T  of a hosted model's answers (default: 0, the most probable one)
 """
 
     answers: str | None = None
     questions: str | None = None
-    temperature: float | None = None
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -66,7 +56,7 @@ temperature T  of a hosted model's answers (default: 0, the most probable one)
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuestionsOptions(TermOptions):
+class QuestionsOptions(ItemOptions):
     """Options of ``coherence bets questions``."""
 
     HELP = """
@@ -91,51 +81,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, (summary, options) in _ACTIONS.items():
         described = summary[0].upper() + summary[1:] + "."
         action = actions.add_parser(name, help=summary, description=described, allow_abbrev=False)
-        add_options(action, options, prefix=_prefix(name))
-
-
-def _prefix(action: str) -> str:
-    """Return what tells the options of an action from those of the command."""
-    return f"{action}_"
+        add_options(action, options, prefix=f"{name}_")
 
 
 def run(args: argparse.Namespace) -> int:
     """Ask or read, score, write and print; or write questions, train, or test transfer."""
-    options = from_words(OPTIONS, args)
     if args.action is None:
-        return run_battery(options, BATTERY)
+        return run_battery(from_words(OPTIONS, args), BATTERY)
+    from coherence.errors import InputError
     from elicitation.commands.bets_questions import write_questions
     from elicitation.commands.bets_training import train, transfer
 
-    shared = _SHARED[args.action]
-    _only_for_scores(options, args.action, shared)
-    kind = _ACTIONS[args.action][1]
-    own = from_words(kind, args, prefix=_prefix(args.action), shared=shared)
+    stray = [name for name in declared(OPTIONS) if name in vars(args)]
+    if stray or args.settings:
+        name = typed(OPTIONS, stray[0]) if stray else f"--set {args.settings[0]}"
+        raise InputError(
+            f"{name} does not belong to 'coherence bets {args.action}'. "
+            "Options of an action stand behind its name."
+        )
+    own = from_words(_ACTIONS[args.action][1], args, prefix=f"{args.action}_")
     if isinstance(own, QuestionsOptions):
-        return write_questions(own, _file_of(own))
+        if own.out is None:
+            raise InputError("--out FILE is missing. Name the file that the questions go to.")
+        return write_questions(own, own.out)
     return train(own) if isinstance(own, TrainOptions) else transfer(own)
-
-
-def _file_of(options: QuestionsOptions) -> str:
-    from coherence.errors import InputError
-
-    if options.out is None:
-        raise InputError("--out FILE is missing. Name the file that the questions go to.")
-    return options.out
-
-
-def _only_for_scores(options: BetsOptions, action: str, shared: tuple[str, ...]) -> None:
-    """Raise for an option before an action that has no use for it."""
-    from coherence.errors import InputError
-
-    usual = BetsOptions()
-    for name in declared(BetsOptions):
-        # A value that was typed and equals the default changes nothing, and passes.
-        if name not in shared and getattr(options, name) != getattr(usual, name):
-            raise InputError(
-                f"{typed(BetsOptions, name)} does not belong to 'coherence bets {action}'. "
-                "Options of an action stand behind its name."
-            )
 
 
 def _check(options: BetsOptions, respondents: Sequence[Respondent]) -> None:
@@ -144,23 +113,21 @@ def _check(options: BetsOptions, respondents: Sequence[Respondent]) -> None:
 
     check_options(options)
     hosted = any(each.hosted for each in respondents)
-    for name in ("temperature", "max_new_tokens"):
-        if not hosted and getattr(options, name) is not None:
-            raise InputError(
-                f"--{name.replace('_', '-')} belongs to hosted models; of a folder options are "
-                "scored, and nothing is drawn. Leave it out."
-            )
-    terms = any(getattr(options, name) is not None for name in _TERMS)
-    if options.questions is not None and (options.answers is None or terms):
+    if not hosted and options.max_new_tokens is not None:
         raise InputError(
-            "--questions belongs to --answers, without --items, --chance, --stake and --payout. "
+            "--max-new-tokens belongs to hosted models; of a folder options are scored, and "
+            "nothing is drawn. Leave it out."
+        )
+    own = options.items is not None
+    if options.questions is not None and (options.answers is None or own):
+        raise InputError(
+            "--questions belongs to --answers, without --items. "
             "Leave it out to use the questions that come with the package."
         )
     log = options.answers is not None and is_log(options.answers)
-    if log and (terms or options.questions is not None):
+    if log and (own or options.questions is not None):
         raise InputError(
-            f"the log {options.answers} holds its questions. Leave out --questions, --items, "
-            "--chance, --stake and --payout."
+            f"the log {options.answers} holds its questions. Leave out --questions and --items."
         )
 
 
@@ -170,21 +137,19 @@ def _planned(options: BetsOptions, respondent: Respondent) -> PlannedAnswers:
     if respondent.hosted:
         from elicitation.batteries.bets.words import bet_draws
 
-        return planned_answers(respondent, bet_draws(questions, **_drawing(options)))
+        return PlannedAnswers(
+            respondent.stored_name, bet_draws(questions, max_new_tokens=_room(options))
+        )
     from elicitation.batteries.bets.option_scores import option_questions
 
-    return planned_answers(respondent, option_questions(questions))
+    return PlannedAnswers(respondent.stored_name, option_questions(questions))
 
 
-def _drawing(options: BetsOptions) -> "dict[str, Any]":
-    """Return how answers in words are drawn."""
+def _room(options: BetsOptions) -> int:
+    """Return the tokens of an answer in words."""
     from elicitation.batteries.bets.words import ROOM
 
-    return {
-        "temperature": 0.0 if options.temperature is None else options.temperature,
-        "seed": options.seed,
-        "max_new_tokens": ROOM if options.max_new_tokens is None else options.max_new_tokens,
-    }
+    return ROOM if options.max_new_tokens is None else options.max_new_tokens
 
 
 def _read(options: BetsOptions) -> "tuple[pd.DataFrame, pd.DataFrame]":
@@ -199,13 +164,13 @@ def _read(options: BetsOptions) -> "tuple[pd.DataFrame, pd.DataFrame]":
     if options.questions is not None:
         return read_answer_table(options.questions), read_answer_table(file)
     questions, answers = scored_questions(options), read_answer_table(file)
-    # Answers by name alone would else be scored against other odds or other things.
+    # Answers by name alone would else be scored against other things.
     _check_known(questions, answers)
     return questions, answers
 
 
 def _check_known(questions: "pd.DataFrame", answers: "pd.DataFrame") -> None:
-    """Raise for answers to questions from other things or terms."""
+    """Raise for answers to questions from other things."""
     from coherence.errors import InputError
 
     if "question" not in answers.columns:
@@ -215,9 +180,8 @@ def _check_known(questions: "pd.DataFrame", answers: "pd.DataFrame") -> None:
         return
     raise InputError(
         f"{len(unknown)} of {len(answers)} answers are to questions that are not asked here, "
-        f"the first to {unknown.iloc[0]!r}. Say --items, --chance, --stake and --payout as for "
-        "the questions that were answered, no more and no less, or name their file with "
-        "--questions."
+        f"the first to {unknown.iloc[0]!r}. Say --items as for the questions that were answered, "
+        "or leave it out as for them, or name their file with --questions."
     )
 
 
@@ -237,7 +201,7 @@ def _ask_model(
     questions: "pd.DataFrame",
     store: "AnswerStore",
 ) -> "pd.DataFrame":
-    model = respondent.load()
+    model = respondent.load(chooses=True)
     if not respondent.hosted:
         from elicitation.batteries.bets.option_scores import score_choices
 
@@ -252,7 +216,7 @@ def _ask_model(
             store,
             keep_going=options.keep_going,
             progress=progress,
-            **_drawing(options),
+            max_new_tokens=_room(options),
         )
 
 

@@ -109,9 +109,9 @@ def belief_samples(plan: Plan) -> list[Put]:
     return samples
 
 
-def bet_samples(questions: pd.DataFrame, *, seed: int, max_new_tokens: int) -> list[Put]:
+def bet_samples(questions: pd.DataFrame, *, max_new_tokens: int) -> list[Put]:
     """Return questions on values and bets, as of ``coherence bets questions``."""
-    draws = bet_draws(questions, temperature=0.0, seed=seed, max_new_tokens=max_new_tokens)
+    draws = bet_draws(questions, max_new_tokens=max_new_tokens)
     rows = _records(questions)
     return [Put(draw, {"row": row}) for draw, row in zip(draws, rows, strict=True)]
 

@@ -64,15 +64,14 @@ def beliefs_and_actions(
 
 
 @task(name="belief_coherence/bets")
-def bets(seed: int = 0, **terms: Any) -> Task:
-    """Questions on values, bets and ladders; terms as the options of ``coherence bets``."""
+def bets(items: str | None = None) -> Task:
+    """Questions on values, bets and ladders; `items` as the option of ``coherence bets``."""
     from elicitation.batteries.bets.words import ROOM
-    from elicitation.commands.bets_questions import TermOptions, scored_questions
+    from elicitation.commands.bets_questions import ItemOptions, scored_questions
     from elicitation.commands.inspect_logs import BETS, bet_samples
-    from elicitation.options import from_table
 
-    questions = scored_questions(from_table(TermOptions, terms))
-    samples = bet_samples(questions, seed=seed, max_new_tokens=ROOM)
+    questions = scored_questions(ItemOptions(items=items))
+    samples = bet_samples(questions, max_new_tokens=ROOM)
     return _task(BETS, samples, temperature=0.0)
 
 

@@ -27,9 +27,8 @@ from coherence.batteries.bets.truths import (
     tune_threshold,
     value_truths,
 )
-from elicitation import bet_questions, ladder_questions
 from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.questions import BREAK_EVENS, highest_break_even
+from elicitation.batteries.bets.questions import BREAK_EVENS, bet_questions, ladder_questions
 
 ITEMS = default_items()
 PUBLISHED = """.52 25 3 .0336  .56 25 3 .0126  .48 25 3 .0752  .44 25 3 .1462  .36 25 3 .3927
@@ -102,8 +101,8 @@ def purse(bet_on, comes_up, prize, loss, stake, payout):
 @pytest.mark.parametrize("payout", [0.0, 0.4, 1.0, 3.5])
 @pytest.mark.parametrize("stake", [4, 20, 70])
 def test_truths_of_bets_at_any_odds_are_those_of_the_enumerated_gamble(chance, payout, stake):
-    options = {"chances": (chance,), "stake": stake, "payout": payout, "amounts": True}
-    bets = bet_questions(ITEMS, splits=["test"], modalities=["coin"], **options)
+    terms = {"chance": chance, "stake": stake, "payout": payout}
+    bets = bet_questions(ITEMS, splits=["test"], modalities=["coin"]).assign(**terms)
     gains = bet_gains(bets)
     truths, best = bet_truths(gains), best_choices(gains)
     sets = {1: "win", 2: "lose", 3: "both", 4: "none"}  # the consistent ones, by code
@@ -168,10 +167,8 @@ def test_switching_chances_of_any_bets_are_those_of_brute_force():
     assert float(switching_chance(0, 40, 20)) == 1.0  # nothing to be won
 
 
-@pytest.mark.parametrize("payout", [0.0, 0.25, 1.0, 4.0])
-def test_ladders_with_a_payout_switch_where_they_say(payout):
-    rungs = [even for even in BREAK_EVENS if even < highest_break_even(payout)]
-    steps = ladder_questions(ITEMS, payout=payout, break_evens=rungs)
+def test_ladders_switch_where_they_say():
+    steps, rungs = ladder_questions(ITEMS), BREAK_EVENS
     np.testing.assert_allclose(steps["break_even"], break_evens(steps), rtol=1e-12)
     np.testing.assert_allclose(sorted(steps["break_even"].round(3).unique()), rungs, atol=1e-3)
     assert (np.array(right_roles(steps)) == "win").tolist() == (

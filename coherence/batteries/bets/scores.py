@@ -212,7 +212,7 @@ def score_bets(
     Parameters
     ----------
     questions : DataFrame
-        As of `elicitation.bet_questions`, `value_questions` and `ladder_questions`.
+        As from ``coherence bets questions``.
     answers : DataFrame
         One row for each question: `question` and `answer` (a letter, a set such as "a+c", or the
         words of an option), or `score_a` to `score_c`, a score in [0, 1] of each option by itself.
@@ -251,7 +251,7 @@ def score_bets(
     Examples
     --------
     >>> from coherence.batteries.bets.agents import simulate_answers
-    >>> from elicitation import bet_questions
+    >>> from elicitation.batteries.bets.questions import bet_questions
     >>> from elicitation.batteries.bets.items import default_items
     >>> questions = bet_questions(default_items(), splits=["test"], modalities=["coin"])
     >>> answers = simulate_answers("maximiser", questions, rng=1)

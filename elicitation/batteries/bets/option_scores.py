@@ -38,48 +38,15 @@ def score_choices(
     store: AnswerStore | None = None,
     progress: AskingProgress | None = None,
 ) -> pd.DataFrame:
-    """Score every option of every question.
+    """Score every option of every question, one row per question.
 
-    Parameters
-    ----------
-    model : MultipleChoiceModel or CausalModel
-        The model.
-    questions : DataFrame
-        As from `value_questions` or `bet_questions`.
-    store : AnswerStore, optional
-        Where scores are kept, some hundred questions at a time; what it holds of this model is not
-        asked again. None keeps them nowhere.
-    progress : callable, optional
-        See `elicitation.asking.ask.Progress`.
-
-    Returns
-    -------
-    DataFrame
-        One row per question: ``question``, ``model``; ``score_a`` to ``score_c``, in [0, 1], each
-        option by itself, for the threshold method (the logistic transform of a multiple-choice
-        model's score; the geometric mean of the probabilities of an option's tokens of a causal
-        one); ``prob_a`` to ``prob_c``, which sum to 1, for the standard method (of a causal model
-        in proportion to the probability of all tokens of an option).
-
-    Raises
-    ------
-    InputError
-        A model that does not score options, or a question that does not fit into it.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from elicitation import load_causal_model
-    >>> from elicitation.training.untrained import make_untrained_model
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> model = load_causal_model(make_untrained_model(folder.name + "/blank"))
-    >>> from elicitation import value_questions
-    >>> from elicitation.batteries.bets.items import default_items
-    >>> questions = value_questions(default_items(), templates=["choice-valuable"])[:2]
-    >>> scores = score_choices(model, questions)
-    >>> scores[["prob_a", "prob_b", "prob_c"]].sum(axis=1).round(6).tolist()
-    [1.0, 1.0]
-    >>> folder.cleanup()
+    The columns are ``question``, ``model``; ``score_a`` to ``score_c``, in [0, 1], each option by
+    itself, for the threshold method (the logistic transform of a multiple-choice model's score; the
+    geometric mean of the probabilities of an option's tokens of a causal one); ``prob_a`` to
+    ``prob_c``, which sum to 1, for the standard method (of a causal model in proportion to the
+    probability of all tokens of an option). Scores are kept in `store`, if any, some hundred
+    questions at a time. Raises `InputError` for a model that does not score options, or a question
+    that does not fit into it.
     """
     if not isinstance(model, MultipleChoiceModel | CausalModel):
         raise InputError(

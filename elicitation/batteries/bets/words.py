@@ -1,10 +1,9 @@
-"""Questions about bets put to a model in words, one answer each."""
+"""Questions about bets put to a model in words, one answer each: the most probable one."""
 
 import pandas as pd
 
 from coherence.batteries.bets.answers import read_letters
 from coherence.decoding.decode import decode_choice
-from coherence.errors import InputError
 from elicitation.asking.ask import Progress, ask
 from elicitation.asking.store import AnswerStore
 from elicitation.batteries.bets.questions import OPTIONS
@@ -28,23 +27,13 @@ def choose_in_words(
     questions: pd.DataFrame,
     store: AnswerStore,
     *,
-    temperature: float = 0.0,
-    seed: int = 0,
     max_new_tokens: int = ROOM,
     keep_going: bool = False,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
     """Ask for the letter of an option, once per question."""
-    for name, value, least in (
-        ("temperature", temperature, 0),
-        ("seed", seed, 0),
-        ("max_new_tokens", max_new_tokens, 1),
-    ):
-        # Written so that NaN, which compares as false, is refused too.
-        if not least <= value < float("inf"):
-            raise InputError(f"{name} must be at least {least} and finite; received {value}.")
     options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
-    draws = bet_draws(questions, temperature=temperature, seed=seed, max_new_tokens=max_new_tokens)
+    draws = bet_draws(questions, max_new_tokens=max_new_tokens)
     options_of = dict(zip(draws, options, strict=True))
 
     def readable(draw: Question, answer: Answer) -> bool:
@@ -67,17 +56,15 @@ def choose_in_words(
     )
 
 
-def bet_draws(
-    questions: pd.DataFrame, *, temperature: float, seed: int, max_new_tokens: int
-) -> list[Question]:
+def bet_draws(questions: pd.DataFrame, *, max_new_tokens: int) -> list[Question]:
     """Return one answer to be had of each question, whose options stand below it."""
     options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
     return [
         Question.of(
             text_with_options(text, listed),
             0,
-            base_seed=seed,
-            temperature=temperature,
+            base_seed=0,
+            temperature=0.0,
             max_new_tokens=max_new_tokens,
             max_lines=None,
             spec_json=_ABOUT,

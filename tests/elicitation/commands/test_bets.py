@@ -1,7 +1,7 @@
 """``coherence bets``.
 
-Breaks if a score differs from Python's, if a list of things, the odds or a rule are misread, or if
-answers to other questions pass.
+Breaks if a score differs from Python's, if a list of things or a rule is misread, or if answers to
+other questions pass.
 """
 
 import re
@@ -106,24 +106,6 @@ def test_unread_answers_and_odd_names_are_harmless(table, tmp_path, score):
     assert rows.loc[("coin", "correct"), "accuracy"] == 0
 
 
-@pytest.mark.lengthy
-def test_bets_at_other_odds_from_questions_to_the_ladder(tmp_path, run, score):
-    path, terms = tmp_path / "questions.csv", "--chance 0.3 --stake 50 --payout 0.5"
-    assert "at 0.667 or more: 7 rungs" in run(f"bets questions --out {path} {terms}").err
-    table = read_questions(path)
-    bet = of_tests(table, "bet")["text"].iloc[0]
-    assert "30% of all tosses" in bet
-    assert "a stake of 50 dollars; it comes back, with 25 dollars on top" in bet
-    answers = simulate_answers("maximiser", table, sharpness=1e6, rng=1)
-    score(answers, f"--questions {path}", out="told")
-    score(answers, terms, out="made")
-    for name in ("accuracy.csv", "ladder_runs.parquet"):
-        told, made = ((tmp_path / out / name).read_bytes() for out in ("told", "made"))
-        assert told == made
-    rows = pd.read_csv(tmp_path / "told" / "accuracy.csv")
-    assert (rows.loc[rows["truth"] == "correct", "accuracy"] == 1).all()
-
-
 PLAIN, PRICED = "item,value,split\n", "item,value,split,price\n"
 
 
@@ -131,13 +113,14 @@ def test_own_things_come_with_their_prices_and_filled_in_answers_are_kept(tmp_pa
     things = f"{PRICED}a yacht,high,test,2000\na villa,high,test,\na nail,low,test,.5\n"
     (tmp_path / "things.csv").write_text(things)
     out = tmp_path / "q.csv"
-    words = f"bets questions --items {tmp_path}/things.csv --out {out} --stake 3"
+    words = f"bets questions --items {tmp_path}/things.csv --out {out}"
     run(words)
     table = read_questions(out)
     bets = table[table["kind"] == "bet"]
     assert len(bets) == 3 * 4 * 2
-    assert "I win a yacht worth 2000 dollars" in bets["text"].iloc[0]
-    assert "I lose a nail worth 0.50 dollars" in bets["text"].iloc[0]
+    step = table.loc[table["kind"] == "ladder", "text"].iloc[0]
+    assert "I win a yacht worth 2000 dollars" in step
+    assert "I lose a nail worth 0.50 dollars" in step
     assert bets.groupby("high")["high_value"].first().to_dict() == {"a villa": 100, "a yacht": 2000}
     table.assign(answer="A").to_csv(out, index=False)
     filled = out.read_bytes()
@@ -172,16 +155,14 @@ def test_errors_in_lists_of_things_are_named(text, message, tmp_path, run):
 
 @pytest.mark.lengthy
 def test_answers_to_other_questions_are_refused(things, tmp_path, run, score):
-    items, terms = f"--items {things}", "--chance 0.3"
-    answers = {}
-    for name, words in {"plain": "", "things": items, "terms": terms}.items():
+    items, answers = f"--items {things}", {}
+    for name, words in {"plain": "", "things": items}.items():
         run(f"bets questions --out {tmp_path}/{name}_q.csv {words}")
         answers[name] = read_questions(tmp_path / f"{name}_q.csv")[["question"]].assign(answer="a")
-    for name, words in (("plain", items), ("things", ""), ("terms", "--chance 0.3 --stake 21")):
+    for name, words in (("plain", items), ("things", "")):
         said = score(answers[name], words, status=2).err
-        assert "Say --items, --chance, --stake and --payout as for" in said
+        assert "Say --items as for" in said
         assert not (tmp_path / "out").exists()
-    score(answers["terms"], terms)
     score(answers["things"], f"--questions {tmp_path}/things_q.csv")
 
 

@@ -10,8 +10,8 @@ from coherence import InputError
 from coherence.batteries import exact_test, expected_gains, score_bets
 from coherence.batteries.bets.accuracy import z_test
 from coherence.batteries.bets.agents import simulate_answers
-from elicitation import bet_questions, value_questions
 from elicitation.batteries.bets.items import default_items
+from elicitation.batteries.bets.questions import bet_questions, value_questions
 from tests.api.batteries.bets.conftest import by_truth
 
 
@@ -82,7 +82,7 @@ def test_one_question_has_no_variance_and_none_has_no_share():
     assert row["p_exact"] == 1  # who always takes that letter is right as well
     # At other odds a bet between equals has no rational choice: no question is left.
     for chance, counted in ((0.5, 100), (0.4, 0)):
-        bets = bet_questions(ITEMS, splits=["test"], modalities=["coin"], chances=(chance,))
+        bets = bet_questions(ITEMS, splits=["test"], modalities=["coin"]).assign(chance=chance)
         both = pd.concat([values, bets], ignore_index=True)
         same = pd.DataFrame({"question": both["question"], "answer": "c"})  # the same; no bet
         rows = score_bets(both, same).accuracy.set_index(["template", "truth"])

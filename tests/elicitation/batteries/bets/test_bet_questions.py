@@ -5,9 +5,15 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from elicitation import bet_questions, ladder_questions, score_choices, value_questions
 from elicitation.batteries.bets.items import SPLITS, Item, Items, default_items
-from elicitation.batteries.bets.questions import MODALITIES, VALUE_TEMPLATES
+from elicitation.batteries.bets.option_scores import score_choices
+from elicitation.batteries.bets.questions import (
+    MODALITIES,
+    VALUE_TEMPLATES,
+    bet_questions,
+    ladder_questions,
+    value_questions,
+)
 
 ITEMS = default_items()
 
@@ -39,12 +45,6 @@ def test_wordings_are_kept():
     assert option == "A car is worth more than a pen."
     costs = values.loc["choice-expensive-test-001", "text"]
     assert costs == "Which of the two costs more, a car or a pen?"
-    # Another chance is stated for the side that is named.
-    bets = bet_questions(ITEMS, splits=["test"], modalities=["dice"], chances=(0.3,))
-    first = bets.set_index("first")["text"]
-    assert "The number is even in 30% of all rolls." in first["win"].iloc[0]
-    assert "The number is even in 70% of all rolls." in first["lose"].iloc[0]
-    assert (bets["chance"] == 0.3).all()
 
 
 def test_ladder_stakes_break_even_where_they_say():
@@ -53,10 +53,6 @@ def test_ladder_stakes_break_even_where_they_say():
     gain = steps["break_even"] * steps["high_value"] - (1 - steps["break_even"]) * steps["stake"]
     np.testing.assert_allclose(gain, 0, atol=1e-9)
     np.testing.assert_allclose(sorted(steps["break_even"].unique()), [0.25, 0.6], atol=1e-4)
-    # With a payout the other side may gain as much before nobody does.
-    evens = (0.05, 0.1, 0.3, 0.45)
-    paid = ladder_questions(ITEMS, break_evens=evens, payout=0.5)
-    np.testing.assert_allclose(sorted(paid["break_even"].unique()), evens, atol=1e-3)
     # No two pairs share a thing.
     for thing, other in (("high", "low"), ("low", "high")):
         assert steps.groupby(thing)[other].nunique().tolist() == [1] * 5
@@ -68,46 +64,24 @@ def test_ladder_stakes_break_even_where_they_say():
     )
 
 
-def asked_with(items, **terms):
-    bets = {name: value for name, value in terms.items() if name != "break_evens"}
-    rungs = {name: value for name, value in terms.items() if name in ("payout", "break_evens")}
-    tables = value_questions(items), bet_questions(items, **bets), ladder_questions(items, **rungs)
+def asked_about(items):
+    tables = value_questions(items), bet_questions(items), ladder_questions(items)
     return pd.concat(tables, ignore_index=True).set_index("question")
 
 
 def test_plain_questions_have_plain_ids():
-    plain = asked_with(ITEMS)
+    plain = asked_about(ITEMS)
     assert plain.index.str.fullmatch(r"(ladder-)?[a-z-]+-(train|dev|test)-\d{3}").all()
-    # Whatever else is asked beside them.
-    some = bet_questions(ITEMS, splits=["test"], modalities=["dice"], chances=(0.5, 0.3))
-    ids = some["question"]
-    assert set(ids.head(100)) == {f"dice-test-{number:03d}" for number in range(1, 101)}
-    assert ids.tail(100).str.fullmatch(r"dice-test-\d{3}-[0-9a-f]{6}").all()
-
-
-@pytest.mark.lengthy
-@pytest.mark.parametrize(
-    "terms",
-    [
-        {"chances": (0.3,)},
-        {"payout": 0.5, "amounts": True, "break_evens": (0.2, 0.4)},
-        {"stake": 30.0, "amounts": True},
-    ],
-)
-def test_ids_are_equal_only_where_questions_are(terms):
-    plain, other = asked_with(ITEMS), asked_with(ITEMS, **terms)
-    assert other.index.is_unique
-    shared = plain.index.intersection(other.index)
-    pd.testing.assert_frame_equal(plain.loc[shared], other.loc[shared])
-    assert (other.loc[shared, "kind"] != "bet").all()
-    assert asked_with(ITEMS, **terms).index.equals(other.index)
+    # A step of another ladder says something else.
+    steps = ladder_questions(ITEMS, chances=(0.25,)).set_index("question")
+    assert not plain.index.isin(steps.index).any()
 
 
 def test_ids_depend_on_the_things_and_on_their_order():
     first = ITEMS.of("high", "test")[0]
     yacht = Item("a yacht", "high", "test", first.price)
     own = Items(tuple(yacht if item == first else item for item in ITEMS.items))
-    plain, other = asked_with(ITEMS), asked_with(own)
+    plain, other = asked_about(ITEMS), asked_about(own)
     shared = plain.index.intersection(other.index)
     pd.testing.assert_frame_equal(plain.loc[shared], other.loc[shared])
     assert (other.index.isin(shared) == ((other["high"] != "a yacht").to_numpy())).all()
@@ -120,7 +94,10 @@ def test_ids_depend_on_the_things_and_on_their_order():
     ("call", "message"),
     [
         (lambda: bet_questions(ITEMS, modalities=["roulette"]), "modalities must be of coin, dice"),
-        (lambda: bet_questions(ITEMS, chances=(1.0,)), "chances must lie strictly between 0 and 1"),
+        (
+            lambda: ladder_questions(ITEMS, chances=(1.0,)),
+            "chances must lie strictly between 0 and 1",
+        ),
         (lambda: bet_questions(ITEMS, splits=["t"]), "splits must be of .*; received 't'"),
         (lambda: ladder_questions(ITEMS, break_evens=(0.0,)), "break_evens must lie strictly"),
         (lambda: score_choices("m", bet_questions(ITEMS)), "causal model; received a str"),
