@@ -10,7 +10,7 @@ import argparse
 import dataclasses
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
@@ -58,6 +58,7 @@ class ModelOptions:
     """Who is asked, where it runs, where answers are kept, and how to look without asking."""
 
     command: ClassVar[str]
+    left_out: ClassVar[tuple[str, ...]] = ()  # options that a command does not take
 
     model: Any = None
     HELP = """
@@ -65,8 +66,7 @@ class ModelOptions:
 chat  use the chat template (default: if there is one)
 *system  system message before every question of a chat model (default: none)
 *prefill  what every answer of a local model begins with (default: nothing)
-*dtype  precision (default: auto, float32 on a processor); 8bit and 4bit quantise the weights by
-    bitsandbytes while they are loaded
+*dtype  precision (default: auto, float32 on a processor)
 device NAME  torch device (default: a GPU if there is one)
 *revision  branch, tag or commit of a model on the hub (default: its main branch)
 *device_map  spreads a model over devices: auto, balanced, ... or a JSON object, as transformers
@@ -92,7 +92,7 @@ dry_run  say how much would be asked, and how much the store has
     chat: bool | None = None
     system: str | None = None
     prefill: str = ""
-    dtype: Literal["auto", "float32", "bfloat16", "float16", "8bit", "4bit"] = "auto"
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     device: str = "auto"
     revision: str | None = None
     device_map: str | None = None
@@ -205,9 +205,9 @@ class AskOptions(WayOptions, SubjectOptions):
 
     HELP = """
 [model]
-model MODEL  causal or multiple-choice model: a folder as written by save_pretrained, a .gguf
-    file, or OWNER/NAME of the hub; see docs/eliciting.md#models; or PROVIDER/NAME of a hosted
-    model; with --server its name there
+model MODEL  causal model: a folder as written by save_pretrained, a .gguf file, or OWNER/NAME of
+    the hub; see docs/eliciting.md#models; or PROVIDER/NAME of a hosted model; with --server its
+    name there
 [look]
 show_prompts 1..  print the first N different questions as they would be asked
 []
@@ -249,7 +249,7 @@ def declared(options: type[Any]) -> dict[str, Option]:
     return {
         each.name: _option(each, *rows[each.name])
         for each in dataclasses.fields(options)
-        if each.init and each.name in rows
+        if each.name in rows and each.name not in getattr(options, "left_out", ())
     }
 
 
@@ -329,17 +329,14 @@ def from_words(
     args: argparse.Namespace,
     *,
     prefix: str = "",
-    shared: Sequence[str] = (),
 ) -> Options:
     """Return what the command line says; the last call in which argparse has a part.
 
-    Words of an action within a command have a `prefix`; those of the command hold for the action
-    too where they are `shared` with it.
+    Words of an action within a command have a `prefix`.
     """
     items, given, words = declared(options), {}, vars(args)
     for name, item in items.items():
-        at = f"{prefix}{name}" if f"{prefix}{name}" in words or name not in shared else name
-        if at in words:
+        if (at := f"{prefix}{name}") in words:
             word = words[at]
             listed = tuple(word) if isinstance(word, list) else word
             given[name] = read_value(item, word, flag_of(name)) if isinstance(word, str) else listed

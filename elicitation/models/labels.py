@@ -14,7 +14,6 @@ from itertools import permutations
 
 from coherence.errors import InputError
 
-SEEN, PARTLY, UNSEEN = "seen", "partly", "unseen"
 # Marks that tokenizers put in place of a leading space, where a server shows tokens in their raw
 # spelling.
 _SPACES = " \t\r\n\u0120\u2581\u010a"
@@ -24,43 +23,15 @@ _SPACES = " \t\r\n\u0120\u2581\u010a"
 class LabelBounds:
     """Bounds on the probabilities that the next token is a spelling of each label.
 
-    Parameters
-    ----------
-    labels : tuple of str
-        The labels.
-    lower, upper : tuple of float
-        Bounds per label, in [0, 1], not renormalised.
-    seen : float
-        Probability of all tokens that were listed.
-    other : float
-        Probability of listed tokens that begin no label: what the model would rather say.
+    They are per label, in [0, 1], and not renormalised.
     """
 
     labels: tuple[str, ...]
     lower: tuple[float, ...]
     upper: tuple[float, ...]
-    seen: float
-    other: float
-
-    @property
-    def status(self) -> str:
-        """``"seen"`` if every label was listed, ``"partly"`` if some were, else ``"unseen"``."""
-        count = sum(value > 0 for value in self.lower)
-        return SEEN if count == len(self.labels) else PARTLY if count else UNSEEN
 
     def share(self, label: str) -> tuple[float, float]:
-        """Return bounds on the label's share among the labels, ``p(label) / sum of p``.
-
-        Parameters
-        ----------
-        label : str
-            One of the labels.
-
-        Returns
-        -------
-        tuple of float
-            Lower and upper bound; (0, 1) where nothing is known.
-        """
+        """Return bounds on a label's share among all; (0, 1) where nothing is known."""
         if label not in self.labels:
             raise InputError(f"label must be one of {', '.join(self.labels)}; received {label!r}.")
         i = self.labels.index(label)
@@ -80,7 +51,6 @@ def bound_labels(likely: Mapping[str, float], labels: Sequence[str]) -> LabelBou
     check_labels(labels)
     folded = [label.casefold() for label in labels]
     lower, upper = [0.0] * len(labels), [0.0] * len(labels)
-    other = 0.0
     # Summed without rounding: what is left over is a small difference from 1.
     total = math.fsum(likely.values())
     for token, listed in likely.items():
@@ -104,14 +74,11 @@ def bound_labels(likely: Mapping[str, float], labels: Sequence[str]) -> LabelBou
             upper[i] += probability
         for i in spelt:
             lower[i] += probability
-        other += probability * (not spelt and not begun)
     remaining = max(1.0 - total, 0.0)
     return LabelBounds(
         tuple(labels),
         tuple(lower),
         tuple(min(value + remaining, 1.0) for value in upper),
-        1.0 - remaining,
-        other,
     )
 
 

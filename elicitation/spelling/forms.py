@@ -17,11 +17,12 @@ from itertools import product
 from typing import Literal
 
 from coherence.errors import InputError
-from elicitation.spelling.openings import letter_spellings, opening_spellings
 from elicitation.spelling.spellings import (
     FORBIDDEN,
     Spelling,
     collisions_of,
+    letter_spellings,
+    opening_spellings,
     require_exclusive,
     spellings_of,
 )

@@ -36,14 +36,6 @@ class SpellingGraph:
     # after "0.3" and " 0.3".
     kinds: list[int]
 
-    def count_paths(self) -> int:
-        """Return the number of sequences of one or more tokens that stay among the open states."""
-        below = [0] * len(self.states)
-        # A token has one byte or more, so every step leads to a longer state: those come first.
-        for state in sorted(range(len(self.states)), key=lambda state: -len(self.states[state])):
-            below[state] = sum(1 + below[target] for _, target in self.steps[state])
-        return below[0]
-
 
 def spelling_graph(spellings: Sequence[Spelling], vocabulary: Vocabulary) -> SpellingGraph:
     """Work out the open states of spellings under a vocabulary."""
@@ -130,16 +122,6 @@ def _without(whole: Range, taken: Iterable[Range]) -> list[Range]:
     return left
 
 
-@dataclass(frozen=True)
-class Part:
-    """Part of an outcome's probability: answers that begin with these tokens and decide next."""
-
-    text: int  # position of the text
-    spelling: int  # position of the spelling
-    tokens: tuple[int, ...]  # tokens before the one that decides
-    mass: float  # probability of the part
-
-
 @dataclass(frozen=True, eq=False)
 class SpellingMasses:
     """Probabilities of spellings after texts."""
@@ -148,4 +130,3 @@ class SpellingMasses:
     # shape (n_texts,): probability of the token sequences that were not read: how far any outcome's
     # mass may be off at most
     unresolved: NDArray[np.float64]
-    parts: list[Part]  # what the masses are made of; empty unless asked for

@@ -247,10 +247,7 @@ class HostedModel:
                 hint = " No key was sent: name the variable that holds it (--api-key-env)."
             elif "template" in said:
                 hint = " A model without a chat template is asked with --no-chat (chat=False)."
-            failure = HostedError(f"{self.name} does not answer: {said}.{hint}")
-            # Inspect tells of a path that is not there in an error of its own.
-            failure.status = status or getattr(error.__context__, "status_code", None)
-            raise failure from error
+            raise HostedError(f"{self.name} does not answer: {said}.{hint}") from error
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
         """Answer every request, as `stream_answers`, in their order; without log-probabilities."""
@@ -262,22 +259,9 @@ class HostedModel:
     ) -> Generator[tuple[int, Answer], None, None]:
         """Answer every request and hand the answers out as they come, to be kept at once.
 
-        A request with a form is held to it by the provider's structured output.
-
-        Parameters
-        ----------
-        requests : sequence of Request
-            Independent of each other.
-
-        Yields
-        ------
-        tuple of int and Answer
-            Position of the request, and its answer; each position once, in any order.
-
-        Raises
-        ------
-        CoherenceError
-            A request is refused, or the model answers no more.
+        They come with the positions of their requests, in any order. A request with a form is held
+        to it by the provider's structured output. Raises `CoherenceError` where a request is
+        refused, or the model answers no more.
         """
         require_requests(requests, forms=True)
 
@@ -329,7 +313,7 @@ class HostedModel:
                 continue
         return 0
 
-    answer_kinds = ("labels", "outcomes")
+    answer_kinds = ("labels",)
 
     def distributions(
         self, questions: Sequence[tuple[str, AnswerForm]]
@@ -337,13 +321,8 @@ class HostedModel:
         """Bound the probabilities of labels as an answer's first token, at temperature 1.
 
         Labels are two or more words, none of which begins another; else as `DistributionModel`.
-
-        Raises
-        ------
-        InputError
-            No log-probabilities are to be had, or the labels cannot be told apart.
-        CoherenceError
-            A request is refused, or the model answers no more.
+        Raises `InputError` where no log-probabilities are to be had or the labels cannot be told
+        apart, `CoherenceError` where a request is refused or the model answers no more.
         """
         require_texts([text for text, _ in questions], "texts")
         for labels in {form.labels for _, form in questions}:

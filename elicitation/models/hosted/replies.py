@@ -26,14 +26,9 @@ _SLACK = 0.02
 _SHORTEST_SECRET = 8
 _MARKUP = re.compile(r"\[/?bold\]")
 
-NOT_OFFERED = frozenset((400, 404, 405, 501))
-"""Codes of a server that does not have what was called, whoever calls and whenever."""
-
 
 class HostedError(CoherenceError):
     """A service or server does not answer, or no longer; what it answered before is kept."""
-
-    status: int | None = None  # code of the reply that refused the opening call
 
 
 class ReplyError(Exception):

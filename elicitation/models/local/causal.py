@@ -19,7 +19,7 @@ import numpy as np
 from transformers import AutoModelForCausalLM
 
 from coherence.cli.progress import duration
-from coherence.errors import CoherenceError, InputError
+from coherence.errors import InputError
 from coherence.printable import counted
 from elicitation.models.base import Answer, Request, require_requests, require_texts
 from elicitation.models.exact import ReadsForms
@@ -36,21 +36,18 @@ from elicitation.models.local.prompts import DAY, examine_prompt, template_of_da
 from elicitation.models.local.scoring import Floats, continuation_logprobs, spelling_masses
 from elicitation.models.local.self_check import check_network
 from elicitation.models.local.sources import ModelSource, find_source
-from elicitation.models.local.time_limit import time_limit
 from elicitation.models.local.trees import PlainTrees, Trees, trees_of
 from elicitation.spelling.spellings import Spelling
-from elicitation.spelling.tokenizations import Part, SpellingGraph, SpellingMasses, spelling_graph
+from elicitation.spelling.tokenizations import SpellingGraph, SpellingMasses, spelling_graph
 from elicitation.spelling.vocabulary import Vocabulary
 
 logger = logging.getLogger(__name__)
 
-MOST_PATHS = 20_000
 # Tokens that a processor reads at a time: what larger portions compute on the way is too large for
 # the allocator to keep, and the system clears its pages anew for every layer.
 _READ_ON_PROCESSOR = 4096
 _MANY_SEQUENCES = 10_000  # of tokens after one text: tens of times those of a public model
 _MOST_GROWN = 1000  # tokens that a tree of spellings usually grows by, at most
-TEMPLATE_SECONDS = 10.0  # a chat template takes a few milliseconds
 
 
 def load_causal_model(
@@ -64,7 +61,6 @@ def load_causal_model(
     dtype: str = "auto",
     device: str = "auto",
     device_map: str | Mapping[str, Any] | None = None,
-    quantization: str | None = None,
 ) -> "CausalModel":
     """Load a causal language model and its tokenizer.
 
@@ -84,7 +80,7 @@ def load_causal_model(
         System message before every text; needs a chat template that has room for one.
     prefill : str
         What every answer begins with, as if the model had said it.
-    dtype, device, device_map, quantization
+    dtype, device, device_map
         As of `Placement`.
 
     Returns
@@ -106,7 +102,7 @@ def load_causal_model(
     'blank'
     """
     source = find_source(model, revision=revision)
-    placement = Placement(dtype, device, device_map, quantization)
+    placement = Placement(dtype, device, device_map)
     network, tokenizer, dtype = load_network(
         source,
         AutoModelForCausalLM,
@@ -155,15 +151,7 @@ def causal_fingerprint(
 
 
 class Prompting:
-    """Texts as a causal model reads them, by its tokenizer alone.
-
-    Parameters
-    ----------
-    tokenizer : transformers.PreTrainedTokenizerBase
-        The model's own.
-    name, chat, system, prefill
-        As of `CausalModel`.
-    """
+    """Texts as a causal model reads them, by its tokenizer alone; arguments as of `CausalModel`."""
 
     def __init__(
         self, tokenizer: Any, *, name: str, chat: bool, system: str | None = None, prefill: str = ""
@@ -173,25 +161,10 @@ class Prompting:
         self.facts = examine_prompt(tokenizer, self._render, add_special_tokens=not chat)
 
     def encode(self, texts: Sequence[str], *, answer: str = "") -> list[list[int]]:
-        """Return the tokens that precede an answer.
+        """Return the token ids of each text in its template, with the beginning of the answer.
 
-        Parameters
-        ----------
-        texts : sequence of str
-            Questions.
-        answer : str
-            Beginning of the answer, after `prefill`.
-
-        Returns
-        -------
-        list of list of int
-            Token ids of every question, in the chat template where the model has one, with the
-            beginning of the answer.
-
-        Raises
-        ------
-        InputError
-            A text has no token at all.
+        The beginning is `prefill` and then `answer`. Raises `InputError` for a text without a
+        token.
         """
         require_texts(texts, "texts")
         if not texts:
@@ -222,15 +195,12 @@ class Prompting:
         if self.system:
             messages.insert(0, {"role": "system", "content": self.system})
         try:
-            with time_limit(TEMPLATE_SECONDS, f"the chat template of {self.name} did not end"):
-                rendered: str = self.tokenizer.apply_chat_template(
-                    messages,
-                    add_generation_prompt=True,
-                    tokenize=False,
-                    chat_template=template_of_day(self.tokenizer, day),
-                )
-        except CoherenceError:
-            raise  # it took too long
+            rendered: str = self.tokenizer.apply_chat_template(
+                messages,
+                add_generation_prompt=True,
+                tokenize=False,
+                chat_template=template_of_day(self.tokenizer, day),
+            )
         except Exception as error:  # a template is a program, and this tokenizer may have none
             refused = "a system message" if self.system else "the text"
             raise InputError(
@@ -308,25 +278,30 @@ class CausalModel(Prompting, ReadsForms):
                 f"the chat template of {name} leaves out the system message. Put it into the texts."
             )
 
+    def in_chat(self) -> "CausalModel":
+        """Return the same model with its chat template, for questions; itself without one."""
+        if self.chat or self.tokenizer.chat_template is None:
+            return self
+        prompting = Prompting(self.tokenizer, name=self.name, chat=True)
+        if prompting.facts.thinking:
+            raise InputError(
+                f"the chat template of {self.name} opens its thinking, and answers to questions "
+                "would be read inside of it. Leave the questions out by --only-revealed."
+            )
+        return CausalModel(
+            self.network,
+            self.tokenizer,
+            name=self.name,
+            fingerprint=f"{self.fingerprint} in its chat template{prompting.facts.settings}",
+            chat=True,
+            reading=self.reading,
+        )
+
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
         """Answer every request; texts of similar length share a batch, for speed alone.
 
-        Parameters
-        ----------
-        requests : sequence of Request
-            Independent of each other.
-
-        Returns
-        -------
-        list of Answer
-            One per request, in the order of the requests; a text begins with `prefill`.
-
-        Raises
-        ------
-        InputError
-            A text and its answer do not fit into the model's context.
-        CoherenceError
-            Memory does not suffice for a single text.
+        A text begins with `prefill`. Raises `InputError` where a text and its answer do not fit
+        into the model's context, `CoherenceError` where memory does not suffice for a single text.
         """
         require_requests(requests)
         prompts = self.encode([request.text for request in requests])
@@ -360,27 +335,13 @@ class CausalModel(Prompting, ReadsForms):
     def log_probabilities(
         self, texts: Sequence[Sequence[int]], continuations: Sequence[Sequence[Sequence[int]]]
     ) -> list[Floats]:
-        """Return the log-probabilities of token sequences after texts.
+        """Return the natural log-probabilities, at temperature 1, of token sequences after texts.
 
-        A text is read once, and so is every beginning that several of its continuations share.
-
-        Parameters
-        ----------
-        texts : sequence of sequence of int
-            Token ids, as from `encode`.
-        continuations : sequence of sequence of sequence of int
-            For every text the token ids of its continuations.
-
-        Returns
-        -------
-        list of ndarray
-            For every text one natural logarithm per continuation, at temperature 1.
-
-        Raises
-        ------
-        InputError
-            Unequal lengths, or a text and its continuation do not fit into the model's context; or
-            the prompt opens the model's thinking.
+        `texts` are token ids as from `encode`, and `continuations` those of each text; the result
+        has an array for every text. A text is read once, and so is every beginning that several of
+        its continuations share. Raises `InputError` for unequal lengths, where a text and its
+        continuation do not fit into the model's context, or where the prompt opens the model's
+        thinking.
         """
         self._require_answers()
         # Zipped in silence, texts would get the continuations of others.
@@ -417,19 +378,11 @@ class CausalModel(Prompting, ReadsForms):
         tolerance: float,
         tolerance_for: Callable[[Floats], float] | None = None,
         alike_share: float = 0.0,
-        itemised: bool = False,
     ) -> SpellingMasses:
         """Return the probabilities of spellings after texts; see `ScoringModel`."""
         self._require_answers()
         self._require_tokens(texts)
         graph = self._graph(tuple(spellings))
-        # With a tolerance the improbable sequences are given up on the way; without one all are
-        # followed, and their number grows exponentially with the length of a spelling.
-        if tolerance == 0 and (n_paths := graph.count_paths()) > MOST_PATHS:
-            raise InputError(
-                f"the spellings have {n_paths} token sequences, more than {MOST_PATHS}. "
-                "Set tolerance above 0 to leave out improbable ones."
-            )
         # In bytes, of which every token has one at least.
         longest = max(map(len, graph.states))
         for text in texts:
@@ -449,8 +402,7 @@ class CausalModel(Prompting, ReadsForms):
                     f"{duration(time.monotonic() - began)} so far. --answers drawn reads none"
                 )
 
-        def measure(portion: list[int]) -> list[tuple[Floats, float, list[Part]]]:
-            parts: list[Part] | None = [] if itemised else None
+        def measure(portion: list[int]) -> list[tuple[Floats, float]]:
             start = time.monotonic()
             trees = self._trees([texts[i] for i in portion], longest)
             if isinstance(trees, PlainTrees):
@@ -471,18 +423,9 @@ class CausalModel(Prompting, ReadsForms):
                 tolerance=tolerance,
                 tolerance_for=tolerance_for,
                 alike_share=alike_share,
-                parts=parts,
                 grown=grown,
             )
-            # Rows of the portion become positions among all texts.
-            return [
-                (
-                    masses[row],
-                    float(unresolved[row]),
-                    [replace(part, text=i) for part in parts or () if part.text == row],
-                )
-                for row, i in enumerate(portion)
-            ]
+            return list(zip(masses, unresolved.tolist(), strict=True))
 
         # Of thousands of states few are reached with a probability that counts.
         sizes = [len(text) + min(len(graph.states), _MOST_GROWN) for text in texts]
@@ -492,10 +435,8 @@ class CausalModel(Prompting, ReadsForms):
             order=reading_order(texts),
             most_cells=None if self.portions.grows else _READ_ON_PROCESSOR,
         )
-        masses, unresolved, parts = zip(*measured, strict=True)
-        return SpellingMasses(
-            np.stack(masses), np.array(unresolved), [part for listed in parts for part in listed]
-        )
+        masses, unresolved = zip(*measured, strict=True)
+        return SpellingMasses(np.stack(masses), np.array(unresolved))
 
     def _say_slow(self, why: str) -> None:
         """Log once why exact answers take long."""
@@ -559,9 +500,6 @@ class CausalModel(Prompting, ReadsForms):
     def check(self) -> None:
         """Look at the model once, before anything is asked.
 
-        Raises
-        ------
-        InputError
-            The model gives no probabilities of continuations.
+        Raises `InputError` where it gives no probabilities of continuations.
         """
         self.reading  # noqa: B018 - looked at here, and kept

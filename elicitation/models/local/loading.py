@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stderr
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from huggingface_hub.errors import StrictDataclassError
@@ -23,7 +23,6 @@ from coherence.errors import InputError, MissingExtraError
 from elicitation.models.local.sources import ModelSource, without_network
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-QUANTIZATIONS = ("8bit", "4bit")
 # Lists of layers as architectures name them: model.layers.3, transformer.h.3, encoder.layer.3.
 _LAYER = re.compile(r"(.+\.)?(layers?|h|blocks?)\.\d+\.")
 BROKEN = (
@@ -61,56 +60,27 @@ class Placement:
     # handed to transformers as it is, to spread a model over devices; it takes the place of
     # `device`
     device_map: str | Mapping[str, Any] | None = None
-    quantization: str | None = None  # weights quantised by bitsandbytes while they are loaded
 
-    def check(self, source: ModelSource) -> None:
+    def check(self) -> None:
         """Raise for what cannot be done, before anything is loaded."""
-        needed: list[tuple[str, str, str]] = []
-        if self.device_map is not None:
-            if self.device != "auto":
-                raise InputError(
-                    f"device_map says where the parts of a model go; received device "
-                    f"{self.device!r} beside it. Leave one of them out."
-                )
-            needed.append(("accelerate", "device-map", "A device map"))
-        if self.quantization is not None:
-            if self.quantization not in QUANTIZATIONS:
-                raise InputError(
-                    f"quantization must be one of {', '.join(QUANTIZATIONS)}; "
-                    f"received {self.quantization!r}."
-                )
-            if source.kind == "gguf":
-                raise InputError(
-                    f"quantization is for full weights; those of {source.label} are quantised "
-                    "already. Leave it out."
-                )
-            for library in ("accelerate", "bitsandbytes"):
-                needed.append((library, "quantization", "Loading quantised weights"))
-        for library, extra, purpose in needed:
-            if find_spec(library) is None:
-                raise MissingExtraError(extra, purpose)
+        if self.device_map is None:
+            return
+        if self.device != "auto":
+            raise InputError(
+                f"device_map says where the parts of a model go; received device "
+                f"{self.device!r} beside it. Leave one of them out."
+            )
+        if find_spec("accelerate") is None:
+            raise MissingExtraError("device-map", "A device map")
 
-    def options(self, dtype: str, device: str) -> dict[str, Any]:
+    def options(self, dtype: str) -> dict[str, Any]:
         """Return the options of ``from_pretrained`` that follow."""
-        options: dict[str, Any] = {"dtype": DTYPES[dtype]}
-        if self.device_map is not None:
-            options["device_map"] = self.device_map
-        if self.quantization is None:
-            return options
-        from transformers import BitsAndBytesConfig
+        spread = {} if self.device_map is None else {"device_map": self.device_map}
+        return {"dtype": DTYPES[dtype], **spread}
 
-        # Quantised weights cannot be moved later on: they are made where they stay.
-        options.setdefault("device_map", {"": device})
-        stored: dict[str, Any] = {f"load_in_{self.quantization}": True}
-        if self.quantization == "4bit":
-            stored["bnb_4bit_compute_dtype"] = DTYPES[dtype]
-        options["quantization_config"] = BitsAndBytesConfig(**stored)
-        return options
-
-    @property
-    def settings(self) -> str:
-        """What of this changes answers, beside the precision, for a fingerprint."""
-        return f";quantization={self.quantization}"
+    # What of this changes answers, beside the precision, for a fingerprint: nothing, in words that
+    # stores hold.
+    settings: ClassVar[str] = ";quantization=None"
 
 
 def load_network(
@@ -125,7 +95,7 @@ def load_network(
 ) -> tuple[Any, Any, str]:
     """Load a network and its tokenizer; with `new_head` its head may begin with random weights."""
     device, dtype = choose_device(placement.device, placement.dtype)
-    placement.check(source)
+    placement.check()
     # Code that comes with a model would run with the rights of the user.
     common = {**source.options, "trust_remote_code": False}
     weights = {} if source.kind == "gguf" else {"use_safetensors": True}
@@ -139,7 +109,7 @@ def load_network(
                 source.location,
                 **common,
                 **weights,
-                **placement.options(dtype, device),
+                **placement.options(dtype),
                 output_loading_info=True,
             )
         except BROKEN as error:
@@ -168,9 +138,8 @@ def load_network(
                 f"{source.label} has weights of layers that its config.json does not have, such "
                 f"as {name}: the two belong to different models. Use a complete copy of one."
             )
-    # With a map or quantised, transformers has put it where it runs, and it must not be moved.
-    stays = placement.device_map is not None or placement.quantization is not None
-    network = (network if stays else network.to(device)).eval()
+    # With a map, transformers has put it where it runs, and it must not be moved.
+    network = (network if placement.device_map is not None else network.to(device)).eval()
     return network, tokenizer, dtype
 
 

@@ -33,12 +33,9 @@ def is_out_of_memory(error: BaseException) -> bool:
 class Portions:
     """The size of a portion of work, learnt from what happened so far.
 
-    Parameters
-    ----------
-    most_rows : int or None
-        Most rows in a portion; None leaves it to memory.
-    grows : bool
-        Whether portions grow while memory suffices.
+    None rows leave it to memory.
+
+    Portions that may grow do so while memory suffices.
     """
 
     def __init__(self, most_rows: int | None, *, grows: bool) -> None:

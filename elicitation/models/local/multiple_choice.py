@@ -6,13 +6,12 @@ neither the other options nor the batch change a score. It cannot write text.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.special import softmax
 from transformers import AutoModelForMultipleChoice
 
 from coherence.errors import InputError
@@ -20,7 +19,6 @@ from elicitation.models.base import Answer, Request, require_requests
 from elicitation.models.local.forward import learnt_positions
 from elicitation.models.local.loading import Placement, load_network, require_transformers
 from elicitation.models.local.sources import ModelSource, find_source
-from elicitation.spelling.forms import AnswerForm, Distribution
 
 # Tokenizers that know no limit carry a number of this size.
 _NO_LIMIT = 10**9
@@ -34,41 +32,15 @@ def load_multiple_choice_model(
     dtype: str = "auto",
     device: str = "auto",
     device_map: str | Mapping[str, Any] | None = None,
-    quantization: str | None = None,
 ) -> "MultipleChoiceModel":
-    """Load a multiple-choice model and its tokenizer.
+    """Load a multiple-choice model and its tokenizer; as `load_causal_model`.
 
-    Parameters
-    ----------
-    model : path-like
-        A folder as written by ``save_pretrained`` (config.json, safetensors weights with a
-        multiple-choice head, tokenizer files), or OWNER/NAME of a model on the hub.
-    revision : str or None
-        Branch, tag or commit of a model on the hub; None takes its main branch.
-    batch_size : int
-        Pairs of question and option per forward pass, positive.
-    dtype, device, device_map, quantization
-        As of `Placement`.
-
-    Returns
-    -------
-    MultipleChoiceModel
-        Ready to weigh options.
-
-    Raises
-    ------
-    InputError
-        The model is missing or incomplete, has no multiple-choice head, or an option is
-        outside its range.
-
-    Examples
-    --------
-    >>> load_multiple_choice_model("models/chooser", device="cpu")  # doctest: +SKIP
+    Weights must have a multiple-choice head; `batch_size` counts pairs of question and option.
     """
     if batch_size < 1:
         raise InputError(f"batch_size must be positive; received {batch_size}.")
     source = find_source(model, revision=revision)
-    placement = Placement(dtype, device, device_map, quantization)
+    placement = Placement(dtype, device, device_map)
     network, tokenizer, dtype = load_network(
         source,
         AutoModelForMultipleChoice,
@@ -93,18 +65,9 @@ def choice_fingerprint(source: ModelSource, placement: Placement, dtype: str) ->
 
 
 class MultipleChoiceModel:
-    """A model that weighs given options, see `load_multiple_choice_model`.
+    """A model that weighs given options, in evaluation mode, its tokenizer with a padding token.
 
-    Parameters
-    ----------
-    network : transformers.PreTrainedModel
-        In evaluation mode, with a multiple-choice head.
-    tokenizer : transformers.PreTrainedTokenizerBase
-        Its tokenizer, with a padding token.
-    name, fingerprint : str
-        See `Model`.
-    batch_size : int
-        Pairs per forward pass.
+    It is made by `load_multiple_choice_model`; `batch_size` counts pairs per forward pass.
     """
 
     def __init__(
@@ -121,53 +84,16 @@ class MultipleChoiceModel:
         require_requests(requests)
         raise InputError(
             f"model {self.name} weighs given options and cannot write an answer to "
-            f"{len(requests)} texts. Ask for the probabilities of labels (belief='token'), "
-            "or use a causal model."
+            f"{len(requests)} texts. Use a causal model; this one is asked by coherence bets."
         )
 
-    answer_kinds = ("labels",)
-
-    def distributions(
-        self, questions: Sequence[tuple[str, AnswerForm]]
-    ) -> Iterator[tuple[int, Distribution]]:
-        """Return the probabilities of the labels after each text, which sum to 1.
-
-        Raises
-        ------
-        InputError
-            A text and a label do not fit into the model.
-        """
-        # All pairs at once, so that short ones of different texts share a batch.
-        pairs = [(text, label) for text, form in questions for label in form.labels]
-        ends = np.cumsum([len(form.labels) for _, form in questions])[:-1].astype(int)
-        per_text = np.split(self.pair_scores(pairs), ends) if questions else []
-        for position, scores in enumerate(per_text):
-            labels = questions[position][1].labels
-            shares = dict(zip(labels, softmax(scores).tolist(), strict=True))
-            yield position, Distribution((shares,))
-
     def pair_scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-        """Return the score of each text joined with one option, every pair by itself.
+        """Return the score of each text joined with one option, shape (n,).
 
-        Parameters
-        ----------
-        pairs : sequence of (str, str)
-            Text and option.
-
-        Returns
-        -------
-        ndarray, shape (n,)
-            Logits, any number; their softmax over the options of a text are its probabilities.
-
-        Raises
-        ------
-        InputError
-            A text and an option do not fit into the model.
-
-        Notes
-        -----
-        The logistic transform of a logit is the normalised score of Tang and Kejriwal, "Can
-        Language Representation Models Think in Bets?", section 4.2.
+        Scores are logits, whose softmax over the options of a text are its probabilities; their
+        logistic transform is the normalised score of Tang and Kejriwal, "Can Language
+        Representation Models Think in Bets?", section 4.2. Raises `InputError` where a text and an
+        option do not fit into the model.
         """
         scores = np.zeros(len(pairs))
         if not pairs:

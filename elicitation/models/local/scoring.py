@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from coherence.errors import CoherenceError
 from elicitation.models.local.forward import require_numbers
 from elicitation.models.local.trees import ROOT, Trees
-from elicitation.spelling.tokenizations import Part, SpellingGraph
+from elicitation.spelling.tokenizations import SpellingGraph
 
 Floats = NDArray[np.float64]
 Tokens = tuple[int, ...]
@@ -101,7 +101,6 @@ def spelling_masses(
     tolerance: float,
     tolerance_for: Callable[[Floats], float] | None = None,
     alike_share: float = 0.0,
-    parts: list[Part] | None = None,
     grown: Callable[[int], None] = lambda n_nodes: None,
 ) -> tuple[Floats, Floats]:
     """Add up the probability of spellings over all their token sequences; see `ScoringModel`.
@@ -109,7 +108,7 @@ def spelling_masses(
     `grown` is called with the number of sequences of a text that were read so far.
     """
     tolerances = [tolerance] * len(trees.roots)
-    reading = _Reading(trees, graph, order, n_spellings, parts)
+    reading = _Reading(trees, graph, order, n_spellings)
     # Nodes that have not grown: what they may still add is no more than their own probability.
     waiting = reading.read(trees.roots[:, None], [[_Node(0, 1.0, ROOT, ())] for _ in trees.roots])
     # A level is one forward pass, or several where its logits would not fit.
@@ -175,7 +174,6 @@ class _Reading:
         graph: SpellingGraph,
         order: NDArray[np.int64],
         n_spellings: int,
-        parts: list[Part] | None,
     ) -> None:
         n_texts, self.vocabulary_size = trees.roots.shape
         self.masses = np.zeros((n_texts, n_spellings))
@@ -183,7 +181,6 @@ class _Reading:
         self.nodes: list[list[tuple[_Node, NDArray[np.int64], Floats]]] = [
             [] for _ in range(n_texts)
         ]
-        self.parts = parts
         self.graph = graph
         self.tables: dict[int, _Table] = {}
         self.sets = _TokenSets(order, trees.roots.device)
@@ -230,11 +227,6 @@ class _Reading:
         # Not `+=`: several sets of tokens may decide in favour of one spelling.
         np.add.at(self.masses[row], spelling, masses)
         self.nodes[row].append((node, spelling, masses))
-        if self.parts is not None:
-            self.parts.extend(
-                Part(row, int(k), node.tokens, float(mass))
-                for k, mass in zip(spelling, masses, strict=True)
-            )
 
     def to_grow(
         self, row: int, nodes: list[_Node], tolerance: float, alike_share: float

@@ -42,19 +42,10 @@ class Trees(Protocol):
 
 
 class MaskedTrees:
-    """Trees as further columns of the texts' own rows.
+    """Trees as further columns of the texts' own rows, by a mask of four dimensions.
 
     Columns are bounded, by memory and by the windows of the network: where they do not suffice the
     tree is cut back to its text, and what the next nodes grow from is read once more.
-
-    Parameters
-    ----------
-    network : transformers.PreTrainedModel
-        In evaluation mode, with attention that takes a mask of four dimensions.
-    texts : sequence of sequence of int
-        Token ids.
-    reading : ReadingMode
-        How texts are read.
     """
 
     # A pass of SmolLM2 takes 75 ms of a processor, and 3.3 ms for each node.
@@ -171,13 +162,7 @@ class MaskedTrees:
 
 
 class PlainTrees:
-    """Trees whose nodes are read from the beginning of their text each time.
-
-    Parameters
-    ----------
-    network, texts, reading
-        As of `MaskedTrees`; any network will do.
-    """
+    """Trees whose nodes are read from the beginning of their text each time, by any network."""
 
     ahead = 0
 

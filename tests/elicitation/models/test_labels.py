@@ -31,10 +31,10 @@ SPELT = {"\u0120Yes": 0.1, "\u2581Yes": 0.1, "Yes.": 0.1, "YES": 0.1, "Yesterday
 
 def test_shares_of_one_label_by_hand(bounds_of):
     unseen = bounds_of({"The": 0.5, "A": 0.2})
-    assert (unseen.status, unseen.share("Yes")) == ("unseen", (0.0, 1.0))
+    assert (unseen.lower, unseen.share("Yes")) == ((0.0, 0.0), (0.0, 1.0))
     # What is left over can go to one other label, not to each of them.
     assert bounds_of({"Yes": 0.5}, ("No", "Yes", "Maybe")).share("Yes") == pytest.approx((0.5, 1.0))
-    assert bounds_of({**SPELT, "Y": 0.2, "": 0.1}).other == pytest.approx(0.2)
+    assert bounds_of({**SPELT, "Y": 0.2, "": 0.1}).lower[1] == pytest.approx(0.4)
     with pytest.raises(InputError, match="label must be one of No, Yes"):
         unseen.share("Maybe")
     for labels in (("Yes",), ("", "No"), ("No ", "Yes"), ("No", "Not sure"), ("No", "No"), "Aa"):

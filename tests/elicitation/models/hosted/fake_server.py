@@ -10,7 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 
-from elicitation import Request, connect, mixing_questions
+from elicitation import Request, connect
+from elicitation.batteries.mixing import mixing_questions
 
 MIXING = {question.text: question.answers for question in mixing_questions()}
 

@@ -164,27 +164,18 @@ def test_an_answer_begins_with_its_prefill_and_its_lines_count(chatting, model_f
     assert model.generate([Request("Well?", 0, 3)])[0].text.startswith(" Answer:")
 
 
-LOOP = "{% for a in range(99999) %}"
-ENDLESS = LOOP * 3 + "{% endfor %}" * 3
-
-
 @pytest.mark.parametrize(
     ("template", "message"),
     [
         (REFUSES + CHAT, "refuses a system message: no system role"),
         (DROPS_SYSTEM, "leaves out the system message"),
-        (ENDLESS, r"the chat template of .* did not end within 0\.2 seconds"),
     ],
 )
-def test_a_template_that_loses_the_system_message_or_never_ends_is_refused(
-    template, message, chatting, monkeypatch
-):
-    monkeypatch.setattr("elicitation.models.local.causal.TEMPLATE_SECONDS", 0.2)
+def test_a_template_that_loses_the_system_message_is_refused(template, message, chatting):
     folder = chatting(template)
     with pytest.raises(InputError, match=message):
         load_causal_model(folder, system="Be brief.")
-    if template != ENDLESS:
-        assert load_causal_model(folder).chat
+    assert load_causal_model(folder).chat
 
 
 def test_draws_of_one_text_are_read_once_and_drawn_apart(model, monkeypatch):

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from scipy.special import softmax
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import (
     AutoModelForMultipleChoice,
@@ -21,8 +22,8 @@ from transformers import (
 )
 
 from coherence import InputError
-from elicitation import AnswerForm, Design, Request, elicit_questions, load_multiple_choice_model
-from elicitation import plan_own_questions as plan_of
+from elicitation import Design, Request, elicit_questions
+from elicitation.models.local.multiple_choice import load_multiple_choice_model
 
 TEXTS = [
     "Does a patient who smokes cough?",
@@ -86,9 +87,8 @@ def folder(request, tmp_path_factory):
 
 def shares_of(model, texts, options):
     """The probabilities of each text's options."""
-    forms = [AnswerForm("labels", tuple(offered)) for offered in options]
-    known = dict(model.distributions(list(zip(texts, forms, strict=True))))
-    return [np.array([*known[k].parts[0].values()]) for k in range(len(texts))]
+    listed = zip(texts, options, strict=True)
+    return [softmax(model.pair_scores([(text, each) for each in of])) for text, of in listed]
 
 
 def test_probabilities_equal_those_of_the_plain_call_whatever_batch_and_order(folder):
@@ -113,20 +113,14 @@ def test_probabilities_equal_those_of_the_plain_call_whatever_batch_and_order(fo
             np.testing.assert_allclose(shuffled[position][::-1], expected[i], atol=1e-5)
 
 
-def test_beliefs_can_be_read_from_it_and_it_does_not_pretend_to_write(folder, store):
+def test_it_does_not_pretend_to_write(folder, store):
     model = load_multiple_choice_model(folder)
-    table = pd.DataFrame({"context": range(3), "belief_question": TEXTS, "yes_no_question": TEXTS})
-    design, form = Design(reps=1, belief="token"), AnswerForm("labels", ("No", "Yes"))
-    runs, _ = elicit_questions(model, table, store, design=design)
-    asked = [(question.text, form) for question in plan_of(table, design).questions]
-    direct = dict(model.distributions(asked))
-    expected = [direct[k].parts[0]["Yes"] for k in range(len(asked))]
-    assert runs["p"].tolist() == pytest.approx(expected)
-    assert runs["answer_mass"].tolist() == pytest.approx([1] * 3)
-    assert set(runs["status"]) == {"ok"}
-    assert list(model.distributions([])) == []
+    assert len(model.pair_scores([])) == 0
     with pytest.raises(InputError, match="weighs given options and cannot write an answer"):
         model.generate([Request("Well?", 0, 5)])
+    table = pd.DataFrame({"context": range(3), "yes_no_question": TEXTS})
+    with pytest.raises(InputError, match="needs a model that gives the probabilities of labels"):
+        elicit_questions(model, table, store, design=Design(reps=1, belief="token"))
 
 
 def test_texts_that_do_not_fit_are_refused_and_the_longest_is_not(folder):

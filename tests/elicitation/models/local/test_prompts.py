@@ -12,7 +12,6 @@ from transformers import PreTrainedTokenizerFast
 from coherence import InputError
 from elicitation import Request, load_causal_model
 from elicitation.asking.ask import ask
-from elicitation.batteries.revealed.reading import in_chat
 from elicitation.models.local.causal import Prompting
 from elicitation.models.local.prompts import PromptFacts
 from elicitation.models.local.sources import find_source
@@ -126,7 +125,7 @@ def test_probabilities_inside_a_thinking_are_refused_and_the_remedy_works(change
     assert shares(load_causal_model(folder, prefill="</think>")).sum() > 0
     plain = load_causal_model(folder, chat=False)
     with pytest.raises(InputError, match="--only-revealed"):
-        in_chat(plain)
+        plain.in_chat()
     assert shares(plain).sum() > 0
 
 

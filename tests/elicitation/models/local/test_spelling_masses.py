@@ -233,14 +233,6 @@ def test_outcomes_that_make_no_sense(tiny, outcomes, options, message):
         outcome_masses(tiny[0], **{"texts": TEXTS, "outcomes": outcomes, **options})
 
 
-def test_more_paths_than_memory_holds_are_refused_where_none_may_be_given_up(tiny, monkeypatch):
-    model, _ = tiny
-    monkeypatch.setattr("elicitation.models.local.causal.MOST_PATHS", 3)
-    with pytest.raises(InputError, match="Set tolerance above 0"):
-        outcome_masses(model, TEXTS, ["12"], tolerance=0)
-    assert outcome_masses(model, TEXTS, ["12"]).probabilities.notna().all(axis=None)
-
-
 @pytest.mark.parametrize(
     ("decoder", "message"),
     [
