@@ -30,9 +30,9 @@ def verdicts(folder: Path, *, seed: int, contexts: int, reps: int) -> pd.DataFra
     from elicitation.asking.store import AnswerStore
     from elicitation.models.local.causal import load_causal_model
     from elicitation.questions.plan import Design
-    from elicitation.questions.tasks import Task
+    from elicitation.questions.tasks import load_task
 
-    task, model = Task.load("asia"), load_causal_model(folder, batch_size=512)
+    task, model = load_task("asia"), load_causal_model(folder, batch_size=512)
     with AnswerStore(":memory:") as store:
         runs, _ = elicit(
             model,

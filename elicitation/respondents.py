@@ -30,8 +30,9 @@ class Respondent:
         self.options, self.place = options, place
         self.name = name  # what results call it
 
-    def in_store(self, *, continuing: bool = False) -> str:
-        """Return its name in the store, without loading or calling it."""
+    @property
+    def stored_name(self) -> str:
+        """Its name in the store, known without loading or calling it."""
         return self.name
 
     def can(self, way: "Way") -> bool:
@@ -41,20 +42,17 @@ class Respondent:
     def check(self) -> None:
         """Raise where it is not there."""
 
-    def load(self, *, writes: bool = False, continuing: bool = False) -> Any:
-        """Return the model.
-
-        With `writes` it must write its answers; with `continuing` it goes on from texts, without a
-        template.
-        """
+    def load(self, *, chooses: bool = False) -> Any:
+        """Return the model; with `chooses` it may be one that only weighs given options."""
         raise NotImplementedError
 
 
 class Local(Respondent):
     """A folder, a .gguf file, or a model of the hub."""
 
-    def in_store(self, *, continuing: bool = False) -> str:
-        """Return the name of the folder or file."""
+    @property
+    def stored_name(self) -> str:
+        """Name of the folder or file."""
         from elicitation.models.local.sources import name_of
 
         return name_of(self.place)
@@ -65,19 +63,17 @@ class Local(Respondent):
 
         find_source(self.place, revision=self.options.revision)
 
-    def load(self, *, writes: bool = False, continuing: bool = False) -> Any:
-        """Load it as what its configuration says it is, or as one that writes."""
-        from elicitation.models.local.loading import QUANTIZATIONS
+    def load(self, *, chooses: bool = False) -> Any:
+        """Load it as one that writes, or chooses where its configuration says so."""
         from elicitation.models.local.sources import is_multiple_choice
 
         options = self.options
-        precision = "quantization" if options.dtype in QUANTIZATIONS else "dtype"
         settings: dict[str, Any] = {"device_map": _device_map(options.device_map)}
         settings |= {"revision": options.revision, "batch_size": options.batch_size}
         settings = {name: value for name, value in settings.items() if value is not None}
-        settings |= {precision: options.dtype, "device": options.device}
+        settings |= {"dtype": options.dtype, "device": options.device}
         # A model that chooses has no chat template: --chat and --set system are for the others.
-        if not (writes or continuing) and is_multiple_choice(self.place, revision=options.revision):
+        if chooses and is_multiple_choice(self.place, revision=options.revision):
             if options.prefill:
                 from coherence.errors import InputError
 
@@ -92,10 +88,8 @@ class Local(Respondent):
         from elicitation.models.local.causal import load_causal_model
 
         self._say_loading()
-        in_chat = {"chat": options.chat, "system": options.system, "prefill": options.prefill}
-        return load_causal_model(
-            self.place, **({"chat": False} if continuing else in_chat), **settings
-        )
+        settings |= {name: getattr(options, name) for name in ("chat", "system", "prefill")}
+        return load_causal_model(self.place, **settings)
 
     def _say_loading(self) -> None:
         """Say on a terminal what the first seconds or minutes go by with."""
@@ -108,11 +102,12 @@ class Hosted(Respondent):
 
     hosted = True
 
-    def in_store(self, *, continuing: bool = False) -> str:
-        """Return the name that says how it is called: in chats, or to go on from texts."""
+    @property
+    def stored_name(self) -> str:
+        """Name that says how it is called: in chats, or to go on from texts."""
         from elicitation.models.hosted.names import completing
 
-        in_chat = not continuing and self.options.chat is not False
+        in_chat = self.options.chat is not False
         return self.place if in_chat or self.options.server is not None else completing(self.place)
 
     def can(self, way: "Way") -> bool:
@@ -123,22 +118,19 @@ class Hosted(Respondent):
         """Call it once."""
         self.load()
 
-    def load(self, *, writes: bool = False, continuing: bool = False) -> "HostedModel":
-        """Return the connection that was opened, or another one on which texts are continued."""
-        return self._connect(continuing=True) if continuing else self._connected
+    def load(self, *, chooses: bool = False) -> "HostedModel":
+        """Return the connection, opened once."""
+        return self._connected
 
     @cached_property
     def _connected(self) -> "HostedModel":
-        return self._connect()
-
-    def _connect(self, *, continuing: bool = False) -> "HostedModel":
         from elicitation.models.hosted.model import connect
 
-        # Texts that are continued have no system message before them, and no template around them.
-        in_chat = () if continuing else ("system", "reasoning_effort", "chat_template_kwargs")
-        names = ("server", "server_name", "max_connections", "timeout", "api_key_env", "extra_body")
-        said = {name: getattr(self.options, name) for name in (*names, *in_chat)}
-        return connect(self.place, chat=False if continuing else self.options.chat, **said)
+        names = (
+            *("server", "server_name", "max_connections", "timeout", "api_key_env", "extra_body"),
+            *("chat", "system", "reasoning_effort", "chat_template_kwargs"),
+        )
+        return connect(self.place, **{name: getattr(self.options, name) for name in names})
 
 
 class Agent(Respondent):
@@ -150,7 +142,7 @@ class Agent(Respondent):
         super().__init__(options, str(options.agent), str(options.agent))
         self.subject, self.cases = subject, cases
 
-    def load(self, *, writes: bool = False, continuing: bool = False) -> Any:
+    def load(self, *, chooses: bool = False) -> Any:
         """Make the agent."""
         from elicitation.simulated_model import agent_for_task
 

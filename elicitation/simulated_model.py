@@ -140,32 +140,13 @@ def _spoken_of(agent: Agent, cases: pd.DataFrame) -> list[float]:
 
 
 class AgentModel:
-    """A simulated agent as a model, see `agent_for_task`.
+    """A simulated agent as a model, see `agent_for_task`; `known` are texts that it understands.
 
     A request's seed and text determine its answer. Temperature 0 silences the agent's noise; at
     every other temperature it has its own.
-
-    Parameters
-    ----------
-    agent : Agent
-        Who answers.
-    known : mapping of str to QuestionTruth
-        The texts that it understands.
     """
 
     def __init__(self, agent: Agent, known: Mapping[str, QuestionTruth]) -> None:
-        if not isinstance(agent, Agent):
-            raise InputError(
-                f"agent must be a coherence.Agent; received {agent!r}. Take one by its name with "
-                "agent_for_task."
-            )
-        if not isinstance(known, Mapping) or not all(
-            isinstance(text, str) and isinstance(of, QuestionTruth) for text, of in known.items()
-        ):
-            raise InputError(
-                "known must map texts to what the agent knows of them; received "
-                f"{str(known)[:60]!r}. Make the model with agent_for_task."
-            )
         self.agent, self._known = agent, dict(known)
         self.name = agent.name
         # All that an answer depends on: other cases, or another truth, are another agent.
@@ -186,10 +167,7 @@ class AgentModel:
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
         """Answer every request, as `Model`; a character is a token.
 
-        Raises
-        ------
-        InputError
-            A text that the agent does not know.
+        Raises `InputError` for a text that the agent does not know.
         """
         require_requests(requests)
         answers = []
@@ -207,11 +185,7 @@ class AgentModel:
         """Return the agent's own probabilities of its answers, as `DistributionModel`.
 
         Labels are No and Yes; nothing has probability where the agent would answer in no form.
-
-        Raises
-        ------
-        InputError
-            Other labels, or a text that the agent does not know.
+        Raises `InputError` for other labels, or a text that the agent does not know.
         """
         require_texts([text for text, _ in questions], "questions")
         for position, (text, form) in enumerate(questions):

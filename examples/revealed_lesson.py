@@ -72,11 +72,12 @@ def simulate_beliefs(
 ) -> pd.DataFrame:
     """Lay out the beliefs of a simulated believer, who minds no wording."""
     plain = [each for each in belief_questions(settings) if each.wording == REFERENCE]
-    return tabulate_beliefs([(each, believer(each.setting)) for each in plain], source=source)
+    read = {each.name: believer(each.setting) for each in plain}
+    return tabulate_beliefs(plain, read, source=source)
 
 
 def print_question() -> None:
-    setting = dice.repeated(1, 6, [3], dependent=False)
+    setting = dice.repeated(1, 6, 3, dependent=False)
     print(
         "1. A question that shows what somebody believes, without asking for it: how does this "
         "text go on?"

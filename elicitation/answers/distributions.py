@@ -51,8 +51,6 @@ def stored(model: Model, form: AnswerForm | None, known: Distribution | LabelBou
     """Write what a model knows of the answers to a text as an answer that can be stored."""
     assert form is not None, "nothing is known of answers in no form"
     if isinstance(known, LabelBounds):
-        if form.kind == "outcomes":
-            return Answer(json.dumps({"lower": known.lower, "upper": known.upper}))
         # Lower bounds can be stored like masses; what they leave open is in the share.
         lower = dict(zip(known.labels, map(float, known.lower), strict=True))
         _require_sound(model, [lower], "labels")

@@ -5,8 +5,14 @@ answers in a form are read, each once per text; answers in a form are drawn from
 says itself comes last. Every answer goes to the store before it counts, those of one call of the
 model together. An interruption, by Ctrl-C too, costs no answer that a model has given; a killed
 process loses the call under way.
+
+A session of whose answers none can be read stops, instead of paying for thousands more. Fifty say
+enough: had one in twenty a value, all of fifty would lack one in 8 of 100 sessions, and one in ten
+in 1 of 200. Answers of earlier calls count, for they were given to the same questions by the same
+model; those to another prompt or with another cut are other answers.
 """
 
+import json
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -17,7 +23,6 @@ from typing import Any
 from coherence.errors import CoherenceError, InputError
 from elicitation.answers.distributions import draw_in_form, gives, require_distributions, stored
 from elicitation.asking.store import AnswerStore
-from elicitation.asking.unreadable import UNREADABLE_LIMIT, Readable, UnreadableLimit
 from elicitation.models.base import Answer, ConstrainedModel, Model, StreamingModel
 from elicitation.questions.question import Question
 from elicitation.spelling.forms import BY_LABEL, AnswerForm, Distribution
@@ -30,6 +35,14 @@ EXACT_AT_ONCE = 8
 faster."""
 _DRAWN_AT_ONCE = 1000
 _BEGINNING = 20  # characters: prompt variants differ by then, cases hardly
+
+UNREADABLE_LIMIT = 50
+"""Answers without a single readable one that end a session."""
+_SHOWN = 3
+_LENGTH_SHOWN = 120
+
+Readable = Callable[[Question, Answer], bool]
+"""Whether an answer to a question has a value."""
 
 Progress = Callable[[int, int], None]
 """Called with the number of answers at hand and the number needed; once at the start and whenever
@@ -77,7 +90,7 @@ def ask(
     worth.subtract(list(by_key(drawn)))
     n_done = sum(worth[key] for key in answers)
     in_words = any(each.form is None for each in said)
-    limit = UnreadableLimit(readable, hint=hint) if readable and in_words else None
+    limit = _UnreadableLimit(readable, hint=hint) if readable and in_words else None
 
     def note(came: Iterable[str]) -> None:
         if limit:
@@ -105,6 +118,19 @@ def ask(
                 n_done += sum(worth[key] for key in kept)
                 note(kept)
     return [answers[each.key(model.fingerprint)] for each in questions], len(missing)
+
+
+def ask_masses(
+    model: Model,
+    questions: Sequence[Question],
+    store: AnswerStore,
+    *,
+    batch_size: int = 32,
+    progress: Progress | None = None,
+) -> list[dict[str, float]]:
+    """Read the probabilities of labels after texts, not renormalised, as `ask` asks."""
+    answers, _ = ask(model, questions, store, batch_size=batch_size, progress=progress)
+    return [dict(json.loads(answer.text)) for answer in answers]
 
 
 def constrains_tokens(model: object) -> bool:
@@ -253,3 +279,45 @@ def _each_once(
             f"model {model.name} gave {n - len(missing)} answers to {n} requests. "
             "What came is kept."
         )
+
+
+class UnreadableError(CoherenceError):
+    """Of many answers none could be read."""
+
+
+class _UnreadableLimit:
+    """Counts answers until one can be read; `hint` says what else would help."""
+
+    def __init__(self, readable: Readable, *, hint: str = "") -> None:
+        self._readable, self._hint = readable, hint
+        self._unread: list[Answer] = []
+        self._read_one = False
+
+    def record(self, question: Question, answer: Answer) -> None:
+        """Take note of an answer; once one was read, all is well for good."""
+        if not self._read_one:
+            self._read_one = self._readable(question, answer)
+            self._unread.append(answer)
+
+    def check(self) -> None:
+        """Raise if too many answers came without a readable one."""
+        if not self._read_one and len(self._unread) >= UNREADABLE_LIMIT:
+            # Different ones say more than the same three times.
+            different = {answer.text: answer for answer in self._unread}
+            shown = [_describe(answer) for answer in [*different.values()][:_SHOWN]]
+            raise UnreadableError(
+                f"none of the first {len(self._unread)} answers can be read, such as "
+                f"{'; '.join(shown)}. They are kept. Try {self._hint}more room for the answer "
+                "(--max-new-tokens), or another prompt; --keep-going asks on as before."
+            )
+
+
+def _describe(answer: Answer) -> str:
+    """Return an answer for a message: the beginning of it, and what is known of its end."""
+    text = answer.text.strip()
+    # What a model says is text from outside: repr escapes what would command a terminal.
+    said = repr(text[:_LENGTH_SHOWN] + ("..." if len(text) > _LENGTH_SHOWN else ""))
+    ends = {"length": "cut for length", "content_filter": "withheld by a filter"}
+    notes = [ends[answer.finish_reason]] if answer.finish_reason in ends else []
+    notes += [f"after {len(answer.thinking)} characters of thought"] if answer.thinking else []
+    return f"{said} ({', '.join(notes)})" if notes else said

@@ -4,7 +4,7 @@ No model is loaded and nothing is asked.
 """
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,39 +30,17 @@ class Preview:
 def preview(
     plan: Plan | Sequence[Question],
     *,
-    model_name: str | Collection[str],
+    model_name: str,
     store: str | os.PathLike[str] | None = None,
 ) -> Preview:
-    """Count what a plan would ask.
+    """Count what a plan would ask of a model, by its name in the store.
 
-    Parameters
-    ----------
-    plan : Plan or sequence of Question
-        From `plan_task` or `plan_own_questions`; or the questions of a battery.
-    model_name : str or collection of str
-        Name of the model in the store; several where it answers in two ways. Its answers are
-        counted whatever its weights and settings were.
-    store : path-like or None
-        The store, if there is one yet.
-
-    Returns
-    -------
-    Preview
-        Counts.
-
-    Examples
-    --------
-    >>> import elicitation
-    >>> task = elicitation.load_task("asia")
-    >>> cases = task.cases(20, seed=0)
-    >>> plan = elicitation.plan_task(task, cases, elicitation.Design(reps=2))
-    >>> preview(plan, model_name="mine").n_left
-    320
+    Its answers are counted whatever its weights and settings were; `store` is None where there is
+    none yet.
     """
     questions = plan.questions if isinstance(plan, Plan) else plan
-    names = {model_name} if isinstance(model_name, str) else set(model_name)
     stored = read_store(store) if store is not None and Path(store).exists() else ()
-    mine = [(row.key, row.fingerprint) for row in stored if row.model in names]
+    mine = [(row.key, row.fingerprint) for row in stored if row.model == model_name]
     kept, fingerprints = {key for key, _ in mine}, {fingerprint for _, fingerprint in mine}
     # Under no fingerprint: only which questions are equal matters here.
     needed = {question.key(""): question for question in questions}

@@ -200,21 +200,7 @@ def run_plan(
     keep_going: bool = False,
     progress: Progress | None = None,
 ) -> tuple[pd.DataFrame, Tally]:
-    """Have a plan's questions answered and lay the answers out; else as `elicit`.
-
-    Examples
-    --------
-    >>> import elicitation
-    >>> store = elicitation.AnswerStore(":memory:")
-    >>> task = elicitation.load_task("asia")
-    >>> cases = task.cases(20, seed=0)
-    >>> agent = elicitation.agent_for_task("leaky", task, cases)
-    >>> plan = elicitation.plan_task(task, cases, elicitation.Design(reps=2))
-    >>> runs, tally = run_plan(agent, plan, store)
-    >>> tally.asked == len(plan.questions)
-    True
-    >>> store.close()
-    """
+    """Have a plan's questions answered and lay the answers out; else as `elicit`."""
     if batch_size < 1:
         raise InputError(f"batch_size must be positive; received {batch_size}.")
     early: dict[Question, ReadAnswer] = {}

@@ -150,18 +150,7 @@ class AnswerStore:
             self._database.execute(f"PRAGMA user_version = {_LAYOUT}").close()
 
     def get(self, keys: Iterable[str]) -> dict[str, Answer]:
-        """Look answers up.
-
-        Parameters
-        ----------
-        keys : iterable of str
-            From `Question.key`.
-
-        Returns
-        -------
-        dict of str to Answer
-            Those that the store holds.
-        """
+        """Return the answers that the store holds to these keys, from `Question.key`."""
         wanted, answers = list(dict.fromkeys(keys)), dict[str, Answer]()
         with self._errors():
             for start in range(0, len(wanted), _PORTION):
@@ -182,16 +171,9 @@ class AnswerStore:
         model: str,
         fingerprint: str,
     ) -> None:
-        """Store a batch in one transaction; an answer that is there already stays.
+        """Store a batch, an answer per question, in one transaction.
 
-        Parameters
-        ----------
-        questions : sequence of Question
-            What was asked.
-        answers : sequence of Answer
-            What came back, one per question.
-        model, fingerprint : str
-            Who answered.
+        One that is there already stays.
         """
         created = datetime.now(UTC).isoformat(timespec="milliseconds")
         texts, rows = {}, []

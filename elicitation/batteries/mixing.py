@@ -17,14 +17,13 @@ from coherence.decoding.decode import OK, REFUSED, TRUNCATED, UNPARSED, WITHHELD
 from coherence.decoding.reply import sounds_like_refusal, take_apart
 from coherence.errors import InputError
 from elicitation.answers.distributions import gives
-from elicitation.asking.ask import EXACT_AT_ONCE, Progress, ask
+from elicitation.asking.ask import EXACT_AT_ONCE, Progress, ask, ask_masses
 from elicitation.asking.store import AnswerStore
-from elicitation.batteries.revealed.reading import read_masses
 from elicitation.models.base import Answer, Model
 from elicitation.questions.question import Question
 from elicitation.questions.ways import QuestionSpec
 from elicitation.spelling.forms import AnswerForm
-from elicitation.spelling.openings import opened_with
+from elicitation.spelling.spellings import opened_with
 
 _CONDITION = ("model", "experiment", "p", "item", "order")
 # For what may stand before an outcome, such as "The correct answer is".
@@ -123,18 +122,10 @@ class MixingQuestion:
 
 
 def mixing_questions() -> list[MixingQuestion]:
-    """Return the questions of all five experiments, in a fixed order.
+    """Return the 98 conditions of all five experiments, in a fixed order.
 
-    Returns
-    -------
-    list of MixingQuestion
-        98 conditions: one flip (21), two flips (21), three outcomes (7), three decisions (9 each),
-        words (11 pairs in 2 orders).
-
-    Examples
-    --------
-    >>> len(mixing_questions())
-    98
+    One flip (21), two flips (21), three outcomes (7), three decisions (9 each), words (11 pairs in
+    2 orders).
     """
     digits, flips = ("0", "1"), ("0 0", "0 1", "1 0", "1 1")
     lines = tuple("Flip 1: {}\nFlip 2: {}".format(*pair.split()) for pair in flips)
@@ -214,56 +205,14 @@ def elicit_mixing(
     progress: Progress | None = None,
     questions: Sequence[MixingQuestion] | None = None,
 ) -> pd.DataFrame:
-    """Ask a model the whole battery.
+    """Ask a model the whole battery, or some `questions` of it.
 
-    Parameters
-    ----------
-    model : Model
-        Who is asked; with `exact` one that gives the probabilities of answers.
-    store : AnswerStore
-        Where answers are kept and found: what it has is not asked again.
-    draws : int
-        Answers per condition at temperature 1, at least 1; not used with `exact`.
-    exact : bool
-        Whether to read the probability of every outcome off the model instead of drawing answers.
-    seed : int
-        Base seed of the draws, at least 0.
-    batch_size : int
-        Questions per call of the model and per transaction, at least 1.
-    max_new_tokens : int or None
-        Cut of every drawn answer, at least 1; None takes what a readable answer needs, which leaves
-        a model that thinks first no room to.
-    keep_going : bool
-        Whether to ask on where none of the first 50 answers can be read.
-    progress : callable, optional
-        Called with the number of answers at hand and the number needed.
-    questions : sequence of MixingQuestion, optional
-        Some of the battery; None asks all.
-
-    Returns
-    -------
-    DataFrame
-        Table of answers for ``coherence.batteries.score_mixing``: `model`, `experiment`,
-        `p`, `item`, `order`, `answer`, `status` and either `draw` and `raw` (the text), or
-        `probability`.
-
-    Raises
-    ------
-    InputError
-        An option is outside its range, or the model gives no probabilities.
-    CoherenceError
-        The model or the store failed, or none of the first answers can be read.
-
-    Examples
-    --------
-    >>> from elicitation import Answer, AnswerStore
-    >>> class Heads:
-    ...     name = fingerprint = "heads"
-    ...     generate = staticmethod(lambda requests: [Answer("heads") for _ in requests])
-    >>> games = [one for one in mixing_questions() if "heads" in one.outcomes][:2]
-    >>> with AnswerStore(":memory:") as store:
-    ...     elicit_mixing(Heads(), store, draws=3, questions=games).shape
-    (6, 9)
+    With `exact` the probability of every outcome is read off the model; else `draws` answers per
+    condition are drawn at temperature 1, each cut after `max_new_tokens` (None takes what a
+    readable answer needs, which leaves a model that thinks first no room to). Returns a table for
+    ``coherence.batteries.score_mixing``: `model`, `experiment`, `p`, `item`, `order`, `answer`,
+    `status` and either `draw` and `raw` (the text), or `probability`. Raises `InputError` for an
+    option outside its range or a model that gives no probabilities.
     """
     for name, value, least in (
         ("draws", draws, 1),
@@ -283,7 +232,7 @@ def elicit_mixing(
                 f"{model.name} does not. Draw answers instead."
             )
         at_once = min(batch_size, EXACT_AT_ONCE)
-        read, _ = read_masses(
+        read = ask_masses(
             model, [each.exact for each in asked], store, batch_size=at_once, progress=progress
         )
         masses = [

@@ -1,8 +1,12 @@
-"""The store of a command's answers, and what is said of it."""
+"""The store of a command's answers, what is said of it, and ``--dry-run``.
+
+For the latter no model is loaded, nothing is asked, and nothing is written.
+"""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +14,7 @@ from coherence.printable import clean, counted
 
 if TYPE_CHECKING:
     from elicitation.asking.store import AnswerStore
+    from elicitation.questions.question import Question
 
 
 def warn_of_versions(served_by: Mapping[str, int]) -> None:
@@ -61,3 +66,30 @@ def _opened(path: Path) -> "Iterator[AnswerStore]":
                 f"interrupted; {counted(len(store), 'answer is', 'answers are')} kept in "
                 f"{store.path}. The same command resumes."
             ) from None
+
+
+@dataclass(frozen=True)
+class PlannedAnswers:
+    """What one model would be asked."""
+
+    name: str  # of the model in the store
+    questions: "Sequence[Question]"
+    # those that are put to it on a condition, which is not looked up here
+    perhaps: "Sequence[Question]" = ()
+    condition: str = ""
+
+
+def print_planned(planned: PlannedAnswers, store: str) -> None:
+    """Print what one model would be asked."""
+    from elicitation.asking.overview import preview
+
+    sure, every = (
+        preview(questions, model_name=planned.name, store=store)
+        for questions in (planned.questions, [*planned.questions, *planned.perhaps])
+    )
+    number = every.n_left - sure.n_left
+    only = f", {number} of them only where {planned.condition}"
+    print(f"questions  {every.n_questions}, of which {every.n_distinct} differ")
+    whose = " of a model of this name, under whatever settings" if every.n_stored else ""
+    print(f"in store   {every.n_stored}{whose}")
+    print(f"to ask     {every.n_left}{only if number else ''}")

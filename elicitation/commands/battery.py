@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from coherence.cli.folders import in_place, new_files, no_empty_folders, prepare_folder
-from elicitation.commands.answer_store import answer_store
-from elicitation.commands.dry_run import PlannedAnswers, print_planned
+from elicitation.commands.answer_store import PlannedAnswers, answer_store, print_planned
 from elicitation.options import ModelOptions
 from elicitation.respondents import Respondent, respondents_of
 

@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING
 
 from coherence.cli.progress import answer_progress
 from coherence.printable import counted
-from elicitation.commands.answer_store import answer_store, warn_of_versions
-from elicitation.commands.dry_run import planned_answers, print_planned
+from elicitation.commands.answer_store import (
+    PlannedAnswers,
+    answer_store,
+    print_planned,
+    warn_of_versions,
+)
 from elicitation.options import AskOptions, add_options, from_words, typed
 from elicitation.respondents import Local
 from elicitation.session_options import (
@@ -63,7 +67,7 @@ def _ask(options: AskOptions) -> int:
     store = options.store or f"{options.out}.answers.sqlite"
     earlier = _earlier_rows(options.out)
     if options.dry_run:
-        print_planned(planned_answers(respondent, plan.questions), store)
+        print_planned(PlannedAnswers(respondent.stored_name, plan.questions), store)
         _say_if_few(len(source.cases))
         return 0
     # Before the store is opened: a model that cannot be loaded leaves no empty one behind.

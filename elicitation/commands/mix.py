@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from coherence.cli.progress import answer_progress
 from coherence.cli.reading import is_log
+from elicitation.commands.answer_store import PlannedAnswers
 from elicitation.commands.battery import (
     Battery,
     BatteryOptions,
@@ -18,7 +19,6 @@ from elicitation.commands.battery import (
     check_options,
     run_battery,
 )
-from elicitation.commands.dry_run import PlannedAnswers, planned_answers
 from elicitation.options import add_options, from_words
 from elicitation.respondents import Respondent
 
@@ -96,9 +96,9 @@ def _planned(options: MixOptions, respondent: Respondent) -> PlannedAnswers:
 
     questions = mixing_questions()
     if options.exact:
-        return planned_answers(respondent, [question.exact for question in questions])
+        return PlannedAnswers(respondent.stored_name, [question.exact for question in questions])
     drawn = mixing_draws(questions, _draws(options), options.seed, options.max_new_tokens)
-    return planned_answers(respondent, drawn)
+    return PlannedAnswers(respondent.stored_name, drawn)
 
 
 def _draws(options: MixOptions) -> int:
@@ -152,7 +152,7 @@ def _ask_model(
     with answer_progress("" if alone else name) as progress:
         answers = elicit_mixing(
             # It has no name here, so that a local one goes with the call.
-            respondent.load(writes=True),
+            respondent.load(),
             store,
             draws=draws,
             exact=options.exact,

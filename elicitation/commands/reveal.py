@@ -6,13 +6,14 @@ The texts are about dice, coins, choices and preferences.
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from coherence.cli.progress import answer_progress
 from coherence.printable import clean, counted, numbered
+from elicitation.commands.answer_store import PlannedAnswers
 from elicitation.commands.battery import (
     Battery,
     BatteryOptions,
@@ -20,7 +21,6 @@ from elicitation.commands.battery import (
     check_options,
     run_battery,
 )
-from elicitation.commands.dry_run import PlannedAnswers, planned_answers
 from elicitation.options import add_options, from_words
 from elicitation.respondents import Respondent
 
@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from elicitation.asking.store import AnswerStore
-    from elicitation.batteries.revealed.questions import SamplingOptions
     from elicitation.batteries.revealed.runs import Answers
     from elicitation.batteries.revealed.scenarios.setting import Setting
-    from elicitation.models.hosted.model import HostedModel
     from elicitation.models.local.causal import CausalModel
 
 _WRITTEN = (
@@ -51,14 +49,20 @@ class RevealOptions(BatteryOptions):
     command: ClassVar[str] = "reveal"
 
     # Texts are continued, and questions with options go through the model's own template.
-    chat: None = field(default=None, init=False)
-    system: None = field(default=None, init=False)
-    prefill: str = field(default="", init=False)
+    left_out: ClassVar[tuple[str, ...]] = (
+        *("chat", "system", "prefill", "server", "server_name", "api_key_env", "max_connections"),
+        *("timeout", "reasoning_effort", "chat_template_kwargs", "extra_body", "max_new_tokens"),
+        "keep_going",
+    )
     HELP = """
+[model]
+model DIR  a causal model: a folder as written by save_pretrained, a .gguf file, or OWNER/NAME of
+    the hub; see docs/eliciting.md#models; repeat it to ask several, one after the other
+[]
 answers FILE  questions that were asked elsewhere, filled in; needs no model
 questions FILE  write all questions as CSV, to be asked elsewhere, and stop
 only_revealed  ask neither for stated answers nor for bets, and run no checks
-reps 1..  actions drawn per bet, and answers of a hosted model per question (default: 5)
+reps 1..  actions drawn per bet (default: 5)
 [grid]
 where NAME=A,B  keep settings whose scenario, variant, n, faces, bias, observation, ... is one of
     these; may be given several times
@@ -66,6 +70,7 @@ faces LIST  faces of the dice, from 2 to 100 (default: 4,6,8,10,12)
 labels A/B  two labels to choose between, instead of Heads/Tails and Left/Right; repeatable
 """
 
+    chat: bool | None = False
     answers: str | None = None
     questions: str | None = None
     only_revealed: bool = False
@@ -97,10 +102,11 @@ def _check(options: RevealOptions, respondents: Sequence[Respondent]) -> None:
     from coherence.errors import InputError
 
     check_options(options)
-    if options.max_new_tokens is not None and not any(each.hosted for each in respondents):
+    if hosted := [each.name for each in respondents if each.hosted]:
         raise InputError(
-            "--max-new-tokens belongs to hosted models; of a folder probabilities are read, "
-            "and nothing is drawn. Leave it out."
+            "--model must be a model whose files are at hand: how a text goes on is read off its "
+            f"probabilities; received {', '.join(hosted)}. Have its answers to the questions of "
+            "--questions FILE, and score them by --answers FILE."
         )
     _settings(options)  # a grid that is none is said before folders are made
 
@@ -165,53 +171,15 @@ def _settings(options: RevealOptions) -> "list[Setting]":
 
 def _planned(options: RevealOptions, respondent: Respondent) -> PlannedAnswers:
     """Return what a model would be asked."""
-    from coherence.errors import InputError
-    from elicitation.batteries.revealed.questions import (
-        belief_questions,
-        letter_draws,
-        questions_about,
-        stated_questions,
-        worded,
+    from elicitation.batteries.revealed.questions import STATED, battery
+
+    questions = battery(_settings(options), only_revealed=options.only_revealed)
+    return PlannedAnswers(
+        respondent.stored_name,
+        [each.read for each in questions if each.kind != STATED],
+        perhaps=[each.read for each in questions if each.kind == STATED],
+        condition="the model has a chat template",
     )
-
-    settings = _settings(options)
-    beliefs, bets = questions_about(settings, bets=not options.only_revealed)
-    told = [] if options.only_revealed else settings
-    stated = [question for setting in told for question in stated_questions(setting)]
-    if not respondent.hosted:
-        return planned_answers(
-            respondent,
-            [each.read for each in [*beliefs, *bets]],
-            perhaps=[each.read for each in stated],
-            condition="the model has a chat template",
-            continuing=True,
-        )
-    drawn = letter_draws(stated + bets, _sampling(options))
-    words = belief_questions(worded(settings))
-    try:
-        respondent.in_store(continuing=True)
-    except InputError:  # it answers in chats alone
-        words = []
-    if not drawn and not words:
-        raise InputError(
-            f"--only-revealed leaves nothing to ask of {respondent.name}: beliefs about numbers "
-            "need the model's files, those about words a server that continues texts."
-        )
-    perhaps = [each.read for each in words]
-    return planned_answers(
-        respondent,
-        drawn,
-        perhaps=perhaps,
-        condition="the server continues texts and lists likely tokens",
-        continuing=bool(words),
-    )
-
-
-def _sampling(options: RevealOptions) -> "SamplingOptions":
-    from elicitation.batteries.revealed.questions import SamplingOptions
-
-    room = {} if options.max_new_tokens is None else {"max_new_tokens": options.max_new_tokens}
-    return SamplingOptions(options.reps, options.seed, **room, keep_going=options.keep_going)
 
 
 def _ask(options: RevealOptions, respondents: Sequence[Respondent], store: "AnswerStore") -> Tables:
@@ -231,102 +199,53 @@ def _lay_out(options: RevealOptions, source: str, answers: "Answers", tables: Ta
 
 
 def _ask_model(options: RevealOptions, respondent: Respondent, store: "AnswerStore") -> "Answers":
-    from elicitation.batteries.revealed.questions import (
-        ask_beliefs,
-        ask_bets,
-        ask_stated,
-        belief_questions,
-        questions_about,
-        wagered,
-        worded,
-    )
-    from elicitation.batteries.revealed.reading import in_chat
+    from elicitation.batteries.revealed.questions import BELIEF, BET, STATED, ask_battery, battery
     from elicitation.batteries.revealed.runs import Answers
 
-    settings, source, all_kinds = _settings(options), respondent.name, not options.only_revealed
+    questions = battery(_settings(options), only_revealed=options.only_revealed)
     # Texts are continued, not answered: without a chat template, whether there is one or not.
-    revealing: CausalModel | HostedModel | None
-    acting: CausalModel | HostedModel
-    if not respondent.hosted:
-        local: CausalModel = respondent.load(continuing=True)
-        revealing, acting, sampling = local, in_chat(local) if all_kinds else local, None
-        texts, _ = questions_about(settings, bets=all_kinds)
+    revealing: CausalModel = respondent.load()
+    acting, source = revealing, respondent.name
+    if not options.only_revealed:
+        acting = revealing.in_chat()
         # What a base model states in answer to options is no belief; bets are its actions.
-        states = acting.chat
-        if all_kinds and not states:
+        if not acting.chat:
             print(
                 f"coherence reveal: {clean(source)} has no chat template, and is not asked for "
                 "stated answers",
                 file=sys.stderr,
             )
-    else:
-        # First what may end in an error: nothing is asked before all is known.
-        acting, states, sampling = respondent.load(), True, _sampling(options)
-        revealing = _continuing(options, respondent, settings)
-        texts = belief_questions(worded(settings))
     answers = Answers()
-    if revealing is not None:
-        with answer_progress(f"{source}, beliefs") as progress:
-            answers.beliefs = ask_beliefs(revealing, texts, store, progress=progress)
-    if states and all_kinds:
-        with answer_progress(f"{source}, stated answers") as progress:
-            answers.stated = ask_stated(
-                acting, settings, store, sampling=sampling, progress=progress
-            )
-    # Only rolls and flips have events to bet on.
-    if all_kinds and wagered(settings):
-        with answer_progress(f"{source}, bets") as progress:
-            answers.bets = ask_bets(acting, settings, store, sampling=sampling, progress=progress)
+    kinds = (
+        (BELIEF, "beliefs", revealing),
+        (STATED, "stated answers", acting),
+        (BET, "bets", acting),
+    )
+    for kind, label, model in kinds:
+        asked = [each for each in questions if each.kind == kind]
+        if not asked or (kind == STATED and not acting.chat):
+            continue
+        with answer_progress(f"{source}, {label}") as progress:
+            answers.masses |= ask_battery(model, asked, store, progress=progress)
     return answers
-
-
-def _continuing(
-    options: RevealOptions, respondent: Respondent, settings: "list[Setting]"
-) -> "HostedModel | None":
-    """Return the model as it continues texts, or None where that tells nothing; say why not."""
-    from coherence.errors import InputError
-    from elicitation.batteries.revealed.questions import worded
-    from elicitation.models.hosted.replies import NOT_OFFERED, HostedError
-
-    n_worded = len(worded(settings))
-    missing = [
-        "Beliefs about numbers need the model's files: the first tokens that a server lists do not "
-        "tell 1 from 10 or 1.5, and without these beliefs bets have no runs table."
-    ]
-    model = None
-    if n_worded:
-        try:
-            model = respondent.load(continuing=True)
-        except (InputError, HostedError) as error:
-            # It answers in chats, as was seen before: a path that is not there is no outage.
-            if isinstance(error, HostedError) and error.status not in NOT_OFFERED:
-                raise
-            missing.append(f"Beliefs about words need completions, and {error}")
-    if model is not None and not model.n_likely_tokens:
-        missing.append(
-            "Beliefs about words need log-probabilities, which the server does not give."
-        )
-        model = None
-    said = missing[1:] if n_worded == len(settings) else missing
-    if options.only_revealed and model is None:
-        raise InputError(" ".join(["--only-revealed leaves nothing to ask.", *missing]))
-    for line in said:
-        print(f"coherence reveal: {line}", file=sys.stderr)
-    return model
 
 
 def _read(options: RevealOptions) -> Tables:
     """Read what was elicited elsewhere, and say what cannot be made of it."""
     from elicitation.batteries.revealed.answer_file import read_answer_file
+    from elicitation.batteries.revealed.questions import belief_questions
     from elicitation.batteries.revealed.runs import Answers
 
     assert options.answers is not None, "a battery reads where files were named"
     tables: Tables = {}
-    for source, filled in read_answer_file(options.answers, _settings(options)).items():
-        answers = Answers(filled.beliefs) if options.only_revealed else filled
+    settings = _settings(options)
+    revealed = {each.name for each in belief_questions(settings)}
+    for source, answers in read_answer_file(options.answers, settings).items():
+        if options.only_revealed:
+            answers = Answers({k: v for k, v in answers.masses.items() if k in revealed})
         _lay_out(options, source, answers, tables)
         # Bets and beliefs of an answered file may be of different settings.
-        lonely = len(answers.bets) - tables["runs"][-1]["context"].nunique()
+        lonely = len(tables["bets"][-1]) - tables["runs"][-1]["context"].nunique()
         if lonely:
             print(
                 f"{counted(lonely, 'bet has', 'bets have')} no belief in the wording 'standard' "

@@ -102,19 +102,8 @@ class Design(WayOptions):
 class Plan:
     """The questions of a session, before anyone is asked.
 
-    Parameters
-    ----------
-    questions : list of Question
-        In a fixed order: more repetitions only add to its end.
-    task : str
-        Value of the `task` column.
-    cases : DataFrame
-        The contexts, or the table of questions.
-    truth : mapping
-        Of cases that are asked about z: state of z -> ``p_true``, the exact P(theta | x, z), and
-        ``p_z_true``, P(z | x).
-    min_mass : float
-        See `Design`.
+    They are in a fixed order: more repetitions only add to its end. `truth` is that of the cases
+    that are asked about z.
     """
 
     questions: list[Question]
@@ -184,37 +173,9 @@ def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
 
 
 def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "questions") -> Plan:
-    """Plan a session about a table of questions; as `plan_task`.
+    """Plan a session about a table of questions, as from `load_questions`; see `plan_task`.
 
-    Parameters
-    ----------
-    table : DataFrame
-        From ``elicitation.load_questions``, or made in Python with the same columns.
-    design : Design
-        How often and in which ways.
-    task : str
-        Value of the `task` column.
-
-    Returns
-    -------
-    Plan
-        To be looked at, or run.
-
-    Raises
-    ------
-    InputError
-        A prompt variant that the templates do not have, or the table breaks a rule.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import elicitation
-    >>> table = pd.DataFrame(
-    ...     {"context": ["monday"], "belief_question": ["How probable is rain on Monday?"]}
-    ... )
-    >>> design = elicitation.Design(reps=3, prompts=("standard",))
-    >>> len(plan_own_questions(table, design).questions)
-    3
+    Raises `InputError` where the table breaks a rule, too.
     """
     # A table made in Python has not been through the checks of a file.
     table = check_questions(table)

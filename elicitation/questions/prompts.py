@@ -67,43 +67,11 @@ class Template:
     says: Mapping[str, str] = field(default_factory=dict)
 
     def fill(self, **words: str) -> str:
-        """Return the text with its placeholders filled.
-
-        Parameters
-        ----------
-        **words : str
-            Values of the placeholders; one that the text does not use is ignored.
-
-        Returns
-        -------
-        str
-            The question.
-
-        Examples
-        --------
-        >>> template = Template("short", "Does a patient who {description} {question}?")
-        >>> template.fill(description="smokes", question="cough")
-        'Does a patient who smokes cough?'
-        """
+        """Return the text with its placeholders filled; a word that it does not use is ignored."""
         return self.text.format(**words)
 
     def offer(self, of: Offer, options: Sequence[str], **words: str) -> str:
-        """Return a matching or a stakes question, its options lettered in order.
-
-        Parameters
-        ----------
-        of : Offer
-            Level, frame and order.
-        options : sequence of str
-            The two options.
-        **words : str
-            Values of the placeholders.
-
-        Returns
-        -------
-        str
-            The question.
-        """
+        """Return a matching or a stakes question, its two `options` lettered in order."""
         named = sorted(options, key=lambda option: option != of.order)
         words = {**words, **of.numbers, "letter": LETTERS[named.index(options[0])]}
         # The event is named by its frame.

@@ -65,44 +65,8 @@ class Task:
     def __post_init__(self) -> None:
         object.__setattr__(self, "network", as_network(self.network))
 
-    @classmethod
-    def load(cls, name: str, *, target: str | None = None) -> "Task":
-        """Load a network of the catalogue with its words.
-
-        Parameters
-        ----------
-        name : str
-            Name in the catalogue; for records as truth see `load_task`.
-        target : str or None
-            The variable asked about; None takes the one that the words name as usual.
-
-        Returns
-        -------
-        Task
-            Named after the network, and after the target where that is not the usual one.
-        """
-        network = load_network(name)
-        phrases = load_phrases(name, network)
-        # The usual target goes without saying; the task column tells the others from it.
-        usual = phrases.default_target
-        chosen = usual if target is None else target
-        return cls(name if chosen == usual else f"{name}:{chosen}", network, phrases, chosen)
-
     def cases(self, n: int, *, seed: int) -> pd.DataFrame:
-        """Draw the contexts of a session.
-
-        Parameters
-        ----------
-        n : int
-            Number of contexts, positive.
-        seed : int
-            At least 0.
-
-        Returns
-        -------
-        DataFrame
-            As from ``bayesnets.sample_cases``.
-        """
+        """Draw the contexts of a session, as from ``bayesnets.sample_cases``."""
         if n < 1 or seed < 0:
             raise InputError(
                 f"contexts must be at least 1, and seed at least 0; received contexts {n} and "
@@ -232,7 +196,13 @@ def _from_catalogue(name: str, target: str | int | None, min_records: int | None
                 f"min_records counts records, and the network {name!r} of the catalogue has none "
                 f"behind it; received {min_records}. Leave it out."
             )
-        return Task.load(name, target=None if target is None else str(target))
+        network = load_network(name)
+        phrases = load_phrases(name, network)
+        # The usual target goes without saying; the task column tells the others from it.
+        usual = phrases.default_target
+        chosen = usual if target is None else str(target)
+        named = name if chosen == usual else f"{name}:{chosen}"
+        return Task(named, network, phrases, chosen)
     known = (*network_names(), *dataset_names())
     if name not in known:
         raise InputError(

@@ -62,9 +62,9 @@ def no_database_left_open(monkeypatch):
 
 @pytest.fixture(scope="session")
 def asia():
-    from elicitation import Task
+    from elicitation import load_task
 
-    return Task.load("asia")
+    return load_task("asia")
 
 
 @pytest.fixture(scope="session")

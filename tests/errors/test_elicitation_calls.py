@@ -10,6 +10,8 @@ import pytest
 
 import elicitation
 from coherence import CoherenceError
+from elicitation.models.local.multiple_choice import load_multiple_choice_model
+from elicitation.questions.plan import plan_own_questions
 
 ASIA = elicitation.load_task("asia")
 CASES = ASIA.cases(3, seed=0)
@@ -33,7 +35,7 @@ def loading(**options):
 
 
 def choosing(**options):
-    return lambda folder: elicitation.load_multiple_choice_model(folder, **options)
+    return lambda folder: load_multiple_choice_model(folder, **options)
 
 
 def asked(method, *arguments):
@@ -72,7 +74,7 @@ CALLS = {
     ),
     "labels of an agent": (lambda folder: agent_of_labels("A", "B"), "labels must be No and Yes"),
     "options alike": (
-        lambda folder: elicitation.plan_own_questions(
+        lambda folder: plan_own_questions(
             pd.DataFrame([{"context": "a", "belief_question": "?", "action_question": "?"}]).assign(
                 options=[("wait", "Wait")]
             ),

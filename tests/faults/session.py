@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from elicitation import Answer, AnswerStore, Design, Distribution, plan_own_questions, run_plan
+from elicitation import Answer, AnswerStore, Design, Distribution
+from elicitation.asking.session import run_plan
+from elicitation.questions.plan import plan_own_questions
 
 N_CONTEXTS, REPS = 50, 5  # as many as a design has by itself
 BATCH = 2

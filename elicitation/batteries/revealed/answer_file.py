@@ -15,12 +15,11 @@ from coherence.errors import InputError, SchemaError, closest, listing
 from coherence.runs.columns import STATE_SUM_TOLERANCE
 from elicitation.batteries.revealed.questions import (
     BELIEF,
-    STATED,
+    BET,
     BatteryQuestion,
+    Masses,
     battery,
-    bet_of_masses,
 )
-from elicitation.batteries.revealed.reading import Masses
 from elicitation.batteries.revealed.runs import Answers
 from elicitation.batteries.revealed.scenarios.setting import REFERENCE, Setting
 
@@ -112,39 +111,32 @@ def _answers(
 ) -> tuple[Answers, list[str]]:
     """Return the answers of one source, and their errors."""
     answers, errors = Answers(), list[str]()
-    read: dict[str, tuple[Masses, list[str | None]]] = {}
     for name, rows in filled.groupby("question", sort=False):
         try:
-            read[str(name)] = _masses(known[str(name)], rows)
+            answers.masses[str(name)], letters = _masses(known[str(name)], rows)
         except InputError as error:
             errors.append(str(error))
-    orders: dict[tuple[str, str], list[BatteryQuestion]] = {}
+        else:
+            answers.letters[str(name)] = letters
+    orders: dict[tuple[str, str], list[str]] = {}
     for name, question in known.items():
         if question.kind != BELIEF:
-            orders.setdefault((question.kind, question.setting.name), []).append(question)
-        elif name in read:
-            answers.beliefs[question.setting.name, question.wording] = read[name][0]
-    for (kind, setting), questions in orders.items():
-        missing = [each.name for each in questions if each.name not in read]
-        drawn = [read[each.name][1] for each in questions if each.name in read]
-        if missing:
-            if drawn:
-                errors.append(
-                    f"setting {setting!r} needs all {len(questions)} orders of its options, or "
-                    f"none; {missing[0]!r} is not filled in."
-                )
-        elif kind == STATED:
-            answers.stated |= {each.name: read[each.name][0] for each in questions}
-        elif len({*map(len, drawn)}) > 1:
+            orders.setdefault((question.kind, question.setting.name), []).append(name)
+    for (kind, setting), names in orders.items():
+        missing = [name for name in names if name not in answers.masses]
+        n_drawn = [len(answers.letters[name]) for name in names if name in answers.masses]
+        if missing and n_drawn:
+            errors.append(
+                f"setting {setting!r} needs all {len(names)} orders of its options, or "
+                f"none; {missing[0]!r} is not filled in."
+            )
+        elif kind == BET and len({*n_drawn}) > 1:
             # Else the actions would favour an order, which the share does not.
-            counts = " and ".join(str(len(letters)) for letters in drawn)
+            counts = " and ".join(map(str, n_drawn))
             errors.append(
                 f"bets on {setting!r} need as many drawn answers in each order of the options; "
                 f"received {counts}."
             )
-        else:
-            masses = [(each, read[each.name][0]) for each in questions]
-            answers.bets[setting] = bet_of_masses(masses, drawn)
     return answers, errors
 
 

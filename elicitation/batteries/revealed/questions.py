@@ -6,9 +6,8 @@ equally often, so that a liking for a letter averages out. Bets at even odds on 
 coins have their options in both orders. For others to ask, all of them
 are a table: a question is identified by `question`, or by `setting` and `wording`.
 
-A server answers in words; how often it chooses a letter is counted over draws. Of unfinished texts
-it lists the likeliest next tokens at best. That tells words apart, but not the number 1 from 10 or
-1.5, whose tokens may begin alike: only beliefs over words are read.
+Beliefs are read off a model's probabilities of how a text goes on. A service lists the likeliest
+next tokens at best, which do not tell the number 1 from 10 or 1.5: it is not asked.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,12 +17,11 @@ from fractions import Fraction
 import pandas as pd
 
 from coherence.decoding.decode import decode_choice
-from elicitation.asking.ask import Progress, ask
+from elicitation.asking.ask import Progress, ask_masses
 from elicitation.asking.store import AnswerStore
-from elicitation.batteries.revealed.reading import Masses, read_masses
 from elicitation.batteries.revealed.scenarios.grid import decompositions, in_between
-from elicitation.batteries.revealed.scenarios.setting import REFERENCE, Setting
-from elicitation.models.base import Answer, Model
+from elicitation.batteries.revealed.scenarios.setting import Setting
+from elicitation.models.base import Model
 from elicitation.questions.question import Question
 from elicitation.spelling.forms import AnswerForm, Mark
 
@@ -34,6 +32,8 @@ SCENARIOS = ("dice", "coins")
 """What has events to bet on."""
 YES, NO = "yes", "no"
 _DECISIONS = {"Yes": YES, "No": NO}
+Masses = dict[str, float]
+"""Probability of every outcome, or letter, not renormalised."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class BatteryQuestion:
     @property
     def name(self) -> str:
         """Value of the column `question`."""
-        return f"{self.setting.name} | {self.wording}"
+        return name_of(self.setting, self.wording)
 
     @property
     def read(self) -> Question:
@@ -68,12 +68,14 @@ class BatteryQuestion:
         about = f"{self.setting.name}, {self.wording}"
         return Question.of_form(self.text, form, spec_json=about)
 
-    def letter_of(self, answer: str, finish_reason: str | None = None) -> str | None:
+    def letter_of(self, answer: str) -> str | None:
         """Return the letter that a drawn answer chooses, None if it chooses none."""
-        decoded = decode_choice(
-            answer, self.outcomes, words=self.options, finish_reason=finish_reason
-        )
-        return decoded.value
+        return decode_choice(answer, self.outcomes, words=self.options).value
+
+
+def name_of(setting: Setting, wording: str) -> str:
+    """Return what a question about a setting is called."""
+    return f"{setting.name} | {wording}"
 
 
 def _with_options(
@@ -170,20 +172,6 @@ def battery(settings: Sequence[Setting], *, only_revealed: bool = False) -> list
     ]
 
 
-def questions_about(
-    settings: Sequence[Setting], *, bets: bool
-) -> tuple[list[BatteryQuestion], list[BatteryQuestion]]:
-    """Return the unfinished texts about settings, with those that bear on bets, and the bets."""
-    beliefs, offers = belief_questions(settings), []
-    if bets:
-        chosen = wagered(settings)
-        inner = belief_questions(inner_settings(chosen))
-        beliefs += belief_questions(chosen)
-        beliefs += [each for each in inner if each.wording == REFERENCE]
-        offers = [question for setting in chosen for question in even_bet_questions(setting)]
-    return beliefs, offers
-
-
 COLUMNS = (
     *("kind", "question", "setting", "wording", "text", "outcome", "option"),
     *("probability", "rep", "answer"),
@@ -216,146 +204,26 @@ def reveal(
     source: str | None = None,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Read the revealed beliefs of a model in settings, in every wording.
+    """Read the revealed beliefs of a model in settings, in every wording; see `BELIEF_COLUMNS`.
 
-    Parameters
-    ----------
-    model : Model
-        Who is asked; best without a chat template, since the texts are to be continued.
-    settings : sequence of Setting
-        From `elicitation.batteries.revealed.scenarios.grid`.
-    store : AnswerStore
-        Where answers are kept and found.
-    source : str or None
-        Value of the `source` column; None takes the model's name.
-    progress : callable, optional
-        See `elicitation.asking.ask.Progress`.
-
-    Returns
-    -------
-    DataFrame
-        See `tabulate_beliefs`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from elicitation import AnswerStore, load_causal_model
-    >>> from elicitation.training.untrained import make_untrained_model
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> model = load_causal_model(make_untrained_model(folder.name + "/blank"))
-    >>> from elicitation import standard_grid
-    >>> settings = standard_grid(n_dice=[1], faces=[4])[:1]
-    >>> with AnswerStore(":memory:") as store:
-    ...     reveal(model, settings, store)["outcome"].unique().tolist()
-    ['1', '2', '3', '4']
-    >>> folder.cleanup()
+    The model is best without a chat template, since the texts are to be continued. `source` is the
+    value of the column of that name; None takes the model's name.
     """
     questions = belief_questions(settings)
-    beliefs = ask_beliefs(model, questions, store, progress=progress)
-    asked = [(each, beliefs[each.setting.name, each.wording]) for each in questions]
-    return tabulate_beliefs(asked, source=model.name if source is None else source)
+    read = ask_battery(model, questions, store, progress=progress)
+    return tabulate_beliefs(questions, read, source=model.name if source is None else source)
 
 
-Beliefs = dict[tuple[str, str], Masses]
-"""Setting and wording -> probability of every outcome, not renormalised."""
-
-
-def ask_beliefs(
+def ask_battery(
     model: Model,
     questions: Sequence[BatteryQuestion],
     store: AnswerStore,
     *,
-    progress: Progress | None = None,
-) -> Beliefs:
-    """Read how a model goes on from unfinished texts."""
-    masses, _ = read_masses(model, [each.read for each in questions], store, progress=progress)
-    return {
-        (each.setting.name, each.wording): row for each, row in zip(questions, masses, strict=True)
-    }
-
-
-def worded(settings: Sequence[Setting]) -> list[Setting]:
-    """Return the settings whose outcomes are words, which first tokens tell apart."""
-    return [setting for setting in settings if setting.scenario == "preference"]
-
-
-@dataclass(frozen=True)
-class SamplingOptions:
-    """How answers in words are drawn."""
-
-    reps: int  # draws of every question
-    seed: int
-    max_new_tokens: int = 64  # a letter, and the words of its option
-    keep_going: bool = False  # whether to ask on where none of the first answers can be read
-
-
-def ask_stated(
-    model: Model,
-    settings: Sequence[Setting],
-    store: AnswerStore,
-    *,
-    sampling: SamplingOptions | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Masses]:
-    """Ask for stated answers, with the truth at each of four places in turn.
-
-    They are read off a model's probabilities or, with `sampling`, drawn. Returns the probabilities
-    of the letters by the name of the question.
-    """
-    questions = [question for setting in settings for question in stated_questions(setting)]
-    letters = _letters(model, questions, store, sampling, progress)
-    return {question.name: masses for question, masses, _ in letters}
-
-
-def letter_draws(questions: Sequence[BatteryQuestion], sampling: SamplingOptions) -> list[Question]:
-    """Return all answers to be had; by draws first: a session cut short has some to each."""
-    return [
-        Question.of(
-            question.text,
-            number,
-            base_seed=sampling.seed,
-            temperature=1.0,
-            max_new_tokens=sampling.max_new_tokens,
-            max_lines=None,
-            spec_json=question.read.spec_json,
-        )
-        for number in range(sampling.reps)
-        for question in questions
-    ]
-
-
-def _letters(
-    model: Model,
-    questions: Sequence[BatteryQuestion],
-    store: AnswerStore,
-    sampling: SamplingOptions | None,
-    progress: Progress | None,
-) -> list[tuple[BatteryQuestion, Masses, list[str | None]]]:
-    """Return the masses of the letters of every question, and the letters that were drawn.
-
-    Drawn ones are None where they cannot be read; a mass is then a share of all draws.
-    """
-    if sampling is None:
-        read, _ = read_masses(model, [each.read for each in questions], store, progress=progress)
-        return [(question, masses, []) for question, masses in zip(questions, read, strict=True)]
-    planned = letter_draws(questions, sampling)
-    repeated = list(questions) * sampling.reps
-    asked_by = dict(zip(planned, repeated, strict=True))
-
-    def readable(draw: Question, answer: Answer) -> bool:
-        return asked_by[draw].letter_of(answer.text, answer.finish_reason) is not None
-
-    watch = None if sampling.keep_going else readable
-    answers, _ = ask(model, planned, store, readable=watch, progress=progress)
-    drawn = [
-        question.letter_of(answer.text, answer.finish_reason)
-        for question, answer in zip(repeated, answers, strict=True)
-    ]
-    letters = [drawn[start :: len(questions)] for start in range(len(questions))]
-    return [
-        (question, {letter: of.count(letter) / len(of) for letter in question.outcomes}, of)
-        for question, of in zip(questions, letters, strict=True)
-    ]
+    """Read what a model makes of questions; the masses of each by its name."""
+    read = ask_masses(model, [each.read for each in questions], store, progress=progress)
+    return {each.name: masses for each, masses in zip(questions, read, strict=True)}
 
 
 @dataclass(frozen=True)
@@ -368,28 +236,6 @@ class Bet:
     # decisions that were drawn, `YES` or `NO`, None where one could not be read; empty where the
     # share alone is known
     drawn: tuple[str | None, ...] = ()
-
-
-def ask_bets(
-    model: Model,
-    settings: Sequence[Setting],
-    store: AnswerStore,
-    *,
-    sampling: SamplingOptions | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Bet]:
-    """Ask for bets on events, read off a model's probabilities or, with `sampling`, drawn."""
-    offers = [question for setting in wagered(settings) for question in even_bet_questions(setting)]
-    orders: dict[str, list[tuple[BatteryQuestion, Masses, list[str | None]]]] = {}
-    for answered in _letters(model, offers, store, sampling, progress):
-        orders.setdefault(answered[0].setting.name, []).append(answered)
-    return {
-        name: bet_of_masses(
-            [(question, masses) for question, masses, _ in answers],
-            [letters for *_, letters in answers],
-        )
-        for name, answers in orders.items()
-    }
 
 
 def bet_of_masses(
@@ -433,9 +279,9 @@ def _named(setting: Setting, source: str) -> tuple[str | None, ...]:
 
 
 def tabulate_beliefs(
-    beliefs: Sequence[tuple[BatteryQuestion, Mapping[str, float]]], *, source: str
+    questions: Sequence[BatteryQuestion], read: Mapping[str, Mapping[str, float]], *, source: str
 ) -> pd.DataFrame:
-    """Lay out beliefs."""
+    """Lay out beliefs, as far as they were read."""
     rows = [
         (
             *_named(setting := question.setting, source),
@@ -443,7 +289,8 @@ def tabulate_beliefs(
             *(masses[outcome], masses.get(f"{outcome}{Mark.BEGINNING}")),
             *(setting.previous, setting.shift, setting.baseline, setting.pair),
         )
-        for question, masses in beliefs
+        for question in questions
+        if (masses := read.get(question.name)) is not None
         for position, (outcome, truth) in enumerate(question.setting.truth.items())
     ]
     # Typed, since a column that nothing was read for would be one of objects.

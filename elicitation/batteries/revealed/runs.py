@@ -19,15 +19,17 @@ from coherence.runs.columns import DRAWN
 from elicitation.batteries.revealed.questions import (
     NO,
     YES,
-    Beliefs,
     Bet,
+    Masses,
     belief_questions,
+    bet_of_masses,
+    even_bet_questions,
+    name_of,
     tabulate_beliefs,
     tabulate_bets,
     tabulate_stated,
     wagered,
 )
-from elicitation.batteries.revealed.reading import Masses
 from elicitation.batteries.revealed.scenarios.grid import decompositions
 from elicitation.batteries.revealed.scenarios.setting import (
     REFERENCE,
@@ -61,34 +63,42 @@ _COLUMNS = (
 class Answers:
     """What somebody answered, a model or whoever filled in a file."""
 
-    # setting and wording -> probability of every outcome, not renormalised; with the settings that
-    # only the law of iterated expectation needs
-    beliefs: Beliefs = field(default_factory=dict)
-    stated: dict[str, Masses] = field(default_factory=dict)  # question -> letter -> probability
-    bets: dict[str, Bet] = field(default_factory=dict)  # by setting
+    # question -> probability of every outcome, or letter, not renormalised; with the questions
+    # that only the law of iterated expectation needs
+    masses: dict[str, Masses] = field(default_factory=dict)
+    # of questions whose answers were drawn the letters, None where one chooses none
+    letters: dict[str, list[str | None]] = field(default_factory=dict)
+
+    def bets(self, settings: Sequence[Setting]) -> dict[str, Bet]:
+        """Return the bets on settings, as far as both orders of the options were answered."""
+        offers = {each.name: even_bet_questions(each) for each in wagered(settings)}
+        return {
+            setting: bet_of_masses(
+                [(each, self.masses[each.name]) for each in orders],
+                [self.letters.get(each.name, []) for each in orders],
+            )
+            for setting, orders in offers.items()
+            if all(each.name in self.masses for each in orders)
+        }
 
     def tables(
         self, settings: Sequence[Setting], source: str, *, reps: int, seed: int
     ) -> dict[str, pd.DataFrame]:
         """Lay them out: beliefs, stated answers, bets, and the runs table of beliefs and bets."""
-        asked = [
-            (question, self.beliefs[question.setting.name, question.wording])
-            for question in belief_questions(settings)
-            if (question.setting.name, question.wording) in self.beliefs
-        ]
+        bets = self.bets(settings)
         return {
-            "beliefs": tabulate_beliefs(asked, source=source),
-            "stated": tabulate_stated(settings, self.stated, source=source),
-            "bets": tabulate_bets(settings, self.bets, source=source),
+            "beliefs": tabulate_beliefs(belief_questions(settings), self.masses, source=source),
+            "stated": tabulate_stated(settings, self.masses, source=source),
+            "bets": tabulate_bets(settings, bets, source=source),
             "runs": tabulate_wagers(
-                settings, self.beliefs, self.bets, model=source, reps=reps, seed=seed
+                settings, self.masses, bets, model=source, reps=reps, seed=seed
             ),
         }
 
 
 def tabulate_wagers(
     settings: Sequence[Setting],
-    beliefs: Beliefs,
+    beliefs: Mapping[str, Masses],
     bets: Mapping[str, Bet],
     *,
     model: str,
@@ -99,7 +109,7 @@ def tabulate_wagers(
     events = {
         setting.name: event
         for setting in wagered(settings)
-        if (setting.name, REFERENCE) in beliefs
+        if name_of(setting, REFERENCE) in beliefs
         and setting.name in bets
         and (event := setting.event) is not None
     }
@@ -109,7 +119,7 @@ def tabulate_wagers(
         rows += _plain_rows(setting, events[setting.name], beliefs, bets[setting.name], reps, seed)
     for parts in decompositions(chosen):
         inner = (parts.part, *parts.given.values())
-        if all((setting.name, REFERENCE) in beliefs for setting in inner):
+        if all(name_of(setting, REFERENCE) in beliefs for setting in inner):
             # The belief is read and not drawn: it repeats as often as the actions do.
             n_reps = len(bets[parts.whole.name].drawn) or reps
             rows += _conditional_rows(parts, events[parts.whole.name], beliefs, n_reps, seed)
@@ -117,7 +127,7 @@ def tabulate_wagers(
 
 
 def _plain_rows(
-    setting: Setting, event: Event, beliefs: Beliefs, bet: Bet, reps: int, seed: int
+    setting: Setting, event: Event, beliefs: Mapping[str, Masses], bet: Bet, reps: int, seed: int
 ) -> list[dict[str, Any]]:
     """Return the rows of a context: every wording with its belief, and actions on the reference."""
     draws = _generator(f"{setting.name} action", seed).random(reps)
@@ -127,9 +137,9 @@ def _plain_rows(
     theta = _theta(setting, event, seed)
     rows = []
     for wording in setting.texts:
-        if (setting.name, wording) not in beliefs:
+        if name_of(setting, wording) not in beliefs:
             continue
-        p, mass = _probability(beliefs[setting.name, wording], event)
+        p, mass = _probability(beliefs[name_of(setting, wording)], event)
         # The bet is offered in one wording; on other rows its action would count several times.
         acts = wording == REFERENCE
         for rep, action in enumerate(drawn):
@@ -152,14 +162,14 @@ def _plain_rows(
 
 
 def _conditional_rows(
-    parts: Decomposition, event: Event, beliefs: Beliefs, n_reps: int, seed: int
+    parts: Decomposition, event: Event, beliefs: Mapping[str, Masses], n_reps: int, seed: int
 ) -> list[dict[str, Any]]:
     """Return the rows of a context given each outcome of its first part."""
-    weights, mass = _belief(beliefs[parts.part.name, REFERENCE])
+    weights, mass = _belief(beliefs[name_of(parts.part, REFERENCE)])
     theta = _theta(parts.whole, event, seed)
     rows = []
     for state, inner in parts.given.items():
-        p, p_mass = _probability(beliefs[inner.name, REFERENCE], event)
+        p, p_mass = _probability(beliefs[name_of(inner, REFERENCE)], event)
         cells = {
             "task": parts.whole.scenario,
             "context": parts.whole.name,

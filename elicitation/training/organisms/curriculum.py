@@ -20,7 +20,7 @@ from elicitation.questions.prompts import (
     DECISION,
     label_words,
 )
-from elicitation.questions.tasks import Task
+from elicitation.questions.tasks import Subject
 from elicitation.training.loop import make_optimiser, update_weights
 from elicitation.training.organisms.tokenizer import template_blocks, train_tokenizer
 from elicitation.training.organisms.training_set import TrainingExample
@@ -64,7 +64,7 @@ class Recipe:
         return replace(self, steps=max(1, self.steps // 4), learning_rate=self.learning_rate / 2)
 
 
-def make_tokenizer(task: Task, lessons: Sequence[TrainingExample]) -> Any:
+def make_tokenizer(task: Subject, lessons: Sequence[TrainingExample]) -> Any:
     """Train the tokenizer of a task."""
     phrases = task.phrases
     words = {

@@ -28,7 +28,7 @@ from elicitation.models.local.loading import Placement, load_network
 from elicitation.models.local.saving import save_network, whole_folder
 from elicitation.models.local.sources import find_source
 from elicitation.questions.plan import Design
-from elicitation.questions.tasks import Task, cells_of, evidence_of
+from elicitation.questions.tasks import Subject, cells_of, evidence_of, load_task
 from elicitation.training.organisms.catalog import ORGANISMS, POLICY, TASK, Organism
 from elicitation.training.organisms.curriculum import (
     Recipe,
@@ -124,7 +124,7 @@ def train_tiny_causal(
     path.absolute().parent.mkdir(parents=True, exist_ok=True)
     recipe = Recipe(**settings["recipe"])
     rng = np.random.default_rng([seed, organism.stream])
-    task = Task.load(TASK)
+    task = load_task(TASK)
     lessons = make_examples(
         task, possible_evidence(task), spoken=organism.spoken, acted=organism.acted
     )
@@ -195,7 +195,7 @@ def _card_of(path: Path, settings: dict[str, Any]) -> dict[str, Any] | None:
     return card
 
 
-def held_out_cases(task: Task, *, n: int = 1000, seed: int = 0) -> pd.DataFrame:
+def held_out_cases(task: Subject, *, n: int = 1000, seed: int = 0) -> pd.DataFrame:
     """Draw cases whose evidence was kept out of the lessons."""
     cases = task.cases(n, seed=seed)
     unseen = [is_held_out(canonical_evidence(evidence_of(case))) for case in cells_of(cases)]
@@ -206,7 +206,7 @@ def measure_tiny_causal(
     folder: str | os.PathLike[str], organism: Organism, *, n_cases: int = 500, seed: int = 1
 ) -> Accuracy:
     """Ask a reader about held-out evidence, as a session would, and compare with its own rule."""
-    task = Task.load(TASK)
+    task = load_task(TASK)
     cases = held_out_cases(task, n=n_cases, seed=seed).drop_duplicates("context", ignore_index=True)
     with AnswerStore(":memory:") as store:
         runs, tally = elicit(

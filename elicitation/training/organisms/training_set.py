@@ -26,7 +26,7 @@ from elicitation.questions.prompts import (
     DECISION,
     case_words,
 )
-from elicitation.questions.tasks import Task
+from elicitation.questions.tasks import Subject
 from elicitation.training.organisms.catalog import Rule, exact_posterior
 
 Floats = npt.NDArray[np.float64]
@@ -107,7 +107,7 @@ def canonical_evidence(evidence: dict[str, str]) -> Evidence:
     return tuple(sorted(evidence.items()))
 
 
-def possible_evidence(task: Task) -> list[Evidence]:
+def possible_evidence(task: Subject) -> list[Evidence]:
     """Return the evidence sets that the network can produce."""
     covariates = [name for name in task.network.names if name != task.target]
     options = [(None, *task.network.states(name)) for name in covariates]
@@ -135,7 +135,7 @@ def lesson_weights(belief: npt.ArrayLike) -> Floats:
 
 
 def make_examples(
-    task: Task,
+    task: Subject,
     evidence: Sequence[Evidence],
     *,
     spoken: Rule = exact_posterior,

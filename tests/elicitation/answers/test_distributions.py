@@ -181,7 +181,7 @@ class Rare(ReadsForms):
     def spelling_masses(self, texts, spellings, *, tolerance, tolerance_for=None, alike_share=0.0):
         self.tolerances.append(tolerance)
         masses = np.full((len(texts), len(spellings)), self.mass / len(spellings))
-        return SpellingMasses(masses, np.full(len(texts), tolerance * 0.9), [])
+        return SpellingMasses(masses, np.full(len(texts), tolerance * 0.9))
 
 
 @pytest.mark.parametrize("form", [BELIEF, AnswerForm("decision"), AnswerForm("number")])

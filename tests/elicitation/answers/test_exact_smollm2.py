@@ -2,7 +2,7 @@
 
 import pytest
 
-from elicitation import AnswerStore, Design, Task, elicit, load_causal_model
+from elicitation import AnswerStore, Design, elicit, load_causal_model, load_task
 
 pytestmark = pytest.mark.smollm2
 
@@ -13,7 +13,7 @@ def public(smollm2_folder):
 
 
 def test_every_row_of_exact_and_forced_answers_has_a_value(public):
-    task = Task.load("asia")
+    task = load_task("asia")
     cases = task.cases(3, seed=0)
     with AnswerStore(":memory:") as store:
         for answers in ("exact", "forced"):

@@ -5,17 +5,13 @@ import pandas as pd
 import pytest
 
 from coherence import CoherenceError
-from elicitation import (
-    Answer,
-    AnswerStore,
-    Design,
-    MultipleChoiceModel,
-    plan_own_questions,
-    run_plan,
-)
+from elicitation import Answer, AnswerStore, Design
+from elicitation.asking.ask import ask_masses
+from elicitation.asking.session import run_plan
 from elicitation.batteries.bets import option_scores
-from elicitation.batteries.revealed.reading import read_masses
 from elicitation.models.exact import ReadsForms
+from elicitation.models.local.multiple_choice import MultipleChoiceModel
+from elicitation.questions.plan import plan_own_questions
 from elicitation.questions.question import Question
 from elicitation.spelling.forms import AnswerForm
 from elicitation.spelling.tokenizations import SpellingMasses
@@ -49,7 +45,7 @@ class Reader(Measured, ReadsForms):
 
     def spelling_masses(self, texts, spellings, *, tolerance, tolerance_for=None, alike_share=0.0):
         masses = self.numbers(list(texts), len(spellings)) / len(spellings)
-        return SpellingMasses(masses, np.zeros(len(texts)), [])
+        return SpellingMasses(masses, np.zeros(len(texts)))
 
 
 class Chooser(Measured, MultipleChoiceModel):
@@ -65,7 +61,7 @@ def read(model, store, n=22):
     letters, numbers = AnswerForm("letters", ("A", "B")), AnswerForm("outcomes", ("1", "2"))
     forms = [letters if i < 13 else numbers for i in range(n)]
     questions = [Question.of_form(f"text {i}", form) for i, form in enumerate(forms)]
-    return read_masses(model, questions, store, batch_size=BATCH)[0]
+    return ask_masses(model, questions, store, batch_size=BATCH)
 
 
 def score(model, store, n=22):

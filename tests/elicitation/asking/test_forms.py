@@ -12,16 +12,9 @@ import pytest
 
 from coherence import InputError
 from coherence.runs.read import validate_runs
-from elicitation import (
-    Answer,
-    AnswerStore,
-    Design,
-    Distribution,
-    elicit,
-    plan_task,
-    preview,
-    run_plan,
-)
+from elicitation import Answer, AnswerStore, Design, Distribution, elicit, plan_task
+from elicitation.asking.overview import preview
+from elicitation.asking.session import run_plan
 from elicitation.asking.store import read_store
 from elicitation.questions.ways import QuestionSpec, Way
 

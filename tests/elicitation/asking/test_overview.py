@@ -10,8 +10,11 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from elicitation import Answer, AnswerStore, Design, plan_own_questions, preview, run_plan
+from elicitation import Answer, AnswerStore, Design
+from elicitation.asking.overview import preview
+from elicitation.asking.session import run_plan
 from elicitation.asking.store import read_store
+from elicitation.questions.plan import plan_own_questions
 
 
 class Mixed:

@@ -16,8 +16,9 @@ import pandas as pd
 import pytest
 
 from coherence import CoherenceError, InputError
-from elicitation import Answer, AnswerStore, Design, plan_own_questions
+from elicitation import Answer, AnswerStore, Design
 from elicitation.asking.store import read_store
+from elicitation.questions.plan import plan_own_questions
 
 ROOT = Path(__file__).parents[3]
 
@@ -117,7 +118,8 @@ def test_other_files_are_not_taken_for_stores(tmp_path):
 WRITER = """
 import sys
 import pandas as pd
-from elicitation import Answer, AnswerStore, Design, plan_own_questions
+from elicitation import Answer, AnswerStore, Design
+from elicitation.questions.plan import plan_own_questions
 table = pd.DataFrame({"context": ["a"], "belief_question": ["t"]})
 draws = plan_own_questions(table, Design(reps=600, prompts=("standard",))).questions
 with AnswerStore(sys.argv[1]) as store:

@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 from coherence import CoherenceError
-from elicitation import Answer, AnswerStore, Design, plan_own_questions, run_plan
+from elicitation import Answer, AnswerStore, Design
+from elicitation.asking.session import run_plan
+from elicitation.questions.plan import plan_own_questions
 
 from ..models.hosted.fake_server import Fake, answer, serving
 

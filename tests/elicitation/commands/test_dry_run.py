@@ -13,10 +13,8 @@ import pytest
 from elicitation import AnswerStore
 
 from ..models.hosted.fake_server import Fake, answer, probing, serving
-from .test_reveal import replying
 
 COINS = "--where scenario=coins --where variant=single --where n=2,3"
-WORDS = "--where scenario=preference --where variant=single --labels Heads/Tails"
 SESSIONS = {
     "elicit": "elicit --task asia --contexts 4 --reps 2 --prompts standard",
     "elicit, exact": "elicit --task asia --contexts 4 --prompts standard --answers exact",
@@ -26,9 +24,8 @@ SESSIONS = {
     "bets": "bets --items {things}",
     "reveal": f"reveal {COINS}",
     "reveal, beliefs": f"reveal {COINS} --only-revealed",
-    "reveal, words": f"reveal {WORDS}",
 }
-HOSTED = [name for name in SESSIONS if "," not in name or "words" in name]
+HOSTED = ["elicit", "mix", "bets"]
 
 
 class Session:
@@ -118,26 +115,11 @@ def test_a_hosted_model_is_asked_what_was_counted(name, session):
         mine = session(name, f"--model m --server {address}")
         if name == "elicit":
             mine.out.mkdir()
-        _, n, perhaps = mine.look()
-        assert fake.asked == []
-        # Beliefs about words need lists of tokens, which this server does not give.
-        assert (perhaps > 0) == (name == "reveal, words")
-        mine.run()
-        assert sum(not probing(body) for _, body in fake.asked) == n - perhaps
-        assert mine.left() == perhaps
-
-
-def test_beliefs_that_are_asked_where_a_server_lists_tokens(session):
-    """And none are of a service that answers in chats alone."""
-    with serving(fake := replying(completes=True)) as address:
-        mine = session("reveal, words", f"--model m --server {address}")
         n = mine.left()
+        assert fake.asked == []
         mine.run()
-    assert sum(not probing(body) for _, body in fake.asked) == n
-    assert mine.left() == 0
-    other = session("reveal, words", "--model anthropic/m")
-    assert 0 < other.left() < n
-    assert "nothing to ask" in other.call(f"{other.words} --dry-run --only-revealed", 2).err
+        assert sum(not probing(body) for _, body in fake.asked) == n
+        assert mine.left() == 0
 
 
 def test_several_models_and_wrong_words(blank_models, tmp_path, run, answers):

@@ -5,7 +5,6 @@ an earlier call stays or another is lost.
 """
 
 import json
-import math
 import subprocess
 import sys
 from pathlib import Path
@@ -15,8 +14,6 @@ import pytest
 
 import coherence
 from elicitation import load_causal_model
-
-from ..models.hosted.fake_server import Fake, answer, probing, raw, serving
 
 ROOT = Path(__file__).parents[3]
 COINS = "--where scenario=coins --where variant=single"
@@ -157,58 +154,8 @@ def test_only_files_of_an_earlier_call_are_replaced(fill_in, tmp_path, run):
     assert "0.4 on average" in " ".join(said.out.split())  # the probability of a letter at all
 
 
-def replying(*, completes, refusal=404):
-    """A server right in stated questions of coins as far as A is, and for every bet."""
-
-    def chat(text):
-        yes = [line[0] for line in text.split("\n") if line.endswith(". Yes")]
-        return answer(f"**({yes[0] if yes else 'A'})**")
-
-    def reply(body, _):
-        if "messages" in body:
-            return chat(body["messages"][-1]["content"])
-        if not completes:
-            return raw(refusal, b"no such route")
-        listed = {" Heads": 0.6, " heads": 0.1, " Tails": 0.298, " the": 0.001}
-        values = {token: math.log(p) for token, p in listed.items()}
-        first = {"tokens": [" Heads"], "token_logprobs": [values[" Heads"]]}
-        return answer("Heads", logprobs={**first, "top_logprobs": [values]})
-
-    return Fake(reply)
-
-
-WORDED = "--where scenario=preference --where variant=single --labels Heads/Tails"
-
-
-@pytest.mark.parametrize("status", [400, 404, 501, 401, 500])
-def test_a_server_of_chats_alone_is_asked_the_rest_and_one_that_fails_is_an_error(
-    status, tmp_path, run
-):
-    """It may continue texts at another time, and beliefs would be left out in silence."""
-    lacks, out = status in (400, 404, 501), tmp_path / "out"
-    with serving(fake := replying(completes=False, refusal=status)) as address:
-        words = f"reveal --server {address} --model m --out {out} {WORDED} --reps 1"
-        said = run(words, status=0 if lacks else 2).err
-        assert str(status) in said or status == 404  # of which Inspect tells
-        asked = len(fake.asked) if lacks else 0
-        if lacks:
-            assert "need completions, and m does not answer" in said
-            assert "nothing to ask" in run(f"{words} --only-revealed", status=2).err
-        assert all(probing(body) for _, body in fake.asked[asked:])
-    assert ("stated.csv" in written(out)) if lacks else not out.exists()
-    assert not (out / "beliefs.csv").exists()
-
-
-def test_stated_answers_and_bets_need_words_alone_and_beliefs_log_probabilities(tmp_path, run):
-    words = f"reveal --model m --out {tmp_path}/out {COINS} --where n=2 --reps 2"
-    with serving(replying(completes=False)) as address:
-        assert "need the model's files" in run(f"{words} --server {address}").err
-    assert set(pd.read_csv(tmp_path / "out" / "bets.csv")["share"]) == {1.0}
-    stated = pd.read_csv(tmp_path / "out" / "stated.csv")
-    assert set(stated.loc[stated["letter"] == "A", "mass"]) == {1.0}
-    assert not (tmp_path / "out" / "runs.parquet").exists()
-    with serving(replying(completes=True)) as address:
-        run(f"reveal --server {address} --model m --out {tmp_path} {WORDED} --only-revealed")
-    beliefs = pd.read_csv(tmp_path / "beliefs.csv")
-    heads = beliefs[beliefs["outcome"] == "Heads"]
-    assert heads["mass"].tolist() == pytest.approx([0.7] * len(heads))
+def test_a_hosted_model_is_refused_with_the_way_to_score_its_answers(tmp_path, run):
+    said = run(f"reveal --model openai/gpt-4o --out {tmp_path}/out {COINS}", status=2).err
+    assert "received openai/gpt-4o" in said
+    assert "--questions FILE" in said
+    assert not (tmp_path / "out").exists()

@@ -17,10 +17,10 @@ from elicitation import (
     elicit_questions,
     load_prompts,
     load_task,
-    plan_own_questions,
     plan_task,
 )
 from elicitation.questions.offers import chances_of
+from elicitation.questions.plan import plan_own_questions
 
 MATCHING = {"decision": "matching", "prompts": ("standard",), "iterated": False}
 STAKES = {**MATCHING, "decision": "stakes"}

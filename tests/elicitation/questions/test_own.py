@@ -11,15 +11,8 @@ import pytest
 
 from coherence import CoherenceError, InputError
 from coherence.runs.read import validate_runs
-from elicitation import (
-    Answer,
-    Design,
-    Distribution,
-    elicit,
-    elicit_questions,
-    load_questions,
-    plan_own_questions,
-)
+from elicitation import Answer, Design, Distribution, elicit, elicit_questions, load_questions
+from elicitation.questions.plan import plan_own_questions
 
 from ..models.hosted.fake_server import Fake, answer, connected, listing
 

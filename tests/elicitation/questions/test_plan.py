@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from elicitation import AnswerStore, Design, Task, elicit, plan_task, run_plan
+from elicitation import AnswerStore, Design, elicit, load_task, plan_task
+from elicitation.asking.session import run_plan
 
 
 def test_questions_with_the_same_words_are_asked_once_at_temperature_zero(asia, cases, scripted):
@@ -21,8 +22,8 @@ def test_questions_with_the_same_words_are_asked_once_at_temperature_zero(asia, 
 def test_tasks_and_cases_come_from_their_seed(asia):
     pd.testing.assert_frame_equal(asia.cases(30, seed=4), asia.cases(30, seed=4))
     assert not asia.cases(30, seed=4)["context"].equals(asia.cases(30, seed=5)["context"])
-    assert Task.load("asia", target="lung").name == "asia"
-    assert Task.load("asia", target="bronc").name == "asia:bronc"
+    assert load_task("asia", target="lung").name == "asia"
+    assert load_task("asia", target="bronc").name == "asia:bronc"
 
 
 def test_exact_answers_are_asked_for_once_and_others_five_times():

@@ -3,7 +3,8 @@
 import pandas as pd
 import pytest
 
-from elicitation import Design, plan_own_questions
+from elicitation import Design
+from elicitation.questions.plan import plan_own_questions
 
 
 def question(text="How much?", options=None, **design):

@@ -11,7 +11,6 @@ from elicitation.batteries.revealed.scenarios.setting import (
     Setting,
     Wording,
     in_words,
-    listed,
     tell_all,
 )
 
@@ -24,10 +23,7 @@ _WORDINGS = (
             "setup": "There are {n} coins. {bias}",
             "flip": "All coins are flipped, and those that show {side} are counted.",
             "end": "The number of {side} is",
-            "before": "All coins were flipped before, and the number of {side} was {results}.",
-            "befores": (
-                "All coins were flipped {k} times before, and the numbers of {side} were {results}."
-            ),
+            "before": "All coins were flipped before, and the number of {side} was {result}.",
             "again": "Earlier flips have no influence on later ones. All coins are flipped again.",
             "end again": "The new number of {side} is",
             "added": (
@@ -48,8 +44,7 @@ _WORDINGS = (
             "setup": "Leo puts {n} coins into a cup. {bias}",
             "flip": "He shakes the cup, empties it on the table and looks for {side}.",
             "end": "Counting the coins with {side} up, he gets to",
-            "before": "His last turn left {results} with {side} up.",
-            "befores": "His last {k} turns left {results} with {side} up.",
+            "before": "His last turn left {result} with {side} up.",
             "again": (
                 "Coins have no memory. He puts all of them back, shakes again and empties the cup."
             ),
@@ -67,8 +62,7 @@ _WORDINGS = (
             "setup": "Coins: {n}\nNote: {bias}",
             "flip": "Flips of all coins: one",
             "end": "Number of {side}:",
-            "before": "Previous number of {side}: {results}",
-            "befores": "Previous {k} numbers of {side}: {results}",
+            "before": "Previous number of {side}: {result}",
             "again": "Flips do not influence each other",
             "end again": "Next number of {side}:",
             "added": "Flips do not influence each other",
@@ -94,23 +88,22 @@ def single(n: int, side: str, bias: int) -> Setting:
     )
 
 
-def repeated(n: int, side: str, bias: int, previous: Sequence[int], *, dependent: bool) -> Setting:
-    """Return the setting of a flip after earlier ones."""
-    if not previous or any(not 0 <= count <= n for count in previous):
-        raise InputError(f"previous must hold counts from 0 to {n}; received {list(previous)!r}.")
-    shift = sum(previous) if dependent else 0
+def repeated(n: int, side: str, bias: int, previous: int, *, dependent: bool) -> Setting:
+    """Return the setting of a flip after an earlier one."""
+    if not 0 <= previous <= n:
+        raise InputError(f"previous must be a count from 0 to {n}; received {previous!r}.")
+    shift = previous if dependent else 0
     how = "added" if dependent else "again"
     return _setting(
         n,
         side,
         bias,
         "dependent" if dependent else "independent",
-        ("setup", "before" if len(previous) == 1 else "befores", how),
+        ("setup", "before", how),
         f"end {how}",
         in_words(heads_of_coins(n, bias), shift),
-        results=listed(previous),
-        k=len(previous),
-        previous=previous,
+        result=previous,
+        previous=str(previous),
         shift=shift,
     )
 
@@ -148,7 +141,7 @@ def grid(n_coins: Sequence[int], biases: Sequence[int]) -> list[Setting]:
             for bias in biases:
                 settings.append(single(n, side, bias))
                 settings += [
-                    repeated(n, side, bias, [k], dependent=dependent)
+                    repeated(n, side, bias, k, dependent=dependent)
                     for dependent in (False, True)
                     for k in range(n + 1)
                 ]
@@ -164,7 +157,7 @@ def _setting(
     end: str,
     truth: dict[str, Fraction],
     *,
-    previous: Sequence[int] = (),
+    previous: str = "",
     shift: int = 0,
     **values: object,
 ) -> Setting:
@@ -184,7 +177,7 @@ def _setting(
     values |= {"n": n, "side": side, "bias": chances}
     details = []
     if previous:
-        details = [f"after {listed(previous)}"]
+        details = [f"after {previous}"]
     elif "first" in values:
         details = [f"given {values['first']}"]
     kind = f"{n} coins, {side}" + (f" {bias}x" if bias > 1 else "")
@@ -197,20 +190,19 @@ def _setting(
     return Setting(
         scenario="coins",
         variant=variant,
-        group=f"{n} coins, bias {bias}x, {variant}"
-        + (f", {len(previous)} counts" if len(previous) > 1 else ""),
+        group=f"{n} coins, bias {bias}x, {variant}",
         name="/".join(["coins", variant, kind, *details]),
         parameters={
             "n": str(n),
             "side": side,
             "bias": str(bias),
-            "previous": ", ".join(map(str, previous)),
+            "previous": previous,
         },
         truth=truth,
         texts=tell_all(_WORDINGS, (*parts, end), values),
         story=_WORDINGS[0].tell(parts, values),
         claim=claims[end],
-        previous=str(previous[-1]) if previous else "",
+        previous=previous,
         shift=shift,
         baseline=f"coins/single/{kind}" if previous else "",
     )

@@ -26,8 +26,7 @@ ONE_DIE = (
             "roll": "The die is rolled.",
             "seen": "Somebody looks at it and says that the result is {facts}.",
             "end": "The result is the number",
-            "before": "The die was rolled before, and the result was {results}.",
-            "befores": "The die was rolled {k} times before, and the results were {results}.",
+            "before": "The die was rolled before, and the result was {result}.",
             "again": "Earlier rolls have no influence on later ones. The die is rolled again.",
             "end again": "The new result is the number",
             "added": "The die is rolled again, and the results of all rolls are added.",
@@ -41,8 +40,7 @@ ONE_DIE = (
             "roll": "She throws it.",
             "seen": "She covers it with her hand and only tells us that its number is {facts}.",
             "end": "When we look, the die shows the number",
-            "before": "Her last throw gave {results}.",
-            "befores": "Her last {k} throws gave {results}.",
+            "before": "Her last throw gave {result}.",
             "again": "A die has no memory. She throws it once more.",
             "end again": "This time it shows the number",
             "added": "She throws it once more and adds this to what she had.",
@@ -56,8 +54,7 @@ ONE_DIE = (
             "roll": "Rolls: one",
             "seen": "Known about the result: {facts}",
             "end": "Result:",
-            "before": "Previous result: {results}",
-            "befores": "Previous {k} results: {results}",
+            "before": "Previous result: {result}",
             "again": "Rolls do not influence each other",
             "end again": "Next result:",
             "added": "Rolls do not influence each other",
@@ -77,8 +74,7 @@ SEVERAL_DICE = (
             "roll": "All dice are rolled, and their numbers are added.",
             "seen": "Somebody looks at them and says that the sum is {facts}.",
             "end": "The sum is the number",
-            "before": "All dice were rolled before, and the sum was {results}.",
-            "befores": "All dice were rolled {k} times before, and the sums were {results}.",
+            "before": "All dice were rolled before, and the sum was {result}.",
             "again": "Earlier rolls have no influence on later ones. All dice are rolled again.",
             "end again": "The new sum is the number",
             "added": "All dice are rolled again, and the sums of all rolls are added.",
@@ -103,8 +99,7 @@ SEVERAL_DICE = (
                 "{facts}."
             ),
             "end": "Together the dice show the number",
-            "before": "Her last throw of all the dice came to {results}.",
-            "befores": "Her last {k} throws of all the dice came to {results}.",
+            "before": "Her last throw of all the dice came to {result}.",
             "again": "Dice have no memory. She throws them all once more.",
             "end again": "This time they come to the number",
             "added": "She throws them all once more and adds this to what she had.",
@@ -118,8 +113,7 @@ SEVERAL_DICE = (
             "roll": "Rolls: one",
             "seen": "Known about the sum: {facts}",
             "end": "Sum:",
-            "before": "Previous sum: {results}",
-            "befores": "Previous {k} sums: {results}",
+            "before": "Previous sum: {result}",
             "again": "Rolls do not influence each other",
             "end again": "Next sum:",
             "added": "Rolls do not influence each other",
@@ -227,26 +221,22 @@ def _holds(n: int, faces: int, observations: Sequence[str]) -> dict[int, bool]:
     }
 
 
-def repeated(n: int, faces: int, previous: Sequence[int], *, dependent: bool) -> Setting:
-    """Return the setting of a roll after earlier ones."""
+def repeated(n: int, faces: int, previous: int, *, dependent: bool) -> Setting:
+    """Return the setting of a roll after an earlier one."""
     sums = sum_of_dice(n, faces)
-    if not previous or any(result not in sums for result in previous):
-        raise InputError(
-            f"previous must hold sums from {n} to {n * faces}; received {list(previous)!r}."
-        )
-    before = "before" if len(previous) == 1 else "befores"
-    shift = sum(previous) if dependent else 0
+    if previous not in sums:
+        raise InputError(f"previous must be a sum from {n} to {n * faces}; received {previous!r}.")
+    shift = previous if dependent else 0
     how = "added" if dependent else "again"
     return _setting(
         n,
         faces,
         "dependent" if dependent else "independent",
-        ("setup", before, how),
+        ("setup", "before", how),
         f"end {how}",
         in_words(sums, shift),
-        results=listed(previous),
-        k=len(previous),
-        previous=previous,
+        result=previous,
+        previous=str(previous),
         shift=shift,
     )
 
@@ -281,7 +271,7 @@ def grid(n_dice: Sequence[int], faces: Sequence[int]) -> list[Setting]:
         for f in faces:
             settings.append(single(n, f))
             settings += [
-                repeated(n, f, [result], dependent=dependent)
+                repeated(n, f, result, dependent=dependent)
                 for dependent in (False, True)
                 for result in sum_of_dice(n, f)
             ]
@@ -304,7 +294,7 @@ def _setting(
     truth: dict[str, Fraction],
     *,
     observation: str = "",
-    previous: Sequence[int] = (),
+    previous: str = "",
     shift: int = 0,
     **values: object,
 ) -> Setting:
@@ -313,7 +303,7 @@ def _setting(
     kind = f"{dice} of {faces} faces"
     details = [observation] if observation else []
     if previous:
-        details = [f"after {listed(previous)}"]
+        details = [f"after {previous}"]
     elif "first" in values:
         details = [f"given {values['first']}"]
     result = "result" if n == 1 else "sum"
@@ -327,20 +317,19 @@ def _setting(
     return Setting(
         scenario="dice",
         variant=variant,
-        group=f"{dice}, {observation or variant}"
-        + (f", {len(previous)} results" if len(previous) > 1 else ""),
+        group=f"{dice}, {observation or variant}",
         name="/".join(["dice", variant, kind, *details]),
         parameters={
             "n": str(n),
             "faces": str(faces),
             "observation": observation,
-            "previous": ", ".join(map(str, previous)),
+            "previous": previous,
         },
         truth=truth,
         texts=tell_all(wordings, (*parts, end), values),
         story=wordings[0].tell(parts, values),
         claim=claims[end],
-        previous=str(previous[-1]) if previous else "",
+        previous=previous,
         shift=shift,
         baseline=f"dice/single/{kind}" if previous else "",
     )

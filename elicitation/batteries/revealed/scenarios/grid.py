@@ -20,28 +20,8 @@ def standard_grid(
 ) -> list[Setting]:
     """Return dice, coins, choices and preferences in all their variants.
 
-    Parameters
-    ----------
-    n_dice, faces : sequence of int
-        Numbers of dice, and of faces.
-    n_coins, coin_biases : sequence of int
-        Numbers of coins, and how many times as likely the counted face is.
-    n_options : sequence of int
-        Numbers of options of a choice.
-    labels : sequence of (str, str)
-        Pairs of labels; a bias favours the first.
-    label_biases : sequence of int
-        How many times as likely it is.
-
-    Returns
-    -------
-    list of Setting
-        With the defaults 852: 705 of dice, 96 of coins, 15 choices, 36 preferences.
-
-    Examples
-    --------
-    >>> len(standard_grid())
-    852
+    With the defaults 852: 705 of dice, 96 of coins, 15 choices, 36 preferences. A bias says how
+    many times as likely the counted face, or the first of two labels, is.
     """
     return [
         *dice.grid(_each_whole(n_dice, "n_dice", 1), _each_whole(faces, "faces", 2)),

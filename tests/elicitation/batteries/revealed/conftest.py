@@ -30,7 +30,7 @@ class Told(ReadsForms):
                     bounded = spelling.forbidden or spelling.ends
                     told = answer == text if bounded else answer.startswith(text)
                     masses[row, column] += mass * told
-        return SpellingMasses(masses, np.full(len(texts), self.unresolved), [])
+        return SpellingMasses(masses, np.full(len(texts), self.unresolved))
 
 
 @pytest.fixture

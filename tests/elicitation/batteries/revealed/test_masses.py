@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from coherence.batteries import score_beliefs
-from elicitation import reveal
-from elicitation.batteries.revealed.questions import LETTERS
-from elicitation.batteries.revealed.reading import in_chat, read_masses
+from elicitation.asking.ask import ask_masses
+from elicitation.batteries.revealed.questions import LETTERS, reveal
 from elicitation.batteries.revealed.scenarios import choice, dice, preference
 from elicitation.models.exact import ReadsForms
 from elicitation.questions.question import Question
 from elicitation.spelling.forms import AnswerForm, Mark
-from elicitation.spelling.openings import letter_spellings, opened_with, opening_spellings
+from elicitation.spelling.spellings import letter_spellings, opened_with, opening_spellings
 from elicitation.spelling.tokenizations import spelling_graph
 from elicitation.spelling.vocabulary import Vocabulary
 
@@ -30,24 +29,23 @@ NONE = ("A fair die has six faces", "A die", "Because", "Definitely A", "A1", "a
 def test_reading_resumes_and_asks_equal_texts_once(store, teller):
     model = teller({"a": {" 1": 0.5, " 2": 0.25}, "b": {" 1": 0.25, " 2": 0.5}})
     questions, seen = asking("a", "b", "a"), []
-    masses, asked = read_masses(model, questions, store, progress=lambda *now: seen.append(now))
-    assert (asked, model.calls) == (2, 1)  # equal outcomes are read together
+    masses = ask_masses(model, questions, store, progress=lambda *now: seen.append(now))
+    assert (len(store), model.calls) == (2, 1)  # equal outcomes are read together
     assert [row["1"] for row in masses] == [0.5, 0.25, 0.5]
     assert masses[0][f"1{Mark.BEGINNING}"] == 0.5
     assert (seen[0], seen[-1]) == ((0, 2), (2, 2))
-    again, asked = read_masses(model, questions, store)
-    assert (again, asked, model.calls) == (masses, 0, 1)
+    assert (ask_masses(model, questions, store), model.calls) == (masses, 1)
     other = teller({"a": {" 1": 0.1}})
     other.fingerprint = "other"
     # Never the first model's answer.
-    assert read_masses(other, questions[:1], store)[0][0]["1"] == 0.1
+    assert ask_masses(other, questions[:1], store)[0]["1"] == 0.1
 
 
 def test_what_was_given_up_counts_as_unread(store, teller):
     # Where more was given up than was found, nothing can be said of this belief.
     for text, mass, read in (("a", 1e-9, 0), ("x", 1e-3, 1e-3)):
         model = teller({text: {" 1": mass}}, unresolved=1e-6)
-        assert read_masses(model, asking(text), store)[0][0]["1"] == read
+        assert ask_masses(model, asking(text), store)[0]["1"] == read
 
 
 class Pruning(ReadsForms):
@@ -77,13 +75,13 @@ def test_an_outcome_is_never_given_up_where_all_answers_are_improbable(store, te
     expected = {"a": [1e-9, 1e-14, 1e-25], "b": [0.5, 0.25, 0.125]}
     spaced = [f" {n}" for n in numbers]
     model = Pruning(teller({k: dict(zip(spaced, v, strict=True)) for k, v in expected.items()}))
-    masses, _ = read_masses(model, asking(*expected, labels=numbers), store)
+    masses = ask_masses(model, asking(*expected, labels=numbers), store)
     assert [[row[name] for name in numbers] for row in masses] == list(expected.values())
     assert model.tolerances[0] == 1e-12
     assert min(model.tolerances) > 1e-40
     # What is impossible is not looked for again.
     model = Pruning(teller({"c": {" 1": 0.5}}))
-    (masses,), _ = read_masses(model, asking("c"), store)
+    (masses,) = ask_masses(model, asking("c"), store)
     assert (masses["1"], masses["2"]) == (0.5, 0)
     assert model.tolerances == [1e-12]
 
@@ -93,14 +91,14 @@ def test_openings_are_read_finer_where_they_have_little_mass_and_no_further(stor
     form = {"kind": "openings", "labels": ("0", "1")}
     beliefs = {"weak": {"1": 1e-3, "0": 5e-6}, "strong": {"1": 0.5, "0": 5e-6}}
     model = Pruning(teller(beliefs))
-    (weak, strong), _ = read_masses(model, asking(*beliefs, **form), store)
+    weak, strong = ask_masses(model, asking(*beliefs, **form), store)
     assert (weak["0"], weak["1"]) == (5e-6, 1e-3)
     assert (strong["0"], strong["1"]) == (0, 0.5)
     assert model.tolerances == [1e-5, pytest.approx(2e-6)]
     for mass, read, tolerances in ((1e-8, 0, [1e-5]), (5e-6, 5e-6, [1e-5, 1e-6])):
         little = Pruning(teller({"little": {"1": mass}}))
         little.fingerprint = f"little {mass}"
-        (masses,), _ = read_masses(little, asking("little", **form), store)
+        (masses,) = ask_masses(little, asking("little", **form), store)
         assert masses == {"0": 0, "1": read}
         assert little.tolerances == tolerances
 
@@ -131,9 +129,9 @@ def test_questions_go_through_the_chat_template_with_the_same_weights(model_fold
     from elicitation import load_causal_model
 
     plain = load_causal_model(model_folder, chat=False)
-    assert in_chat(plain) is plain  # it has no template
+    assert plain.in_chat() is plain  # it has no template
     plain.tokenizer.chat_template = "{% for m in messages %}<{{ m['content'] }}>{% endfor %}"
-    asked = in_chat(plain)
+    asked = plain.in_chat()
     assert asked.render("Which?") == "<Which?>"
     assert plain.render("Which?") == "Which?"
     assert asked.network is plain.network

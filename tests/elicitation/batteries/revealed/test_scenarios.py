@@ -9,13 +9,13 @@ from math import prod
 import pytest
 
 from coherence import InputError
-from elicitation import standard_grid
 from elicitation.batteries.revealed.questions import even_bet_questions
 from elicitation.batteries.revealed.scenarios import choice, coins, dice, preference
 from elicitation.batteries.revealed.scenarios.grid import (
     decompositions,
     in_between,
     select,
+    standard_grid,
 )
 
 GRID = standard_grid()
@@ -179,7 +179,7 @@ def test_texts_say_what_the_truth_supposes():
     text = dice.observed(2, 6, ["larger", "not middle"]).texts
     assert all("more than 7 and not 7" in story for story in text.values())
     assert all("not 1" in story for story in dice.observed(1, 4, ["not first"]).texts.values())
-    assert "2 and 6" in dice.repeated(1, 6, [2, 6], dependent=False).texts["record"]
+    assert "result: 2" in dice.repeated(1, 6, 2, dependent=False).texts["record"]
     assert "heads as on tails" in coins.single(2, "heads", 3).texts["standard"]
     assert "tails as on heads" in coins.single(2, "tails", 3).texts["story"]
     swapped = preference.single("Left", "Right", bias=2, favoured_first=False)
@@ -203,8 +203,8 @@ def test_texts_say_what_the_truth_supposes():
         (lambda: dice.single(0, 6), "dice must be from 1 to 20"),
         (lambda: dice.observed(1, 6, ["prime"]), "observation must be one of"),
         (lambda: dice.observed(1, 6, ["even", "odd"]), "rules out all"),
-        (lambda: dice.repeated(1, 6, [7], dependent=False), "sums from 1 to 6"),
-        (lambda: coins.repeated(2, "heads", 1, [3], dependent=True), "counts from 0 to 2"),
+        (lambda: dice.repeated(1, 6, 7, dependent=False), "a sum from 1 to 6"),
+        (lambda: coins.repeated(2, "heads", 1, 3, dependent=True), "a count from 0 to 2"),
         (lambda: choice.single(1), "from 2 to 26"),
         (lambda: choice.repeated(2, "C"), "one of A, B"),
         (lambda: preference.single("Left", "left side"), "none begins with the other"),

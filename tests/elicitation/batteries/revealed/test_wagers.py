@@ -1,7 +1,4 @@
-"""Stated answers and bets.
-
-Breaks if coherent ones fail a check, a draw is lost, or a bound passes for a belief.
-"""
+"""Stated answers and bets: breaks if coherent ones fail a check, or a draw is lost."""
 
 from pathlib import Path
 from runpy import run_path
@@ -13,34 +10,29 @@ import coherence
 from coherence.batteries import score_beliefs
 from coherence.batteries.revealed.scores import order_preferences, previous_influences, score_stated
 from coherence.runs.read import validate_runs
-from elicitation import Answer, AnswerStore, standard_grid
 from elicitation.batteries.revealed.questions import (
     COLUMNS,
     LETTERS,
     NO,
+    STATED,
     YES,
     Bet,
-    SamplingOptions,
-    ask_beliefs,
-    ask_bets,
-    ask_stated,
+    ask_battery,
+    battery,
     bet_of_masses,
     distractors,
     even_bet_questions,
     inner_settings,
-    questions_about,
+    name_of,
     questions_table,
-    reveal,
     stated_questions,
     tabulate_bets,
     tabulate_stated,
-    worded,
 )
-from elicitation.batteries.revealed.runs import tabulate_wagers
+from elicitation.batteries.revealed.runs import Answers, tabulate_wagers
 from elicitation.batteries.revealed.scenarios import choice, dice
-from elicitation.batteries.revealed.scenarios.grid import select
+from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
 from elicitation.batteries.revealed.scenarios.setting import REFERENCE
-from elicitation.models.labels import bound_labels
 
 
 def test_the_table_has_every_question_once_with_all_its_options():
@@ -87,7 +79,8 @@ def test_stated_answers_are_scored(store, teller):
         question.text: {f" {LETTERS[place]}": 0.6, " E": 0.4}
         for place, question in enumerate(stated_questions(setting))
     }
-    stated = tabulate_stated([setting], ask_stated(teller(right), [setting], store), source="m")
+    masses = ask_battery(teller(right), stated_questions(setting), store)
+    stated = tabulate_stated([setting], masses, source="m")
     assert score_stated(stated)["stated_error"].item() == 0
 
 
@@ -117,9 +110,9 @@ def test_a_bet_has_the_mean_share_and_mass_of_both_orders(read, share, mass):
 
 
 def wager_runs(model, settings, store, *, reps=5, seed=0):
-    texts, _ = questions_about(settings, bets=True)
-    beliefs, bets = ask_beliefs(model, texts, store), ask_bets(model, settings, store)
-    return tabulate_wagers(settings, beliefs, bets, model="m", reps=reps, seed=seed)
+    questions = [each for each in battery(settings) if each.kind != STATED]
+    answers = Answers(ask_battery(model, questions, store))
+    return answers.tables(settings, "m", reps=reps, seed=seed)["runs"]
 
 
 @pytest.mark.lengthy
@@ -182,111 +175,10 @@ def table(bet_mass, *, share=1.0, drawn=(), mass=0.6, reps=3):
     setting = dice.single(1, 6)
     other = next(wording for wording in setting.texts if wording != REFERENCE)
     belief = dict.fromkeys(setting.outcomes, mass / 6)
-    beliefs = {(setting.name, wording): belief for wording in (REFERENCE, other)}
+    beliefs = {name_of(setting, wording): belief for wording in (REFERENCE, other)}
     bets = {setting.name: Bet(share, bet_mass, drawn)}
     rows = tabulate_wagers([setting], beliefs, bets, model="m", reps=reps, seed=1)
     return rows[rows["prompt"] == REFERENCE], rows[rows["prompt"] == other]
-
-
-class Talker:
-    name = fingerprint = "talker"
-
-    def __init__(self, says, finish="stop"):
-        self.says, self.finish, self.asked = says, finish, []
-
-    def generate(self, requests):
-        self.asked += requests
-        return [Answer(self.says(request), finish_reason=self.finish) for request in requests]
-
-
-@pytest.fixture
-def coins():
-    return select(standard_grid(), {"scenario": ["coins"], "variant": ["single"], "n": ["2"]})
-
-
-def yes_of(request):
-    """Take every bet, whatever letter that has."""
-    line = next(line for line in request.text.split("\n") if line.endswith(". Yes"))
-    return f"({line[0]})"
-
-
-def test_bets_are_counted_over_draws_in_both_orders(coins):
-    model = Talker(yes_of)
-    with AnswerStore(":memory:") as store:
-        bets = ask_bets(model, coins, store, sampling=SamplingOptions(3, 1))
-        again = ask_bets(model, coins, store, sampling=SamplingOptions(3, 1))
-    assert again == bets
-    assert {request.temperature for request in model.asked} == {1.0}
-    for bet in bets.values():
-        assert (bet.share, bet.answer_mass) == (1.0, 1.0)
-        assert bet.drawn == ("yes",) * 6
-    # Who always says A likes a letter and no bet: half of each. A cut answer is no choice.
-    for finish, share in (("stop", 0.5), ("length", None)):
-        with AnswerStore(":memory:") as store:
-            model = Talker(lambda _: "A", finish)
-            bets = ask_bets(model, coins, store, sampling=SamplingOptions(3, 1))
-        assert {bet.share for bet in bets.values()} == {share}
-
-
-def test_what_is_not_read_is_missing_from_the_mass(coins):
-    def mumble(request):
-        return "A" if request.seed % 2 else "Who knows"
-
-    with AnswerStore(":memory:") as store:
-        model = Talker(mumble)
-        masses = ask_stated(model, coins, store, sampling=SamplingOptions(20, 1))
-        stated = tabulate_stated(coins, masses, source="m")
-    mass = stated.groupby(["setting", "rotation"])["mass"].sum()
-    said = sum(request.seed % 2 for request in model.asked) / len(model.asked)
-    assert mass.mean() == pytest.approx(said)
-    assert 0 < said < 1
-    assert stated.loc[stated["letter"] != "A", "mass"].eq(0).all()
-
-
-class Lister(Talker):
-    """Lists likely tokens as a server does, one text after the other."""
-
-    def __init__(self, likely):
-        super().__init__(None)
-        self.likely = likely
-
-    answer_kinds = ("outcomes",)
-
-    def stream_answers(self, requests):
-        raise AssertionError("nothing is drawn")
-
-    def distributions(self, questions):
-        for position, (text, form) in enumerate(questions):
-            yield position, bound_labels(self.likely(text, form.labels), form.labels)
-
-
-def test_beliefs_over_words_come_from_lists_that_leave_little_open(store):
-    settings = select(standard_grid(), {"scenario": ["preference", "dice"], "variant": ["single"]})
-    settings = worded(settings)
-    assert {setting.scenario for setting in settings} == {"preference"}
-
-    def likely(text, labels):
-        return {f" {labels[0]}": 0.6, labels[0].lower(): 0.1, f" {labels[1]}": 0.295}
-
-    first = reveal(Lister(likely), settings, store, source="m").query("position == 0")
-    assert first["mass"].tolist() == pytest.approx([0.7] * len(first))
-    # A fifth of the mass is unknown: no belief, and no number that looks like one.
-    lister = Lister(lambda text, labels: {f" {labels[0]}": 0.6, f" {labels[1]}": 0.2})
-    lister.fingerprint = "wide"
-    assert reveal(lister, settings, store, source="m")["mass"].eq(0).all()
-    # Lists that wait for others would be lost at Ctrl-C, and they were paid for.
-    n_read, n_before = iter(range(100)), len(store)
-
-    def stopped(text, labels):
-        if next(n_read) == 3:
-            raise KeyboardInterrupt
-        return {labels[0]: 0.5}
-
-    lister = Lister(stopped)
-    lister.fingerprint = "stopped"
-    with pytest.raises(KeyboardInterrupt):
-        reveal(lister, settings, store, source="m")
-    assert len(store) == n_before + 3
 
 
 @pytest.mark.lengthy
