@@ -96,6 +96,21 @@ def either(b: Floats, rng: np.random.Generator, first: tuple[float, ...]) -> Flo
     return np.where(rng.random(len(b)) < 0.5, to_words(first, b), np.round(b, 1))
 
 
+def in_words(
+    b: Floats, rng: np.random.Generator, of: tuple[float, ...], share: float, missed: float = 0.0
+) -> Floats:
+    """Some cases in words, which a report may miss; the others to the last digit."""
+    said = to_words(of, b) + missed * rng.normal(size=len(b))
+    return np.where(rng.random(len(b)) < share, said.clip(0, 1), b)
+
+
+def favourites(b: Floats, rng: np.random.Generator) -> Floats:
+    """Nine values that stand for those around them, the rest in percents."""
+    said = np.round(b, 1)
+    near = (np.abs(b - said) < 0.05) & (rng.random(len(b)) < 0.6)
+    return np.where(near, said, np.round(b, 2))
+
+
 def sometimes_flat(b: Floats, rng: np.random.Generator) -> Floats:
     return np.where(rng.random(len(b)) < 0.5, power_of(b, 3), b)
 
@@ -111,6 +126,7 @@ class Design:
     grid: float = 0.0
     words: tuple[float, ...] = ()
     heaped: Callable[[Floats, np.random.Generator], Floats] | None = None
+    meant: bool = False  # heaps are meant, and the noise is around them
     rows: int = 1  # of choices that each report is copied on
     slope: float = 6.0
     error: float = 0.9  # of the log-odds acted on
@@ -153,12 +169,12 @@ class Design:
         said = self.distorted(belief)
         if self.words:
             said = to_words(self.words, said)
-        if self.heaped is not None and not self.noise:
+        if self.heaped is not None and (self.meant or not self.noise):
             said = self.heaped(said, rng)
         said = said[case]
         if self.noise:
             said = np.clip(said + self.noise * rng.normal(size=case.size), 0, 1)
-            said = said if self.heaped is None else self.heaped(said, rng)
+            said = said if self.heaped is None or self.meant else self.heaped(said, rng)
         if self.grid:
             said = np.round(np.round(said / self.grid) * self.grid, 9)
         if self.missed:
@@ -193,6 +209,8 @@ class Design:
 
 D = Design
 INSIDE: dict[str, Any] = {"jump": 0.5, "slope": 40, "taste": 0.0}
+AT_HALF: dict[str, Any] = {"error": 0.3, "choice": lambda b: expit((b - 0.5) / 0.05)}
+QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 # Reports do not tell which belief it is, as all of a case share an error, or two beliefs have one
 # report: counted apart.
 ANOTHER, STEP = "five words, one in five of another", "step down"
@@ -313,6 +331,46 @@ COHERENT = {
     "quarters by 60%, missed by .005": D(200, 5, heaped=quarters, missed=0.005),
     "twentieths missed by .01": D(400, 5, grid=0.05, slope=25, error=0.4, missed=0.01),
     "jump inside a word missed by .007": D(200, 5, words=WORDS, missed=0.007, **INSIDE),
+    # a part speaks coarsely, too few at each value to be seen one by one
+    "quarters by 30%": D(250, 5, heaped=partial(in_words, of=QUARTERS, share=0.3), **AT_HALF),
+    "quarters by 30%, missed by .01": D(
+        250, 5, heaped=partial(in_words, of=QUARTERS, share=0.3, missed=0.01), **AT_HALF
+    ),
+    "quarters by 30%, missed by .012, percents": D(
+        250,
+        5,
+        grid=0.01,
+        heaped=partial(in_words, of=QUARTERS, share=0.33, missed=0.012),
+        **AT_HALF,
+    ),
+    "quarters by 30%, noise .015, percents": D(
+        250,
+        5,
+        noise=0.015,
+        grid=0.01,
+        meant=True,
+        heaped=partial(in_words, of=QUARTERS, share=0.3),
+        **AT_HALF,
+    ),
+    "words by a third, noise .006, percents": D(
+        250,
+        5,
+        noise=0.006,
+        grid=0.01,
+        meant=True,
+        heaped=partial(in_words, of=WORDS, share=0.33),
+        **AT_HALF,
+    ),
+    "quarters by a fifth, 400": D(400, 5, heaped=partial(in_words, of=QUARTERS, share=0.2)),
+    "nine favourites": D(250, 5, heaped=favourites, **AT_HALF),
+    "nine favourites, noise .01": D(
+        250, 5, noise=0.01, grid=0.01, meant=True, heaped=favourites, **AT_HALF
+    ),
+    "tenths by half, jump inside": D(400, 5, heaped=partial(tenths, share=0.5), **INSIDE),
+    "five words, noise .015, percents": D(250, 5, words=WORDS, noise=0.015, grid=0.01, **AT_HALF),
+    "tens, noise .01, percents": D(
+        250, 5, noise=0.01, grid=0.01, meant=True, heaped=partial(tenths, share=1.0), **AT_HALF
+    ),
 }
 LEAKY = {
     "continuous": D(60, 5, weight=0.5),
@@ -341,6 +399,8 @@ LEAKY = {
     "unequal reports, noise .1": D(100, 3, noise=0.1, unequal=True, weight=0.5),
     "three actions, noise .05": D(100, 5, noise=0.05, three=True, weight=0.5),
     "ten groups, noise .05": D(100, 5, noise=0.05, groups=10, weight=0.5),
+    "quarters by a third": D(200, 5, heaped=partial(quarters, share=0.33), weight=0.5),
+    "tenths by half": D(100, 5, heaped=partial(tenths, share=0.5), weight=0.5),
 }
 
 

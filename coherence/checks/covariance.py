@@ -141,9 +141,10 @@ def arrangement_test(
     data, taken = in_round_numbers(data)
     contexts = contexts_of(data) if taken else contexts
     kept, heap, apart = outside_heaps(data, contexts)
+    done = "left out" if apart else "too few others to leave them out"
     found = _arranged(data, kept, n_draws, rng, undefined)
-    if apart and heap.any() and isinstance(found, CheckResult):  # what moves is in the heaps
-        kept, apart = contexts, False
+    if apart and heap.any() and isinstance(found, CheckResult):
+        kept, apart, done = contexts, False, "the others leave nothing to test"
         found = _arranged(data, kept, n_draws, rng, undefined)
     tested = replace(found, level=level) if isinstance(found, Arranged) else None
     result = found if isinstance(found, CheckResult) else undefined
@@ -151,9 +152,8 @@ def arrangement_test(
         result = _tested_by_products(data, tested, undefined)
     if heap.any():
         words = _said_by_many(contexts.belief[heap], data.n_contexts)
-        reason = f"{words}: {'left out' if apart else 'too few others to leave them out'}"
         settings = {**result.settings, "left_out" if apart else "in_heaps": words}
-        reason = "; ".join(filter(None, [result.reason, reason]))
+        reason = "; ".join(filter(None, [result.reason, f"{words}: {done}"]))
         result = replace(result, reason=reason, settings=settings)
     if apart and len(coarse := _too_frequent(data, kept.belief)):
         words = _said_by_many(coarse, data.n_contexts)

@@ -205,8 +205,8 @@ def sufficiency_test(
     belief, and every interval has its end towards 0 moved by it. Contexts whose report stands for
     more than its step, as 50 does for unsure, are left out, where enough others are left; reports
     that miss round numbers by a hair are these (``taken_for``). `computed` beliefs have no noise,
-    and those finer than percents that hardly repeat neither rounding nor heaps. Where a third say
-    one value, `in_heaps` says so.
+    and those finer than percents that hardly repeat no rounding. Where a third say one value,
+    `in_heaps` says so.
 
     With persons, the difference is that at each person's own belief: the coefficient of the state
     in a linear probability model of the action shown, beside a line of each person's own on the own

@@ -8,12 +8,11 @@ and state may rise as a line does, or all at once. Arrays stand by belief.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from coherence.inputs import Codes, Floats
 from coherence.statistics.difference_sequences import monotone_fit
-from coherence.statistics.heaps import REPEATED
+from coherence.statistics.heaps import REPEATED, multiples
 from coherence.statistics.report_noise import noise_per_row
 
 NEIGHBOURS = 31  # contexts over which the variance of reports is pooled
@@ -92,11 +91,6 @@ def untold(belief: Floats, noise: Floats) -> int:
 
 
 STEEPER = 1.5  # a threshold inside a step gains so much more from it than its average slope does
-
-
-def multiples(belief: Floats, step: float) -> NDArray[np.bool_]:
-    """Tell which beliefs are multiples of a step."""
-    return np.asarray(np.abs(belief / step - np.round(belief / step)) < 1e-6)
 
 
 def rounding_bound(belief: Floats, n_cases: int) -> float:

@@ -3,6 +3,7 @@
 Reports that miss round numbers by a hair, as those of a slider do, are these numbers.
 """
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -15,22 +16,25 @@ from coherence.statistics.evaluation import EvaluationData, one_dimensional
 from coherence.statistics.permutation import Contexts
 
 NEAR_A_HEAP, IN_A_HEAP = 0.15, 6  # distance in belief; fewest cases
-HEAP, TIMES_OTHERS, TIMES_GAPS = 0.08, 3.0, 4.0  # share of cases; multiples of medians
+HEAP, TIMES_OTHERS, TIMES_GAPS = 0.04, 3.0, 4.0  # share of cases; multiples of medians
 BY_CHANCE = 0.01  # probability of any such heap where beliefs fall on values by chance (Poisson)
 
 
 def in_heaps(belief: Floats) -> NDArray[np.bool_]:
     """Tell which beliefs stand for more than the step of their scale.
 
-    Of at least 8% and 6 of them, and three times as frequent as others nearby, or as all others and
-    alone in a hole; more frequent than the mean of the others allows by chance.
+    Of at least 4% and 6 of them, and three times as frequent as what most others nearby say, or as
+    all others and alone in a hole; more frequent than the mean of the others allows by chance.
     """
     values, of, counts = np.unique(np.round(belief, 6), return_inverse=True, return_counts=True)
     heap, inner = np.zeros(len(values), dtype=bool), np.diff(values)
     for at in np.flatnonzero(counts >= max(IN_A_HEAP, HEAP * len(belief))):
         away = np.abs(values - values[at])
         near = (away > 0) & (away < NEAR_A_HEAP + 1e-9)
-        among = near.sum() >= 3 and counts[at] >= TIMES_OTHERS * np.median(counts[near])
+        # As frequent as the value that half of the cases nearby say or exceed.
+        among = near.sum() >= 3 and counts[at] >= TIMES_OTHERS * np.median(
+            np.repeat(counts[near], counts[near])
+        )
         alone = len(values) > 3 and counts[at] >= TIMES_OTHERS * np.median(counts)
         alone = alone and away[away > 0].min() >= TIMES_GAPS * np.median(inner)
         if among or alone:
@@ -39,57 +43,62 @@ def in_heaps(belief: Floats) -> NDArray[np.bool_]:
     return np.asarray(heap[of.ravel()])
 
 
-STEPS, ENDS = (0.05, 0.1, 0.25), 0.05  # of scales; left out, where beliefs may be dense
-MISSED, A_HAIR = 1e-3, 0.4  # chance of so many that lie near; of a step, how far those that are
-SEVERAL = 2  # numbers that are missed, from which all are, the ends too
-OFF_CENTRE = 3.0  # standard errors of the mean distance, with its sign
+STEPS, HAIRS = (0.05, 0.1, 0.25), (0.005, 0.01, 0.02)  # of scales; how far numbers are missed
+ENDS = 0.02  # left out, where beliefs may be dense
+MISSED, A_HAIR = 0.01, 0.4  # chance of any so dense; of the way to the next, how far at most
+OFF_CENTRE = 4.0  # standard errors of the mean distance, with its sign
 
 
 def round_numbers(belief: Floats, context: Codes) -> tuple[Floats, bool]:
-    """Take reports for the round numbers that they miss by a hair; also tell whether any do.
+    """Take cases for the round numbers that their mean reports miss by a hair; also tell whether.
 
-    Of contexts' middle reports, where finer than whole percents, half lie within a quarter of a
-    step around multiples of it, along any smooth density. Where more do than chance allows, and on
-    average on it, around several multiples, all reports within .4 of a step are taken for these; of
-    the finest step also around all multiples together, or around one, for which they are taken.
+    Along any smooth density as many mean reports lie within a hair of a number as between one and
+    two hairs away. Where more do than chance allows, and on average on it, around one number or
+    around all multiples of a step together, reports of cases within two hairs are taken for it.
     """
-    ordered, sizes = belief[np.lexsort((belief, context))], np.bincount(context)
-    below, above = (ordered[np.cumsum(sizes) - sizes + at // 2] for at in (sizes - 1, sizes))
-    # Of two middle ones that nearer to one half, so that a belief in the other state is the same.
-    middle = np.where(np.abs(below - 0.5) <= np.abs(above - 0.5), below, above)
-    # Values that come again are not missed by chance: they are those of equal evidence.
-    middle = np.unique(middle[(middle > ENDS) & (middle < 1 - ENDS) & ~in_percents(middle)])
+    mean = np.bincount(context, belief) / np.bincount(context)
+    inner = (mean > ENDS) & (mean < 1 - ENDS) & ~multiples(mean, STEPS[0])
+    # Values finer than percents that come again are those of equal evidence.
+    finer = np.bincount(context, ~multiples(belief, 0.01)) > 0
+    missing = np.append(np.unique(mean[inner & finer]), mean[inner & ~finer])
+    numbers = np.round(STEPS[0] * np.arange(round(1 / STEPS[0]) + 1), 9)
+    around = [(missing - number, np.array([number]), math.inf) for number in numbers]
     for step in STEPS:
-        at = np.round(middle / step).astype(np.int64)
-        found = np.zeros(round(1 / step) + 1, dtype=bool)
-        for number in np.unique(at):
-            found[number] = _missed(middle[at == number], step, MISSED / len(found))
-        several = found.sum() >= SEVERAL
-        if step == STEPS[0]:
-            several |= _missed(middle[~found[at]], step, MISSED)
-        if several or (step == STEPS[0] and found.any()):
-            found |= several
-            at = np.round(belief / step).astype(np.int64)
-            nearest = np.round(step * at, 9)
-            taken = found[at] & (np.abs(belief - nearest) <= A_HAIR * step) & ~in_percents(belief)
-            return np.where(taken, nearest, belief), bool(taken.any())
-    return belief, False
+        away = missing - step * np.round(missing / step)
+        around.append((away, numbers[multiples(numbers, step)], step))
+    chance = MISSED / (len(around) * len(HAIRS))
+    missed, reach, least = np.zeros(0), 0.0, 1.0
+    for away, of, step in around:
+        for hair in HAIRS:
+            by_chance = _chance_of(away, hair) if hair <= step / 4 else 1.0
+            if by_chance < chance and _centred(away, hair):
+                missed = np.union1d(missed, of)
+                if by_chance < least:
+                    reach, least = 2 * hair, by_chance
+    if not len(missed):
+        return belief, False
+    reach = min(reach, A_HAIR * float(np.diff(missed, append=math.inf).min()))
+    nearest = missed[np.abs(mean[:, None] - missed).argmin(axis=1)]
+    taken = np.abs(mean - nearest) <= reach + 1e-9
+    rounded = np.where(taken[context], nearest[context], belief)
+    return rounded, bool((rounded != belief).any())
 
 
-def _missed(values: Floats, step: float, chance: float) -> bool:
-    """Tell whether values lie nearer to multiples of a step than chance allows, and around them.
-
-    Beliefs that all lie close together are dense there, but hardly around a round number.
-    """
-    away = values / step - np.round(values / step)
-    if stats.binom.sf((np.abs(away) <= 0.25).sum() - 1, len(away), 0.5) >= chance:
-        return False
-    return bool(abs(away.mean()) <= OFF_CENTRE * away.std() / np.sqrt(len(away)))
+def _chance_of(away: Floats, hair: float) -> float:
+    """Return the chance that of values within two hairs so many lie within one."""
+    within, beyond = ((np.abs(away) <= times * hair + 1e-9).sum() for times in (1, 2))
+    return float(stats.binom.sf(within - 1, beyond, 0.5))
 
 
-def in_percents(belief: Floats) -> NDArray[np.bool_]:
-    """Tell which beliefs are whole percents."""
-    return np.asarray(np.abs(100 * belief - np.round(100 * belief)) < 1e-6)
+def _centred(away: Floats, hair: float) -> bool:
+    """Tell whether values lie around a number, and are not merely dense in its neighbourhood."""
+    near = away[np.abs(away) <= 2 * hair + 1e-9]
+    return bool(abs(near.mean()) <= OFF_CENTRE * near.std() / np.sqrt(len(near)))
+
+
+def multiples(belief: Floats, step: float) -> NDArray[np.bool_]:
+    """Tell which beliefs are multiples of a step."""
+    return np.asarray(np.abs(belief / step - np.round(belief / step)) < 1e-6)
 
 
 MOSTLY, REPEATED = 0.5, 3  # share of whole percents; cases a value of a scale of words
@@ -98,7 +107,7 @@ MOSTLY, REPEATED = 0.5, 3  # share of whole percents; cases a value of a scale o
 def unrounded(data: EvaluationData, belief: Floats) -> bool:
     """Tell whether beliefs were computed, finer than whole percents, and hardly repeat."""
     few = REPEATED * len(np.unique(np.round(belief, 6))) > len(belief)
-    return data.computed and few and float(in_percents(belief).mean()) < MOSTLY
+    return data.computed and few and float(multiples(belief, 0.01).mean()) < MOSTLY
 
 
 def in_round_numbers(data: EvaluationData) -> tuple[EvaluationData, bool]:
@@ -114,7 +123,7 @@ def outside_heaps(
     data: EvaluationData, contexts: Contexts
 ) -> tuple[Contexts, NDArray[np.bool_], bool]:
     """Leave contexts in heaps out where enough others are left; also tell which, and whether."""
-    heap = in_heaps(contexts.belief) & (not unrounded(data, contexts.belief))
+    heap = in_heaps(contexts.belief)
     kept = contexts.subset(~heap)
     apart = not (heap.any() and too_few_neighbours(layout_of(kept.belief, kept.group)))
     return (kept if apart else contexts), heap, apart

@@ -180,9 +180,16 @@ def test_cases_in_heaps_are_left_out_and_said():
     assert result.reason == f"{words}: left out"
     assert result.contributions.shape == (200,)
     assert (result.contributions[said == 0.5] == 0).all()
-    finer = np.where(said == 0.5, 0.5, belief)  # than anybody says: no heap, if computed
+    # Also among numbers that are computed; where nothing else moves, they are tested, and said.
+    finer = np.where(said == 0.5, 0.5, belief)
     computed = sufficiency_test(finer, policies(yes), exact=exact, computed=True, rng=1)
     assert computed.pvalue < 0.05
+    assert computed.settings["in_heaps"] == words
+    assert computed.reason == f"{words}: the others leave nothing to test"
+    tastes = np.clip(yes + 0.2 * rng.normal(size=200), 0, 1)
+    apart = sufficiency_test(finer, policies(tastes), exact=exact, computed=True, rng=1)
+    assert apart.settings["left_out"] == words
+    assert apart.pvalue > 0.05
     # Too few cases are left: all are tested, and the verdict says so.
     mostly = np.where(np.arange(200) < 185, 0.5, np.round(belief, 2))
     coarse = sufficiency_test(mostly, policies(yes), exact=exact, rng=1)
