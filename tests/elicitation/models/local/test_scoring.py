@@ -1,5 +1,7 @@
 """Log-probabilities of sequences: breaks if sharing, batching or the kind of network matters."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -145,7 +147,7 @@ def test_what_takes_long_is_said_once_and_what_never_ends_is_refused(monkeypatch
     assert reading("llama") == []
     (said,) = reading("mistral")
     assert "reads a text of 1 token in full for every token" in said
-    assert "about 1 second or less" in said
+    assert re.search(r"an exact answer takes about \d+ (second|minute)", said)  # as it was measured
     monkeypatch.setattr("elicitation.models.local.causal._MANY_SEQUENCES", 2)
     (said,) = reading("llama")
     assert "spreads its answers over many token sequences" in said
