@@ -214,6 +214,8 @@ QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 # Reports do not tell which belief it is, as all of a case share an error, or two beliefs have one
 # report: counted apart.
 ANOTHER, STEP = "five words, one in five of another", "step down"
+BY_PERCENTS = "quarters by a third, missed by .012, percents"
+MISLED = (ANOTHER, STEP, BY_PERCENTS)
 COHERENT = {
     # reports that are exact or rounded
     "continuous": D(60, 5),
@@ -336,7 +338,7 @@ COHERENT = {
     "quarters by 30%, missed by .01": D(
         250, 5, heaped=partial(in_words, of=QUARTERS, share=0.3, missed=0.01), **AT_HALF
     ),
-    "quarters by 30%, missed by .012, percents": D(
+    BY_PERCENTS: D(
         250,
         5,
         grid=0.01,
@@ -500,7 +502,7 @@ def main() -> None:
     # Small tables first, so that a run that is cut short has most designs.
     for kind, name, design, seed in sorted(cells, key=lambda cell: cell[2].n):
         row = {
-            "agent": "misled" if name in (ANOTHER, STEP) else kind,
+            "agent": "misled" if name in MISLED else kind,
             "design": name,
             "n_cases": design.n,
         }
