@@ -47,7 +47,7 @@ BUDGET = {
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",
     "catboost": "coherence/statistics/boosted_trees.py",
-    "sklearn": "coherence/statistics/learners.py coherence/checks/forest_baseline.py "
+    "sklearn": "coherence/checks/forest_baseline.py "
     "bayesnets/records/datasets.py",
     "statsmodels": "coherence/statistics/multiplicity.py coherence/statistics/random_effects.py "
     "coherence/statistics/shares.py bayesnets/records/datasets.py",

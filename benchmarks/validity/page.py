@@ -118,8 +118,6 @@ FAMILIES = {
         "predictive_gain",
         "predictive_gain of policies",
         "predictive_gain given features",
-        "predictive_gain, logistic",
-        "predictive_gain, random forest",
     ),
     "monotone_choice": (
         "monotone yes/no",

@@ -346,25 +346,6 @@ SUBJECTS: dict[str, Subject] = {
         TESTED,
         slow=True,
     ),
-    "predictive_gain_logistic": Subject(
-        _choices(
-            "predictive_gain, logistic", predictive_gain_test, learner="logistic", n_bootstraps=2
-        ),
-        ("predictive_gain, logistic",),
-        STATED,
-        slow=True,
-    ),
-    "predictive_gain_forest": Subject(
-        _choices(
-            "predictive_gain, random forest",
-            predictive_gain_test,
-            learner="random_forest",
-            n_bootstraps=2,
-        ),
-        ("predictive_gain, random forest",),
-        (STATED[2], FEW),
-        slow=True,
-    ),
     "predictive_gain_features": Subject(
         _featured(
             "predictive_gain given features", predictive_gain_test, "features", n_bootstraps=2

@@ -27,8 +27,7 @@ from coherence.checks.check import (
     Interpretation,
     Question,
 )
-from coherence.errors import closest
-from coherence.inputs import Floats, require, require_aligned, whole_number
+from coherence.inputs import Floats, require_aligned, whole_number
 from coherence.result import EXACT_REPORT, CheckResult, Family, Interval
 from coherence.runs.needs import NEEDS_STATE_AND_ACTION
 from coherence.runs.notes import not_run
@@ -39,8 +38,8 @@ from coherence.statistics.boosted_trees import (
     POLICY_ITERATIONS,
     PUBLISHED_DEPTH,
     PUBLISHED_ITERATIONS,
-    PublishedTrees,
     TreeCrossFit,
+    published_trees,
 )
 from coherence.statistics.canonical_order import in_canonical_order
 from coherence.statistics.evaluation import (
@@ -50,10 +49,7 @@ from coherence.statistics.evaluation import (
     one_dimensional,
 )
 from coherence.statistics.learners import (
-    Learner,
     LearnerInputs,
-    Logistic,
-    RandomForest,
     as_features,
     cross_fitted_losses,
     designs,
@@ -84,10 +80,6 @@ ROUNDING = 1e-7  # of the losses: models that are the same differ by less
 # folds and seeds of those simulations; with fewer the partition into folds adds variance of its own
 PROVED = 5
 
-OF_ROWS: dict[str, Learner] = {"random_forest": RandomForest(), "logistic": Logistic()}
-TREES = "boosted_trees"
-LEARNERS = (TREES, *OF_ROWS)
-
 
 @takes_columns("belief", "action", "truth", "context", "group", "features")
 def predictive_gain_test(
@@ -100,7 +92,6 @@ def predictive_gain_test(
     context: ArrayLike | None = None,
     group: ArrayLike | None = None,
     positive: Any = None,
-    learner: str = "boosted_trees",
     n_folds: int = 5,
     n_seeds: int | None = None,
     n_bootstraps: int = 2000,
@@ -136,9 +127,6 @@ def predictive_gain_test(
     positive : Any
         Label of the state that a belief in one state is in: all others are then the other state.
         Of two states it need not be known.
-    learner : str
-        "boosted_trees", "random_forest" or "logistic" (multinomial, linear splines of
-        belief, truth by itself and times belief).
     n_folds : int
         Folds, assigned by context.
     n_seeds : int or None
@@ -168,8 +156,7 @@ def predictive_gain_test(
     Raises
     ------
     InputError
-        An array breaks its rule, a numeric feature is infinite, the learner is unknown, or
-        `published` is combined with another learner.
+        An array breaks its rule, or a numeric feature is infinite.
 
     Notes
     -----
@@ -181,18 +168,15 @@ def predictive_gain_test(
     learnt once, with the weight of all. A fold is predicted by the average over depths (1 and 4)
     and numbers of iterations (0 to 1000, or to 181 where actions are probabilities), each weighed
     by the exponential of minus its total loss on the other folds over the mean number of rows of a
-    context. The leaf size of the forest and the penalty of the regression are chosen for each model
-    on held-out contexts of the training folds.
+    context.
 
     Under the null the gain is at or below zero on average, because the larger model spends its
     freedom on noise; the test is then conservative. The interval describes the procedure fitted to
     samples of this size, not the best possible prediction. Contexts judge models that other
     contexts have trained, so that losses depend on each other; the variance between contexts is
-    enlarged by half for it, a factor found by simulation with the boosted trees (the logistic
-    regression needs none, and its interval is wider than it has to be). The variance between
-    repetitions with other folds is added to it. The interval of choices reaches further up than
-    down, because a larger gain varies more: by 2 nats squared for each nat, as logarithms of
-    likelihood ratios do.
+    enlarged by half for it, a factor found by simulation. The variance between repetitions with
+    other folds is added to it. The interval of choices reaches further up than down, because a
+    larger gain varies more: by 2 nats squared for each nat, as logarithms of likelihood ratios do.
 
     Probabilities of actions are learnt as rows that occur once for each action, weighed by its
     probability, and judged by the expected log-loss of an action drawn from them. The null is then
@@ -217,11 +201,9 @@ def predictive_gain_test(
     require_aligned(belief=belief, features=features)
     choices = as_choices(belief, action, truth, context, positive=positive, group=group)
     one_dimensional(choices, "predictive_gain_test")
-    _require_learner(learner, published)
     return _predictive_gain(
         choices,
         features=features,
-        learner=learner,
         n_folds=whole_number(n_folds, "n_folds", 2),
         n_seeds=None if n_seeds is None else whole_number(n_seeds, "n_seeds", 1),
         n_bootstraps=whole_number(n_bootstraps, "n_bootstraps", 2),
@@ -234,7 +216,6 @@ def _predictive_gain(
     choices: EvaluationData,
     *,
     features: ArrayLike | pd.DataFrame | None = None,
-    learner: str = TREES,
     n_folds: int = 5,
     n_seeds: int | None = None,
     n_bootstraps: int = 2000,
@@ -247,14 +228,13 @@ def _predictive_gain(
     generator = check_stream(rng, "predictive_gain")
     evidence = None if features is None else as_features(features, choices.n_rows)
     settings: dict[str, Any] = {
-        "learner": learner,
         "published": published,
         "n_folds": n_folds,
         "n_seeds": n_seeds,
         "n_bootstraps": n_bootstraps,
         "cluster of resampling": "row" if published else clusters.name,
         "folds": "drawn" if published else "by content",
-        **(_tree_settings(published, choices.policy is None) if learner == TREES else {}),
+        **_tree_settings(published, choices.policy is None),
     }
     result = CheckResult(
         check="predictive_gain" if evidence is None else "predictive_gain:features",
@@ -284,7 +264,7 @@ def _predictive_gain(
     if not published:
         choices, evidence, content = in_canonical_order(choices, evidence)
     models = [
-        _losses(learner, published, design, choices, content, result.n_contexts)
+        _losses(published, design, choices, content, result.n_contexts)
         for design in designs(choices, evidence)
     ]
     of_seeds = np.array([[model(n_folds, int(seed)) for model in models] for seed in seeds])
@@ -327,7 +307,6 @@ def _predictive_gain(
 
 
 def _losses(
-    learner: str,
     published: bool,
     design: LearnerInputs,
     data: EvaluationData,
@@ -335,10 +314,9 @@ def _losses(
     n_contexts: int,
 ) -> Callable[[int, int], Floats]:
     """Out-of-fold losses of one model, by the number of folds and the seed that assigns them."""
-    if learner == TREES and not published:
-        return TreeCrossFit(design, data, content, n_contexts).losses
-    model = PublishedTrees() if published else OF_ROWS[learner]
-    return partial(cross_fitted_losses, model, design, data, content)
+    if published:
+        return partial(cross_fitted_losses, published_trees, design, data, content)
+    return TreeCrossFit(design, data, content, n_contexts).losses
 
 
 def _tree_settings(published: bool, drawn: bool) -> dict[str, Any]:
@@ -346,19 +324,6 @@ def _tree_settings(published: bool, drawn: bool) -> dict[str, Any]:
         return {"depths": [PUBLISHED_DEPTH], "max_iterations": PUBLISHED_ITERATIONS}
     limit = MAX_ITERATIONS if drawn else POLICY_ITERATIONS
     return {"depths": list(DEPTHS), "max_iterations": limit, "borders": N_BORDERS}
-
-
-def _require_learner(learner: str, published: bool) -> None:
-    require(
-        learner in LEARNERS,
-        f"learner must be one of {', '.join(map(repr, LEARNERS))}; received {learner!r}. "
-        f"{closest(str(learner), LEARNERS)}",
-    )
-    require(
-        not published or learner == TREES,
-        f"published=True is a setting of {TREES!r}; received learner={learner!r}. "
-        "Leave one of them out.",
-    )
 
 
 def _unproved(n_folds: int, n_seeds: int) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""CatBoost's trees that predict the action out of fold: the learner of `predictive_gain_test`.
+"""CatBoost's trees that predict the action out of fold: the models of `predictive_gain_test`.
 
 A fold is predicted by an average over depths and numbers of iterations, weighted by the losses on
 the other folds. Rows that are equal are learnt once, with the weight of all.
@@ -312,30 +312,22 @@ def free_threads() -> int:
     return int(limit) if limit.isdecimal() and int(limit) > 0 else joblib.cpu_count()
 
 
-class PublishedTrees:
-    """CatBoost as published: depth 6 and 1000 iterations, without stopping."""
-
-    def fit(
-        self,
-        design: LearnerInputs,
-        action: Codes,
-        held: NDArray[np.bool_],
-        seed: int,
-        weight: Floats | None = None,
-    ) -> Predictor:
-        """Fit to all rows; see `Learner`."""
-        table = as_table(design)
-        if not varies(table):
-            shares = np.bincount(action, weights=weight) / (
-                len(action) if weight is None else weight.sum()
-            )
-            return lambda seen: np.tile(shares, (len(seen.belief), 1))
-        model = _grow(
-            pool(table, action, weight=weight),
-            loss_function="MultiClass" if action.max() > 1 else "Logloss",
-            depth=PUBLISHED_DEPTH,
-            iterations=PUBLISHED_ITERATIONS,
-            random_seed=seed,
-            **QUIET | {"thread_count": free_threads()},
+def published_trees(
+    design: LearnerInputs, action: Codes, seed: int, weight: Floats | None = None
+) -> Predictor:
+    """Fit CatBoost as published to all rows: depth 6 and 1000 iterations, without stopping."""
+    table = as_table(design)
+    if not varies(table):
+        shares = np.bincount(action, weights=weight) / (
+            len(action) if weight is None else weight.sum()
         )
-        return lambda seen: _probabilities(model, pool(as_table(seen)))
+        return lambda seen: np.tile(shares, (len(seen.belief), 1))
+    model = _grow(
+        pool(table, action, weight=weight),
+        loss_function="MultiClass" if action.max() > 1 else "Logloss",
+        depth=PUBLISHED_DEPTH,
+        iterations=PUBLISHED_ITERATIONS,
+        random_seed=seed,
+        **QUIET | {"thread_count": free_threads()},
+    )
+    return lambda seen: _probabilities(model, pool(as_table(seen)))

@@ -1,14 +1,8 @@
-"""Learners of the action that the predictive gain compares, and the cross-fitting they share.
+"""What models of the action may see, and how they are judged: by log-loss on other contexts."""
 
-A learner is fitted on whole contexts and judged on others by log-loss. Random forest and
-multinomial logistic regression are the robustness alternatives to the boosted trees; their one free
-constant is chosen on held-out contexts of the training folds.
-"""
-
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,11 +12,6 @@ from coherence.inputs import Codes, Floats, require, with_missing
 from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.resample import context_folds
 
-N_INNER_FOLDS = 4  # one of them judges the free constants
-LEAF_SIZES = (5, 20, 60)  # small leaves give probabilities near 0 and 1, which log-loss punishes
-N_TREES = 50
-INVERSE_PENALTIES = (0.01, 0.1, 1.0)
-KNOTS = (0.25, 0.5, 0.75)  # quantiles at which the effect of belief may bend
 _LARGEST = float(np.finfo(np.float32).max)  # trees take features in single precision
 
 Words = NDArray[np.object_]
@@ -63,22 +52,9 @@ class LearnerInputs:
 Predictor = Callable[[LearnerInputs], Floats]
 
 
-class Learner(Protocol):
-    """Anything that learns action codes from a design."""
-
-    def fit(
-        self,
-        design: LearnerInputs,
-        action: Codes,
-        held: NDArray[np.bool_],
-        seed: int,
-        weight: Floats | None = None,
-    ) -> Predictor:
-        """Fit codes 0..k-1, all of which occur; rows in `held` may judge free constants.
-
-        Rows count with their weight, once each where there is none. The predictor returns shape
-        (n, k).
-        """
+# Fitted to rows of action codes 0..k-1, all of which occur, under a seed and, of policies, weights;
+# the predictor returns shape (n, k).
+Fit = Callable[[LearnerInputs, Codes, int, Floats | None], Predictor]
 
 
 def expected_losses(predicted: Floats, policy: Floats, n_train: int) -> Floats:
@@ -94,7 +70,7 @@ def expected_losses(predicted: Floats, policy: Floats, n_train: int) -> Floats:
 
 
 def cross_fitted_losses(
-    learner: Learner,
+    fit: Fit,
     design: LearnerInputs,
     data: EvaluationData,
     content: NDArray[np.uint64],
@@ -103,15 +79,14 @@ def cross_fitted_losses(
 ) -> Floats:
     """Out-of-fold log-loss of each row in nats, shape (n,); where actions are policies, expected.
 
-    Folds and inner splits depend on `content` and `seed` alone, see `context_folds`, so that models
-    compared under one seed differ by their design and nothing else. Every row is learnt once for
-    each action, by its probability.
+    Folds depend on `content` and `seed` alone, see `context_folds`, so that models compared under
+    one seed differ by their design and nothing else. Every row is learnt once for each action, by
+    its probability.
     """
     folds = context_folds(data.context, content, n_folds, seed)
     share, losses = data.share, np.empty(data.n_rows)
     for fold in range(int(folds.max()) + 1):
         train, test = folds != fold, folds == fold
-        inner = context_folds(data.context, content, N_INNER_FOLDS, [seed, 1 + fold])[train]
         part = design.rows(train)
         # An action that training lacks is unknown to the learner: it fits the others, renumbered.
         seen = np.flatnonzero(share[train].any(axis=0))
@@ -121,141 +96,11 @@ def cross_fitted_losses(
         if seen.size == 1 or not part.varies:  # nothing to learn from
             predicted[:, seen] = np.bincount(codes, weights=weight) / weight.sum()
         else:
-            # Weights, of 1 too, change how a forest of scikit-learn draws its rows.
             of_rows = None if data.policy is None else weight
-            predict = learner.fit(part.rows(rows), codes, inner[rows] == 0, seed, of_rows)
+            predict = fit(part.rows(rows), codes, seed, of_rows)
             predicted[:, seen] = predict(design.rows(test))
         losses[test] = expected_losses(predicted, share[test], int(train.sum()))
     return losses
-
-
-class _Estimator(Protocol):
-    classes_: Codes
-
-    def fit(self, values: Floats, codes: Codes, sample_weight: Floats | None = None) -> Any: ...
-
-    def predict_proba(self, values: Floats) -> Floats: ...
-
-
-def _tuned(
-    candidates: list[_Estimator],
-    values: Floats,
-    action: Codes,
-    held: NDArray[np.bool_],
-    weight: Floats | None = None,
-) -> _Estimator:
-    """Return the candidate that predicts the held-out contexts best, fitted to all rows."""
-    n_actions = int(action.max()) + 1
-    # Without a judge the middle strength stands.
-    best = candidates[len(candidates) // 2]
-    if held.any() and np.unique(action[~held]).size > 1:
-        losses = []
-        training, judging = (None, None) if weight is None else (weight[~held], weight[held])
-        n_train = int((~held).sum()) if training is None else round(training.sum())
-        for candidate in candidates:
-            candidate.fit(values[~held], action[~held], sample_weight=training)
-            predicted = np.zeros((int(held.sum()), n_actions))
-            predicted[:, candidate.classes_] = candidate.predict_proba(values[held])
-            judged = expected_losses(predicted, np.eye(n_actions)[action[held]], n_train)
-            losses.append(float(np.average(judged, weights=judging)))
-        best = candidates[int(np.argmin(losses))]
-    best.fit(values, action, sample_weight=weight)
-    return best
-
-
-def _encoder(train: LearnerInputs) -> Callable[[LearnerInputs], Floats]:
-    """Standardise numbers and spell categories out as indicators.
-
-    A missing number gets the training mean, with an indicator that it was missing.
-    """
-    shown = ~np.isnan(train.numbers)
-    counts = np.maximum(shown.sum(axis=0), 1)
-    mean = np.where(shown, train.numbers, 0.0).sum(axis=0) / counts
-    spread = np.sqrt((np.where(shown, train.numbers - mean, 0.0) ** 2).sum(axis=0) / counts)
-    spread[spread == 0] = 1.0  # a constant column becomes zeros
-    levels = [sorted(set(column)) for column in train.words.T]
-
-    def encode(design: LearnerInputs) -> Floats:
-        missing = np.isnan(design.numbers)
-        filled = np.where(missing, 0.0, (design.numbers - mean) / spread)
-        # A category that training never saw has all its indicators at 0.
-        words = [
-            (column == level)[:, None]
-            for column, known in zip(design.words.T, levels, strict=True)
-            for level in known
-        ]
-        return np.hstack([filled, missing, *words]).astype(np.float64)
-
-    return encode
-
-
-class RandomForest:
-    """scikit-learn random forest; the leaf size is chosen on held-out contexts."""
-
-    def fit(
-        self,
-        design: LearnerInputs,
-        action: Codes,
-        held: NDArray[np.bool_],
-        seed: int,
-        weight: Floats | None = None,
-    ) -> Predictor:
-        """See `Learner`."""
-        from sklearn.ensemble import RandomForestClassifier
-
-        encode = _encoder(design)
-
-        def columns(seen: LearnerInputs) -> Floats:
-            return np.hstack([seen.belief, encode(seen), seen.truth])
-
-        forests = [
-            RandomForestClassifier(N_TREES, min_samples_leaf=size, random_state=seed, n_jobs=1)
-            for size in LEAF_SIZES
-        ]
-        forest = _tuned(forests, columns(design), action, held, weight)
-        return lambda seen: forest.predict_proba(columns(seen))
-
-
-class Logistic:
-    """Multinomial logit on a linear spline of belief, features, truth, and truth times belief."""
-
-    def fit(
-        self,
-        design: LearnerInputs,
-        action: Codes,
-        held: NDArray[np.bool_],
-        seed: int,
-        weight: Floats | None = None,
-    ) -> Predictor:
-        """See `Learner`."""
-        from sklearn.exceptions import ConvergenceWarning
-        from sklearn.linear_model import LogisticRegression
-
-        encode = _encoder(design)
-        knots = np.quantile(design.belief, KNOTS, axis=0)
-        centre = design.belief.mean(axis=0)
-
-        def columns(seen: LearnerInputs) -> Floats:
-            # Truncated lines: the effect of belief may bend at each knot.
-            bends = [np.maximum(seen.belief - knot, 0.0) for knot in knots]
-            # Centred, so that the effect of truth by itself is that at the mean belief.
-            products = [
-                seen.truth * (seen.belief[:, [column]] - centre[column])
-                for column in range(seen.belief.shape[1])
-            ]
-            return np.hstack([seen.belief, *bends, encode(seen), seen.truth, *products])
-
-        values = columns(design)
-        spread = values.std(axis=0)
-        scale = np.where(spread > 1e-12, spread, 1.0)  # the penalty must not depend on units
-        regressions = [
-            LogisticRegression(C=strength, max_iter=500) for strength in INVERSE_PENALTIES
-        ]
-        with warnings.catch_warnings():
-            # A fit that stops short is a weaker model: out-of-sample losses judge it as it is.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            regression = _tuned(regressions, values / scale, action, held, weight)
-        return lambda seen: regression.predict_proba(columns(seen) / scale)
 
 
 def _named_columns(features: Any, n_rows: int) -> Iterator[tuple[str, pd.Series]]:

@@ -14,10 +14,7 @@ COLUMNS = {"belief": "p", "action": "action", "truth": "theta", "exact": "p_true
 COLUMNS |= {"context": "context"}
 FEW = {"rng": 3, "n_draws": 999, "n_permutations": 99, "n_bootstraps": 99, "n_seeds": 1}
 FEW |= {"describe": False}
-OPTIONS = {
-    "monotone_choice_test": {"pair": ("yes", "no")},
-    "predictive_gain_test": {"learner": "logistic"},
-}
+OPTIONS = {"monotone_choice_test": {"pair": ("yes", "no")}}
 CHECKS = [
     name
     for name in coherence.__all__

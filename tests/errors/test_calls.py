@@ -98,8 +98,6 @@ monotone_choice_test(B, A, direction="up", **PAIR) => direction must be one of i
 monotone_choice_test(B, A, pair=("yes", "yes")) => pair must hold two different actions
 monotone_choice_test(B, A, pair=("yse", "no")) => Closest name found: 'yes'
 predictive_gain_test(B, A, T, features=np.zeros((3, 2))) => features must have one row per belief
-predictive_gain_test(B, A, T, learner="logit") => learner must be one of | found: 'logistic'
-predictive_gain_test(B, A, T, learner="logistic", published=True) => a setting of 'boosted_trees'
 predictive_gain_test(B, A, T, features=np.where(B[3] == B, np.inf, B)) => the first is inf
 cmi_test(B, POLICIES, T, isotonic=True) => isotonic=True takes chosen actions
 cmi_test(B, A, T, condition_on=np.zeros(0)) => condition_on must | Leave it out

@@ -1,15 +1,13 @@
-"""Learners of the action: what they may see, how they are judged, what they can find."""
+"""Models of the action: what they may see, and how they are judged."""
 
 import math
 
 import numpy as np
 import pandas as pd
 
-from coherence.statistics import learners
 from coherence.statistics.evaluation import as_choices
 from coherence.statistics.learners import (
     LearnerInputs,
-    Logistic,
     as_features,
     cross_fitted_losses,
     designs,
@@ -41,10 +39,10 @@ class Recorder:
     def __init__(self):
         self.calls = []
 
-    def fit(self, design, action, held, seed, weight):
+    def __call__(self, design, action, seed, weight):
         assert weight is None  # choices count once each
         shares = np.bincount(action) / action.size
-        self.calls.append((design.belief[:, 0], action, held, seed))
+        self.calls.append((design.belief[:, 0], action, seed))
         return lambda seen: np.tile(shares, (len(seen.belief), 1))
 
 
@@ -67,20 +65,15 @@ def test_every_row_is_judged_by_a_learner_that_saw_no_row_of_its_context():
     losses = fitted(recorder, data, 5, 7)
     assert len(recorder.calls) == 5
     left_out = []
-    for belief, action, held, seed in recorder.calls:
+    for belief, action, seed in recorder.calls:
         test = ~np.isin(data.belief, belief)
         left_out.append(set(data.context[test]))
         assert len(left_out[-1]) == 8
         shares = np.bincount(action, minlength=3) / action.size
         mixed = (action.size * shares + 1) / (action.size + 3)
         np.testing.assert_allclose(losses[test], -np.log(mixed[data.action[test]]))
-        # Whole contexts judge the free constants: about one training context in four.
-        assert {*held[belief == belief[0]]} in ({True}, {False})
-        assert 0 < held.sum() < held.size / 2
-        assert all(np.unique(held[belief == value]).size == 1 for value in belief)
         assert seed == 7
     assert set().union(*left_out) == set(range(40))
-    assert len(set().union(*(set(belief[held]) for belief, _, held, _ in recorder.calls))) > 20
     np.testing.assert_array_equal(losses, fitted(Recorder(), data, 5, 7))
     assert (losses != fitted(Recorder(), data, 5, 8)).any()
 
@@ -104,37 +97,6 @@ def test_an_action_that_training_lacks_costs_a_finite_loss():
     data = as_choices(context / 10, action, context % 2, context)
     losses = fitted(Recorder(), data, 10, 0)
     np.testing.assert_allclose(losses[context == 3], -math.log(1 / (18 + 3)))
-
-
-def drawn(n=600, seed=0):
-    rng = np.random.default_rng(seed)
-    belief, truth = rng.random(n), rng.integers(0, 2, n)
-    return rng, belief, truth, rng.random(n) < 0.25
-
-
-def test_logistic_regression_bends_and_lets_truth_matter_more_at_high_beliefs():
-    rng, belief, truth, held = drawn(4000)
-    chance = 1 / (1 + np.exp(-(8 * np.abs(belief - 0.5) - 2 + 4 * (belief - 0.5) * (truth - 0.5))))
-    action = (rng.random(4000) < chance).astype(int)
-    predict = Logistic().fit(design(belief, truth=truth), action, held, 0)
-    grid = design(np.tile(np.linspace(0.05, 0.95, 19), 2), truth=np.repeat([0, 1], 19))
-    b, t = grid.belief[:, 0], grid.truth[:, 0]
-    exact = 1 / (1 + np.exp(-(8 * np.abs(b - 0.5) - 2 + 4 * (b - 0.5) * (t - 0.5))))
-    predicted = predict(grid)
-    np.testing.assert_allclose(predicted.sum(axis=1), 1)
-    assert np.abs(predicted[:, 1] - exact).mean() < 0.04
-
-
-def test_columns_are_standardised_by_what_was_seen():
-    """Missing numbers stand at the training mean, beside an indicator; a new word is no word."""
-    train = design([0, 0, 0], numbers=[[1, 5], [3, 5], [np.nan, 5]], words=["b", "a", "b"])
-    encode = learners._encoder(train)
-    seen = [[-1, 0, 0, 0, 0, 1], [1, 0, 0, 0, 1, 0], [0, 0, 1, 0, 0, 1]]
-    np.testing.assert_allclose(encode(train), seen)
-    other = design([0], numbers=[[6, 7]], words=["c"])
-    np.testing.assert_allclose(encode(other), [[4, 2, 0, 0, 0, 0]])
-    unseen = design([0, 0], numbers=[np.nan, np.nan])
-    np.testing.assert_array_equal(learners._encoder(unseen)(unseen), [[0, 1], [0, 1]])
 
 
 def test_features_are_numbers_or_words_in_the_order_of_their_names():

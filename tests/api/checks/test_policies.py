@@ -46,7 +46,7 @@ def drawn(policy, rng):
 TESTS = {
     "sufficiency": partial(sufficiency_test, n_draws=199),
     "cmi": partial(cmi_test, n_permutations=99),
-    "predictive_gain": partial(predictive_gain_test, learner="logistic", n_seeds=1, n_folds=3),
+    "predictive_gain": partial(predictive_gain_test, n_seeds=1, n_folds=3),
     "monotone": partial(monotone_choice_test, pair=("yes", "no"), n_draws=199),
 }
 

@@ -11,11 +11,6 @@ from coherence import InputError, analyze, predictive_gain_test, simulate
 from coherence.checks.predictive import _over_contexts
 
 FAST = {"n_seeds": 1, "n_bootstraps": 200}
-LEARNERS = [
-    pytest.param("boosted_trees", marks=pytest.mark.lengthy),
-    pytest.param("logistic", marks=pytest.mark.lengthy),
-    pytest.param("random_forest", marks=pytest.mark.slow),
-]
 
 
 def columns(name, n_contexts=200, n_reps=5, seed=1):
@@ -131,20 +126,17 @@ def test_published_fits_are_equal_for_any_number_of_threads(monkeypatch):
     assert found[0].interval == found[1].interval
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
-def test_truth_that_matters_only_together_with_belief_is_found(learner):
-    """Truth turns the effect of belief round and has no effect by itself: stumps, or a regression
-    without products, see nothing."""
+def test_truth_that_matters_only_together_with_belief_is_found():
+    """Truth turns the effect of belief round and has no effect by itself: stumps see nothing."""
     rng = np.random.default_rng(6)
     belief, truth = rng.random(400), rng.integers(0, 2, 400)
     high = np.where(rng.random(400) < 0.9, belief > 0.5, belief <= 0.5)
     turned = high ^ (truth == 1)
-    found = predictive_gain_test(belief, turned, truth, learner=learner, rng=0, **FAST)
+    found = predictive_gain_test(belief, turned, truth, rng=0, **FAST)
     assert found.pvalue < 1e-6
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
-def test_awkward_features_are_taken_in_every_learner(learner):
+def test_awkward_features_are_taken():
     """Gaps, nullable integers, truth values, categories seen once, constants and all-missing
     columns: no error, warning or NaN."""
     rng = np.random.default_rng(7)
@@ -164,14 +156,13 @@ def test_awkward_features_are_taken_in_every_learner(learner):
     )
     action = np.where(rng.random(n) < 0.5, "yes", "no")
     action[0] = "once"
-    options = {"features": features, "context": context, "learner": learner, "n_seeds": 3}
+    options = {"features": features, "context": context, "n_seeds": 3}
     result = predictive_gain_test(rng.random(n), action, context % 2, **options)
     assert np.isfinite([result.statistic, result.pvalue, result.low, result.high]).all()
-    assert result.settings["learner"] == learner
     # One deviating row leaves some training folds with one action, some with one belief.
     belief, action, truth = np.full(12, 0.5), np.zeros(12, dtype=int), np.arange(12) % 2
     belief[0], action[0] = 0.9, 1
-    result = predictive_gain_test(belief, action, truth, learner=learner, n_folds=4, rng=0, **FAST)
+    result = predictive_gain_test(belief, action, truth, n_folds=4, rng=0, **FAST)
     assert np.isfinite(result.details["log_loss"]).all()
 
 
@@ -267,10 +258,7 @@ def test_losses_are_averaged_over_seeds_and_summed_over_contexts(monkeypatch):
 def test_the_monte_carlo_error_of_two_fold_assignments_is_half_their_difference():
     """Half of it is how far the first is from the mean of both."""
     runs, arrays = columns("clairvoyant", 40, 2, seed=1)
-    one, two = (
-        predictive_gain_test(*arrays, context=runs["context"], learner="logistic", n_seeds=n)
-        for n in (1, 2)
-    )
+    one, two = (predictive_gain_test(*arrays, context=runs["context"], n_seeds=n) for n in (1, 2))
     first, mean = (result.details["log_loss"].iloc[2] for result in (one, two))
     error = two.details["monte_carlo_error"].iloc[2]
     assert error == pytest.approx(abs(first - mean))
@@ -306,6 +294,6 @@ def test_columns_of_evidence_may_come_in_any_order_and_words_hold_half_a_charact
 
 def test_folds_are_drawn_five_times():
     runs, arrays = columns("rational", 40, 2)
-    result = predictive_gain_test(*arrays, context=runs["context"], learner="logistic")
+    result = predictive_gain_test(*arrays, context=runs["context"])
     assert result.settings["n_seeds"] == 5
     assert result.details["monte_carlo_error"].iloc[2] > 0
