@@ -109,6 +109,23 @@ def cells(table: pd.DataFrame, count: str) -> str:
     return f"{len(table)} x {many}"
 
 
+def line(
+    link: str,
+    null: tuple[pd.DataFrame, str, str],
+    held: tuple[pd.DataFrame, str],
+    label: str,
+    limit: str = "",
+) -> tuple[str, ...]:
+    """Lay out a procedure: its cells, where it rejects most, and where it covers least."""
+
+    def cell(row: pd.Series) -> str:
+        return label.format_map(row)
+
+    table, count, rejected = null
+    size = extreme(table, rejected, cell)
+    return link, cells(table, count), size, extreme(*held, cell, high=False), limit
+
+
 # Designs that break an assumption of the test, named as such on the page.
 REFUSALS = "refusals by action and state"
 FAMILIES = {
@@ -248,16 +265,12 @@ def overview() -> str:
         )
     )
     scores = read("scores")
-
-    def forecast(row: pd.Series) -> str:
-        return f"{row['forecasts']}, {row['cases']} cases"
-
     rows.append(
-        (
+        line(
             "[`scores`](checks/calibration.md)",
-            cells(scores[scores["power"] == 1], "tables"),
-            extreme(scores[scores["power"] == 1], "rejected", forecast),
-            extreme(scores, "brier_held", forecast, high=False),
+            (scores[scores["power"] == 1], "tables", "rejected"),
+            (scores, "brier_held"),
+            "{forecasts}, {cases} cases",
             "not rejecting is not calibration",
         )
     )
@@ -278,17 +291,12 @@ def overview() -> str:
         )
     )
     stakes = read("stakes")
-
-    def staked(row: pd.Series) -> str:
-        return f"{row['agent']}, {row['design']}"
-
-    follows = stakes[stakes["coherent"]]
     rows.append(
-        (
+        line(
             "[`stakes`](#stated-stakes)",
-            cells(follows, "n_tables"),
-            extreme(follows, "ignores", staked),
-            extreme(stakes, "loss_covered", staked, high=False),
+            (stakes[stakes["coherent"]], "n_tables", "ignores"),
+            (stakes, "loss_covered"),
+            "{agent}, {design}",
             "threefold losses, no free question; who acts on the report of the row",
         )
     )
@@ -334,47 +342,28 @@ def overview() -> str:
     )
     panels = read("persons")
     panels = panels[(panels["reading"] == "person") & (panels["n_tested"] > 0)]
-
-    def judged(row: pd.Series) -> str:
-        return f"{row['n_cases']} cases x {row['n_persons']}"
-
-    rows.append(
-        (
+    tasks, pairs = read("pooling"), read("comparison").dropna(subset="rejected")
+    rows += [
+        line(
             "[persons](#persons-who-judge-the-same-cases)",
-            cells(panels[panels["population"] != "knows"], "n_tables"),
-            extreme(panels[panels["population"] != "knows"], "rejected", judged),
-            extreme(panels, "covered", judged, high=False),
+            (panels[panels["population"] != "knows"], "n_tables", "rejected"),
+            (panels, "covered"),
+            "{n_cases} cases x {n_persons}",
             "below five cases of either truth nothing is tested",
-        )
-    )
-    tasks = read("pooling")
-
-    def pooled(row: pd.Series) -> str:
-        return f"`{row['effect']}`, {row['n_tasks']} tasks"
-
-    rows.append(
-        (
+        ),
+        line(
             "[means over tasks](#means-over-tasks)",
-            cells(tasks[tasks["mean"] == 0], "n_studies"),
-            extreme(tasks[tasks["mean"] == 0], "rejected", pooled),
-            extreme(tasks, "covered", pooled, high=False),
-            "",
-        )
-    )
-    pairs = read("comparison").dropna(subset="rejected")
-
-    def paired(row: pd.Series) -> str:
-        return f"`{row['effect']}`, {row['design']}"
-
-    rows.append(
-        (
+            (tasks[tasks["mean"] == 0], "n_studies", "rejected"),
+            (tasks, "covered"),
+            "`{effect}`, {n_tasks} tasks",
+        ),
+        line(
             "[comparisons](#comparing-models)",
-            cells(pairs, "n_studies"),
-            extreme(pairs, "rejected", paired),
-            extreme(pairs, "covered", paired, high=False),
-            "",
-        )
-    )
+            (pairs, "n_studies", "rejected"),
+            (pairs, "covered"),
+            "`{effect}`, {design}",
+        ),
+    ]
     flips, scored = read("mixing_tests"), read("mixing_intervals")
     flips = flips[flips["correlation"] == 0]
     flips = flips.assign(size=flips["rejected"] / flips["sessions"])
