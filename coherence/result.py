@@ -137,14 +137,6 @@ Settings: TypeAlias = Mapping[str, Any]
 Estimates: TypeAlias = Mapping[str, Estimate]
 Series: TypeAlias = "pd.Series[float]"
 
-FIGURES = {
-    "sufficiency": "plot_state_shares",
-    "monotone_choice": "plot_pairwise_choice",
-    "scores": "plot_reliability",
-    "stakes": "plot_offers",
-    "matching": "plot_offers",
-}
-"""Check -> the function of `coherence.plots` that draws its result."""
 EXACT_REPORT = "the belief of a row is the belief itself, not a noisy report of it"
 
 
@@ -358,13 +350,14 @@ class CheckResult:
 
         `options` are those of that function. Raises `InputError` where there is none.
         """
-        # Named as text, as checks are: figures stand above results, and draw them.
-        if (name := FIGURES.get(self.check.partition(":")[0])) is None:
+        # By name: checks and figures stand above results.
+        check = import_module("coherence.checks.catalogue").check_of(self.check)
+        if check is None or not check.figure:
             raise InputError(
-                f"plot draws results of {', '.join(FIGURES)}; received one of {self.check}. "
+                f"plot draws results of checks with a figure of their own; {self.check} has none. "
                 "report.plot() draws a report."
             )
-        return getattr(import_module("coherence.plots"), name)(self, **options)
+        return getattr(import_module("coherence.plots"), check.figure)(self, **options)
 
     def _lines(self) -> list[tuple[str, str]]:
         """What stands below the effect, by name."""

@@ -21,10 +21,10 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 42_073,
+    "coherence": 42_059,
     "coherence/analysis": 4_473,
     "coherence/batteries": 4_995,
-    "coherence/checks": 8_091,
+    "coherence/checks": 8_084,
     "coherence/cli": 2_036,
     "coherence/decoding": 1_091,
     "coherence/plots": 1_917,
@@ -42,7 +42,7 @@ BUDGET = {
     "elicitation/training": 1_175,
     "bayesnets": 5_644,
     "benchmarks": 9_219,
-    "tests": 32_497,
+    "tests": 32_495,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",

@@ -121,6 +121,7 @@ class Check:
     plan: Callable[[EvaluationData, bool], CallsAndNotes]
     # "Published: SOURCE", "Adapted from SOURCE", or "Ours"
     origin: str = "Ours"
+    figure: str = ""  # the function of `coherence.plots` that draws its result; empty for none
     states_named: bool = False  # of two states, the check must know which belief is in which
     every_prompt: bool = False  # whether rows under other prompts than the reference enter it
     # whether it runs on these rows where no check was named; one that was named always does

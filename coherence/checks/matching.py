@@ -547,6 +547,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
 CHECK = Check(
     name="matching",
     origin="Adapted from matching probabilities (Karni 2009)",
+    figure="plot_offers",
     needs=NEEDS_MATCHING,
     sentences=SENTENCES,
     question=Question.WHICH,

@@ -506,6 +506,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
 CHECK = Check(
     name=NAME,
     origin="Adapted from the tests of pairs of bins of Yamin et al.",
+    figure="plot_pairwise_choice",
     needs=CHOICES,
     sentences={
         ANY: Interpretation(

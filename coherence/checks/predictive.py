@@ -8,14 +8,13 @@ context is the unit of the interval and of the test.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from coherence.checks.by_name import takes_columns
@@ -49,7 +48,6 @@ from coherence.statistics.evaluation import (
     one_dimensional,
 )
 from coherence.statistics.learners import (
-    LearnerInputs,
     as_features,
     cross_fitted_losses,
     designs,
@@ -264,7 +262,9 @@ def _predictive_gain(
     if not published:
         choices, evidence, content = in_canonical_order(choices, evidence)
     models = [
-        _losses(published, design, choices, content, result.n_contexts)
+        partial(cross_fitted_losses, published_trees, design, choices, content)
+        if published
+        else TreeCrossFit(design, choices, content, result.n_contexts).losses
         for design in designs(choices, evidence)
     ]
     of_seeds = np.array([[model(n_folds, int(seed)) for model in models] for seed in seeds])
@@ -304,19 +304,6 @@ def _predictive_gain(
     else:
         reason = ""
     return replace(estimate, interval=interval, pvalue=pvalue, assumptions=assumed, reason=reason)
-
-
-def _losses(
-    published: bool,
-    design: LearnerInputs,
-    data: EvaluationData,
-    content: NDArray[np.uint64],
-    n_contexts: int,
-) -> Callable[[int, int], Floats]:
-    """Out-of-fold losses of one model, by the number of folds and the seed that assigns them."""
-    if published:
-        return partial(cross_fitted_losses, published_trees, design, data, content)
-    return TreeCrossFit(design, data, content, n_contexts).losses
 
 
 def _tree_settings(published: bool, drawn: bool) -> dict[str, Any]:

@@ -458,6 +458,7 @@ def _named(name: str, prompt: str, *forecasts: Any, **options: Any) -> CheckResu
 CHECK = Check(
     name=NAME,
     origin="Adapted from the test of Cox (1958)",
+    figure="plot_reliability",
     needs=FORECASTS,
     sentences={
         key: Interpretation(

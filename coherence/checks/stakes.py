@@ -602,6 +602,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
 CHECK = Check(
     name=NAME,
     origin="Ours, of published parts",
+    figure="plot_offers",
     needs=NEEDS_STAKES,
     sentences=SENTENCES,
     question=Question.STAKES,

@@ -415,6 +415,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
 CHECK = Check(
     name=NAME,
     origin="Adapted from the generalised covariance measure (Shah and Peters 2020)",
+    figure="plot_state_shares",
     needs=STATE_AND_CHOICES,
     sentences={
         "": Interpretation(

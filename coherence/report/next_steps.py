@@ -11,7 +11,7 @@ from coherence.inputs import MIN_CONTEXTS
 from coherence.report.evaluation import EvaluationReport, Step
 from coherence.report.variation import little_sentence
 from coherence.report.wording import clean
-from coherence.result import CheckResult, ForecastScores, Outcome
+from coherence.result import CheckResult, Family, ForecastScores, Outcome
 from coherence.runs.notes import Code
 from coherence.runs.states import zero_or_one
 from coherence.statistics.difference_sequences import FEWEST_CONTEXTS
@@ -90,7 +90,7 @@ def more_cases(evaluation: EvaluationReport) -> Step:
 
 
 def _ask_more(evaluation: EvaluationReport) -> Step:
-    primary = any(result.check == "sufficiency" for result in evaluation.results)
+    primary = any(result.family is Family.PRIMARY for result in evaluation.results)
     fewest = FEWEST_CONTEXTS if primary else MIN_CONTEXTS
     most = max(result.n_contexts for result in evaluation.results)
     need = f": tests need {fewest}, and see little below 60" if most < fewest else ""

@@ -123,7 +123,7 @@ def test_conditions_decide_the_status_and_say_what_meets_them(runs, analyze, run
         (["pvalue<.01"], [f"--fail-on 'pvalue<.01' holds: {unit}cmi: pvalue is 0.004"]),
         (["pvalue<.001"], []),
         (
-            ["cmi.statistic>.5", "cmi.interval_low>0", "rows<10"],
+            ["cmi.estimate>.5", "cmi.interval_low>0", "rows<10"],
             [
                 f"--fail-on 'cmi.interval_low>0' holds: {unit}cmi: interval_low is 0.01",
                 f"--fail-on 'rows<10' holds: {unit}cmi: rows is 3",

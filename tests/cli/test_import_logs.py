@@ -1,5 +1,4 @@
 import json
-import shlex
 from pathlib import Path
 
 import pandas as pd
@@ -90,14 +89,13 @@ def test_answers_on_a_scale_are_mapped(tmp_path, run):
     assert runs["status"].tolist() == ["ok", "ok", "ok", "out_of_range", "unparsed"]
 
 
-def test_what_is_proposed_for_a_log_of_an_agent_makes_a_table_of_episodes(tmp_path, run):
+def test_what_a_log_of_an_agent_holds_is_said_and_makes_a_table_of_episodes(tmp_path, run):
     agent, out = str(GOLDEN / "inspect_agent.eval"), tmp_path / "runs.parquet"
     status, _, err = run("import", agent, "--out", str(out))
     assert (status, err.count("\n"), out.exists()) == (2, 1, False)
-    assert "treat (8 calls)" in err
-    assert "side_question (16 of 17 read)" in err
-    command = shlex.split(err.partition("Type: coherence ")[2].partition(". To read")[0])
-    status, printed, _ = run(*command[:-1], str(out))
+    assert "test(kind=a) 10 times, treat(dose=5) 8 times" in err
+    assert "7 episodes have a belief that was asked aside" in err
+    status, printed, _ = run("import", agent, "--action-from", "treat,test", "--out", str(out))
     assert status == 0
     assert any("allows" in line for line in printed.splitlines())
     runs = read_runs(out)

@@ -79,7 +79,8 @@ def test_the_command_writes_what_the_function_returns(tmp_path, run):
     ElementTree.parse(tmp_path / "power.svg")
     assert (tmp_path / "mine.txt").exists()
     for row in table.to_dict("records"):
-        ends = f"[{row['low']:.2f}, {row['high']:.2f}]"
+        decimals = 3 if round(row["low"], 2) == 0 < row["low"] else 2  # an end that is not 0
+        ends = f"[{row['low']:.{decimals}f}, {row['high']:.{decimals}f}]"
         assert f"{row['n_cases']}   {row['power']:.2f}  {ends}" in out
     # The unit of the signal is said.
     said = " ".join(out.split())

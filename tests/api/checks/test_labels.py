@@ -20,7 +20,7 @@ BELIEF, POSTERIOR = RNG.random(N).round(2), RNG.random(N)
     ("arrays", "words"),
     [
         ((TRUTH * 1.0, ACTION, POSTERIOR), "truth holds 300 different numbers"),
-        ((BELIEF, ACTION, POSTERIOR), r"exact posterior \(exact="),
+        ((BELIEF, ACTION, POSTERIOR), r"from the evidence: exact="),
         ((BELIEF, ACTION, BELIEF.round(1).astype(str)), "truth holds 11 different numbers"),
         ((BELIEF, [f"answer {at}" for at in range(N)], TRUTH), "action holds 300 different labels"),
         ((BELIEF, POSTERIOR, TRUTH), "action must hold names of actions"),
@@ -60,7 +60,7 @@ def test_what_is_a_label(truth, refused):
 
 def test_a_table_whose_truth_is_a_posterior_is_refused():
     table = pd.DataFrame({"b": BELIEF, "a": ACTION, "t": POSTERIOR})
-    with pytest.raises(InputError, match=r"exact posterior \(exact=, --exact\)"):
+    with pytest.raises(InputError, match="follows from the evidence: --exact t"):
         analyze(table, columns={"belief": "b", "action": "a", "truth": "t"})
 
 

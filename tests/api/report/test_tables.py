@@ -169,5 +169,5 @@ def test_reports_stand_side_by_side_and_draw_what_their_results_draw():
     assert one.plot(title="A").get_title(loc="left") == primary.plot(title="A").get_title(
         loc="left"
     )
-    with pytest.raises(InputError, match="received one of cmi"):
+    with pytest.raises(InputError, match="cmi has none"):
         cmi.plot()
