@@ -14,21 +14,23 @@ import numpy as np
 import pandas as pd
 
 from coherence.analysis.analyze import analyze
-from coherence.analysis.comparison import DIFFERENCES, EFFECTS, VERDICTS, Comparison
+from coherence.analysis.comparison import DIFFERENCES, EFFECTS, Comparison
 from coherence.analysis.evaluation import require_state
 from coherence.analysis.finishing import adjusted, with_results
 from coherence.analysis.reading import positive_labels
-from coherence.analysis.same_cases import Sources, Task, shared_tasks
+from coherence.analysis.same_cases import Sources, Task, shared_tasks, where_of
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration, declared_name
 from coherence.checks.leak import NAME as LEAK
 from coherence.checks.scores import NAME as SCORES
 from coherence.checks.stakes import NAME as STAKES
 from coherence.checks.sufficiency import NAME as PRIMARY
+from coherence.checks.threshold import NAME as THRESHOLD
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import MIN_CONTEXTS, as_codes, number_of_jobs, require
 from coherence.public_names import rng_for_seed
 from coherence.report.evaluation import EvaluationReport, Verdict
+from coherence.report.report import Report
 from coherence.result import ForecastScores, Interval
 from coherence.runs.audit import answering
 from coherence.runs.columns import Reading
@@ -54,7 +56,6 @@ class _Effect:
     values: "pd.Series[float] | None" = None
     scale: str = "estimate"
     of: str = ""  # what it takes for the state; only effects of the same one are compared
-    component: str = ""  # the action that it is of
     reason: str = ""
     allowed: float = 0.0  # between 0 and this the effect may be belief that is not said
 
@@ -98,9 +99,9 @@ def _effect(report: EvaluationReport, name: str, verdict: Verdict) -> _Effect:
     square = result.mean_square
     scale = "estimate" if square is None else "mean square"
     values = len(added) * added + (result.statistic if square is None else square)
-    of, component = (str(result.settings.get(key, "")) for key in ("state", "component"))
+    of = str(result.settings.get("state", ""))
     allowed = float(result.settings.get("allowed", 0.0))
-    return _Effect(*estimate, values, scale, of, component, result.reason, allowed)
+    return _Effect(*estimate, values, scale, of, result.reason, allowed)
 
 
 @rng_for_seed
@@ -192,8 +193,9 @@ def compare(
     )
     labels = _positive_by_task(tasks, positive)
     names = {
-        task.name: list(dict.fromkeys([PRIMARY if task.acted else SCORES, *named]))
+        task.name: list(dict.fromkeys([PRIMARY if acted else SCORES, *named]))
         for task in tasks
+        for acted in [any(bool(of.acted.any()) for of in task.rows.values())]
     }
     models = {
         (task.name, model): _Model(
@@ -226,13 +228,9 @@ def compare(
             rows += of_effect
             pairs += of_pairs
         notes += _ways(task)
-    verdicts = [
-        (*key, str(report.headline), next(iter(report.conclusion), ""))
-        for key, report in analysed.items()
-    ]
     differences = pd.DataFrame(pairs, columns=list(DIFFERENCES))
     return Comparison(
-        pd.DataFrame(verdicts, columns=list(VERDICTS)),
+        Report(tuple(replace(of, model=model) for (_, model), of in analysed.items()), {}),
         pd.DataFrame(rows, columns=list(EFFECTS)),
         differences.assign(pvalue_holm=holm(differences["pvalue"])),
         tuple(notes),
@@ -274,8 +272,8 @@ def _require_found(named: Sequence[str], reports: Iterable[EvaluationReport]) ->
 
 
 def _checks(names: Sequence[str], rows: Runs) -> list[str]:
-    """Return the checks that have these effects, and the one that stands before every verdict."""
-    first = (LEAK, STAKES) if PRIMARY in names else ()
+    """Return the checks that have these effects, and those that a model's verdict stands with."""
+    first = (LEAK, STAKES, THRESHOLD) if PRIMARY in names else ()
     guard = [name for name in first if declaration(name).by_itself(rows)]
     return list(dict.fromkeys([*guard, *(name.partition(":")[0] for name in names)]))
 
@@ -385,5 +383,6 @@ def _ways(task: Task) -> list[str]:
         return []
     each = "; ".join(f"{model!r} {way}" for model, way in ways.items())
     return [
-        f"{task.where}beliefs were elicited in different ways ({each}): differences may be theirs."
+        f"{where_of(task.name)}beliefs were elicited in different ways ({each}): differences may "
+        "be theirs."
     ]

@@ -5,29 +5,34 @@ Names of tasks and models are untrusted: every value is cleaned, and escaped in 
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
+from itertools import groupby
 from typing import Any
 
 import pandas as pd
 
 from coherence.checks.catalogue import interpretation_of
 from coherence.printable import counted
-from coherence.report.document import Column, Row, Table, build_table, count, label, pvalue
+from coherence.report.document import (
+    MISSING,
+    Cell,
+    Column,
+    Row,
+    Table,
+    build_table,
+    count,
+    label,
+    pvalue,
+)
 from coherence.report.json import to_plain
 from coherence.report.layout import render_parts
 from coherence.report.pages import environment, render_table
-from coherence.report.verdicts import VERDICTS as BY_CODE
+from coherence.report.report import Report
+from coherence.report.screen import hidden_share, threshold
 from coherence.report.wording import clean
 from coherence.result import rejects
 
-VERDICTS = {
-    "task": "task",
-    "model": "model",
-    "verdict": "a code of `coherence.report.verdicts.VERDICTS`",
-    "sentence": "the verdict in words; empty without the primary test",
-}
-"""Column of `Comparison.verdicts` -> what it holds."""
 EFFECTS = {
     "task": "task",
     "effect": "name of the result of `coherence.analyze`; of `scores` it is the Brier score",
@@ -60,12 +65,13 @@ LEGEND = (
 )
 SCHEMA_VERSION = 2
 WIDTH = 100
-_MODELS = (
-    label("effect"),
-    label("model"),
-    Column("estimate", ends=("low", "high"), reason="reason"),
-    count("n_contexts", "cases"),
+_ESTIMATE = Column("estimate", ends=("low", "high"), reason="reason")
+_CASES = count("n_contexts", "cases")
+_OF_CHOICES = (
+    Column("", "hidden share", make=lambda row: Cell(hidden_share(row["report"]))),
+    Column("", "choices change at", make=lambda row: Cell(threshold(row["report"]))),
 )
+_FURTHER = (label("effect"), label("model"), _ESTIMATE, _CASES)
 _PAIRS = (
     label("effect"),
     label("model_a", "first"),
@@ -81,8 +87,8 @@ class Comparison:
 
     Parameters
     ----------
-    verdicts : DataFrame
-        A row for each task and model; `VERDICTS` says what its columns hold.
+    report : Report
+        What `analyze` finds of each model with the checks that are compared.
     effects : DataFrame
         A row for each task, effect and model; see `EFFECTS`.
     differences : DataFrame
@@ -93,18 +99,20 @@ class Comparison:
         What shaped the numbers.
     """
 
-    verdicts: pd.DataFrame
+    report: Report
     effects: pd.DataFrame
     differences: pd.DataFrame
     notes: tuple[str, ...]
     settings: Mapping[str, Any]
 
+    @property
+    def verdicts(self) -> pd.DataFrame:
+        """A row for each task and model, as `Report.verdicts`."""
+        return self.report.verdicts.drop(columns="pvalue_bh")  # each was analysed by itself
+
     def __repr__(self) -> str:
         """Return a line."""
-        sizes = (
-            counted(self.effects[name].nunique(), name) for name in ("model", "task", "effect")
-        )
-        return f"<Comparison: {', '.join(sizes)}>"
+        return f"<Comparison: {self.summary}>"
 
     @property
     def summary(self) -> str:
@@ -119,26 +127,45 @@ class Comparison:
         return f"{pairs} tested{without}: {n or 'none'} at .05 after Holm's correction."
 
     def tasks(self) -> Iterator[tuple[str, list[str], list[Table]]]:
-        """Yield each task's heading, the verdicts of its models, and its tables."""
-        for task, verdicts in self.verdicts.groupby("task", sort=False):
+        """Yield each task's heading, verdicts in words, and tables: models, effects, differences.
+
+        Models whose data cannot tell come last.
+        """
+        for task, of_task in groupby(self.report.evaluations, key=lambda each: each.task):
             n = counted(self.settings["n_contexts"][task], "case")
-            said = []
-            for row in verdicts.to_dict("records"):
-                if row["sentence"]:
-                    words = BY_CODE[row["verdict"]].mark, f"{row['model']}: {row['sentence']}"
-                    said.append(" ".join(filter(None, words)))
-            tables = [
-                build_table(_rows(table[table["task"] == task]), columns)
-                for table, columns in ((self.effects, _MODELS), (self.differences, _PAIRS))
+            models = sorted(of_task, key=lambda each: each.headline.open)
+            said = [
+                f"{each.headline.mark} {each.model}: {each.conclusion[0]}".lstrip()
+                for each in models
+                if each.conclusion
             ]
-            yield f"{clean(task, limit=60)}, {n}" if task else n, list(map(clean, said)), tables
+            effects = _rows(self.effects[self.effects["task"] == task])
+            primary = {row["model"]: row for row in effects[: len(models)]}
+            estimate = replace(_ESTIMATE, heading=effects[0]["effect"])
+            rows = [
+                primary[each.model]
+                | {
+                    "verdict": " ".join([each.headline.mark, *each.headline.code.split("_")]),
+                    "report": each,
+                }
+                for each in models
+            ]
+            known = [of for of in _OF_CHOICES if any(of.cell(row).text != MISSING for row in rows)]
+            columns = [label("model"), label("verdict"), estimate, *known, _CASES]
+            heading = f"{clean(task, limit=60)}, {n}" if task else n
+            tables = [
+                build_table(rows, columns),
+                build_table(effects[len(models) :], _FURTHER),
+                build_table(_rows(self.differences[self.differences["task"] == task]), _PAIRS),
+            ]
+            yield heading, list(map(clean, said)), [table for table in tables if table.rows]
 
     def __str__(self) -> str:
-        """Return verdicts, effects and differences as text."""
+        """Return models, effects, differences and verdicts as text."""
         parts: list[Table | str] = []
         for heading, verdicts, tables in self.tasks():
-            parts += [heading, *(f"  {line}" for line in verdicts), ""]
-            parts += [part for table in tables for part in (table, "")]
+            parts += [heading, "", *(part for table in tables for part in (table, ""))]
+            parts += [*(f"  {line}" for line in verdicts), ""]
         notes = [f"note: {note}" for note in self.notes]
         return render_parts([*parts, self.summary, f"({LEGEND})", *notes], width=WIDTH)
 
@@ -149,15 +176,9 @@ class Comparison:
 
     def to_json(self) -> str:
         """Return everything as JSON text, equal bytes for equal runs."""
-        record = {
-            "schema_version": SCHEMA_VERSION,
-            "settings": dict(self.settings),
-            "summary": self.summary,
-            "notes": self.notes,
-            "verdicts": self.verdicts,
-            "effects": self.effects,
-            "differences": self.differences,
-        }
+        record = vars(self) | {"schema_version": SCHEMA_VERSION, "summary": self.summary}
+        record["verdicts"] = self.verdicts
+        del record["report"]  # of which that is the part that was asked for
         return json.dumps(to_plain(record), sort_keys=True, indent=2, allow_nan=False) + "\n"
 
     def to_html(self) -> str:

@@ -35,21 +35,12 @@ class Task:
     contexts: tuple[str, ...]  # ids of the cases, sorted
     reference: str  # prompt of the beliefs that are compared with anything else, of all models
 
-    @property
-    def acted(self) -> bool:
-        """Whether any row has an action."""
-        return any(bool(rows.acted.any()) for rows in self.rows.values())
-
-    @property
-    def where(self) -> str:
-        """How a message on the task begins."""
-        return _where(self.name)
-
 
 Sources = Runs | pd.DataFrame | Mapping[str, Runs | pd.DataFrame]
 
 
-def _where(task: str) -> str:
+def where_of(task: str) -> str:
+    """Return how a message on a task begins."""
     return f"task {task!r}: " if task else ""
 
 
@@ -148,16 +139,6 @@ def _contradictions(facts: Mapping[str, pd.DataFrame]) -> Iterator[str]:
                 )
 
 
-def _unshared(facts: Mapping[str, pd.DataFrame]) -> Iterator[str]:
-    """Say which evidence is known to some tables only, and could not be compared."""
-    features = {model: set(table.columns) - {*KNOWN} for model, table in facts.items()}
-    shared = set.intersection(*features.values())
-    for model, there in features.items():
-        if alone := sorted(there - shared):
-            names = listing(alone, N_SHOWN)
-            yield f"evidence {names} of {model!r} is not known of every model, and not compared."
-
-
 def _with_facts(rows: Runs, facts: pd.DataFrame) -> Runs:
     """Give rows what is known of their cases."""
     context, known = rows.table["context"], dict[str, Any]()
@@ -187,7 +168,7 @@ def _asked_alike(name: str, rows: Mapping[str, Runs]) -> tuple[dict[str, Runs], 
         shared = set.intersection(*asked.values())
         if apart := sorted(set.union(*asked.values()) - shared):
             shown = listing(map(repr, apart))
-            notes.append(f"{_where(name)}{what} that not every model has were left out: {shown}.")
+            notes.append(f"{where_of(name)}{what} that not every model has were left out: {shown}.")
             for model, of in kept.items():
                 cells = of.table[column] if column in of.names else pd.Series(index=of.table.index)
                 kept[model] = of.subset(of.table[cells.isna() | cells.astype(str).isin(shared)])
@@ -220,8 +201,8 @@ def _task(
     missing, notes = list(_missing(contexts)), list[str]()
     if missing and common:
         notes.append(
-            f"{_where(name)}{len(everywhere) - len(kept)} of {len(everywhere)} contexts were left "
-            f"out, which not every model was asked about: {listing(missing, N_SHOWN)}."
+            f"{where_of(name)}{len(everywhere) - len(kept)} of {len(everywhere)} contexts were "
+            f"left out, which not every model was asked about: {listing(missing, N_SHOWN)}."
         )
     shared = {
         model: of.subset(of.table[of.table["context"].isin(kept)]) for model, of in rows.items()
@@ -232,15 +213,14 @@ def _task(
     if not kept:
         errors, common = ["no context is common to all models"], True
     if errors:
-        raise _refusal([_where(name) + error for error in errors], common, bool(contradictions))
+        raise _refusal([where_of(name) + error for error in errors], common, bool(contradictions))
     if unlike := _unlike(shared, len(kept)):
-        return _where(name) + unlike, []
-    notes += [_where(name) + note for note in _unshared(facts)]
+        return where_of(name) + unlike, []
     known = pd.concat(facts.values()).groupby(level=0).first()
     for column in known.columns.intersection([*KNOWN]):
         if without := [model for model, table in facts.items() if column not in table.columns]:
             lack = f"{column} is not in the table of {listing(map(repr, without), N_SHOWN)}"
-            notes.append(f"{_where(name)}{lack}; that of the other tables was taken.")
+            notes.append(f"{where_of(name)}{lack}; that of the other tables was taken.")
     shared, left_out = _asked_alike(name, {m: _with_facts(of, known) for m, of in shared.items()})
     # The reference is found by the rows and actions of all models together.
     asked = [
@@ -251,7 +231,7 @@ def _task(
         for of in shared.values()
     ]
     together = Runs(pd.concat(asked, ignore_index=True))
-    prompt = together.reference(reference, where=f"{_where(name)}all models")
+    prompt = together.reference(reference, where=f"{where_of(name)}all models")
     return Task(name, shared, tuple(sorted(kept)), prompt), [*notes, *left_out]
 
 

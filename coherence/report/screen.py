@@ -107,13 +107,11 @@ def _head(said: Headline) -> Grid:
 def _basis(evaluation: EvaluationReport) -> str:
     """Say how many cases and answers there are, how they were read, and what stands for truth."""
     parts, primary = [], _primary(evaluation)
-    asked = _by_name(evaluation, SWING) or _by_name(evaluation, MOVEMENT)
-    if primary is None and asked is not None:
+    asked = primary or _by_name(evaluation, SWING) or _by_name(evaluation, MOVEMENT)
+    if asked is not None:
         parts.append(counted(asked.n_contexts, "case"))
-    if primary is not None:
-        parts.append(counted(primary.n_contexts, "case"))
-        if persons := primary.settings.get("n_persons"):
-            parts.append(counted(persons, "person"))
+    if primary is not None and (persons := primary.settings.get("n_persons")):
+        parts.append(counted(persons, "person"))
     if not evaluation.statuses.empty:
         share = evaluation.unparsed_share
         parts.append(counted(int(evaluation.statuses["rows"].sum()), "answer"))
@@ -216,7 +214,8 @@ def _also(evaluation: EvaluationReport, name: str) -> Estimate | None:
     return None if found is None or math.isnan(found.value) else found
 
 
-def _hidden_share(evaluation: EvaluationReport) -> str:
+def hidden_share(evaluation: EvaluationReport) -> str:
+    """Return the hidden share in percent with its interval; a dash where it has none."""
     share = _also(evaluation, "hidden_share")
     return NOT_GIVEN if share is None else share_with_interval(share)
 
@@ -229,7 +228,8 @@ def _follows(evaluation: EvaluationReport) -> str:
     return "yes" if slope.low > 0 else "not seen"
 
 
-def _threshold(evaluation: EvaluationReport) -> str:
+def threshold(evaluation: EvaluationReport) -> str:
+    """Return the stated belief at which choices change, or its bound; a dash for neither."""
     return threshold_place(_threshold_of(evaluation)) or NOT_GIVEN
 
 
@@ -277,9 +277,9 @@ CHANGES = ""
 ROWS: tuple[tuple[str, Callable[[EvaluationReport], str]], ...] = (
     ("choice at equal belief, points", _at_equal_belief),
     ("choice at equal own belief, points", partial(_at_equal_belief, persons=True)),
-    ("hidden share", _hidden_share),
+    ("hidden share", hidden_share),
     ("choices follow belief", _follows),
-    (CHANGES, _threshold),
+    (CHANGES, threshold),
     ("acted on less stated belief, points", _acted_on),
 )
 """Rows of the primary test, and of what has no number by itself, before those of checks."""

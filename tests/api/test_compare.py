@@ -134,17 +134,19 @@ def test_two_vocabularies_of_one_agent_are_not_told_apart():
 def test_what_a_verdict_withholds_has_no_difference(asked):
     """A model that hardly moves: no effect of its choices, but its distance to the truth."""
     still = asked["rational"].assign(p=0.4, action="go", model="still")
-    found = compare(asked | {"still": still}, effects=ACCURACY, rng=1)
+    found = compare({"still": still} | asked, effects=ACCURACY, rng=1)
+    shown = [line.split()[0] for line in str(found).splitlines()[4:8]]
+    assert shown == [*asked, "still"]  # a row a model first, whose data cannot tell last
     assert found.verdicts.set_index("model").loc["still", "verdict"] == "hardly_moves"
     rows = found.effects.set_index(["effect", "model"])
     assert np.isnan(rows.loc[("sufficiency", "still"), "estimate"])
     assert rows.loc[("sufficiency", "still"), "reason"] == "cannot tell: hardly moves"
-    of_still = found.differences[found.differences["model_b"] == "still"]
+    of_still = found.differences[found.differences["model_a"] == "still"]
     withheld = of_still[of_still["effect"] == "sufficiency"]
     assert withheld[["difference", "pvalue"]].isna().all(axis=None)
     assert all("'still': cannot tell" in reason for reason in withheld["reason"])
     assert of_still.loc[of_still["effect"] == "calibration:brier", "pvalue"].notna().all()
-    others = found.differences.query("effect == 'sufficiency' and model_b != 'still'")
+    others = found.differences.query("effect == 'sufficiency' and model_a != 'still'")
     assert others["pvalue"].notna().any()
 
 
@@ -286,7 +288,7 @@ def test_text_page_and_json_show_what_the_tables_hold(compared):
     for said in (compared.summary, *compared.notes, *compared.verdicts["sentence"]):
         assert escape(said).replace("&#x27;", "&#39;").replace("&quot;", "&#34;") in page
         assert said[:40] in text.replace("\n", " ")
-    assert page.count("<table") == 2
+    assert page.count("<table") == 3
     assert "<script" not in page
     assert "default-src 'none'" in page
     record = json.loads(compared.to_json())
