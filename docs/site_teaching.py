@@ -1,10 +1,11 @@
-"""Makes a handout and slides of the notebooks for the lecture; `mkdocs.yml` names it as a hook.
+"""Makes handout, slides, and copies without solutions of the notebooks; a hook of `mkdocs.yml`.
 
 Headings, questions, pictures and exercises are those of the notebooks. Nothing is shown of code and
 of what it printed, which may be text of a model. The handout is one page of A4; slides are
 turned by the arrow keys, and printed one to a page. Both load nothing but pictures of the site.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from html import escape
@@ -25,6 +26,7 @@ _LINKS = (
     f'Print the <a href="{FOLDER}/handout.html">one-page handout</a>, and show the '
     f'<a href="{FOLDER}/slides.html">slides</a> (arrow keys): both are made of the notebooks.'
 )
+_WITHOUT = "The site has each without its solution."  # of the page on teaching
 _STYLE = """
 * { box-sizing: border-box }
 body { font-family: system-ui, sans-serif; color: #111; background: #fff; margin: 0 }
@@ -202,6 +204,14 @@ def handout() -> str:
     return _page(TITLE, _STYLE + _HANDOUT, body)
 
 
+def without_solution(path: Path) -> tuple[str, str]:
+    """Return the name of a notebook, and its text up to the solution, which ends it."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    texts = [notebooks._text(cell["source"]) for cell in notebook["cells"]]
+    end = next(at for at, text in enumerate(texts) if text.startswith("## Solution\n"))
+    return path.name, json.dumps(notebook | {"cells": notebook["cells"][:end]}, indent=1) + "\n"
+
+
 def _page(title: str, style: str, body: str) -> str:
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
@@ -211,16 +221,20 @@ def _page(title: str, style: str, body: str) -> str:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add both pages; they are no Markdown, and stand outside the theme."""
+    """Add both pages, which stand outside the theme, and the copies of the notebooks."""
     from mkdocs.structure.files import File
 
-    for name, content in (("slides.html", slides()), ("handout.html", handout())):
+    pages = {"slides.html": slides(), "handout.html": handout()}
+    for name, content in (pages | dict(map(without_solution, notebooks.notebooks()))).items():
         files.append(File.generated(config, f"{FOLDER}/{name}", content=content))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Lead to both from the page on teaching: in the repository they are not there."""
+    """Lead to all from the page on teaching: in the repository they are not there."""
     if page.file.src_uri != "teaching.md":
         return markdown
+    names = [path.name for path in notebooks.notebooks()]
+    copies = [f'<a href="{FOLDER}/{name}" download>{int(name[:2])}</a>' for name in names]
+    markdown = markdown.replace(_WITHOUT, f"Without solutions: {', '.join(copies)}.", 1)
     return markdown.replace("\n## The lecture\n", f"\n## The lecture\n\n{_LINKS}\n", 1)
