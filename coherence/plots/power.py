@@ -64,7 +64,7 @@ def plot_power(table: pd.DataFrame, *, title: str | None = None, ax: Axes | None
             texts = {
                 "agent": clean(line["agent"].iloc[0], limit=44),
                 "check": clean(line["check"].iloc[0], limit=44),
-                "signal": f"signal {line['signal'].iloc[0]:g}",
+                "signal": f"signal {line['signal'].iloc[0]:g}".replace(" 0.", " ."),
                 "n_reps": counted(int(line["n_reps"].iloc[0]), "repetition"),
             }
             label = ", ".join(texts[name] for name in several or ["signal"])
@@ -79,7 +79,7 @@ def plot_power(table: pd.DataFrame, *, title: str | None = None, ax: Axes | None
         axes.set_xticks([], minor=True)
         axes.set_xlabel("cases", color=INK)
         probability_scales(axes, x=False)
-        for height, label in ((LEVEL, f"level {LEVEL:g} and power {WANTED:g}"), (WANTED, "_")):
+        for height, label in ((LEVEL, "level .05 and power .8"), (WANTED, "_")):
             axes.axhline(height, color=FAINT, linestyle=DASHES, linewidth=0.8, label=label)
         axes.set_ylabel("share rejected", color=INK)
         # Beside the axes: lines may be anywhere inside.

@@ -5,6 +5,7 @@ of effects always holds the effect that there is none.
 """
 
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -42,8 +43,7 @@ def fit_probabilities(ax: Axes, axis: str, span: Span) -> None:
         return
     first, last = _with_room(span)
     ticks = [t for t in _ticks(first, last) if 0 <= t <= 1]
-    labels = [label[1:] if label.startswith("0.") else label for label in _written(ticks)]
-    _set(ax, axis, (first, last), ticks, labels)
+    _set(ax, axis, (first, last), ticks, _written(ticks))
 
 
 def shared_spans(spans: Sequence[Span]) -> list[Span]:
@@ -93,9 +93,10 @@ def _set(ax: Axes, axis: str, limits: Span, ticks: list[float], labels: list[str
 
 
 def _written(ticks: Sequence[float]) -> list[str]:
-    """Write numbers with no more decimals than tell them apart, never with an exponent."""
+    """Write .25 for 0.25, with no more decimals than tell numbers apart and no exponent."""
     step = min(np.diff(ticks), default=1.0)
     decimals = max(0, 2 - math.floor(math.log10(step)))
     texts = [f"{tick:.{decimals}f}" for tick in ticks]
     bare = [text.rstrip("0").rstrip(".") if "." in text else text for text in texts]
-    return ["0" if text in ("-0", "") else text.replace("-", "−") for text in bare]
+    texts = ["0" if text in ("-0", "") else text.replace("-", "−") for text in bare]
+    return [re.sub("^(−?)0[.]", r"\1.", text) for text in texts]

@@ -88,9 +88,14 @@ def p_value(result: coherence.CheckResult) -> str:
     return "p < .001" if result.pvalue < 0.001 else f"p = {result.pvalue:.2f}".replace("0.", ".")
 
 
+def number(value: float, decimals: int = 2) -> str:
+    """Write a probability as axes do."""
+    return re.sub(r"(?<!\d)0[.]", ".", f"{value:z.{decimals}f}").replace("-", "−")
+
+
 def difference(result: coherence.CheckResult) -> str:
     """Write a difference between the states in the unit of its axis, as a title does."""
-    return f"gap {result.statistic:z.2f}, ".replace("0.", ".") + p_value(result)
+    return f"gap {number(result.statistic)}, {p_value(result)}"
 
 
 def shares_by_state(rows: pd.DataFrame, n_bins: int = 8) -> pd.DataFrame:
@@ -177,11 +182,11 @@ def sufficiency() -> None:
         found = coherence.sufficiency_test(
             rows["p"], rows["action"], exact=rows["p_true"], context=rows["context"], rng=SEED
         )
-        differences[f"{agent}, {p_value(found)}"] = found
+        differences[f"{agent}: {number(found.statistic)}"] = found
         share = found.also["hidden_share"]
         if not share.reason:
             ends = coherence.Interval(share.low, share.high)
-            shares[agent] = replace(
+            shares[f"{agent}: {number(share.value)}"] = replace(
                 found, statistic=share.value, interval=ends, unit="hidden share"
             )
     panels: list[Panel] = [("difference at equal belief", effects(differences))]
@@ -215,8 +220,9 @@ def predictive_gain() -> None:
     gains = {}
     for signal in (0.4, 0.2, 0.1, 0.0):
         rows = answers(clairvoyant(signal))
-        name = f"hidden shift {signal}" if signal else "coherent"
-        gains[name] = coherence.predictive_gain_test(*arrays(rows), context=rows["context"])
+        gain = coherence.predictive_gain_test(*arrays(rows), context=rows["context"])
+        name = f"hidden shift {signal}".replace("0.", ".") if signal else "coherent"
+        gains[f"{name}: {number(gain.statistic, 1)}%"] = gain
     write("predictive_gain", ("", effects(gains)), height=2.2)
 
 
@@ -314,8 +320,12 @@ def evidence_leak() -> None:
             *arrays(rows), rows["p_true"], context=rows["context"], rng=SEED
         )
         names = [result.settings["component"], "mean belief, state 1 less 0"]
-        actions[title], beliefs[title] = (_of_component(result, name) for name in names)
-    write("evidence_leak", ("P(yes)", effects(actions)), ("belief", effects(beliefs)), height=2.4)
+        for found, name, decimals in zip((actions, beliefs), names, (2, 3), strict=True):
+            of = _of_component(result, name)
+            found[f"{title}: {number(of.statistic, decimals)}"] = of
+    titles = "share of yes", "stated belief"
+    panels = zip(titles, map(effects, (actions, beliefs)), strict=True)
+    write("evidence_leak", *panels, height=2.4)
 
 
 def _of_component(result: coherence.CheckResult, name: str) -> coherence.CheckResult:
@@ -354,7 +364,13 @@ def matching() -> None:
             context=np.r_[np.arange(60), case],
             computed=True,
         )
-    panels = [(title, partial(_drawn, plot_offers, found[of][0])) for of, title in TITLES.items()]
+    panels = [
+        (
+            f"{title}: swing {number(found[of][0].statistic)}",
+            partial(_drawn, plot_offers, found[of][0]),
+        )
+        for of, title in TITLES.items()
+    ]
     write("matching", *panels, height=3.0)
 
 
@@ -369,7 +385,8 @@ def stakes() -> None:
         results = coherence.stakes_estimates(
             stated[case], action, penalty, acts="answer", context=case, computed=True
         )
-        panels.append((title, partial(_drawn, plot_offers, results[0])))
+        moved = number(results[0].statistic)
+        panels.append((f"{title}: movement {moved}", partial(_drawn, plot_offers, results[0])))
     write("stakes", *panels, height=3.4)
 
 
