@@ -24,7 +24,6 @@ LANE = 0.8  # height of a lane, of the distance between two
 STAKES, CHANCES = ("stake", "belief", "acts"), ("first", "level", "lottery")
 """Columns of what can be drawn: what is one lane, the place in it, and the share."""
 ORDERS = {"": "order not known", "event": "event first", "lottery": "lottery first"}
-WHAT = {"stake": "loss : gain", "first": "order"}
 TITLES = {
     STAKES: "Share that acts, by stated belief and stake",
     CHANCES: "Share that takes the lottery, by its stated chance",
@@ -120,5 +119,5 @@ def draw_offers(shares: pd.DataFrame, *, ax: Axes, noun: str = STATED) -> Axes:
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(-0.15, len(kinds))
     ax.set_xlabel(noun if lanes == "stake" else "stated chance of the lottery")
-    ax.set_ylabel(f"share that {'acts' if lanes == 'stake' else 'takes it'}, by {WHAT[lanes]}")
+    ax.set_ylabel(f"share that {'acts, by loss : gain' if lanes == 'stake' else 'takes it'}")
     return ax

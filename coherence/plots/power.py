@@ -19,7 +19,6 @@ from coherence.plots.style import (
 from coherence.printable import clean, counted
 from coherence.result import LEVEL
 
-WANTED = 0.8
 _LINES = ("agent", "check", "signal", "n_reps")
 _NEEDED = (*_LINES, "n_cases", "power", "low", "high")
 
@@ -79,7 +78,7 @@ def plot_power(table: pd.DataFrame, *, title: str | None = None, ax: Axes | None
         axes.set_xticks([], minor=True)
         axes.set_xlabel("cases", color=INK)
         probability_scales(axes, x=False)
-        for height, label in ((LEVEL, "level .05 and power .8"), (WANTED, "_")):
+        for height, label in ((LEVEL, "level .05 and power .8"), (0.8, "_")):
             axes.axhline(height, color=FAINT, linestyle=DASHES, linewidth=0.8, label=label)
         axes.set_ylabel("share rejected", color=INK)
         # Beside the axes: lines may be anywhere inside.
