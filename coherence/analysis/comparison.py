@@ -143,8 +143,8 @@ class Comparison:
             primary = {row["model"]: row for row in effects[: len(models)]}
             estimate = replace(_ESTIMATE, heading=effects[0]["effect"])
             rows = [
-                primary[each.model]
-                | {
+                {
+                    **primary[each.model],
                     "verdict": " ".join([each.headline.mark, *each.headline.code.split("_")]),
                     "report": each,
                 }
