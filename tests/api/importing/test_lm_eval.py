@@ -83,15 +83,24 @@ def test_filters_of_lm_eval_are_fields_and_no_second_answers(tmp_path):
         imported(path, mapping={"theta": "exact_match"})  # each filter is scored by itself
 
 
-def test_arguments_without_names_and_choices_scored_without_a_context(tmp_path):
+def test_arguments_without_names(tmp_path):
     def older(lines):
         for line in lines:
-            pairs = [list(each.values()) for each in line["arguments"].values()]
-            line["arguments"] = pairs + [["", choice] for _, choice in pairs]
-            line["resps"] += [[["-9.0", "False"]]] * 2
+            line["arguments"] = [list(each.values()) for each in line["arguments"].values()]
 
     runs = imported(logged(tmp_path, older)).runs.assign(task="rain_yes")
     pd.testing.assert_frame_equal(runs, imported(YES).runs, check_dtype=False)
+
+
+def test_choices_that_were_scored_without_a_context_too_are_refused(tmp_path):
+    def mutual_information(lines):
+        for line in lines:
+            asked = [list(each.values()) for each in line["arguments"].values()]
+            line["arguments"] = asked + [["", choice] for _, choice in asked]
+            line["resps"] += [[["-9.0", "False"]]] * 2
+
+    with pytest.raises(InputError, match="line 1: 4 log-likelihoods.*must be named once"):
+        imported(logged(tmp_path, mutual_information))
 
 
 def one_continuation(tmp_path, *continuations):
