@@ -46,7 +46,7 @@ from coherence.runs.logs.log_format import SHARE, AnswerLog, LogFormat, names_of
 from coherence.runs.read import examined
 from coherence.runs.roles import judge_percentages
 from coherence.runs.runs import MEANT
-from coherence.runs.states import YES, folded, named_state, typed_option, zero_or_one
+from coherence.runs.states import YES, folded, named_state, zero_or_one
 from coherence.runs.text_files import inner_suffix, read_array
 
 LEFT_OUT = "-"
@@ -357,16 +357,10 @@ def _shares(log: AnswerLog, positive: str | None) -> dict[str, str]:
     if positive is not None:
         state = named_state(states, positive, name="the states that were scored")
         return {"p": f"{SHARE}{state}"}
-    # Yes alone, or against one other: of three, the belief in Yes would leave two unsaid.
+    # Yes against one other: of three, the belief in Yes would leave two unsaid.
     likely = [state for state in states if folded(state) in YES]
-    if len(likely) == 1 and len(states) <= 2:
+    if len(likely) == 1 and len(states) == 2:
         return {"p": f"{SHARE}{likely[0]}"}
-    if len(states) == 1:
-        raise InputError(
-            f"{log.file}: one continuation was scored, {states[0]!r}, and nothing says "
-            "whether it is the state whose probability p is. If it is: "
-            f"{typed_option('--positive', states[0])}."
-        )
     shares = {f"{STATE_PREFIX}{name}": f"{SHARE}{name}" for name in states}
     # A state called 'true' would fill p_true, the exact posterior.
     if clash := [column for column in shares if column in COLUMN_NAMES]:

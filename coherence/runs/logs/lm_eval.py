@@ -1,12 +1,12 @@
 """``samples_*.jsonl`` of the Language Model Evaluation Harness: texts, or log-likelihoods.
 
-Texts come from tasks of the output type generate_until, log-likelihoods from multiple_choice and
-loglikelihood.
+Texts come from tasks of the output type generate_until, log-likelihoods from multiple_choice; one
+continuation alone (loglikelihood) is refused, for its probability depends on how long it is.
 Fields: ``doc_id``, ``rep``, ``target``, ``doc.<name>``, the metrics by their names, or
 ``<metric>.<filter>`` where there are several filters; for texts ``resps`` and
 ``filtered.<filter>``; for log-likelihoods ``choice`` (the most probable one), ``answer_mass`` (the
 probability of all choices together) and ``probability.<choice>``, the share of a choice in that
-mass; where a task of the type loglikelihood scored one continuation alone, its own probability.
+mass.
 Written against the files of lm_eval 0.4.13, which holds numbers as text.
 """
 
@@ -42,9 +42,9 @@ def read_lm_eval_samples(path: Path) -> AnswerLog:
     """Read one task's samples."""
     documents = _documents(path)
     options = [_options(next(iter(lines.values()))) for _, lines in documents]
-    kinds = {None if choices is None else len(choices) == 1 for choices in options}
+    kinds = {choices is None for choices in options}
     # The two need different columns, and one file of one task never holds both.
-    if None in kinds and len(kinds) > 1:
+    if len(kinds) > 1:
         raise InputError(
             f"{path}: some lines hold texts and others log-likelihoods. "
             "One file must come from one task."
@@ -55,15 +55,8 @@ def read_lm_eval_samples(path: Path) -> AnswerLog:
         for answer in _answers(lines, choices, f"{path}: line {number}")
     )
     notes, answer = [], {"answer": "choice", "answer_mass": "answer_mass"}
-    if kinds == {None}:
+    if kinds == {True}:
         answer = {"answer": "resps"}
-    # One continuation alone is no choice among several, and its share in itself no belief.
-    elif kinds == {True}:
-        answer = {}
-        notes.append(
-            "one continuation was scored per document: its probability is taken as it stands, "
-            "not as a share among choices"
-        )
     filters = dict.fromkeys(name for _, lines in documents for name in lines)
     if len(filters) > 1:
         notes.append(
@@ -181,6 +174,11 @@ def _choice_of(target: object, choices: Sequence[str]) -> object:
 
 def _scores(pairs: Sequence[list[Any]], choices: Sequence[str], where: str) -> dict[str, object]:
     """Return shares of the choices in their joint probability; none where one is not finite."""
+    if len(choices) == 1:
+        raise InputError(
+            f"{where}: one continuation was scored, {choices[0]!r}, and how probable the others "
+            "are is not known. Score them all: output_type: multiple_choice."
+        )
     if len(pairs) != len(choices) or len({*choices}) < len(choices):
         raise InputError(
             f"{where}: {len(pairs)} log-likelihoods for the choices {listing(choices, 6)}. "
@@ -202,9 +200,6 @@ def _scores(pairs: Sequence[list[Any]], choices: Sequence[str], where: str) -> d
         )
     if not all(map(math.isfinite, logs)):
         return {"choice": None}
-    if len(choices) == 1:
-        # What else might have been said was not scored: there is neither a share nor a choice.
-        return {f"{SHARE}{choices[0]}": min(math.exp(highest), 1.0)}
     # Relative to the highest: the probabilities of long choices themselves may all underflow to 0.
     weights = [math.exp(log - highest) for log in logs]
     total = math.fsum(weights)

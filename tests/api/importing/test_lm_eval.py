@@ -1,6 +1,5 @@
 import gzip
 import json
-import math
 
 import pandas as pd
 import pytest
@@ -103,37 +102,13 @@ def test_choices_that_were_scored_without_a_context_too_are_refused(tmp_path):
         imported(logged(tmp_path, mutual_information))
 
 
-def one_continuation(tmp_path, *continuations):
-    """Write what a task of the type loglikelihood logs: one request per document."""
-    lines = []
-    for number, (said, value) in enumerate(
-        zip(continuations, ("-6.907755278982137", "-0.25"), strict=True)
-    ):
-        asked = {"arg_0": "Will it rain? Answer:", "arg_1": f" {said}"}
-        line = {"doc_id": number, "doc": {"text": asked["arg_0"], "outcome": "Yes"}}
-        line |= {"target": "Yes" if number else "No", "arguments": {"gen_args_0": asked}}
-        line |= {"resps": [[[value, "False"]]], "filtered_resps": [[value, "False"]]}
-        line |= {"filter": "none", "metrics": ["perplexity", "acc"], "perplexity": float(value)}
-        lines.append(line | {"acc": 0.0})
-    return write_lines(tmp_path / "samples_rain_one_2026-01-05T12-00-00.000000.jsonl", lines)
+def test_one_continuation_alone_is_no_share_of_several(tmp_path):
+    def alone(lines):
+        for line in lines:
+            del line["arguments"]["gen_args_1"], line["resps"][1:]
 
-
-def test_one_continuation_has_its_own_probability_and_is_no_choice(tmp_path):
-    study_log = imported(one_continuation(tmp_path, "Yes", "Yes"))
-    runs = study_log.runs
-    assert runs["p"].tolist() == pytest.approx([0.001, math.exp(-0.25)], rel=1e-12)
-    assert runs["theta"].tolist() == [0, 1]
-    assert "answer_mass" not in runs.columns
-    assert "its probability is taken as it stands" in study_log.notes[0]
-    path = one_continuation(tmp_path, "rain", "rain")
-    with pytest.raises(InputError, match="one continuation was scored, 'rain'.*--positive rain"):
-        imported(path, mapping={"theta": "-"})
-    runs = imported(path, positive="rain", mapping={"theta": "-"}).runs
-    assert runs["p"].tolist() == pytest.approx([0.001, math.exp(-0.25)], rel=1e-12)
-    with pytest.raises(InputError, match="nothing says which field holds the action"):
-        imported(TEXT, path, belief=["rain_text"])
-    with pytest.raises(InputError, match="nothing says which field holds the belief"):
-        imported(one_continuation(tmp_path, "Yes", "rain"))
+    with pytest.raises(InputError, match="line 1: one continuation was scored.*multiple_choice"):
+        imported(logged(tmp_path, alone))
 
 
 def test_states_without_a_positive_one_get_a_column_each(tmp_path, study):
