@@ -7,6 +7,7 @@ decided by its role. What cannot be said for sure is an error.
 import io
 import logging
 import os
+import re
 import zipfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -42,6 +43,8 @@ STATISTICS |= {".sas7bdat": "read_sas7bdat", ".xpt": "read_xport"}
 """Ending of a file of a statistics program -> what of `pyreadstat` reads it."""
 WORKBOOKS = (".xlsx", ".xlsm")
 """Endings of Excel's files."""
+_FORMULA = re.compile(rb"<(?:\w+:)?f[ >/]")
+_MARK = re.compile(rb"""<(?:\w+:)?mergeCell |\bt=["']e["']|\bhidden=["'](?:1|true)["']""")
 
 
 def _package(name: str, purpose: str) -> Any:
@@ -98,34 +101,42 @@ def read_workbook(path: Path, reading: Reading | None) -> tuple[list[list[Any]],
     data = read_bytes(path)
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         parts = [packed.read(n) for n in packed.namelist() if n.startswith("xl/worksheets/")]
-    has_formulas = any(b"<f>" in part or b"<f " in part for part in parts)
-    kinds = (True, False) if has_formulas else (True,)
-    books = [openpyxl.load_workbook(io.BytesIO(data), data_only=values) for values in kinds]
-    sheets = {each.title: each for each in books[0].worksheets}
-    rows = {
-        name: n
-        for name, each in sheets.items()
-        if (n := sum(any(cell is not None for cell in row) for row in each.values))
-    }
+    has_formulas, is_marked = (any(map(sign.search, parts)) for sign in (_FORMULA, _MARK))
+    plain = not (has_formulas or is_marked)  # values alone are read in two thirds of the time
+    book = openpyxl.load_workbook(io.BytesIO(data), data_only=True, read_only=plain)
+    sheets, cells = {}, {}
+    for each in book.worksheets:
+        if plain:
+            each.reset_dimensions()  # some programs write wrong ones
+        sheets[each.title], cells[each.title] = each, [[*row] for row in each.values]
+    n_filled = {name: sum(map(_holds_cells, rows)) for name, rows in cells.items()}
+    filled = [name for name, n in n_filled.items() if n]
     sheet = reading and reading.sheet
     if sheet is not None and sheet not in sheets:
         raise InputError(
             f"sheet must be a sheet of {path}; received {sheet!r}. It has "
             f"{listing(map(repr, sheets))}."
         )
-    if not rows:
+    if not filled:
         raise InputError(f"{path}: the workbook has no cells. Check the export that wrote it.")
-    if sheet is None and len(rows) > 1:
-        largest = max(rows, key=lambda name: rows[name])
+    if sheet is None and len(filled) > 1:
+        largest = max(filled, key=lambda name: n_filled[name])
         remedy = f"Name one: {typed_option('--sheet', largest)} (sheet=)."
         raise InputError(
-            f"{path}: {len(rows)} sheets hold cells: {listing(map(repr, rows))}. "
+            f"{path}: {len(filled)} sheets hold cells: {listing(map(repr, filled))}. "
             f"{remedy if reading is not None else 'Keep one of them, or save it as CSV.'}"
         )
-    name = next(iter(rows)) if sheet is None else sheet
+    name = filled[0] if sheet is None else sheet
     if has_formulas:
-        _require_values(path, sheets[name], books[1][name])
-    return _rows(sheets[name])
+        _require_values(path, sheets[name], openpyxl.load_workbook(io.BytesIO(data))[name])
+    rows, notes = cells[name], [] if plain else _marked(cells[name], sheets[name])
+    width = max(map(len, rows), default=0)
+    rows = [[None if cell == "" else cell for cell in row] for row in rows]
+    return [[*row, *[None] * (width - len(row))] for row in rows if _holds_cells(row)], notes
+
+
+def _holds_cells(row: Sequence[Any]) -> bool:
+    return any(cell is not None for cell in row)
 
 
 def _require_values(path: Path, sheet: Any, formulas: Any) -> None:
@@ -146,12 +157,12 @@ def _require_values(path: Path, sheet: Any, formulas: Any) -> None:
         )
 
 
-def _rows(sheet: Any) -> tuple[list[list[Any]], list[Note]]:
-    """Return the rows that hold cells; merged cells all have what the first of them holds."""
-    found = [list(row) for row in sheet.iter_rows()]
-    errors = [cell for row in found for cell in row if cell.data_type == "e"]
-    cells = [[None if cell.data_type == "e" else cell.value for cell in row] for row in found]
-    first = next(at for at, row in enumerate(cells, 1) if any(cell is not None for cell in row))
+def _marked(cells: list[list[Any]], sheet: Any) -> list[Note]:
+    """Empty cells with an error, give merged ones what the first of them holds; say so."""
+    errors = [cell for row in sheet.iter_rows() for cell in row if cell.data_type == "e"]
+    for cell in errors:
+        cells[cell.row - 1][cell.column - 1] = None
+    first = next(at for at, row in enumerate(cells, 1) if _holds_cells(row))
     areas = [area.bounds for area in sheet.merged_cells.ranges]
     merged = [area for area in areas if area[3] > first]  # not headings over several names
     for left, top, right, bottom in merged:
@@ -165,12 +176,10 @@ def _rows(sheet: Any) -> tuple[list[list[Any]], list[Note]]:
         shown = listing(f"{cell.coordinate} ({cell.value})" for cell in errors)
         are = counted(len(errors), "cell with an error is", "cells with errors are")
         notes.append(f"{are} missing: {shown}.")
-    rows = [[None if cell == "" else cell for cell in row] for row in cells]
-    rows = [row for row in rows if any(cell is not None for cell in row)]
     if hidden := sum(each.hidden for each in sheet.row_dimensions.values()):
         are = counted(hidden, "row is", "rows are")
         notes.append(f"{are} hidden, as by a filter, and read like the others.")
-    return rows, [Note(Code.FILE, note) for note in notes]
+    return [Note(Code.FILE, note) for note in notes]
 
 
 logger = logging.getLogger(__name__)
