@@ -21,7 +21,7 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 42_059,
+    "coherence": 42_057,
     "coherence/analysis": 4_473,
     "coherence/batteries": 4_995,
     "coherence/checks": 8_084,
@@ -29,7 +29,7 @@ BUDGET = {
     "coherence/decoding": 1_091,
     "coherence/plots": 1_917,
     "coherence/report": 5_945,
-    "coherence/runs": 7_306,
+    "coherence/runs": 7_304,
     "coherence/statistics": 4_413,
     "elicitation": 16_862,
     "elicitation/answers": 336,
@@ -42,7 +42,7 @@ BUDGET = {
     "elicitation/training": 1_175,
     "bayesnets": 5_644,
     "benchmarks": 9_219,
-    "tests": 32_493,
+    "tests": 32_490,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",

@@ -91,24 +91,17 @@ def test_arguments_without_names(tmp_path):
     pd.testing.assert_frame_equal(runs, imported(YES).runs, check_dtype=False)
 
 
-def test_choices_that_were_scored_without_a_context_too_are_refused(tmp_path):
-    def mutual_information(lines):
-        for line in lines:
-            asked = [list(each.values()) for each in line["arguments"].values()]
-            line["arguments"] = asked + [["", choice] for _, choice in asked]
-            line["resps"] += [[["-9.0", "False"]]] * 2
-
-    with pytest.raises(InputError, match="line 1: 4 log-likelihoods.*must be named once"):
-        imported(logged(tmp_path, mutual_information))
-
-
-def test_one_continuation_alone_is_no_share_of_several(tmp_path):
+def test_choices_that_are_scored_alone_or_twice_have_no_shares(tmp_path):
     def alone(lines):
-        for line in lines:
-            del line["arguments"]["gen_args_1"], line["resps"][1:]
+        del lines[0]["arguments"]["gen_args_1"], lines[0]["resps"][1:]
 
-    with pytest.raises(InputError, match="line 1: one continuation was scored.*multiple_choice"):
-        imported(logged(tmp_path, alone))
+    def twice(lines):  # as with and without the context
+        lines[0]["arguments"]["gen_args_2"] = lines[0]["arguments"]["gen_args_0"]
+        lines[0]["resps"].append([["-9.0", "False"]])
+
+    for change, said in ((alone, "one continuation.*multiple_choice"), (twice, "named once")):
+        with pytest.raises(InputError, match=f"line 1: .*{said}"):
+            imported(logged(tmp_path, change))
 
 
 def test_states_without_a_positive_one_get_a_column_each(tmp_path, study):
