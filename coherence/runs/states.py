@@ -60,7 +60,7 @@ def several_spellings(labels: Collection[Any]) -> dict[str, int]:
     forms = {str(label).strip().lower(): folded(label) for label in labels}
     pairs: tuple[tuple[str, str], ...] = KNOWN_PAIRS + _LETTERS
     if not {*forms.values()} <= {form for pair in pairs for form in pair}:
-        pairs = KNOWN_PAIRS
+        return {}  # beside other labels they are labels like these
     met = [pair for pair in pairs if {*pair} & {*forms.values()}]
     if len(met) < 2 or len({*forms.values()}) < 3:  # of two labels the user names one
         return {}
