@@ -28,7 +28,6 @@ from scipy.optimize import isotonic_regression
 from coherence.checks.by_name import takes_columns
 from coherence.checks.calibration import ONE_OUTCOME
 from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Interpretation, Question
-from coherence.errors import listing
 from coherence.inputs import (
     MIN_CONTEXTS,
     Codes,
@@ -44,8 +43,12 @@ from coherence.result import CheckResult, Family, ForecastScores
 from coherence.runs.needs import FORECASTS
 from coherence.runs.notes import not_run
 from coherence.runs.runs import Runs
-from coherence.runs.states import in_order
-from coherence.statistics.evaluation import EvaluationData, evaluation_data, require_state
+from coherence.statistics.evaluation import (
+    EvaluationData,
+    evaluation_data,
+    require_state,
+    states_of_columns,
+)
 from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import (
     NUMBERS_HELD,
@@ -258,32 +261,8 @@ class _Forecasts:
             f"positive names the state of a belief in one; received {positive!r} with beliefs in "
             f"{values.shape[1]} states. Leave it out; states= names the columns.",
         )
-        if states is None and isinstance(belief, pd.DataFrame):
-            states = list(belief.columns)
         codes, seen = as_codes(truth, "truth", len(values))
-        labels = list(seen) if states is None else list(states)
-        require(
-            len(labels) == len(set(labels)) == values.shape[1],
-            f"states must name the {values.shape[1]} columns of belief, each by its own label of "
-            f"truth; received {listing(map(repr, labels))}. Give states=[LABEL, ...] in the order "
-            "of the columns.",
-        )
-        if states is None:
-            ordered = in_order(seen)
-            require(
-                ordered is not None,
-                "nothing says which column of belief is which state: truth has "
-                f"{listing(map(repr, seen))}. Give states=[LABEL, ...] in the order of the "
-                "columns, or a DataFrame whose columns are named so.",
-            )
-            labels = ordered or labels
-        strange = [label for label in seen if label not in labels]
-        require(
-            not strange,
-            f"truth must hold labels of states; received {listing(map(repr, strange))}, and the "
-            f"columns of belief are {listing(map(repr, labels))}. Give states=[LABEL, ...] in the "
-            "order of the columns.",
-        )
+        labels = states_of_columns(belief, truth, states)
         outcome = np.array([labels.index(label) for label in seen], dtype=np.int64)[codes]
         if len(labels) == 2:
             return cls(values[:, 1:], outcome, tuple(labels))

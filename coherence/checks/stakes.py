@@ -302,10 +302,9 @@ def _movement(
     low, high = t <= m - CLEAR + 1e-9, t >= m + CLEAR - 1e-9
     crossed = bool(np.median(np.bincount(case, minlength=n)) > 1)
     if crossed:
-        z, moved = pays - context_means(pays, case, n)[case], acts
         clear = (np.bincount(case, low, n) > 0) & (np.bincount(case, high, n) > 0)
     else:
-        z, moved, clear = _across(t, m, pays, acts)
+        clear = _across(t, m, pays, acts)[2]
     settings = {
         **blank.settings,
         "crossed": crossed,
@@ -323,17 +322,19 @@ def _movement(
             f"{int(clear.sum())} of {n} cases have stakes clear of the stated belief on both sides"
         )
         return replace(result, reason=f"{why}, and {fewest} are needed")
-    of = clusters.of_context[case]
-    done, asked = (np.bincount(of, z * each, clusters.n) for each in (moved, pays))
-    informative = np.bincount(of, np.abs(z), clusters.n) > 1e-9
-    number = int(informative.sum())
-    one = float(asked.sum()) / number
-    total = float(asked.sum()) + one
-    ratio = (float(done.sum()) + one) / total
-    left = (done - ratio * asked)[informative]
-    error = math.sqrt(float(left @ left) + (one * (1 - ratio)) ** 2) / total
+    ratio, error, number = _share_moved(t, m, acts, case, clusters, crossed=crossed)
     upper, reach = (float(stats.t.ppf(q, number - 1)) * error for q in (0.95, 0.975))
     moves = IGNORES if ratio + upper < MARGIN else MOVES if ratio > reach else OPEN
+    if moves == IGNORES:
+        # Nor where the report of the row itself asks for the same: it may move with the stake.
+        said = np.bincount(cell, np.nan_to_num(choices.own)) / np.bincount(cell)
+        same = ((said > t) == (m > t)) | np.isnan(np.bincount(cell, choices.own))
+        rows = (each[same] for each in (t, m, acts, case))
+        kept, error, number = _share_moved(*rows, clusters, crossed=crossed)
+        sure = number > 1 and kept + float(stats.t.ppf(0.95, number - 1)) * error < MARGIN
+        both = [np.bincount(case, side & same, n) > 0 for side in (low, high)]
+        few = crossed and (both[0] & both[1]).sum() < fewest
+        moves = IGNORES if sure and not few else OPEN
     method = CLUSTERED.format(clusters=clusters.plural)
     return replace(
         result,
@@ -341,6 +342,27 @@ def _movement(
         interval=Interval(ratio - reach, ratio + reach, 0.95, method),
         settings={**settings, "moves": moves, "upper": ratio + upper},
     )
+
+
+def _share_moved(
+    t: Floats, m: Floats, acts: Floats, case: Codes, clusters: Clusters, *, crossed: bool
+) -> tuple[float, float, int]:
+    """Return the share of what is asked by which choices move, its error, and how many tell."""
+    pays, (cases, of_case) = (m > t) * 1.0, np.unique(case, return_inverse=True)
+    if crossed:
+        z, moved = pays - context_means(pays, of_case, len(cases))[of_case], acts
+    else:
+        z, moved, _ = _across(t, m, pays, acts)
+    of = clusters.of_context[case]
+    done, asked = (np.bincount(of, z * each, clusters.n) for each in (moved, pays))
+    informative = np.bincount(of, np.abs(z), clusters.n) > 1e-9
+    if not (number := int(informative.sum())):
+        return math.nan, math.nan, 0
+    one = float(asked.sum()) / number
+    total = float(asked.sum()) + one
+    ratio = (float(done.sum()) + one) / total
+    left = (done - ratio * asked)[informative]
+    return ratio, math.sqrt(float(left @ left) + (one * (1 - ratio)) ** 2) / total, number
 
 
 def _share_of(acts: Floats, rows: Any, case: Codes) -> float:

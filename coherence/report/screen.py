@@ -36,6 +36,7 @@ from coherence.report.view import View, view
 from coherence.report.wording import ALERT, LOW, NOT_GIVEN, clean, evaluation_heading, with_interval
 from coherence.result import CheckResult, Estimate, Family, Outcome
 from coherence.runs.notes import Level, Note
+from coherence.runs.states import NO, folded
 
 MOST_WARNINGS, MOST_NAMED = 3, 3
 NOT_IDENTIFIED = "not identified"
@@ -225,7 +226,11 @@ def _follows(evaluation: EvaluationReport) -> str:
     # Whoever ignores stakes may well go by the belief at each: their verdict says which it is.
     if slope is None or math.isnan(slope.low) or evaluation.stakes:
         return NOT_GIVEN
-    return "yes" if slope.low > 0 else "not seen"
+    if slope.low <= 0:
+        return "not seen"
+    primary = _primary(evaluation)
+    rises = folded(primary.settings.get("action", "")) if primary is not None else ""
+    return f"yes: more {rises}" if rises in NO else "yes"
 
 
 def threshold(evaluation: EvaluationReport) -> str:

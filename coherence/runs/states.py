@@ -19,7 +19,7 @@ from coherence.runs.row_condition import label_condition
 
 KNOWN_PAIRS = (("no", "yes"), ("false", "true"), ("0", "1"))
 """Two labels of which the second is the one that a belief is in; case does not matter."""
-YES = frozenset(second for _, second in KNOWN_PAIRS)
+NO, YES = map(frozenset, zip(*KNOWN_PAIRS, strict=True))
 _LETTERS = (("n", "y"), ("f", "t"))  # of which nobody knows the states but among the words
 _WHOLE = re.compile(r"(-?[0-9]+)\.0+")
 

@@ -30,7 +30,13 @@ from coherence.inputs import (
     seen_policies,
 )
 from coherence.runs.runs import Runs
-from coherence.runs.states import labels_error, unknown_pair, zero_or_one
+from coherence.runs.states import (
+    in_order,
+    labels_error,
+    named_state,
+    unknown_pair,
+    zero_or_one,
+)
 from coherence.statistics.own_answer import OwnAnswer, own_answer
 from coherence.statistics.resample import Clusters, context_means, groups_of_contexts
 
@@ -256,6 +262,8 @@ def as_choices(
         "as exact.",
     )
     options = {"posterior": exact, "may_be_confidence": True} | options
+    if np.ndim(belief) == 2 and truth is not None:
+        belief, options["positive"] = _as_states_stand(belief, truth, options.get("positive"))
     data = evaluation_data(belief, action, truth, context, **options)
     if data.belief.ndim == 1 and len(data.states) > 2:
         raise InputError(
@@ -271,6 +279,59 @@ def as_choices(
             f"name it: positive={data.own_answer.state!r}."
         )
     return data if exact is None else data.with_exact_state()
+
+
+def states_of_columns(
+    belief: ArrayLike, truth: ArrayLike, states: Sequence[Any] | None = None
+) -> list[Any]:
+    """Return the label of truth that each column of belief is in, in their order, or refuse.
+
+    As `states` or a DataFrame name them (``sun`` or ``p_sun``); else labels that are numbers by
+    value, and no and yes, or false and true.
+    """
+    n_columns, seen = np.shape(belief)[1], as_codes(truth, "truth")[1]
+    if states is None and isinstance(belief, pd.DataFrame):
+        by_name = {name: label for label in seen for name in (f"p_{label}", str(label))}
+        states = [by_name.get(str(name), name) for name in belief.columns]
+        states = states if {*states} & {*seen} else None
+    labels = list(seen) if states is None else list(states)
+    if states is None and set(labels) <= set(range(n_columns)):
+        labels = list(range(n_columns))
+    remedy = "Give a DataFrame whose columns are named so."
+    require(
+        len(labels) == len(set(labels)) == n_columns,
+        f"states must name the {n_columns} columns of belief, each by its own label of truth; "
+        f"received {listing(map(repr, labels))}. {remedy}",
+    )
+    if states is None:
+        ordered = in_order(labels)
+        require(
+            ordered is not None,
+            "nothing says which column of belief is which state: truth has "
+            f"{listing(map(repr, seen))}. {remedy}",
+        )
+        labels = ordered or labels
+    strange = [label for label in seen if label not in labels]
+    require(
+        not strange,
+        f"truth must hold labels of states; received {listing(map(repr, strange))}, and the "
+        f"columns of belief are {listing(map(repr, labels))}. {remedy}",
+    )
+    return labels
+
+
+def _as_states_stand(belief: ArrayLike, truth: ArrayLike, positive: Any) -> tuple[ArrayLike, Any]:
+    """Put columns of belief in the order of states; of two the second is that of the belief."""
+    named = isinstance(belief, pd.DataFrame)
+    columns = belief if named else pd.DataFrame(np.asarray(belief))
+    if columns.shape[1] == 2 and not named:
+        return belief, positive
+    labels, seen = states_of_columns(belief, truth), as_codes(truth, "truth")[1]
+    if columns.shape[1] == 2:
+        positive = labels[1] if positive is None else named_state(labels, positive)
+        seen = (*(label for label in labels if label != positive), positive)
+    ordered = [*seen, *(label for label in labels if label not in seen)]
+    return columns.iloc[:, [labels.index(label) for label in ordered]], positive
 
 
 def evaluation_data(

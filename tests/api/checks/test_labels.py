@@ -72,7 +72,34 @@ def test_columns_of_beliefs_are_those_of_labels_by_value():
     of_texts = calibration_test(belief, outcome.astype(str), rng=1)
     assert of_texts.fitted.brier == of_numbers.fitted.brier
     named = [f"state {at}" for at in outcome]
-    with pytest.raises(InputError, match=r"states=\[LABEL"):
+    with pytest.raises(InputError, match="DataFrame whose columns are named so"):
         calibration_test(belief, named)
     states = [f"state {at}" for at in range(12)]
     assert calibration_test(belief, named, states=states).fitted.brier == of_texts.fitted.brier
+
+
+@pytest.mark.parametrize("test", [sufficiency, cmi_test])
+def test_columns_of_beliefs_are_known_by_their_names(test):
+    """Breaks if columns are states in the order of the alphabet: -5 points [-12, 2] for 13."""
+    names, rng = np.array(["sun", "rain", "snow"]), np.random.default_rng(6)
+    belief = rng.dirichlet([1, 1, 1], 150)
+    code = np.array([rng.choice(3, p=each) for each in belief])
+    action = np.where(rng.random(150) < 0.8, code, rng.integers(0, 3, 150))
+    stated = 0.5 * belief + 0.5 * rng.dirichlet([3, 3, 3], 150)
+    by_number = test(stated, action, code, rng=1)
+    frame = pd.DataFrame(stated, columns=names)
+    for named in (frame, frame[["snow", "sun", "rain"]], frame.add_prefix("p_")):
+        assert test(named, action, names[code], rng=1).pvalue == pytest.approx(
+            by_number.pvalue, abs=0.02
+        )
+    with pytest.raises(InputError, match="which column of belief is which state.*DataFrame"):
+        test(stated, action, names[code])
+    with pytest.raises(InputError, match="truth must hold labels of states; received 'sun'"):
+        test(frame.rename(columns={"sun": "fog"}), action, names[code])
+    # Of two, the second is in the state that is named, wherever it stands.
+    ill = np.where(code == 0, "ill", "well")
+    one = test(stated[:, 0], action, ill, positive="ill", rng=1)
+    two = pd.DataFrame({"ill": stated[:, 0], "well": 1 - stated[:, 0]})
+    for columns in (["ill", "well"], ["well", "ill"]):
+        found = test(two[columns], action, ill, positive="ill", rng=1)
+        assert (found.statistic, found.pvalue) == (one.statistic, one.pvalue)
