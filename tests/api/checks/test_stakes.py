@@ -199,3 +199,18 @@ def test_what_breaks_a_rule_is_named():
         found(table().assign(loss=-1.0))
     with pytest.raises(InputError, match=r"belief must hold numbers in \[0, 1\]"):
         found(table().assign(p=2.0))
+
+
+def test_whoever_acts_on_the_report_of_its_row_does_not_ignore_stakes():
+    """Reports rise with the stake, so that the mean of a case asks for what no row asks for."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        case, t = np.repeat(np.arange(80), 4), np.tile([0.25, 0.5, 0.75, 0.9], 80)
+        row = np.clip(rng.uniform(0.1, 0.95, 80)[case] + 0.9 * (t - t.mean()), 0, 1)
+        said = np.clip(row + 0.03 * rng.normal(size=len(t)), 0, 1)
+        choice = np.where(row > t, "bet", "pass")
+        rows = pd.DataFrame({"id": case, "p": said, "choice": choice, "gain": 1 - t, "loss": t})
+        assert found(rows)["movement"].settings.get("moves") != "ignores"
+        rows["choice"] = np.where(rows.groupby("id")["p"].transform("mean") > 0.5, "bet", "pass")
+        rows["p"] = (said - 0.9 * (t - t.mean())).clip(0, 1)
+        assert found(rows)["movement"].settings["moves"] == "ignores"
