@@ -329,8 +329,9 @@ def _movement(
         # Nor where the report of the row itself asks for the same: it may move with the stake.
         said = np.bincount(cell, np.nan_to_num(choices.own)) / np.bincount(cell)
         same = ((said > t) == (m > t)) | np.isnan(np.bincount(cell, choices.own))
-        rows = (each[same] for each in (t, m, acts, case))
-        kept, error, number = _share_moved(*rows, clusters, crossed=crossed)
+        kept, error, number = _share_moved(
+            t[same], m[same], acts[same], case[same], clusters, crossed=crossed
+        )
         sure = number > 1 and kept + float(stats.t.ppf(0.95, number - 1)) * error < MARGIN
         both = [np.bincount(case, side & same, n) > 0 for side in (low, high)]
         few = crossed and (both[0] & both[1]).sum() < fewest
@@ -348,7 +349,8 @@ def _share_moved(
     t: Floats, m: Floats, acts: Floats, case: Codes, clusters: Clusters, *, crossed: bool
 ) -> tuple[float, float, int]:
     """Return the share of what is asked by which choices move, its error, and how many tell."""
-    pays, (cases, of_case) = (m > t) * 1.0, np.unique(case, return_inverse=True)
+    pays = (m > t).astype(np.float64)
+    cases, of_case = np.unique(case, return_inverse=True)
     if crossed:
         z, moved = pays - context_means(pays, of_case, len(cases))[of_case], acts
     else:

@@ -322,9 +322,8 @@ def states_of_columns(
 
 def _as_states_stand(belief: ArrayLike, truth: ArrayLike, positive: Any) -> tuple[ArrayLike, Any]:
     """Put columns of belief in the order of states; of two the second is that of the belief."""
-    named = isinstance(belief, pd.DataFrame)
-    columns = belief if named else pd.DataFrame(np.asarray(belief))
-    if columns.shape[1] == 2 and not named:
+    columns = belief if isinstance(belief, pd.DataFrame) else pd.DataFrame(np.asarray(belief))
+    if columns.shape[1] == 2 and columns is not belief:
         return belief, positive
     labels, seen = states_of_columns(belief, truth), as_codes(truth, "truth")[1]
     if columns.shape[1] == 2:
