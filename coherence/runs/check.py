@@ -83,21 +83,37 @@ def cell_errors(table: pd.DataFrame, named: Naming) -> dict[str, str]:
     return errors
 
 
+_SHORTENED = re.compile(r"[0-9][.,]([0-9]{4,})E[+]([0-9]+)")  # as spreadsheets write long ids
+
+
+def _without_digits(cell: object) -> bool:
+    if isinstance(cell, float):
+        return abs(cell) >= 2**53
+    found = _SHORTENED.fullmatch(cell) if isinstance(cell, str) else None
+    return found is not None and len(found[1]) < int(found[2])
+
+
 def damaged_ids(labels: pd.DataFrame) -> list[str]:
-    """Refuse labels that are floats of 2**53 or more, of which several are one."""
+    """Refuse labels that have lost digits, of which several are one: floats, 1.23457E+18."""
     errors = []
     for name, cells in labels.items():
-        if not (pd.api.types.is_float_dtype(cells) or pd.api.types.is_object_dtype(cells)):
+        if pd.api.types.is_integer_dtype(cells) or pd.api.types.is_bool_dtype(cells):
             continue
-        large = cells.map(lambda cell: isinstance(cell, float) and abs(cell) >= 2**53)
+        some = cells
+        if isinstance(cells.dtype, pd.StringDtype):  # whose cells are slow to look at one by one
+            some = cells[cells.str.contains("E+", regex=False, na=False)]
+        try:
+            short = [cell for cell in some.unique() if _without_digits(cell)]
+        except TypeError:  # lists in cells, which are refused below
+            continue
         errors += broken(
             repr(name),
             "hold ids with all their digits",
-            large,
+            cells.isin(short),
             cells.map(str),
-            "A float holds 15 to 17 digits, and different ids became one where it was made. Read "
-            f"the file anew with this column as text: pandas.read_csv(FILE, dtype={{{name!r}: "
-            "'str'}), or read_runs(FILE).",
+            "A float holds 15 to 17 digits, a spreadsheet keeps 15, and different ids became one "
+            "where it was made. Take the file that it was made of, with this column as text: "
+            f"pandas.read_csv(FILE, dtype={{{name!r}: 'str'}}), or read_runs(FILE).",
         )
     return errors
 

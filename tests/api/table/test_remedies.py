@@ -165,3 +165,13 @@ def test_few_cases_are_said_with_one_minimum():
     for n in (8, 15):
         report = analyze(read_runs(table().head(n), columns=NAMED), checks=["sufficiency"], rng=1)
         assert report.results["reason"].tolist() == [f"{n} contexts are fewer than 20"]
+
+
+def test_ids_that_a_spreadsheet_shortened_are_refused():
+    """Breaks if 108 episodes become 36 in silence."""
+    shortened = [f"1,2345678901{case:04d}E+18" for case in range(30)]
+    table = pd.DataFrame({"id": shortened, "p": 0.5, "action": ["yes", "no"] * 15})
+    with pytest.raises(SchemaError, match=r"ids with all their digits; 30 of 30.*as text"):
+        read_runs(table, columns={"context": "id"})
+    kept = [*["1.5E+1"] * 10, *["1E+05"] * 10, *["1.23456E+3"] * 10]  # no digit is lost
+    assert len(read_runs(table.assign(id=kept), columns={"context": "id"})) == 30
