@@ -262,7 +262,7 @@ def as_choices(
         "as exact.",
     )
     options = {"posterior": exact, "may_be_confidence": True} | options
-    if np.ndim(belief) == 2 and truth is not None:
+    if np.ndim(belief) == 2 and np.shape(belief)[1] > 1 and truth is not None:
         belief, options["positive"] = _as_states_stand(belief, truth, options.get("positive"))
     data = evaluation_data(belief, action, truth, context, **options)
     if data.belief.ndim == 1 and len(data.states) > 2:

@@ -80,6 +80,8 @@ def round_numbers(belief: Floats, context: Codes) -> tuple[Floats, bool]:
     reach = min(reach, A_HAIR * float(np.diff(missed, append=math.inf).min()))
     nearest = missed[np.abs(mean[:, None] - missed).argmin(axis=1)]
     taken = np.abs(mean - nearest) <= reach + 1e-9
+    if not np.ptp(np.where(taken, nearest, mean)):  # all beliefs lie close together
+        return belief, False
     rounded = np.where(taken[context], nearest[context], belief)
     return rounded, bool((rounded != belief).any())
 

@@ -203,7 +203,7 @@ def test_fewer_than_20_contexts_are_refused_and_20_can_reject():
     truth = (rng.random(20) < belief).astype(int)
     result = sufficiency_test(belief[:19], truth[:19], truth[:19], rng=1)
     assert math.isnan(result.pvalue)
-    assert "20 contexts; here are 19" in result.reason
+    assert "19 contexts are fewer than 20" in result.reason
     assert sufficiency_test(belief, truth, truth, rng=1).pvalue <= 0.05
 
 
