@@ -119,7 +119,9 @@ def cmi_test(
     Parameters
     ----------
     belief : array-like, shape (n,) or (n, n_states)
-        Stated probability of the state `positive`, in [0, 1], or of every state.
+        Stated probability of the state `positive`, in [0, 1], or of every state: columns of a
+        DataFrame named as `truth` names states (``sun`` or ``p_sun``), or in their order where
+        these are numbers.
     action : array-like, shape (n,) or (n, n_actions)
         Labels, or the probability of each action; a DataFrame's columns name the actions.
     truth : array-like, shape (n,)

@@ -186,8 +186,9 @@ def stakes_estimates(
     above t, the movement is sum(z a) / sum(z s) over choices a, where z is s less its mean over the
     stakes of the case; with one stake a case, s less the share of all stakes below m, and a less
     what goes with fifths of the belief. One pseudo-case that moves as asked gives ten cases that do
-    not move an error. Choices ignore the stakes where the upper 95% end is below 1/3. That takes
-    ten cases, and a fifth of them, with a stake .1 or more below the belief and one as far above.
+    not move an error. Choices ignore the stakes where the upper 95% end is below 1/3, also in the
+    rows whose own report lies on the same side of the stake as m. That takes ten cases, and a fifth
+    of them, with a stake .1 or more below the belief and one as far above.
 
     Choosing against m loses abs(m - t), to which noise of reports adds. Means without a part of the
     reports tell how much, and the loss is extrapolated to no noise, as what goes with its variance;
@@ -349,6 +350,8 @@ def _share_moved(
     t: Floats, m: Floats, acts: Floats, case: Codes, clusters: Clusters, *, crossed: bool
 ) -> tuple[float, float, int]:
     """Return the share of what is asked by which choices move, its error, and how many tell."""
+    if not len(t):
+        return math.nan, math.nan, 0
     pays = (m > t).astype(np.float64)
     cases, of_case = np.unique(case, return_inverse=True)
     if crossed:

@@ -300,8 +300,8 @@ def states_of_columns(
     remedy = "Give a DataFrame whose columns are named so."
     require(
         len(labels) == len(set(labels)) == n_columns,
-        f"states must name the {n_columns} columns of belief, each by its own label of truth; "
-        f"received {listing(map(repr, labels))}. {remedy}",
+        f"each of the {n_columns} columns of belief must be in a state of its own, named as truth "
+        f"names it; received {listing(map(repr, labels))}. {remedy}",
     )
     if states is None:
         ordered = in_order(labels)

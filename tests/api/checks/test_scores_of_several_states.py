@@ -62,8 +62,8 @@ def test_names_and_order_of_states_change_nothing():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, "states must name the 3 columns"),  # two labels came true
-        ({"states": ["a", "b"]}, "states must name the 3 columns"),
+        ({}, "each of the 3 columns of belief must be"),  # two labels came true
+        ({"states": ["a", "b"]}, "each of the 3 columns of belief must be"),
         ({"states": ["a", "b", "c"]}, "truth must hold labels of states; received 'away', 'home'"),
         ({"states": STATES, "positive": "home"}, "positive names the state of a belief in one"),
     ],
