@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
 
 Belief = Literal["verbalised", "token", "sampled"]
 Answers = Literal["drawn", "forced", "exact"]
-"""What options say of ways to an answer, see `elicitation.questions.ways`."""
+"""What options say of ways to an answer, see `elicitation.questions.question`."""
 Decision = Literal["usual", "matching", "stakes", "costs-said"]
 """What is asked besides beliefs: an action; an event or a stated chance; to act for payoffs; and
 besides that from which probability it would."""

@@ -28,8 +28,12 @@ from coherence.batteries.bets.runs import ladder_runs
 from coherence.batteries.bets.scores import BetScores, score_bets
 from coherence.batteries.bets.truths import expected_gains
 from coherence.plots.style import save_plot
-from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.questions import bet_questions, ladder_questions, value_questions
+from elicitation.batteries.bets.questions import (
+    bet_questions,
+    default_items,
+    ladder_questions,
+    value_questions,
+)
 
 BET_ON = ("the winning side", "the losing side", "both", "none")
 

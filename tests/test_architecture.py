@@ -32,7 +32,6 @@ BUDGET = {
     "coherence/runs": 7_320,
     "coherence/statistics": 4_475,
     "elicitation": 16_862,
-    "elicitation/answers": 336,
     "elicitation/asking": 1_048,
     "elicitation/batteries": 2_843,
     "elicitation/commands": 3_055,
@@ -54,7 +53,7 @@ HOMES = {
     "elicitation/commands/inspect_tasks.py "
     "elicitation/models/hosted/*",
     "pgmpy": "bayesnets/conversion.py",
-    "torch": "elicitation/models/* elicitation/training/* elicitation/commands/*",
+    "torch": "elicitation/models/* elicitation/training/*",
     "rich": "coherence/report/layout.py coherence/report/screen.py coherence/report/terminal.py "
     "coherence/cli/*",
 }

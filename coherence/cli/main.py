@@ -69,7 +69,7 @@ _COMMANDS = {
         "draw a runs table from an agent whose coherence is known",
     ),
     "study": (
-        "elicitation.commands.study.command",
+        "elicitation.commands.study",
         "ask several models about several tasks from one file, analyse and compare them",
     ),
 }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LOG = ".eval"
 """Ending of a log of Inspect."""
 # Named as text, as the commands are: what makes a runs table of answers stands above this package.
-_LOG_READER = "elicitation.commands.inspect_logs"
+_LOG_READER = "elicitation.inspect_logs"
 
 
 _OF_COLUMNS: dict[str, dict[str, Any]] = {

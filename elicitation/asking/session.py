@@ -3,24 +3,254 @@
 Every answer goes to the store before it counts. A session that is started again with the same
 arguments finds what it has and asks the rest, so an interruption costs at most one batch, and a
 finished session costs no question at all.
+
+The table has one row per context, repetition and prompt variant or state of z. The action, asked
+for by itself, stands on the rows of the reference prompt variant. A row's status is the gravest of
+its answers; what could be read of it is kept, the rest is null. Truth comes from the network,
+exactly, or from the table of questions, as far as it is there.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import pandas as pd
 
-from coherence.decoding.decode import PARSED, TRUNCATED
+from coherence.decoding.decode import PARSED, TRUNCATED, worst
 from coherence.errors import InputError
-from elicitation.answers.runs import assemble_runs
+from coherence.runs.columns import OFFER_COLUMNS, RECORDED
 from elicitation.asking.ask import Progress, ask, constrains_tokens
 from elicitation.asking.store import AnswerStore
 from elicitation.models.base import Answer, Model
-from elicitation.questions.plan import Design, Plan, plan_own_questions, plan_task
-from elicitation.questions.question import Question, ReadAnswer
-from elicitation.questions.tasks import Subject
+from elicitation.questions.plan import Design, Plan, plan_own_questions, plan_task, reference_of
+from elicitation.questions.prompts import SAID, cells_of
+from elicitation.questions.question import SPREAD, Question, QuestionSpec, ReadAnswer, Reading
+from elicitation.questions.tasks import Subject, Truth, features_of
 from elicitation.simulated_model import AgentModel
+
+COLUMNS = {
+    "task": "string",
+    "model": "string",
+    "context": None,
+    "rep": "int64",
+    "prompt": "string",
+    "p": "float64",
+    "p_sd": "float64",
+    "p_q05": "float64",
+    "p_q95": "float64",
+    "belief_kind": "string",
+    "action": "string",
+    "level": "float64",
+    "frame": "string",
+    "order": "string",
+    "gain": "float64",
+    "loss": "float64",
+    "acts": "string",
+    "says_from": "float64",
+    "theta": None,
+    "theta_name": "string",
+    "p_true": "float64",
+    "truth_kind": "string",
+    "z": "string",
+    "z_state": "string",
+    "p_z": "float64",
+    "p_z_true": "float64",
+    "status": "string",
+    "asked": "string",
+    "asked_action": "string",
+    "asked_z": "string",
+    "raw_belief": "string",
+    "raw_action": "string",
+    "raw_z": "string",
+    "answer_mass": "float64",
+    "finish_reason": "string",
+    "logprob_belief": "float64",
+    "logprob_action": "float64",
+    "seed": "int64",
+    "created": "string",
+}
+"""In this order, with the features before the status; None takes the type of the values."""
+# The gravest first; a server's own words for anything else are left to the store.
+_ENDS = ("content_filter", "length", "stop")
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The answers to a question: one, or the draws of a sampled belief."""
+
+    answers: list[ReadAnswer]
+
+    @property
+    def spec(self) -> QuestionSpec:
+        return self.answers[0].question.spec
+
+    @property
+    def first(self) -> Answer:
+        return self.answers[0].stored
+
+    @cached_property
+    def reading(self) -> Reading:
+        return self.spec.way.how.sum_up([answer.reading for answer in self.answers])
+
+    @property
+    def raw(self) -> str:
+        """The answers as they came, as a cell."""
+        return self.spec.way.how.raw(self.spec, [each.stored.text for each in self.answers])
+
+    def belief_cells(self) -> dict[str, Any]:
+        """The cells of a row that come from a question for a belief."""
+        read = self.reading
+        cells = {
+            "p": read.value,
+            "belief_kind": self.spec.way.how.kind,
+            "asked": self.answers[0].question.text,
+            "raw_belief": self.raw,
+            "seed": self.first.seed,
+        }
+        if self.spec.way.how.is_distribution:
+            cells |= dict(zip(SPREAD, (read.sd, read.q05, read.q95), strict=True))
+        # A belief that is read off has a mass on Yes and No; the text of a stated one has a
+        # likelihood.
+        if read.answer_mass is not None:
+            return cells | {"answer_mass": read.answer_mass}
+        return cells | {"logprob_belief": self.first.logprob}
+
+    def action_cells(self) -> dict[str, Any]:
+        """The cells of a row that come from a question for an action."""
+        spec, value = self.spec, self.reading.value
+        asked = {"asked_action": self.answers[0].question.text, "raw_action": self.raw}
+        if spec.role == SAID:
+            return {"prompt": SAID, "says_from": value} | asked
+        if spec.way.how.is_distribution:
+            # An action that is a distribution has a column for each label.
+            shares = value or dict.fromkeys(spec.actions)
+            return {f"action_{label}": shares[label] for label in spec.actions} | asked
+        return {"action": value, "logprob_action": self.first.logprob} | asked
+
+    def offer_cells(self) -> dict[str, Any]:
+        """The cells of a row that is the answer to a matching or a stakes question."""
+        named = cells_of(self.spec.level, self.spec.frame, self.spec.order)
+        return {**named, "seed": self.first.seed, **self.action_cells(), **_sum_up([self])}
+
+
+def assemble_runs(
+    cases: pd.DataFrame, read: Sequence[ReadAnswer], truth: Truth, *, task: str, model: str
+) -> pd.DataFrame:
+    """Lay the answers out as a runs table.
+
+    A row of which an answer has not come is left out: of a session that is none, of the log of a
+    run that was cut off the last ones.
+    """
+    places: dict[tuple[int, int, str, str], _Place] = {}
+    offered = [answer for answer in read if answer.question.spec.frame]
+    for answer in (answer for answer in read if not answer.question.spec.frame):
+        question, spec = answer.question, answer.question.spec
+        place = (question.case, question.rep, spec.role, spec.key)
+        places.setdefault(place, _Place([])).answers.append(answer)
+    # By case and repetition; sorting is stable, so that variants stay in the order of the plan.
+    places = dict(sorted(places.items(), key=lambda item: item[0][:2]))
+    specs = [answer.question.spec for answer in read]
+    reference = reference_of(
+        list(dict.fromkeys(spec.key for spec in specs if spec.role == "belief"))
+    )
+    acting = next((spec.role for spec in specs if spec.role in ("decision", "choice")), None)
+    # Lists, as a cell that is taken from a column by position copies the notes of the table.
+    cells = cases.reindex(columns=["z", "p_true"]).to_dict("list")
+    rows, positions = [], []
+    for (position, rep, role, key), belief in places.items():
+        if role not in ("belief", "conditional"):
+            continue
+        # Actions are asked without a variant. On the rows of all variants one action would count
+        # as several.
+        second = "auxiliary" if role == "conditional" else acting if key == reference else None
+        other = places.get((position, rep, second, "")) if second else None
+        if second and other is None:
+            continue
+        row = {"task": task, "model": model, "rep": rep, **belief.belief_cells()}
+        if role == "conditional":
+            assert other is not None, "left out above"
+            row |= {"prompt": reference, "z": cells["z"][position], "z_state": key}
+            row |= {"asked_z": other.answers[0].question.text, "raw_z": other.raw}
+            row |= truth[position][key]
+            # In the order of the labels that the question listed, which is that of the states.
+            if other.reading.value is not None:
+                row["p_z"] = other.reading.value[list(truth[position]).index(key)]
+        else:
+            row |= {"prompt": key, "p_true": cells["p_true"][position]}
+            if other is not None:
+                row |= other.action_cells()
+        rows.append(row | _sum_up([belief] if other is None else [belief, other]))
+        positions.append(position)
+    for answer in offered:
+        position, rep = answer.question.case, answer.question.rep
+        row = {"task": task, "model": model, "rep": rep, "prompt": reference}
+        row["p_true"] = cells["p_true"][position]
+        rows.append(row | _Place([answer]).offer_cells())
+        positions.append(position)
+    # Stable, so that what a case was offered stands below its beliefs of the repetition.
+    order = sorted(range(len(rows)), key=lambda at: (positions[at], rows[at]["rep"]))
+    rows, positions = [rows[at] for at in order], [positions[at] for at in order]
+    # What is not known of the truth is no column at all: an empty one would read as known and
+    # missing.
+    absent = [name for name in ("theta", "theta_name", "p_true") if name not in cases.columns]
+    if "theta" in absent and "p_true" in absent:
+        absent.append("truth_kind")
+    elif "truth_kind" not in cases.columns:  # a truth of the user's own
+        cases = cases.assign(truth_kind=RECORDED)
+    asked = {name for row in rows for name in row}
+    absent += {*OFFER_COLUMNS, "acts", "says_from"} - asked
+    if acting is None and not offered:
+        absent += ["action", "asked_action", "raw_action", "logprob_action"]
+    if "z" not in cases.columns:
+        absent += ["z", "z_state", "p_z", "p_z_true", "asked_z", "raw_z"]
+    features = features_of(cases)
+    of_case = ("context", "theta", "theta_name", "truth_kind", *features)
+    kept = [name for name in of_case if name in cases.columns]
+    runs = _typed(rows, cases[kept].iloc[positions], features)
+    return runs.drop(columns=runs.columns.intersection(absent))
+
+
+def _sum_up(used: Sequence[_Place]) -> dict[str, Any]:
+    """Return the status, the answer mass and the time of a row."""
+    read = [place.reading for place in used]
+    masses = [each.answer_mass for each in read if each.answer_mass is not None]
+    answers = [answer.stored for place in used for answer in place.answers]
+    ended = {answer.finish_reason for answer in answers}
+    return {
+        "status": worst([each.status for each in read]),
+        # As the status: of a belief and an action the one that the model would give less.
+        **({"answer_mass": min(masses)} if masses else {}),
+        "finish_reason": next((reason for reason in _ENDS if reason in ended), None),
+        # A row is as old as the youngest of its answers.
+        "created": max(answer.created or "" for answer in answers),
+    }
+
+
+def _typed(rows: list[dict[str, Any]], cases: pd.DataFrame, features: list[str]) -> pd.DataFrame:
+    """Lay rows out as a table whose columns and types do not depend on what was answered."""
+    # The same columns whatever was asked, so that sessions can be put below each other; but spreads
+    # and the shares of actions are there only where answers are distributions.
+    answered = pd.DataFrame.from_records(rows)
+    known = pd.concat([answered, cases.reset_index(drop=True)], axis="columns")
+    actions = [str(name) for name in known.columns if str(name).startswith("action_")]
+    names = [name for name in COLUMNS if name in known.columns or name not in SPREAD]
+    if actions:
+        # Options may differ between rows: one that was not offered is not chosen.
+        chosen = known[actions].notna().any(axis=1)
+        known.loc[chosen, actions] = known.loc[chosen, actions].astype("float64").fillna(0.0)
+        position = names.index("action")
+        names[position : position + 1] = actions
+    status = names.index("status")
+    order = [*names[:status], *features, *names[status:]]
+    # A column that happens to be all null would otherwise take another type than in the next
+    # session.
+    types = {name: COLUMNS.get(name, "float64") for name in names}
+    return known.reindex(columns=order).astype(
+        {name: dtype for name, dtype in types.items() if dtype is not None}
+    )
+
 
 _USUAL = Design()
 

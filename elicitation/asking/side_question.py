@@ -14,7 +14,7 @@ from coherence.inputs import whole_number
 from coherence.runs.logs.inspect_log import FINISH_REASONS
 from coherence.runs.logs.tool_calls import SOURCE
 from elicitation.models.base import Answer
-from elicitation.questions.ways import QuestionSpec
+from elicitation.questions.question import QuestionSpec
 
 try:
     from inspect_ai.agent import Agent, AgentState, agent

@@ -16,14 +16,11 @@ import pandas as pd
 from coherence.decoding.decode import OK, REFUSED, TRUNCATED, UNPARSED, WITHHELD, decode_choice
 from coherence.decoding.reply import sounds_like_refusal, take_apart
 from coherence.errors import InputError
-from elicitation.answers.distributions import gives
-from elicitation.asking.ask import EXACT_AT_ONCE, Progress, ask, ask_masses
+from elicitation.asking.ask import EXACT_AT_ONCE, Progress, ask, ask_masses, gives
 from elicitation.asking.store import AnswerStore
 from elicitation.models.base import Answer, Model
-from elicitation.questions.question import Question
-from elicitation.questions.ways import QuestionSpec
-from elicitation.spelling.forms import AnswerForm
-from elicitation.spelling.spellings import opened_with
+from elicitation.questions.question import Question, QuestionSpec
+from elicitation.spelling.forms import AnswerForm, opened_with
 
 _CONDITION = ("model", "experiment", "p", "item", "order")
 # For what may stand before an outcome, such as "The correct answer is".

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from coherence.cli.progress import answer_progress
 from coherence.printable import counted
-from elicitation.commands.answer_store import (
+from elicitation.answer_store import (
     PlannedAnswers,
     answer_store,
     print_planned,
     warn_of_versions,
 )
 from elicitation.options import AskOptions, add_options, from_words, typed
-from elicitation.respondents import Local
-from elicitation.session_options import (
+from elicitation.respondents import (
     OF_A_TASK,
+    Local,
     design_of,
     plan_of,
     respondent_of,
@@ -192,7 +192,7 @@ def _earlier_rows(path: str) -> int:
 
 def print_tally(opening: str, tally: "Tally", *, local: bool, first: str) -> None:
     """Print how many answers were asked and parsed, and warn where that is few."""
-    from elicitation.questions.ways import WIDEST_SHARE
+    from elicitation.questions.question import WIDEST_SHARE
 
     share = tally.readable / tally.total
     repaired = f", {tally.repaired} of them repaired" if tally.repaired else ""

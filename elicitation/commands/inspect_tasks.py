@@ -32,7 +32,7 @@ _TAKEN = (
 )
 # Inspect imports this module at every start: what is heavy waits for a task that is made.
 if TYPE_CHECKING:
-    from elicitation.commands.inspect_logs import Put
+    from elicitation.inspect_logs import Put
 
 
 @task(name="belief_coherence/beliefs_and_actions")
@@ -44,9 +44,9 @@ def beliefs_and_actions(
     Other options are those of ``coherence elicit``, but for what Inspect itself decides on.
     """
     from coherence.errors import InputError, closest
-    from elicitation.commands.inspect_logs import BELIEFS, belief_samples
+    from elicitation.inspect_logs import BELIEFS, belief_samples
     from elicitation.options import AskOptions, from_table
-    from elicitation.session_options import design_of, plan_of, source_of
+    from elicitation.respondents import design_of, plan_of, source_of
 
     for key in options:
         if key not in _TAKEN:
@@ -67,8 +67,8 @@ def beliefs_and_actions(
 def bets(items: str | None = None) -> Task:
     """Questions on values, bets and ladders; `items` as the option of ``coherence bets``."""
     from elicitation.batteries.bets.words import ROOM
-    from elicitation.commands.bets_questions import ItemOptions, scored_questions
-    from elicitation.commands.inspect_logs import BETS, bet_samples
+    from elicitation.commands.bets import ItemOptions, scored_questions
+    from elicitation.inspect_logs import BETS, bet_samples
 
     questions = scored_questions(ItemOptions(items=items))
     samples = bet_samples(questions, max_new_tokens=ROOM)
@@ -79,8 +79,8 @@ def bets(items: str | None = None) -> Task:
 def mixing(**options: Any) -> Task:
     """Draws at given rates; ``draws`` and ``seed`` as the options of ``coherence mix``."""
     from coherence.errors import InputError
-    from elicitation.commands.inspect_logs import MIXING, mixing_samples
     from elicitation.commands.mix import MixOptions
+    from elicitation.inspect_logs import MIXING, mixing_samples
     from elicitation.options import from_table
 
     if beside := set(options) - {"draws", "seed"}:
@@ -137,7 +137,7 @@ def reading(battery: str) -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         from coherence.runs.logs.inspect_log import FINISH_REASONS
-        from elicitation.commands.inspect_logs import Replied, read_sample
+        from elicitation.inspect_logs import Replied, read_sample
         from elicitation.models.base import Answer
 
         output = state.output

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from coherence.cli.progress import answer_progress
 from coherence.cli.reading import is_log
-from elicitation.commands.answer_store import PlannedAnswers
-from elicitation.commands.battery import (
+from elicitation.answer_store import PlannedAnswers
+from elicitation.battery import (
     Battery,
     BatteryOptions,
     Results,
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 def _check(options: MixOptions, respondents: Sequence[Respondent]) -> None:
     """Raise for options that do not go together."""
     from coherence.errors import InputError
-    from elicitation.questions.ways import Way
+    from elicitation.questions.question import Way
 
     check_options(options)
     if options.answer_files and (options.exact or options.draws is not None):
@@ -118,7 +118,7 @@ def _read(options: MixOptions) -> "pd.DataFrame":
         raise InputError(
             f"--answers must be tables or logs of Inspect, not both; received {', '.join(files)}."
         )
-    from elicitation.commands.inspect_logs import read_inspect_mixing
+    from elicitation.inspect_logs import read_inspect_mixing
 
     return read_inspect_mixing(logs)
 

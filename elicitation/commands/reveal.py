@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from coherence.cli.progress import answer_progress
 from coherence.printable import clean, counted, numbered
-from elicitation.commands.answer_store import PlannedAnswers
-from elicitation.commands.battery import (
+from elicitation.answer_store import PlannedAnswers
+from elicitation.battery import (
     Battery,
     BatteryOptions,
     Results,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from elicitation.asking.store import AnswerStore
-    from elicitation.batteries.revealed.runs import Answers
+    from elicitation.batteries.revealed.questions import Answers
     from elicitation.batteries.revealed.scenarios.setting import Setting
     from elicitation.models.local.causal import CausalModel
 
@@ -199,8 +199,14 @@ def _lay_out(options: RevealOptions, source: str, answers: "Answers", tables: Ta
 
 
 def _ask_model(options: RevealOptions, respondent: Respondent, store: "AnswerStore") -> "Answers":
-    from elicitation.batteries.revealed.questions import BELIEF, BET, STATED, ask_battery, battery
-    from elicitation.batteries.revealed.runs import Answers
+    from elicitation.batteries.revealed.questions import (
+        BELIEF,
+        BET,
+        STATED,
+        Answers,
+        ask_battery,
+        battery,
+    )
 
     questions = battery(_settings(options), only_revealed=options.only_revealed)
     # Texts are continued, not answered: without a chat template, whether there is one or not.
@@ -233,8 +239,7 @@ def _ask_model(options: RevealOptions, respondent: Respondent, store: "AnswerSto
 def _read(options: RevealOptions) -> Tables:
     """Read what was elicited elsewhere, and say what cannot be made of it."""
     from elicitation.batteries.revealed.answer_file import read_answer_file
-    from elicitation.batteries.revealed.questions import belief_questions
-    from elicitation.batteries.revealed.runs import Answers
+    from elicitation.batteries.revealed.questions import Answers, belief_questions
 
     assert options.answers is not None, "a battery reads where files were named"
     tables: Tables = {}

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from elicitation.models.labels import LabelBounds
-    from elicitation.spelling.forms import AnswerForm, Distribution
-    from elicitation.spelling.spellings import Spelling
+    from elicitation.spelling.forms import AnswerForm, Distribution, LabelBounds, Spelling
     from elicitation.spelling.tokenizations import SpellingMasses
 
 

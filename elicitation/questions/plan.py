@@ -18,27 +18,32 @@ from coherence.errors import InputError, closest, listing
 from coherence.runs.columns import FEATURE_PREFIX
 from coherence.runs.frames import require_frame
 from elicitation.options import USUAL_LEVELS, WayOptions, require_in_range
-from elicitation.questions.offers import LETTERS, OFFERED, SAID, Offer, costs_of, offers_of, said_of
-from elicitation.questions.own import check_questions
 from elicitation.questions.prompts import (
     BELIEF,
+    LETTERS,
     NETWORK_PROMPTS,
+    OFFERED,
+    SAID,
     TABLE_PROMPTS,
+    Offer,
     PromptSet,
     Template,
     case_words,
+    costs_of,
     label_words,
+    offers_of,
+    said_of,
 )
-from elicitation.questions.question import Question
+from elicitation.questions.question import Question, QuestionSpec, Role, Way
 from elicitation.questions.tasks import (
     Subject,
     Truth,
     cells_of,
+    check_questions,
     conditional_truth,
     evidence_of,
     features_of,
 )
-from elicitation.questions.ways import QuestionSpec, Role, Way
 
 REFERENCE = "standard"
 _Asked = tuple[QuestionSpec, str]

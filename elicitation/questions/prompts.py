@@ -2,17 +2,158 @@
 
 The structure follows the published protocol (belief under four variants, a decision with the choice
 to defer, and the two questions of the law of iterated expectation); the sentences are this
-project's own. A belief and an action are never asked for in one text. Templates of a user's own
-come from a file, see `elicitation.questions.prompt_file`.
+project's own. A belief and an action are never asked for in one text.
+
+A matching question offers the same prize on an event or with a stated chance (Karni 2009); half of
+them offer the complement of the event, which takes ambiguity attitude out (Baillon, Huang, Selim
+and Wakker 2018). A stakes question offers to act or to pass, for payoffs of which acting is worth
+it from some probability of the event on; another asks from which one it would. Which option is
+named first, and which frame, is crossed and balanced within the case.
+
+Templates of a user's own come from a TOML file with a table for each. What it leaves out is taken
+from the built-in ones; it is checked as a whole, and all its errors are reported at once.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+import os
+import re
+import string
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
 
 from bayesnets import Phrases
 from coherence.decoding.decode import BELIEF_LABELS, Form
-from elicitation.questions.offers import LETTERS, Offer
+from coherence.errors import InputError, closest
+from coherence.runs.columns import FRAMES, LEVEL_OPTIONS
+from coherence.runs.frames import require_path
+from elicitation.options import MOST_LEVELS, Decision
+
+LETTERS = ("A", "B")
+"""The answers: options are named in this order."""
+ACT = "act"
+SAID: Literal["costs-said"] = "costs-said"
+OFFERED = {"matching": LEVEL_OPTIONS, "stakes": (ACT, "pass")}
+"""The two options of each kind of question."""
+USUAL_COSTS = {"stakes": "18:2,15:5,10:10,5:15,2:18", SAID: "3:1,1:1,1:3"}
+"""What acting gains if the event happens, and loses if not, by the decision."""
+MOST_COSTS = 20
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a question offers."""
+
+    # in (0, 1): the chance as the question states it, or the probability from which acting pays
+    level: float
+    frame: str  # "event" or "complement", or gain and loss as "3:1"
+    order: str  # the option that is named first
+
+    @property
+    def numbers(self) -> dict[str, str]:
+        """The placeholders that depend on the level."""
+        gain, _, loss = self.frame.partition(":")
+        return {"chance": str(round(100 * self.level)), "gain": gain, "loss": loss}
+
+
+def cells_of(level: float | None, frame: str, order: str) -> dict[str, Any]:
+    """Return the cells of a row with the answer to an offer: level and frame, or what is staked."""
+    gain, staked, loss = frame.partition(":")
+    if not staked:
+        return {"level": level, "frame": frame, "order": order}
+    return {"gain": float(gain), "loss": float(loss), "acts": ACT, "order": order}
+
+
+def costs_of(decision: Decision, costs: str | None) -> dict[str, float]:
+    """Return "gain:loss" -> the probability from which acting pays, of all payoffs."""
+    found: dict[str, float] = {}
+    listed = USUAL_COSTS[decision] if costs is None else costs
+    for word in listed.split(","):
+        amounts = [each.strip() for each in word.split(":")]
+        try:
+            gain, loss = map(float, amounts)
+        except ValueError:
+            gain = loss = math.nan
+        if not (0 < gain < math.inf and 0 < loss < math.inf):
+            raise InputError(
+                "costs must be what acting gains and loses, two numbers above 0 with a colon, such "
+                f"as {USUAL_COSTS[SAID]}; received {word.strip()!r}."
+            )
+        found[":".join(amounts)] = round(loss / (gain + loss), 9)
+    if not 2 <= len(set(found.values())) == len(found) <= MOST_COSTS:
+        raise InputError(
+            f"costs must be 2 to {MOST_COSTS} different ratios; received {listed!r}. With one, "
+            "choices cannot move."
+        )
+    return found
+
+
+def chances_of(n_levels: int) -> tuple[float, ...]:
+    """Return an even grid of whole percents: (k - 1/2) / n."""
+    if not 2 <= n_levels <= MOST_LEVELS:
+        raise InputError(
+            f"levels must be at least 2, to see a choice turn, and at most {MOST_LEVELS}, to be "
+            f"different whole percents; received {n_levels}."
+        )
+    # Halves go to the even number, so that the grid is its own complement.
+    return tuple(round(100 * (k + 0.5) / n_levels) / 100 for k in range(n_levels))
+
+
+def offers_of(
+    decision: Decision,
+    n_levels: int,
+    costs: str | None,
+    *,
+    every: bool,
+    seed: int,
+    case: int,
+    rep: int,
+) -> Iterator[Offer]:
+    """Yield what a case is offered in a repetition: one cell of order x frame for each level.
+
+    Neighbouring levels have both orders and both frames; further repetitions go through the other
+    cells of each level. `every` takes all cells of every level at once.
+    """
+    matching = decision == "matching"
+    options = OFFERED["matching" if matching else "stakes"]
+    offered: list[tuple[float, tuple[str, ...]]]
+    if matching:
+        offered = [(level, FRAMES) for level in chances_of(n_levels)]
+    else:
+        offered = [(level, (frame,)) for frame, level in costs_of(decision, costs).items()]
+    n_cells = len(offered[0][1]) * len(options)
+    turn, cell_of_turn = divmod(rep, n_cells)
+    first = _balanced(len(offered), n_cells, np.random.default_rng([seed, case, turn]))
+    for (level, frames), cell in zip(offered, first, strict=True):
+        for number in range(n_cells) if every else (cell ^ cell_of_turn,):
+            frame = frames[number // 2]
+            stated = round(1 - level, 2) if frame == "complement" else level
+            yield Offer(stated, frame, options[number % 2])
+
+
+def said_of(costs: str | None, n: int) -> Iterator[tuple[int, Offer]]:
+    """Yield from which probability it is asked whether it would act: `n` times, orders in turn."""
+    for number in range(n):
+        for at, (frame, level) in enumerate(costs_of(SAID, costs).items()):
+            yield number, Offer(level, frame, OFFERED["stakes"][(number + at) % 2])
+
+
+def _balanced(n_levels: int, n_cells: int, rng: np.random.Generator) -> list[int]:
+    """Return a cell for each level, each with its opposite beside it."""
+    cells: list[int] = []
+    while len(cells) < n_levels:
+        first = int(rng.integers(n_cells))
+        cells += [first, first ^ (n_cells - 1)]
+        if n_cells == 4:
+            second = first ^ int(rng.integers(1, 3))
+            cells += [second, second ^ 3]
+    return cells[:n_levels]
+
 
 # A line for each label is the form that is read strictly; a model without a chat template goes on
 # after "Your answer:".
@@ -295,3 +436,197 @@ def case_words(
     elif z is not None and state is not None:
         words["condition"] = phrases.condition(z, state)
     return words
+
+
+RESERVED = ("token", "sampled")
+"""Values of the `prompt` column that stand for ways of eliciting and not for a prompt variant."""
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
+_FORMS = ("lines", "number")
+_LINE_WORDS = ("labels", "example", "n_lines")
+# A template may speak of "a patient" in its own words.
+_FREE_WORDS = ("subject",)
+# A file of texts that somebody wrote has kilobytes: more is a file named by mistake.
+_MOST_BYTES = 1 << 20
+
+
+def load_prompts(
+    path: str | os.PathLike[str], base: PromptSet
+) -> tuple[PromptSet, tuple[str, ...]]:
+    """Read templates from a file.
+
+    Parameters
+    ----------
+    path : path-like
+        A TOML file with a table for each variant of the belief question, such as
+        ``[belief.number]``: ``text``, and ``form``, "lines" (``No: 0.30`` and ``Yes: 0.70``, the
+        default) or "number" (the probability of Yes alone). Of a network ``{description}`` and
+        ``{question}`` are needed, of questions of one's own ``{question}``; ``{subject}``,
+        ``{labels}``, ``{example}`` and ``{n_lines}`` may help. ``[decision]``, ``[yes_no]``,
+        ``[auxiliary]`` and ``[conditional]`` replace the other questions; ``[matching]`` and
+        ``[stakes]`` have ``{options}`` in their text, and keys ``event``, ``complement`` and
+        ``lottery`` (with ``{chance}``), or ``act`` (with ``{gain}`` and ``{loss}``) and ``pass``,
+        which ``[costs_said]`` has as well, with ``{letter}`` of the former in its text.
+    base : PromptSet
+        Built-in templates of the same kind of session; they say which placeholders there are.
+
+    Returns
+    -------
+    prompts : PromptSet
+        The file's templates over the built-in ones.
+    names : tuple of str
+        The prompt variants that the file has, in its order.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or with every error at once.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import elicitation
+    >>> words = '''
+    ... [belief.number]
+    ... form = "number"
+    ... text = "A patient {description}. How probable is it that they {question}? One number:"
+    ... '''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "prompts.toml"
+    ...     _ = path.write_text(words, encoding="utf-8")
+    ...     prompts, names = load_prompts(path, elicitation.NETWORK_PROMPTS)
+    >>> names
+    ('number',)
+    """
+    source = require_path(path)
+    content = read_toml(source, "prompts")
+    errors: list[str] = []
+    single = {
+        name: template
+        for name in PromptSet.__dataclass_fields__
+        if isinstance(template := getattr(base, name), Template)
+    }
+    allowed = ("belief", *single)
+    for name in content:
+        if name not in allowed:
+            known = ", ".join(allowed)
+            hint = closest(name, allowed)
+            errors.append(f"[{name}] is no template; there are {known}. {hint}")
+    variants = _variants(content.get("belief", {}), next(iter(base.belief.values())), errors)
+    changed = {
+        name: _template(name, name, content[name], old, errors)
+        for name, old in single.items()
+        if name in content
+    }
+    if not content:
+        errors.append("it holds no template.")
+    if errors:
+        raise InputError.all_at_once(
+            f"prompts {source} has {len(errors)} error{'s' if len(errors) > 1 else ''}", errors
+        )
+    belief = MappingProxyType({**base.belief, **variants})
+    return replace(base, belief=belief, **changed), tuple(variants)
+
+
+def read_toml(source: Path, what: str) -> dict[str, Any]:
+    """Read a file that somebody wrote; `what` names its kind in messages."""
+    try:
+        if source.stat().st_size > _MOST_BYTES:
+            raise InputError(f"{what} {source} must be smaller than 1 MB. Name another file.")
+        return tomllib.loads(source.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"{what} {source} cannot be read ({error.strerror}). Name a .toml file that exists."
+        ) from error
+    # Brackets thousands deep are a recursion, numbers of thousands of digits a plain ValueError.
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"{what} {source} is not TOML: {error}. "
+            "Texts of several lines stand between three quotation marks."
+        ) from error
+
+
+def _variants(belief: Any, old: Template, errors: list[str]) -> dict[str, Template]:
+    """Make the prompt variants of a belief, or note what is wrong with them."""
+    if not isinstance(belief, dict) or any(
+        not isinstance(table, dict) for table in belief.values()
+    ):
+        errors.append('variants are tables of their own, such as [belief.mine] with text = "...".')
+        return {}
+    variants = {}
+    for name, table in belief.items():
+        if not _NAME.fullmatch(name) or name in RESERVED:
+            errors.append(
+                f"[belief.{name}] must be named by a letter and then letters, digits, '-' or '_' "
+                f"(40 at most), and not {' or '.join(RESERVED)}."
+            )
+        variants[name] = _template(f"belief.{name}", name, table, old, errors)
+    return variants
+
+
+def _fields(text: str) -> list[str]:
+    return list(
+        dict.fromkeys(
+            field for _, field, _, _ in string.Formatter().parse(text) if field is not None
+        )
+    )
+
+
+def _template(
+    label: str,
+    name: str,
+    table: Any,
+    old: Template,
+    errors: list[str],
+) -> Template:
+    """Make a template in the place of a built-in one, or note what is wrong with it."""
+    if not isinstance(table, Mapping):
+        errors.append(f'[{label}] must be a table with text = "...".')
+        return Template(name, "")
+    is_belief = label.startswith("belief.")
+    keys = ("text", "form") if is_belief else ("text", *old.says)
+    for key in table:
+        if key not in keys:
+            errors.append(f"[{label}] has an unknown key {key!r}. {closest(key, keys)}")
+    # What is wrong is noted and replaced, so that all errors of a file come at once.
+    form = table.get("form", "lines")
+    if is_belief and form not in _FORMS:
+        errors.append(f"[{label}] form must be one of {', '.join(_FORMS)}; received {form!r}.")
+        form = "lines"
+    text = table.get("text")
+    if not isinstance(text, str) or not text.strip():
+        errors.append(f"[{label}] needs text, a string that is not empty.")
+        return Template(name, "")
+    try:
+        parsed = list(string.Formatter().parse(text))
+    except ValueError as error:
+        errors.append(
+            f"[{label}] text has a stray brace ({error}). "
+            "Write {{ and }} for braces that are meant as such."
+        )
+        return Template(name, "")
+    words = _fields(old.text)
+    # Without these a question would not be about the case; the others are of use, or not.
+    needed = [word for word in words if word not in (*_LINE_WORDS, *_FREE_WORDS)]
+    free = [word for word in _FREE_WORDS if word in words]
+    known = list(dict.fromkeys([*needed, *_LINE_WORDS, *free]))
+    for _, word, spec, conversion in parsed:
+        # An exact name and nothing else: "{question.x}" or "{question!r}" would reach into Python.
+        if word is not None and (word not in known or spec or conversion):
+            errors.append(
+                f"[{label}] text has an unknown placeholder {{{word}}}; "
+                f"there are {', '.join(known)}. {closest(word, known)}"
+            )
+    for word in needed:
+        if word not in [field for _, field, _, _ in parsed]:
+            errors.append(f"[{label}] text lacks the placeholder {{{word}}}.")
+    # What an option says has placeholders of its own.
+    says = {
+        option: _template(
+            f"{label}.{option}", option, {"text": table[option]}, Template(option, usual), errors
+        ).text
+        for option, usual in old.says.items()
+        if option in table
+    }
+    return Template(name, text, form, {**old.says, **says})

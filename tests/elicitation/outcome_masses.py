@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from elicitation.spelling.spellings import require_exclusive, spellings_of
+from elicitation.spelling.forms import require_exclusive, spellings_of
 
 
 @dataclass

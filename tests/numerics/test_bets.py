@@ -27,8 +27,12 @@ from coherence.batteries.bets.truths import (
     tune_threshold,
     value_truths,
 )
-from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.questions import BREAK_EVENS, bet_questions, ladder_questions
+from elicitation.batteries.bets.questions import (
+    BREAK_EVENS,
+    bet_questions,
+    default_items,
+    ladder_questions,
+)
 
 ITEMS = default_items()
 PUBLISHED = """.52 25 3 .0336  .56 25 3 .0126  .48 25 3 .0752  .44 25 3 .1462  .36 25 3 .3927

@@ -252,7 +252,7 @@ def score_bets(
     --------
     >>> from coherence.batteries.bets.agents import simulate_answers
     >>> from elicitation.batteries.bets.questions import bet_questions
-    >>> from elicitation.batteries.bets.items import default_items
+    >>> from elicitation.batteries.bets.questions import default_items
     >>> questions = bet_questions(default_items(), splits=["test"], modalities=["coin"])
     >>> answers = simulate_answers("maximiser", questions, rng=1)
     >>> float(score_bets(questions, answers).accuracy.loc[0, "accuracy"])

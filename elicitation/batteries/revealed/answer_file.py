@@ -16,11 +16,11 @@ from coherence.runs.columns import STATE_SUM_TOLERANCE
 from elicitation.batteries.revealed.questions import (
     BELIEF,
     BET,
+    Answers,
     BatteryQuestion,
     Masses,
     battery,
 )
-from elicitation.batteries.revealed.runs import Answers
 from elicitation.batteries.revealed.scenarios.setting import REFERENCE, Setting
 
 _COLUMNS = (

@@ -41,8 +41,7 @@ from elicitation.models.hosted.replies import (
     without_key,
 )
 from elicitation.models.hosted.schemas import schema_of, written
-from elicitation.models.labels import LabelBounds, bound_labels, check_labels
-from elicitation.spelling.forms import AnswerForm
+from elicitation.spelling.forms import AnswerForm, LabelBounds, bound_labels, check_labels
 
 if TYPE_CHECKING:
     import inspect_ai.model

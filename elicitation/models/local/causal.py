@@ -37,9 +37,13 @@ from elicitation.models.local.scoring import Floats, continuation_logprobs, spel
 from elicitation.models.local.self_check import check_network
 from elicitation.models.local.sources import ModelSource, find_source
 from elicitation.models.local.trees import PlainTrees, Trees, trees_of
-from elicitation.spelling.spellings import Spelling
-from elicitation.spelling.tokenizations import SpellingGraph, SpellingMasses, spelling_graph
-from elicitation.spelling.vocabulary import Vocabulary
+from elicitation.spelling.forms import Spelling
+from elicitation.spelling.tokenizations import (
+    SpellingGraph,
+    SpellingMasses,
+    Vocabulary,
+    spelling_graph,
+)
 
 logger = logging.getLogger(__name__)
 

@@ -15,9 +15,9 @@ from scipy.stats import chisquare
 from tokenizers import decoders
 
 from elicitation import Answer
-from elicitation.answers.distributions import draw_in_form, stored
+from elicitation.asking.ask import draw_in_form, stored
 from elicitation.models.exact import ReadsForms
-from elicitation.questions.ways import QuestionSpec, Way
+from elicitation.questions.question import QuestionSpec, Way
 from elicitation.spelling.forms import AnswerForm, Distribution
 from elicitation.spelling.tokenizations import SpellingMasses
 

@@ -8,7 +8,7 @@ import pytest
 
 from coherence.decoding.decode import STATUSES, decode_belief
 from elicitation import NETWORK_PROMPTS, load_prompts, load_questions
-from elicitation.questions.own import COLUMNS
+from elicitation.questions.tasks import COLUMNS
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "eliciting.md").read_text(encoding="utf-8")

@@ -13,10 +13,9 @@ import pytest
 from coherence import InputError
 from coherence.runs.read import validate_runs
 from elicitation import Answer, AnswerStore, Design, Distribution, elicit, plan_task
-from elicitation.asking.overview import preview
 from elicitation.asking.session import run_plan
-from elicitation.asking.store import read_store
-from elicitation.questions.ways import QuestionSpec, Way
+from elicitation.asking.store import preview, read_store
+from elicitation.questions.question import QuestionSpec, Way
 
 ACTIONS = ["action_no", "action_yes", "action_defer"]
 
@@ -163,7 +162,7 @@ def test_dry_run_progress_summary_and_store_count_the_same_answers(
 ):
     path, plan, steps = tmp_path / "s.sqlite", plan_task(asia, cases, design), []
     model = scripted() if design.answers == "drawn" else Known()
-    expected = preview(plan, model_name=model.name).n_left
+    expected = preview(plan.questions, model_name=model.name).n_left
     with AnswerStore(path) as store:
         _, tally = run_plan(model, plan, store, progress=lambda *counts: steps.append(counts))
     assert (tally.asked, tally.reused) == (expected, 0)

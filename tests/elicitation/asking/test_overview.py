@@ -11,9 +11,8 @@ import pytest
 
 from coherence import InputError
 from elicitation import Answer, AnswerStore, Design
-from elicitation.asking.overview import preview
 from elicitation.asking.session import run_plan
-from elicitation.asking.store import read_store
+from elicitation.asking.store import preview, read_store
 from elicitation.questions.plan import plan_own_questions
 
 
@@ -49,7 +48,7 @@ def test_a_preview_counts_what_is_left(tmp_path, plan, table):
     path = tmp_path / "s.sqlite"
 
     def left(plan=plan, name=Mixed.name):
-        return preview(plan, model_name=name, store=path)
+        return preview(plan.questions, model_name=name, store=path)
 
     assert left().n_left == 72
     assert not path.exists()

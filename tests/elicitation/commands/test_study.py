@@ -16,8 +16,7 @@ import pytest
 from bayesnets import load_network, write_network
 from coherence import analyze, compare
 from elicitation import AnswerStore
-from elicitation.commands.study.study_file import load_study
-from elicitation.commands.study.units import Session
+from elicitation.study import Session, load_study
 from tests.api.tables import read_exactly
 
 from ..models.hosted.fake_server import Fake, answer, probing, serving

@@ -19,8 +19,8 @@ from elicitation import (
     load_task,
     plan_task,
 )
-from elicitation.questions.offers import chances_of
 from elicitation.questions.plan import plan_own_questions
+from elicitation.questions.prompts import chances_of
 
 MATCHING = {"decision": "matching", "prompts": ("standard",), "iterated": False}
 STAKES = {**MATCHING, "decision": "stakes"}

@@ -7,10 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coherence.decoding.decode import decode_belief, decode_decision, decode_distribution
-from elicitation.spelling.forms import AnswerForm
-from elicitation.spelling.spellings import spellings_of
-from elicitation.spelling.tokenizations import spelling_graph
-from elicitation.spelling.vocabulary import Vocabulary
+from elicitation.spelling.forms import AnswerForm, spellings_of
+from elicitation.spelling.tokenizations import Vocabulary, spelling_graph
 
 from ..form_pattern import pattern_of
 from ..tiny_tokenizers import BYTE_LEVEL

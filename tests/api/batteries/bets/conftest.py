@@ -3,8 +3,12 @@
 import pandas as pd
 import pytest
 
-from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.questions import bet_questions, ladder_questions, value_questions
+from elicitation.batteries.bets.questions import (
+    bet_questions,
+    default_items,
+    ladder_questions,
+    value_questions,
+)
 
 ITEMS, SPLITS = default_items(), ["dev", "test"]
 VALUES = value_questions(ITEMS, splits=SPLITS, templates=["choice-valuable"])

@@ -15,8 +15,7 @@ from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.bets.figures import plot_accuracies, plot_transfer
 from coherence.batteries.bets.tables import bet_tables, transfer_tables
 from coherence.report.files import render_csv
-from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.questions import bet_questions, value_questions
+from elicitation.batteries.bets.questions import bet_questions, default_items, value_questions
 from tests.api.tables import read_exactly
 
 

@@ -10,8 +10,7 @@ from coherence import InputError
 from coherence.batteries import exact_test, expected_gains, score_bets
 from coherence.batteries.bets.accuracy import z_test
 from coherence.batteries.bets.agents import simulate_answers
-from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.questions import bet_questions, value_questions
+from elicitation.batteries.bets.questions import bet_questions, default_items, value_questions
 from tests.api.batteries.bets.conftest import by_truth
 
 

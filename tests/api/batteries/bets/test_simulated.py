@@ -7,8 +7,12 @@ import coherence
 from coherence.batteries import score_bets
 from coherence.batteries.bets.agents import simulate_answers
 from coherence.batteries.bets.runs import ladder_runs
-from elicitation.batteries.bets.items import default_items
-from elicitation.batteries.bets.questions import bet_questions, ladder_questions, value_questions
+from elicitation.batteries.bets.questions import (
+    bet_questions,
+    default_items,
+    ladder_questions,
+    value_questions,
+)
 
 ITEMS = default_items()
 

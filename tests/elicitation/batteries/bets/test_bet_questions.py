@@ -5,12 +5,15 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from elicitation.batteries.bets.items import SPLITS, Item, Items, default_items
 from elicitation.batteries.bets.option_scores import score_choices
 from elicitation.batteries.bets.questions import (
     MODALITIES,
+    SPLITS,
     VALUE_TEMPLATES,
+    Item,
+    Items,
     bet_questions,
+    default_items,
     ladder_questions,
     value_questions,
 )

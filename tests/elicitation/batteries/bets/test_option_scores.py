@@ -10,9 +10,8 @@ import pytest
 from coherence import InputError
 from coherence.batteries import score_bets
 from elicitation import Answer, AnswerStore
-from elicitation.batteries.bets.items import default_items
 from elicitation.batteries.bets.option_scores import score_choices, training_set_from
-from elicitation.batteries.bets.questions import bet_questions, value_questions
+from elicitation.batteries.bets.questions import bet_questions, default_items, value_questions
 from elicitation.batteries.bets.words import choose_in_words, text_with_options
 from elicitation.models.local.multiple_choice import load_multiple_choice_model
 

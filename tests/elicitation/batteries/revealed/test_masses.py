@@ -11,10 +11,14 @@ from elicitation.batteries.revealed.questions import LETTERS, reveal
 from elicitation.batteries.revealed.scenarios import choice, dice, preference
 from elicitation.models.exact import ReadsForms
 from elicitation.questions.question import Question
-from elicitation.spelling.forms import AnswerForm, Mark
-from elicitation.spelling.spellings import letter_spellings, opened_with, opening_spellings
-from elicitation.spelling.tokenizations import spelling_graph
-from elicitation.spelling.vocabulary import Vocabulary
+from elicitation.spelling.forms import (
+    AnswerForm,
+    Mark,
+    letter_spellings,
+    opened_with,
+    opening_spellings,
+)
+from elicitation.spelling.tokenizations import Vocabulary, spelling_graph
 
 from ...outcome_masses import outcome_masses
 

@@ -16,6 +16,7 @@ from elicitation.batteries.revealed.questions import (
     NO,
     STATED,
     YES,
+    Answers,
     Bet,
     ask_battery,
     battery,
@@ -28,8 +29,8 @@ from elicitation.batteries.revealed.questions import (
     stated_questions,
     tabulate_bets,
     tabulate_stated,
+    tabulate_wagers,
 )
-from elicitation.batteries.revealed.runs import Answers, tabulate_wagers
 from elicitation.batteries.revealed.scenarios import choice, dice
 from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
 from elicitation.batteries.revealed.scenarios.setting import REFERENCE

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from elicitation import Answer, AnswerStore
-from elicitation.commands.inspect_logs import read_inspect_runs
+from elicitation.inspect_logs import read_inspect_runs
 
 from ...models.hosted.fake_server import in_form
 

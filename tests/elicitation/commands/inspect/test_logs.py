@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from elicitation.commands.inspect_logs import read_inspect_runs
+from elicitation.inspect_logs import read_inspect_runs
 
 QUESTIONS = {"network": "asia", "contexts": 12, "reps": 1, "prompts": "standard", "iterated": False}
 

@@ -10,7 +10,7 @@ from coherence import InputError
 from elicitation import Design, elicit_questions
 from elicitation.batteries.bets.words import choose_in_words
 from elicitation.batteries.mixing import elicit_mixing
-from elicitation.commands.inspect_logs import (
+from elicitation.inspect_logs import (
     read_inspect_bets,
     read_inspect_mixing,
     read_inspect_runs,

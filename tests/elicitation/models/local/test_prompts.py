@@ -15,8 +15,7 @@ from elicitation.asking.ask import ask
 from elicitation.models.local.causal import Prompting
 from elicitation.models.local.prompts import PromptFacts
 from elicitation.models.local.sources import find_source
-from elicitation.questions.question import Question
-from elicitation.questions.ways import QuestionSpec
+from elicitation.questions.question import Question, QuestionSpec
 from elicitation.spelling.forms import AnswerForm
 from elicitation.training.untrained import make_untrained_model
 

@@ -10,7 +10,7 @@ from tokenizers import decoders
 from coherence import CoherenceError, InputError
 from elicitation import Request, load_causal_model
 from elicitation.models.local.forward import ALONE, ReadingMode
-from elicitation.spelling.spellings import Spelling
+from elicitation.spelling.forms import Spelling
 
 from ...outcome_masses import outcome_masses
 from ...tiny_tokenizers import BYTE_LEVEL, tokenizer_of

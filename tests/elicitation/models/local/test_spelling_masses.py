@@ -16,7 +16,7 @@ from tokenizers import decoders
 
 from coherence import InputError
 from elicitation import AnswerForm, Request
-from elicitation.spelling.spellings import spellings_of
+from elicitation.spelling.forms import spellings_of
 
 from ...outcome_masses import outcome_masses
 from ...tiny_tokenizers import (

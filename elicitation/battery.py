@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from coherence.cli.folders import in_place, new_files, no_empty_folders, prepare_folder
-from elicitation.commands.answer_store import PlannedAnswers, answer_store, print_planned
+from elicitation.answer_store import PlannedAnswers, answer_store, print_planned
 from elicitation.options import ModelOptions
 from elicitation.respondents import Respondent, respondents_of
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from coherence.report.document import FigureFile, Table
     from elicitation.asking.store import AnswerStore
+
 
 BatteryAnswers = TypeVar("BatteryAnswers")
 INDEXES = r"paper\.(md|tex)"

@@ -81,7 +81,7 @@ class PlannedAnswers:
 
 def print_planned(planned: PlannedAnswers, store: str) -> None:
     """Print what one model would be asked."""
-    from elicitation.asking.overview import preview
+    from elicitation.asking.store import preview
 
     sure, every = (
         preview(questions, model_name=planned.name, store=store)

@@ -22,7 +22,7 @@ from coherence.errors import InputError
 from coherence.runs.cells import labels
 from coherence.runs.columns import OFFER_COLUMNS
 from coherence.runs.logs.inspect_log import OWN_TASKS, read_inspect_log
-from elicitation.answers.runs import assemble_runs
+from elicitation.asking.session import assemble_runs
 from elicitation.batteries.bets.questions import OPTIONS
 from elicitation.batteries.bets.words import bet_draws, stated_choice
 from elicitation.batteries.mixing import (
@@ -34,9 +34,8 @@ from elicitation.batteries.mixing import (
 )
 from elicitation.models.base import Answer, Request
 from elicitation.questions.plan import Plan
-from elicitation.questions.question import Question, ReadAnswer
+from elicitation.questions.question import Question, QuestionSpec, ReadAnswer
 from elicitation.questions.tasks import features_of
-from elicitation.questions.ways import QuestionSpec
 
 BELIEFS, BETS, MIXING = OWN_TASKS
 """Names of the tasks."""

@@ -1,1 +1,0 @@
-"""``coherence study``: models x tasks from one file, asked, analysed and compared."""
