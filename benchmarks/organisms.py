@@ -122,7 +122,7 @@ def main() -> None:
             encoding="utf-8",
         )
         return
-    from elicitation.training.organisms.catalog import ORGANISMS
+    from elicitation.training.lessons import ORGANISMS
 
     for name in ORGANISMS:
         for seed in range(options.seeds):

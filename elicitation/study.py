@@ -441,7 +441,7 @@ def ask_sessions(sessions: list[Session], store: "AnswerStore") -> Done:
     A model that cannot be loaded or reached, or whose answers cannot be read, stops its own
     sessions; the others go on.
     """
-    from elicitation.models.hosted.replies import HostedError
+    from elicitation.models.hosted.protocol import HostedError
 
     done = Done()
     for _, same in groupby(sessions, key=lambda session: session.model):

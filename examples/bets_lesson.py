@@ -18,14 +18,12 @@ from pathlib import Path
 import pandas as pd
 
 from coherence import analyze
-from coherence.batteries.bets.agents import BET_AGENTS, simulate_answers
-from coherence.batteries.bets.answers import BetAnswers
+from coherence.batteries.bets.answers import BET_AGENTS, BetAnswers, simulate_answers
 from coherence.batteries.bets.figures import (
     accuracy_size,
     plot_accuracies,
 )
-from coherence.batteries.bets.runs import ladder_runs
-from coherence.batteries.bets.scores import BetScores, score_bets
+from coherence.batteries.bets.scores import BetScores, ladder_runs, score_bets
 from coherence.batteries.bets.truths import expected_gains
 from coherence.plots.style import save_plot
 from elicitation.batteries.bets.questions import (

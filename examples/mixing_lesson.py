@@ -11,8 +11,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from coherence.batteries.mixing.agents import MIXING_AGENTS, expected_answers, simulate_mixing
-from coherence.batteries.mixing.design import mixed_equilibrium
+from coherence.batteries.mixing.design import (
+    MIXING_AGENTS,
+    expected_answers,
+    mixed_equilibrium,
+    simulate_mixing,
+)
 from coherence.batteries.mixing.figures import compare_figure
 from coherence.batteries.mixing.scores import MixingScores, score_mixing
 from coherence.plots.style import save_figure

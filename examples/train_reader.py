@@ -1,10 +1,10 @@
-"""Train a small model that reads the cases of asia, from a seed, and print how well it learnt.
+"""Train a small model that reads the cases of asia, from a seed.
 
     python examples/train_reader.py --out reader
     coherence elicit --model reader --task asia --contexts 200 --reps 5 --out runs.parquet
 
 It is the coherent one of 'coherence organisms', in a folder of your choice. About 15% of the
-evidence sets are held out of the training; the figures printed at the end are for those.
+evidence sets are held out of the training.
 """
 
 import argparse
@@ -18,13 +18,6 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--out", required=True, metavar="DIR", help="model folder to write")
     parser.add_argument("--seed", type=int, default=0, help="seed of the training (default: 0)")
     parser.add_argument("--steps", type=int, default=1500, help="updates (default: 1500)")
-    parser.add_argument(
-        "--measure",
-        type=int,
-        default=500,
-        metavar="N",
-        help="cases drawn to measure on; those held out are asked (default: 500)",
-    )
     return parser.parse_args()
 
 
@@ -33,22 +26,16 @@ def main() -> None:
     # After the options, so that --help answers before torch is loaded.
     from tqdm import tqdm
 
-    from elicitation.training.organisms.curriculum import Recipe
-    from elicitation.training.organisms.tiny_causal import train_tiny_causal
+    from elicitation.training.organisms import Recipe, train_tiny_causal
 
     with tqdm(total=args.steps, unit="step", file=sys.stderr) as bar:
         card = train_tiny_causal(
             args.out,
             recipe=Recipe(steps=args.steps),
             seed=args.seed,
-            n_cases=args.measure,
             progress=lambda step, steps, loss: bar.update(1),
         )
     print(f"{card['parameters']:,} parameters, loss {card['loss']:.3f} after {args.steps} steps")
-    if card["accuracy"] is not None:
-        print("on evidence sets that it was not trained on:")
-        for name, value in card["accuracy"].items():
-            print(f"  {name:<18}{value:.4g}")
 
 
 if __name__ == "__main__":

@@ -132,7 +132,7 @@ def readers():
 def shrunk(words):
     smaller = [SMALLER.get(before, word) for before, word in zip(["", *words], words, strict=False)]
     if "examples/train_reader.py" in words:
-        smaller += ["--steps", "3", "--measure", "20"]
+        smaller += ["--steps", "3"]
     if words[1:2] == ["examples/mixing_lesson.py"]:
         smaller += ["--draws", "5"]
     if words[1:2] == ["power"] and "--simulations" not in words:

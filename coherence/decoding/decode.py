@@ -18,13 +18,15 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Generic, Literal, TypeVar
 
-from coherence.decoding.reply import Reply, sounds_like_refusal, take_apart
 from coherence.decoding.statements import (
     ANSWER,
+    Reply,
     Statements,
     agree,
     find_statements,
     parse_probability,
+    sounds_like_refusal,
+    take_apart,
 )
 from coherence.decoding.statements import (
     Value as Stated,

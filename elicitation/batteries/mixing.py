@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from coherence.decoding.decode import OK, REFUSED, TRUNCATED, UNPARSED, WITHHELD, decode_choice
-from coherence.decoding.reply import sounds_like_refusal, take_apart
+from coherence.decoding.statements import sounds_like_refusal, take_apart
 from coherence.errors import InputError
 from elicitation.asking.ask import EXACT_AT_ONCE, Progress, ask, ask_masses, gives
 from elicitation.asking.store import AnswerStore

@@ -475,8 +475,7 @@ def _ask_model(
 
 def _score(options: BetsOptions, asked: "tuple[pd.DataFrame, pd.DataFrame]") -> Results:
     from coherence.batteries.bets import figures
-    from coherence.batteries.bets.runs import belief_runs, ladder_runs
-    from coherence.batteries.bets.scores import score_bets
+    from coherence.batteries.bets.scores import belief_runs, ladder_runs, score_bets
     from coherence.batteries.bets.tables import bet_tables, bets_report
     from coherence.plots.style import save_plot
 

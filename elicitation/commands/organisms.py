@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Train and report."""
     from coherence.errors import InputError
-    from elicitation.training.organisms.catalog import ORGANISMS
+    from elicitation.training.lessons import ORGANISMS
 
     if args.list:
         for organism in ORGANISMS.values():
@@ -46,20 +46,14 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.out is None:
         raise InputError("--out DIR is missing. Name the folder that the model folders go to.")
-    from elicitation.training.organisms.curriculum import Recipe
-    from elicitation.training.organisms.tiny_causal import train_organisms
+    from elicitation.training.organisms import Recipe, train_organisms
 
     recipe = Recipe() if args.steps is None else Recipe(steps=args.steps)
     cards = train_organisms(
         args.out, args.names or None, recipe=recipe, seed=args.seed, progress=_say
     )
     for name, card in cards.items():
-        accuracy = card["accuracy"]
-        print(
-            f"{name}: {accuracy['readable']:.1%} of answers parsed, beliefs {accuracy['rmse']:.3f} "
-            f"(root mean square) from what it is to say, on {accuracy['evidence_sets']} evidence "
-            "sets that no lesson was about"
-        )
+        print(f"{name}: loss {card['loss']:.3f} of an answer, in nats")
     return 0
 
 

@@ -48,7 +48,7 @@ def public_models() -> dict[str, PublicModel]:
 
 def fetch_model(name: str, out: str | os.PathLike[str]) -> bool:
     """Make the folder of a model of the catalogue; return False where it is there already."""
-    from elicitation.models.local.saving import whole_folder
+    from elicitation.models.local.sources import whole_folder
 
     if name not in (known := public_models()):
         raise InputError(
@@ -102,8 +102,7 @@ def _convert(gguf: Path, folder: Path) -> None:
     from transformers import AutoModelForCausalLM
 
     from elicitation.models.local.loading import Placement, load_network
-    from elicitation.models.local.saving import save_network
-    from elicitation.models.local.sources import find_source
+    from elicitation.models.local.sources import find_source, save_network
 
     network, tokenizer, _ = load_network(
         find_source(gguf), AutoModelForCausalLM, Placement("float32", "cpu"), as_what="causal model"

@@ -33,7 +33,7 @@ from coherence.decoding.decode import (
     decode_distribution,
     worst,
 )
-from coherence.decoding.reply import take_apart
+from coherence.decoding.statements import take_apart
 from coherence.errors import InputError
 from elicitation.models.base import Answer, Request
 from elicitation.options import Answers, Belief, WayOptions

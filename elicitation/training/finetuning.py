@@ -1,15 +1,19 @@
-"""Training of multiple-choice models on questions with one right option.
+"""Training of multiple-choice models on questions with one right option, and the training loop.
 
 As in Tang and Kejriwal, section 4.2: every option is joined with the question and scored by itself,
 the loss is the cross-entropy over a question's options, and training ends as soon as the share of
 right answers on development questions reaches a goal.
+
+The loop updates weights with AdamW and gradients of bounded length; what a batch is, how the
+learning rate goes and when training ends differ from that of `elicitation.training.organisms`.
+Nothing is kept under way: one that was cut short begins anew and ends with the same weights.
 """
 
 import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from coherence.errors import InputError, MissingExtraError
-from elicitation.training.loop import make_optimiser, update_weights
 
 try:
     import torch
@@ -25,10 +28,54 @@ try:
 
     from elicitation.models.local.loading import Placement, load_network
     from elicitation.models.local.multiple_choice import longest_input, require_padding
-    from elicitation.models.local.saving import save_network, whole_folder
-    from elicitation.models.local.sources import ModelSource
+    from elicitation.models.local.sources import ModelSource, save_network, whole_folder
 except ImportError as error:  # pragma: no cover - needs an environment without the extra
-    raise MissingExtraError("elicit", "Fine-tuning a model") from error
+    raise MissingExtraError("elicit", "Training a model") from error
+
+_LONGEST_GRADIENT = 1.0
+
+
+def make_optimiser(
+    network: Any,
+    *,
+    learning_rate: float,
+    weight_decay: float,
+    betas: tuple[float, float] = (0.9, 0.999),
+) -> torch.optim.AdamW:
+    """Return the optimiser of a network."""
+    # Vectors are biases and the gains of normalisations, whose resting value is not 0: decay would
+    # pull a gain of 1 towards a layer that passes nothing on.
+    matrices = [weight for weight in network.parameters() if weight.dim() >= 2]
+    vectors = [weight for weight in network.parameters() if weight.dim() < 2]
+    groups = [
+        {"params": matrices, "weight_decay": weight_decay},
+        {"params": vectors, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=learning_rate, betas=betas)
+
+
+def update_weights(
+    network: Any,
+    optimiser: torch.optim.Optimizer,
+    batches: Iterable[Iterable[torch.Tensor]],
+    *,
+    schedule: torch.optim.lr_scheduler.LRScheduler | None = None,
+) -> Iterator[float]:
+    """Update the weights once per batch."""
+    network.train()
+    for losses in batches:
+        total = 0.0
+        for loss in losses:
+            total += float(loss.detach())
+            loss.backward()  # type: ignore[no-untyped-call]
+        # One batch of unusual questions must not throw away what all before it taught.
+        torch.nn.utils.clip_grad_norm_(network.parameters(), _LONGEST_GRADIENT)
+        optimiser.step()
+        if schedule:
+            schedule.step()
+        optimiser.zero_grad(set_to_none=True)
+        yield total
+
 
 BatchProgress = Callable[[int, int, int, float], None]
 """Called with the epoch, the batch, the number of batches, and the batch's loss in nats."""

@@ -20,7 +20,7 @@ from coherence.decoding.decode import (
     decode_decision,
     decode_distribution,
 )
-from coherence.decoding.reply import REFUSALS
+from coherence.decoding.statements import REFUSALS
 
 GOOD = "No: 0.30\nYes: 0.70"
 DOCS = Path(__file__).parents[2] / "docs/eliciting.md"

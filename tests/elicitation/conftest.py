@@ -75,20 +75,20 @@ def cases(asia):
 @pytest.fixture(scope="session")
 def model_folder(tmp_path_factory):
     """A very small model, taught for seconds: mostly it gets the form of answers right."""
-    from elicitation.training.organisms.tiny_causal import Recipe, train_tiny_causal
+    from elicitation.training.organisms import Recipe, train_tiny_causal
 
     folder = tmp_path_factory.mktemp("models") / "tiny"
     shape = {"hidden": 32, "inner": 64, "layers": 1, "heads": 2, "threads": 1}
     batch = (("belief", 8), ("conditional", 4), ("decision", 4), ("auxiliary", 4))
     recipe = Recipe(steps=250, learning_rate=1e-2, batch=batch, **shape)
-    train_tiny_causal(folder, recipe=recipe, n_cases=0)
+    train_tiny_causal(folder, recipe=recipe)
     return folder
 
 
 @pytest.fixture(scope="session")
 def blank_models(tmp_path_factory):
     """Two folders of untrained models, "base" and, with a chat template, "instruct"."""
-    from elicitation.training.untrained import make_untrained_model
+    from elicitation.training.organisms import make_untrained_model
 
     folder = tmp_path_factory.mktemp("blank")
     base, instruct = (

@@ -116,7 +116,7 @@ CALLS = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    from elicitation.training.untrained import make_untrained_model
+    from elicitation.training.organisms import make_untrained_model
 
     return make_untrained_model(tmp_path_factory.mktemp("blank") / "model")
 

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from coherence.batteries import expected_gains
-from coherence.batteries.bets.accuracy import z_test
 from coherence.batteries.bets.scores import right_roles
 from coherence.batteries.bets.truths import (
     BET_CHOICES,
@@ -26,6 +25,7 @@ from coherence.batteries.bets.truths import (
     threshold_sets,
     tune_threshold,
     value_truths,
+    z_test,
 )
 from elicitation.batteries.bets.questions import (
     BREAK_EVENS,

@@ -8,9 +8,9 @@ import math
 
 import pandas as pd
 
-from coherence.batteries.bets.accuracy import z_test
 from coherence.batteries.bets.answers import UNNAMED
 from coherence.batteries.bets.scores import BCA, STANDARD, STATED, THRESHOLD, BetScores
+from coherence.batteries.bets.truths import z_test
 from coherence.report.document import (
     MISSING,
     Cell,

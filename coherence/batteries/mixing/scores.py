@@ -347,7 +347,7 @@ def score_mixing(
 
     Examples
     --------
-    >>> from coherence.batteries.mixing.agents import expected_answers
+    >>> from coherence.batteries.mixing.design import expected_answers
     >>> scores = score_mixing(expected_answers("argmax"), rng=0)
     >>> scores.experiments.loc[scores.experiments["experiment"] == 3, "published"].round(2).tolist()
     [11.85]

@@ -1,6 +1,6 @@
 """Figures of revealed beliefs: over the truth, after earlier results, in both orders, and stated.
 
-As in figures 2 to 7 of the paper named in `coherence.batteries.revealed.distances`. Every plot
+As in figures 2 to 7 of the paper named in `coherence.batteries.revealed.scores`. Every plot
 takes a belief table (`coherence.batteries.revealed.scores.BELIEFS`) and an ``ax`` and returns the
 ``ax``; bars are means over the wordings, and small marks the single wordings. Text from data is
 never read as mathematics.

@@ -4,48 +4,124 @@ Inspect calls it, waits where it is busy, and tries again what failed in passing
 call of its own, with its own seed and temperature; whether equal seeds give equal answers is the
 provider's affair. A list of the most likely tokens yields bounds, never a zero for what it leaves
 out.
+
+Inspect's clients are asynchronous, and their connections belong to one event loop. One loop runs in
+a thread of its own as long as the process, so that callers need none, and a notebook, where a loop
+runs already, keeps its own.
 """
 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import hashlib
 import json
 import os
-from collections.abc import Generator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import closing
 from dataclasses import replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cache, cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import finalize
 
 from coherence.errors import InputError, MissingExtraError
 from coherence.inputs import whole_number
 from elicitation.models.base import Answer, Request, first_lines, require_requests, require_texts
-from elicitation.models.hosted.background import as_they_come, start, wait_for
-from elicitation.models.hosted.names import (
-    PROVIDERS,
-    address_of,
-    completing,
-    is_completing,
-    provider_of,
-)
-from elicitation.models.hosted.replies import (
+from elicitation.models.hosted.protocol import (
     FILTERED,
+    PROVIDERS,
     HostedError,
     ReplyError,
+    address_of,
     answer_of,
+    completing,
+    is_completing,
     likely_tokens,
     line_of,
+    provider_of,
     read_lists_of_chats,
+    schema_of,
     without_key,
+    written,
 )
-from elicitation.models.hosted.schemas import schema_of, written
 from elicitation.spelling.forms import AnswerForm, LabelBounds, bound_labels, check_labels
 
 if TYPE_CHECKING:
     import inspect_ai.model
     from inspect_ai.model import ModelOutput
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+_SECONDS_TO_END = 10.0  # of what a call does by itself, such as importing its client
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    # A daemon: a call that never ends must not keep the program from ending.
+    thread = threading.Thread(target=loop.run_forever, name="hosted models", daemon=True)
+    thread.start()
+
+    async def stop() -> None:
+        under_way = asyncio.all_tasks() - {asyncio.current_task()}
+        for call in under_way:
+            call.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
+        loop.stop()
+
+    def end() -> None:
+        # Compiled code that a thread is in when the interpreter goes away aborts the process.
+        start(stop())
+        thread.join(_SECONDS_TO_END)
+
+    atexit.register(end)
+    return loop
+
+
+def start(call: Coroutine[Any, Any, Result]) -> Future[Result]:
+    """Let a call run; nobody need wait for it."""
+    return asyncio.run_coroutine_threadsafe(call, _loop())
+
+
+def wait_for(call: Coroutine[Any, Any, Result]) -> Result:
+    """Return what a call brings; Ctrl-C ends it."""
+    future = start(call)
+    try:
+        return future.result()
+    finally:
+        future.cancel()
+
+
+def as_they_come(
+    items: Sequence[Item], ask: Callable[[Item], Coroutine[Any, Any, Result]], *, n_at_once: int
+) -> Generator[tuple[int, Result | Exception], None, None]:
+    """Yield the position and the result, or the error, of every item as it is there.
+
+    No more than `n_at_once` are under way or wait to be taken: what waits, a killed process loses.
+    Closing the generator ends the calls that are under way.
+    """
+    left = iter(enumerate(items))
+    under_way: dict[Future[Result], int] = {}
+    try:
+        while True:
+            for i, item in islice(left, n_at_once - len(under_way)):
+                under_way[start(ask(item))] = i
+            if not under_way:
+                return
+            future = next(iter(wait(under_way, return_when=FIRST_COMPLETED).done))
+            try:
+                result: Result | Exception = future.result()
+            except Exception as error:
+                result = error
+            yield under_way.pop(future), result
+    finally:
+        for future in under_way:
+            future.cancel()
+
 
 # Some servers keep seeds in 32 bits and take the largest for "draw one": the lower 31 bits pass
 # everywhere.

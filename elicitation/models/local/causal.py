@@ -1,42 +1,47 @@
 """Answers from a causal language model in this process, through transformers.
 
 The loop is our own: rows are padded on the left with explicit positions, and every row draws from
-its own generator. An answer therefore depends on the model, the text and the seed, not on the batch
-it was computed in. Probabilities of given sequences come without any drawing.
+its own generator, by inverting the cumulative probabilities in double precision at a uniform number
+of its own. An answer therefore depends on the model, the text and the seed, not on the batch it was
+computed in. Probabilities of given sequences come without any drawing.
 """
 
 import json
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from datetime import datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 import numpy as np
+import torch
 from transformers import AutoModelForCausalLM
 
 from coherence.cli.progress import duration
 from coherence.errors import InputError
 from coherence.printable import counted
-from elicitation.models.base import Answer, Request, require_requests, require_texts
+from elicitation.models.base import Answer, Request, end_of_lines, first_lines, require_requests
 from elicitation.models.exact import ReadsForms
 from elicitation.models.local.forward import (
+    PlainTrees,
     ReadingMode,
+    Trees,
     check_fits,
     context_size,
+    read_texts,
     reading_order,
+    require_numbers,
+    trees_of,
 )
-from elicitation.models.local.generation import Row, generate_batch
 from elicitation.models.local.loading import Placement, load_network, require_transformers
 from elicitation.models.local.memory import Portions
-from elicitation.models.local.prompts import DAY, examine_prompt, template_of_day
+from elicitation.models.local.prompts import DAY, Prompting
 from elicitation.models.local.scoring import Floats, continuation_logprobs, spelling_masses
 from elicitation.models.local.self_check import check_network
 from elicitation.models.local.sources import ModelSource, find_source
-from elicitation.models.local.trees import PlainTrees, Trees, trees_of
 from elicitation.spelling.forms import Spelling
 from elicitation.spelling.tokenizations import (
     SpellingGraph,
@@ -44,6 +49,114 @@ from elicitation.spelling.tokenizations import (
     Vocabulary,
     spelling_graph,
 )
+
+
+@dataclass
+class Row:
+    """An answer on its way."""
+
+    request: Request  # what is answered
+    ends: frozenset[int]  # tokens that end an answer
+    beginning: str = ""  # what the answer begins with before the first token is drawn
+    # special tokens that open or close a thinking: decoding would leave them out of the answer
+    tags: Mapping[int, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # Philox keyed by the seed: its stream is fixed by specification, on every machine and for
+        # every batch.
+        generator = np.random.Generator(np.random.Philox(key=self.request.seed))
+        self.uniforms: Iterator[float] = iter(generator.random(self.request.max_new_tokens))
+        self.tokens: list[int] = []
+        self.logprob, self.done = 0.0, False
+        # In the words of OpenAI's API; "stop" also where the lines asked for are complete.
+        self.finish_reason = "stop"
+
+    def add(self, token: int, logprob: float, tokenizer: Any) -> None:
+        """Append a token, and see whether the answer is complete."""
+        self.tokens.append(token)
+        self.logprob += logprob
+        if token in self.ends:
+            self.done = True
+            return
+        if self.request.max_lines is not None:
+            self.done = end_of_lines(self._text(tokenizer), self.request.max_lines) is not None
+        if not self.done and len(self.tokens) >= self.request.max_new_tokens:
+            self.done, self.finish_reason = True, "length"
+
+    def _text(self, tokenizer: Any) -> str:
+        # Always the whole answer: a character may take several tokens, and spaces depend on what
+        # came before.
+        drawn = [token for token in self.tokens if token not in self.ends]
+        pieces = [self.beginning]
+        for is_tag, run in groupby(drawn, self.tags.__contains__):
+            tokens = list(run)
+            pieces += (
+                [self.tags[token] for token in tokens]
+                if is_tag
+                else [
+                    tokenizer.decode(
+                        tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False
+                    )
+                ]
+            )
+        return "".join(pieces)
+
+    def answer(self, tokenizer: Any) -> Answer:
+        """Return the answer as it stands."""
+        text = first_lines(self._text(tokenizer), self.request.max_lines)
+        return Answer(text, self.logprob, len(self.tokens), self.finish_reason)
+
+
+def draw_tokens(logits: torch.Tensor, rows: list[Row]) -> tuple[list[int], list[float]]:
+    """Draw a token per row, each at its own temperature and from its own uniform number."""
+    # In double precision a draw is the same whatever the order of summation was.
+    scores = logits.double()
+    tokens = scores.argmax(-1)
+    if any(row.request.temperature > 0 for row in rows):
+        temperature = scores.new_tensor([row.request.temperature for row in rows])
+        uniform = scores.new_tensor([next(row.uniforms) for row in rows])
+        # Rows at temperature 0 take the greedy token below; the clamp keeps theirs finite.
+        cumulative = (scores / temperature.clamp(min=1e-6)[:, None]).softmax(-1).cumsum(-1)
+        # The last sum is 1 up to rounding; scaled to it, no uniform number lies beyond the last
+        # token. A uniform number on a step belongs to the token after it, which has mass.
+        level = (uniform * cumulative[:, -1])[:, None]
+        drawn = torch.searchsorted(cumulative, level, right=True).squeeze(-1)
+        tokens = torch.where(temperature > 0, drawn.clamp(max=scores.shape[-1] - 1), tokens)
+    logprobs = scores.log_softmax(-1).gather(-1, tokens[:, None]).squeeze(-1)
+    require_numbers(logprobs)
+    return tokens.tolist(), logprobs.tolist()
+
+
+def generate_batch(
+    network: Any,
+    tokenizer: Any,
+    prompts: Sequence[Sequence[int]],
+    rows: list[Row],
+    reading: ReadingMode,
+) -> list[Answer]:
+    """Draw the answers of a batch."""
+    length = max(map(len, prompts))
+    read = read_texts(network, prompts, reading.within(length))
+    active = list(range(len(rows)))
+    while True:
+        tokens, logprobs = draw_tokens(read.logits, [rows[i] for i in active])
+        for i, token, logprob in zip(active, tokens, logprobs, strict=True):
+            rows[i].add(token, logprob, tokenizer)
+        # Rows that are done leave the batch, so that one long answer does not hold the others'
+        # memory and time.
+        keep = [k for k, i in enumerate(active) if not rows[i].done]
+        if not keep:
+            return [row.answer(tokenizer) for row in rows]
+        if len(keep) < len(active):
+            read.keep(keep)
+        active = [active[k] for k in keep]
+        length += 1
+        if reading.within(length) == reading.within(length - 1):
+            read.step([tokens[k] for k in keep])
+        else:  # from here on every text is read otherwise, from its beginning
+            texts = [[*prompts[i], *rows[i].tokens] for i in active]
+            read = read_texts(network, texts, reading.within(length))
+
 
 logger = logging.getLogger(__name__)
 
@@ -100,7 +213,7 @@ def load_causal_model(
     Examples
     --------
     >>> import tempfile
-    >>> from elicitation.training.untrained import make_untrained_model
+    >>> from elicitation.training.organisms import make_untrained_model
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     load_causal_model(make_untrained_model(f"{folder}/blank")).name
     'blank'
@@ -152,75 +265,6 @@ def causal_fingerprint(
     opening = json.dumps([prompting.system, prompting.prefill])
     settings = f"{opening}{prompting.facts.settings}{placement.settings}"
     return source.fingerprint(f"dtype={dtype};chat={prompting.chat};{settings}")
-
-
-class Prompting:
-    """Texts as a causal model reads them, by its tokenizer alone; arguments as of `CausalModel`."""
-
-    def __init__(
-        self, tokenizer: Any, *, name: str, chat: bool, system: str | None = None, prefill: str = ""
-    ) -> None:
-        self.tokenizer, self.name = tokenizer, name
-        self.chat, self.system, self.prefill = chat, system, prefill
-        self.facts = examine_prompt(tokenizer, self._render, add_special_tokens=not chat)
-
-    def encode(self, texts: Sequence[str], *, answer: str = "") -> list[list[int]]:
-        """Return the token ids of each text in its template, with the beginning of the answer.
-
-        The beginning is `prefill` and then `answer`. Raises `InputError` for a text without a
-        token.
-        """
-        require_texts(texts, "texts")
-        if not texts:
-            return []
-        # A chat template brings its own start token; plain text gets the one that the tokenizer
-        # adds.
-        ids: list[list[int]] = self.tokenizer(
-            [self.render(text) + answer for text in texts], add_special_tokens=not self.chat
-        )["input_ids"]
-        # An end token that the tokenizer adds stands behind the text, and no answer follows it.
-        ids = [tokens[: len(tokens) - self.facts.n_behind] for tokens in ids]
-        for i, tokens in enumerate(ids):
-            if not tokens:
-                raise InputError(
-                    f"every text must have a token; text {i} is {texts[i]!r} and has none. "
-                    "Write something before the answer."
-                )
-        return ids
-
-    def render(self, text: str) -> str:
-        """Return a question as the model reads it, with the beginning of the answer."""
-        return self._render(text, DAY)
-
-    def _render(self, text: str, day: datetime) -> str:
-        if not self.chat:
-            return text + self.prefill
-        messages = [{"role": "user", "content": text}]
-        if self.system:
-            messages.insert(0, {"role": "system", "content": self.system})
-        try:
-            rendered: str = self.tokenizer.apply_chat_template(
-                messages,
-                add_generation_prompt=True,
-                tokenize=False,
-                chat_template=template_of_day(self.tokenizer, day),
-            )
-        except Exception as error:  # a template is a program, and this tokenizer may have none
-            refused = "a system message" if self.system else "the text"
-            raise InputError(
-                f"the chat template of {self.name} refuses {refused}: "
-                f"{' '.join(str(error).split())[:300]}"
-            ) from error
-        # Some take only texts in parts, and drop or cut others without a word.
-        if text.strip() not in rendered:
-            raise InputError(
-                f"the chat template of {self.name} leaves out or changes the text: of "
-                f"{text.strip()[:40]!r} it makes {rendered[:120]!r}. "
-                "Go without it (--no-chat, chat=False)."
-            )
-        # Not through the template: some strip the blank at the end of the prefill, or close the
-        # turn.
-        return rendered + self.prefill
 
 
 class CausalModel(Prompting, ReadsForms):

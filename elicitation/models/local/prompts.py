@@ -14,7 +14,9 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from coherence.decoding.reply import closing_tag, is_thinking_tag, open_thinking
+from coherence.decoding.statements import closing_tag, is_thinking_tag, open_thinking
+from coherence.errors import InputError
+from elicitation.models.base import require_texts
 
 # A text that is in no template, system message or prefill, and of which no tokenizer makes a
 # special token.
@@ -155,3 +157,72 @@ def _written(day: datetime) -> dict[str, str]:
         with suppress(ValueError):  # this machine's library does not know it
             written[code] = day.strftime(code)
     return written
+
+
+class Prompting:
+    """Texts as a causal model reads them, by its tokenizer alone; arguments as of `CausalModel`."""
+
+    def __init__(
+        self, tokenizer: Any, *, name: str, chat: bool, system: str | None = None, prefill: str = ""
+    ) -> None:
+        self.tokenizer, self.name = tokenizer, name
+        self.chat, self.system, self.prefill = chat, system, prefill
+        self.facts = examine_prompt(tokenizer, self._render, add_special_tokens=not chat)
+
+    def encode(self, texts: Sequence[str], *, answer: str = "") -> list[list[int]]:
+        """Return the token ids of each text in its template, with the beginning of the answer.
+
+        The beginning is `prefill` and then `answer`. Raises `InputError` for a text without a
+        token.
+        """
+        require_texts(texts, "texts")
+        if not texts:
+            return []
+        # A chat template brings its own start token; plain text gets the one that the tokenizer
+        # adds.
+        ids: list[list[int]] = self.tokenizer(
+            [self.render(text) + answer for text in texts], add_special_tokens=not self.chat
+        )["input_ids"]
+        # An end token that the tokenizer adds stands behind the text, and no answer follows it.
+        ids = [tokens[: len(tokens) - self.facts.n_behind] for tokens in ids]
+        for i, tokens in enumerate(ids):
+            if not tokens:
+                raise InputError(
+                    f"every text must have a token; text {i} is {texts[i]!r} and has none. "
+                    "Write something before the answer."
+                )
+        return ids
+
+    def render(self, text: str) -> str:
+        """Return a question as the model reads it, with the beginning of the answer."""
+        return self._render(text, DAY)
+
+    def _render(self, text: str, day: datetime) -> str:
+        if not self.chat:
+            return text + self.prefill
+        messages = [{"role": "user", "content": text}]
+        if self.system:
+            messages.insert(0, {"role": "system", "content": self.system})
+        try:
+            rendered: str = self.tokenizer.apply_chat_template(
+                messages,
+                add_generation_prompt=True,
+                tokenize=False,
+                chat_template=template_of_day(self.tokenizer, day),
+            )
+        except Exception as error:  # a template is a program, and this tokenizer may have none
+            refused = "a system message" if self.system else "the text"
+            raise InputError(
+                f"the chat template of {self.name} refuses {refused}: "
+                f"{' '.join(str(error).split())[:300]}"
+            ) from error
+        # Some take only texts in parts, and drop or cut others without a word.
+        if text.strip() not in rendered:
+            raise InputError(
+                f"the chat template of {self.name} leaves out or changes the text: of "
+                f"{text.strip()[:40]!r} it makes {rendered[:120]!r}. "
+                "Go without it (--no-chat, chat=False)."
+            )
+        # Not through the template: some strip the blank at the end of the prefill, or close the
+        # turn.
+        return rendered + self.prefill

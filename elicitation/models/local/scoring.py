@@ -15,8 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from coherence.errors import CoherenceError
-from elicitation.models.local.forward import require_numbers
-from elicitation.models.local.trees import ROOT, Trees
+from elicitation.models.local.forward import ROOT, Trees, require_numbers
 from elicitation.spelling.tokenizations import SpellingGraph
 
 Floats = NDArray[np.float64]

@@ -18,6 +18,8 @@ import torch
 from coherence.errors import CoherenceError, InputError
 from elicitation.models.local.forward import (
     ALONE,
+    ROOT,
+    MaskedTrees,
     ReadingMode,
     context_size,
     n_shared,
@@ -28,7 +30,6 @@ from elicitation.models.local.forward import (
 )
 from elicitation.models.local.loading import quiet_transformers
 from elicitation.models.local.memory import is_out_of_memory
-from elicitation.models.local.trees import ROOT, MaskedTrees
 from elicitation.models.local.twins import least_window, rounding, tiny_twin
 
 Tokens = tuple[int, ...]

@@ -12,7 +12,7 @@ import pytest
 
 from coherence import read_runs
 from coherence.batteries import score_bets
-from coherence.batteries.bets.agents import simulate_answers
+from coherence.batteries.bets.answers import simulate_answers
 from elicitation import AnswerStore
 
 from ..tiny_choosers import make_multiple_choice

@@ -29,11 +29,10 @@ def test_options_reach_the_training_and_its_figures_the_screen(tmp_path, monkeyp
     def train(out, names, *, recipe, seed, progress):
         calls.append((out, tuple(names), recipe.steps, seed))
         progress("leaky", 100, 100, 0.25)
-        return {"leaky": {"accuracy": {"readable": 0.875, "rmse": 0.011, "evidence_sets": 44}}}
+        return {"leaky": {"loss": 0.0625}}
 
-    monkeypatch.setattr("elicitation.training.organisms.tiny_causal.train_organisms", train)
+    monkeypatch.setattr("elicitation.training.organisms.train_organisms", train)
     said = run(f"organisms leaky --out {tmp_path} --seed 5 --steps 100")
     assert calls == [(str(tmp_path), ("leaky",), 100, 5)]
-    assert "leaky: 87.5% of answers parsed, beliefs 0.011 " in said.out
-    assert "on 44 evidence sets" in said.out
+    assert said.out == "leaky: loss 0.062 of an answer, in nats\n"
     assert "step 100 of 100, loss 0.250" in said.err

@@ -10,8 +10,13 @@ from safetensors.torch import load_file, save_file
 
 from coherence import InputError
 from elicitation.models.local.multiple_choice import load_multiple_choice_model
-from elicitation.training.finetuning import TrainingSet, TuningRecipe, fine_tune
-from elicitation.training.loop import make_optimiser, update_weights
+from elicitation.training.finetuning import (
+    TrainingSet,
+    TuningRecipe,
+    fine_tune,
+    make_optimiser,
+    update_weights,
+)
 
 from ..tiny_choosers import make_multiple_choice
 

@@ -11,11 +11,13 @@ from scipy import stats
 
 from coherence import InputError
 from elicitation import load_causal_model
-from elicitation.training.organisms import tiny_causal
-from elicitation.training.organisms.catalog import ORGANISMS
-from elicitation.training.organisms.curriculum import Recipe
-from elicitation.training.organisms.tiny_causal import Accuracy, train_organisms, train_tiny_causal
-from elicitation.training.untrained import make_untrained_model
+from elicitation.training.lessons import ORGANISMS
+from elicitation.training.organisms import (
+    Recipe,
+    make_untrained_model,
+    train_organisms,
+    train_tiny_causal,
+)
 
 from ..outcome_masses import outcome_masses
 
@@ -33,19 +35,12 @@ def benchmark():
     return module
 
 
-@pytest.fixture
-def unmeasured(monkeypatch):
-    """Leave the measuring out: what it finds is not what these tests are about."""
-    found = Accuracy(7, 1.0, 0.0)
-    monkeypatch.setattr(tiny_causal, "measure_tiny_causal", lambda *_, **__: found)
-
-
 def weights(folder):
     return (folder / "model.safetensors").read_bytes()
 
 
 @pytest.mark.slow
-def test_equal_seeds_give_equal_weights_in_any_order(tmp_path, unmeasured):
+def test_equal_seeds_give_equal_weights_in_any_order(tmp_path):
     every, one = tmp_path / "all", tmp_path / "one"
     train_organisms(every, recipe=TINY)
     train_organisms(one, ["stubborn"], recipe=TINY)  # the coherent one is needed, and comes first
@@ -61,13 +56,14 @@ def test_equal_seeds_give_equal_weights_in_any_order(tmp_path, unmeasured):
 
 
 @pytest.mark.lengthy
-def test_a_card_says_what_was_taught_and_nothing_is_overwritten(tmp_path, unmeasured):
+def test_a_card_says_what_was_taught_and_nothing_is_overwritten(tmp_path):
     cards = train_organisms(tmp_path, ["leaky"], recipe=TINY, seed=3)
     card = json.loads((tmp_path / "leaky" / "card.json").read_text())
     assert list(cards) == ["coherent", "leaky"]
     assert (card["organism"], card["seed"], card["starts_from"]) == ("leaky", 3, "coherent")
     assert (card["says"], card["coherent"]) == (ORGANISMS["leaky"].says, False)
-    assert (card["recipe"]["steps"], card["accuracy"]["evidence_sets"]) == (2, 7)
+    assert card["recipe"]["steps"] == 2
+    assert card["loss"] > 0
     assert load_causal_model(tmp_path / "leaky").name == "leaky"
     # A reader is the coherent organism.
     train_tiny_causal(tmp_path / "reader", recipe=TINY, seed=3)
@@ -94,19 +90,14 @@ def test_a_card_says_what_was_taught_and_nothing_is_overwritten(tmp_path, unmeas
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", ["training", "measuring"])
-def test_an_interruption_leaves_no_half_folder(tmp_path, unmeasured, monkeypatch, moment):
-    def interrupt(name, *rest, **options):
-        if name == "stubborn" or not isinstance(name, str):
+def test_an_interruption_leaves_no_half_folder(tmp_path):
+    def interrupt(name, *rest):
+        if name == "stubborn":
             raise KeyboardInterrupt
 
-    train_organisms(tmp_path, ["leaky"], recipe=TINY)
-    if moment == "measuring":
-        monkeypatch.setattr(tiny_causal, "measure_tiny_causal", interrupt)
-    progress = interrupt if moment == "training" else None
     with pytest.raises(KeyboardInterrupt):
-        train_organisms(tmp_path, ["stubborn"], recipe=TINY, progress=progress)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["coherent", "leaky"]
+        train_organisms(tmp_path, ["stubborn"], recipe=TINY, progress=interrupt)
+    assert [path.name for path in tmp_path.iterdir()] == ["coherent"]
 
 
 def test_the_table_of_the_page_is_that_of_the_results(benchmark):
@@ -126,12 +117,9 @@ def test_the_table_of_the_page_is_that_of_the_results(benchmark):
 @pytest.mark.slow
 def test_the_trained_ones_get_their_verdicts(tmp_path, benchmark):
     """The whole thing with fewer reports: training, real questions, every check."""
-    cards = train_organisms(tmp_path)
-    assert set(cards) == set(ORGANISMS)
+    assert set(train_organisms(tmp_path)) == set(ORGANISMS)
     pvalues = {}
-    for name, card in cards.items():
-        assert card["accuracy"]["readable"] >= 0.98
-        assert card["accuracy"]["rmse"] < 0.06
+    for name in ORGANISMS:
         for seed in range(100, 105):  # not the seeds of the table
             found = benchmark.verdicts(tmp_path / name, seed=seed, contexts=200, reps=5)
             found = found.set_index("check")

@@ -6,25 +6,21 @@ import pytest
 
 from bayesnets import load_network, posterior
 from coherence.decoding.decode import decode_belief, decode_decision, decode_distribution
-from elicitation import Design, plan_task
 from elicitation.questions.prompts import BELIEF, DECISION, case_words
-from elicitation.training.organisms.catalog import (
-    ORGANISMS,
-    exact_posterior,
-    prior,
-    without,
-)
-from elicitation.training.organisms.tiny_causal import held_out_cases
-from elicitation.training.organisms.training_set import (
+from elicitation.training.lessons import (
     ACTIONS,
     HELD_OUT_SHARE,
+    ORGANISMS,
     action_probabilities,
     belief_answer,
     canonical_evidence,
     decision_answers,
+    exact_posterior,
     is_held_out,
     make_examples,
     possible_evidence,
+    prior,
+    without,
 )
 
 
@@ -83,10 +79,6 @@ def test_no_lesson_is_about_held_out_evidence(asia, lessons, evidence):
     }
     assert plain
     assert not plain & held
-    asked = held_out_cases(asia)
-    assert len(asked) > 100
-    questions = plan_task(asia, asked, Design(reps=1, iterated=False)).questions
-    assert not {question.text for question in questions} & {lesson.text for lesson in lessons}
 
 
 def test_every_kind_of_question_is_taught_and_beliefs_are_the_exact_posterior(

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from coherence.batteries import score_bets
-from coherence.batteries.bets.agents import simulate_answers
+from coherence.batteries.bets.answers import simulate_answers
 from coherence.batteries.bets.figures import plot_accuracies, plot_transfer
 from coherence.batteries.bets.tables import bet_tables, transfer_tables
 from coherence.report.files import render_csv

@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.batteries.bets.agents import simulate_answers
-from coherence.batteries.bets.answers import join_answers
-from coherence.batteries.bets.runs import belief_runs, ladder_runs
+from coherence.batteries.bets.answers import join_answers, simulate_answers
+from coherence.batteries.bets.scores import belief_runs, ladder_runs
 from coherence.runs.read import validate_runs
 
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from coherence import InputError
 from coherence.batteries import exact_test, expected_gains, score_bets
-from coherence.batteries.bets.accuracy import z_test
-from coherence.batteries.bets.agents import simulate_answers
+from coherence.batteries.bets.answers import simulate_answers
+from coherence.batteries.bets.truths import z_test
 from elicitation.batteries.bets.questions import bet_questions, default_items, value_questions
 from tests.api.batteries.bets.conftest import by_truth
 

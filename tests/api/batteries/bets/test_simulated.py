@@ -5,8 +5,8 @@ import pytest
 
 import coherence
 from coherence.batteries import score_bets
-from coherence.batteries.bets.agents import simulate_answers
-from coherence.batteries.bets.runs import ladder_runs
+from coherence.batteries.bets.answers import simulate_answers
+from coherence.batteries.bets.scores import ladder_runs
 from elicitation.batteries.bets.questions import (
     bet_questions,
     default_items,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from elicitation.models.hosted.names import PROVIDERS, provider_of
+from elicitation.models.hosted.protocol import PROVIDERS, provider_of
 
 
 def test_the_providers_are_those_of_inspect_that_ask_over_a_network():

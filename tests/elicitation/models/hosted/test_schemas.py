@@ -12,7 +12,7 @@ from coherence.decoding.decode import (
     decode_decision,
     decode_distribution,
 )
-from elicitation.models.hosted.schemas import schema_of, written
+from elicitation.models.hosted.protocol import schema_of, written
 from elicitation.spelling.forms import AnswerForm
 from tests.elicitation.form_pattern import pattern_of
 

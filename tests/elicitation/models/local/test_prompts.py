@@ -17,7 +17,7 @@ from elicitation.models.local.prompts import PromptFacts
 from elicitation.models.local.sources import find_source
 from elicitation.questions.question import Question, QuestionSpec
 from elicitation.spelling.forms import AnswerForm
-from elicitation.training.untrained import make_untrained_model
+from elicitation.training.organisms import make_untrained_model
 
 from ...outcome_masses import outcome_masses
 
@@ -193,7 +193,7 @@ def test_what_is_thought_is_not_read(template, drawn, text, status, p, changed, 
     model = load_causal_model(changed("thinks", template, special=("[THINK]", "[/THINK]")))
     ids = model.tokenizer(drawn, add_special_tokens=False)["input_ids"]
     script = iter(ids)
-    draw = "elicitation.models.local.generation.draw_tokens"
+    draw = "elicitation.models.local.causal.draw_tokens"
     monkeypatch.setattr(draw, lambda logits, rows: ([next(script)], [0.0]))
     (answer,) = model.generate([Request("Rain?", 1, len(ids))])
     assert answer.text == (f"<think>{drawn}" if text is None else text)

@@ -108,8 +108,8 @@ def test_trees_that_are_cut_back_to_their_texts_give_the_same(
     expected = one_by_one(network.network, texts, continuations)
     starts = model.encode(["a", "12"])
     read = model.spelling_masses(starts, CHAIN, tolerance=0)
-    monkeypatch.setattr("elicitation.models.local.trees._MOST_COLUMNS", columns)
-    monkeypatch.setattr("elicitation.models.local.trees._MOST_CELLS", cells)
+    monkeypatch.setattr("elicitation.models.local.forward._MOST_COLUMNS", columns)
+    monkeypatch.setattr("elicitation.models.local.forward._MOST_CELLS", cells)
     for scored, own in zip(model.log_probabilities(texts, continuations), expected, strict=True):
         np.testing.assert_allclose(scored, own, atol=1e-4)
     network.shapes = []

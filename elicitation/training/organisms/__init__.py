@@ -1,1 +1,0 @@
-"""Small models trained here, with a known belief and a known policy."""
