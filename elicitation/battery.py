@@ -216,7 +216,7 @@ def write_results(
     with new_files(folder, names, inputs) as new:
         # A file without rows would look like a result.
         for name in (name for name, table in results.tables.items() if len(table)):
-            # BatteryAnswers are read again, and stay as the model gave them.
+            # Answers are read again, and stay as the model gave them.
             save = write_runs if name == "answers.csv" else write_table
             save(results.tables[name], new / name)
         for name, write in results.files.items():

@@ -34,7 +34,7 @@ from elicitation.batteries.mixing import (
 )
 from elicitation.models.base import Answer, Request
 from elicitation.questions.plan import Plan
-from elicitation.questions.question import Question, QuestionSpec, ReadAnswer
+from elicitation.questions.question import AnsweredQuestion, Question, QuestionSpec
 from elicitation.questions.tasks import features_of
 
 BELIEFS, BETS, MIXING = OWN_TASKS
@@ -69,12 +69,12 @@ class Replied:
         """Read the metadata of a sample."""
         return cls(json.loads(metadata["question"]), text, epoch, answer)
 
-    def read(self) -> ReadAnswer:
+    def read(self) -> AnsweredQuestion:
         """Return the answer to a question of a session, read."""
         spec = QuestionSpec.load(self.known["spec"])
         request = Request(self.text, self.known["seed"], spec.max_new_tokens)
         question = Question(request, spec=spec, case=self.known["case"], rep=self.known["rep"])
-        return ReadAnswer.of(question, self.answer)
+        return AnsweredQuestion.of(question, self.answer)
 
     @property
     def mixing_question(self) -> MixingQuestion:
@@ -139,7 +139,7 @@ def read_sample(task: str, replied: Replied) -> tuple[object, str, float | None]
     spec = answered.question.spec
     truths = {"belief": known["cells"], "conditional": known.get("truth", {}).get(spec.key, {})}
     truth = truths.get(spec.role, {}).get("p_true")
-    return answered.reading.value, answered.reading.status, truth
+    return answered.parsed.value, answered.parsed.status, truth
 
 
 @dataclass(frozen=True)

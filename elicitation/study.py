@@ -273,7 +273,7 @@ _MATTERS_NOT = (
 
 
 @dataclass(frozen=True)
-class Answered:
+class StoredModel:
     """The model of a session, as far as its answers are in a store."""
 
     name: str
@@ -339,7 +339,7 @@ class Session(Asking):
             noted = _noted(self.folder).get(self.label, {})
             if noted.get("options") != self.said:
                 return None
-            model = Answered(self.model, noted["fingerprint"], noted["constrains_tokens"])
+            model = StoredModel(self.model, noted["fingerprint"], noted["constrains_tokens"])
         keys = {question.key(model.fingerprint) for question in self.plan().questions}
         return model if keys <= held else None
 

@@ -135,9 +135,9 @@ Progress = Callable[[int, int], None]
 """Called with the number of answers at hand and the number needed; once at the start and whenever
 answers were written."""
 
-Answered = list[tuple[Question, Answer]]
+AnswerBatch = list[tuple[Question, Answer]]
 """Answers that came together, each with its question."""
-Answering = Generator[Answered, None, None]
+AnswerBatches = Generator[AnswerBatch, None, None]
 
 
 def ask(
@@ -146,7 +146,7 @@ def ask(
     store: AnswerStore,
     *,
     batch_size: int = 64,
-    read: Callable[[Sequence[Question]], Answered] | None = None,
+    read: Callable[[Sequence[Question]], AnswerBatch] | None = None,
     readable: Readable | None = None,
     hint: str = "",
     progress: Progress | None = None,
@@ -226,7 +226,7 @@ def constrains_tokens(model: object) -> bool:
     return masks and not gives(model, AnswerForm("number"))
 
 
-def _write(answered: Answered, model: Model, store: AnswerStore) -> None:
+def _write(answered: AnswerBatch, model: Model, store: AnswerStore) -> None:
     asked, replies = [each for each, _ in answered], [reply for _, reply in answered]
 
     def put() -> None:
@@ -242,9 +242,9 @@ def _write(answered: Answered, model: Model, store: AnswerStore) -> None:
 def _read(
     questions: Sequence[Question],
     model: Model,
-    read: Callable[[Sequence[Question]], Answered] | None,
+    read: Callable[[Sequence[Question]], AnswerBatch] | None,
     batch_size: int,
-) -> Answering:
+) -> AnswerBatches:
     """Read distributions: as they come from a server, else in batches of one form.
 
     Texts of one batch should begin alike and be as long as each other: what they begin with is
@@ -270,7 +270,7 @@ def _read(
             yield read(batch) if read else list(chain.from_iterable(_known(model, batch)))
 
 
-def _known(model: Model, questions: Sequence[Question]) -> Answering:
+def _known(model: Model, questions: Sequence[Question]) -> AnswerBatches:
     """Return what a model knows of the answers in the form of each question, as it comes."""
     asked = [(each.text, each.form) for each in questions if each.form is not None]
     if asked:
@@ -284,7 +284,7 @@ def _draw(
     spreads: Sequence[Question],
     answers: Mapping[str, Answer],
     fingerprint: str,
-) -> Answering:
+) -> AnswerBatches:
     """Draw answers from distributions that are at hand, each by its own seed."""
 
     @cache
@@ -311,7 +311,7 @@ def _require_warm(drawn: Iterable[Question]) -> None:
         )
 
 
-def _have_said(questions: Sequence[Question], model: Model, batch_size: int) -> Answering:
+def _have_said(questions: Sequence[Question], model: Model, batch_size: int) -> AnswerBatches:
     """Have a model answer in its own words, or in a form to which it masks its tokens.
 
     As many as may end a session stand for all others: they come by their keys, which mixes all

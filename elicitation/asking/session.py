@@ -26,7 +26,13 @@ from elicitation.asking.store import AnswerStore
 from elicitation.models.base import Answer, Model
 from elicitation.questions.plan import Design, Plan, plan_own_questions, plan_task, reference_of
 from elicitation.questions.prompts import SAID, cells_of
-from elicitation.questions.question import SPREAD, Question, QuestionSpec, ReadAnswer, Reading
+from elicitation.questions.question import (
+    SPREAD,
+    AnsweredQuestion,
+    Parsed,
+    Question,
+    QuestionSpec,
+)
 from elicitation.questions.tasks import Subject, Truth, features_of
 from elicitation.simulated_model import AgentModel
 
@@ -80,7 +86,7 @@ _ENDS = ("content_filter", "length", "stop")
 class _Place:
     """The answers to a question: one, or the draws of a sampled belief."""
 
-    answers: list[ReadAnswer]
+    answers: list[AnsweredQuestion]
 
     @property
     def spec(self) -> QuestionSpec:
@@ -91,8 +97,8 @@ class _Place:
         return self.answers[0].stored
 
     @cached_property
-    def reading(self) -> Reading:
-        return self.spec.way.how.sum_up([answer.reading for answer in self.answers])
+    def parsed(self) -> Parsed:
+        return self.spec.way.how.sum_up([answer.parsed for answer in self.answers])
 
     @property
     def raw(self) -> str:
@@ -101,7 +107,7 @@ class _Place:
 
     def belief_cells(self) -> dict[str, Any]:
         """The cells of a row that come from a question for a belief."""
-        read = self.reading
+        read = self.parsed
         cells = {
             "p": read.value,
             "belief_kind": self.spec.way.how.kind,
@@ -119,7 +125,7 @@ class _Place:
 
     def action_cells(self) -> dict[str, Any]:
         """The cells of a row that come from a question for an action."""
-        spec, value = self.spec, self.reading.value
+        spec, value = self.spec, self.parsed.value
         asked = {"asked_action": self.answers[0].question.text, "raw_action": self.raw}
         if spec.role == SAID:
             return {"prompt": SAID, "says_from": value} | asked
@@ -136,7 +142,7 @@ class _Place:
 
 
 def assemble_runs(
-    cases: pd.DataFrame, read: Sequence[ReadAnswer], truth: Truth, *, task: str, model: str
+    cases: pd.DataFrame, read: Sequence[AnsweredQuestion], truth: Truth, *, task: str, model: str
 ) -> pd.DataFrame:
     """Lay the answers out as a runs table.
 
@@ -175,8 +181,8 @@ def assemble_runs(
             row |= {"asked_z": other.answers[0].question.text, "raw_z": other.raw}
             row |= truth[position][key]
             # In the order of the labels that the question listed, which is that of the states.
-            if other.reading.value is not None:
-                row["p_z"] = other.reading.value[list(truth[position]).index(key)]
+            if other.parsed.value is not None:
+                row["p_z"] = other.parsed.value[list(truth[position]).index(key)]
         else:
             row |= {"prompt": key, "p_true": cells["p_true"][position]}
             if other is not None:
@@ -214,7 +220,7 @@ def assemble_runs(
 
 def _sum_up(used: Sequence[_Place]) -> dict[str, Any]:
     """Return the status, the answer mass and the time of a row."""
-    read = [place.reading for place in used]
+    read = [place.parsed for place in used]
     masses = [each.answer_mass for each in read if each.answer_mass is not None]
     answers = [answer.stored for place in used for answer in place.answers]
     ended = {answer.finish_reason for answer in answers}
@@ -433,11 +439,11 @@ def run_plan(
     """Have a plan's questions answered and lay the answers out; else as `elicit`."""
     if batch_size < 1:
         raise InputError(f"batch_size must be positive; received {batch_size}.")
-    early: dict[Question, ReadAnswer] = {}
+    early: dict[Question, AnsweredQuestion] = {}
 
     def readable(question: Question, answer: Answer) -> bool:
-        early[question] = ReadAnswer.of(question, answer, min_mass=plan.min_mass)
-        return early[question].reading.value is not None
+        early[question] = AnsweredQuestion.of(question, answer, min_mass=plan.min_mass)
+        return early[question].parsed.value is not None
 
     answers, asked = ask(
         model,
@@ -450,7 +456,7 @@ def run_plan(
     )
     read = [
         # What was read while answers came is not read again.
-        early.get(question) or ReadAnswer.of(question, answer, min_mass=plan.min_mass)
+        early.get(question) or AnsweredQuestion.of(question, answer, min_mass=plan.min_mass)
         for question, answer in zip(plan.questions, answers, strict=True)
     ]
     runs = assemble_runs(plan.cases, read, plan.truth, task=plan.task, model=model.name)
@@ -461,7 +467,7 @@ def run_plan(
         runs["belief_kind"] = runs["belief_kind"].replace("stated:drawn", "stated:fixed")
     # At temperature 0 the draws of a text are one answer.
     once = {each.question.key(model.fingerprint): each for each in read}.values()
-    statuses = [answer.reading.status for answer in once]
+    statuses = [answer.parsed.status for answer in once]
     given = {
         question.key(model.fingerprint): answer
         for question, answer in zip(plan.questions, answers, strict=True)
@@ -469,11 +475,11 @@ def run_plan(
     return runs, Tally(
         asked,
         len(once) - asked,
-        readable=sum(answer.reading.value is not None for answer in once),
+        readable=sum(answer.parsed.value is not None for answer in once),
         repaired=sum(status.startswith("repaired:") for status in statuses),
         thought=sum(answer.thought_aloud for answer in once),
         truncated=statuses.count(TRUNCATED),
-        too_wide=sum(answer.reading.too_wide for answer in once),
+        too_wide=sum(answer.parsed.too_wide for answer in once),
         masses=tuple(runs["answer_mass"].dropna()),
         unparsed_rows=float((~runs["status"].isin(PARSED)).mean()),
         served_by=Counter(each.served_by for each in given.values() if each.served_by),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from elicitation.asking.store import AnswerStore
-    from elicitation.batteries.revealed.questions import Answers
+    from elicitation.batteries.revealed.questions import RevealedAnswers
     from elicitation.batteries.revealed.scenarios.setting import Setting
     from elicitation.models.local.causal import CausalModel
 
@@ -60,7 +60,7 @@ model DIR  a causal model: a folder as written by save_pretrained, a .gguf file,
     the hub; see docs/eliciting.md#models; repeat it to ask several, one after the other
 []
 answers FILE  questions that were asked elsewhere, filled in; needs no model
-questions FILE  write all questions as CSV, to be asked elsewhere, and stop
+write_questions FILE  write all questions as CSV, to be asked elsewhere, and stop
 only_revealed  ask neither for stated answers nor for bets, and run no checks
 reps 1..  actions drawn per bet (default: 5)
 [grid]
@@ -72,7 +72,7 @@ labels A/B  two labels to choose between, instead of Heads/Tails and Left/Right;
 
     chat: bool | None = False
     answers: str | None = None
-    questions: str | None = None
+    write_questions: str | None = None
     only_revealed: bool = False
     reps: int = 5
     where: tuple[str, ...] = ()
@@ -91,8 +91,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read, measure, draw, check, write."""
     options = from_words(OPTIONS, args)
-    if options.questions is not None:
-        _write_questions(options, options.questions)
+    if options.write_questions is not None:
+        _write_questions(options, options.write_questions)
         return 0
     return run_battery(options, BATTERY)
 
@@ -106,7 +106,7 @@ def _check(options: RevealOptions, respondents: Sequence[Respondent]) -> None:
         raise InputError(
             "--model must be a model whose files are at hand: how a text goes on is read off its "
             f"probabilities; received {', '.join(hosted)}. Have its answers to the questions of "
-            "--questions FILE, and score them by --answers FILE."
+            "--write-questions FILE, and score them by --answers FILE."
         )
     _settings(options)  # a grid that is none is said before folders are made
 
@@ -120,13 +120,13 @@ def _write_questions(options: RevealOptions, path: str) -> None:
     said = [name for name in unused if getattr(options, name) not in (None, False)]
     if beside := [f"--{name.replace('_', '-')}" for name in said]:
         raise InputError(
-            f"--questions writes the questions and stops, so that {', '.join(beside)} has no "
+            f"--write-questions writes the questions and stops, so that {', '.join(beside)} has no "
             "meaning beside it. Leave it out."
         )
     settings = _settings(options)
     table = questions_table(settings, only_revealed=options.only_revealed)
     # Answers are filled into this file, and a second call must not cost them.
-    with replacing(Path(path), keep=True, option="--questions") as temporary:
+    with replacing(Path(path), keep=True, option="--write-questions") as temporary:
         table.to_csv(temporary, index=False)
     numbers = table.drop_duplicates("question").groupby("kind", sort=False).size()
     counts = ", ".join(f"{number} {kind}" for kind, number in numbers.items())
@@ -190,7 +190,9 @@ def _ask(options: RevealOptions, respondents: Sequence[Respondent], store: "Answ
     return tables
 
 
-def _lay_out(options: RevealOptions, source: str, answers: "Answers", tables: Tables) -> None:
+def _lay_out(
+    options: RevealOptions, source: str, answers: "RevealedAnswers", tables: Tables
+) -> None:
     """Add the tables of what somebody answered."""
     settings = _settings(options)
     laid_out = answers.tables(settings, source, reps=options.reps, seed=options.seed)
@@ -198,12 +200,14 @@ def _lay_out(options: RevealOptions, source: str, answers: "Answers", tables: Ta
         tables.setdefault(name, []).append(table)
 
 
-def _ask_model(options: RevealOptions, respondent: Respondent, store: "AnswerStore") -> "Answers":
+def _ask_model(
+    options: RevealOptions, respondent: Respondent, store: "AnswerStore"
+) -> "RevealedAnswers":
     from elicitation.batteries.revealed.questions import (
         BELIEF,
         BET,
         STATED,
-        Answers,
+        RevealedAnswers,
         ask_battery,
         battery,
     )
@@ -221,7 +225,7 @@ def _ask_model(options: RevealOptions, respondent: Respondent, store: "AnswerSto
                 "stated answers",
                 file=sys.stderr,
             )
-    answers = Answers()
+    answers = RevealedAnswers()
     kinds = (
         (BELIEF, "beliefs", revealing),
         (STATED, "stated answers", acting),
@@ -239,7 +243,7 @@ def _ask_model(options: RevealOptions, respondent: Respondent, store: "AnswerSto
 def _read(options: RevealOptions) -> Tables:
     """Read what was elicited elsewhere, and say what cannot be made of it."""
     from elicitation.batteries.revealed.answer_file import read_answer_file
-    from elicitation.batteries.revealed.questions import Answers, belief_questions
+    from elicitation.batteries.revealed.questions import RevealedAnswers, belief_questions
 
     assert options.answers is not None, "a battery reads where files were named"
     tables: Tables = {}
@@ -247,7 +251,7 @@ def _read(options: RevealOptions) -> Tables:
     revealed = {each.name for each in belief_questions(settings)}
     for source, answers in read_answer_file(options.answers, settings).items():
         if options.only_revealed:
-            answers = Answers({k: v for k, v in answers.masses.items() if k in revealed})
+            answers = RevealedAnswers({k: v for k, v in answers.masses.items() if k in revealed})
         _lay_out(options, source, answers, tables)
         # Bets and beliefs of an answered file may be of different settings.
         lonely = len(tables["bets"][-1]) - tables["runs"][-1]["context"].nunique()

@@ -46,7 +46,7 @@ from elicitation.questions.tasks import (
 )
 
 REFERENCE = "standard"
-_Asked = tuple[QuestionSpec, str]
+_SpecAndText = tuple[QuestionSpec, str]
 """What is asked of a case, and the text."""
 
 
@@ -219,11 +219,11 @@ def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "ques
 class _OfCase:
     """What is asked of a case."""
 
-    asked: list[_Asked]  # in every repetition
+    asked: list[_SpecAndText]  # in every repetition
     words: Mapping[str, str]  # placeholders of what is offered besides, in its own way each time
 
 
-def _beliefs(words: dict[str, str], templates: PromptSet, design: Design) -> list[_Asked]:
+def _beliefs(words: dict[str, str], templates: PromptSet, design: Design) -> list[_SpecAndText]:
     prompts = design.prompts
     unknown = [name for name in prompts if name not in templates.belief]
     if unknown or not prompts or len(set(prompts)) < len(prompts):
@@ -247,7 +247,7 @@ def _beliefs(words: dict[str, str], templates: PromptSet, design: Design) -> lis
 
 def _law(
     task: Subject, evidence: dict[str, str], z: str, templates: PromptSet, way: Way
-) -> list[_Asked]:
+) -> list[_SpecAndText]:
     """Return the questions of the law of iterated expectation."""
     # Templates for tables have neither: there is no z to ask about.
     if not (templates.auxiliary and templates.conditional):
@@ -257,7 +257,7 @@ def _law(
     text = templates.auxiliary.fill(**words)
     # One question for the whole distribution of z: its shares are the weights of the law.
     spec = QuestionSpec("auxiliary", "", tuple(labels.values()), way=way)
-    asked: list[_Asked] = [(spec, text)]
+    asked: list[_SpecAndText] = [(spec, text)]
     for state in labels:
         words = case_words(task.phrases, evidence, task.target, z=z, state=state)
         text = templates.conditional.fill(**words)
@@ -267,7 +267,7 @@ def _law(
 
 def _offered(
     words: Mapping[str, str], templates: PromptSet, design: Design, case: int, rep: int
-) -> Iterator[_Asked]:
+) -> Iterator[_SpecAndText]:
     """Yield the matching or stakes questions about a case."""
     if design.decision == "usual":
         return
@@ -280,7 +280,7 @@ def _offered(
 
 def _said(
     words: Mapping[str, str], templates: PromptSet, design: Design
-) -> Iterator[tuple[int, _Asked]]:
+) -> Iterator[tuple[int, _SpecAndText]]:
     """Yield the questions from which probability on it would act, in both orders, numbered."""
     if design.decision != SAID:
         return

@@ -63,7 +63,7 @@ _form = cache(AnswerForm)
 
 
 @dataclass(frozen=True)
-class Reading:
+class Parsed:
     """What an answer says."""
 
     # probability of Yes; shares of labels that sum to 1; an action, or action -> probability; None
@@ -106,11 +106,11 @@ class Said:
         """Return what an answer must look like, or is read of; None leaves it to the model."""
         return None
 
-    def read(self, spec: "QuestionSpec", answer: Answer, asked: str, min_mass: float) -> Reading:
+    def read(self, spec: "QuestionSpec", answer: Answer, asked: str, min_mass: float) -> Parsed:
         """Read an answer; lines of what was asked are no part of it."""
         return _read_words(spec, answer, asked)
 
-    def sum_up(self, readings: Sequence[Reading]) -> Reading:
+    def sum_up(self, readings: Sequence[Parsed]) -> Parsed:
         """Read a belief off its answers."""
         return readings[0]
 
@@ -128,20 +128,20 @@ class Forced(Said):
         """Return that of the question."""
         return spec.answer_form
 
-    def read(self, spec: "QuestionSpec", answer: Answer, asked: str, min_mass: float) -> Reading:
+    def read(self, spec: "QuestionSpec", answer: Answer, asked: str, min_mass: float) -> Parsed:
         """Read what was drawn, by its mass; of masked tokens no mass is known."""
         mass = answer.answer_mass
         if mass is None:
             return _read_words(spec, answer, asked)
         status = mass_status(mass, min_mass)
         if status == UNPARSED:
-            return Reading(None, status, mass)
+            return Parsed(None, status, mass)
         if spec.role == "auxiliary" and len(spec.lines) > 2:
             # Numbers that were drawn line by line need not sum to 1 as stated ones must.
             numbers = [float(line.rpartition(": ")[2]) for line in answer.text.split("\n")]
             return _shares(numbers, status, mass)
         read = _read_words(spec, answer, asked)
-        return Reading(read.value, worst([read.status, status]), mass)
+        return Parsed(read.value, worst([read.status, status]), mass)
 
 
 class Exact(Said):
@@ -163,23 +163,23 @@ class Exact(Said):
         """Return that of the question."""
         return spec.answer_form
 
-    def read(self, spec: "QuestionSpec", answer: Answer, asked: str, min_mass: float) -> Reading:
+    def read(self, spec: "QuestionSpec", answer: Answer, asked: str, min_mass: float) -> Parsed:
         """Read the mean and the spread of a belief, the shares of labels, or those of actions."""
         distribution, form = Distribution.load(answer.text), spec.answer_form
         mass = distribution.answer_mass
         status = mass_status(mass, min_mass)
         if status == UNPARSED:
-            return Reading(None, status, mass)
+            return Parsed(None, status, mass)
         if form.kind == "decision":
             actions = dict.fromkeys(ACTION_LABELS, 0.0)
             for name, share in distribution.shares().items():
                 # As a drawn answer is read: who cannot decide, defers, whatever the second line
                 # says.
                 actions[str(decode_decision(name).value)] += share
-            return Reading(actions, status, mass)
+            return Parsed(actions, status, mass)
         if form.kind == "choice":
             shares = distribution.shares()
-            return Reading({each: shares.get(each, 0.0) for each in form.labels}, status, mass)
+            return Parsed({each: shares.get(each, 0.0) for each in form.labels}, status, mass)
         if spec.role == "auxiliary":
             stated = [_numbers(distribution, part) for part in range(len(distribution.parts))]
             means = [float(share @ numbers) for numbers, share in stated]
@@ -209,7 +209,7 @@ class Labels(Said):
         """Return the labels."""
         return AnswerForm("labels", spec.lines)
 
-    def read(self, spec: "QuestionSpec", answer: Answer, asked: str, min_mass: float) -> Reading:
+    def read(self, spec: "QuestionSpec", answer: Answer, asked: str, min_mass: float) -> Parsed:
         """Read the share of Yes; between the bounds of a server's list, if they are narrow."""
         masses = json.loads(answer.text)
         no, yes = (masses[label] for label in BELIEF_LABELS)
@@ -218,10 +218,10 @@ class Labels(Said):
         mass = min(no + yes, 1.0)
         status = mass_status(mass, min_mass)
         if status == UNPARSED or high - low > WIDEST_SHARE:
-            return Reading(None, UNPARSED, mass, too_wide=status != UNPARSED)
+            return Parsed(None, UNPARSED, mass, too_wide=status != UNPARSED)
         # A label outside the list of likely tokens has no probability of its own, but bounds; the
         # belief is their middle.
-        return Reading((low + high) / 2 if "share" in masses else yes / (no + yes), status, mass)
+        return Parsed((low + high) / 2 if "share" in masses else yes / (no + yes), status, mass)
 
 
 class Sampled(Said):
@@ -247,15 +247,15 @@ class Sampled(Said):
         """Return the draws."""
         return options.draws
 
-    def sum_up(self, readings: Sequence[Reading]) -> Reading:
+    def sum_up(self, readings: Sequence[Parsed]) -> Parsed:
         """Read the rate; unreadable draws are left out of it, and counted in the answer mass."""
         readable = [draw for draw in readings if draw.value is not None]
         mass = len(readable) / len(readings)
         if mass < LEAST_MASS:
             failures = Counter(draw.status for draw in readings if draw.value is None)
-            return Reading(None, failures.most_common(1)[0][0], mass)
+            return Parsed(None, failures.most_common(1)[0][0], mass)
         rate = sum(draw.value == "Yes" for draw in readable) / len(readable)
-        return Reading(rate, worst([draw.status for draw in readable]), mass)
+        return Parsed(rate, worst([draw.status for draw in readable]), mass)
 
     def raw(self, spec: "QuestionSpec", texts: Sequence[str]) -> str:
         """Return how often each answer came."""
@@ -347,7 +347,7 @@ class QuestionSpec:
         kind = "choice" if self.is_offer else kinds.get(self.role, self.form)
         return _form(kind, () if kind in ("decision", "number") else self.lines)
 
-    def read(self, answer: Answer, *, asked: str = "", min_mass: float = 0.0) -> Reading:
+    def read(self, answer: Answer, *, asked: str = "", min_mass: float = 0.0) -> Parsed:
         """Read an answer; lines of what was asked are no part of it."""
         read = self.way.how.read(self, answer, asked, min_mass)
         if not self.is_offer or read.value is None:
@@ -395,7 +395,7 @@ def mass_status(mass: float, min_mass: float = 0.0) -> str:
     return LOW_MASS if mass < LEAST_MASS else OK
 
 
-def _belief(p: Any, share: Any, status: str, mass: float) -> Reading:
+def _belief(p: Any, share: Any, status: str, mass: float) -> Parsed:
     """Return the mean, the spread and the quantiles of probabilities that have shares."""
     mean = float(share @ p)
     order = np.argsort(p)
@@ -407,14 +407,14 @@ def _belief(p: Any, share: Any, status: str, mass: float) -> Reading:
     # Rounding may leave [0, 1] by a digit.
     mean = min(max(mean, 0.0), 1.0)
     sd = math.sqrt(max(float(share @ (p - mean) ** 2), 0.0))
-    return Reading(mean, status, mass, sd, low, high)
+    return Parsed(mean, status, mass, sd, low, high)
 
 
-def _shares(stated: Sequence[float], status: str, mass: float) -> Reading:
+def _shares(stated: Sequence[float], status: str, mass: float) -> Parsed:
     total = math.fsum(stated)
     if total <= 0:
-        return Reading(None, UNPARSED, mass)
-    return Reading(tuple(number / total for number in stated), status, mass)
+        return Parsed(None, UNPARSED, mass)
+    return Parsed(tuple(number / total for number in stated), status, mass)
 
 
 def _numbers(distribution: Distribution, part: int = 0) -> tuple[Any, Any]:
@@ -422,7 +422,7 @@ def _numbers(distribution: Distribution, part: int = 0) -> tuple[Any, Any]:
     return np.array(list(map(float, shares))), np.array(list(shares.values()))
 
 
-def _read_words(spec: QuestionSpec, answer: Answer, asked: str) -> Reading:
+def _read_words(spec: QuestionSpec, answer: Answer, asked: str) -> Parsed:
     text, ended = without_echo(answer.text, asked), answer.finish_reason
     read: Any
     if spec.is_choice:
@@ -435,7 +435,7 @@ def _read_words(spec: QuestionSpec, answer: Answer, asked: str) -> Reading:
         read = decode_distribution(text, spec.lines, finish_reason=ended)
     else:
         read = decode_belief(text, form=spec.form, finish_reason=ended)
-    return Reading(read.value, read.status)
+    return Parsed(read.value, read.status)
 
 
 def _lines_of(asked: str, letters: Sequence[str]) -> tuple[str, ...]:
@@ -573,15 +573,15 @@ class Question:
 
 
 @dataclass(frozen=True)
-class ReadAnswer:
+class AnsweredQuestion:
     """An answer and what was read of it."""
 
     question: Question  # what was asked
     stored: Answer  # what came back
-    reading: Reading  # what it says
+    parsed: Parsed  # what it says
 
     @classmethod
-    def of(cls, question: Question, answer: Answer, *, min_mass: float = 0.0) -> "ReadAnswer":
+    def of(cls, question: Question, answer: Answer, *, min_mass: float = 0.0) -> "AnsweredQuestion":
         """Read the answer to a question of a session."""
         read = question.spec.read(answer, asked=question.text, min_mass=min_mass)
         return cls(question, answer, read)

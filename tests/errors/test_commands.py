@@ -117,7 +117,7 @@ LINES = {
     "reveal --model m --out x --faces six": "--faces must be whole numbers",
     "reveal --model m --out x --labels Left": "two labels with a slash",
     "reveal --model openai/m --out x": "received openai/m",
-    "reveal --questions q2.csv --model m --out x": "--model, --out has no meaning beside it",
+    "reveal --write-questions q2.csv --model m --out x": "--model, --out has no meaning beside it",
     "bets --model m --questions q.csv --out x": "--questions belongs to --answers",
     "bets --answers flips.csv --questions q.csv --items i.csv --out x": "without --items",
     "bets --max-new-tokens 1 questions --out x.csv": "--max-new-tokens does not belong",

@@ -21,7 +21,7 @@ def inputs(folder: Path) -> None:
         runs = simulate("rational", n_contexts=30 + number, n_reps=2, rng=number)
         write_runs(runs, folder / f"analyze{number}.csv")
         questions = str(folder / f"reveal{number}.csv")
-        assert main(["reveal", "--questions", questions, *GRID, "--only-revealed"]) == 0
+        assert main(["reveal", "--write-questions", questions, *GRID, "--only-revealed"]) == 0
         asked = pd.read_csv(folder / f"reveal{number}.csv")
         asked["probability"] = [0.04 * number + 0.01 * (n % 7) for n in range(len(asked))]
         asked.to_csv(folder / f"reveal{number}.csv", index=False)

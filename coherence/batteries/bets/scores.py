@@ -78,16 +78,6 @@ def believed_values(group: BetAnswers) -> dict[tuple[str, str], int]:
     }
 
 
-def _beliefs_of_models(
-    groups: list[BetAnswers], template: str
-) -> dict[str, dict[tuple[str, str], int]]:
-    return {
-        group.model: believed_values(group)
-        for group in groups
-        if group.kind == "value" and group.template == template
-    }
-
-
 def rational_choices(group: BetAnswers, beliefs: Mapping[tuple[str, str], int]) -> Truths:
     """Return the choices that are rational given a model's own answers on values."""
     bets = group.questions
@@ -213,9 +203,6 @@ class BetScores:
 def score_bets(
     questions: pd.DataFrame,
     answers: pd.DataFrame,
-    *,
-    split: str = "test",
-    belief_template: str = BELIEF_TEMPLATE,
 ) -> BetScores:
     """Score answers to value questions and bets.
 
@@ -226,11 +213,8 @@ def score_bets(
     answers : DataFrame
         One row for each question: `question` and `answer` (a letter, a set such as "a+c", or the
         words of an option), or `score_a` to `score_c`, a score in [0, 1] of each option by itself.
-        Optional: `prob_a` to `prob_c`, and `model`.
-    split : str
-        The questions to score; thresholds are tuned on those of split "dev".
-    belief_template : str
-        Which value questions tell a model's belief, for the belief-conditioned accuracy.
+        Optional: `prob_a` to `prob_c`, and `model`. Thresholds are tuned on those to questions of
+        split "dev", and those of split "test" scored.
 
     Returns
     -------
@@ -242,7 +226,7 @@ def score_bets(
     SchemaError
         A table breaks a rule; all of them are listed.
     InputError
-        No answer is to a question of `split`.
+        No answer is to a question of split "test".
 
     Notes
     -----
@@ -269,15 +253,19 @@ def score_bets(
     0.99
     """
     groups = join_answers(questions, answers)
-    beliefs = _beliefs_of_models(groups, belief_template)
+    beliefs = {
+        group.model: believed_values(group)
+        for group in groups
+        if (group.kind, group.template) == ("value", BELIEF_TEMPLATE)
+    }
     rows: list[_Row] = []
     notes = _Notes()
     for group in groups:
         if group.kind == "ladder":
             continue
-        test, dev = _of_split(group, split), _of_split(group, "dev")
+        test, dev = _of_split(group, "test"), _of_split(group, "dev")
         if not len(test.questions):
-            notes.add(group, f"no answers to questions of split {split!r}.")
+            notes.add(group, "no answers to questions of split 'test'.")
             continue
         right = correct_choices(test)
         for said in constant_notes(test, right):
@@ -287,21 +275,20 @@ def score_bets(
             rational = rational_choices(test, beliefs[group.model])
             rows.append(_row(test, BCA, STANDARD, test.choice, rational))
         elif group.kind == "bet":
-            without = f"without answers to the value questions {belief_template!r}."
+            without = f"without answers to the value questions {BELIEF_TEMPLATE!r}."
             notes.add(group, f"no belief-conditioned accuracy {without}")
         rows += _set_rows(test, dev, notes)
     lost: dict[str, list[bool]] = {}
     for group in groups:
         if group.kind != "ladder":
-            lost.setdefault(group.model, []).extend(_of_split(group, split).unread)
+            lost.setdefault(group.model, []).extend(_of_split(group, "test").unread)
     for model, unread in lost.items():
         if any(unread):
             said = "answers on values and bets could not be read and count as wrong."
             notes.setdefault(f"{sum(unread)} of {len(unread)} {said}", []).append(model)
     if not rows and not any(group.kind == "ladder" for group in groups):
         raise InputError(
-            f"there are no answers to questions of split {split!r}. "
-            "Choose another split, or answer its questions."
+            "there are no answers to questions of split 'test', which are scored. Answer them."
         )
     return BetScores(pd.DataFrame(rows, columns=_COLUMNS), groups, notes.lines())
 
@@ -381,16 +368,14 @@ def _share_right(questions: pd.DataFrame, codes: Codes, truth: Truths) -> _Row:
 WIN = BET_CHOICES[0]
 
 
-def belief_runs(
-    groups: list[BetAnswers], *, belief_template: str = BELIEF_TEMPLATE
-) -> pd.DataFrame:
+def belief_runs(groups: list[BetAnswers]) -> pd.DataFrame:
     """Return a runs table of value beliefs and bets.
 
     The checks take contexts as independent, and pairs that share a thing are not: every thing is
     in one context at most, so that few of the pairs asked about are there.
     """
     rows = [
-        _belief_rows(bets, values, belief_template)
+        _belief_rows(bets, values)
         for bets in groups
         if bets.kind == "bet"
         for values in groups
@@ -423,7 +408,7 @@ def _context(high: str, low: str, wins: str) -> str:
     return f"{high} | {low} | wins {wins}"
 
 
-def _belief_rows(bets: BetAnswers, values: BetAnswers, belief_template: str) -> pd.DataFrame:
+def _belief_rows(bets: BetAnswers, values: BetAnswers) -> pd.DataFrame:
     """Return the rows of one modality and one wording of the value question."""
     high, _, same = values.probabilities.T
     asked = values.questions[["high", "low"]].assign(belief=high + same / 2)
@@ -433,7 +418,7 @@ def _belief_rows(bets: BetAnswers, values: BetAnswers, belief_template: str) -> 
     of_high = belief.reindex(pairs).to_numpy()
     named = zip(facts["high"], facts["low"], facts["wins"], strict=True)
     context = pd.Series([_context(*names) for names in named], index=facts.index, dtype="string")
-    standard = values.template == belief_template
+    standard = values.template == BELIEF_TEMPLATE
     action = _actions(bets)
     p = np.where(facts["wins"] == "high", of_high, 1 - of_high)
     unparsed = np.isnan(p) | (action.isna().to_numpy() & standard)

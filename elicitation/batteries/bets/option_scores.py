@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from coherence.errors import CoherenceError, InputError
-from elicitation.asking.ask import Answered, ask
+from elicitation.asking.ask import AnswerBatch, ask
 from elicitation.asking.ask import Progress as AskingProgress
 from elicitation.asking.store import AnswerStore
 from elicitation.batteries.bets.questions import OPTIONS
@@ -84,7 +84,7 @@ def _ask_or_recall(
 ) -> NDArray[np.float64]:
     """Return the measures of every option, shape (n, 1, 3) or, of a causal model, (n, 2, 3)."""
 
-    def read(batch: Sequence[Question]) -> Answered:
+    def read(batch: Sequence[Question]) -> AnswerBatch:
         texts = [each.text for each in batch]
         labels = [each.form.labels for each in batch if each.form is not None]
         if isinstance(model, MultipleChoiceModel):

@@ -320,13 +320,6 @@ def _money(amount: float) -> str:
     return f"{amount:.2f}".removesuffix(".00") + (" dollar" if amount == 1 else " dollars")
 
 
-def _check_chances(parameter: str, values: Sequence[float]) -> None:
-    """Raise for a chance at which nothing is uncertain, or that is none."""
-    for value in values:
-        if not 0 < value < 1:
-            raise InputError(f"{parameter} must lie strictly between 0 and 1; received {value}.")
-
-
 def _check_names(parameter: str, names: Sequence[str], known: Collection[str]) -> None:
     """Raise for names that are unknown, and for a text in place of a list of them."""
     if isinstance(names, str) or not len(names):
@@ -341,40 +334,32 @@ def value_questions(
     *,
     splits: Sequence[str] = SPLITS,
     templates: Sequence[str] = tuple(VALUE_TEMPLATES),
-    both_orders: bool = False,
 ) -> pd.DataFrame:
     """Make the questions which of two things is worth more, a row per template and pair.
 
     The columns are ``question`` (id), ``kind`` ("value"), ``template``, ``split``, ``high``,
     ``low`` (the things), ``high_value``, ``low_value`` (their prices), ``first`` (value of the
     thing named first), ``text``, ``option_a`` to ``option_c``, and ``role_a`` to ``role_c``: what
-    the options stand for, "high", "low" or "same". The paper always names the high one first, so
-    that a model that takes whatever comes first is always right; with `both_orders` each pair is
-    asked twice. Raises `InputError` for an unknown split or template.
+    the options stand for, "high", "low" or "same". As in the paper the high one is always named
+    first, so that a model that takes whatever comes first is always right. Raises `InputError` for
+    an unknown split or template.
     """
     require_items(items)
     _check_names("templates", templates, VALUE_TEMPLATES)
     _check_names("splits", splits, SPLITS)
-    rows = _values(items, splits, templates, both_orders)
-    return pd.DataFrame(_mark_departures(rows, _values(default_items(), splits, templates, False)))
+    plain = _values(default_items(), splits, templates)
+    return pd.DataFrame(_mark_departures(_values(items, splits, templates), plain))
 
 
 def _values(
-    items: Items, splits: Sequence[str], templates: Sequence[str], both_orders: bool
+    items: Items, splits: Sequence[str], templates: Sequence[str]
 ) -> list[dict[str, object]]:
     rows = []
     for name in templates:
         template = VALUE_TEMPLATES[name]
         for split in splits:
-            pairs = [
-                (high, low, first)
-                for high, low in items.pairs(split)
-                for first in (("high", "low") if both_orders else ("high",))
-            ]
-            for number, (high, low, first) in enumerate(pairs, start=1):
-                named = (high, low) if first == "high" else (low, high)
-                # "high" in a template is the thing named first.
-                words = {"high": named[0].name, "low": named[1].name}
+            for number, (high, low) in enumerate(items.pairs(split), start=1):
+                words = {"high": high.name, "low": low.name}
                 options = [_sentence(option.format(**words)) for option in template.options]
                 rows.append(
                     {
@@ -384,8 +369,8 @@ def _values(
                         "split": split,
                     }
                     | _things(high, low)
-                    | {"first": first, "text": template.text.format(**words)}
-                    | _choices(options, (first, "low" if first == "high" else "high", "same"))
+                    | {"first": "high", "text": template.text.format(**words)}
+                    | _choices(options, ("high", "low", "same"))
                 )
     return rows
 
@@ -442,51 +427,40 @@ def ladder_questions(
     items: Items,
     *,
     split: str = "test",
-    modalities: Sequence[str] = ("coin",),
     chances: Sequence[float] = CHANCES,
-    break_evens: Sequence[float] = BREAK_EVENS,
 ) -> pd.DataFrame:
-    """Make ladders, so that the chance acted on can be read off the choices.
+    """Make ladders of bets on a coin, so that the chance acted on can be read off the choices.
 
     The i-th high thing meets the i-th low one, so that no two pairs share a thing. `chances` are
-    those of the winning side, `break_evens` those at which the stakes break even, both in (0, 1).
-    Columns are those of `bet_questions`, all with the high thing to be won and with the amounts
-    stated, and ``break_even``; stakes are rounded to cents and break-even chances computed from
-    what was rounded. Raises `InputError` for an unknown split or modality, or a chance outside its
-    range.
+    those of the winning side, in (0, 1). Columns are those of `bet_questions`, all with the high
+    thing to be won and with the amounts stated, and ``break_even``, near `BREAK_EVENS`; stakes are
+    rounded to cents and break-even chances computed from what was rounded. Raises `InputError` for
+    an unknown split, or a chance outside its range.
     """
     require_items(items)
-    _check_names("modalities", modalities, MODALITIES)
-    _check_chances("chances", chances)
-    _check_chances("break_evens", break_evens)
+    for chance in chances:
+        if not 0 < chance < 1:
+            raise InputError(f"chances must lie strictly between 0 and 1; received {chance}.")
     items.pairs(split)  # raises for a split without things, or with prices in the wrong order
-    rows = _ladder(items, split, modalities, chances, break_evens)
-    plain = _ladder(default_items(), split, modalities, CHANCES, BREAK_EVENS)
-    return pd.DataFrame(_mark_departures(rows, plain))
+    plain = _ladder(default_items(), split, CHANCES)
+    return pd.DataFrame(_mark_departures(_ladder(items, split, chances), plain))
 
 
-def _ladder(
-    items: Items,
-    split: str,
-    modalities: Sequence[str],
-    chances: Sequence[float],
-    break_evens: Sequence[float],
-) -> list[dict[str, object]]:
+def _ladder(items: Items, split: str, chances: Sequence[float]) -> list[dict[str, object]]:
     steps = [
-        (name, high, low, chance, even)
-        for name in modalities
+        (high, low, chance, even)
         for high, low in zip(items.of("high", split), items.of("low", split), strict=False)
         for chance in chances
-        for even in break_evens
+        for even in BREAK_EVENS
     ]
     rows = []
-    for name, high, low, chance, even in steps:
+    for high, low, chance, even in steps:
         # No bet is free; what is rounded is what the question says, so the chance follows it.
         stake = max(round(even * high.price / (1 - even), 2), 0.01)
         terms: dict[str, Any] = {"chance": chance, "stake": stake, "amounts": True}
         exact = {"kind": "ladder", "break_even": stake / (high.price + stake)}
         rows += [
-            _bet_row(name, split, high, low, "high", first, **terms) | exact
+            _bet_row("coin", split, high, low, "high", first, **terms) | exact
             for first in ("win", "lose")
         ]
     return _number_rows(rows)

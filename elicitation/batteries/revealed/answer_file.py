@@ -16,9 +16,9 @@ from coherence.runs.columns import STATE_SUM_TOLERANCE
 from elicitation.batteries.revealed.questions import (
     BELIEF,
     BET,
-    Answers,
     BatteryQuestion,
     Masses,
+    RevealedAnswers,
     battery,
 )
 from elicitation.batteries.revealed.scenarios.setting import REFERENCE, Setting
@@ -33,7 +33,7 @@ _NEEDED = (("question", "setting"), ("probability", "answer"))
 
 def read_answer_file(
     path: str | os.PathLike[str], settings: Sequence[Setting]
-) -> dict[str, Answers]:
+) -> dict[str, RevealedAnswers]:
     """Read what was elicited elsewhere, by who answered."""
     known = {question.name: question for question in battery(settings)}
     filled = _filled(read_answer_table(path, texts=None), path, known)
@@ -108,9 +108,9 @@ def _filled(
 
 def _answers(
     filled: pd.DataFrame, known: Mapping[str, BatteryQuestion]
-) -> tuple[Answers, list[str]]:
+) -> tuple[RevealedAnswers, list[str]]:
     """Return the answers of one source, and their errors."""
-    answers, errors = Answers(), list[str]()
+    answers, errors = RevealedAnswers(), list[str]()
     for name, rows in filled.groupby("question", sort=False):
         try:
             answers.masses[str(name)], letters = _masses(known[str(name)], rows)

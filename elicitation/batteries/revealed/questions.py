@@ -374,7 +374,7 @@ _COLUMNS = (
 
 
 @dataclass
-class Answers:
+class RevealedAnswers:
     """What somebody answered, a model or whoever filled in a file."""
 
     # question -> probability of every outcome, or letter, not renormalised; with the questions

@@ -107,7 +107,7 @@ def spelling_masses(
     `grown` is called with the number of sequences of a text that were read so far.
     """
     tolerances = [tolerance] * len(trees.roots)
-    reading = _Reading(trees, graph, order, n_spellings)
+    reading = _MassReader(trees, graph, order, n_spellings)
     # Nodes that have not grown: what they may still add is no more than their own probability.
     waiting = reading.read(trees.roots[:, None], [[_Node(0, 1.0, ROOT, ())] for _ in trees.roots])
     # A level is one forward pass, or several where its logits would not fit.
@@ -164,7 +164,7 @@ def _refuse(n_texts: int) -> NoReturn:
     )
 
 
-class _Reading:
+class _MassReader:
     """What the logits after nodes say about spellings, added up; see `spelling_masses`."""
 
     def __init__(

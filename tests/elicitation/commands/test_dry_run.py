@@ -132,7 +132,7 @@ def test_several_models_and_wrong_words(blank_models, tmp_path, run, answers):
     training = f"train --model m --modality coin --out {tmp_path}/t"
     for words, remedy in (
         (f"mix --answers {answers} {out} --dry-run", "--dry-run is for --model"),
-        (f"reveal --questions {tmp_path}/q.csv --dry-run", "--dry-run has no meaning"),
+        (f"reveal --write-questions {tmp_path}/q.csv --dry-run", "--dry-run has no meaning"),
         (f"bets --dry-run {training}", "--dry-run does not belong"),
     ):
         assert remedy in run(words, 2).err

@@ -28,7 +28,7 @@ def fill_in(run, tmp_path):
     """Write the questions of a part of the battery, and what a function makes of them."""
 
     def write(where, answers, path=tmp_path / "answers.csv"):
-        run(f"reveal --questions {path} {where}")
+        run(f"reveal --write-questions {path} {where}")
         table = pd.read_csv(path, dtype={"outcome": str, "option": str})
         answers(table).to_csv(path, index=False)
         return path
@@ -134,7 +134,7 @@ def test_only_files_of_an_earlier_call_are_replaced(fill_in, tmp_path, run):
     out.mkdir()
     filled = fill_in(where, lambda table: table.assign(probability=0.1), out / "bets.csv")
     before = filled.read_bytes()
-    refused = run(f"reveal --questions {filled} {where}", status=2).err
+    refused = run(f"reveal --write-questions {filled} {where}", status=2).err
     assert "--questions must be a new file" in refused
     assert filled.read_bytes() == before
     words = f"reveal --answers {filled} --out {out} {where}"
@@ -157,5 +157,5 @@ def test_only_files_of_an_earlier_call_are_replaced(fill_in, tmp_path, run):
 def test_a_hosted_model_is_refused_with_the_way_to_score_its_answers(tmp_path, run):
     said = run(f"reveal --model openai/gpt-4o --out {tmp_path}/out {COINS}", status=2).err
     assert "received openai/gpt-4o" in said
-    assert "--questions FILE" in said
+    assert "--write-questions FILE" in said
     assert not (tmp_path / "out").exists()

@@ -15,7 +15,7 @@ ASKED = FOUR.assign(question=f"{NAME} | standard")
 @pytest.fixture
 def questions(tmp_path, run):
     """Return the questions about one die of four faces."""
-    run(f"reveal --questions {tmp_path}/q.csv {DIE}")
+    run(f"reveal --write-questions {tmp_path}/q.csv {DIE}")
     return pd.read_csv(tmp_path / "q.csv", dtype={"outcome": str, "option": str})
 
 

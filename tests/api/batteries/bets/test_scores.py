@@ -97,8 +97,9 @@ def test_what_is_missing_is_said(questions):
     notes = " ".join(score_bets(questions, answers).notes)
     assert "no belief-conditioned accuracy without answers to the value questions" in notes
     assert "no threshold for 'strict' without scores of development questions" in notes
-    with pytest.raises(InputError, match="no answers to questions of split 'train'"):
-        score_bets(questions, answers, split="train")
+    dev = questions[questions["split"] == "dev"]
+    with pytest.raises(InputError, match="no answers to questions of split 'test'"):
+        score_bets(questions, simulate_answers("random", dev, rng=0))
 
 
 def test_gains_are_those_of_tables_7_and_8():
@@ -153,7 +154,9 @@ def test_a_letter_that_is_always_right_is_a_constant_answer():
     row = scores.accuracy.set_index("truth").loc["correct"]
     assert (row["constant"], row["constant_rate"], row["p_exact"]) == ("letter a", 1, 1)
     assert any("always answers 'letter a' is right in 100%" in note for note in scores.notes)
-    both = value_questions(ITEMS, splits=["test"], templates=["choice-valuable"], both_orders=True)
+    turned = once.assign(question="turned-" + once["question"], first="low")
+    turned[["role_a", "role_b"]] = once[["role_b", "role_a"]].to_numpy()
+    both = pd.concat([once, turned], ignore_index=True)
     row = score_bets(both, answered(both, "high")).accuracy.set_index("truth").loc["correct"]
     assert (row["constant_rate"], row["accuracy"]) == (0.5, 1)
     assert row["p_exact"] == pytest.approx(0.5 ** len(both))

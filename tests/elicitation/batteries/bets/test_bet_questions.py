@@ -7,6 +7,7 @@ import pytest
 from coherence import InputError
 from elicitation.batteries.bets.option_scores import score_choices
 from elicitation.batteries.bets.questions import (
+    BREAK_EVENS,
     MODALITIES,
     SPLITS,
     VALUE_TEMPLATES,
@@ -51,18 +52,18 @@ def test_wordings_are_kept():
 
 
 def test_ladder_stakes_break_even_where_they_say():
-    steps = ladder_questions(ITEMS, chances=(0.2, 0.5), break_evens=(0.25, 0.6))
-    assert len(steps) == 2 * 2 * 5 * 2
+    steps = ladder_questions(ITEMS, chances=(0.2, 0.5))
+    assert len(steps) == 2 * len(BREAK_EVENS) * 5 * 2
     gain = steps["break_even"] * steps["high_value"] - (1 - steps["break_even"]) * steps["stake"]
     np.testing.assert_allclose(gain, 0, atol=1e-9)
-    np.testing.assert_allclose(sorted(steps["break_even"].unique()), [0.25, 0.6], atol=1e-4)
+    np.testing.assert_allclose(sorted(steps["break_even"].unique()), BREAK_EVENS, atol=1e-4)
     # No two pairs share a thing.
     for thing, other in (("high", "low"), ("low", "high")):
         assert steps.groupby(thing)[other].nunique().tolist() == [1] * 5
     assert steps.iloc[0]["text"] == (
         "A coin is tossed. It lands on heads in 20% of all tosses. If it lands on heads, I win a "
         "car worth 100 dollars; if it lands on tails, I lose a pen worth 1 dollar. A bet costs a "
-        "stake of 33.33 dollars; it comes back if I bet on the right side. "
+        "stake of 5.26 dollars; it comes back if I bet on the right side. "
         "What gives me the best expected gain?"
     )
 
@@ -80,7 +81,7 @@ def test_plain_questions_have_plain_ids():
     assert not plain.index.isin(steps.index).any()
 
 
-def test_ids_depend_on_the_things_and_on_their_order():
+def test_ids_depend_on_the_things():
     first = ITEMS.of("high", "test")[0]
     yacht = Item("a yacht", "high", "test", first.price)
     own = Items(tuple(yacht if item == first else item for item in ITEMS.items))
@@ -88,9 +89,6 @@ def test_ids_depend_on_the_things_and_on_their_order():
     shared = plain.index.intersection(other.index)
     pd.testing.assert_frame_equal(plain.loc[shared], other.loc[shared])
     assert (other.index.isin(shared) == ((other["high"] != "a yacht").to_numpy())).all()
-    turned = value_questions(ITEMS, splits=["test"], both_orders=True).set_index("question")
-    shared, columns = plain.index.intersection(turned.index), ["text", "role_a"]
-    pd.testing.assert_frame_equal(plain.loc[shared, columns], turned.loc[shared, columns])
 
 
 @pytest.mark.parametrize(
@@ -102,7 +100,6 @@ def test_ids_depend_on_the_things_and_on_their_order():
             "chances must lie strictly between 0 and 1",
         ),
         (lambda: bet_questions(ITEMS, splits=["t"]), "splits must be of .*; received 't'"),
-        (lambda: ladder_questions(ITEMS, break_evens=(0.0,)), "break_evens must lie strictly"),
         (lambda: score_choices("m", bet_questions(ITEMS)), "causal model; received a str"),
     ],
 )

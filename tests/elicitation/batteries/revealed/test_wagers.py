@@ -16,8 +16,8 @@ from elicitation.batteries.revealed.questions import (
     NO,
     STATED,
     YES,
-    Answers,
     Bet,
+    RevealedAnswers,
     ask_battery,
     battery,
     bet_of_masses,
@@ -112,7 +112,7 @@ def test_a_bet_has_the_mean_share_and_mass_of_both_orders(read, share, mass):
 
 def wager_runs(model, settings, store, *, reps=5, seed=0):
     questions = [each for each in battery(settings) if each.kind != STATED]
-    answers = Answers(ask_battery(model, questions, store))
+    answers = RevealedAnswers(ask_battery(model, questions, store))
     return answers.tables(settings, "m", reps=reps, seed=seed)["runs"]
 
 
