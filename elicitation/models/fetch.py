@@ -48,7 +48,7 @@ def public_models() -> dict[str, PublicModel]:
 
 def fetch_model(name: str, out: str | os.PathLike[str]) -> bool:
     """Make the folder of a model of the catalogue; return False where it is there already."""
-    from elicitation.models.local.sources import whole_folder
+    from elicitation.models.local.loading import whole_folder
 
     if name not in (known := public_models()):
         raise InputError(
@@ -101,8 +101,8 @@ def _convert(gguf: Path, folder: Path) -> None:
     """Write the causal model of a GGUF file as ``save_pretrained`` does, in float32."""
     from transformers import AutoModelForCausalLM
 
-    from elicitation.models.local.loading import Placement, load_network
-    from elicitation.models.local.sources import find_source, save_network
+    from elicitation.models.local.loading import Placement, load_network, save_network
+    from elicitation.models.local.sources import find_source
 
     network, tokenizer, _ = load_network(
         find_source(gguf), AutoModelForCausalLM, Placement("float32", "cpu"), as_what="causal model"

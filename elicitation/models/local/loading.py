@@ -1,16 +1,20 @@
 """Loading a network with its tokenizer: where it runs, in what precision, and what may go wrong.
 
-Only safetensors and GGUF weights are read, and no code that comes with a model is run.
+Only safetensors and GGUF weights are read, and no code that comes with a model is run. A folder is
+written whole or not at all.
 """
 
 import io
 import re
+import shutil
 import struct
+import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stderr
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
@@ -213,3 +217,24 @@ def quiet_transformers(*, bars: bool = False) -> Iterator[None]:
         transformers_logging.set_verbosity(verbosity)
         if had_bars and not bars:
             transformers_logging.enable_progress_bar()
+
+
+@contextmanager
+def whole_folder(target: Path) -> Iterator[Path]:
+    """Give a folder in a private one beside the target, whose place it takes if all goes well."""
+    private = Path(tempfile.mkdtemp(prefix=".part-", dir=target.absolute().parent))
+    try:
+        made = private / target.name
+        made.mkdir()
+        yield made
+        made.rename(target)  # in one step, since both lie on one file system
+    finally:
+        # Not in an except: Ctrl-C is no Exception and shall leave nothing either.
+        shutil.rmtree(private, ignore_errors=True)
+
+
+def save_network(network: Any, tokenizer: Any, folder: Path) -> None:
+    """Write a network and its tokenizer as ``save_pretrained`` does, in safetensors."""
+    with quiet_transformers():
+        network.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)

@@ -1,9 +1,8 @@
-"""What ``--model`` names: a folder, a GGUF file, or a model on the hub; and writing folders.
+"""What ``--model`` names: a folder, a GGUF file, or a model on the hub.
 
 A source knows where transformers finds the model, and which text stands for its weights in the
 store of answers. Weights are read from safetensors and GGUF alone, and no code that comes with a
-model is ever run. Only a name on the hub is looked for outside this machine. A folder is written
-whole or not at all.
+model is ever run. Only a name on the hub is looked for outside this machine.
 """
 
 import hashlib
@@ -11,9 +10,7 @@ import json
 import logging
 import os
 import re
-import shutil
 import socket
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -288,26 +285,3 @@ def _unreachable(endpoint: str) -> str:
     look.start()
     look.join(_LOOK)
     return reasons[0] if reasons else f"{address.netloc} does not answer within {_LOOK:g} s"
-
-
-@contextmanager
-def whole_folder(target: Path) -> Iterator[Path]:
-    """Give a folder in a private one beside the target, whose place it takes if all goes well."""
-    private = Path(tempfile.mkdtemp(prefix=".part-", dir=target.absolute().parent))
-    try:
-        made = private / target.name
-        made.mkdir()
-        yield made
-        made.rename(target)  # in one step, since both lie on one file system
-    finally:
-        # Not in an except: Ctrl-C is no Exception and shall leave nothing either.
-        shutil.rmtree(private, ignore_errors=True)
-
-
-def save_network(network: Any, tokenizer: Any, folder: Path) -> None:
-    """Write a network and its tokenizer as ``save_pretrained`` does, in safetensors."""
-    from elicitation.models.local.loading import quiet_transformers
-
-    with quiet_transformers():
-        network.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
