@@ -32,7 +32,7 @@ from elicitation.models.base import Request
 from elicitation.models.local.causal import CausalModel, load_causal_model
 from elicitation.models.local.forward import plain_logits
 from elicitation.models.local.loading import quiet_transformers
-from elicitation.models.local.twins import rounding, tiny_twin
+from elicitation.models.local.self_check import rounding, tiny_twin
 
 # Beyond the texts of the look at loading, within those that are compared here.
 WINDOW, COMMON, TAILS, NEW_TOKENS = 40, 30, (4, 37), 8

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from coherence.cli.folders import in_place, new_files, no_empty_folders, prepare_folder
-from elicitation.answer_store import PlannedAnswers, answer_store, print_planned
 from elicitation.options import ModelOptions
 from elicitation.respondents import Respondent, respondents_of
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from coherence.report.document import FigureFile, Table
-    from elicitation.asking.store import AnswerStore
+    from elicitation.asking.store import AnswerStore, PlannedAnswers
 
 
 BatteryAnswers = TypeVar("BatteryAnswers")
@@ -94,7 +93,7 @@ class Battery(Generic[Chosen, BatteryAnswers]):
     earlier: str  # pattern of the tables of the paper
     # raises for options that do not go together, or not with those who are asked
     check: Callable[[Chosen, Sequence[Respondent]], None]
-    planned: Callable[[Chosen, Respondent], PlannedAnswers]
+    planned: "Callable[[Chosen, Respondent], PlannedAnswers]"
     read: Callable[[Chosen], BatteryAnswers]
     ask: "Callable[[Chosen, Sequence[Respondent], AnswerStore], BatteryAnswers]"
     score: Callable[[Chosen, BatteryAnswers], Results]
@@ -148,72 +147,50 @@ def ask_each(
 
 def run_battery(options: Chosen, battery: "Battery[Chosen, BatteryAnswers]") -> int:
     """Ask or read, score, write and print; or only look."""
+    from coherence.report.wording import clean
+    from elicitation.asking.store import answer_store
+
     respondents = respondents_of(options)
     battery.check(options, respondents)
+    store_path = options.store or os.path.join(str(options.out), "answers.sqlite")
     if options.dry_run:
-        _look(options, respondents, battery)
+        for number, each in enumerate(respondents):
+            if len(respondents) > 1:
+                print(f"{'' if number == 0 else chr(10)}model      {clean(each.name)}")
+            print(battery.planned(options, each).outlook(store_path))
         return 0
     assert options.out is not None, "options were checked"
     with no_empty_folders(options.out, options.paper):
-        _ask_and_write(options, respondents, battery, options.out)
+        if options.answer_files:
+            # Before folders are made: a table with errors leaves none behind.
+            results = battery.score(options, battery.read(options))
+            paper, folder = paper_folder(options.paper), prepare_folder(options.out)
+        else:
+            # What is wrong with any of them shows before the first is asked.
+            for respondent in respondents:
+                respondent.check()
+            # --out is known to be no file: whatever is wrong with --paper leaves no empty folder.
+            paper, folder = paper_folder(options.paper), prepare_folder(options.out)
+            with answer_store(Path(store_path)) as store:
+                answers = battery.ask(options, respondents, store)
+            results = battery.score(options, answers)
+        _write(options, battery, results, folder, paper)
     return 0
 
 
-def _ask_and_write(
+def _write(
     options: Chosen,
-    respondents: Sequence[Respondent],
     battery: "Battery[Chosen, BatteryAnswers]",
-    out: str,
-) -> None:
-    if options.answer_files:
-        # Before folders are made: a table with errors leaves none behind.
-        results = battery.score(options, battery.read(options))
-        paper, folder = paper_folder(options.paper), prepare_folder(out)
-    else:
-        # What is wrong with any of them shows before the first is asked.
-        for respondent in respondents:
-            respondent.check()
-        # --out is known to be no file: whatever is wrong with --paper leaves no empty folder.
-        paper, folder = paper_folder(options.paper), prepare_folder(out)
-        with answer_store(Path(store_of(options))) as store:
-            answers = battery.ask(options, respondents, store)
-        results = battery.score(options, answers)
-    write_results(
-        folder, battery.written, results, options.inputs, paper, battery.title, battery.earlier
-    )
-
-
-def _look(
-    options: Chosen, respondents: Sequence[Respondent], battery: "Battery[Chosen, BatteryAnswers]"
-) -> None:
-    from coherence.report.wording import clean
-
-    for number, each in enumerate(respondents):
-        if len(respondents) > 1:
-            print(f"{'' if number == 0 else chr(10)}model      {clean(each.name)}")
-        print_planned(battery.planned(options, each), store_of(options))
-
-
-def store_of(options: BatteryOptions) -> str:
-    """Return where answers are kept."""
-    return options.store or os.path.join(str(options.out), "answers.sqlite")
-
-
-def write_results(
-    folder: Path,
-    names: str,
     results: Results,
-    inputs: Sequence[str],
+    folder: Path,
     paper: Path | None,
-    title: str,
-    earlier: str,
 ) -> None:
     """Write tables, figures and the paper's tables, and print the summary."""
     from coherence.runs.write import write_runs, write_table
 
-    where = f"{folder}{in_place(folder, names)}"
+    where = f"{folder}{in_place(folder, battery.written)}"
     failure: Exception | None = None
-    with new_files(folder, names, inputs) as new:
+    with new_files(folder, battery.written, options.inputs) as new:
         # A file without rows would look like a result.
         for name in (name for name, table in results.tables.items() if len(table)):
             # Answers are read again, and stay as the model gave them.
@@ -233,7 +210,7 @@ def write_results(
                 failure = error
         written = sorted(path.name for path in new.iterdir())
     print(f"wrote {', '.join(written)} to {where}", file=sys.stderr)
-    write_paper_tables(paper, title, results.paper, results.draw, earlier=earlier)
+    write_paper_tables(paper, battery.title, results.paper, results.draw, earlier=battery.earlier)
     if failure is not None:
         raise failure
 

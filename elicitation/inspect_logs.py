@@ -16,14 +16,13 @@ from typing import Any
 
 import pandas as pd
 
-from coherence.batteries.bets.answers import read_letters
+from coherence.batteries.bets.answers import TEXTS, read_letters
 from coherence.decoding.decode import OK, UNPARSED
 from coherence.errors import InputError
 from coherence.runs.cells import labels
 from coherence.runs.columns import OFFER_COLUMNS
 from coherence.runs.logs.inspect_log import OWN_TASKS, read_inspect_log
 from elicitation.asking.session import assemble_runs
-from elicitation.batteries.bets.questions import OPTIONS
 from elicitation.batteries.bets.words import bet_draws, stated_choice
 from elicitation.batteries.mixing import (
     MixingQuestion,
@@ -91,7 +90,7 @@ class Replied:
     @property
     def options(self) -> list[str]:
         """The options of a question on bets."""
-        return [str(self.known["row"][f"option_{letter}"]) for letter in OPTIONS]
+        return [str(self.known["row"][name]) for name in TEXTS]
 
 
 def belief_samples(plan: Plan) -> list[Put]:

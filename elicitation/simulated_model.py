@@ -89,7 +89,11 @@ def agent_for_task(
         agent = named_agent(agent)
     # By text: a model sees the question and nothing else.
     known: dict[str, QuestionTruth] = {}
-    stated = _spoken_of(agent, cases)
+    # What an agent leaves out of what it states belongs to the case, whatever is asked; averages
+    # are those over the cases.
+    truths = cases["p_true"].to_numpy(dtype=np.float64)
+    noise = [_generator("unstated", str(context)).normal() for context in cases["context"]]
+    stated = [float(p) for p in agent.speak_of(truths, np.array(noise), truths)]
     known_cases = cells_of(cases)
     plan = plan_task(task, cases, Design(reps=1))
     sampled = plan_task(task, cases, Design(reps=1, belief="sampled", draws=1))
@@ -127,16 +131,6 @@ def agent_for_task(
                 "Take another agent, or cases that differ."
             )
     return AgentModel(agent, known)
-
-
-def _spoken_of(agent: Agent, cases: pd.DataFrame) -> list[float]:
-    """Return the posterior of each case given the part of the evidence that the agent states.
-
-    What it leaves out belongs to the case, whatever is asked; averages are those over the cases.
-    """
-    exact = cases["p_true"].to_numpy(dtype=np.float64)
-    noise = [_generator("unstated", str(context)).normal() for context in cases["context"]]
-    return [float(p) for p in agent.speak_of(exact, np.array(noise), exact)]
 
 
 class AgentModel:

@@ -26,7 +26,6 @@ from coherence.cli.folders import replace_text
 from coherence.cli.progress import answer_progress
 from coherence.errors import CoherenceError, InputError, closest, suggestion
 from coherence.printable import counted
-from elicitation.commands.answer_store import warn_of_versions
 from elicitation.options import AskOptions, declared, from_table
 from elicitation.questions.prompts import read_toml
 from elicitation.questions.tasks import is_network_file
@@ -367,7 +366,7 @@ class Session(Asking):
             f"{tally.readable / tally.total:.1%} of answers parsed",
             file=sys.stderr,
         )
-        warn_of_versions(tally.served_by)
+        print(tally.warning, end="", file=sys.stderr)
         return tally.asked
 
     def lay_out(

@@ -168,7 +168,11 @@ def ask(
     by_itself = constrains_tokens(model)
     said = [each for each in missing if not each.exact and (by_itself or each.form is None)]
     drawn = [each for each in missing if not each.exact and not by_itself and each.form]
-    _require_warm(drawn)
+    for temperature in {each.request.temperature for each in drawn} - {1.0}:
+        raise InputError(
+            "answers drawn from those in a form are drawn at temperature 1, at which their "
+            f"probabilities are known; received {temperature}. Leave the temperature at 1."
+        )
     # The reading takes the time: a draw is at hand once its distribution is.
     spreads = [each.distribution for each in drawn]
     answers |= store.get(by_key(spreads))
@@ -301,14 +305,6 @@ def _draw(
             for each, spread in zip(questions[some], spreads[some], strict=True)
             if each.form is not None
         ]
-
-
-def _require_warm(drawn: Iterable[Question]) -> None:
-    for temperature in {each.request.temperature for each in drawn} - {1.0}:
-        raise InputError(
-            "answers drawn from those in a form are drawn at temperature 1, at which their "
-            f"probabilities are known; received {temperature}. Leave the temperature at 1."
-        )
 
 
 def _have_said(questions: Sequence[Question], model: Model, batch_size: int) -> AnswerBatches:

@@ -20,6 +20,7 @@ import pandas as pd
 
 from coherence.decoding.decode import PARSED, TRUNCATED, worst
 from coherence.errors import InputError
+from coherence.printable import clean
 from coherence.runs.columns import OFFER_COLUMNS, RECORDED
 from elicitation.asking.ask import Progress, ask, constrains_tokens
 from elicitation.asking.store import AnswerStore
@@ -302,6 +303,14 @@ class Tally:
     def total(self) -> int:
         """All answers of the session."""
         return self.asked + self.reused
+
+    @property
+    def warning(self) -> str:
+        """That a server named several versions of the model that answered; "" where none did."""
+        if len(self.served_by) < 2:
+            return ""
+        names = ", ".join(f"{clean(name)} ({n})" for name, n in self.served_by.items())
+        return f"warning: answers came from several versions of the model: {names}\n"
 
 
 def elicit(

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from coherence.errors import CoherenceError, InputError, shown
+from coherence.printable import counted
 from elicitation.models.base import Answer
 from elicitation.questions.question import Question
 
@@ -337,3 +338,62 @@ def preview(
     needed = {question.key(""): question for question in questions}
     held = [not kept.isdisjoint(map(each.key, fingerprints)) for each in needed.values()]
     return Preview(len(questions), len(needed), sum(held))
+
+
+@contextmanager
+def answer_store(path: Path) -> Iterator[AnswerStore]:
+    """Open the store of a command, and say after Ctrl-C what is kept.
+
+    A new one without an answer goes again where a model could not be loaded, say.
+    """
+    is_new = not path.exists()
+    try:
+        with AnswerStore(path) as store:
+            try:
+                yield store
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(
+                    f"interrupted; {counted(len(store), 'answer is', 'answers are')} kept in "
+                    f"{store.path}. The same command resumes."
+                ) from None
+    except BaseException:
+        if is_new and path.exists() and _is_empty(path):
+            path.unlink()
+        raise
+
+
+def _is_empty(path: Path) -> bool:
+    """Tell whether a store has no answer, and no other process will put one into it."""
+    # What SQLite keeps beside a store goes with its last user.
+    if any(Path(f"{path}-{end}").exists() for end in ("wal", "shm")):
+        return False
+    try:
+        return not any(True for _ in read_store(path))
+    except CoherenceError:  # whatever it is, it is none of this call's empty stores
+        return False
+
+
+@dataclass(frozen=True)
+class PlannedAnswers:
+    """What one model would be asked."""
+
+    name: str  # of the model in the store
+    questions: Sequence[Question]
+    # those that are put to it on a condition, which is not looked up here
+    perhaps: Sequence[Question] = ()
+    condition: str = ""
+
+    def outlook(self, store: str) -> str:
+        """Return what ``--dry-run`` prints: how much would be asked, and how much is there."""
+        sure, every = (
+            preview(questions, model_name=self.name, store=store)
+            for questions in (self.questions, [*self.questions, *self.perhaps])
+        )
+        number = every.n_left - sure.n_left
+        only = f", {number} of them only where {self.condition}" if number else ""
+        whose = " of a model of this name, under whatever settings" if every.n_stored else ""
+        return (
+            f"questions  {every.n_questions}, of which {every.n_distinct} differ\n"
+            f"in store   {every.n_stored}{whose}\n"
+            f"to ask     {every.n_left}{only}"
+        )

@@ -7,12 +7,13 @@ gives them: of the same event, that an answer begins so.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
+from coherence.batteries.mixing.design import FLIPS, GAMES, MIDDLE, ORDERS, PARTS
 from coherence.decoding.decode import OK, REFUSED, TRUNCATED, UNPARSED, WITHHELD, decode_choice
 from coherence.decoding.statements import sounds_like_refusal, take_apart
 from coherence.errors import InputError
@@ -124,38 +125,47 @@ def mixing_questions() -> list[MixingQuestion]:
     One flip (21), two flips (21), three outcomes (7), three decisions (9 each), words (11 pairs in
     2 orders).
     """
-    digits, flips = ("0", "1"), ("0 0", "0 1", "1 0", "1 1")
-    lines = tuple("Flip 1: {}\nFlip 2: {}".format(*pair.split()) for pair in flips)
     questions = [
-        MixingQuestion(name, p / 100, text.format(p=f"{p}%", q=f"{100 - p}%"), answers, outcomes)
-        for name, text, answers, outcomes in (
-            ("flip", FLIP, digits, digits),
-            ("two_flips", TWO_FLIPS, lines, flips),
-        )
-        for p in range(0, 101, 5)
+        MixingQuestion(name, p, text.format(**numbers(round(100 * p))), answers, outcomes)
+        for name, (text, numbers, answers, outcomes) in _ASKED.items()
+        for p in PARTS[name].probabilities
     ]
-    three = ("0", "1", "2")
-    for p in range(60, -1, -10):
-        text = THREE_OUTCOMES.format(p=f"{p}%", middle="40%", rest=f"{60 - p}%")
-        questions.append(MixingQuestion("three_outcomes", p / 100, text, three, three))
-    # What rates, or two payoffs, say of p: reads in thousands, points and earnings in hundreds.
-    decisions = (
-        ("reads", READS, ("A", "B"), ("A", "B"), 1000),
-        ("pennies", PENNIES, ("Heads", "Tails"), ("heads", "tails"), 100),
-        ("positioning", POSITIONING, ("Luxury", "Affordable"), ("luxury", "affordable"), 100),
-    )
-    for name, text, answers, outcomes, whole in decisions:
-        for tenth in range(1, 10):
-            first = tenth * whole // 10
-            filled = text.format(a=first, b=whole - first)
-            questions.append(MixingQuestion(name, tenth / 10, filled, answers, outcomes))
     for pair in WORD_PAIRS:
-        for order, words in (("forward", pair), ("reverse", pair[::-1])):
+        for order, words in zip(ORDERS, (pair, pair[::-1]), strict=True):
             text = WORDS.format(first=words[0], second=words[1])
             questions.append(
                 MixingQuestion("words", 0.5, text, words, words, "/".join(pair), order)
             )
     return questions
+
+
+def _chances(percent: int) -> dict[str, object]:
+    return {"p": f"{percent}%", "q": f"{100 - percent}%"}
+
+
+def _three_chances(percent: int) -> dict[str, object]:
+    middle = round(100 * MIDDLE)
+    return {"p": f"{percent}%", "middle": f"{middle}%", "rest": f"{100 - middle - percent}%"}
+
+
+def _reads(percent: int) -> dict[str, object]:
+    return {"a": 10 * percent, "b": 1000 - 10 * percent}
+
+
+def _payoffs(percent: int) -> dict[str, object]:
+    return {"a": percent, "b": 100 - percent}
+
+
+_LINES = tuple("Flip 1: {}\nFlip 2: {}".format(*pair.split()) for pair in FLIPS)
+_ASKED: dict[str, tuple[str, Callable[[int], dict[str, object]], tuple[str, ...], Any]] = {
+    "flip": (FLIP, _chances, ("0", "1"), ("0", "1")),
+    "two_flips": (TWO_FLIPS, _chances, _LINES, FLIPS),
+    "three_outcomes": (THREE_OUTCOMES, _three_chances, ("0", "1", "2"), ("0", "1", "2")),
+    "reads": (READS, _reads, ("A", "B"), ("A", "B")),
+    "pennies": (PENNIES, _payoffs, ("Heads", "Tails"), GAMES["pennies"].actions),
+    "positioning": (POSITIONING, _payoffs, ("Luxury", "Affordable"), GAMES["positioning"].actions),
+}
+"""Text, numbers in it by the percent of `p`, readable answers, and what they mean, by part."""
 
 
 def read_mixing_answer(
@@ -276,31 +286,25 @@ def _condition(model: str, question: MixingQuestion) -> tuple[Any, ...]:
     return model, question.experiment, question.p, question.item, question.order
 
 
-def mixing_draw(
-    question: MixingQuestion, number: int, seed: int, max_new_tokens: int | None = None
-) -> Question:
-    """Return one answer to be had of a question; its cut is what a readable one needs, or given."""
-    # A token holds a byte at least; the spare ones are for signs around the answer.
-    longest = (
-        max_new_tokens or max(len(answer.encode()) for answer in question.answers) + _SPARE_TOKENS
-    )
-    return Question.of(
-        question.text,
-        number,
-        base_seed=seed,
-        temperature=1.0,
-        max_new_tokens=longest,
-        max_lines=question.max_lines,
-        spec_json=question.spec_json,
-    )
-
-
 def mixing_draws(
     questions: Sequence[MixingQuestion], draws: int, seed: int, max_new_tokens: int | None = None
 ) -> list[Question]:
-    """Return all answers to be had; by draws first: a session cut short has some to each."""
+    """Return all answers to be had; by draws first: a session cut short has some to each.
+
+    The cut of each is what a readable answer needs, or given.
+    """
     return [
-        mixing_draw(question, number, seed, max_new_tokens)
+        Question.of(
+            question.text,
+            number,
+            base_seed=seed,
+            temperature=1.0,
+            # A token holds a byte at least; the spare ones are for signs around the answer.
+            max_new_tokens=max_new_tokens
+            or max(len(answer.encode()) for answer in question.answers) + _SPARE_TOKENS,
+            max_lines=question.max_lines,
+            spec_json=question.spec_json,
+        )
         for number in range(draws)
         for question in questions
     ]

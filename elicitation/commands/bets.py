@@ -15,7 +15,6 @@ from coherence.cli.folders import new_files
 from coherence.cli.progress import answer_progress
 from coherence.cli.reading import is_log
 from coherence.printable import counted
-from elicitation.answer_store import PlannedAnswers
 from elicitation.battery import (
     Battery,
     BatteryOptions,
@@ -33,7 +32,7 @@ from elicitation.respondents import Respondent
 if TYPE_CHECKING:
     import pandas as pd
 
-    from elicitation.asking.store import AnswerStore
+    from elicitation.asking.store import AnswerStore, PlannedAnswers
     from elicitation.batteries.bets.questions import Items
     from elicitation.training.finetuning import TuningRecipe
 
@@ -384,8 +383,10 @@ def _check(options: BetsOptions, respondents: Sequence[Respondent]) -> None:
         )
 
 
-def _planned(options: BetsOptions, respondent: Respondent) -> PlannedAnswers:
+def _planned(options: BetsOptions, respondent: Respondent) -> "PlannedAnswers":
     """Return what a model would be asked."""
+    from elicitation.asking.store import PlannedAnswers
+
     questions = scored_questions(options)
     if respondent.hosted:
         from elicitation.batteries.bets.words import bet_draws

@@ -9,12 +9,6 @@ from typing import TYPE_CHECKING
 
 from coherence.cli.progress import answer_progress
 from coherence.printable import counted
-from elicitation.answer_store import (
-    PlannedAnswers,
-    answer_store,
-    print_planned,
-    warn_of_versions,
-)
 from elicitation.options import AskOptions, add_options, from_words, typed
 from elicitation.respondents import (
     OF_A_TASK,
@@ -50,6 +44,7 @@ def _ask(options: AskOptions) -> int:
     from coherence.errors import InputError
     from coherence.runs.write import write_runs
     from elicitation.asking.session import run_plan
+    from elicitation.asking.store import PlannedAnswers, answer_store
 
     design = design_of(options)  # an option out of its range is said before cases are drawn
     source = source_of(options)
@@ -67,7 +62,7 @@ def _ask(options: AskOptions) -> int:
     store = options.store or f"{options.out}.answers.sqlite"
     earlier = _earlier_rows(options.out)
     if options.dry_run:
-        print_planned(PlannedAnswers(respondent.stored_name, plan.questions), store)
+        print(PlannedAnswers(respondent.stored_name, plan.questions).outlook(store))
         _say_if_few(len(source.cases))
         return 0
     # Before the store is opened: a model that cannot be loaded leaves no empty one behind.
@@ -206,7 +201,7 @@ def print_tally(opening: str, tally: "Tally", *, local: bool, first: str) -> Non
         f"{tally.unparsed_rows:.1%} of rows unparsed",
         file=sys.stderr,
     )
-    warn_of_versions(tally.served_by)
+    print(tally.warning, end="", file=sys.stderr)
     if share < FEW_PARSED and local:
         print(
             f"warning: {1 - share:.1%} of answers are unparsed. {first}--answers exact reads the "

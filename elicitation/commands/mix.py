@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from coherence.cli.progress import answer_progress
 from coherence.cli.reading import is_log
-from elicitation.answer_store import PlannedAnswers
 from elicitation.battery import (
     Battery,
     BatteryOptions,
@@ -25,7 +24,7 @@ from elicitation.respondents import Respondent
 if TYPE_CHECKING:
     import pandas as pd
 
-    from elicitation.asking.store import AnswerStore
+    from elicitation.asking.store import AnswerStore, PlannedAnswers
 
 _WRITTEN = (
     r"(scores|measures|curves|dependence)\.csv|scores\.json|(answers|runs)\.parquet"
@@ -90,8 +89,9 @@ def _check(options: MixOptions, respondents: Sequence[Respondent]) -> None:
         )
 
 
-def _planned(options: MixOptions, respondent: Respondent) -> PlannedAnswers:
+def _planned(options: MixOptions, respondent: Respondent) -> "PlannedAnswers":
     """Return what a model would be asked."""
+    from elicitation.asking.store import PlannedAnswers
     from elicitation.batteries.mixing import mixing_draws, mixing_questions
 
     questions = mixing_questions()

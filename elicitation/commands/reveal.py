@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from coherence.cli.progress import answer_progress
 from coherence.printable import clean, counted, numbered
-from elicitation.answer_store import PlannedAnswers
 from elicitation.battery import (
     Battery,
     BatteryOptions,
@@ -27,7 +26,7 @@ from elicitation.respondents import Respondent
 if TYPE_CHECKING:
     import pandas as pd
 
-    from elicitation.asking.store import AnswerStore
+    from elicitation.asking.store import AnswerStore, PlannedAnswers
     from elicitation.batteries.revealed.questions import RevealedAnswers
     from elicitation.batteries.revealed.scenarios.setting import Setting
     from elicitation.models.local.causal import CausalModel
@@ -169,8 +168,9 @@ def _settings(options: RevealOptions) -> "list[Setting]":
     return select(settings, where)
 
 
-def _planned(options: RevealOptions, respondent: Respondent) -> PlannedAnswers:
+def _planned(options: RevealOptions, respondent: Respondent) -> "PlannedAnswers":
     """Return what a model would be asked."""
+    from elicitation.asking.store import PlannedAnswers
     from elicitation.batteries.revealed.questions import STATED, battery
 
     questions = battery(_settings(options), only_revealed=options.only_revealed)

@@ -173,7 +173,7 @@ def _folder_of(args: argparse.Namespace) -> Path:
 def _run(args: argparse.Namespace, study: "Study", sessions: "list[Session]", folder: Path) -> int:
     """Ask what is missing, and report on what is finished."""
     from coherence.cli.folders import prepare_folder
-    from elicitation.commands.answer_store import answer_store
+    from elicitation.asking.store import answer_store
     from elicitation.study import RUNS, STORE, ask_sessions, held_answers
 
     prepare_folder(folder)

@@ -227,19 +227,18 @@ def _epoch(
     # Order and dropout depend on the seed and the number of the epoch alone, whatever ran before.
     torch.manual_seed(int(np.random.SeedSequence([seed, epoch]).generate_state(1)[0]))
     batches = torch.randperm(len(right)).split(batch_size)  # type: ignore[no-untyped-call]
-    losses = update_weights(network, optimiser, (_loss(network, encoded, rows) for rows in batches))
+
+    def loss_of(rows: torch.Tensor) -> Iterator[torch.Tensor]:
+        batch = {name: values[rows].to(network.device) for name, values in encoded[0].items()}
+        yield network(**batch, labels=right[rows].to(network.device)).loss
+
+    losses = update_weights(network, optimiser, map(loss_of, batches))
     total = 0.0
     for number, (rows, loss) in enumerate(zip(batches, losses, strict=True), start=1):
         total += loss * len(rows)  # the last batch may be shorter, and counts for less
         if progress:
             progress(epoch, number, len(batches), loss)
     return total / len(right)
-
-
-def _loss(network: Any, encoded: _Encoded, rows: torch.Tensor) -> Iterator[torch.Tensor]:
-    inputs, right = encoded
-    batch = {name: values[rows].to(network.device) for name, values in inputs.items()}
-    yield network(**batch, labels=right[rows].to(network.device)).loss
 
 
 def _share_right(network: Any, encoded: _Encoded, batch_size: int = 64) -> float:

@@ -37,7 +37,7 @@ from coherence.statistics.resample import Seed, as_generator
 
 OPTIONS = ("a", "b", "c")
 SCORES, PROBABILITIES = [[f"{name}_{letter}" for letter in OPTIONS] for name in ("score", "prob")]
-_OPTION, ROLES = [[f"{name}_{letter}" for letter in OPTIONS] for name in ("option", "role")]
+TEXTS, ROLES = [[f"{name}_{letter}" for letter in OPTIONS] for name in ("option", "role")]
 _NAMES = ("question", "kind", "template", "split")
 _ALWAYS = (*_NAMES, "high", "low", "high_value", "low_value", *ROLES)
 _BETS = ("wins", "chance", "stake")
@@ -206,8 +206,8 @@ def _answers(model: str, kind: str, template: str, part: pd.DataFrame) -> BetAns
 def _chosen(part: pd.DataFrame, letter: Codes) -> tuple[Truths, Truths]:
     """Return which canonical choices were stated, shape (n, 3), and which answers are unread."""
     options = np.full((len(part), 3), "", dtype=object)
-    if set(_OPTION) <= set(part.columns):
-        options = part[_OPTION].to_numpy()
+    if set(TEXTS) <= set(part.columns):
+        options = part[TEXTS].to_numpy()
     answers = [
         read_letters(answer, words.tolist())
         for answer, words in zip(part["answer"], options, strict=True)

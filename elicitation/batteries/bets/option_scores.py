@@ -13,11 +13,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
+from coherence.batteries.bets.answers import OPTIONS, PROBABILITIES, ROLES, SCORES, TEXTS
 from coherence.errors import CoherenceError, InputError
 from elicitation.asking.ask import AnswerBatch, ask
 from elicitation.asking.ask import Progress as AskingProgress
 from elicitation.asking.store import AnswerStore
-from elicitation.batteries.bets.questions import OPTIONS
 from elicitation.models.base import Answer
 from elicitation.models.local.causal import CausalModel
 from elicitation.models.local.forward import n_shared
@@ -62,14 +62,14 @@ def score_choices(
         logits, mean = measures[:, 0], measures[:, 1]
         scores = np.exp(mean)
     table = pd.DataFrame({"question": questions["question"].to_numpy(), "model": model.name})
-    table[[f"score_{letter}" for letter in OPTIONS]] = scores
-    table[[f"prob_{letter}" for letter in OPTIONS]] = softmax(logits, axis=1)
+    table[SCORES] = scores
+    table[PROBABILITIES] = softmax(logits, axis=1)
     return table
 
 
 def option_questions(questions: pd.DataFrame) -> list[Question]:
     """Return the questions for the scores of options, as the store knows them."""
-    options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
+    options = questions[TEXTS].to_numpy().tolist()
     return [
         Question.of_form(text, AnswerForm("options", tuple(labels)), spec_json=_ABOUT)
         for text, labels in zip(questions["text"], options, strict=True)
@@ -101,27 +101,18 @@ def _ask_or_recall(
 
     stored, _ = ask(model, draws, store, batch_size=BATCH, read=read, progress=progress)
     rows = 1 if isinstance(model, MultipleChoiceModel) else 2
-    measures = [_recalled(answer.text, rows) for answer in stored]
-    return np.array(measures).reshape(-1, rows, len(OPTIONS))
-
-
-def _recalled(text: str, rows: int) -> NDArray[np.float64]:
     try:
-        measures = np.array(json.loads(text), dtype=np.float64)
+        measures = np.array([json.loads(answer.text) for answer in stored], dtype=np.float64)
+        return measures.reshape(len(stored), rows, len(OPTIONS))
     except (ValueError, TypeError) as error:
         raise CoherenceError(
             "the answer store holds something else than scores of options. Take another folder."
         ) from error
-    if measures.shape != (rows, 3):
-        raise CoherenceError(
-            "the answer store holds something else than scores of options. Take another folder."
-        )
-    return measures
 
 
 def training_set_from(questions: pd.DataFrame, roles: Sequence[str]) -> TrainingSet:
     """Make lessons of questions."""
-    option_roles = questions[[f"role_{letter}" for letter in OPTIONS]].to_numpy()
+    option_roles = questions[ROLES].to_numpy()
     matches = option_roles == np.asarray(roles, dtype=object)[:, None]
     if not (matches.sum(axis=1) == 1).all():
         first = int(np.flatnonzero(matches.sum(axis=1) != 1)[0])
@@ -129,7 +120,7 @@ def training_set_from(questions: pd.DataFrame, roles: Sequence[str]) -> Training
             f"roles must name one option of each question; {roles[first]!r} is none of question "
             f"{questions['question'].iloc[first]}."
         )
-    options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
+    options = questions[TEXTS].to_numpy().tolist()
     return TrainingSet(
         tuple(questions["text"]), tuple(map(tuple, options)), tuple(matches.argmax(axis=1).tolist())
     )

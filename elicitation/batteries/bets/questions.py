@@ -27,6 +27,7 @@ from typing import Any
 import pandas as pd
 
 from coherence.batteries.battery import AnswerColumn, AnswerTable, read_answer_table
+from coherence.batteries.bets.answers import ROLES, TEXTS
 from coherence.errors import InputError, shown
 
 SPLITS = ("train", "dev", "test")
@@ -144,9 +145,6 @@ def read_items(path: str | os.PathLike[str]) -> Items:
     table["price"] = table["price"].fillna(usual)
     rows = table[["item", "value", "split", "price"]].itertuples(index=False, name=None)
     return Items(tuple(Item(*row) for row in rows))
-
-
-OPTIONS = ("a", "b", "c")
 
 
 @dataclass(frozen=True)
@@ -310,10 +308,7 @@ def _things(high: Item, low: Item) -> dict[str, object]:
 
 def _choices(options: Sequence[str], roles: Sequence[str]) -> dict[str, object]:
     """Return the columns of the options and of what they stand for."""
-    columns: dict[str, object] = {
-        f"option_{letter}": option for letter, option in zip(OPTIONS, options, strict=True)
-    }
-    return columns | {f"role_{letter}": role for letter, role in zip(OPTIONS, roles, strict=True)}
+    return dict(zip([*TEXTS, *ROLES], [*options, *roles], strict=True))
 
 
 def _money(amount: float) -> str:

@@ -2,11 +2,10 @@
 
 import pandas as pd
 
-from coherence.batteries.bets.answers import read_letters
+from coherence.batteries.bets.answers import OPTIONS, TEXTS, read_letters
 from coherence.decoding.decode import decode_choice
 from elicitation.asking.ask import Progress, ask
 from elicitation.asking.store import AnswerStore
-from elicitation.batteries.bets.questions import OPTIONS
 from elicitation.models.base import Answer, Model
 from elicitation.questions.question import Question
 
@@ -32,7 +31,7 @@ def choose_in_words(
     progress: Progress | None = None,
 ) -> pd.DataFrame:
     """Ask for the letter of an option, once per question."""
-    options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
+    options = questions[TEXTS].to_numpy().tolist()
     draws = bet_draws(questions, max_new_tokens=max_new_tokens)
     options_of = dict(zip(draws, options, strict=True))
 
@@ -58,7 +57,7 @@ def choose_in_words(
 
 def bet_draws(questions: pd.DataFrame, *, max_new_tokens: int) -> list[Question]:
     """Return one answer to be had of each question, whose options stand below it."""
-    options = questions[[f"option_{letter}" for letter in OPTIONS]].to_numpy().tolist()
+    options = questions[TEXTS].to_numpy().tolist()
     return [
         Question.of(
             text_with_options(text, listed),

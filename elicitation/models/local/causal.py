@@ -41,7 +41,7 @@ from elicitation.models.local.memory import Portions
 from elicitation.models.local.prompts import DAY, Prompting
 from elicitation.models.local.scoring import Floats, continuation_logprobs, spelling_masses
 from elicitation.models.local.self_check import check_network
-from elicitation.models.local.sources import ModelSource, find_source
+from elicitation.models.local.sources import find_source
 from elicitation.spelling.forms import Spelling
 from elicitation.spelling.tokenizations import (
     SpellingGraph,
@@ -244,11 +244,13 @@ def load_causal_model(
             source.name,
             f"{DAY:%d %b %Y}",
         )
+    opening = json.dumps([system, prefill])
+    settings = f"{opening}{prompting.facts.settings}{placement.settings}"
     loaded = CausalModel(
         network,
         tokenizer,
         name=source.name,
-        fingerprint=causal_fingerprint(source, placement, dtype, prompting),
+        fingerprint=source.fingerprint(f"dtype={dtype};chat={with_chat};{settings}"),
         batch_size=batch_size,
         chat=with_chat,
         system=system,
@@ -256,15 +258,6 @@ def load_causal_model(
     )
     loaded.check()
     return loaded
-
-
-def causal_fingerprint(
-    source: ModelSource, placement: Placement, dtype: str, prompting: "Prompting"
-) -> str:
-    """Return what the answers of a model are kept under; `dtype` as resolved."""
-    opening = json.dumps([prompting.system, prompting.prefill])
-    settings = f"{opening}{prompting.facts.settings}{placement.settings}"
-    return source.fingerprint(f"dtype={dtype};chat={prompting.chat};{settings}")
 
 
 class CausalModel(Prompting, ReadsForms):

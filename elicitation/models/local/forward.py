@@ -220,15 +220,10 @@ class OneByOne:
 
 def plain_logits(network: Any, text: Sequence[int]) -> torch.Tensor:
     """Return the logits after every token of a text: by definition, what a network says of it."""
-    logits: torch.Tensor = _plain_output(network, text).logits[0]
-    return logits
-
-
-def _plain_output(network: Any, text: Sequence[int], **options: Any) -> Any:
     ids = torch.tensor([list(text)], device=network.device)
-    if "use_cache" in _accepted(network):
-        options["use_cache"] = False
-    return network(input_ids=ids, **options)
+    options = {"use_cache": False} if "use_cache" in _accepted(network) else {}
+    logits: torch.Tensor = network(input_ids=ids, **options).logits[0]
+    return logits
 
 
 def read_texts(network: Any, texts: Sequence[Sequence[int]], reading: ReadingMode) -> TextsRead:

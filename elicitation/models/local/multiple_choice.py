@@ -18,7 +18,7 @@ from coherence.errors import InputError
 from elicitation.models.base import Answer, Request, require_requests
 from elicitation.models.local.forward import learnt_positions
 from elicitation.models.local.loading import Placement, load_network, require_transformers
-from elicitation.models.local.sources import ModelSource, find_source
+from elicitation.models.local.sources import find_source
 
 # Tokenizers that know no limit carry a number of this size.
 _NO_LIMIT = 10**9
@@ -54,14 +54,9 @@ def load_multiple_choice_model(
         network,
         tokenizer,
         name=source.name,
-        fingerprint=choice_fingerprint(source, placement, dtype),
+        fingerprint=source.fingerprint(f"multiple_choice;dtype={dtype}{placement.settings}"),
         batch_size=batch_size,
     )
-
-
-def choice_fingerprint(source: ModelSource, placement: Placement, dtype: str) -> str:
-    """Return what the answers of a model are kept under; `dtype` as resolved."""
-    return source.fingerprint(f"multiple_choice;dtype={dtype}{placement.settings}")
 
 
 class MultipleChoiceModel:

@@ -174,16 +174,11 @@ def locate(model: str | os.PathLike[str], *, revision: str | None = None) -> Mod
         return ModelSource("gguf" if is_file else "folder", path)
     if is_file:
         raise InputError(f"{_WAYS}; {path} is another file.")
-    if not is_hub_name(os.fspath(model)):
+    name = os.fspath(model)
+    is_name = _HUB_NAME.fullmatch(name) and not name.lower().endswith(".gguf")
+    if not is_name or Path(name.partition("/")[0]).is_dir():
         raise InputError(f"{_WAYS}; {path} is not a folder or file that exists.")
-    return _found_on_hub(os.fspath(model), revision)
-
-
-def is_hub_name(model: str) -> bool:
-    """Tell whether a text that names no folder or file can be a name on the hub."""
-    if not _HUB_NAME.fullmatch(model) or model.lower().endswith(".gguf"):
-        return False
-    return not Path(model.partition("/")[0]).is_dir()
+    return _found_on_hub(name, revision)
 
 
 def name_of(model: str | os.PathLike[str]) -> str:
