@@ -135,7 +135,7 @@ def test_only_files_of_an_earlier_call_are_replaced(fill_in, tmp_path, run):
     filled = fill_in(where, lambda table: table.assign(probability=0.1), out / "bets.csv")
     before = filled.read_bytes()
     refused = run(f"reveal --write-questions {filled} {where}", status=2).err
-    assert "--questions must be a new file" in refused
+    assert "--write-questions must be a new file" in refused
     assert filled.read_bytes() == before
     words = f"reveal --answers {filled} --out {out} {where}"
     run(words)
