@@ -161,7 +161,7 @@ def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
 
     They come back as `to_nine_decimals` gives them.
     """
-    return to_nine_decimals(_as_probabilities(values, name))
+    return to_nine_decimals(as_probabilities(values, name))
 
 
 def to_nine_decimals(probabilities: Floats) -> Floats:
@@ -175,7 +175,7 @@ def to_nine_decimals(probabilities: Floats) -> Floats:
     return rounded if rounded.ndim == 1 else rounded / rounded.sum(axis=1, keepdims=True)
 
 
-def _as_probabilities(values: ArrayLike, name: str) -> Floats:
+def as_probabilities(values: ArrayLike, name: str) -> Floats:
     """Validate probabilities, shape (n,) or (n, n_columns) in rows that sum to 1."""
     values = with_missing(values)
     require(
@@ -350,7 +350,7 @@ def _as_policies(values: Any, length: int) -> Actions:
     """Validate probabilities of actions, shape (n, n_actions)."""
     # Indicators of what was chosen are probabilities of 0 and 1.
     numbers = as_numbers(values, "action") if _holds_booleans(values) else values
-    probabilities = _as_probabilities(numbers, "action")
+    probabilities = as_probabilities(numbers, "action")
     require(
         len(probabilities) == length,
         f"action must have one row per row of belief; received {len(probabilities)} rows "

@@ -28,6 +28,7 @@ from coherence.inputs import (
     Floats,
     as_codes,
     as_numbers,
+    as_probabilities,
     check_level,
     require,
     require_yes_no,
@@ -116,13 +117,7 @@ def expected_gains(
             f"{name} must hold finite numbers of at least 0; the first other value is "
             f"{array[wrong][:1]}.",
         )
-    p = np.atleast_1d(as_numbers(chance, "chance"))
-    outside = ~((p >= 0) & (p <= 1))
-    require(
-        not outside.any(),
-        f"chance must hold probabilities in [0, 1]; the first other value is {p[outside][:1]}. "
-        "Divide percentages by 100.",
-    )
+    p = as_probabilities(np.atleast_1d(chance), "chance")
     try:
         prize, loss, stake, payout, p = np.broadcast_arrays(*values.values(), p)
     except ValueError:
@@ -334,14 +329,10 @@ def exact_test(n_right: int, chances: ArrayLike) -> float:
     >>> round(exact_test(13, [1 / 3] * 25), 4)
     0.0415
     """
-    p = as_numbers(chances, "chances")
-    require(
-        p.ndim == 1 and p.size > 0,
-        f"chances must hold one probability per question; received shape {p.shape}.",
-    )
+    p = as_probabilities(chances, "chances")
     whole_number(n_right, "n_right", 0)
+    require(p.ndim == 1, f"chances must have shape (n,); received {p.shape}.")
     require(n_right <= p.size, f"n_right must be at most {p.size}; received {n_right}.")
-    require(bool(((p >= 0) & (p <= 1)).all()), "chances must be in [0, 1]; some are not.")
     # Equal chances: the binomial is faster than a convolution, and exact far out.
     if np.ptp(p) < 1e-12:
         return float(stats.binom.sf(n_right - 1, p.size, p[0]))

@@ -181,12 +181,12 @@ def mixing_figure(curves: pd.DataFrame, *, title: str) -> Figure:
     return figure
 
 
-def compare_figure(curves: pd.DataFrame, models: Sequence[str], *, part: str = "flip") -> Figure:
-    """Return a figure with one panel per model for one part."""
-    by_model = dict(list(curves[curves["part"] == part].groupby("model", sort=False)))
+def compare_figure(curves: pd.DataFrame, models: Sequence[str]) -> Figure:
+    """Return a figure with one panel per model for single flips."""
+    by_model = dict(list(curves[curves["part"] == "flip"].groupby("model", sort=False)))
     shown = [model for model in models if model in by_model][:_MOST_PANELS]
     with figure_style(_SIZES):
-        title = f"{PARTS[part].title}: rate against probability"
+        title = f"{PARTS['flip'].title}: rate against probability"
         figure, axes = panels(len(shown), title=title, **_GRID)
         for model, ax in zip(shown, axes, strict=True):
             plot_rates(by_model[model], ax)
