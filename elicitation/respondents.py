@@ -6,8 +6,9 @@ Nothing is imported before it is asked for, so that ``--help`` stays fast.
 import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -200,6 +201,31 @@ def _device_map(text: str | None) -> str | dict[str, Any] | None:
 USUAL_CASES = 200
 OF_A_TASK = ("target", "contexts", "phrases", "positive", "records", "min_records")
 _OF_FILES = ("phrases", "positive", "records")
+
+
+def require_fitting(options: AskOptions, say: Callable[[str], str] | None = None) -> None:
+    """Raise for options that do not go together; `say` writes one as whoever set it does."""
+    from coherence.errors import InputError
+
+    say = say or partial(typed, AskOptions)
+    if options.agent is not None:
+        for name in ("questions", "server", "model"):
+            if getattr(options, name) is not None:
+                raise InputError(
+                    f"{say('agent')} answers the questions of {say('task')} by itself; "
+                    f"leave {say(name)} out."
+                )
+        if files := [word for word in options.prompts.split(",") if word.strip().endswith(".toml")]:
+            raise InputError(
+                f"{say('agent')} knows the built-in prompts alone; received {say('prompts')} "
+                f"{', '.join(files)}. Leave the file out, or name a {say('model')}."
+            )
+    for name in OF_A_TASK if options.questions is not None else ():
+        if getattr(options, name) is not None:
+            raise InputError(
+                f"{say(name)} belongs to {say('task')}; the rows of {say('questions')} are the "
+                "contexts. Leave it out."
+            )
 
 
 def design_of(options: AskOptions) -> "Design":

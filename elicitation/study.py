@@ -29,7 +29,15 @@ from coherence.printable import counted
 from elicitation.options import AskOptions, declared, from_table
 from elicitation.questions.prompts import read_toml
 from elicitation.questions.tasks import is_network_file
-from elicitation.respondents import OF_A_TASK, Source, design_of, plan_of, respondent_of, source_of
+from elicitation.respondents import (
+    OF_A_TASK,
+    Source,
+    design_of,
+    plan_of,
+    require_fitting,
+    respondent_of,
+    source_of,
+)
 
 if TYPE_CHECKING:
     from elicitation.asking.ask import Progress
@@ -155,6 +163,7 @@ def load_study(path: str | os.PathLike[str]) -> Study:
         for task in entries["tasks"]:
             try:
                 options = from_table(AskOptions, _merged(study, model, task))
+                require_fitting(options, str)
             except InputError as error:
                 errors.append(f"model {model.name} on task {task.name}: {error}")
             else:
@@ -252,8 +261,6 @@ def _merged(study: Entry, model: Entry, task: Entry) -> dict[str, Any]:
         raise InputError(
             f"{both[0]} is said by the model and by the task. Say it in one of them, or in [study]."
         )
-    if "agent" in model.options and "questions" in task.options:
-        raise InputError("an agent answers about networks, not about questions.")
     usual, own = dict(study.options), {**model.options, **task.options}
     # What is usual for draws does not hold where nothing is drawn, nor cases where rows are given.
     if own.get("answers", usual.get("answers")) == "exact":

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from coherence.cli.progress import answer_progress
 from coherence.printable import counted
-from elicitation.options import AskOptions, add_options, from_words, typed
+from elicitation.options import AskOptions, add_options, from_words
 from elicitation.respondents import (
-    OF_A_TASK,
     Local,
     design_of,
     plan_of,
+    require_fitting,
     respondent_of,
     source_of,
 )
@@ -125,17 +125,7 @@ def check(options: AskOptions) -> None:
     if options.show_prompts is not None:
         needed = []
     missing = [name for name in needed if getattr(options, name) is None]
-    if options.agent is not None:
-        for name in ("questions", "server", "model"):
-            if getattr(options, name) is not None:
-                raise InputError(
-                    f"--agent answers the questions of --task by itself; leave --{name} out."
-                )
-        if files := [word for word in options.prompts.split(",") if word.strip().endswith(".toml")]:
-            raise InputError(
-                f"--agent knows the built-in prompts alone; received --prompts {', '.join(files)}. "
-                "Leave the file out, or name a --model."
-            )
+    require_fitting(options)
     if (options.task is None) == (options.questions is None):
         missing.append("task (or --questions, but not both)")
     if missing:
@@ -144,13 +134,6 @@ def check(options: AskOptions) -> None:
         )
     if options.out is not None:
         _check_out(options.out)
-    if options.questions is not None:
-        for name in OF_A_TASK:
-            if getattr(options, name) is not None:
-                raise InputError(
-                    f"{typed(AskOptions, name)} belongs to --task; "
-                    "the rows of --questions are the contexts. Leave it out."
-                )
 
 
 def _check_out(path: str) -> None:

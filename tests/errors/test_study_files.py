@@ -26,8 +26,9 @@ FILES = {
         "reps is said by the model and by the task"
     ),
     f'{ONE}[[tasks]]\ntask = "asia"\n': "would share the file 'asia--leaky'",
-    f'{ONE}[[tasks]]\nquestions = "q.csv"\n': "an agent answers about networks",
+    f'{ONE}[[tasks]]\nquestions = "q.csv"\n': "agent answers the questions of task by itself; leave questions out",
     f'{ONE}[[tasks]]\nquestions = "q.csv"\ncontexts = 3\n': "contexts belongs to task",
+    f'{ONE}prompts = "mine.toml"\n': "agent knows the built-in prompts alone",
     f"{ANALYSIS}checks = true\n": r"\[analysis\] checks must be a value, not true or false",
     f'{ANALYSIS}checks = ["calibratoin"]\n': "Did you mean 'calibration'",
     f'{ANALYSIS}seed = "a"\n': "seed must be a whole number; received 'a'",
