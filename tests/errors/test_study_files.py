@@ -26,7 +26,7 @@ FILES = {
         "reps is said by the model and by the task"
     ),
     f'{ONE}[[tasks]]\ntask = "asia"\n': "would share the file 'asia--leaky'",
-    f'{ONE}[[tasks]]\nquestions = "q.csv"\n': "agent answers the questions of task by itself; leave questions out",
+    f'{ONE}[[tasks]]\nquestions = "q.csv"\n': "agent answers the questions of task by itself",
     f'{ONE}[[tasks]]\nquestions = "q.csv"\ncontexts = 3\n': "contexts belongs to task",
     f'{ONE}prompts = "mine.toml"\n': "agent knows the built-in prompts alone",
     f"{ANALYSIS}checks = true\n": r"\[analysis\] checks must be a value, not true or false",

@@ -63,29 +63,16 @@ def options(k: int) -> tuple[str, ...]:
     return tuple(string.ascii_uppercase[:k])
 
 
-def single(k: int) -> Setting:
-    """Return the setting of one choice out of `k` options."""
-    return _setting(k, "")
-
-
-def repeated(k: int, previous: str) -> Setting:
-    """Return the setting of a choice after an independent one."""
-    if previous not in options(k):
-        raise InputError(f"previous must be one of {', '.join(options(k))}; received {previous!r}.")
-    return _setting(k, previous)
-
-
 def grid(n_options: Sequence[int]) -> list[Setting]:
     """Return single choices, and repeated ones after each option."""
-    return [
-        setting
-        for k in n_options
-        for setting in (single(k), *(repeated(k, letter) for letter in options(k)))
-    ]
+    return [setting(k, previous) for k in n_options for previous in ("", *options(k))]
 
 
-def _setting(k: int, previous: str) -> Setting:
+def setting(k: int, previous: str = "") -> Setting:
+    """Return the setting of one choice out of `k` options, perhaps after an independent one."""
     letters = options(k)
+    if previous not in ("", *letters):
+        raise InputError(f"previous must be one of {', '.join(letters)}; received {previous!r}.")
     variant = "independent" if previous else "single"
     parts, end = (("setup", "before"), "end again") if previous else (("setup",), "end")
     values = {"k": k, "options": listed(letters), "previous": previous}

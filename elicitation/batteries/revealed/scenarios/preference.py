@@ -45,35 +45,23 @@ _WORDINGS = (
 )
 
 
-def single(favoured: str, other: str, *, bias: int = 1, favoured_first: bool = True) -> Setting:
-    """Return the setting of one draw between two labels."""
-    return _setting(favoured, other, bias, favoured_first, "")
-
-
-def repeated(
-    favoured: str, other: str, previous: str, *, bias: int = 1, favoured_first: bool = True
-) -> Setting:
-    """Return the setting of a draw after an independent one, of the label `previous`."""
-    if previous not in (favoured, other):
-        raise InputError(f"previous must be {favoured!r} or {other!r}; received {previous!r}.")
-    return _setting(favoured, other, bias, favoured_first, previous)
-
-
 def grid(pairs: Sequence[tuple[str, str]], biases: Sequence[int]) -> list[Setting]:
     """Return draws between the labels of each pair, in both orders, single and after either."""
-    settings = []
-    for favoured, other in pairs:
-        for bias in biases:
-            for favoured_first in (True, False):
-                settings.append(single(favoured, other, bias=bias, favoured_first=favoured_first))
-                settings += [
-                    repeated(favoured, other, label, bias=bias, favoured_first=favoured_first)
-                    for label in (favoured, other)
-                ]
-    return settings
+    return [
+        setting(*pair, previous, bias=bias, favoured_first=favoured_first)
+        for pair in pairs
+        for bias in biases
+        for favoured_first in (True, False)
+        for previous in ("", *pair)
+    ]
 
 
-def _setting(favoured: str, other: str, bias: int, favoured_first: bool, previous: str) -> Setting:
+def setting(
+    favoured: str, other: str, previous: str = "", *, bias: int = 1, favoured_first: bool = True
+) -> Setting:
+    """Return the setting of one draw between two labels, perhaps after an independent one."""
+    if previous not in ("", favoured, other):
+        raise InputError(f"previous must be {favoured!r} or {other!r}; received {previous!r}.")
     words = (favoured.lower(), other.lower())
     # An answer that begins with both could not be counted for one of them.
     if (

@@ -201,7 +201,7 @@ def test_a_number_is_not_the_beginning_of_a_longer_one(store, teller):
 
 
 def test_a_real_model_is_read_as_by_masses_of_spellings(model, store):
-    settings = [dice.single(1, 12), choice.single(4), preference.single("Yes", "No")]
+    settings = [dice.single(1, 12), choice.setting(4), preference.setting("Yes", "No")]
     table = reveal(model, settings, store)
     for setting in settings:
         for wording, text in setting.texts.items():

@@ -154,7 +154,7 @@ def test_the_iterated_expectation_has_contexts_enough_and_counts_none_twice():
     assert len(of_coins) == 10
     (tails,) = decompositions([coins.single(2, "tails", 1)])
     assert tails.whole.parameters["side"] == "tails"
-    alone = [dice.single(2, 6), dice.single(1, 4), dice.single(1, 6), choice.single(2)]
+    alone = [dice.single(2, 6), dice.single(1, 4), dice.single(1, 6), choice.setting(2)]
     assert in_between(alone) == []
     wide = in_between([dice.single(2, 4), dice.single(2, 84)])
     assert [int(setting.parameters["faces"]) for setting in wide] == list(range(14, 84, 10))
@@ -182,12 +182,12 @@ def test_texts_say_what_the_truth_supposes():
     assert "result: 2" in dice.repeated(1, 6, 2, dependent=False).texts["record"]
     assert "heads as on tails" in coins.single(2, "heads", 3).texts["standard"]
     assert "tails as on heads" in coins.single(2, "tails", 3).texts["story"]
-    swapped = preference.single("Left", "Right", bias=2, favoured_first=False)
+    swapped = preference.setting("Left", "Right", bias=2, favoured_first=False)
     for text in swapped.texts.values():
         assert text.index("Right") < text.index("Left")
         assert "Left is 2 times as likely" in text
     # An earlier draw changes the text and not the truth.
-    alone, after = choice.single(3), choice.repeated(3, "B")
+    alone, after = choice.setting(3), choice.setting(3, "B")
     assert (alone.truth, alone.name) == (after.truth, after.baseline)
     assert all("B" in text for text in after.texts.values())
     assert not set(alone.texts.values()) & set(after.texts.values())
@@ -205,9 +205,9 @@ def test_texts_say_what_the_truth_supposes():
         (lambda: dice.observed(1, 6, ["even", "odd"]), "rules out all"),
         (lambda: dice.repeated(1, 6, 7, dependent=False), "a sum from 1 to 6"),
         (lambda: coins.repeated(2, "heads", 1, 3, dependent=True), "a count from 0 to 2"),
-        (lambda: choice.single(1), "from 2 to 26"),
-        (lambda: choice.repeated(2, "C"), "one of A, B"),
-        (lambda: preference.single("Left", "left side"), "none begins with the other"),
+        (lambda: choice.setting(1), "from 2 to 26"),
+        (lambda: choice.setting(2, "C"), "one of A, B"),
+        (lambda: preference.setting("Left", "left side"), "none begins with the other"),
     ],
 )
 def test_impossible_settings_are_refused(make, match):

@@ -37,7 +37,7 @@ from elicitation.batteries.revealed.scenarios.setting import REFERENCE
 
 
 def test_the_table_has_every_question_once_with_all_its_options():
-    settings = [dice.single(2, 4), choice.single(2)]
+    settings = [dice.single(2, 4), choice.setting(2)]
     table = questions_table(settings)
     assert tuple(table.columns) == COLUMNS
     assert table[["probability", "rep", "answer"]].isna().all().all()
