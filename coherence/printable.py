@@ -68,8 +68,15 @@ def format_interval(values: Sequence[float], decimals: int | None = None) -> lis
     ends = values if len(values) == 2 else values[1:]
     small = min((abs(end) for end in ends if ROUNDING < abs(end) < 1), default=1.0)
     needed = math.ceil(-math.log10(2 * small))
-    # What is as good as 0 beside the estimate takes no more than three decimals.
-    return format_numbers(values, needed if decimals < needed <= decimals + 3 else decimals)
+    # What is as good as 0 beside the estimate takes no more than three decimals; where it takes
+    # more than one, the others do not need them.
+    if needed <= decimals + 1 or needed > decimals + 3:
+        return format_numbers(values, needed if needed == decimals + 1 else decimals)
+    plain, fine = format_numbers(values, decimals), format_numbers(values, needed)
+    return [
+        each if abs(value) > ROUNDING and not float(text) else text
+        for value, text, each in zip(values, plain, fine, strict=True)
+    ]
 
 
 def evaluation_name(task: object, model: object) -> str:

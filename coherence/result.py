@@ -318,7 +318,9 @@ class CheckResult:
         if self.interval is not None:
             low, high = (significant(end, 4) for end in (self.interval.low, self.interval.high))
             line += f", {self.interval.level:.0%} interval [{low}, {high}]"
-        return line if self.pvalue is None else f"{line}, p = {self.pvalue:.4g}"
+        known = self.pvalue is not None and not math.isnan(self.pvalue)
+        untested = self.pvalue is not None and math.isnan(self.statistic)
+        return f"{line}, p = {self.pvalue:.4g}" if known or untested else line
 
     def estimate_note(self) -> str:
         """Say which effect is shown of several, what p concerns, and why it may lie below 0.

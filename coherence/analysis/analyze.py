@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.analysis.evaluation import EvaluationRows, require_state
+from coherence.analysis.evaluation import require_state
 from coherence.analysis.finishing import adjusted, measured, with_results
 from coherence.analysis.planning import Job, plan_evaluation
 from coherence.analysis.reading import as_runs, positive_labels, read_evaluations
@@ -28,7 +28,6 @@ from coherence.report.margins import as_margin
 from coherence.report.provenance import package_version, versions
 from coherence.report.report import Report
 from coherence.runs.columns import Reading
-from coherence.runs.notes import Note
 from coherence.runs.runs import Runs
 from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.resample import Seed, as_seed
@@ -55,35 +54,6 @@ def _checked_names(checks: Sequence[str] | None) -> tuple[str, ...]:
             "checks must name at least one check; received none. Leave the argument out to run all."
         )
     return tuple(name for name in CHECKS if name in checks)
-
-
-def _checked(
-    evaluations: Sequence[tuple[tuple[Any, ...], EvaluationRows]],
-    assumed: Sequence[Note],
-    names: Sequence[str],
-    seed: int,
-    *,
-    named: bool,
-    full: bool,
-    published: bool,
-    margin: float | None,
-    n_jobs: int,
-    progress: Progress | None,
-) -> list[EvaluationReport]:
-    """Run every check of every evaluation over processes."""
-    plans = [
-        plan_evaluation(evaluation, names, published=published, seed=seed, named=named, full=full)
-        for _, evaluation in evaluations
-    ]
-    jobs = [job for jobs, _ in plans for job in jobs]
-    labels = [job.check for job in jobs]
-    running = run_calls(Job.run, [(job,) for job in jobs], n_jobs, progress=progress, labels=labels)
-    outcomes = iter(running)
-    found = adjusted([[result for _ in jobs for result in next(outcomes)] for jobs, _ in plans])
-    return [
-        with_results(measured(key, evaluation, assumed, notes), results, margin)
-        for (key, evaluation), (_, notes), results in zip(evaluations, plans, found, strict=True)
-    ]
 
 
 def _ran_by_themselves(names: Sequence[str], evaluations: Sequence[EvaluationReport]) -> list[str]:
@@ -210,18 +180,17 @@ def analyze(
     evaluations, assumed = read_evaluations(
         table, names, strict=strict, positive=positive, reference=reference, state=state
     )
-    found = _checked(
-        evaluations,
-        assumed,
-        names,
-        as_seed(rng),
-        named=checks is not None,
-        full=full,
-        published=published,
-        margin=margin,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    options: dict[str, Any] = {"named": checks is not None, "full": full, "published": published}
+    base = as_seed(rng)
+    plans = [plan_evaluation(each, names, seed=base, **options) for _, each in evaluations]
+    jobs = [job for of_evaluation, _ in plans for job in of_evaluation]
+    calls, labels = [(job,) for job in jobs], [job.check for job in jobs]
+    outcomes = iter(run_calls(Job.run, calls, n_jobs, progress=progress, labels=labels))
+    results = adjusted([[each for _ in of for each in next(outcomes)] for of, _ in plans])
+    found = [
+        with_results(measured(key, evaluation, assumed, notes), of, margin)
+        for (key, evaluation), (_, notes), of in zip(evaluations, plans, results, strict=True)
+    ]
     seed = int(rng) if isinstance(rng, int | np.integer) else None
     settings = {
         "version": package_version("belief-coherence"),

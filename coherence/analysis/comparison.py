@@ -145,7 +145,7 @@ class Comparison:
             rows = [
                 {
                     **primary[each.model],
-                    "verdict": " ".join([each.headline.mark, *each.headline.code.split("_")]),
+                    "verdict": each.headline.brief,
                     "report": each,
                 }
                 for each in models

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from coherence.analysis.unnamed import persons_of
 from coherence.decoding.decode import PARSED
 from coherence.errors import InputError, closest
 from coherence.inputs import Floats, as_codes, require
@@ -31,7 +32,7 @@ from coherence.runs.needs import (
     THETA,
 )
 from coherence.runs.runs import Runs
-from coherence.runs.states import folded, known_pair, label_text, zero_or_one
+from coherence.runs.states import folded, known_pair, names_of_state, zero_or_one
 from coherence.statistics.evaluation import EvaluationData, evaluation_data
 from coherence.statistics.own_answer import OwnAnswer
 from coherence.statistics.report_noise import ReportNoise, noise_bias, report_noise
@@ -69,8 +70,7 @@ def unreadable(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _column_of(state: Any, columns: Sequence[str]) -> str:
     """Return the p_<state> column that is named after a state; empty if none is."""
-    names = (f"{STATE_PREFIX}{text}" for text in (state, label_text(state)))
-    return next((name for name in names if name in columns), "")
+    return next((name for name in names_of_state(state) if name in columns), "")
 
 
 def _second(columns: Sequence[str]) -> str:
@@ -266,7 +266,7 @@ class EvaluationRows:
     @property
     def scatter(self) -> ReportNoise:
         """How far parsed reports of equal evidence lie apart, under the reference prompt."""
-        rows, across = self.parsed, "repetitions"
+        rows, across = self.parsed, "persons" if persons_of(self.runs) else "repetitions"
         if self.runs.computed:  # repetitions of a computed belief are equal
             rows = self.rows[~self.runs.given_z].dropna(subset=self.states or ["p"])
             rows, across = rows.drop_duplicates(["context", "prompt"]), "wordings"
@@ -275,7 +275,7 @@ class EvaluationRows:
             # Beliefs of different persons are no copies of one.
             cells, across = cells + "\n" + rows["person"].astype(str), "repetitions of one person"
         noise = report_noise(self.belief(rows), pd.factorize(cells)[0], across=across)
-        if across != "repetitions" or math.isnan(noise.sd):
+        if self.runs.computed or self.crossed or math.isnan(noise.sd):
             return noise
         return replace(noise, bias=self._noise_bias() if noise.sd > 0 else 0.0)
 

@@ -35,7 +35,7 @@ from coherence.runs.audit import (
 )
 from coherence.runs.check import missing_label_notes
 from coherence.runs.notes import Note
-from coherence.runs.states import known_pair, label_text
+from coherence.runs.states import STATE_NAMES, label_text, named_states
 from coherence.statistics.figure_tables import figure_tables, over_contexts
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
 
@@ -196,10 +196,9 @@ def _state_names(evaluation: EvaluationRows) -> tuple[str, str]:
     state = evaluation.state.dropna()
     theta = evaluation.runs.theta.reindex(state.index)
     labels = [theta[state == code].unique().tolist() for code in (0, 1)]
+    column = evaluation.runs.named.columns.get("theta", "theta")
     if list(map(len, labels)) == [1, 1]:
-        first, second = (label_text(label) for (label,) in labels)
-        # Actions may be yes and no as well.
-        what = "state " if known_pair((first, second)) else ""
-        return f"{what}{first}", f"{what}{second}"
+        first, second = named_states([label for (label,) in labels], column)
+        return first, second
     named = evaluation.positive
-    return ("state 0", "state 1") if named is None else (f"not {named}", str(named))
+    return STATE_NAMES if named is None else (f"not {named}", str(named))

@@ -268,7 +268,8 @@ def plan_evaluation(
     ]
     notes += [] if published else [*_exact_state(evaluation, there)]
     if "group" in evaluation.runs.names and not published:
-        groups = counted(evaluation.rows["group"].nunique(), "group")
+        n_groups = evaluation.rows["group"].nunique()
+        groups = counted(n_groups, "group")
         acted = not evaluation.with_action.empty
         of = "scores and distances" if evaluation.crossed else "tests and intervals"
         said = f"{groups} of contexts are the clusters of {of}."
@@ -277,7 +278,14 @@ def plan_evaluation(
                 f"choices are compared within {groups} of contexts, which are the clusters of all "
                 "other tests and intervals."
             )
-        notes.insert(0, Note(Code.GROUPS, said))
+        level = Level.INFO
+        if n_groups == 1:
+            name, level = evaluation.runs.named.plain("group"), Level.WARNING
+            said = (
+                f"{name} is the same in all cases: as one group they depend on each other, and "
+                "what needs several has no interval. Name what only some cases share, or no group."
+            )
+        notes.insert(0, Note(Code.GROUPS, said, level))
     if evaluation.runs.graded:
         text = "the truth differs between rows of a case: its share there is the state."
         notes.append(Note(Code.STATE, text))

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.analysis.evaluation import EvaluationRows
+from coherence.analysis.unnamed import unnamed_columns
 from coherence.checks.catalogue import declaration
 from coherence.checks.check import Check
 from coherence.errors import InputError, SchemaError, closest, listing
@@ -362,4 +363,5 @@ def read_evaluations(
     if strict:
         table = table.without_repairs()
     states = states_of_tasks(table, positive, [declaration(name) for name in checks])
-    return evaluations_of(table, states, reference, state), table.notes
+    notes = (*table.notes, *unnamed_columns(runs))
+    return evaluations_of(table, states, reference, state), notes

@@ -18,10 +18,17 @@ from coherence.printable import counted
 from coherence.runs.columns import Reading
 from coherence.runs.notes import Code
 from coherence.runs.runs import EVALUATION, Runs
-from coherence.runs.states import label_text
+from coherence.runs.states import folded, known_pair, label_text, typed_option
 
 TOLERANCE = 1e-6  # what a text file may have rounded off a number
 N_ERRORS, N_SHOWN = 6, 3
+LACKING = "Ask the models for what they lack, or keep what all have: common=True (--common)."
+UNLIKE = "Compare runs about the same cases: ids say which is which (--context COLUMN)."
+ANOTHER_CASE = (
+    "Where two cases have one id, give one of them another, and keep what all have: common=True "
+    "(--common). Where it is one case, correct what the tables say of it."
+)
+RIGHT = "right"  # column of the labels that are right, which a message proposes
 KNOWN = ("theta", "p_true", "group")
 """What the table of one model may say of a case for all models."""
 
@@ -209,11 +216,13 @@ def _task(
     }
     facts = {model: _facts(of) for model, of in shared.items()}
     contradictions = list(_contradictions(facts))
-    errors = [*([] if common else missing), *contradictions]
+    errors, remedy = [*([] if common else missing), *contradictions], LACKING
     if not kept:
-        errors, common = ["no context is common to all models"], True
+        errors, remedy = ["no context is common to all models"], UNLIKE
+    elif contradictions:
+        remedy = _told_apart(shared, facts)
     if errors:
-        raise _refusal([where_of(name) + error for error in errors], common, bool(contradictions))
+        raise _refusal([where_of(name) + error for error in errors], remedy)
     if unlike := _unlike(shared, len(kept)):
         return where_of(name) + unlike, []
     known = pd.concat(facts.values()).groupby(level=0).first()
@@ -255,7 +264,7 @@ def shared_tasks(
         if absent := [model for model in models if model not in rows]:
             lack = f"task {name!r}: not asked of {listing(map(repr, absent), N_SHOWN)}"
             if not common:
-                raise _refusal([lack], common, contradicted=False)
+                raise _refusal([lack], LACKING)
             notes.append(f"{lack}.")
         if len(rows) < 2:
             notes.append(f"task {name!r}: of one model only, and not compared.")
@@ -272,18 +281,34 @@ def shared_tasks(
     return tasks, [*(f"not compared: {error}" for error in errors), *notes]
 
 
-def _refusal(errors: Sequence[str], common: bool, contradicted: bool) -> InputError:
+def _refusal(errors: Sequence[str], remedy: str) -> InputError:
     n_more = len(errors) - N_ERRORS
     more = [f"and {counted(n_more, 'more difference')}"] if n_more > 0 else []
-    remedy = "Ask the models for what they lack, or keep what all have: common=True (--common)."
-    if contradicted:
-        remedy = (
-            "Cases of one id that are not the same cannot be compared: ask all models about one "
-            "set of cases, or give the ids of one set other names."
-        )
-    elif common:
-        remedy = "Compare runs about the same cases."
     opening = "runs must be about the same cases in every model"
     if len(errors) == 1:
         return InputError(f"{opening}; {errors[0]}. {remedy}")
     return InputError.all_at_once(opening, [*errors[:N_ERRORS], *more, remedy])
+
+
+def _told_apart(rows: Mapping[str, Runs], facts: Mapping[str, pd.DataFrame]) -> str:
+    """Say what to do where tables contradict each other in what they know of cases.
+
+    Where it is the truth alone, it may be whether each model's own answer is right.
+    """
+    if any(
+        _contradictions({m: of.drop(columns="theta", errors="ignore") for m, of in facts.items()})
+    ):
+        return ANOTHER_CASE
+    truths = pd.concat([of.theta for of in rows.values()]).unique()
+    named, pair = next(iter(rows.values())).named.columns.get("theta", "theta"), known_pair(truths)
+    if pair is None or any(of.ours for of in rows.values()):
+        return ANOTHER_CASE
+    right = next((label for label in truths if folded(label) == pair[1]), 1)
+    right = int(right) if label_text(right) == "1" else str(right)
+    alone = f"{typed_option('--prediction', named)} --gold {RIGHT}"
+    return (
+        f"If {named} says whether each model's own answer is right, name the answers and the right "
+        "ones, which are the same for all models, in place of --truth: --prediction COLUMN --gold "
+        f"COLUMN. In a table without these, in pandas: table[{RIGHT!r}] = {right!r}, then {alone}. "
+        f"If not: {ANOTHER_CASE[:1].lower()}{ANOTHER_CASE[1:]}"
+    )

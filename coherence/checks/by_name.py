@@ -46,7 +46,8 @@ def takes_columns(*names: str) -> Callable[[Callable[Given, Result]], Callable[G
 
         @wraps(function)
         def called(*args: Given.args, **kwargs: Given.kwargs) -> Result:
-            refuse_seed(kwargs)
+            if "rng" in signature.parameters:
+                refuse_seed(kwargs)
             given = signature.bind_partial(*args, **kwargs).arguments
             if given.get("data") is None:
                 if text := [name for name in of_columns if isinstance(given.get(name), str)]:

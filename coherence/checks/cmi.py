@@ -27,6 +27,7 @@ from coherence.checks.check import (
     Interpretation,
     Question,
 )
+from coherence.checks.persons import SEPARATED
 from coherence.inputs import (
     Codes,
     Floats,
@@ -45,6 +46,7 @@ from coherence.statistics.evaluation import (
     as_choices,
     in_several_states,
     one_dimensional,
+    separated,
 )
 from coherence.statistics.knn import (
     SPREAD,
@@ -284,9 +286,9 @@ def cmi(
     contexts = contexts_of(choices, None if line else given.summary)
     summary = contexts.belief if line else given.summary[contexts.order]
     cuts, pooled = permutation_blocks(summary, contexts.group)
-    few = settled_by_groups(contexts) or too_few(cuts[0], contexts.state, similar)
-    if few:
-        return replace(result, reason=few)
+    nothing = SEPARATED if separated(choices) else settled_by_groups(contexts)
+    if nothing := nothing or too_few(cuts[0], contexts.state, similar):
+        return replace(result, reason=nothing)
     counted = _choices(choices, contexts, summary, line)
     information = local_information(summary, counted, len(choices.states))
     permuted = permutation_test(

@@ -125,8 +125,8 @@ def calibration_test(
         case, with an interval over cases. `details` is
         the reliability curve at up to 200 forecasts: ``forecast``, ``recalibrated`` (isotonic
         regression), and the ends ``low`` and ``high`` of the pointwise 95% consistency band, in
-        which the curve of a calibrated forecaster lies. Of three states and more `fitted` holds the
-        Brier score alone, the sum over the states.
+        which the curve of a calibrated forecaster lies. Of three states and more the Brier score,
+        the sum over the states, is all there is: `statistic` with its interval, and no p-value.
 
     Raises
     ------
@@ -211,9 +211,9 @@ def _calibration(
     return CheckResult(
         check=NAME,
         null=f"each outcome is drawn, independently of the others, with the {forecast}",
-        statistic=scores.miscalibration,
-        unit="squared error (MCB)",
-        interval=None,
+        statistic=scores.brier if forecasts.n_states > 2 else scores.miscalibration,
+        unit=f"squared error ({'Brier score' if forecasts.n_states > 2 else 'MCB'})",
+        interval=scores.brier_interval if forecasts.n_states > 2 else None,
         pvalue=pvalue,
         n_rows=n_rows,
         n_contexts=n_contexts,

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from coherence.errors import InputError
+
 if TYPE_CHECKING:
     from coherence.report.report import Report
     from coherence.runs.runs import Runs
@@ -134,8 +136,6 @@ def _add_pipelines(parser: argparse.ArgumentParser) -> None:
 
 def _prepare_folder(name: str, option: str, writes: Iterable[str]) -> Path:
     """Make the folder and try to write there: known before the analysis, and not at its end."""
-    from coherence.errors import InputError
-
     folder = Path(name)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{option} must be a folder; {name} is a file. Name a folder.")
@@ -154,8 +154,6 @@ def _folders(args: argparse.Namespace) -> list[Path | None]:
 
 def _paper_folder(args: argparse.Namespace) -> Path | None:
     """Make the folder of the paper, which has results of its own."""
-    from coherence.errors import InputError
-
     if args.paper is None:
         return None
     if args.out is not None and Path(args.paper).resolve() == Path(args.out).resolve():
@@ -168,8 +166,6 @@ def _paper_folder(args: argparse.Namespace) -> Path | None:
 
 def _require_writable(file: str) -> None:
     """Refuse a file that cannot be written, before the analysis."""
-    from coherence.errors import InputError
-
     path = Path(file)
     if path.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
         raise InputError(
@@ -223,8 +219,6 @@ def _write_paper(
 
 def _require_apart(args: argparse.Namespace) -> None:
     """Refuse to write results over the table."""
-    from coherence.errors import InputError
-
     if args.out is None:
         return
     runs, out = Path(args.runs).resolve(), Path(args.out).resolve()
@@ -303,8 +297,6 @@ def _with_source(report: "Report", args: argparse.Namespace) -> "Report":
 
 def run(args: argparse.Namespace) -> int:
     """Read, analyse, print, write."""
-    from coherence.errors import InputError
-
     require_seed(args)
     if args.answers < 0:
         raise InputError(f"--answers must be at least 0; received {args.answers}.")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coherence.cli.folders import in_place, new_files, prepare_folder
 from coherence.cli.progress import step_progress
 from coherence.cli.reading import (
     add_reading,
@@ -15,6 +16,7 @@ from coherence.cli.reading import (
     reading,
 )
 from coherence.cli.run_options import add_jobs, add_seed, comma_separated, require_seed, workers
+from coherence.errors import InputError
 
 if TYPE_CHECKING:
     from coherence.analysis.comparison import Comparison
@@ -57,8 +59,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def name_files(files: Sequence[str]) -> dict[str, str]:
     """Name files as shortly as tells them apart."""
-    from coherence.errors import InputError
-
     paths = [Path(os.path.abspath(file)) for file in files]
     if len({path.resolve() for path in paths}) < len(paths):
         twice = [file for file, path in zip(files, paths, strict=True) if paths.count(path) > 1]
@@ -100,7 +100,6 @@ def write_comparison(
     result: "Comparison", folder: Path, inputs: Sequence[str | os.PathLike[str]] = ()
 ) -> None:
     """Write all files of a comparison, and remove those of an earlier one."""
-    from coherence.cli.folders import in_place, new_files
     from coherence.runs.write import write_table
 
     tables = {
@@ -120,8 +119,6 @@ def write_comparison(
 
 def clear_comparison(folder: Path) -> None:
     """Remove the files of an earlier comparison, and the folder where nothing else is in it."""
-    from coherence.cli.folders import new_files
-
     if folder.is_dir():
         with new_files(folder, FILES):
             pass  # a set of no files
@@ -131,8 +128,6 @@ def clear_comparison(folder: Path) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, compare, print, write."""
-    from coherence.cli.folders import prepare_folder
-
     require_seed(args)
     with step_progress(" models", first="reading") as progress, workers(args):
         tables = _read(args)

@@ -3,6 +3,8 @@
 import sys
 from typing import TYPE_CHECKING
 
+from coherence.errors import InputError, listing
+
 if TYPE_CHECKING:
     from coherence.analysis.conditions import Condition
     from coherence.report.report import Report
@@ -11,7 +13,6 @@ if TYPE_CHECKING:
 def judge(conditions: "list[Condition]", report: "Report") -> int:
     """Say on standard error what meets the conditions, and return the exit status."""
     from coherence.analysis.conditions import compare
-    from coherence.errors import InputError, listing
     from coherence.report.wording import clean
 
     failed, never_applicable = False, []

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from coherence.errors import InputError
 from coherence.runs.files import earlier_set, new_files, replace_text, require_replaceable
 
 __all__ = ["in_place", "new_files", "no_empty_folders", "prepare_folder", "replace_text"]
@@ -39,8 +40,6 @@ def prepare_folder(
     name: str | os.PathLike[str], option: str = "--out", writes: Iterable[str] = ()
 ) -> Path:
     """Make the folder of ``--out``, or of another option."""
-    from coherence.errors import InputError
-
     folder = Path(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.reading import add_reading
+from coherence.errors import InputError
+from coherence.printable import clean, counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,7 +90,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, join, write, sum up."""
-    from coherence.errors import InputError
     from coherence.runs.logs.assemble import format_of
     from coherence.runs.runs import Runs
     from coherence.runs.write import write_runs
@@ -116,8 +117,6 @@ def _logs(
     pattern: "re.Pattern[str] | None",
 ) -> "Iterator[AnswerLog]":
     """Return the logs as they are read: the episodes of agents, or the answers."""
-    from coherence.errors import InputError
-
     read = format.read
     if args.action_from is None and args.belief_from:
         raise InputError("--belief-from is about the episodes of agents. Add --action-from TOOL.")
@@ -146,7 +145,6 @@ def _imported(
     mapping: Mapping[str, str],
     pattern: "re.Pattern[str] | None",
 ) -> "Imported":
-    from coherence.errors import InputError
     from coherence.runs.columns import Reading
     from coherence.runs.logs.answers import AnswerForm
     from coherence.runs.logs.assemble import assemble
@@ -166,8 +164,6 @@ def _imported(
 
 def _pattern(args: argparse.Namespace) -> "re.Pattern[str] | None":
     """Return the pattern of a belief among words."""
-    from coherence.errors import InputError
-
     if args.belief_pattern is None:
         return None
     try:
@@ -193,7 +189,6 @@ def _actions(text: str) -> tuple[str, ...]:
 
 def _check_output(out: Path, files: Sequence[Path], *, force: bool) -> None:
     """Raise before anything is read; an input is never replaced, not even with --force."""
-    from coherence.errors import InputError
     from coherence.runs.files import require_new
 
     if out.suffix.lower() not in (".parquet", ".csv", ".jsonl"):
@@ -208,8 +203,6 @@ def _check_output(out: Path, files: Sequence[Path], *, force: bool) -> None:
 
 
 def _mapping(settings: Sequence[str]) -> dict[str, str]:
-    from coherence.errors import InputError
-
     mapping: dict[str, str] = {}
     for setting in settings:
         # Names of fields may hold an equals sign; names of columns do not.
@@ -229,7 +222,6 @@ def _mapping(settings: Sequence[str]) -> dict[str, str]:
 
 def _print_summary(imported: "Imported", out: Path, format: str) -> None:
     from coherence.checks.catalogue import lacking
-    from coherence.printable import clean, counted
     from coherence.runs.runs import Runs
 
     runs = Runs(imported.runs)
@@ -289,8 +281,6 @@ def _mostly_unparsed(runs: "Runs") -> dict[str, "pd.DataFrame"]:
 
 def _lacks(runs: "Runs") -> list[str]:
     """Return what is not in the table, and what does without it."""
-    from coherence.printable import counted
-
     lines = []
     if "theta" in runs.names and (unknown := int((~runs.known("theta")).sum())):
         lines.append(f"no theta in {counted(unknown, 'row')}: what needs it leaves them out")

@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Sequence
 
 from coherence.cli.streams import discard_output, open_streams
+from coherence.errors import CoherenceError, closest
 
 _COMMANDS = {
     "analyze": (
@@ -141,8 +142,6 @@ def _print_version() -> None:
 
 
 def _unknown_command(word: str) -> int:
-    from coherence.errors import closest
-
     hint = closest(word, COMMANDS, near="Did you mean {near!r}?", far="The commands are {known}.")
     print(f"coherence: there is no command {word!r}. {hint}", file=sys.stderr)
     return 2
@@ -150,8 +149,6 @@ def _unknown_command(word: str) -> int:
 
 def _unread(words: list[str], parser: argparse.ArgumentParser, command: str | None) -> int:
     """Say which words no option takes, and what may have been meant."""
-    from coherence.errors import closest
-
     name = f"coherence {command}" if command else "coherence"
     options = [word.partition("=")[0] for word in words if word.startswith("-")]
     if options:
@@ -228,8 +225,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = next((word for word in arguments if not word.startswith("-")), None)
     prefix = f"coherence {command}" if command in COMMANDS else "coherence"
     open_streams()
-    from coherence.errors import CoherenceError
-
     try:
         status = _dispatch(arguments, command)
         if sys.stdout is not None:

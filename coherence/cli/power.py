@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coherence.cli.folders import in_place, new_files, prepare_folder
 from coherence.cli.progress import step_progress
 from coherence.cli.reading import (
     add_reading,
@@ -13,6 +14,8 @@ from coherence.cli.reading import (
     reading_words,
 )
 from coherence.cli.run_options import add_jobs, add_seed, comma_separated, require_seed, workers
+from coherence.errors import InputError
+from coherence.printable import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,8 +80,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _who(args: argparse.Namespace) -> "Agent | Pilot":
     """Find who would answer."""
-    from coherence.errors import InputError
-
     if args.like is None:
         from coherence.agents import named_agent
 
@@ -101,8 +102,6 @@ def _who(args: argparse.Namespace) -> "Agent | Pilot":
 
 def _cases(text: str) -> list[int]:
     """Read whole numbers with commas between them."""
-    from coherence.errors import InputError
-
     try:
         return [int(part) for part in comma_separated(text)]
     except ValueError:
@@ -115,7 +114,6 @@ def _cases(text: str) -> list[int]:
 def _rendered(table: "pd.DataFrame", notes: tuple[str, ...]) -> str:
     """Lay out the table, what one unit of the signal is, and notes."""
     from coherence.analysis.power import UNITS
-    from coherence.printable import counted
     from coherence.report.document import Column, Kind, Table, build_table, count
     from coherence.report.layout import render_parts
     from coherence.result import LEVEL, WIDTH
@@ -144,7 +142,6 @@ def _rendered(table: "pd.DataFrame", notes: tuple[str, ...]) -> str:
 
 def _write(table: "pd.DataFrame", folder: Path) -> None:
     """Write table and figure, and say where."""
-    from coherence.cli.folders import in_place, new_files
     from coherence.plots.power import plot_power
     from coherence.plots.style import save_plot
     from coherence.runs.write import write_table
@@ -163,8 +160,6 @@ def run(args: argparse.Namespace) -> int:
     cases = _cases(args.cases)
     folder = None
     if args.out is not None:
-        from coherence.cli.folders import prepare_folder
-
         folder = prepare_folder(args.out, writes=_FILES)
     from coherence.analysis.pilot import Pilot
     from coherence.analysis.power import power

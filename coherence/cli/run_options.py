@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from coherence.errors import InputError
+
 CONNECT_SECONDS = 10
 ROUNDS = 500  # of tasks of 10 ms, in which all workers should have started
 
@@ -43,8 +45,6 @@ def comma_separated(text: str) -> list[str]:
 
 def require_seed(args: argparse.Namespace) -> None:
     """Refuse a negative seed, for which numpy has words about entropy."""
-    from coherence.errors import InputError
-
     if args.seed < 0:
         raise InputError(f"--seed must be at least 0; received {args.seed}.")
 
@@ -53,8 +53,6 @@ def require_seed(args: argparse.Namespace) -> None:
 def workers(args: argparse.Namespace) -> Iterator[None]:
     """Let all parallel work inside run where ``--scheduler`` says; without it on this machine."""
     import joblib
-
-    from coherence.errors import InputError
 
     if args.scheduler is None:
         with joblib.parallel_config(backend="loky", initializer=leave_interrupts):

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from coherence.cli.run_options import add_seed, require_seed
+from coherence.errors import InputError, closest
+from coherence.printable import counted
 
 if TYPE_CHECKING:
     from coherence.agents import Agent
@@ -45,8 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def agent_parameters(settings: Iterable[str], agent: "Agent") -> dict[str, float]:
     """Read NAME=VALUE pairs; the error for an unknown name lists what there is."""
-    from coherence.errors import InputError
-
     values = {}
     for setting in settings:
         name, equals, text = (part.strip() for part in setting.partition("="))
@@ -86,8 +86,6 @@ def _print_agents(agents: "Iterable[Agent]") -> None:
 def run(args: argparse.Namespace) -> int:
     """Draw and write."""
     from coherence.agents import AGENTS, simulate
-    from coherence.errors import InputError, closest
-    from coherence.printable import counted
     from coherence.runs.write import write_runs
 
     if args.list:

@@ -13,13 +13,13 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from coherence.inputs import Floats, as_belief, require, whole_number
-from coherence.plots.choices import Columns, choices_of
+from coherence.plots.choices import LABELS, Columns, choices_of
 from coherence.plots.scales import fit_effects, fit_probabilities, span_of
-from coherence.plots.states import STATE_NAMES
 from coherence.plots.style import DASHES, FAINT, INK, PALE, Style, belief_axes, canvas, set_title
 from coherence.printable import clean
 from coherence.result import CheckResult
 from coherence.runs.audit import STATED
+from coherence.runs.states import STATE_NAMES, named_states
 from coherence.statistics.figure_tables import (
     EXACT,
     bars_of,
@@ -106,7 +106,9 @@ def plot_calibration(
     bins = calibration_bins(choices, n_bins=whole_number(n_bins, "n_bins", 2))
     contexts = spaced(over_contexts(choices)[0].dropna())
     with canvas(ax, size=(4.4, 4.5)) as axes:
-        draw_calibration(bins, contexts, ax=axes, noun=noun)
+        labels = choices.attrs.get(LABELS, ())
+        state = named_states(labels)[1] if len(labels) == 2 else STATE_NAMES[1]
+        draw_calibration(bins, contexts, ax=axes, noun=noun, state=state)
         set_title(axes, title, title_of(bins))
         return axes
 

@@ -27,6 +27,8 @@ from coherence.runs.runs import Runs
 from coherence.runs.states import unknown_pair, zero_or_one
 
 UNIT = ("task", "model")
+LABELS = "labels"
+"""Attribute of a table of choices: what the table calls the states 0 and 1."""
 Columns: TypeAlias = Mapping[str, str | Sequence[str]]
 
 
@@ -81,15 +83,18 @@ def _of_runs(runs: pd.DataFrame, positive: Any) -> pd.DataFrame:
     policies = [name for name in told.policies if rows[name].notna().any()]
     if acted.any():
         columns |= {name: rows[name].where(acted) for name in policies or ["action"]}
+    labels: list[Any] = []
     if "theta" in rows.columns and rows["theta"].notna().any():
-        columns["truth"] = _coded(rows["theta"], positive, "theta")
+        columns["truth"], labels = _coded(rows["theta"], positive, "theta")
     if "p_true" in rows.columns and holds_exact(rows.columns) and rows["p_true"].notna().any():
         columns["p_true"] = rows["p_true"]
     if "group" in rows.columns and rows["group"].notna().all():
         columns["group"] = rows["group"]
     if "person" in rows.columns and (rows.groupby("context")["person"].nunique() > 1).any():
         columns["person"] = rows["person"]
-    return pd.DataFrame(columns)
+    table = pd.DataFrame(columns)
+    table.attrs[LABELS] = labels
+    return table
 
 
 def _of_arrays(
@@ -121,7 +126,8 @@ def _of_arrays(
             table["action"] = np.array(chosen.labels, dtype=object)[chosen.codes]
     if truth is not None:
         codes, labels = as_codes(truth, "truth", n_rows)
-        table["truth"] = _coded(pd.Series(list(labels), dtype=object)[codes], positive).to_numpy()
+        states, named = _coded(pd.Series(list(labels), dtype=object)[codes], positive)
+        table["truth"], table.attrs[LABELS] = states.to_numpy(), named
     if exact is not None:
         posterior = as_belief(exact, "exact")
         require(
@@ -133,8 +139,10 @@ def _of_arrays(
     return table
 
 
-def _coded(truth: pd.Series, positive: Any, name: str = "truth") -> "pd.Series[float]":
-    """Write states as 0 and 1, 1 being the one that beliefs are in."""
+def _coded(
+    truth: pd.Series, positive: Any, name: str = "truth"
+) -> tuple["pd.Series[float]", list[Any]]:
+    """Write states as 0 and 1, 1 being the one that beliefs are in; return their labels too."""
     states = truth.astype(object)
     labels = list(states.dropna().unique())
     codes = zero_or_one(labels, positive, name=name)
@@ -145,4 +153,6 @@ def _coded(truth: pd.Series, positive: Any, name: str = "truth") -> "pd.Series[f
             f"{name} must have two states, or positive name the one that beliefs are in; received "
             f"{len(labels)}: {', '.join(map(repr, labels[:6]))}."
         )
-    return states.map(dict(zip(labels, codes, strict=True))).astype(np.float64)
+    of_label = dict(zip(labels, codes, strict=True))
+    ordered = sorted(labels, key=lambda label: of_label[label])
+    return states.map(of_label).astype(np.float64), ordered

@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike
 
 from coherence.errors import InputError, closest
 from coherence.inputs import require
-from coherence.plots.choices import Columns, choices_of
+from coherence.plots.choices import LABELS, Columns, choices_of
 from coherence.plots.scales import Span, fit_probabilities, span_of
 from coherence.plots.style import INK, PALE, STATE_COLOURS, Style, belief_axes, canvas, set_title
 from coherence.printable import clean
 from coherence.result import CheckResult
 from coherence.runs.audit import STATED
 from coherence.runs.runs import Runs
+from coherence.runs.states import STATE_NAMES, named_states
 from coherence.statistics.evaluation import as_choices
 from coherence.statistics.state_shares import state_shares
 
@@ -26,7 +27,6 @@ _LABEL = 28
 _LEGEND: Style = {"frameon": False, "ncols": 3, "handletextpad": 0.4, "columnspacing": 1.2}
 # Colour and marker both tell the sides apart.
 _SIDES = ((0, "s", STATE_COLOURS[0]), (1, "o", STATE_COLOURS[1]))
-STATE_NAMES = ("state 0", "state 1")
 BY_POSTERIOR = ("posterior below", "posterior above")
 """What the sides are called where the state is the exact posterior."""
 _ASIDE = 0.004  # of the axis: bars of both sides do not hide each other
@@ -92,7 +92,7 @@ def plot_state_shares(
     title : str, optional
         None says what is shown, an empty text leaves it out.
     states : sequence of str, optional
-        What the legend calls the lower side and the upper one; None takes "state 0" and "state 1"
+        What the legend calls the lower side and the upper one; None takes the labels of the truth
         or, of the exact posterior, whether it is below or above its mean at that belief.
     scale : (float, float), optional
         Least and largest share that the axis must hold, as several figures share it; None takes
@@ -122,10 +122,12 @@ def plot_state_shares(
     if isinstance(data, CheckResult):
         table, reason = data.fitted, data.reason
         by_posterior = data.settings.get("state") == "exact"
+        labels = data.settings.get("states", ())[::-1]
     else:
         given = {"context": context, "exact": exact, "positive": positive, "columns": columns}
-        table, by_posterior = _shares_of(choices_of(data, action, truth, **given))
-        reason = ""
+        choices = choices_of(data, action, truth, **given)
+        table, by_posterior = _shares_of(choices)
+        reason, labels = "", choices.attrs.get(LABELS, ())
     if not isinstance(table, pd.DataFrame) or table.empty:
         reason = reason or "too few contexts lie on either side"
         raise InputError(f"data must hold enough contexts to compare; received {reason}.")
@@ -135,7 +137,8 @@ def plot_state_shares(
         known = dict.fromkeys(table["action"])
         raise InputError(f"shown must be an action; received {shown!r}. {closest(shown, known)}")
     if states is None:
-        states = BY_POSTERIOR if by_posterior else STATE_NAMES
+        states = named_states(labels) if len(labels) == 2 else STATE_NAMES
+        states = BY_POSTERIOR if by_posterior else states
     with canvas(ax, size=(5.4, 3.9)) as axes:
         _draw(rows, span_of(table["belief"]), scale, states, axes)
         # Above the axes: every corner inside may hold points.

@@ -8,7 +8,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from coherence.errors import InputError
-from coherence.plots.states import STATE_NAMES
 from coherence.plots.style import (
     DASHES,
     FAINT,
@@ -20,6 +19,7 @@ from coherence.plots.style import (
 )
 from coherence.printable import clean
 from coherence.runs.audit import STATED
+from coherence.runs.states import STATE_NAMES
 from coherence.statistics.figure_tables import EXACT, STATE
 
 _LABEL = 20  # letters

@@ -27,7 +27,8 @@ def threshold_sentence(result: CheckResult) -> str:
     if not (where := threshold_place(result)):
         return ""
     start, to = (clean(result.settings[name], limit=40) for name in ("start", "to"))
-    return f"Choices change from {start} to {to} at a stated belief of {where}."
+    place = f"of {where}" if where[0].isdigit() else where  # a bound: "above 47%"
+    return f"Choices change from {start} to {to} at a stated belief {place}."
 
 
 def threshold_place(result: CheckResult | None) -> str:
@@ -82,10 +83,13 @@ def stakes_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
     lost = f"it loses {value} [{low}, {high}]"
     if math.isnan(loss.statistic):
         lost = f"it loses at most {most} (the noise of reports adds to it)"
+    would = f"never acting would lose {never}, always acting {always}"
+    if math.isnan(loss.statistic) and math.isnan(beside[0]):
+        lost, would = would, "what it loses is not known"
     slope, moved = found[SLOPE], found.get(CONFIDENCE)
     said = [
-        f"Of 100 at stake in a choice {lost}; never acting would lose {never}, always acting "
-        f"{always}. It chooses against its stated belief in {percent(found[AGAINST])} of choices."
+        f"Of 100 at stake in a choice {lost}; {would}. It chooses against its stated belief in "
+        f"{percent(found[AGAINST])} of choices."
     ]
     if not math.isnan(slope.statistic):
         units = "; is the gain in the unit of the loss?" if slope.low > STEEP else ""

@@ -17,6 +17,7 @@ from coherence.result import CheckResult, Family, Outcome
 from coherence.runs.audit import ElicitationSummary
 from coherence.runs.notes import Level, Note, why_not_run
 from coherence.runs.runs import Runs
+from coherence.runs.states import STATE_NAMES
 from coherence.statistics.figure_tables import FigureTables
 from coherence.statistics.report_noise import ReportNoise
 
@@ -63,6 +64,11 @@ class Verdict:
     def __reduce__(self) -> tuple[Callable[[str], "Verdict"], tuple[str]]:
         """Pickle it as its code: the conditions and sentences are functions."""
         return _declared, (self.code,)
+
+    @property
+    def brief(self) -> str:
+        """Mark and code, as a cell of a table has them."""
+        return " ".join(filter(None, [self.mark, *self.code.split("_")]))
 
     @property
     def marked(self) -> bool:
@@ -122,7 +128,7 @@ class EvaluationReport:
     # ``question`` and ``status`` of each of them, from `coherence.runs.audit.label_rows`.
     labels: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     # what figures call the state that the belief is not in, and the one that it is in; untrusted
-    state_names: tuple[str, str] = ("state 0", "state 1")
+    state_names: tuple[str, str] = STATE_NAMES
     state_name: str = ""  # what theta = 1 is, where the table says it; untrusted
     askable: bool = True  # whether this toolkit asked, so that it can ask again
     # how far beliefs and choices vary; None where that was not asked

@@ -28,7 +28,7 @@ from coherence.plots.style import action_colours
 from coherence.plots.variation import draw_variation
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.figure_svg import render_svg
-from coherence.report.ranking import FEW, Ranked, evaluation_key, rank, shared_tests
+from coherence.report.ranking import FEW, evaluation_key, shared_tests
 from coherence.report.wording import belief_noun, clean, format_numbers, with_interval
 from coherence.result import LEVEL, CheckResult, ForecastScores
 from coherence.statistics.figure_tables import EXACT
@@ -78,7 +78,7 @@ def all_figures(
             for figure in evaluation_figures(evaluation, evaluation_key(number))[0]
         )
     if len(evaluations) > FEW:
-        yield from ((None, figure) for figure in forest_figures(rank(evaluations)[1]))
+        yield from ((None, figure) for figure in forest_figures(evaluations))
 
 
 def evaluation_figures(evaluation: EvaluationReport, key: str) -> tuple[list[Figure], list[str]]:
@@ -402,37 +402,38 @@ def _calibration(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
 # Over evaluations
 
 
-def forest_figures(ranked: Sequence[Ranked]) -> list[Figure]:
+def forest_figures(evaluations: Sequence[EvaluationReport]) -> list[Figure]:
     """Plan a figure for each test and unit of measurement that several evaluations share."""
     figures: list[Figure] = []
-    for check in shared_tests(
-        [row.evaluation for row in sorted(ranked, key=lambda row: row.number)]
-    ):
-        by_measure: dict[str, list[tuple[Ranked, CheckResult]]] = {}
-        for row in ranked:
-            for result in row.evaluation.results:
+    for check in shared_tests(evaluations):
+        by_measure: dict[str, list[tuple[EvaluationReport, CheckResult]]] = {}
+        for evaluation in evaluations:
+            for result in evaluation.results:
                 if result.check == check and math.isfinite(result.statistic):
-                    by_measure.setdefault(result.unit, []).append((row, result))
+                    by_measure.setdefault(result.unit, []).append((evaluation, result))
         for pairs in by_measure.values():
             if len(pairs) > 1:
                 figures.append(_forest(f"forest-{len(figures) + 1}", check, pairs))
     return figures[:MOST_FORESTS]
 
 
-def _forest(key: str, check: str, pairs: Sequence[tuple[Ranked, CheckResult]]) -> Figure:
+def _forest(key: str, check: str, pairs: Sequence[tuple[EvaluationReport, CheckResult]]) -> Figure:
     shown = sorted(pairs, key=lambda pair: -pair[1].statistic)
     half = MOST_ROWS // 2
     cut = len(shown) > MOST_ROWS
     if cut:  # both ends of the order
         shown = [*shown[:half], *shown[-half:]]
     effects = [
-        {"task": row.evaluation.task, "model": row.evaluation.model, **result.to_row()}
-        for row, result in shown
+        {"task": evaluation.task, "model": evaluation.model, **result.to_row()}
+        for evaluation, result in shown
     ]
     without = sum(math.isnan(effect["low"]) for effect in effects)
+    corrected = " after Holm's correction among the further tests of its evaluation"
+    if check == PRIMARY:
+        corrected = f" (p at most {LEVEL})"
     caption = (
         f"Effect of {clean(check)} in each evaluation with its 95% interval; full where the test "
-        f"rejects after Holm's correction over all tests (p at most {LEVEL})."
+        f"rejects{corrected}."
     )
     if any(result.settings.get("component") for _, result in shown):
         caption += (

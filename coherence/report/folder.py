@@ -6,6 +6,7 @@ files hold the numbers unrounded.
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from coherence.report.wording import clean
 REPORT, FIGURES, TABLES = "report.html", "figures.csv", "tables.md"
 """What stands in every folder: the page, and the tables of contents of figures and tables."""
 ENDINGS = ("svg", "pdf", "png")
+MOST_LETTERS = 60  # of task and model in the name of a file
 OURS = {
     FIGURES: r"(evaluation-[0-9]+-[a-z0-9-]+|forest-[0-9]+)\.(svg|pdf|png)",
     TABLES: r"(results|answers|scores)-[0-9]+\.(md|tex|csv)",
@@ -81,17 +83,27 @@ def write_figures(evaluations: Sequence[EvaluationReport], folder: Path) -> list
     table = csv.writer(text, lineterminator="\n")
     table.writerow(["file", "task", "model", "title", "caption"])
     for evaluation, figure in all_figures(evaluations):
+        stem = figure.key
+        if evaluation is not None and len(evaluations) > 1:
+            stem = _named_key(figure.key, evaluation)
         for ending in ENDINGS:
-            name = f"{figure.key}.{ending}"
+            name = f"{stem}.{ending}"
             save_plot(figure.draw, folder / name, size=figure.size, salt=figure.key)
             written.append(name)
         of_evaluation = (
             ("", "") if evaluation is None else (clean(evaluation.task), clean(evaluation.model))
         )
-        cells = [figure.key, *of_evaluation, figure.title, figure.caption]
+        cells = [stem, *of_evaluation, figure.title, figure.caption]
         table.writerow(map(spreadsheet_safe, cells))
     (folder / FIGURES).write_text(text.getvalue(), encoding="utf-8")
     return [*written, FIGURES]
+
+
+def _named_key(key: str, evaluation: EvaluationReport) -> str:
+    """Put task and model into the name of a figure's files, as far as any file system has them."""
+    of, number, what = key.split("-", 2)
+    plain = re.sub(r"[^a-z0-9]+", "-", f"{evaluation.task} {evaluation.model}".lower())
+    return "-".join(filter(None, [of, number, plain.strip("-")[:MOST_LETTERS].strip("-"), what]))
 
 
 def table_files(evaluations: Sequence[EvaluationReport]) -> dict[str, str]:

@@ -6,7 +6,7 @@ only figures are inserted as markup, and those are rebuilt element by element fr
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,31 +24,34 @@ from coherence.report.pages import environment, visible
 from coherence.report.provenance import command
 from coherence.report.ranking import (
     FEW,
-    Ranked,
-    by_measure,
     counted_rejections,
     evaluation_key,
-    is_test,
     pooled_sentences,
-    rank,
+    primary_tests,
 )
 from coherence.report.scores import forecast_table, forecasts_alone, score_remarks, scores_sentence
-from coherence.report.screen import has_verdicts, headline, legend, short_table, warnings
-from coherence.report.variation import little_sentence
+from coherence.report.screen import (
+    KEPT,
+    has_verdicts,
+    headline,
+    in_order,
+    legend,
+    long_table,
+    short_table,
+    warnings,
+)
 from coherence.report.view import (
     CHECK,
     HOLM,
     PLAIN_EFFECT,
     PVALUE,
-    Row,
     View,
     interval_column,
     status_groups,
     view,
 )
-from coherence.result import LEVEL, CheckResult
+from coherence.result import CheckResult
 from coherence.runs.audit import STATED
-from coherence.runs.notes import Note
 
 TITLE = "Belief coherence report"
 MOST_IN_NOTEBOOK = 6
@@ -70,12 +73,9 @@ def render_html(
     split: bool = False,
 ) -> str:
     """Render a report as a page; `split` leaves what each evaluation says to a page of its own."""
-    check, ranked = rank(evaluations)
     links, alone = links or {}, forecasts_alone(evaluations)
-
-    def url_of(row: Ranked) -> str:
-        return evaluation_page_name(row.key) if split else f"#{row.key}"
-
+    keys = [evaluation_key(number) for number in range(1, len(evaluations) + 1)]
+    urls = [evaluation_page_name(key) if split else f"#{key}" for key in keys]
     # Said once where they hold for all, and else with the evaluation that they are about.
     first = evaluations[0].alerts if evaluations else ()
     shared = [
@@ -93,14 +93,6 @@ def render_html(
             shown.append({"short": True, "key": key, "said": view(evaluation), **about})
         else:
             shown.append(_evaluation_context(evaluation, key, of_evaluation))
-    legend = (
-        f"Ranked by {wording.clean(check) or 'no test'}, whose effect, interval and p are shown, "
-        "the furthest from 0 first within each unit of measurement, beyond which effects do not "
-        f"compare; ● rejects (p ≤ {LEVEL}; of further tests, after Holm's correction among those "
-        "of an evaluation); ○ it rejects alone, not after it"
-    )
-    several = wording.concerns_all(row.result for row in ranked if row.result)
-    legend = "; ".join(filter(None, [legend, several])) + "."
     n_results = sum(len(evaluation.results) for evaluation in evaluations)
     # A checkout that was never installed does not know its version.
     version = settings.get("version")
@@ -110,7 +102,6 @@ def render_html(
     ]
     subtitle += [f"coherence {wording.clean(version)}"] if version not in (None, "unknown") else []
     scores = forecast_table(evaluations)
-    overview = {row.key: _overview_row(row, url_of(row), shared) for row in ranked}
     return (
         environment()
         .get_template("page.html.j2")
@@ -126,19 +117,23 @@ def render_html(
             counted=counted_rejections(evaluations),
             alerts=list(map(wording.as_shown, shared)),
             short=_short(evaluations) if evaluations else {},
-            legend=legend,
-            interval_heading=wording.interval_heading(
-                row.result for row in ranked if row.result is not None
-            ),
-            overview=[
-                (measure, [overview[row.key] for row in rows])
-                for measure, rows in by_measure(ranked)
-            ],
+            models=long_table(evaluations, urls) if len(evaluations) > FEW else Table(),
+            legend=f"{legend(evaluations)} {KEPT}".lstrip(),
             pooled=pooled_sentences(evaluations),
             folded=len(evaluations) > FEW,
-            # What fails comes first, whichever test it is that fails.
-            answers=[overview[row.key] for row in sorted(ranked, key=lambda row: not row.rejected)],
-            forests=forest_figures(ranked) if len(evaluations) > FEW else [],
+            several=len(primary_tests(evaluations)) > 1,
+            answers=[
+                {
+                    "heading": wording.evaluation_heading(evaluation),
+                    "url": urls[evaluations.index(evaluation)],
+                    "conclusion": " ".join(evaluation.conclusion),
+                    "alerts": [
+                        wording.as_shown(note) for note in evaluation.alerts if note not in shared
+                    ],
+                }
+                for evaluation in in_order(evaluations)
+            ],
+            forests=forest_figures(evaluations) if len(evaluations) > FEW else [],
             evaluations=shown,
             # The number of processes changes no result, and would change the bytes of the page.
             settings=_settings(
@@ -179,20 +174,6 @@ def render_notebook(evaluations: Sequence[EvaluationReport]) -> str:
             n_more=len(evaluations) - MOST_IN_NOTEBOOK,
         )
     )
-
-
-def _overview_row(row: Ranked, url: str, shared: Collection[Note]) -> dict[str, Any]:
-    n_tests = sum(map(is_test, row.evaluation.results))
-    return {
-        "row": None if row.result is None else Row(row.result),
-        "heading": wording.evaluation_heading(row.evaluation),
-        "url": url,
-        "conclusion": " ".join(row.evaluation.conclusion),
-        "alerts": [wording.as_shown(note) for note in row.evaluation.alerts if note not in shared],
-        "rejected": ", ".join(wording.clean(result.check) for result in row.rejected)
-        or (f"none of {counted(n_tests, 'test')}" if n_tests else "no test"),
-        "little": little_sentence(row.evaluation.variation),
-    }
 
 
 def _question(evaluations: Sequence[EvaluationReport]) -> str:

@@ -196,7 +196,7 @@ def _evaluation() -> Any:
             least=0,
         ),
         n_groups=_count("Groups with at least two beliefs."),
-        across=_text("What differs within a group: repetitions or wordings."),
+        across=_text("What differs within a group: repetitions, persons or wordings."),
     )
     return _record(
         "All checks of one task and model.",

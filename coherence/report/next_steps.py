@@ -49,7 +49,7 @@ def look(evaluation: EvaluationReport) -> Step:
     named = bool({"group", "person"} & set(evaluation.rows.names))
     if (source := evaluation.source) is None:
         shared = "" if named else "; name what cases share (column group)"
-        return Step(f"See figures and answers{shared}:", "report.to_html()")
+        return Step(f"See figures and answers{shared}:", "report.to_html()", on_page=False)
     shared = "" if named else "; name what cases share (--group COLUMN)"
     if source.page:
         return Step(f"See {clean(source.page)}{shared}.", on_page=False)
@@ -157,7 +157,8 @@ def _power(evaluation: EvaluationReport) -> Step:
     if settled or not evaluation.plannable:
         return Step()
     text, source = "How many cases would show a smaller effect?", evaluation.source
-    most = max(evaluation.results, key=lambda result: result.n_contexts)
+    of_test = [result for result in evaluation.results if result.family is Family.PRIMARY]
+    most = max(of_test or evaluation.results, key=lambda result: result.n_contexts)
     cases = [most.n_contexts * times for times in (1, 2, 4)]
     n_reps = round(most.n_rows / most.n_contexts)
     names = {"model": evaluation.model, "task": evaluation.task}

@@ -1,8 +1,4 @@
-"""Units side by side: the test that speaks for them, its effects in order, and what else rejects.
-
-Effects of one check in one unit of measurement can be ranked; effects of different checks
-cannot. The check that most evaluations share stands for all, and every other rejection is named
-beside it.
+"""Evaluations together: how many reject, which tests they share, and means of a model over tasks.
 
 Over several tasks, a model's effects have a random-effects mean. Only effects that may have either
 sign and have a standard error are pooled: differences in choice at equal belief, and signed gaps of
@@ -12,9 +8,8 @@ nothing.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from itertools import groupby
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
@@ -31,27 +26,6 @@ FEW = 3
 """Units up to which a report shows everything at once."""
 
 
-@dataclass(frozen=True)
-class Ranked:
-    """One (task, model) among others."""
-
-    number: int  # position in the report, from 1
-    evaluation: EvaluationReport  # all that is known of it
-    result: CheckResult | None  # what it is ranked by; None where its data did not allow that check
-    # every test that rejects after the correction, but for parts of another
-    rejected: tuple[CheckResult, ...]
-
-    @property
-    def measure(self) -> str:
-        """Unit of measurement of the effect; empty where there is none."""
-        return self.result.unit if self.result is not None and _known(self.result) else ""
-
-    @property
-    def key(self) -> str:
-        """Name of the evaluation in addresses."""
-        return evaluation_key(self.number)
-
-
 def evaluation_key(number: int) -> str:
     """Return the name of an evaluation in ids and files: its number, which no model can choose."""
     return f"evaluation-{number}"
@@ -64,84 +38,30 @@ def is_test(result: CheckResult) -> bool:
 
 def shared_tests(evaluations: Sequence[EvaluationReport]) -> list[str]:
     """Return the tests that several evaluations have, the primary first, then the most frequent."""
-    return _shared(evaluations, _placed)
-
-
-def _shared(
-    evaluations: Sequence[EvaluationReport], placed: Callable[[CheckResult], bool]
-) -> list[str]:
-    """Return the names of such results that several evaluations have, the primary test first."""
-    counts = Counter(
-        result.check
+    found = [
+        result
         for evaluation in evaluations
         for result in evaluation.results
-        if placed(result)
-    )
-    cheapest_options = min(len(evaluations), 2)
+        if is_test(result) and math.isfinite(result.statistic)
+    ]
+    counts = Counter(result.check for result in found)
+    first = {result.check for result in found if result.family is Family.PRIMARY}
     # A counter keeps the order in which names came, and sorting keeps it among equals.
-    first = {
-        r.check
-        for evaluation in evaluations
-        for r in evaluation.results
-        if r.family is Family.PRIMARY
-    }
     return sorted(
-        (name for name, n in counts.items() if n >= cheapest_options),
+        (name for name, n in counts.items() if n >= min(len(evaluations), 2)),
         key=lambda name: (name not in first, -counts[name]),
     )
 
 
-def _placed(result: CheckResult) -> bool:
-    return is_test(result) and math.isfinite(result.statistic)
-
-
-def rank(evaluations: Sequence[EvaluationReport]) -> tuple[str, list[Ranked]]:
-    """Put evaluations in the order of the effect that most share; without tests, an estimate."""
-    check = next(iter(shared_tests(evaluations) or _shared(evaluations, _known)), "")
-    rows = [
-        Ranked(
-            number,
-            evaluation,
-            next((result for result in evaluation.results if result.check == check), None),
-            tuple(r for r in evaluation.results if r.outcome() is Outcome.REJECTED),
-        )
-        for number, evaluation in enumerate(evaluations, start=1)
-    ]
-    measures = Counter(row.measure for row in rows if row.measure)
-
-    def order(row: Ranked) -> tuple[float, str, float]:
-        if row.result is None or not _known(row.result):
-            return math.inf, "", 0.0
-        return -measures[row.measure], row.measure, -abs(row.result.statistic)
-
-    return check, sorted(rows, key=order)
-
-
-def by_measure(ranked: Sequence[Ranked]) -> list[tuple[str, list[Ranked]]]:
-    """Part ranked evaluations where the unit of measurement changes: effects compare within one."""
-    parts = [
-        (evaluation, list(rows))
-        for evaluation, rows in groupby(ranked, key=lambda row: row.measure)
-    ]
-    alone = sum(bool(evaluation) for evaluation, _ in parts) < 2
-    return [
-        ("" if alone else f"effects in {evaluation}" if evaluation else "no effect", p)
-        for evaluation, p in parts
-    ]
-
-
-def _known(result: CheckResult) -> bool:
-    return math.isfinite(result.statistic)
+def primary_tests(evaluations: Sequence[EvaluationReport]) -> list[CheckResult]:
+    """Return the primary tests that have a p-value."""
+    results = (result for evaluation in evaluations for result in evaluation.results)
+    return [result for result in results if result.family is Family.PRIMARY and is_test(result)]
 
 
 def counted_rejections(evaluations: Sequence[EvaluationReport]) -> str:
     """Say in how many evaluations the primary test rejects, and how many false alarms to expect."""
-    tested = [
-        result
-        for evaluation in evaluations
-        for result in evaluation.results
-        if result.family is Family.PRIMARY and is_test(result)
-    ]
+    tested = primary_tests(evaluations)
     if not tested:
         return "The primary test could not be run."
     rejected = sum(result.outcome() is Outcome.REJECTED for result in tested)

@@ -47,6 +47,22 @@ def _verdict_row(evaluation: EvaluationReport) -> dict[str, Any]:
     return row
 
 
+def _result_row(
+    evaluation: EvaluationReport | None, result: CheckResult, verdict: str
+) -> dict[str, Any]:
+    scatter = evaluation and evaluation.scatter
+    return {
+        "task": evaluation.task if evaluation else "",
+        "model": evaluation.model if evaluation else "",
+        "belief": belief_noun(evaluation.answering) if evaluation else "",
+        **result.to_row(),
+        "scatter_sd": scatter.sd if scatter else math.nan,
+        "verdict": verdict,
+        # Keys differ by check; one JSON column keeps the table rectangular.
+        "settings": json.dumps(dict(result.settings), sort_keys=True, default=str),
+    }
+
+
 @dataclass(frozen=True, repr=False)
 class Report:
     """Every check of every evaluation.
@@ -70,38 +86,15 @@ class Report:
         ``scatter_sd`` (of reports of equal evidence), ``verdict``, ``settings``. Effect,
         interval and p come first: a notebook leaves out the middle of a wide table.
         """
-        rows = []
-        for evaluation in self.evaluations:
-            for result, verdict in zip(evaluation.results, evaluation.verdicts, strict=True):
-                # Settings hold different keys per check; one JSON column keeps the table
-                # rectangular.
-                options = json.dumps(dict(result.settings), sort_keys=True, default=str)
-                rows.append(
-                    {
-                        "task": evaluation.task,
-                        "model": evaluation.model,
-                        "belief": belief_noun(evaluation.answering),
-                        **result.to_row(),
-                        "scatter_sd": math.nan
-                        if evaluation.scatter is None
-                        else evaluation.scatter.sd,
-                        "verdict": verdict,
-                        "settings": options,
-                    }
-                )
+        rows = [
+            _result_row(evaluation, result, verdict)
+            for evaluation in self.evaluations
+            for result, verdict in zip(evaluation.results, evaluation.verdicts, strict=True)
+        ]
         # A report without a check has the same columns, so that a program that selects them need
         # not ask first.
-        nothing = CheckResult("", "", math.nan, "", None, None, 0, 0).to_row()
-        table = pd.DataFrame(
-            rows
-            or [
-                {
-                    **{"task": "", "model": "", "belief": ""},
-                    **nothing,
-                    **{"scatter_sd": math.nan, "verdict": "", "settings": ""},
-                }
-            ]
-        ).iloc[: len(rows)]
+        nothing = CheckResult("", "", math.nan, "", None, None, 0, 0)
+        table = pd.DataFrame(rows or [_result_row(None, nothing, "")]).iloc[: len(rows)]
         first = [*BRIEF, "unit", "outcome"]
         return table[[*first, *(name for name in table.columns if name not in first)]]
 

@@ -6,8 +6,9 @@ other row has one, and nothing but the verdict concludes.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import repeat
 
 from rich.console import RenderableType
 from rich.table import Table as Grid
@@ -28,7 +29,7 @@ from coherence.report.acted_on import (
     share_with_interval,
     threshold_place,
 )
-from coherence.report.document import Table, table_of_texts
+from coherence.report.document import Cell, Table, table_of_texts
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.layout import Command, Fitted, as_cell, as_text, listed
 from coherence.report.verdicts import REJECTS
@@ -40,6 +41,10 @@ from coherence.runs.states import NO, folded
 
 MOST_WARNINGS, MOST_NAMED = 3, 3
 NOT_IDENTIFIED = "not identified"
+KEPT = (
+    "Not rejecting is not evidence of coherence: the intervals hold the effects compatible with "
+    "the data."
+)
 
 
 def has_verdicts(evaluations: Sequence[EvaluationReport]) -> bool:
@@ -110,7 +115,7 @@ def _basis(evaluation: EvaluationReport) -> str:
     parts, primary = [], _primary(evaluation)
     asked = primary or _by_name(evaluation, SWING) or _by_name(evaluation, MOVEMENT)
     if asked is not None:
-        parts.append(counted(asked.n_contexts, "case"))
+        parts.append(_cases(evaluation, asked))
     if primary is not None and (persons := primary.settings.get("n_persons")):
         parts.append(counted(persons, "person"))
     if not evaluation.statuses.empty:
@@ -123,6 +128,16 @@ def _basis(evaluation: EvaluationReport) -> str:
         shares = "; shares of graded answers" if evaluation.rows.graded else "; exact posteriors"
         text += shares if exact else "; realised states"
     return text
+
+
+def _cases(evaluation: EvaluationReport, result: CheckResult) -> str:
+    """Count the cases, and where a result has fewer those that have all that it takes."""
+    tables = [of.table for of in (evaluation.rows, evaluation.rows.levels) if of is not None]
+    asked = {case for table in tables if "context" in table for case in table["context"].unique()}
+    if len(asked) <= result.n_contexts:
+        return counted(result.n_contexts, "case")
+    what = "belief, choice and truth" if result.family is Family.PRIMARY else "belief and choices"
+    return f"{counted(len(asked), 'case')} ({result.n_contexts} with {what})"
 
 
 def headline(evaluation: EvaluationReport, said: View) -> Headline:
@@ -290,19 +305,53 @@ ROWS: tuple[tuple[str, Callable[[EvaluationReport], str]], ...] = (
 """Rows of the primary test, and of what has no number by itself, before those of checks."""
 
 
-def short_table(evaluations: Sequence[EvaluationReport]) -> Table:
-    """Return the rows that any evaluation has, a column for each."""
-    one_task = len({evaluation.task for evaluation in evaluations}) == 1 and len(evaluations) > 1
-    headings = [
-        clean(evaluation.model, limit=80) if one_task else evaluation_heading(evaluation)
-        for evaluation in evaluations
-    ]
+def _rows_shown(evaluations: Sequence[EvaluationReport]) -> list[list[str]]:
+    """Return the rows that any evaluation has: a name, and a cell for each."""
     rows = [
         [_changes(evaluations) if name == CHANGES else name, *map(cell_of, evaluations)]
         for name, cell_of in (*ROWS, *_declared_rows().items())
     ]
-    shown = [row for row in rows if any(cell != NOT_GIVEN for cell in row[1:])]
-    return table_of_texts(["95% intervals", *headings], shown)
+    return [row for row in rows if any(cell != NOT_GIVEN for cell in row[1:])]
+
+
+def _names(evaluations: Sequence[EvaluationReport]) -> list[str]:
+    """Return what parts evaluations: the model, and where there are several tasks these."""
+    one_task = len({evaluation.task for evaluation in evaluations}) == 1 and len(evaluations) > 1
+    return [
+        clean(evaluation.model, limit=80) if one_task else evaluation_heading(evaluation)
+        for evaluation in evaluations
+    ]
+
+
+def short_table(evaluations: Sequence[EvaluationReport]) -> Table:
+    """Return the rows that any evaluation has, a column for each."""
+    return table_of_texts(["95% intervals", *_names(evaluations)], _rows_shown(evaluations))
+
+
+def long_table(evaluations: Sequence[EvaluationReport], links: Sequence[str] = ()) -> Table:
+    """Return the same of many, a row for each: which tests mark first, which cannot tell last."""
+    cells = _rows_shown(evaluations)
+    columns = [row[0] for row in cells]
+    rows = [
+        [Cell(name, link=link), Cell(each.headline.brief), *(Cell(row[at + 1]) for row in cells)]
+        for at, (each, name, link) in enumerate(
+            zip(evaluations, _names(evaluations), links or repeat(""), strict=False)
+        )
+    ]
+    table = table_of_texts(["95% intervals", "verdict", *columns], (), n_labels=2)
+    order = [evaluations.index(each) for each in in_order(evaluations)]
+    return replace(table, rows=tuple(tuple(rows[at]) for at in order))
+
+
+def in_order(evaluations: Sequence[EvaluationReport]) -> list[EvaluationReport]:
+    """Put evaluations in the order of their verdicts, and then of the size of the effect."""
+
+    def place(evaluation: EvaluationReport) -> tuple[bool, bool, float]:
+        primary, first = _primary(evaluation), evaluation.headline
+        effect = math.nan if primary is None else abs(primary.statistic)
+        return not first.marked, first.open, math.inf if math.isnan(effect) else -effect
+
+    return sorted(evaluations, key=place)
 
 
 def warnings(seen: Sequence[tuple[EvaluationReport, View]]) -> Iterator[str]:

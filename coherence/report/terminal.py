@@ -5,8 +5,6 @@ cleaned string, so that rich reads no markup, emoji or escape in it.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import partial
 from itertools import accumulate
 
 from rich.console import RenderableType
@@ -15,21 +13,12 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from coherence.printable import counted
-from coherence.report.document import MISSING, Cell, Column, Kind, Table, build_table
+from coherence.report.document import Table, build_table
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.layout import Command, Fitted, as_text, listed, rendered
-from coherence.report.ranking import (
-    FEW,
-    Ranked,
-    by_measure,
-    counted_rejections,
-    is_test,
-    pooled_sentences,
-    rank,
-)
+from coherence.report.ranking import FEW, counted_rejections, is_test, pooled_sentences
 from coherence.report.scores import forecast_table, forecasts_alone, score_remarks, scores_sentence
-from coherence.report.screen import has_verdicts, screen
-from coherence.report.variation import little_sentence
+from coherence.report.screen import KEPT, has_verdicts, in_order, legend, long_table, screen
 from coherence.report.view import (
     MARK,
     PLAIN_EFFECT,
@@ -47,12 +36,10 @@ from coherence.report.wording import (
     answering_notes,
     as_shown,
     clean,
-    concerns_all,
     evaluation_heading,
     evaluations_named,
-    interval_heading,
 )
-from coherence.result import Outcome
+from coherence.result import CheckResult, Outcome
 from coherence.runs.notes import Code, Level, Note
 
 MORE = "--full, or report.html with --out DIR"
@@ -246,29 +233,32 @@ def _forecast_remarks(evaluations: Sequence[EvaluationReport]) -> Iterator[Rende
 
 
 def _summary(evaluations: Sequence[EvaluationReport]) -> Iterator[RenderableType]:
-    check, ranked = rank(evaluations)
     size = counted(len(evaluations), "evaluation")
     title = f"{size} (task · model). {counted_rejections(evaluations)}"
     yield as_text(title, "bold")
     yield from (as_text(line, "bold") for line in alert_lines(evaluations))
     yield Text()
-    yield from _overview(check, ranked)
+    yield Fitted(long_table(evaluations), most=_RANKED)
+    yield as_text(f"{legend(evaluations)} {KEPT}".lstrip(), "dim")
     yield from _over_tasks(evaluations)
-    failing = [row for row in ranked if row.rejected]
+    ordered = in_order(evaluations)
+    failing = [each for each in ordered if any(map(_rejects, each.results))]
     if failing:
         yield from (Text(), Rule(style="dim", characters="─"))
-    for row in failing[:_FAILING]:
-        yield as_text(evaluation_heading(row.evaluation), "bold")
-        yield from listed([" ".join(row.evaluation.conclusion)], " ")
+    for evaluation in failing[:_FAILING]:
+        yield as_text(evaluation_heading(evaluation), "bold")
+        yield from listed([" ".join(evaluation.conclusion)], " ")
     if len(failing) > _FAILING:
         rest = counted(len(failing) - _FAILING, "more evaluation")
         yield as_text(f"and {rest} in which a test rejects.")
-    tested = [row for row in ranked if any(map(is_test, row.evaluation.results))]
-    yield from _passing([row for row in tested if not row.rejected])
-    remarks = list(_shared_remarks(ranked))
+    remarks = list(_shared_remarks(ordered))
     if remarks:
         yield Text()
         yield from listed(remarks)
+
+
+def _rejects(result: CheckResult) -> bool:
+    return result.outcome() is Outcome.REJECTED
 
 
 def _over_tasks(evaluations: Sequence[EvaluationReport]) -> Iterator[RenderableType]:
@@ -290,111 +280,24 @@ def alert_lines(evaluations: Sequence[EvaluationReport]) -> list[str]:
     ]
 
 
-def _overview(check: str, ranked: Sequence[Ranked]) -> Iterator[RenderableType]:
-    """Yield a line for each evaluation, of each unit of measurement the largest effect first."""
-    if not check:
-        yield Text("No two evaluations share a test or an estimate, by which they could be ranked.")
-        return
-    shown = ranked[:_RANKED]
-    parts = by_measure(shown)
-    among = ", within each unit of measurement" if len(parts) > 1 else ""
-    # Said once where all show the difference of the same action.
-    components = {Row(row.result).component for row in shown if row.result}
-    same = components.pop() if len(components) == 1 else ""
-    # Said once, too, where they are in one unit of measurement.
-    one_unit = not any(measure for measure, _ in parts)
-    unit = clean(shown[0].measure) if one_unit else ""
-    effect = ", ".join(filter(None, [clean(check), same])) + (f" ({unit})" if unit else "")
-    one_task = len({row.evaluation.task for row in ranked}) == 1
-    yield as_text(f"By the effect of {effect}, the furthest from 0 first{among}:")
-    if several := concerns_all(row.result for row in shown if row.result):
-        yield as_text(f"({several})")
-    heading = interval_heading(row.result for row in shown if row.result)
-    names = "model" if one_task else "task · model"
-    numbers = replace(
-        PLAIN_EFFECT, make=lambda row: Cell(row.numbers[0] if one_unit else row.effect)
-    )
-    columns = [
-        Column("", names, Kind.LABEL, make=partial(_ranked_name, same, one_task)),
-        *map(_of_result, (numbers, interval_column(heading))),
-    ]
-    if any(is_test(result) for row in ranked for result in row.evaluation.results):
-        columns += [
-            _of_result(replace(TESTED, heading="p")),
-            Column("", "rejected tests", Kind.LABEL, make=_rejected),
-        ]
-    starts = accumulate([len(of_measure) for _, of_measure in parts], initial=0)
-    headings = {at: measure for at, (measure, _) in zip(starts, parts, strict=False) if measure}
-    strong = {at for at, row in enumerate(shown) if row.rejected}
-    yield Fitted(build_table(shown, columns, parts=headings, strong=strong))
-    if len(ranked) > len(shown):
-        others = ", in other units of measurement," if len(by_measure(ranked)) > 1 else ""
-        more = counted(len(ranked) - len(shown), "more evaluation")
-        yield as_text(f"and {more} with smaller effects{others} or none.")
-
-
-def _of_result(column: Column) -> Column:
-    """Return the column of the result that evaluations are ranked by, which some may lack."""
-
-    def cell(ranked: Ranked) -> Cell:
-        if ranked.result is None:
-            return Cell("not run" if column.heading == "effect" else MISSING)
-        return column.cell(Row(ranked.result))
-
-    return replace(column, make=cell)
-
-
-def _ranked_name(same: str, one_task: bool, ranked: Ranked) -> Cell:
-    """Name an evaluation, and the component of its effect where not all show the same."""
-    component = "" if same or ranked.result is None else Row(ranked.result).component
-    heading = ranked.evaluation.model if one_task else evaluation_heading(ranked.evaluation)
-    return Cell(" · ".join(filter(None, [heading, component])))
-
-
-def _rejected(ranked: Ranked) -> Cell:
-    return Cell(", ".join(clean(result.check) for result in ranked.rejected))
-
-
-def _passing(passing: Sequence[Ranked]) -> Iterator[RenderableType]:
-    if not passing:
-        return
-    signs = sum(
-        any(result.outcome() is Outcome.UNCORRECTED for result in row.evaluation.results)
-        for row in passing
-    )
-    uncorrected = f" ({signs} that reject alone, not after the correction)" if signs else ""
-    little = [row.evaluation for row in passing if little_sentence(row.evaluation.variation)]
-    yield Text()
-    yield as_text(
-        f"No test rejects in {counted(len(passing), 'evaluation')}{uncorrected}: "
-        f"{evaluations_named([row.evaluation for row in passing])}. Not rejecting "
-        "is not evidence of coherence: the intervals hold the effects compatible with the data."
-        + (f" Beliefs or choices hardly vary in {evaluations_named(little)}." if little else "")
-    )
-
-
-def _shared_remarks(ranked: Sequence[Ranked]) -> Iterator[str]:
+def _shared_remarks(evaluations: Sequence[EvaluationReport]) -> Iterator[str]:
     """Yield what is off in some evaluations, and what was assumed in all."""
-    shares = [(row.evaluation.unparsed_share, row) for row in ranked]
-    unparsed = sorted(
-        (pair for pair in shares if pair[0] >= WORTH_SAYING), key=lambda pair: -pair[0]
-    )
+    unparsed = [each for each in evaluations if each.unparsed_share >= WORTH_SAYING]
     if unparsed:
-        worst = ", ".join(
-            f"{evaluation_heading(row.evaluation)} {share:.1%}" for share, row in unparsed[:4]
-        )
+        most = sorted(unparsed, key=lambda each: -each.unparsed_share)[:4]
+        worst = ", ".join(f"{evaluation_heading(each)} {each.unparsed_share:.1%}" for each in most)
         yield (
             f"{counted(len(unparsed), 'evaluation has', 'evaluations have')} at least "
             f"{WORTH_SAYING:.0%} "
             f"unparsed answers, the most: {worst}."
         )
     about: dict[Note, list[EvaluationReport]] = {}
-    for row in ranked:
-        of_answers = answering_notes(row.evaluation.answering)
+    for evaluation in evaluations:
+        of_answers = answering_notes(evaluation.answering)
         warnings = [note for note in of_answers if note.level is Level.WARNING]
-        for note in dict.fromkeys(map(as_shown, [*row.evaluation.remarks, *warnings])):
-            about.setdefault(note, []).append(row.evaluation)
-    of_all = sorted((note for note, of in about.items() if len(of) == len(ranked)), key=str)
+        for note in dict.fromkeys(map(as_shown, [*evaluation.remarks, *warnings])):
+            about.setdefault(note, []).append(evaluation)
+    of_all = sorted((note for note, of in about.items() if len(of) == len(evaluations)), key=str)
     # What may mislead in some evaluations only, with their names.
     of_some = [note for note in about if note.level is Level.WARNING and note not in of_all]
     yield from (f"all evaluations: {note}" for note in of_all[:MOST_NOTES])

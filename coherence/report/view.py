@@ -29,7 +29,7 @@ from coherence.report.wording import (
     format_pvalue,
     interval_heading,
 )
-from coherence.result import CheckResult, Outcome
+from coherence.result import CheckResult, ForecastScores, Outcome
 from coherence.runs.audit import MISSING, audit_table
 from coherence.runs.notes import Note
 
@@ -232,6 +232,8 @@ def rows_by_question(
         check, beside = check_of(result.check), by_check[_family(result)]
         question = Question.FURTHER if check is None else check.question
         words = "" if check is None else interpretation_of(result.check).words
+        if isinstance(result.fitted, ForecastScores) and result.fitted.n_states > 2:
+            words = interpretation_of(result.check).heading
         if result.settings.get("test") == OWN_BELIEF:
             words = "choices at equal own belief"
         leads = _leads(result, beside, Leader.FIRST_ESTIMATE if check is None else check.leader)

@@ -57,11 +57,19 @@ class Column:
     of_case: str = ""  # where it must not vary within a case: what to do if it does
     on_scale: bool = False  # whether --percent and --scale are about it
     remedy: str = "Or leave the cell empty."  # where a value is none of those that it may have
+    called: str = ""  # pattern of what files call it that no option names; empty for none
 
 
 COLUMNS = (
     Column("task", "label", "decision tasks; absent: one", "task", filled=True),
-    Column("model", "label", "models that were asked; absent: one", "model-column", filled=True),
+    Column(
+        "model",
+        "label",
+        "models that were asked; absent: one",
+        "model-column",
+        filled=True,
+        called="model|llm|engine|checkpoint",
+    ),
     Column(
         "context",
         "label",
@@ -85,6 +93,7 @@ COLUMNS = (
         "who judged, where several persons judged the same cases",
         "person",
         filled=True,
+        called="person|participant|subject|judge|rater|annotator|respondent|expert|forecaster",
     ),
     Column("rep", "label", "repetitions within case, prompt and person", "rep"),
     Column("prompt", "label", "wordings of the belief question; empty: standard", "prompt"),
@@ -125,8 +134,14 @@ COLUMNS = (
     Column("level", "number", "stated chances, in rows of matching questions", "level"),
     Column("frame", "text", "what the prize of these is on: event or complement", "frame"),
     Column("order", "text", "the option that these name first, or stakes questions do", "order"),
-    Column("gain", "amount", "what the action --acts gains if the event happens, else 1", "gain"),
-    Column("loss", "amount", "what it loses if not", "loss"),
+    Column(
+        "gain",
+        "amount",
+        "what the action --acts gains if the event happens, else 1",
+        "gain",
+        called="gain|reward|payoff|prize",
+    ),
+    Column("loss", "amount", "what it loses if not", "loss", called="loss|penalty|cost|stake"),
     Column("acts", "text", "the action that stakes gain and loss; the other one passes"),
     Column("says_from", "probability", "where it says it would take that action, in its own rows"),
     Column(

@@ -35,6 +35,8 @@ class Code(StrEnum):
     SET_ASIDE = "set_aside"  # columns with a name of ours that hold something else
     UNREAD = "unread"  # columns that nothing reads
     POOLED_MODELS = "pooled_models"
+    POOLED_PERSONS = "pooled_persons"
+    UNNAMED_STAKES = "unnamed_stakes"
     ROUNDED = "rounded"
     NO_CONTEXT = "no_context"
     COPIES = "copies"

@@ -6,7 +6,6 @@ an attribute here, and nothing else asks a table for it again.
 """
 
 import hashlib
-import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -33,12 +32,11 @@ from coherence.runs.columns import (
 )
 from coherence.runs.design import case_column
 from coherence.runs.exact import holds_exact
-from coherence.runs.notes import Code, Level, Note
+from coherence.runs.notes import Code, Note
 
 REFERENCE = "standard"
 """The usual prompt; an empty cell in the column ``prompt`` stands for it."""
 EVALUATION = ("task", "model")
-_OF_MODELS = re.compile("model|llm|engine|checkpoint", re.IGNORECASE)
 COPIES = (
     "every row is there twice or more, equal in all columns, as in a table that was "
     "joined to itself, and each counts as a repetition. Drop copies, or number repetitions in a "
@@ -365,23 +363,6 @@ class Runs:
             digest.update(hashed.to_numpy().tobytes())
         return digest.hexdigest()
 
-    def _pooled_models(self) -> list[Note]:
-        """Warn of a column that seems to name models, several of which answered the same cases."""
-        if "model" in self.table or "context" not in self.table:
-            return []
-        named = [name for name in self.unused_columns if _OF_MODELS.search(str(name))]
-        return [
-            Note(
-                Code.POOLED_MODELS,
-                f"{name} has {counts.max()} values in one context, and nothing reads it: if it "
-                f"names models, they were pooled. Name it (--model-column {name}, in Python "
-                f"columns={{'model': {str(name)!r}}}).",
-                Level.ALERT,
-            )
-            for name in named
-            if (counts := self.table.groupby("context")[name].nunique()).max() > 1
-        ]
-
     def completed(self) -> "Runs":
         """Fill the columns that may be absent, part off `levels`, and note what was assumed."""
         leveled, staked = self.known("level") | self.known("says_from"), self.known("loss")
@@ -418,7 +399,6 @@ class Runs:
             unread = [str(name).removeprefix("unmapped_") for name in self.unused_columns]
             text = f"columns that nothing reads: {listing(unread, 12)}."
             assumed.append(Note(Code.UNREAD, text))
-        assumed += self._pooled_models()
         if self.policies:
             holds = self.of_policies.to_numpy()
             table = table.assign(**{name: table[name].where(holds) for name in self.policies})

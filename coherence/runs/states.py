@@ -15,11 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coherence.errors import InputError, closest
+from coherence.runs.columns import STATE_PREFIX
 from coherence.runs.row_condition import label_condition
 
 KNOWN_PAIRS = (("no", "yes"), ("false", "true"), ("0", "1"))
 """Two labels of which the second is the one that a belief is in; case does not matter."""
 NO, YES = map(frozenset, zip(*KNOWN_PAIRS, strict=True))
+STATE_NAMES = ("truth = 0", "truth = 1")
+"""What figures call states of which nothing else is known."""
 _LETTERS = (("n", "y"), ("f", "t"))  # of which nobody knows the states but among the words
 _WHOLE = re.compile(r"(-?[0-9]+)\.0+")
 
@@ -29,6 +32,19 @@ def label_text(label: Any) -> str:
     if isinstance(label, float | np.floating) and float(label).is_integer():
         return str(int(label))
     return str(label)
+
+
+def names_of_state(label: Any) -> tuple[str, ...]:
+    """Return what columns of beliefs in a state are called: p_<state>, or as the state is."""
+    texts = dict.fromkeys([str(label), label_text(label)])
+    return tuple(f"{prefix}{text}" for prefix in (STATE_PREFIX, "") for text in texts)
+
+
+def named_states(labels: Sequence[Any], column: str = "theta") -> tuple[str, ...]:
+    """Return what figures call two states: by their labels, no and yes with the column's name."""
+    texts = tuple(map(label_text, labels))
+    name = "truth" if column == "theta" else column
+    return tuple(f"{name} = {text}" for text in texts) if known_pair(texts) else texts
 
 
 def folded(label: Any) -> str:

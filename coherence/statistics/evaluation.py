@@ -34,6 +34,7 @@ from coherence.runs.states import (
     in_order,
     labels_error,
     named_state,
+    names_of_state,
     unknown_pair,
     zero_or_one,
 )
@@ -291,7 +292,7 @@ def states_of_columns(
     """
     n_columns, seen = np.shape(belief)[1], as_codes(truth, "truth")[1]
     if states is None and isinstance(belief, pd.DataFrame):
-        by_name = {name: label for label in seen for name in (f"p_{label}", str(label))}
+        by_name = {name: label for label in seen for name in names_of_state(label)}
         states = [by_name.get(str(name), name) for name in belief.columns]
         states = states if {*states} & {*seen} else None
     labels = list(seen) if states is None else list(states)
@@ -567,8 +568,10 @@ def separated(data: EvaluationData) -> bool:
     covariance of these remains would be no sign of anything.
     """
     if in_several_states(data):
-        all_seen = data.belief.shape[1] == len(data.states)
-        return all_seen and bool((data.belief.argmax(axis=1) == data.truth).all())
+        if not data.column_of and data.belief.shape[1] != len(data.states):
+            return False  # of a state that never came true the column is not known
+        columns = np.array(data.column_of or range(len(data.states)))
+        return bool((data.belief.argmax(axis=1) == columns[data.truth]).all())
     if len(data.states) != 2:
         return False
     belief = one_dimensional(data, "sufficiency_test")

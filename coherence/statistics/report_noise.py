@@ -140,7 +140,7 @@ class ReportNoise:
     # no group has
     sd: float
     n_groups: int  # groups with at least two beliefs
-    across: str = "repetitions"  # what differs within a group: "repetitions" or "wordings"
+    across: str = "repetitions"  # what differs within a group, such as "wordings"
     # what such noise adds to a sum of choice times state at equal belief, in its standard errors
     # (`noise_bias`); NaN where choices or states are not known
     bias: float = math.nan

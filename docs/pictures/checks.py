@@ -122,7 +122,7 @@ def _curves(means: pd.DataFrame, ax: Axes) -> None:
     below, above = (np.interp(at, curve["p"], curve["yes"]) for curve in curves)
     ax.fill_between(at, below, above, color=PALE, alpha=0.6, linewidth=0, label="gap")
     for curve, colour, marker, label in zip(
-        curves, STATE_COLOURS, "so", ("state 0", "state 1"), strict=True
+        curves, STATE_COLOURS, "so", ("truth = 0", "truth = 1"), strict=True
     ):
         ax.plot(curve["p"], curve["yes"], color=colour, marker=marker, markersize=4, label=label)
     ax.set(xlabel="stated belief", ylabel="share of yes")

@@ -15,6 +15,7 @@ from coherence import (
     simulate,
 )
 from coherence.checks.calibration import calibration_estimates
+from coherence.runs.notes import Code, Level
 
 
 @pytest.fixture(scope="module")
@@ -131,3 +132,19 @@ def test_groups_of_very_unequal_size_are_no_units():
     even = np.r_[np.repeat(np.arange(20), 12), np.repeat(np.arange(20, 24), 8)]
     arrays = belief[: even.size], action[: even.size]
     assert monotone_choice_test(*arrays, pair=("yes", "no"), group=even).pvalue > 0.05
+
+
+def test_a_group_that_all_cases_share_is_warned_of():
+    runs = simulate("leaky", n_contexts=40, n_reps=2, rng=1).assign(site="here")
+    (note,) = [
+        note
+        for note in analyze(runs, columns={"group": "site"}, checks=["sufficiency"], rng=1)
+        .evaluations[0]
+        .notes
+        if note.code is Code.GROUPS
+    ]
+    assert note.level is Level.WARNING
+    assert note.text.startswith("site (mapped to 'group') is the same in all cases")
+    halves = runs.assign(site=runs["context"] < "c0020")
+    said = analyze(halves, columns={"group": "site"}, checks=["sufficiency"], rng=1)
+    assert "is the same in all cases" not in str(said)

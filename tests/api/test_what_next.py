@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -99,3 +100,68 @@ def test_choices_under_other_prompts_are_missed_before_the_verdict():
     assert "40 of 80 rows are under others (b)" in alert.text
     assert "--model-column" in alert.text
     assert not analyze(runs, checks=["sufficiency"], rng=1).evaluations[0].alerts
+
+
+def judged(column, n_judges=3):
+    """Cases that several persons judged, whose column no option names."""
+    runs = simulate("noisy", n_contexts=40, n_reps=n_judges, rng=1).drop(columns="p_true")
+    runs = runs[runs["action"].notna()]
+    return runs.rename(columns={"rep": column})[["context", column, "p", "action", "theta"]]
+
+
+@pytest.mark.parametrize("column", ["judge", "participant_id", "Rater", "annotators"])
+def test_persons_under_another_name_are_said_and_their_name_is_what_compares_them(column):
+    table = judged(column)
+    report = analyze(table, checks=["sufficiency", "cmi"], rng=1)
+    assert report.evaluations[0].scatter.across == "persons"
+    text = " ".join(str(report).split())
+    (typed,) = re.findall(r"in Python columns=(\{'person': '\w+'\})", text)
+    assert "between repetitions" not in text
+    named = analyze(table, columns=eval(typed), checks=["sufficiency"], rng=1)  # noqa: S307
+    assert "40 cases, 3 persons, " in str(named)
+    assert "nothing reads it" not in str(named)
+
+
+def test_what_only_sounds_like_persons_is_not_said():
+    """Breaks if scores that judges gave, or texts on them, are taken for who judged."""
+    rng, table = np.random.default_rng(1), judged("judge")
+    columns = {
+        "misjudged": table["judge"],
+        "judge_score": rng.integers(1, 6, len(table)),
+        "judge_words": [f"because {at}" for at in range(len(table))],
+        "judge": table["context"],  # who judged cases of their own
+    }
+    for name, cells in columns.items():
+        other = table.drop(columns="judge").assign(**{name: cells})
+        text = str(analyze(other, checks=["sufficiency", "cmi"], rng=1))
+        assert "persons" not in text, name
+        assert "who judged" not in text, name
+
+
+def offered(paid=False, n=200, **columns):
+    """Answers at a penalty for wrong ones, or with what was paid."""
+    rng = np.random.default_rng(3)
+    p, penalty = rng.uniform(0.2, 0.95, n).round(2), rng.choice([0.0, 1.0, 3.0, 10.0], n)
+    truth = (rng.random(n) < p).astype(int)
+    action = np.where(p > penalty / (1 + penalty), "ANSWER", "ABSTAIN")
+    lost = np.where((action == "ANSWER") & (truth == 0), penalty, 0.0)
+    table = {"context": range(n), "p": p, "action": action, "theta": truth}
+    table["penalty"] = lost if paid else penalty
+    return pd.DataFrame(table | columns)
+
+
+@pytest.mark.parametrize("called", [{"penalty": "penalty"}, {"penalty": "stake", "one": "reward"}])
+def test_stakes_under_another_name_are_said_and_naming_them_tests_them(called):
+    table = offered(one=1.0).rename(columns=called)
+    text = " ".join(str(analyze(table, checks=["sufficiency"], rng=1)).split())
+    ((columns, acts),) = re.findall(r"in Python columns=(\{.*?\}), acts=(LABEL)\)", text)
+    assert acts == "LABEL"
+    assert "--acts LABEL, ABSTAIN or ANSWER" in text
+    named = analyze(table, columns=eval(columns), acts="ANSWER", rng=1)  # noqa: S307
+    assert "Moves with the stakes" in " ".join(str(named).split())
+    assert "nothing reads it" not in str(named)
+
+
+def test_what_was_paid_or_does_not_vary_is_no_stake():
+    for table in (offered(paid=True), offered().assign(penalty=1.0), offered().assign(penalty=-1)):
+        assert "stakes" not in str(analyze(table, checks=["sufficiency"], rng=1))

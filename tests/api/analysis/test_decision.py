@@ -135,7 +135,7 @@ def test_a_sentence_names_the_action_and_the_state_in_which_it_is_chosen_more_of
     other = said(named.assign(p=1 - named["p"]), positive=0)
     assert 'chooses "no"' in other.conclusion[0]
     assert "more often when the truth is 0 than when it is 1 (" in other.conclusion[0]
-    assert other.state_names == ("state 1", "state 0")
+    assert other.state_names == ("truth = 1", "truth = 0")
     reversed_ = said(named.assign(theta=1 - named["theta"]))
     assert "less often when lung = yes (" in reversed_.conclusion[0]
     effect = reversed_.results[0]

@@ -57,6 +57,9 @@ def test_names_and_order_of_states_change_nothing():
     assert scored(frame, truth).fitted.brier == pytest.approx(one.fitted.brier)
     assert math.isnan(one.pvalue)
     assert "Brier score alone" in one.reason
+    assert one.statistic == one.fitted.brier
+    assert f"{one.statistic:.4g} squared error (Brier score), 95% interval [" in str(one)
+    assert "nan" not in str(one)
 
 
 @pytest.mark.parametrize(

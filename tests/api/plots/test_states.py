@@ -54,6 +54,24 @@ def test_a_runs_table_its_arrays_and_the_result_give_the_same_points(drawn):
                 np.testing.assert_array_equal(other, first)
 
 
+def test_the_legend_calls_states_as_the_table_does():
+    """Breaks if states are "0" and "1" where the file has names for them, or change places."""
+    runs = coherence.simulate("leaky", n_contexts=80, n_reps=3, rng=1).drop(columns="p_true")
+    rows = runs[runs["action"].notna()]
+    words = rows["theta"].map({0: "dry", 1: "flooded"})
+    arrays, context = (rows["p"], rows["action"]), rows["context"]
+    flooded = {"context": context, "positive": "flooded"}
+    for ax, names in (
+        (plot_state_shares(runs), ["truth = 0", "truth = 1"]),
+        (plot_state_shares(*arrays, words, **flooded), ["dry", "flooded"]),
+        (coherence.sufficiency_test(*arrays, words, rng=1, **flooded).plot(), ["dry", "flooded"]),
+        (plot_state_shares(*arrays, rows["theta"] == 1), ["truth = False", "truth = True"]),
+    ):
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["gap", *names]
+    ax = coherence.plots.plot_calibration(rows["p"], words, context=context, positive="flooded")
+    assert ax.get_ylabel() == "share of cases with flooded"
+
+
 # What varies: a point a context, and the share of every action
 
 BELIEF = [0.45, 0.46, 0.44, 0.47]

@@ -13,7 +13,6 @@ from coherence import CheckResult, Interval
 from coherence.plots import plot_beliefs, plot_calibration, plot_pairwise_choice
 from coherence.report.figure_svg import render_svg
 from coherence.report.figures import WIDTH, evaluation_figures, forest_figures
-from coherence.report.ranking import rank
 from coherence.report.variation import Variation
 
 LEAD = "Choices at equal belief"
@@ -73,7 +72,7 @@ def test_states_bear_the_labels_of_the_table_in_every_figure(unit, choices):
     for svg in (varies, states):
         assert all(f">{name}<" in svg for name in names)
     assert "share of cases with ill" in calibration
-    assert not any("state 1" in svg for svg in (varies, states, calibration))
+    assert not any("truth = 1" in svg for svg in (varies, states, calibration))
 
 
 def choices_by_state(unit, **changes):
@@ -121,7 +120,7 @@ def forests(unit, effects):
         ends = Interval(effect - 1, effect + 1) if at else None
         result = CheckResult("a", "n", effect, measure, ends, 0.5, 10, 5)
         units.append(unit(model=f"m{at}", results=(result,), verdicts=("V.",)))
-    return forest_figures(rank(units)[1])
+    return forest_figures(units)
 
 
 def test_measures_have_a_figure_each_and_a_single_unit_has_none(unit, ax, drawn):

@@ -47,9 +47,11 @@ def test_every_link_of_every_page_leads_to_a_page_and_place_that_exist(n_models)
 
 
 @pytest.mark.lengthy
-def test_each_figure_is_written_in_every_format_and_listed(unit, choices, tmp_path):
+@pytest.mark.parametrize(("n", "stem"), [(1, "evaluation-1-"), (2, "evaluation-2-1-1-m-b-")])
+def test_each_figure_is_written_in_every_format_and_listed(unit, choices, tmp_path, n, stem):
+    """Breaks if a name leads out of the folder, or of several models none says which it is of."""
     beliefs = choices(actions=("yes", "no"), n_contexts=40, n_reps=1)
-    units = [unit(task="=1+1", model="../m<b>", results=(), verdicts=(), beliefs=beliefs)]
+    units = [unit(task="=1+1", model="../m<b>", results=(), verdicts=(), beliefs=beliefs)] * n
     written = write_figures(units, tmp_path)
     assert sorted(written) == sorted(path.name for path in tmp_path.iterdir())
     with (tmp_path / FIGURES).open(newline="") as file:
@@ -62,6 +64,7 @@ def test_each_figure_is_written_in_every_format_and_listed(unit, choices, tmp_pa
             name = f"{row['file']}.{ending}"
             assert (tmp_path / name).read_bytes().startswith(starts[ending])
             assert re.fullmatch(OURS[FIGURES], name)
+    assert {f"{stem}varies", f"{stem}beliefs"} <= {row["file"] for row in listed}
 
 
 def test_files_hold_the_results_unrounded():

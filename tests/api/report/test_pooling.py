@@ -1,12 +1,10 @@
-"""Over evaluations: breaks if other effects are averaged, a task that has none is counted, or the
-largest effect does not come first."""
+"""Over evaluations: breaks if other effects are averaged, or a task that has none is counted."""
 
 import pandas as pd
 import pytest
 
 import coherence
-from coherence import CheckResult, simulate
-from coherence.report.ranking import by_measure, rank
+from coherence import simulate
 from coherence.statistics.random_effects import random_effects
 
 CHECKS = ["sufficiency", "iterated_expectation"]
@@ -53,37 +51,3 @@ def test_two_tasks_are_too_few(runs):
     report = coherence.analyze(two, checks=CHECKS, rng=0)
     assert report.pooled.empty
     assert "over its tasks" not in str(report)
-
-
-def result(check, statistic, unit="belief", pvalue=0.5):
-    return CheckResult(check, "n", statistic, unit, None, pvalue, 10, 5)
-
-
-@pytest.fixture
-def units(unit):
-    def made(*of_units):
-        return [
-            unit(model=f"m{at}", results=results, verdicts=("V.",) * len(results))
-            for at, results in enumerate(of_units)
-        ]
-
-    return made
-
-
-def test_the_largest_effect_comes_first_whatever_its_sign_and_measures_stay_apart(units):
-    undefined = result("a", float("nan"), pvalue=float("nan"))
-    other = result("a", 5.0, "probability")
-    effects = (result("a", 0.1), result("a", -0.4), other, undefined, result("a", 0.2))
-    check, ranked = rank(units(*((each,) for each in effects)))
-    assert check == "a"
-    assert [row.evaluation.model for row in ranked] == ["m1", "m4", "m0", "m2", "m3"]
-    assert [row.key for row in ranked][:2] == ["evaluation-2", "evaluation-5"]
-    assert [
-        (name, [row.evaluation.model for row in rows]) for name, rows in by_measure(ranked)
-    ] == [
-        ("effects in belief", ["m1", "m4", "m0"]),
-        ("effects in probability", ["m2"]),
-        ("no effect", ["m3"]),
-    ]
-    # One unit of measurement needs no heading.
-    assert [name for name, _ in by_measure(ranked[:3])] == [""]

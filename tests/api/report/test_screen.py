@@ -12,6 +12,7 @@ import pytest
 from coherence import CheckResult, Interval, analyze, read_runs, simulate
 from coherence.report.evaluation import Source
 from coherence.report.ranking import FEW
+from coherence.report.screen import long_table, short_table
 from coherence.report.terminal import render_report
 from coherence.report.variation import Variation
 from coherence.report.verdicts import VERDICTS
@@ -240,3 +241,44 @@ def test_a_number_that_is_zero_but_for_rounding_prints_as_zero(value, of):
     effect = estimate("sufficiency", value, value, value)
     assert "0 probability, 95% interval [0, 0]" in str(effect)
     assert "e-1" not in render_report([of(effect)])
+
+
+def test_the_head_counts_all_cases_and_those_that_enter_the_test():
+    """Breaks if answers of all cases stand beside the number of cases whose truth is known."""
+    runs = simulate("leaky", n_contexts=60, n_reps=2, rng=1).drop(columns="p_true")
+    whole = str(analyze(runs, checks=["sufficiency"], rng=1))
+    assert words(whole).startswith("simulated · leaky 60 cases, ")
+    partly = runs.assign(theta=runs["theta"].where(runs["context"] < "c0040"))
+    text = words(str(analyze(partly, checks=["sufficiency"], rng=1)))
+    assert "60 cases (40 with belief, choice and truth), " in text
+    assert "[40, 80, 160]" in text  # more of the same
+
+
+def test_of_many_models_each_has_its_verdict():
+    """Breaks if nothing says of four models and more whose choices follow no belief."""
+    runs = simulate("rational", n_contexts=60, n_reps=2, iterated=False, rng=1)
+    runs = runs[runs["action"].isin(["yes", "no"])].drop(columns="p_true")
+    tossed = np.random.default_rng(1).choice(["yes", "no"], len(runs))
+    models = [runs.assign(model=name) for name in "abc"] + [runs.assign(model="d", action=tossed)]
+    text = str(analyze(pd.concat(models), checks=["sufficiency"], rng=1))
+    assert "· does not follow" in row_of(text, "d  ")
+    assert "does not follow" not in row_of(text, "a  ")
+
+
+def test_of_many_those_that_a_test_marks_stand_first_and_those_that_cannot_tell_last(of):
+    """Breaks if the order is that of names, or a model without an effect is lost."""
+    size = {"small": 0.1, "large": -0.4, "mute": math.nan, "caught": 0.05}
+    codes = {"mute": "hardly_moves", "caught": "acts_on_more"}
+    units = [
+        of(primary(value), model=name, verdict=VERDICTS[codes.get(name, "no_evidence")])
+        for name, value in size.items()
+    ]
+    table = long_table(units, [f"#{name}" for name in size])
+    assert [row[0].text for row in table.rows] == ["caught", "large", "small", "mute"]
+    assert [row[0].link for row in table.rows] == ["#caught", "#large", "#small", "#mute"]
+    assert [row[1].text for row in table.rows][::3] == ["✗ acts on more", "? hardly moves"]
+    # What the short table has beside each other stands in the rows.
+    for number, model in enumerate(size):
+        (row,) = [row for row in table.rows if row[0].text == model]
+        beside = [cells[number + 1].text for cells in short_table(units).rows]
+        assert [cell.text for cell in row[2:]] == beside
