@@ -25,11 +25,11 @@ from coherence.inputs import (
     of_contexts,
     require,
 )
-from coherence.result import CheckResult
+from coherence.result import CheckResult, Interval
 from coherence.runs.columns import ACTION_PREFIX
-from coherence.statistics.evaluation import as_known_actions
+from coherence.statistics.evaluation import EvaluationData, as_known_actions
 from coherence.statistics.mean_interval import interval_or_reason
-from coherence.statistics.resample import Clusters, groups_of_contexts
+from coherence.statistics.resample import Clusters, context_means, groups_of_contexts
 from coherence.statistics.shares import context_shares
 
 NOTHING = 1e-18  # variance of reports that are copies
@@ -144,10 +144,18 @@ def blanks(
     }
 
 
-def choice_of(rows: pd.DataFrame) -> Any:
-    """Return the choices of an evaluation's questions: labels, or a column for each option."""
+def asked_of(data: EvaluationData) -> dict[str, Any]:
+    """Return the arguments that both checks take from an evaluation's questions."""
+    rows = data.questions
+    assert rows is not None
     options = [name for name in rows if str(name).startswith(ACTION_PREFIX)]
-    return rows[options] if options else rows["action"]
+    return {
+        "belief": rows["belief"],
+        "action": rows[options] if options else rows["action"],  # a column for each option
+        "context": rows["context"],
+        "group": rows["group"] if rows["group"].notna().all() else None,
+        "computed": data.computed,
+    }
 
 
 def shares_of(action: Any, n: int) -> tuple[list[str], Floats]:
@@ -164,22 +172,34 @@ def of_cases(clusters: Clusters, cases: Any) -> Clusters:
     return Clusters(clusters.name, np.unique(clusters.of_context[cases], return_inverse=True)[1])
 
 
+def around(value: float, reach: float, method: str) -> Interval:
+    """Return the 95% interval that reaches as far on both sides."""
+    return Interval(value - reach, value + reach, 0.95, method)
+
+
+def mean_of_cases(blank: CheckResult, values: Floats, clusters: Clusters, what: str) -> CheckResult:
+    """Estimate the mean over cases of these values of `what`."""
+    interval, reason = interval_or_reason(values, clusters, what)
+    return replace(blank, statistic=float(values.mean()), interval=interval, reason=reason)
+
+
 def paired_difference(
-    blank: CheckResult, context: Codes, values: Floats, rows: tuple[Any, Any], clusters: Clusters
+    blank: CheckResult, table: CaseRows, values: Floats, rows: tuple[Any, Any]
 ) -> CheckResult:
-    """Estimate the mean of the first of two kinds of rows less the second, within cases."""
-    n, means = len(clusters.of_context), []
-    for of in rows:
-        with np.errstate(invalid="ignore"):
-            number = np.bincount(context[of], minlength=n)
-            means.append(np.bincount(context[of], values[of], n) / number)
-    differences = means[0] - means[1]
-    cases = np.flatnonzero(~np.isnan(differences))
+    """Estimate the mean of the first of two kinds of choices less the second, within cases."""
+    n = len(table.cases)
+    with np.errstate(invalid="ignore"):
+        first, second = (context_means(values[of], table.context[of], n) for of in rows)
+    cases = np.flatnonzero(~np.isnan(first - second))
     if few := few_contexts(len(cases), "with both kinds of rows"):
         return replace(blank, reason=few)
-    kept = differences[cases]
-    interval, reason = interval_or_reason(kept, of_cases(clusters, cases), "difference")
-    return replace(blank, statistic=float(kept.mean()), interval=interval, reason=reason)
+    kept = (first - second)[cases]
+    return mean_of_cases(blank, kept, of_cases(table.clusters, cases), "difference")
+
+
+def least_squares(columns: Floats, values: Floats) -> Floats:
+    """Return the values that a regression on these columns predicts."""
+    return np.asarray(columns @ np.linalg.lstsq(columns, values, rcond=None)[0])
 
 
 def share_table(

@@ -89,6 +89,13 @@ class Interpretation:
         return self.estimate or f"{capitalised(self.words)}: {{value:.3f}}."
 
 
+def estimated(
+    words: str, row: str = "", form: Form = Form.POINTS, *, leads: bool = True
+) -> Interpretation:
+    """Return what an estimate is that says its words and its value, and no more."""
+    return Interpretation(words=words, row=row, form=form, leads=leads)
+
+
 @dataclass(frozen=True)
 class Call:
     """One run of a check, ready to be sent to another process."""

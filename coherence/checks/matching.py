@@ -22,24 +22,25 @@ from coherence.checks.by_name import takes_columns
 from coherence.checks.case_rows import (
     CaseRows,
     Reports,
+    around,
+    asked_of,
     blanks,
     case_rows,
-    choice_of,
+    least_squares,
     paired_difference,
     require_inside,
     require_one_per_row,
     share_table,
     shares_of,
 )
-from coherence.checks.check import Call, CallsAndNotes, Check, Form, Interpretation, Question
+from coherence.checks.check import Call, CallsAndNotes, Check, Form, Question, estimated
 from coherence.checks.logit import jackknife, logit
-from coherence.inputs import Codes, Floats, as_numbers, few_contexts, require, require_aligned
+from coherence.inputs import Floats, as_numbers, few_contexts, require, require_aligned
 from coherence.result import CheckResult, Family, Interval
 from coherence.runs.columns import COMPLEMENT, EVENT, LEVEL_OPTIONS
 from coherence.runs.needs import MATCHING_QUESTIONS, NEEDS_MATCHING
 from coherence.runs.notes import not_run
 from coherence.statistics.evaluation import EvaluationData
-from coherence.statistics.resample import Clusters
 
 LOTTERY = LEVEL_OPTIONS[1]
 LEAST_SWING = 0.2
@@ -58,21 +59,17 @@ LOGIT = "logit of choices, reports calibrated by repetitions; jackknife of {clus
 NUMBERS = ("difference", "stated", "exact", "together", "share")
 """Acted on less stated, weights of both beliefs, their sum, the share of the latter in it."""
 SENTENCES = {
-    "swing": Interpretation(
-        words="share of the lottery at the highest third of chances less that at the lowest",
-        leads=True,
+    "swing": estimated(
+        "share of the lottery at the highest third of chances less that at the lowest"
     ),
-    "share": Interpretation(
-        words="share of the exact posterior in the belief acted on, beside the stated one",
-        leads=True,
-        row="weight of the exact posterior in it",
-        form=Form.PERCENT,
+    "share": estimated(
+        "share of the exact posterior in the belief acted on, beside the stated one",
+        "weight of the exact posterior in it",
+        Form.PERCENT,
     ),
-    "difference": Interpretation(
-        words="mean of the belief acted on less the stated belief", leads=True
-    ),
-    "order": Interpretation(
-        words="how much more often an option is chosen where it is named first"
+    "difference": estimated("mean of the belief acted on less the stated belief"),
+    "order": estimated(
+        "how much more often an option is chosen where it is named first", leads=False
     ),
 }
 ASSUMPTIONS = (
@@ -189,20 +186,36 @@ def matching_estimates(
     answered = asked & ~np.isnan(side)
     table = case_rows(stated, answered, exact, context, group, at="a level", computed=computed)
     rows, turned = table.rows, frames[table.rows] < 0
-    chance = np.round(levels[rows], 9)  # 1 - .35 is .65
-    return _estimates(
-        _Answers(
-            context=table.context,
-            level=np.where(turned, np.round(1.0 - chance, 9), chance),
-            stated_level=chance,
-            chose=np.where(turned, 1.0 - side[rows], side[rows]),
-            lottery=1.0 - side[rows],
-            first=first[rows] * np.where(turned, -1.0, 1.0),
-            frame=frames[rows],
-            table=table,
-        ),
-        never_chosen,
+    chance, of_event = np.round(levels[rows], 9), side[rows]  # 1 - .35 is .65
+    answers = _Answers(
+        table=table,
+        level=np.where(turned, np.round(1.0 - chance, 9), chance),
+        stated_level=chance,
+        chose=np.where(turned, 1.0 - of_event, of_event),
+        lottery=1.0 - of_event,
+        first=first[rows] * np.where(turned, -1.0, 1.0),
+        named_first=first[rows],
+        frame=frames[rows],
     )
+    n_levels = int(np.unique(answers.level).size)
+    blank = blanks("matching", SENTENCES, {"share": "share"}, table, ASSUMPTIONS, n_levels=n_levels)
+    swing, by_order = _swing(blank["swing"], answers), blank["order"]
+    if answers.first.any():
+        both = answers.first > 0, answers.first < 0
+        by_order = paired_difference(by_order, table, answers.chose, both)
+    else:
+        by_order = replace(by_order, reason="the order of the options is not known")
+    why = never_chosen or few_contexts(len(table.cases)) or table.clusters.too_few or swing.reason
+    if not why and (swing.interval is None or swing.interval.low <= LEAST_SWING):
+        why = _unanswered(swing, by_order)
+    swing = replace(swing, reason=why, settings={**swing.settings, "answered": not why})
+    if why:
+        share, difference = (replace(blank[name], reason=why) for name in ("share", "difference"))
+        return [swing, share, difference, by_order]
+    found = _jackknife(answers)
+    value, interval = found["difference"]
+    difference = replace(blank["difference"], statistic=value, interval=interval)
+    return [swing, _share(blank["share"], answers, found), difference, by_order]
 
 
 def _sides(action: Any, asked: Any) -> tuple[Floats, str]:
@@ -258,14 +271,14 @@ def _contrast(signs_of_rows: Floats) -> Floats:
 class _Answers:
     """Choices between event and lottery, seen from the event."""
 
-    context: Codes  # of each choice
+    table: CaseRows
     level: Floats  # chance of the lottery against the event, 1 - level in the complement frame
     stated_level: Floats  # as the question states it
     chose: Floats  # share of the option that goes with the event
     lottery: Floats  # share of the lottery, in the question's own frame
     first: Floats  # 1 or -1: the option that goes with the event is named first; 0 if not known
+    named_first: Floats  # the same of what the prize is on, be it the complement
     frame: Floats  # 1 or -1: the event itself, its complement; 0 if not known
-    table: CaseRows
 
 
 def _calibrated(reports: Reports, keep: Any) -> tuple[Floats, float, float]:
@@ -275,7 +288,7 @@ def _calibrated(reports: Reports, keep: Any) -> tuple[Floats, float, float]:
     """
     stated, exact, n = reports.mean[keep], reports.exact[keep], int(keep.sum())
     columns = np.column_stack([np.ones(n), exact][: 1 if np.isnan(exact).any() else 2])
-    fitted = columns @ np.linalg.lstsq(columns, stated, rcond=None)[0]
+    fitted = least_squares(columns, stated)
     away = stated - fitted
     of_mean = reports.noise / reports.number[keep]
     spread = float(away @ away) / max(n - columns.shape[1], 1)
@@ -298,8 +311,7 @@ def _curves(stated: Floats, keep: Any) -> Floats:
     line = [np.ones(len(kept)), kept - kept.mean()]
     for at in range(2):
         power = line[1] ** (at + 2)
-        columns = np.column_stack(line)
-        away = power - columns @ np.linalg.lstsq(columns, power, rcond=None)[0]
+        away = power - least_squares(np.column_stack(line), power)
         if away @ away <= NOTHING * (power @ power):
             break
         curves[keep, at] = away / math.sqrt(float(away @ away) / len(away))
@@ -312,7 +324,8 @@ def _fitted(answers: _Answers, keep: Any, start: Floats | None = None) -> tuple[
 
     Coefficients are of a constant, order, frame, level, beliefs, then curves of what is said.
     """
-    rows, reports = keep[answers.context], answers.table.reports
+    table = answers.table
+    rows, reports = keep[table.context], table.reports
     stated = _calibrated(reports, keep)[0] if reports.noise >= 0 else reports.mean
     known = not np.isnan(reports.exact).any()
     values = np.column_stack([stated, reports.exact][: 1 + known])
@@ -322,7 +335,7 @@ def _fitted(answers: _Answers, keep: Any, start: Floats | None = None) -> tuple[
         np.ones(rows.sum()),
         *signs,
         answers.level[rows] - 0.5,
-        *beliefs[answers.context[rows]].T,
+        *beliefs[table.context[rows]].T,
     ]
     found = logit(np.column_stack(columns), answers.chose[rows], start=start).coefficients
     slope = -found[3]  # how fast choices turn to the lottery as its chance rises
@@ -334,44 +347,20 @@ def _fitted(answers: _Answers, keep: Any, start: Floats | None = None) -> tuple[
     )
 
 
-def _jackknife(answers: _Answers, clusters: Clusters) -> dict[str, tuple[float, Interval]]:
+def _jackknife(answers: _Answers) -> dict[str, tuple[float, Interval]]:
     """Return the `NUMBERS` with intervals; one cluster at a time is left out."""
-    start, estimate = _fitted(answers, np.ones(len(answers.table.cases), dtype=bool))
+    clusters = answers.table.clusters
+    start, estimate = _fitted(answers, np.full(len(clusters.of_context), True))
     part = clusters.of_context % MOST_DELETED
     n = int(part.max()) + 1
     left = np.array([_fitted(answers, part != number, start)[1] for number in range(n)])
     away = np.sqrt(np.diag(jackknife(left - estimate)))
     method = LOGIT.format(clusters="groups" if clusters.name == "group" else "cases")
     ends = zip(NUMBERS, estimate.tolist(), away.tolist(), strict=True)
-    return {name: (at, Interval(at - to, at + to, 0.95, method)) for name, at, to in ends}
+    return {name: (at, around(at, to, method)) for name, at, to in ends}
 
 
 # What is returned
-
-
-def _estimates(answers: _Answers, never_chosen: str) -> list[CheckResult]:
-    """Estimate; `never_chosen` says which option never is, where other labels are."""
-    n, clusters = len(answers.table.cases), answers.table.clusters
-    n_levels = int(np.unique(answers.level).size)
-    blank = blanks(
-        "matching", SENTENCES, {"share": "share"}, answers.table, ASSUMPTIONS, n_levels=n_levels
-    )
-    swing = _swing(blank["swing"], answers, clusters)
-    order = replace(blank["order"], reason="the order of the options is not known")
-    if answers.first.any():
-        both = answers.first > 0, answers.first < 0
-        order = paired_difference(order, answers.context, answers.chose, both, clusters)
-    why = never_chosen or few_contexts(n) or clusters.too_few or swing.reason
-    if not why and (swing.interval is None or swing.interval.low <= LEAST_SWING):
-        why = _unanswered(swing, order)
-    swing = replace(swing, reason=why, settings={**swing.settings, "answered": not why})
-    if why:
-        share, difference = (replace(blank[name], reason=why) for name in ("share", "difference"))
-        return [swing, share, difference, order]
-    found = _jackknife(answers, clusters)
-    value, interval = found["difference"]
-    difference = replace(blank["difference"], statistic=value, interval=interval)
-    return [swing, _share(blank["share"], answers, found), difference, order]
 
 
 def _unanswered(swing: CheckResult, order: CheckResult) -> str:
@@ -394,59 +383,41 @@ def _at_equal_wording(answers: _Answers) -> tuple[Floats, str]:
     Else who goes by the order would seem to answer a chance with which the order goes.
     """
     chance = np.column_stack([np.ones(len(answers.lottery)), answers.stated_level])
-    wording = {"order of the options": _named_first(answers), "frame": answers.frame}
+    wording = {"order of the options": answers.named_first, "frame": answers.frame}
     for name, each in wording.items():
-        rest = each - chance @ np.linalg.lstsq(chance, each, rcond=None)[0]
-        if np.ptp(each) and not rest.round(6).any():
+        if np.ptp(each) and not (each - least_squares(chance, each)).round(6).any():
             return answers.lottery, f"the {name} goes with the stated chance"
     varied = np.column_stack([_contrast(each) for each in wording.values()])
     effect = np.linalg.lstsq(np.column_stack([chance, varied]), answers.lottery, rcond=None)[0]
     return answers.lottery - varied @ effect[2:], ""
 
 
-def _named_first(answers: _Answers) -> Floats:
-    """Return 1 where the question names its event first, whichever that is; -1 the lottery."""
-    return np.asarray(answers.first * np.where(answers.frame < 0, -1.0, 1.0))
-
-
-def _swing(blank: CheckResult, answers: _Answers, clusters: Clusters) -> CheckResult:
+def _swing(blank: CheckResult, answers: _Answers) -> CheckResult:
     """Tell whether choices answer the stated chance at all."""
-    levels = np.unique(answers.stated_level)
-    if levels.size < 2:
+    levels, of_level = np.unique(answers.stated_level, return_inverse=True)
+    if (n := len(levels)) < 2:
         return replace(blank, reason="all questions state one chance")
     lottery, tied = _at_equal_wording(answers)
-    third = max(len(levels) // 3, 1)
-    swing = paired_difference(
-        blank,
-        answers.context,
-        lottery,
-        (np.isin(answers.stated_level, levels[-third:]), answers.stated_level <= levels[third - 1]),
-        clusters,
-    )
+    third = max(n // 3, 1)
+    ends = of_level >= n - third, of_level < third
+    swing = paired_difference(blank, answers.table, lottery, ends)
     if math.isnan(swing.statistic):
         return swing
     mean = float(np.clip(swing.statistic, -1.0, 1.0))
     interval, reason = swing.interval, swing.reason
-    if interval is None and not clusters.too_few:  # all cases alike, as of exact answers
+    if interval is None and not answers.table.clusters.too_few:  # as of exact answers
         interval, reason = Interval(mean, mean, 0.95, "all cases have the same swing"), ""
+    # The share of the lottery by the option named first and the stated chance.
+    orders, named = [LOTTERY, "", EVENT], answers.named_first.astype(np.int64) + 1
+    cells = {"first": np.repeat(orders, n), "level": np.tile(levels, len(orders))}
+    cell, context = named * n + of_level, answers.table.context
     return replace(
         swing,
         statistic=mean,
-        interval=None if interval is None else interval.within(-1.0, 1.0),
+        interval=interval and interval.within(-1.0, 1.0),
         reason=tied or reason,
-        details=_by_level(answers),
+        details=share_table(answers.lottery, cell, context, "lottery", **cells),
     )
-
-
-def _by_level(answers: _Answers) -> pd.DataFrame:
-    """Return the share of the lottery by the option named first and the stated chance."""
-    levels, of_level = np.unique(answers.stated_level, return_inverse=True)
-    orders = [LOTTERY, "", EVENT]
-    named = _named_first(answers).astype(np.int64) + 1
-    cell, n = named * len(levels) + of_level, len(levels)
-    first, level = np.repeat(orders, n), np.tile(levels, len(orders))
-    of = answers.context
-    return share_table(answers.lottery, cell, of, "lottery", first=first, level=level)
 
 
 def _why_no_share(answers: _Answers, behind: Floats, first_stage: float) -> str:
@@ -475,7 +446,7 @@ def _share(
     blank: CheckResult, answers: _Answers, found: dict[str, tuple[float, Interval]]
 ) -> CheckResult:
     """Say what share of the belief acted on is the exact posterior, or why none is told."""
-    everywhere = np.ones(len(answers.table.cases), dtype=bool)
+    everywhere = np.full(len(answers.table.cases), True)
     behind, reliability, first_stage = _calibrated(answers.table.reports, everywhere)
     if why := _why_no_share(answers, behind, first_stage):
         return replace(blank, reason=why)
@@ -502,10 +473,9 @@ def _share(
 
 def _is_a_curve(exact: Floats, stated: Floats) -> bool:
     """Tell whether cases of like statements are alike in what a cubic leaves of the posterior."""
-    columns = np.column_stack(
-        [np.ones(len(stated)), stated, _curves(stated, np.ones(len(stated), dtype=bool))]
-    )
-    away = exact - columns @ np.linalg.lstsq(columns, exact, rcond=None)[0]
+    everywhere = np.full(len(stated), True)
+    columns = np.column_stack([np.ones(len(stated)), stated, _curves(stated, everywhere)])
+    away = exact - least_squares(columns, exact)
     total = float(away @ away)
     if total <= NOTHING * len(away):
         return True
@@ -517,20 +487,18 @@ def _is_a_curve(exact: Floats, stated: Floats) -> bool:
 # In an analysis
 
 
-def _of_evaluation(rows: pd.DataFrame, *, computed: bool, n_dropped: int) -> list[CheckResult]:
+def _of_evaluation(data: EvaluationData) -> list[CheckResult]:
     """Estimate from the questions of an evaluation; of who does not answer, the gate alone."""
+    rows = data.questions
+    assert rows is not None
     results = matching_estimates(
-        rows["belief"],
-        choice_of(rows),
-        rows["level"],
+        **asked_of(data),
+        level=rows["level"],
         exact=rows["p_true"],
-        context=rows["context"],
         frame=rows["frame"].fillna(EVENT).where(rows["level"].notna()),
         order=rows["order"] if rows["order"].notna().any() else None,
-        group=rows["group"] if rows["group"].notna().all() else None,
-        computed=computed,
     )
-    results = [replace(result, n_dropped=result.n_dropped + n_dropped) for result in results]
+    results = [replace(each, n_dropped=each.n_dropped + data.n_dropped) for each in results]
     return results if results[0].settings["answered"] else [results[0], results[-1]]
 
 
@@ -539,9 +507,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
         lack = f"no case has a parsed belief and an answer to {MATCHING_QUESTIONS}"
         yield not_run(f"{lack}: matching was not run.", "matching")
         return
-    dropped = data.n_dropped
-    call = partial(_of_evaluation, data.questions, computed=data.computed, n_dropped=dropped)
-    yield Call(call, draws=False)
+    yield Call(partial(_of_evaluation, data), draws=False)
 
 
 CHECK = Check(

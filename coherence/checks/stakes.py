@@ -23,9 +23,11 @@ from coherence.checks.case_rows import (
     NOTHING,
     CaseRows,
     Reports,
+    around,
+    asked_of,
     blanks,
     case_rows,
-    choice_of,
+    mean_of_cases,
     of_cases,
     paired_difference,
     require_inside,
@@ -33,7 +35,7 @@ from coherence.checks.case_rows import (
     share_table,
     shares_of,
 )
-from coherence.checks.check import Call, CallsAndNotes, Check, Form, Interpretation, Question
+from coherence.checks.check import Call, CallsAndNotes, Check, Form, Question, estimated
 from coherence.checks.logit import jackknife, logit
 from coherence.inputs import Codes, Floats, as_numbers, few_contexts, require
 from coherence.printable import odds
@@ -41,7 +43,6 @@ from coherence.result import CheckResult, Family, Interval, contributions_to_mea
 from coherence.runs.needs import NEEDS_STAKES, STAKES_QUESTIONS
 from coherence.runs.notes import not_run
 from coherence.statistics.evaluation import EvaluationData
-from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import Clusters, context_means
 
 NAME = "stakes"
@@ -62,43 +63,34 @@ ON_STAKES = (
     "a third of reports equal a stake, where noise looks like choices against them: it would {what}"
 )
 SENTENCES = {
-    "movement": Interpretation(
-        words="movement of choices, of what stated beliefs ask for where a stake crosses them",
-        leads=True,
+    "movement": estimated(
+        "movement of choices, of what stated beliefs ask for where a stake crosses them"
     ),
-    "loss": Interpretation(
-        words="mean loss against acting on the stated belief",
-        leads=True,
-        row="loss of 100 at stake",
+    "loss": estimated("mean loss against acting on the stated belief", "loss of 100 at stake"),
+    "against": estimated("share of choices against the stated belief"),
+    "slope": estimated(
+        "rise of the stated belief from which it acts with the one from which acting pays",
+        "slope of own on stated threshold",
+        Form.NUMBER,
     ),
-    "against": Interpretation(words="share of choices against the stated belief", leads=True),
-    "slope": Interpretation(
-        words="rise of the stated belief from which it acts with the one from which acting pays",
-        leads=True,
-        row="slope of own on stated threshold",
-        form=Form.NUMBER,
+    "difference": estimated(
+        "stated belief from which it acts less the one from which acting pays",
+        "own threshold less stated, points",
     ),
-    "difference": Interpretation(
-        words="stated belief from which it acts less the one from which acting pays",
-        leads=True,
-        row="own threshold less stated, points",
+    "said_slope": estimated(
+        "rise of the probability from which it says it acts with that of the stakes",
+        "slope of said on stated threshold",
+        Form.NUMBER,
     ),
-    "said_slope": Interpretation(
-        words="rise of the probability from which it says it acts with that of the stakes",
-        leads=True,
-        row="slope of said on stated threshold",
-        form=Form.NUMBER,
+    "said": estimated(
+        "probability from which it says it acts less the one from which acting pays",
+        "said threshold less stated, points",
     ),
-    "said": Interpretation(
-        words="probability from which it says it acts less the one from which acting pays",
-        leads=True,
-        row="said threshold less stated, points",
+    "acted_less_said": estimated(
+        "stated belief from which it acts less the one from which it says so"
     ),
-    "acted_less_said": Interpretation(
-        words="stated belief from which it acts less the one from which it says so", leads=True
-    ),
-    "confidence": Interpretation(
-        words="mean stated belief at the highest stake less that at the lowest"
+    "confidence": estimated(
+        "mean stated belief at the highest stake less that at the lowest", leads=False
     ),
 }
 UNITS = {"movement": "of what is asked", "loss": "of gain + loss"}
@@ -218,12 +210,36 @@ def stakes_estimates(
     ('ignores', True)
     """
     require(isinstance(computed, bool), f"computed must be True or False; received {computed!r}.")
-    arrays = {"action": action, "loss": loss, "gain": gain, "said": said, "group": group}
-    require_one_per_row(belief, **arrays)
+    require_one_per_row(belief, action=action, loss=loss, gain=gain, said=said, group=group)
     stated, lost = as_numbers(belief, "belief"), as_numbers(loss, "loss")
     spoken = np.full(len(lost), math.nan) if said is None else as_numbers(said, "said")
     require_inside(spoken, "said", 0.0, 1.0)
-    gained = np.ones(len(lost)) if gain is None else as_numbers(gain, "gain")
+    stake = _stakes(lost, np.ones(len(lost)) if gain is None else as_numbers(gain, "gain"))
+    acting, silent, known = _acting(action, acts, len(stated)), np.isnan(spoken), ~np.isnan(stake)
+    rows = case_rows(
+        np.where(silent, stated, math.nan),
+        known & silent & ~np.isnan(acting),
+        None,
+        context,
+        group,
+        at="a stake",
+        computed=computed,
+    )
+    rows = replace(rows, n_dropped=rows.n_dropped - int((~silent).sum()))
+    choices = _Choices(rows, *(each[rows.rows] for each in (stake, acting, stated)))
+    n_stakes = int(np.unique(choices.stake).size)
+    blank = blanks(NAME, SENTENCES, UNITS, rows, ASSUMPTIONS, n_stakes=n_stakes)
+    if why := few_contexts(len(rows.cases)) or rows.clusters.too_few:
+        return [replace(blank[name], reason=why) for name in ("movement", "loss")]
+    fit, told = _fitted(choices), known & ~silent
+    results = [_movement(blank["movement"], choices), *_losses(blank, choices)]
+    results += _slopes(blank, fit, choices)
+    results += _said(blank, fit, spoken[told], stake[told], computed) if told.any() else []
+    return results + _confidence(blank["confidence"], choices)
+
+
+def _stakes(lost: Floats, gained: Floats) -> Floats:
+    """Return the belief from which acting pays, NaN where there is no stake."""
     known = ~np.isnan(lost) & ~np.isnan(gained)
     wrong = known & ((np.minimum(lost, gained) < 0) | ~(lost + gained > 0))
     wrong |= np.isinf(lost) & np.isinf(gained)
@@ -234,33 +250,7 @@ def stakes_estimates(
         "lost without its sign.",
     )
     with np.errstate(invalid="ignore"):
-        stake = np.where(np.isinf(lost), 1.0, lost / (gained + lost))
-    acting, silent = _acting(action, acts, len(stated)), np.isnan(spoken)
-    chosen, stated = known & ~np.isnan(acting) & silent, np.where(silent, stated, math.nan)
-    rows = case_rows(stated, chosen, None, context, group, at="a stake", computed=computed)
-    rows = replace(rows, n_dropped=rows.n_dropped - int((~silent).sum()))
-    reports, n = rows.reports, len(rows.cases)
-    choices = _Choices(rows.context, *(each[rows.rows] for each in (stake, acting, stated)))
-    n_stakes = int(np.unique(choices.stake).size)
-    blank = blanks(NAME, SENTENCES, UNITS, rows, ASSUMPTIONS, n_stakes=n_stakes)
-    if why := few_contexts(n) or rows.clusters.too_few:
-        return [replace(blank[name], reason=why) for name in ("movement", "loss")]
-    results = [
-        _movement(blank["movement"], choices, reports.mean, rows.clusters),
-        *_losses(blank["loss"], blank["against"], choices, rows),
-    ]
-    fit = _fitted(choices, rows)
-    ends = int(np.isin(choices.stake, (0.0, 1.0)).sum())
-    slope = replace(blank["slope"], settings={**blank["slope"].settings, "n_ends": ends})
-    if isinstance(fit, str):
-        results += [replace(each, reason=fit) for each in (slope, blank["difference"])]
-    else:
-        results += [fit.slope(slope), fit.less_asked(blank["difference"], fit.stakes)]
-    told = known & ~silent
-    results += _said(blank, fit, spoken[told], stake[told], computed) if told.any() else []
-    return results + (
-        [] if reports.once else _confidence(blank["confidence"], choices, rows.clusters)
-    )
+        return np.where(known & np.isinf(lost), 1.0, lost / (gained + lost))
 
 
 def _acting(action: Any, acts: Any, n: int) -> Floats:
@@ -280,94 +270,119 @@ def _acting(action: Any, acts: Any, n: int) -> Floats:
 class _Choices:
     """Choices at a stake."""
 
-    context: Codes
+    rows: CaseRows
     stake: Floats  # belief from which acting pays, in [0, 1]
     acts: Floats  # share that acts
     own: Floats  # belief stated in the row itself; NaN where there is none
+
+    def by_case(self, values: Floats) -> Floats:
+        """Average values of choices by case."""
+        return context_means(values, self.rows.context, len(self.rows.cases))
 
 
 # Whether it moves with the stakes
 
 
-def _movement(
-    blank: CheckResult, choices: _Choices, belief: Floats, clusters: Clusters
-) -> CheckResult:
+def _movement(blank: CheckResult, choices: _Choices) -> CheckResult:
     """Compare how choices move where a stake crosses the stated belief with what that asks for."""
+    clusters, n = choices.rows.clusters, len(choices.rows.cases)
     stakes, of_stake = np.unique(np.round(choices.stake, 9), return_inverse=True)
-    cells, cell = np.unique(choices.context * len(stakes) + of_stake, return_inverse=True)
+    cells, cell = np.unique(choices.rows.context * len(stakes) + of_stake, return_inverse=True)
     case, t = cells // len(stakes), stakes[cells % len(stakes)]
-    acts = np.bincount(cell, choices.acts) / np.bincount(cell)
-    n = len(belief)
-    m = np.round(belief, 9)[case]
-    pays = (m > t) * 1.0
-    low, high = t <= m - CLEAR + 1e-9, t >= m + CLEAR - 1e-9
+    acts, own = (context_means(each, cell, len(cells)) for each in (choices.acts, choices.own))
+    m = np.round(choices.rows.reports.mean, 9)[case]
+    sides = t <= m - CLEAR + 1e-9, t >= m + CLEAR - 1e-9
     crossed = bool(np.median(np.bincount(case, minlength=n)) > 1)
-    if crossed:
-        clear = (np.bincount(case, low, n) > 0) & (np.bincount(case, high, n) > 0)
-    else:
-        clear = _across(t, m, pays, acts)[2]
+
+    def clear(part: Any) -> Any:
+        """Tell which cases have stakes clear of the belief on both sides."""
+        low, high = (np.bincount(case, side & part, n) > 0 for side in sides)
+        return low & high if crossed else _across(t, m, acts)[2]
+
+    both = clear(True)
+    pays, loses = (_share_of(acts, side & both[case], case) for side in sides)
     settings = {
         **blank.settings,
         "crossed": crossed,
-        "n_clear": int(clear.sum()),
+        "n_clear": int(both.sum()),
         "highest": odds(float(t.max())),
-        "pays": _share_of(acts, low & clear[case], case),
-        "loses": _share_of(acts, high & clear[case], case),
+        "pays": pays,
+        "loses": loses,
     }
-    result = replace(blank, settings=settings, details=_by_belief(choices, belief))
+    result = replace(blank, settings=settings, details=_by_belief(choices))
     fewest = max(FEWEST_CLEAR, math.ceil(SHARE_CLEAR * n - 1e-9))
     if len(stakes) == 1:
         return replace(result, reason="all choices have one stake")
-    if clear.sum() < fewest:
-        why = (
-            f"{int(clear.sum())} of {n} cases have stakes clear of the stated belief on both sides"
-        )
+    if both.sum() < fewest:
+        why = f"{both.sum()} of {n} cases have stakes clear of the stated belief on both sides"
         return replace(result, reason=f"{why}, and {fewest} are needed")
-    ratio, error, number = _share_moved(t, m, acts, case, clusters, crossed=crossed)
-    upper, reach = (float(stats.t.ppf(q, number - 1)) * error for q in (0.95, 0.975))
+
+    ratio, upper, reach = _share_moved(t, m, acts, case, clusters, crossed=crossed)
     moves = IGNORES if ratio + upper < MARGIN else MOVES if ratio > reach else OPEN
     if moves == IGNORES:
         # Nor where the report of the row itself asks for the same: it may move with the stake.
-        said = np.bincount(cell, np.nan_to_num(choices.own)) / np.bincount(cell)
-        same = ((said > t) == (m > t)) | np.isnan(np.bincount(cell, choices.own))
-        kept, error, number = _share_moved(
-            t[same], m[same], acts[same], case[same], clusters, crossed=crossed
-        )
-        sure = number > 1 and kept + float(stats.t.ppf(0.95, number - 1)) * error < MARGIN
-        both = [np.bincount(case, side & same, n) > 0 for side in (low, high)]
-        few = crossed and (both[0] & both[1]).sum() < fewest
-        moves = IGNORES if sure and not few else OPEN
-    method = CLUSTERED.format(clusters=clusters.plural)
+        same = ((own > t) == (m > t)) | np.isnan(own)
+        few = crossed and clear(same).sum() < fewest
+        kept = t[same], m[same], acts[same], case[same]
+        share, end, _ = _share_moved(*kept, clusters, crossed=crossed)
+        moves = OPEN if few or not share + end < MARGIN else IGNORES
     return replace(
         result,
         statistic=ratio,
-        interval=Interval(ratio - reach, ratio + reach, 0.95, method),
+        interval=around(ratio, reach, CLUSTERED.format(clusters=clusters.plural)),
         settings={**settings, "moves": moves, "upper": ratio + upper},
     )
 
 
 def _share_moved(
     t: Floats, m: Floats, acts: Floats, case: Codes, clusters: Clusters, *, crossed: bool
-) -> tuple[float, float, int]:
-    """Return the share of what is asked by which choices move, its error, and how many tell."""
+) -> tuple[float, float, float]:
+    """Return the share of what is asked by which choices move, and how far up its ends reach.
+
+    The end of the one-sided 95% interval, then that of the two-sided one; NaN where too few tell.
+    """
     if not len(t):
-        return math.nan, math.nan, 0
+        return math.nan, math.nan, math.nan
+    z, moved, _ = _across(t, m, acts)
     pays = (m > t).astype(np.float64)
-    cases, of_case = np.unique(case, return_inverse=True)
     if crossed:
+        cases, of_case = np.unique(case, return_inverse=True)
         z, moved = pays - context_means(pays, of_case, len(cases))[of_case], acts
-    else:
-        z, moved, _ = _across(t, m, pays, acts)
     of = clusters.of_context[case]
-    done, asked = (np.bincount(of, z * each, clusters.n) for each in (moved, pays))
-    informative = np.bincount(of, np.abs(z), clusters.n) > 1e-9
+    done, asked, size = (
+        np.bincount(of, each, clusters.n) for each in (z * moved, z * pays, abs(z))
+    )
+    informative = size > 1e-9
     if not (number := int(informative.sum())):
-        return math.nan, math.nan, 0
+        return math.nan, math.nan, math.nan
     one = float(asked.sum()) / number
     total = float(asked.sum()) + one
     ratio = (float(done.sum()) + one) / total
     left = (done - ratio * asked)[informative]
-    return ratio, math.sqrt(float(left @ left) + (one * (1 - ratio)) ** 2) / total, number
+    error = math.sqrt(float(left @ left) + (one * (1 - ratio)) ** 2) / total
+    upper, reach = (float(stats.t.ppf(q, number - 1)) * error for q in (0.95, 0.975))
+    return ratio, upper, reach
+
+
+def _across(t: Floats, m: Floats, acts: Floats) -> tuple[Floats, Floats, Any]:
+    """Compare cases of one stake each over the stakes of the table, at like beliefs.
+
+    What is asked less its mean over the stakes, choices less what goes with the belief, and which
+    cases have stakes enough clear of the belief on both sides.
+    """
+    ordered, n, pays = np.sort(t), len(t), (m > t) * 1.0
+    below = np.searchsorted(ordered, m - CLEAR + 1e-9) / n
+    above = 1 - np.searchsorted(ordered, m + CLEAR - 1e-9) / n
+    fifth = _fifths(m, m)
+    dummies = np.eye(FIFTHS)[:, np.bincount(fifth, minlength=FIFTHS) > 1][fifth]
+    fitted = np.linalg.lstsq(np.column_stack([dummies, pays]), acts, rcond=None)[0]
+    z = pays - np.searchsorted(ordered, m) / n
+    return z, acts - dummies @ fitted[:-1], np.minimum(below, above) >= CLEAR
+
+
+def _fifths(of: Floats, belief: Floats) -> Codes:
+    """Return in which fifth of the beliefs each of these lies."""
+    return np.searchsorted(np.quantile(belief, np.arange(1, FIFTHS) / FIFTHS), of, side="right")
 
 
 def _share_of(acts: Floats, rows: Any, case: Codes) -> float:
@@ -376,31 +391,19 @@ def _share_of(acts: Floats, rows: Any, case: Codes) -> float:
     return float(context_means(acts[rows], of, len(cases)).mean()) if len(cases) else math.nan
 
 
-def _across(t: Floats, m: Floats, pays: Floats, acts: Floats) -> tuple[Floats, Floats, Any]:
-    """Compare cases of one stake each over the stakes of the table, at like beliefs."""
-    ordered, n = np.sort(t), len(t)
-    below = np.searchsorted(ordered, m - CLEAR + 1e-9) / n
-    above = 1 - np.searchsorted(ordered, m + CLEAR - 1e-9) / n
-    fifth = np.searchsorted(np.quantile(m, np.arange(1, FIFTHS) / FIFTHS), m, side="right")
-    dummies = np.eye(FIFTHS)[:, np.bincount(fifth, minlength=FIFTHS) > 1][fifth]
-    fitted = np.linalg.lstsq(np.column_stack([dummies, pays]), acts, rcond=None)[0]
-    z = pays - np.searchsorted(ordered, m) / n
-    return z, acts - dummies @ fitted[:-1], np.minimum(below, above) >= CLEAR
-
-
-def _by_belief(choices: _Choices, belief: Floats) -> pd.DataFrame:
+def _by_belief(choices: _Choices) -> pd.DataFrame:
     """Return the share that acts by stake, or group of stakes, and by fifth of the belief."""
+    belief, context = choices.rows.reports.mean, choices.rows.context
     stakes, lane = np.unique(np.round(choices.stake, 9), return_inverse=True)
     if len(stakes) > MOST_LANES:
         edges = np.quantile(choices.stake, np.arange(1, LANES) / LANES)
         lane = np.unique(np.searchsorted(edges, choices.stake), return_inverse=True)[1]
-    m = belief[choices.context]
-    fifth = np.searchsorted(np.quantile(belief, np.arange(1, FIFTHS) / FIFTHS), m, side="right")
-    cell, n_cells = lane * FIFTHS + fifth, (int(lane.max()) + 1) * FIFTHS
+    m = belief[context]
+    cell, n_cells = lane * FIFTHS + _fifths(m, belief), (int(lane.max()) + 1) * FIFTHS
     with np.errstate(invalid="ignore"):
-        mean = np.bincount(cell, m, n_cells) / np.bincount(cell, minlength=n_cells)
-        stake = np.repeat(np.bincount(lane, choices.stake) / np.bincount(lane), FIFTHS)
-    return share_table(choices.acts, cell, choices.context, "acts", stake=stake, belief=mean)
+        mean = context_means(m, cell, n_cells)
+    stake = np.repeat(context_means(choices.stake, lane, lane.max() + 1), FIFTHS)
+    return share_table(choices.acts, cell, context, "acts", stake=stake, belief=mean)
 
 
 # What it loses
@@ -418,14 +421,14 @@ def _thinned(reports: Reports) -> tuple[Floats, Floats]:
     part = pd.Series(reports.context).groupby(reports.context).cumcount().to_numpy() % n_parts
     several, powers = reports.number > 1, np.array([[-1.0], [-0.5]])
     whole = reports.number[several] ** powers
-    beliefs, more = [np.where(several, reports.mean, np.nan)], np.zeros_like(whole)
+    beliefs, more = [reports.mean], np.zeros_like(whole)
     for left_out in range(n_parts):
-        kept = part != left_out
-        number = np.bincount(reports.context[kept], minlength=len(several))
-        total = np.bincount(reports.context[kept], reports.values[kept], len(several))
-        beliefs.append(np.divide(total, number, out=np.full(len(several), np.nan), where=several))
+        kept, n = part != left_out, len(several)
+        with np.errstate(invalid="ignore"):
+            beliefs.append(context_means(reports.values[kept], reports.context[kept], n))
+        number = np.bincount(reports.context[kept], minlength=n)
         more += (number[several] ** powers - whole) / n_parts
-    return np.array(beliefs), whole.sum(axis=1) / more.sum(axis=1)
+    return np.where(several, beliefs, np.nan), whole.sum(axis=1) / more.sum(axis=1)
 
 
 def _without_noise(estimates: Floats, factor: float) -> Floats:
@@ -434,55 +437,49 @@ def _without_noise(estimates: Floats, factor: float) -> Floats:
     return np.asarray(estimates[0] + factor * (estimates[0] - parts.mean(axis=0)))
 
 
-def _losses(
-    loss: CheckResult, against: CheckResult, choices: _Choices, rows: CaseRows
-) -> list[CheckResult]:
+def _losses(blank: dict[str, CheckResult], choices: _Choices) -> list[CheckResult]:
     """Average losses, and choices against the belief, by case, then over cases."""
-    gain = np.round(rows.reports.mean[choices.context] - choices.stake, 9)
-    wrong = np.where(gain > 0, 1 - choices.acts, np.where(gain < 0, choices.acts, 0.0))
-    values = context_means(wrong, choices.context, len(rows.cases))
-    interval, reason = interval_or_reason(values, rows.clusters, "share")
-    interval = interval and interval.within(0.0, 1.0)
-    against = replace(against, statistic=float(values.mean()), interval=interval, reason=reason)
+    rows, loss = choices.rows, blank["loss"]
+    gain = np.round(rows.reports.mean[rows.context] - choices.stake, 9)
+    values = choices.by_case(
+        np.where(gain > 0, 1 - choices.acts, np.where(gain < 0, choices.acts, 0.0))
+    )
+    against = mean_of_cases(blank["against"], values, rows.clusters, "share")
+    against = replace(against, interval=against.interval and against.interval.within(0.0, 1.0))
     beliefs, factors = _thinned(rows.reports)
     kept = np.flatnonzero(~np.isnan(beliefs[0]))
     if why := few_contexts(len(kept), "with two reports"):
         return [replace(loss, reason=why), against]
-    gains = beliefs[:, choices.context] - choices.stake
+    gains = beliefs[:, rows.context] - choices.stake
 
     def of_policy(acts: Floats | float) -> list[Floats]:
-        lost = np.maximum(gains, 0.0) - acts * gains
-        means = np.array([context_means(each, choices.context, len(rows.cases)) for each in lost])
+        """Return the loss of each case: without noise, as it is, and without its root."""
+        means = np.array([choices.by_case(np.maximum(each, 0.0) - acts * each) for each in gains])
         return [_without_noise(means, factor)[kept] for factor in (factors[0], 0.0, factors[1])]
 
     several, clusters = of_policy(choices.acts), of_cases(rows.clusters, kept)
-    ends = [of for each in several if (of := interval_or_reason(each, clusters, "loss")[0])]
-    values, (interval, reason) = several[0], interval_or_reason(several[0], clusters, "loss")
-    if interval is not None and len(ends) == len(several):
-        low, high = min(of.low for of in ends), max(of.high for of in ends[:2])
-        method = HULL.format(what=interval.method) if factors.any() else interval.method
-        interval = Interval(low, high, interval.level, method).within(0.0, 1.0)
+    values, results = several[0], [mean_of_cases(loss, of, clusters, "loss") for of in several]
+    result, intervals = results[0], [each.interval for each in results if each.interval]
+    if result.interval is not None and len(intervals) == len(several):
+        low, high = min(of.low for of in intervals), max(of.high for of in intervals[:2])
+        method = result.interval.method
+        method = HULL.format(what=method) if factors.any() else method
+        interval = Interval(low, high, 0.95, method).within(0.0, 1.0)
+        result = replace(result, interval=interval)
     never, always = (float(of_policy(acts)[0].mean()) for acts in (0.0, 1.0))
     settings = {**loss.settings, "never": never, "always": always}
     equal = np.isin(np.round(rows.reports.values, 9), np.round(choices.stake, 9))
     on_stakes = rows.reports.noise > NOTHING and equal.mean() >= MOST_ON_STAKES
     if rows.reports.once or on_stakes:
         reason = (ON_STAKES if on_stakes else ONE_REPORT).format(what="add to the loss")
-        if interval is not None:
-            settings["at_most"] = interval.high
-            reason += f", which is at most {interval.high:.3f}"
-        loss = replace(loss, n_contexts=len(kept), settings=settings, reason=reason)
-        return [loss, against]
-    loss = replace(
-        loss,
-        statistic=float(values.mean()),
-        interval=interval,
-        reason=reason,
-        n_contexts=len(kept),
-        settings=settings,
-        contributions=contributions_to_mean(pd.Series(values, [rows.cases[at] for at in kept])),
-    )
-    return [loss, against]
+        if result.interval is not None:
+            settings["at_most"] = result.high
+            reason += f", which is at most {result.high:.3f}"
+        result = replace(loss, reason=reason)
+    else:
+        named = pd.Series(values, [rows.cases[at] for at in kept])
+        result = replace(result, contributions=contributions_to_mean(named))
+    return [replace(result, n_contexts=len(kept), settings=settings), against]
 
 
 # Which belief it acts from
@@ -523,23 +520,22 @@ class _Fit:
         return replace(blank, statistic=value, interval=interval, n_contexts=self.n_contexts)
 
 
-def _fitted(choices: _Choices, rows: CaseRows) -> _Fit | str:
+def _fitted(choices: _Choices) -> _Fit | str:
     """Fit the logit, or return why there is none."""
+    rows = choices.rows
     beliefs, (factor, _) = _thinned(rows.reports)
-    inner = (choices.stake > 0) & (choices.stake < 1)
-    kept = inner & ~np.isnan(beliefs[0])[choices.context]
-    context, t, acts = choices.context[kept], choices.stake[kept], choices.acts[kept]
+    kept = (choices.stake > 0) & (choices.stake < 1) & ~np.isnan(beliefs[0])[rows.context]
+    context, t, acts = rows.context[kept], choices.stake[kept], choices.acts[kept]
     cases = np.unique(context)
     of = of_cases(rows.clusters, cases)
-    why = few_contexts(len(cases), "with stakes that are neither 0 nor infinite") or of.too_few
-    if not why and rows.reports.once:
-        why = ONE_REPORT.format(what="make the slope steeper than it is")
+    if why := few_contexts(len(cases), "with stakes that are neither 0 nor infinite") or of.too_few:
+        return why
+    if rows.reports.once:
+        return ONE_REPORT.format(what="make the slope steeper than it is")
     stakes, at = np.unique(t, return_inverse=True)
     mixed = np.minimum(np.bincount(at, acts), np.bincount(at, 1 - acts)) >= FEWEST_OF_BOTH
-    if not why and mixed.sum() < 2:  # else the logit alone would say where the others change
-        why = f"both choices are seen {FEWEST_OF_BOTH} times at {mixed.sum()} stakes, not at two"
-    if why:
-        return why
+    if mixed.sum() < 2:  # else the logit alone would say where the others change
+        return f"both choices are seen {FEWEST_OF_BOTH} times at {mixed.sum()} stakes, not at two"
     cluster = of.of_context[np.searchsorted(cases, context)]
     fits = []  # of each of the beliefs: of all clusters, then without each
     for belief in beliefs[:, context]:
@@ -552,6 +548,16 @@ def _fitted(choices: _Choices, rows: CaseRows) -> _Fit | str:
     return _Fit(constant, by_stake, by_belief, factor, stakes, of, len(cases))
 
 
+def _slopes(blank: dict[str, CheckResult], fit: _Fit | str, choices: _Choices) -> list[CheckResult]:
+    """Estimate how the belief from which it acts rises with the stakes, and lies above them."""
+    ends = int(np.isin(choices.stake, (0.0, 1.0)).sum())
+    slope, difference = blank["slope"], blank["difference"]
+    slope = replace(slope, settings={**slope.settings, "n_ends": ends})
+    if isinstance(fit, str):
+        return [replace(each, reason=fit) for each in (slope, difference)]
+    return [fit.slope(slope), fit.less_asked(difference, fit.stakes)]
+
+
 def _said(
     blank: dict[str, CheckResult], fit: _Fit | str, said: Floats, stake: Floats, computed: bool
 ) -> list[CheckResult]:
@@ -560,31 +566,30 @@ def _said(
     Answers at a stake are independent draws, and stakes count alike.
     """
     stakes, at = np.unique(np.round(stake, 9), return_inverse=True)
-    number = np.bincount(at)
+    number, n = np.bincount(at), len(stakes)
     mean = np.bincount(at, said) / number
     squares = np.bincount(at, (said - mean[at]) ** 2)
     variance = squares / np.maximum(number - 1, 1) / number * (not computed)
-    n, known = len(stakes), computed or int(number.min()) > 1
-    reach = float(stats.t.ppf(0.975, max(int((number - 1).sum()), 1)))
-    away = stakes - stakes.mean()
+    times = float(stats.t.ppf(0.975, max(int((number - 1).sum()), 1)))
     details = pd.DataFrame({"stake": stakes, "said": mean, "n_answers": number})
 
     def estimate(name: str, value: float, weights: Floats) -> CheckResult:
-        error = reach * math.sqrt(float(weights**2 @ variance))
-        interval = Interval(value - error, value + error, 0.95, "answers at a stake, t")
         found = replace(blank[name], statistic=value, n_rows=len(said), details=details)
-        if not known:
+        if not computed and number.min() < 2:
             return replace(found, reason="stakes have one answer each")
-        return replace(found, interval=interval)
+        reach = times * math.sqrt(float(weights**2 @ variance))
+        return replace(found, interval=around(value, reach, "answers at a stake, t"))
 
-    results = [estimate("said", float((mean - stakes).mean()), np.full(n, 1 / n))]
+    spoken = estimate("said", float((mean - stakes).mean()), np.full(n, 1 / n))
+    results = [spoken]
     if n > 1:
+        away = stakes - stakes.mean()
         line = away / float(away @ away)
         results.append(estimate("said_slope", float(line @ mean), line))
     if isinstance(fit, str):
         return [*results, replace(blank["acted_less_said"], reason=fit)]
-    acted, (spoken, *_) = fit.less_asked(blank["acted_less_said"], stakes), results
-    value, interval = acted.statistic - spoken.statistic, None
+    acted, interval = fit.less_asked(blank["acted_less_said"], stakes), None
+    value = acted.statistic - spoken.statistic
     if spoken.interval is not None:
         error = spoken.high - spoken.statistic
         low = value - math.hypot(acted.statistic - acted.low, error)
@@ -592,14 +597,14 @@ def _said(
     return [*results, replace(acted, statistic=value, interval=interval, reason=spoken.reason)]
 
 
-def _confidence(blank: CheckResult, choices: _Choices, clusters: Clusters) -> list[CheckResult]:
+def _confidence(blank: CheckResult, choices: _Choices) -> list[CheckResult]:
     """Estimate how far the belief itself moves from the lowest stake to the highest, if known."""
-    told = ~np.isnan(choices.own)
+    rows, told = choices.rows, ~np.isnan(choices.own)
     ends = choices.stake[told].min(initial=1.0), choices.stake[told].max(initial=0.0)
-    if ends[0] >= ends[1]:
+    if rows.reports.once or ends[0] >= ends[1]:
         return []
     low, high = (np.flatnonzero(told & (choices.stake == end)) for end in ends)
-    moved = paired_difference(blank, choices.context, choices.own, (high, low), clusters)
+    moved = paired_difference(blank, rows, choices.own, (high, low))
     return [] if math.isnan(moved.statistic) else [moved]
 
 
@@ -611,19 +616,13 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
         lack = "no case has a parsed belief and a choice at a stake"
         yield not_run(f"{lack}: stakes was not run.", NAME)
         return
-    call = partial(
-        stakes_estimates,
-        rows["belief"],
-        choice_of(rows),
-        rows["loss"],
-        gain=rows["gain"],
-        said=rows["says_from"],
-        acts=rows["acts"].dropna().iloc[0],
-        context=rows["context"],
-        group=rows["group"] if rows["group"].notna().all() else None,
-        computed=data.computed,
-    )
-    yield Call(call, draws=False)
+    amounts: dict[str, Any] = {
+        "loss": rows["loss"],
+        "gain": rows["gain"],
+        "said": rows["says_from"],
+    }
+    acts = rows["acts"].dropna().iloc[0]
+    yield Call(partial(stakes_estimates, **asked_of(data), **amounts, acts=acts), draws=False)
 
 
 CHECK = Check(

@@ -20,7 +20,7 @@ from scipy import stats
 
 from coherence.checks.by_name import takes_columns
 from coherence.checks.case_rows import Reports, reports_of
-from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question
+from coherence.checks.check import Call, CallsAndNotes, Check, Question, estimated
 from coherence.checks.logit import jackknife, logit
 from coherence.inputs import Floats, few_contexts, require
 from coherence.result import CheckResult, Family, Interval
@@ -136,23 +136,40 @@ def threshold(data: EvaluationData) -> list[CheckResult]:
     belief, share = reports.mean, context_means(data.share, context, n)
     slopes = np.round((belief - belief.mean()) @ share, 9)
     start, last = int(np.argmin(slopes)), int(np.argmax(slopes))
-    labels = [str(label) for label in data.actions]
+    labels, clusters = [str(label) for label in data.actions], data.clusters
+
+    def blank(variant: str, start: str, to: str, reason: str) -> CheckResult:
+        return CheckResult(
+            f"{NAME}{variant}",
+            NULL.format(start=repr(start), to=repr(to)),
+            *(math.nan, "probability", None, None, data.n_rows, n, data.n_dropped),
+            settings={
+                "start": start,
+                "to": to,
+                "as_stated": reports.once,
+                "cluster of resampling": clusters.name,
+            },
+            assumptions=(clusters.independent, "choices rise with the belief"),
+            reason=reason,
+        )
+
     if data.own_answer is not None or len(labels) < 2 or start == last:
         why = data.own_answer.sentence("belief") if data.own_answer else ""
-        why = why or (ALWAYS if len(labels) < 2 else STILL)
-        return [_blank(NAME, data, reports, labels[0], "", why)]
-    wanted = [("", labels[start], labels[last], share[:, last])]
+        return [blank("", labels[0], "", why or (ALWAYS if len(labels) < 2 else STILL))]
+    low, high = labels[start], labels[last]
+    wanted = [("", low, high, share[:, last])]
     if len(labels) > 2:
-        low, high = labels[start], labels[last]
         wanted = [
             (":lowest", low, f"other than {low}", 1 - share[:, start]),
             (":highest", f"other than {high}", high, share[:, last]),
         ]
-    few, found = few_contexts(n) or data.clusters.too_few, []
-    for variant, of, to, moved in wanted:
-        blank = _blank(f"{NAME}{variant}", data, reports, of, to, few)
-        found.append(blank if few else _estimated(blank, reports, moved, data))
-    return found
+    few = few_contexts(n) or clusters.too_few
+    return [
+        blank(variant, of, to, few)
+        if few
+        else _estimated(blank(variant, of, to, ""), reports, moved, clusters)
+        for variant, of, to, moved in wanted
+    ]
 
 
 def _reliability(reports: Reports) -> float:
@@ -163,39 +180,15 @@ def _reliability(reports: Reports) -> float:
     return min(max(kept, LEAST_RELIABLE), 1.0)
 
 
-def _blank(
-    check: str, data: EvaluationData, reports: Reports, start: str, to: str, reason: str = ""
-) -> CheckResult:
-    return CheckResult(
-        check=check,
-        null=NULL.format(start=repr(start), to=repr(to)),
-        statistic=math.nan,
-        unit="probability",
-        interval=None,
-        pvalue=None,
-        n_rows=data.n_rows,
-        n_contexts=data.n_contexts,
-        n_dropped=data.n_dropped,
-        settings={
-            "start": start,
-            "to": to,
-            "as_stated": reports.once,
-            "cluster of resampling": data.clusters.name,
-        },
-        assumptions=(data.clusters.independent, "choices rise with the belief"),
-        reason=reason,
-    )
-
-
 def _estimated(
-    blank: CheckResult, reports: Reports, share: Floats, data: EvaluationData
+    blank: CheckResult, reports: Reports, share: Floats, clusters: Clusters
 ) -> CheckResult:
     """Return the threshold, what it lies beyond, or why neither is known."""
     belief, reason = reports.mean, WIDE
     changed = min(int((share > 0).sum()), int((share < 1).sum()))
     if changed < FEWEST_CHANGED:
         reason = FEW.format(n=changed, fewest=FEWEST_CHANGED)
-    elif (ends := _fieller(belief, share, reports.number, data.clusters)) is None:
+    elif (ends := _fieller(belief, share, reports.number, clusters)) is None:
         reason = STILL
     else:
         ends = belief.mean() + _reliability(reports) * (ends - belief.mean())
@@ -204,7 +197,7 @@ def _estimated(
         if under.size and over.size:
             low, high = min(ends[1], under[-1]), max(ends[2], over[0])
             if belief.min() - 1e-9 <= low and high <= belief.max() + 1e-9:
-                method = METHOD.format(clusters=data.clusters.plural)
+                method = METHOD.format(clusters=clusters.plural)
                 return replace(
                     blank,
                     statistic=float(ends[0]),
@@ -251,9 +244,13 @@ CHECK = Check(
     origin="Adapted from the treatment threshold (Pauker and Kassirer 1980)",
     needs=CHOICES,
     sentences={
-        "": Interpretation(words="stated belief at which choices change", leads=True),
-        "lowest": Interpretation(words="stated belief at which the lowest action falls below half"),
-        "highest": Interpretation(words="stated belief at which the highest action passes a half"),
+        "": estimated("stated belief at which choices change"),
+        "lowest": estimated(
+            "stated belief at which the lowest action falls below half", leads=False
+        ),
+        "highest": estimated(
+            "stated belief at which the highest action passes a half", leads=False
+        ),
     },
     question=Question.FOLLOWS,
     plan=_plan,
