@@ -161,15 +161,7 @@ def states(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, str], dict
     return frame, named | {"truth": "weather"}, {}
 
 
-SHAPES = (
-    choices,
-    forecasts,
-    predictions,
-    ratings,
-    posteriors,
-    runs_table,
-    states,
-)
+SHAPES = (choices, forecasts, predictions, ratings, posteriors, runs_table, states)
 
 
 def case_of(rng: np.random.Generator) -> Case:
@@ -469,10 +461,6 @@ def has_further_sheets(case: Case) -> None:
         case.claims(REFUSED)
 
 
-def quotes_all(case: Case) -> None:
-    case.quote_all = True
-
-
 def ends_lines_otherwise(case: Case) -> None:
     case.end = str(case.rng.choice(["\r\n", "\r"]))
     if case.kind == ".jsonl" and case.end == "\r":
@@ -497,79 +485,58 @@ def has_another_encoding(case: Case) -> None:
         case.claims(REFUSED if case.is_text else EITHER)
 
 
-def packs(case: Case) -> None:
-    case.packed = True
+def _in_the_middle(case: Case, text: str, change: Callable[[str], str]) -> str:
+    lines = text.split(case.end)
+    lines[len(lines) // 2] = change(lines[len(lines) // 2])
+    return case.end.join(lines)
 
 
-def _text(change: Callable[[Case, str], str], claim: str) -> Callable[[Case], None]:
-    """Return a mutation of the text of a CSV file or of JSON lines."""
+def _with(text: str, at: int, more: str) -> str:
+    return text[:at] + more + text[at:]
 
-    def mutation(case: Case) -> None:
-        if not case.is_text and case.kind != ".jsonl":
-            return
 
-        def on_bytes(whole: bytes) -> bytes:
-            return change(case, whole.decode(case.encoding)).encode(case.encoding)
+# Of the text of a CSV file or of JSON lines: name -> what is claimed, and what becomes of the text.
+OF_TEXTS: dict[str, tuple[str, Callable[[Case, str], str]]] = {
+    "ends in blank lines": (EQUAL, lambda case, text: text + case.end * 3),
+    "has blank lines": (EQUAL, lambda case, text: text.replace(case.end, case.end * 2, 1)),
+    "begins with a blank line": (EITHER, lambda case, text: case.end + text),
+    "has no last end": (EQUAL, lambda case, text: text.rstrip("\r\n")),
+    "has a line above": (REFUSED, lambda case, text: f"# exported 2025-01-01{case.end}{text}"),
+    "names the separator to Excel": (REFUSED, lambda case, text: f"sep={case.sep}{case.end}{text}"),
+    "has a zero byte": (
+        EITHER,
+        lambda case, text: _with(text, int(case.rng.integers(len(text))), "\0"),
+    ),
+    "opens a quote": (EITHER, lambda case, text: _with(text, text.rfind(case.sep) + 1, '"')),
+    "has a short row": (
+        EITHER,
+        lambda case, text: _in_the_middle(case, text, lambda row: row.rpartition(case.sep)[0]),
+    ),
+    "has a long row": (
+        EITHER,
+        lambda case, text: _in_the_middle(case, text, lambda row: f"{row}{case.sep}more"),
+    ),
+}
 
-        case.on_bytes.insert(0, on_bytes)
+
+def changes_the_text(case: Case) -> None:
+    claim, change = OF_TEXTS[str(case.rng.choice(list(OF_TEXTS)))]
+    if case.is_text or case.kind == ".jsonl":
+        as_bytes = lambda whole: change(case, whole.decode(case.encoding)).encode(case.encoding)  # noqa: E731
+        case.on_bytes.insert(0, as_bytes)
         case.claims(claim)
 
-    mutation.__name__ = change.__name__
-    return mutation
 
-
-def ends_in_blank_lines(case: Case, text: str) -> str:
-    return text + case.end * 3
-
-
-def has_blank_lines(case: Case, text: str) -> str:
-    first, rest = text.split(case.end, 1)
-    return first + case.end * 2 + rest
-
-
-def begins_with_a_blank_line(case: Case, text: str) -> str:
-    return case.end + text
-
-
-def has_no_last_end(case: Case, text: str) -> str:
-    return text.rstrip("\r\n")
-
-
-def has_a_line_above(case: Case, text: str) -> str:
-    return f"# exported 2025-01-01{case.end}{text}"
-
-
-def names_the_separator_to_excel(case: Case, text: str) -> str:
-    return f"sep={case.sep}{case.end}{text}"
-
-
-def has_a_zero_byte(case: Case, text: str) -> str:
-    at = int(case.rng.integers(len(text)))
-    return text[:at] + "\0" + text[at:]
-
-
-def has_a_short_row(case: Case, text: str) -> str:
-    lines = text.split(case.end)
-    at = len(lines) // 2
-    lines[at] = lines[at].rpartition(case.sep)[0]
-    return case.end.join(lines)
-
-
-def has_a_long_row(case: Case, text: str) -> str:
-    lines = text.split(case.end)
-    lines[len(lines) // 2] += f"{case.sep}more"
-    return case.end.join(lines)
+def is_written_otherwise(case: Case) -> None:
+    """Packed, or every cell in quotes."""
+    case.packed = bool(case.rng.random() < 0.5)
+    case.quote_all = not case.packed
 
 
 def has_objects_in_an_object(case: Case) -> None:
     if case.kind == ".json":
         case.on_bytes.insert(0, lambda whole: b'{"data": ' + whole + b"}")
         case.claims(REFUSED)
-
-
-def opens_a_quote(case: Case, text: str) -> str:
-    at = text.rfind(case.sep)
-    return text[: at + 1] + '"' + text[at + 1 :]
 
 
 def is_cut(case: Case) -> None:
@@ -599,87 +566,31 @@ def has_a_wrong_ending(case: Case) -> None:
 
 
 OF_BELIEFS = (
-    empties_beliefs,
-    writes_na,
-    writes_a_mark_that_is_named,
-    writes_a_mark_that_is_not_named,
-    breaks_a_belief,
-    writes_percent_signs,
-    writes_percentages,
-    writes_numbers_as_texts,
-    writes_decimal_commas,
-    doubles_a_used_name,
-    repeats_the_header,
-    drops_a_column,
-    misspells_a_column,
-    nests_fields,
-    shuffles_rows,
-    keeps_one_row,
+    *(empties_beliefs, writes_na, writes_a_mark_that_is_named, writes_a_mark_that_is_not_named),
+    *(breaks_a_belief, writes_percent_signs, writes_percentages, writes_numbers_as_texts),
+    *(writes_decimal_commas, doubles_a_used_name, repeats_the_header, drops_a_column),
+    *(misspells_a_column, nests_fields, shuffles_rows, keeps_one_row),
 )
 """Mutations of tables with one column of beliefs, which is what they change."""
 CELLS = (
-    renames_to_a_reserved_name,
-    adds_a_reserved_column,
-    adds_columns,
-    adds_an_index,
-    doubles_an_unused_name,
-    doubles_a_used_name,
-    shuffles_columns,
-    shuffles_rows,
-    doubles_rows,
-    empties_beliefs,
-    writes_na,
-    writes_a_mark_that_is_named,
-    writes_a_mark_that_is_not_named,
-    leaves_out_empty_fields,
-    breaks_a_belief,
-    writes_percent_signs,
-    writes_percentages,
-    writes_numbers_as_texts,
-    writes_decimal_commas,
-    writes_labels_in_other_ways,
-    writes_true_and_false,
-    repeats_the_header,
-    has_ids_of_many_digits,
-    has_ids_with_zeros,
-    has_a_date,
-    has_other_types,
-    mixes_types,
-    drops_a_column,
-    misspells_a_column,
-    nests_fields,
-    keeps_one_row,
-    keeps_no_row,
+    *(renames_to_a_reserved_name, adds_a_reserved_column, adds_columns, adds_an_index),
+    *(doubles_an_unused_name, doubles_a_used_name, shuffles_columns, shuffles_rows, doubles_rows),
+    *(empties_beliefs, writes_na, writes_a_mark_that_is_named, writes_a_mark_that_is_not_named),
+    *(leaves_out_empty_fields, breaks_a_belief, writes_percent_signs, writes_percentages),
+    *(writes_numbers_as_texts, writes_decimal_commas, writes_labels_in_other_ways),
+    *(writes_true_and_false, repeats_the_header, has_ids_of_many_digits, has_ids_with_zeros),
+    *(has_a_date, has_other_types, mixes_types, drops_a_column, misspells_a_column, nests_fields),
+    *(keeps_one_row, keeps_no_row),
 )
 FILES = (
-    changes_the_separator,
-    has_a_strange_separator,
-    quotes_all,
-    has_further_sheets,
-    ends_lines_otherwise,
-    has_a_mark,
-    has_another_encoding,
-    packs,
-    _text(ends_in_blank_lines, EQUAL),
-    _text(has_blank_lines, EQUAL),
-    _text(begins_with_a_blank_line, EITHER),
-    _text(has_no_last_end, EQUAL),
-    _text(has_a_line_above, REFUSED),
-    _text(names_the_separator_to_excel, REFUSED),
-    _text(has_a_zero_byte, EITHER),
-    _text(opens_a_quote, EITHER),
-    _text(has_a_short_row, EITHER),
-    _text(has_a_long_row, EITHER),
-    has_objects_in_an_object,
-    is_cut,
-    has_a_wrong_byte,
-    is_empty,
-    has_a_wrong_ending,
+    *(changes_the_separator, has_a_strange_separator, has_further_sheets, ends_lines_otherwise),
+    *(has_a_mark, has_another_encoding, *[is_written_otherwise] * 2, *[changes_the_text] * 10),
+    *(has_objects_in_an_object, is_cut, has_a_wrong_byte, is_empty, has_a_wrong_ending),
 )
 
 
 def mutated(rng: np.random.Generator) -> Case:
-    """Draw a table, and one to three mutations: of cells first, the number of rows last."""
+    """Draw a table, and one to three mutations: of cells first, of the file last."""
     case = case_of(rng)
     n = int(rng.integers(1, 4))
     drawn = set(rng.choice(len(CELLS) + len(FILES), n, replace=False).tolist())

@@ -5,55 +5,44 @@
 ``comparison.csv`` has a line per design and effect: among pairs of agents of one kind, how often
 the p-value is at most .05 (``rejected``) and the interval holds 0 (``covered``); ``any_false``, how
 often any of them rejects after Holm over all pairs and effects; ``seen``, the share of pairs of
-different kinds that do. Study number s of design d draws from the seed [seed, d, s]. One core needs
-two seconds a study. ``--designs 0,2`` runs some designs and keeps the lines of the others.
+different kinds that do. One core needs two seconds a study.
 """
 
-import argparse
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from scipy import stats
+from study import Cell, Line, study
 
 from coherence import Agent, compare, simulate
 from coherence.agents import ACTIONS
 from coherence.runs.columns import DRAWN
 
-RESULTS = Path(__file__).parent / "comparison.csv"
 N_REPS = 3
 EFFECTS = ("calibration:rmse", "calibration:brier")
-PROMPTS = ("standard",)
+PROMPT = "standard"
 
 
 @dataclass(frozen=True)
 class Kind:
     """What an agent is like, and how often its answers are lost."""
 
-    signal: float
-    noise: float
-    slope: float
-    shift: float
+    agent: Agent
     lost: float
 
-    @property
-    def agent(self) -> Agent:
-        return Agent(
-            "agent",
-            "",
-            hidden_signal=self.signal,
-            report_noise=self.noise,
-            belief_slope=self.slope,
-            prompt_shift=self.shift,
-        )
+
+def kind(signal: float, noise: float, slope: float, shift: float, lost: float) -> Kind:
+    """Return a kind of agent."""
+    told = {"hidden_signal": signal, "report_noise": noise}
+    return Kind(Agent("agent", "", **told, belief_slope=slope, prompt_shift=shift), lost)
 
 
-GOOD = Kind(0.0, 0.04, 1.0, 0.0, 0.02)
-FAIR = Kind(0.15, 0.07, 1.4, 0.05, 0.06)
-POOR = Kind(0.3, 0.10, 2.0, 0.1, 0.15)
+GOOD = kind(0.0, 0.04, 1.0, 0.0, 0.02)
+FAIR = kind(0.15, 0.07, 1.4, 0.05, 0.06)
+POOR = kind(0.3, 0.10, 2.0, 0.1, 0.15)
 
 
 @dataclass(frozen=True)
@@ -72,7 +61,7 @@ DESIGNS = (
 
 def asked(kinds: tuple[Kind, ...], n_contexts: int, n_reps: int, rng: np.random.Generator):
     """Ask agents about the same cases; half of what makes a case to their taste is common."""
-    once = {"n_reps": 1, "prompts": PROMPTS[:1], "iterated": False}
+    once = {"n_reps": 1, "prompts": [PROMPT], "iterated": False}
     cases = simulate("rational", n_contexts=n_contexts, **once, rng=rng)
     common = rng.normal(size=(n_contexts, len(ACTIONS)))
     return [_answers(kind, cases, common, n_reps, rng) for kind in kinds]
@@ -86,33 +75,26 @@ def _answers(kind: Kind, cases: pd.DataFrame, common, n_reps: int, rng) -> pd.Da
     belief = agent.believe(exact)[row]
     # Some cases are refused more often than others, the same ones by all agents.
     risk = kind.lost * 2 * stats.norm.cdf(common[:, 0])[row]
-    tables = []
-    for prompt in PROMPTS:
-        progress = np.zeros(len(row))
-        report = agent.report(belief, prompt, rng, progress=progress)
-        lost = rng.random(len(row)) < risk
-        acted = agent.choose(belief, theta[row], taste[row], rng)
-        action = np.where(lost | (prompt != PROMPTS[0]), None, acted)
-        tables.append(
-            pd.DataFrame(
-                {
-                    "context": cases["context"].to_numpy()[row],
-                    "rep": np.tile(np.arange(n_reps), n),
-                    "prompt": prompt,
-                    "p": np.where(lost, np.nan, report),
-                    "action": pd.Series(action, dtype=object),
-                    "theta": theta[row],
-                    "p_true": exact[row],
-                    "truth_kind": DRAWN,
-                    "z_state": None,
-                    "status": np.where(lost, "refused", "ok"),
-                }
-            )
-        )
-    return pd.concat(tables, ignore_index=True)
+    report = agent.report(belief, PROMPT, rng, progress=np.zeros(len(row)))
+    lost = rng.random(len(row)) < risk
+    acted = agent.choose(belief, theta[row], taste[row], rng)
+    return pd.DataFrame(
+        {
+            "context": cases["context"].to_numpy()[row],
+            "rep": np.tile(np.arange(n_reps), n),
+            "prompt": PROMPT,
+            "p": np.where(lost, np.nan, report),
+            "action": pd.Series(np.where(lost, None, acted), dtype=object),
+            "theta": theta[row],
+            "p_true": exact[row],
+            "truth_kind": DRAWN,
+            "z_state": None,
+            "status": np.where(lost, "refused", "ok"),
+        }
+    )
 
 
-def study(design: Design, entropy: list[int]) -> pd.DataFrame:
+def compared(design: Design, entropy: list[int]) -> pd.DataFrame:
     """Compare six agents once; return what pairs of one kind and of two show of each effect."""
     rng = np.random.default_rng(entropy)
     tables = asked(design.kinds, design.n_contexts, N_REPS, rng)
@@ -136,40 +118,15 @@ def study(design: Design, entropy: list[int]) -> pd.DataFrame:
         )
     any_false = float((told & pairs["alike"]).any())
     rows.append({"effect": "all", "any_false": any_false, "seen": told[~pairs["alike"]].mean()})
-    return pd.DataFrame(rows).assign(design=design.name)
+    return pd.DataFrame(rows)
 
 
-def write(fresh: pd.DataFrame, out: Path) -> None:
-    """Write the designs that were run into the table, beside those of earlier runs."""
-    names = [design.name for design in DESIGNS]
-    if out.exists():
-        earlier = pd.read_csv(out)
-        kept = earlier["design"].isin(names) & ~earlier["design"].isin(fresh["design"])
-        fresh = pd.concat([earlier[kept], fresh])
-    order = fresh["design"].map(names.index)
-    fresh.iloc[np.argsort(order, kind="stable")].to_csv(out, index=False)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--studies", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--n-jobs", type=int, default=1)
-    parser.add_argument("--designs", help="numbers of designs, with commas (default: all)")
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    args = parser.parse_args()
-    numbers = range(len(DESIGNS)) if args.designs is None else map(int, args.designs.split(","))
-    tables = []
-    for number in numbers:
-        jobs = (
-            delayed(study)(DESIGNS[number], [args.seed, number, s]) for s in range(args.studies)
-        )
-        table = pd.concat(Parallel(n_jobs=args.n_jobs)(jobs))
-        mean = table.groupby(["design", "effect"], sort=False).mean()
-        tables.append(mean.assign(n_studies=args.studies).round(4).reset_index())
-        print(tables[-1].to_string(), flush=True)
-        write(pd.concat(tables), args.out)
+def read(found: list[pd.DataFrame]) -> list[Line]:
+    """Return the means of each effect."""
+    mean = pd.concat(found).groupby("effect", sort=False).mean()
+    return mean.reset_index().to_dict("records")
 
 
 if __name__ == "__main__":
-    main()
+    cells = [Cell({"design": each.name}, partial(compared, each)) for each in DESIGNS]
+    study("comparison", cells, read, tables=40, unit="studies", count="n_studies")

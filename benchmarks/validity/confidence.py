@@ -7,18 +7,16 @@ that is: it is coherent by construction. ``confidence.csv`` has a line per kind 
 were refused or held back as confidences in the own answer, and how many were accused (p at most
 .05, not held back). ``read`` is what the analysis is given: the confidence beside answers and right
 answers, one option named; the probability of that option; or ordinary beliefs in a state with
-choices by it. Table t of a line draws from the seed [seed, line, t].
+choices by it.
 """
 
-import argparse
-from pathlib import Path
+from functools import partial
 
 import numpy as np
-import pandas as pd
+from study import Cell, Line, study
 
 from coherence import InputError, sufficiency_test
 
-RESULTS = Path(__file__).parent / "confidence.csv"
 OWN = "confidence in the own answer"
 WORDS = np.array([0.55, 0.7, 0.8, 0.9, 0.95])
 SAID = ("exact", "too sure", "noisy", "words", "hardly varies", "hard, mostly one answer")
@@ -101,32 +99,24 @@ def lines() -> list[tuple[str, str, int, float, int]]:
     return found
 
 
-def run(at: int, line: tuple[str, str, int, float, int], n_tables: int, seed: int) -> dict:
-    """Count outcomes of a line."""
-    read, said, n_options, below, n = line
-    counts = {"held": 0, "accused": 0, "kept": 0}
-    for table in range(n_tables):
-        rng = np.random.default_rng([seed, at, table])
-        if read == "ordinary":
-            counts[outcome(*ordinary(said, n, rng), None)] += 1
-            continue
-        sure, answer, truth, chance = answered(said, n_options, below, n, rng)
-        if read == "confidence":
-            counts[outcome(sure, answer.astype(str), truth.astype(str), "0")] += 1
-        else:  # other names of actions, as a choice by the belief has
-            counts[outcome(chance, np.where(answer == 0, "go", "stay"), truth == 0, True)] += 1
-    about = {"read": read, "said": said, "options": n_options, "below": below, "rows": n}
-    return {**about, **counts, "n_tables": n_tables}
+def table(read: str, said: str, n_options: int, below: float, n: int, seed: list[int]) -> str:
+    """Draw one table, and return its outcome."""
+    rng = np.random.default_rng(seed)
+    if read == "ordinary":
+        return outcome(*ordinary(said, n, rng), None)
+    sure, answer, truth, chance = answered(said, n_options, below, n, rng)
+    if read == "confidence":
+        return outcome(sure, answer.astype(str), truth.astype(str), "0")
+    # other names of actions, as a choice by the belief has
+    return outcome(chance, np.where(answer == 0, "go", "stay"), truth == 0, True)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tables", type=int, required=True)
-    parser.add_argument("--seed", type=int, required=True)
-    options = parser.parse_args()
-    found = [run(at, line, options.tables, options.seed) for at, line in enumerate(lines())]
-    pd.DataFrame(found).to_csv(RESULTS, index=False)
+def counts(found: list[str]) -> list[Line]:
+    """Count outcomes."""
+    return [{kind: found.count(kind) for kind in ("held", "accused", "kept")}]
 
 
 if __name__ == "__main__":
-    main()
+    names = ("read", "said", "options", "below", "rows")
+    cells = [Cell(dict(zip(names, of, strict=True)), partial(table, *of)) for of in lines()]
+    study("confidence", cells, counts, tables=300)

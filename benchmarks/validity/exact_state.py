@@ -7,28 +7,29 @@ write ``exact_state.csv`` and ``exact_nulls.csv``. The first has rejections at .
 covariance of `sufficiency`, five choices a context. In ``asia`` an agent says the posterior of all
 findings but the X-ray and acts on that of all. In ``log odds`` it says the log odds of the
 posterior with noise of standard deviation 1, in ``rounded`` with noise .9, rounded to .05; choices
-follow the statement and a weight of what the posterior adds; the number of contexts for 80% power
-is read off a probit line. The second has coherent agents of many kinds, who act on nothing but the
-statement: rejections with p* at .05 and .01, and intervals that hold 0.
+follow the statement and a weight of what the posterior adds. The second has coherent agents of many
+kinds, who act on nothing but the statement: rejections with p* at .05 and .01, and intervals that
+hold 0.
 """
 
-import argparse
-import csv
+import sys
 from collections.abc import Callable
 from functools import cache, partial
-from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
 from parts import residual_covariance
-from scipy import stats
 from scipy.special import expit, logit
+from study import Cell, Line, study
 
 import bayesnets
 
-RESULTS = Path(__file__).with_suffix(".csv")
-FIELDS = ("study", "weight", "contexts", "state", "tables", "rejected", "share", "seed")
 Study = Callable[[float, int, np.random.Generator], tuple[np.ndarray, np.ndarray]]
+
+
+def spawned(seed: list[int]) -> np.random.Generator:
+    """Return the stream of a table: the run's is split into cells, and those into tables."""
+    run, *key = seed
+    return np.random.default_rng(np.random.SeedSequence(run, spawn_key=tuple(key)))
 
 
 def acted(belief: np.ndarray, taste: float, rng: np.random.Generator) -> np.ndarray:
@@ -82,9 +83,10 @@ STUDIES: dict[str, tuple[Callable[..., tuple[np.ndarray, ...]], dict[float, tupl
 
 
 def rejected(
-    draw: Callable[..., tuple[np.ndarray, ...]], weight: float, n: int, rng: np.random.Generator
+    draw: Callable[..., tuple[np.ndarray, ...]], weight: float, n: int, seed: list[int]
 ) -> tuple[bool, bool]:
     """Test one table with the exact posterior and with the state drawn from it."""
+    rng = spawned(seed)
     said, exact, action = draw(weight, n, rng)
     context, options = np.tile(np.arange(n), 5), {"n_draws": 999, "rng": rng}
     truth = (rng.random(n) < exact).astype(int)
@@ -159,88 +161,47 @@ KINDS = (
 )
 GROUPS = ("groups 30x8", "groups 60x3", "groups 6x40")
 SIZES = (40, 100, 300)
-NULLS = Path(__file__).with_name("exact_nulls.csv")
 
 
-def of_null(kind: str, n: int, rng: np.random.Generator) -> tuple[bool, bool, bool, bool]:
-    """Test one coherent agent: rejections at .05 and .01, whether an interval holds 0 or lacks."""
+def of_null(kind: str, n: int, seed: list[int]) -> dict[str, bool]:
+    """Test one coherent agent: rejections at .05 and .01, whether there is an interval with 0."""
+    rng = spawned(seed)
     result = residual_covariance(**null(kind, n, rng), n_draws=1_999, rng=rng)
     ends = result.interval
     holds = ends is not None and ends.low <= 1e-12 and ends.high >= -1e-12
-    return result.pvalue <= 0.05, result.pvalue <= 0.01, holds, ends is None
+    found = {"at .05": result.pvalue <= 0.05, "at .01": result.pvalue <= 0.01}
+    return found | {"held 0": holds, "intervals": ends is not None}
 
 
-def nulls(tables: int, seed: int, jobs: int) -> None:
-    """Simulate coherent agents and write the counts."""
-    cells = [(kind, n) for kind in KINDS for n in SIZES]
-    cells += [(kind, int(np.prod([*map(int, kind.split()[1].split("x"))]))) for kind in GROUPS]
-    rows = []
-    for (kind, n), stream in zip(cells, np.random.default_rng(seed).spawn(len(cells)), strict=True):
-        run = (delayed(of_null)(kind, n, rng) for rng in stream.spawn(tables))
-        five, one, holds, none = np.sum(Parallel(n_jobs=jobs)(run), axis=0).tolist()
-        rows.append((kind, n, tables, five, one, holds, tables - none, seed))
-        print(*rows[-1], flush=True)
-    names = ("null", "contexts", "tables", "at .05", "at .01", "held 0", "intervals", "seed")
-    with NULLS.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows([names, *rows])
+def counted(found: list[dict[str, bool]]) -> list[Line]:
+    """Count tables."""
+    return [{name: sum(each[name] for each in found) for name in found[0]}]
 
 
-def grid(by_weight: dict[float, tuple[int, ...]]) -> list[tuple[float, int]]:
-    """List weights with their numbers of contexts."""
-    return [(weight, n) for weight, sizes in by_weight.items() for n in sizes]
-
-
-def contexts_for(power: float, sizes: list[int], shares: list[float], n: int) -> float:
-    """Read the contexts for a power off a probit line in the root of their number."""
-    probit = stats.norm.ppf((np.array(shares) * n + 0.5) / (n + 1))
-    near = np.abs(probit) < 2.2
-    slope, level = np.polyfit(np.sqrt(np.array(sizes)[near]), probit[near], 1)
-    return float(((stats.norm.ppf(power) - level) / slope) ** 2)
-
-
-def main() -> None:
-    """Simulate, write, and print the contexts for 80% power."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tables", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--nulls", action="store_true")
-    args = parser.parse_args()
-    if args.nulls:
-        nulls(args.tables, args.seed, args.jobs)
-        return
-    rows = []
-    cells = [(study, *cell) for study, (_, by) in STUDIES.items() for cell in grid(by)]
-    spawned = np.random.default_rng(args.seed).spawn(len(cells))
-    streams = dict(zip(cells, spawned, strict=True))
-    for study, (draw, by_weight) in STUDIES.items():
-        for weight, sizes in by_weight.items():
-            shares: dict[str, list[float]] = {"exact": [], "theta": []}
-            for n in sizes:
-                jobs = (
-                    delayed(rejected)(draw, weight, n, rng)
-                    for rng in streams[study, weight, n].spawn(args.tables)
-                )
-                counts = np.sum(Parallel(n_jobs=args.jobs)(jobs), axis=0)
-                for state, count in zip(shares, counts.tolist(), strict=True):
-                    share = count / args.tables
-                    shares[state].append(share)
-                    line = (study, weight, n, state, args.tables, count, f"{share:.3f}", args.seed)
-                    rows.append(dict(zip(FIELDS, line, strict=True)))
-                print(study, weight, n, {name: each[-1] for name, each in shares.items()})
-            if weight and len(sizes) > 2:
-                exact, theta = (
-                    contexts_for(0.8, list(sizes), of, args.tables) for of in shares.values()
-                )
-                print(f"  80% power: {exact:.0f} with p*, {theta:.0f} with theta")
-    with RESULTS.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+def by_state(found: list[tuple[bool, bool]]) -> list[Line]:
+    """Count rejections with the posterior and with the state."""
+    return [
+        {"state": state, "rejected": sum(of), "share": round(sum(of) / len(of), 3)}
+        for state, of in zip(("exact", "theta"), zip(*found, strict=True), strict=True)
+    ]
 
 
 if __name__ == "__main__":
-    # Imported by name, so that what is cached can be found by other processes.
-    from exact_state import main as imported
-
-    imported()
+    if nulls := "--nulls" in sys.argv:
+        sys.argv.remove("--nulls")
+        sizes = [(kind, n) for kind in KINDS for n in SIZES]
+        sizes += [(kind, int(np.prod([*map(int, kind.split()[1].split("x"))]))) for kind in GROUPS]
+        cells = [
+            Cell({"null": kind, "contexts": n}, partial(of_null, kind, n)) for kind, n in sizes
+        ]
+    else:
+        cells = [
+            Cell(
+                {"study": name, "weight": weight, "contexts": n}, partial(rejected, draw, weight, n)
+            )
+            for name, (draw, by_weight) in STUDIES.items()
+            for weight, sizes in by_weight.items()
+            for n in sizes
+        ]
+    name, read = ("exact_nulls", counted) if nulls else ("exact_state", by_state)
+    study(name, cells, read, tables=200, count="tables")

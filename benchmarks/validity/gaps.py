@@ -8,20 +8,17 @@ Student's t, where the mean is 0, and where it is 2.5 standard errors above and 
 to 7 contexts that share half of the variance.
 """
 
-import argparse
 import math
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from scipy import stats
+from study import options, write
 
 from coherence.inputs import Floats
 from coherence.statistics.mean_interval import difference_pvalue
 from coherence.statistics.resample import Clusters
 
-HERE = Path(__file__).parent
 N_FLIPS = 999
 STEPS = [-2.0, -1.0, 0.0, 1.0, 2.0]
 Gaps = Callable[[np.random.Generator, int], Floats]
@@ -81,12 +78,7 @@ def line(name: str, n: int, grouped: bool, tables: int, seed: int) -> dict[str, 
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tables", type=int, default=4000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
+    given = options(4000)
     cells = [(name, n, False) for name in DESIGNS for n in SIZES]
     cells += [(name, n, True) for name in ("normal", "exponential", "lognormal") for n in (12, 40)]
-    rows = pd.DataFrame([line(*cell, options.tables, options.seed) for cell in cells])
-    rows.to_csv(HERE / "gaps.csv", index=False)
-    print(rows.to_string())
+    write("gaps", [line(*cell, given.tables, given.seed) for cell in cells], given.out)

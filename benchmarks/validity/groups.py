@@ -3,21 +3,19 @@
     python benchmarks/validity/groups.py --tables 400 --jobs 2 --seed 1
 
 ``groups.csv`` has a line per check, design and naming of the groups: the share of
-tables with p <= .05 under a true null, and the share whose 95% interval holds the truth. Table t of
-design d draws from the seed [seed, d, t]. A quarter of the tables is run of the gain. ``--checks``
-runs some checks and keeps the lines of the others. One core needs about two hours.
+tables with p <= .05 under a true null, and the share whose 95% interval holds the truth. With and
+without the groups the same tables are drawn, of the gain a quarter of them. One core needs two
+hours.
 """
 
-import argparse
 import math
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from parts import residual_covariance
+from study import Cell, held, rejected, study
 
 from coherence import (
     CheckResult,
@@ -33,7 +31,6 @@ from coherence.checks.calibration import calibration_estimates
 from coherence.result import Interval
 from coherence.statistics.resample import Seed
 
-RESULTS = Path(__file__).parent / "groups.csv"
 SIZES = [(10, 40), (20, 20), (40, 8)]  # groups, contexts in each
 Groups = np.ndarray
 
@@ -183,48 +180,26 @@ CHECKS: dict[str, Callable[..., tuple[CheckResult, float]]] = {
 SLOW = ("predictive_gain",)
 
 
-def study(
-    name: str, size: tuple[int, int], named: bool, seed: list[int]
-) -> tuple[float, float, float]:
+def table(name: str, size: tuple[int, int], named: bool, seed: list[int]) -> dict[str, float]:
     """Return whether the test rejects, whether the interval holds the truth, and its width."""
     group = np.repeat(np.arange(size[0]), size[1])
     result, truth = CHECKS[name](group, group if named else None, np.random.default_rng(seed))
-    p, interval = result.pvalue, result.interval
-    rejected = math.nan if p is None or math.isnan(p) else float(p <= 0.05)
-    if interval is None or math.isnan(truth):
-        return rejected, math.nan, math.nan
-    return rejected, float(interval.low <= truth <= interval.high), interval.high - interval.low
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--tables", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--checks", nargs="+", choices=CHECKS, default=list(CHECKS))
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    args = parser.parse_args()
-    rows = []
-    for d, (name, size) in enumerate((name, size) for name in CHECKS for size in SIZES):
-        if name not in args.checks:
-            continue
-        n = args.tables // 4 if name in SLOW else args.tables
-        for named in (False, True):
-            found = Parallel(args.jobs)(
-                delayed(study)(name, size, named, [args.seed, d, t]) for t in range(n)
-            )
-            rejected, covered, width = pd.DataFrame(found).mean()
-            rows.append((name, *size, named, rejected, covered, width, n, args.seed))
-            print(*rows[-1], flush=True)
-    columns = ["check", "n_groups", "n_contexts", "named", "rejected", "covered", "width"]
-    table = pd.DataFrame(rows, columns=[*columns, "n_tables", "seed"]).round(4)
-    if args.out.exists():
-        known = pd.read_csv(args.out)
-        table = pd.concat([known[~known["check"].isin(args.checks)], table])
-        table["place"] = table["check"].map(list(CHECKS).index)
-        table = table.sort_values("place", kind="stable").drop(columns="place")
-    table.to_csv(args.out, index=False)
+    covered = held(result.interval, truth)
+    width = math.nan if math.isnan(covered) else result.interval.high - result.interval.low
+    return {"rejected": rejected(result.pvalue), "covered": covered, "width": width}
 
 
 if __name__ == "__main__":
-    main()
+    cells = [
+        Cell(
+            dict(
+                zip(("check", "n_groups", "n_contexts", "named"), (name, *size, named), strict=True)
+            ),
+            partial(table, name, size, named),
+            key=(design,),
+            one_in=4 if name in SLOW else 1,
+        )
+        for design, (name, size) in enumerate((name, size) for name in CHECKS for size in SIZES)
+        for named in (False, True)
+    ]
+    study("groups", cells, tables=400)

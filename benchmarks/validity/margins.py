@@ -4,23 +4,19 @@
 
 ``margins.csv`` has a line per design, number of contexts and true difference: the
 share of tables in which the 95% intervals of the plain averages lie within the margin of .1, which
-two one-sided tests at 2.5% may claim in 2.5% of tables where the difference is .1. Table t of cell
-d draws from the seed [seed, d, t]. ``--designs`` runs some designs and keeps the lines of the
-others. One core needs 20 minutes.
+two one-sided tests at 2.5% may claim in 2.5% of tables where the difference is .1. One core needs
+20 minutes.
 """
 
-import argparse
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 
 import numpy as np
-import pandas as pd
-from joblib import Parallel, delayed
+from study import Cell, Line, study
 
 from coherence import CheckResult, sufficiency_test
 from coherence.report.margins import smallest_margin
 
-RESULTS = Path(__file__).parent / "margins.csv"
 MARGIN = 0.1
 SIZES = (50, 100, 200, 400, 800, 1_600)
 FEW = {"n_draws": 99}  # the p-value is not looked at
@@ -75,40 +71,23 @@ DESIGNS: dict[str, Callable[..., CheckResult]] = {
 }
 
 
-def study(name: str, n: int, moved: float, seed: list[int]) -> tuple[float, float]:
+def table(name: str, n: int, moved: float, seed: list[int]) -> tuple[float, float]:
     """Return whether the margin is claimed, and the smallest one that the table supports."""
     least = smallest_margin(DESIGNS[name](n, moved, np.random.default_rng(seed)))
     return float(least < MARGIN), least
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--tables", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--designs", nargs="+", choices=DESIGNS, default=list(DESIGNS))
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    args = parser.parse_args()
-    rows, known = [], pd.read_csv(args.out) if args.out.exists() else None
-    cells = [(name, n, moved) for name in DESIGNS for n in SIZES for moved in (0.0, MARGIN)]
-    for d, cell in enumerate(cells):
-        if cell[0] not in args.designs:
-            continue
-        found = Parallel(args.jobs)(
-            delayed(study)(*cell, [args.seed, d, t]) for t in range(args.tables)
-        )
-        claimed, least = zip(*found, strict=True)
-        rows.append((*cell, np.mean(claimed), np.nanmedian(least), args.tables, args.seed))
-        print(*rows[-1], flush=True)
-    columns = ["design", "n_contexts", "difference", "claimed", "median_margin"]
-    table = pd.DataFrame(rows, columns=[*columns, "n_tables", "seed"]).round(4)
-    if known is not None:
-        kept = known["design"].isin(DESIGNS) & ~known["design"].isin(args.designs)
-        table = pd.concat([known[kept], table])
-        order = table["design"].map(list(DESIGNS).index)
-        table = table.iloc[np.argsort(order, kind="stable")]
-    table.to_csv(args.out, index=False)
+def read(found: list[tuple[float, float]]) -> list[Line]:
+    """Return the share of claims, and the median margin."""
+    claimed, least = zip(*found, strict=True)
+    return [{"claimed": np.mean(claimed), "median_margin": np.nanmedian(least)}]
 
 
 if __name__ == "__main__":
-    main()
+    cells = [
+        Cell({"design": name, "n_contexts": n, "difference": moved}, partial(table, name, n, moved))
+        for name in DESIGNS
+        for n in SIZES
+        for moved in (0.0, MARGIN)
+    ]
+    study("margins", cells, read, tables=400)

@@ -6,26 +6,23 @@
 tables that pass the gate, and that are given a share; of those, how often the intervals of the
 share of the exact posterior and of the mean difference hold the true ones, their means, and how
 often the interval of the share excludes 0 (of agents that act on what they say a false weight). Ten
-chances a case, one answer each, orders and frames balanced within the case. Table t of line l draws
-from the seed [seed, l, t]. One core needs about fifteen minutes for 400 tables.
+chances a case, one answer each, orders and frames balanced within the case. One core needs about
+fifteen minutes for 400 tables.
 """
 
-import argparse
 import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
+from study import Cell, Line, held, study
 
 from coherence.checks.matching import matching_estimates
 
-RESULTS = Path(__file__).parent / "matching.csv"
 LEVELS = (np.arange(10) + 0.5) / 10
 Floats = np.ndarray
 
@@ -122,7 +119,7 @@ def estimates(rows: pd.DataFrame, flaw: Flaw) -> dict[str, Any]:
     return {result.check.partition(":")[2]: result for result in found}
 
 
-def study(acted_on: str, slope: float, flaw: Flaw, n: int, seed: list[int]) -> list[float]:
+def answered(acted_on: str, slope: float, flaw: Flaw, n: int, seed: list[int]) -> list[float]:
     """Estimate one table of an agent that answers the stated chance."""
     rng = np.random.default_rng(seed)
     share, belief = (ACTED_ON | BEYOND)[acted_on]
@@ -139,9 +136,7 @@ def study(acted_on: str, slope: float, flaw: Flaw, n: int, seed: list[int]) -> l
     truth = {"what it says + .1": 0.1, "a distorted chance": _distortion()}.get(acted_on, 0.0)
     values = []
     for name, true in (("share", share), ("difference", truth)):
-        result = found[name]
-        held = None if math.isnan(true) else result.interval
-        values += [float(held.low <= true <= held.high) if held else math.nan, result.statistic]
+        values += [held(found[name].interval, true), found[name].statistic]
     excludes = found["share"].interval
     return [1.0, *values, float(excludes.low > 0 or excludes.high < 0) if excludes else math.nan]
 
@@ -165,39 +160,25 @@ def unanswered(kind: str, n: int, seed: list[int]) -> list[float]:
     return [float(not math.isnan(found["difference"].statistic))] + [math.nan] * 5
 
 
-def answering(kinds: Any, flaws: tuple[Flaw, ...]) -> Any:
-    """Return names and simulation of each line of agents that answer the stated chance."""
-    for kind, slope, flaw in itertools.product(kinds, (8.0, 20.0), flaws):
-        yield (kind, slope, flaw.name, 60), partial(study, kind, slope, flaw, 60)
+def read(found: list[list[float]]) -> list[Line]:
+    """Return the share of tables that pass, that have a share, and means of those that pass."""
+    columns = ["share_covered", "share", "difference_covered", "difference", "share_excludes_0"]
+    outcomes = np.array(found)
+    line = {"passed": outcomes[:, 0].mean(), "share_given": (~np.isnan(outcomes[:, 2])).mean()}
+    given = pd.DataFrame(outcomes[outcomes[:, 0] == 1, 1:], columns=columns)
+    return [line | given.mean().to_dict()]
 
 
-def main() -> None:
-    """Simulate, print and store."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--tables", type=int, default=400)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--results", type=Path, default=RESULTS)
-    args = parser.parse_args()
-    lines = [*answering(ACTED_ON, FLAWS)]
-    for kind, n in itertools.product(UNANSWERING, (20, 60)):
-        lines.append(((kind, math.nan, "none", n), partial(unanswered, kind, n)))
-    lines += answering(BEYOND, FLAWS[:1])
-    records = []
-    for number, (names, run) in enumerate(lines):
-        seeds = [[args.seed, number, drawn] for drawn in range(args.tables)]
-        outcomes = np.array(Parallel(n_jobs=args.jobs)(delayed(run)(seed) for seed in seeds))
-        told = ~np.isnan(outcomes[:, 2])
-        given = outcomes[outcomes[:, 0] == 1, 1:]
-        means = pd.DataFrame(given).mean().tolist()
-        records.append((*names, outcomes[:, 0].mean(), told.mean(), *means, args.tables))
-        print(*records[-1], flush=True)
-    columns = ["acted_on", "slope", "flaw", "n_cases", "passed", "share_given", "share_covered"]
-    columns += ["share", "difference_covered", "difference", "share_excludes_0", "n_tables"]
-    pd.DataFrame(records, columns=columns).assign(seed=args.seed).round(4).to_csv(
-        args.results, index=False
-    )
+def cell(kind: str, slope: float, flaw: Flaw, n: int) -> Cell:
+    """Return a line of the table."""
+    draw = partial(unanswered, kind, n)
+    if kind not in UNANSWERING:
+        draw = partial(answered, kind, slope, flaw, n)
+    return Cell({"acted_on": kind, "slope": slope, "flaw": flaw.name, "n_cases": n}, draw)
 
 
 if __name__ == "__main__":
-    main()
+    cells = [cell(*each, 60) for each in itertools.product(ACTED_ON, (8.0, 20.0), FLAWS)]
+    cells += [cell(kind, math.nan, FLAWS[0], n) for kind in UNANSWERING for n in (20, 60)]
+    cells += [cell(*each, 60) for each in itertools.product(BEYOND, (8.0, 20.0), FLAWS[:1])]
+    study("matching", cells, read, tables=400)

@@ -4,24 +4,24 @@
 
 ``mixing_intervals.csv`` has a line per agent, number of draws per condition and
 quantity: the total, an experiment, or the loss of a measure, all corrected.
-``mixing_tests.csv`` counts rejections at .05. Session number s of a cell draws from
-the seed [seed, cell, s]. ``--page docs/batteries.md`` renders a short form of both between the
-page's markers. One core needs about six minutes.
+``mixing_tests.csv`` counts rejections at .05. ``--page docs/batteries.md`` renders a short form of
+both between the page's markers. One core needs about six minutes.
 """
 
-import argparse
-import csv
+import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
-from scipy import special, stats
+from scipy import special
+from study import Cell, Line, read_table, study
 
 from coherence.batteries import expected_answers
-from coherence.batteries.mixing.answers import Counts, check_answers, count_checked
+from coherence.batteries.mixing.answers import check_answers, count_checked
 from coherence.batteries.mixing.design import EXPERIMENTS, PARTS
 from coherence.batteries.mixing.losses import Measure, measures_of
 from coherence.batteries.mixing.scores import (
@@ -34,8 +34,6 @@ from coherence.batteries.mixing.scores import (
 )
 from coherence.result import rejects
 
-HERE = Path(__file__).parent
-INTERVALS, TESTS = HERE / "mixing_intervals.csv", HERE / "mixing_tests.csv"
 DRAWS = (20, 100, 400)
 RATES = np.tile([0.1, 0.5, 0.9], 7)  # of the 21 conditions of an independence test
 ALTERNATION = (0.0, -0.05, -0.1)  # correlation of an outcome with the one before
@@ -101,60 +99,50 @@ def summed_up(estimates: dict[str, list[tuple[Measure, Estimate]]]) -> Session:
     return summary
 
 
-def session(
-    parts: dict[str, Counts], measures: dict[str, list[Measure]], n_draws: int, seed: list[int]
-) -> Session:
-    """Draw and score one session."""
-    rng = np.random.default_rng(seed)
-    estimates = {}
-    for name, counts in parts.items():
+@cache
+def known(agent: str) -> tuple[dict[str, tuple[Any, list[Measure]]], Session]:
+    """Return the parts of an agent with their measures, and its true values."""
+    (counted,) = count_checked(check_answers(AGENTS[agent]())).values()
+    parts = {name: (counts, measures_of(counts)) for name, counts in counted.items()}
+    exact = {
+        name: list(zip(of, estimate(counts, of, 1, np.random.default_rng(0)), strict=True))
+        for name, (counts, of) in parts.items()
+    }
+    return parts, summed_up(exact)
+
+
+def session(agent: str, n_draws: int, seed: list[int]) -> tuple[Session, Session]:
+    """Draw and score one session; beside it the true values."""
+    rng, estimates = np.random.default_rng(seed), {}
+    parts, truth = known(agent)
+    for name, (counts, measures) in parts.items():
         # The last of three rates may miss 0 by a rounding error.
         chances = np.maximum(counts.weights, 0)
         drawn = rng.multinomial(n_draws, chances / chances.sum(axis=1, keepdims=True)).astype(float)
         sampled = replace(counts, weights=drawn, exact=False)
-        estimates[name] = list(
-            zip(measures[name], estimate(sampled, measures[name], N_RESAMPLES, rng), strict=True)
-        )
-    return summed_up(estimates)
+        found = estimate(sampled, measures, N_RESAMPLES, rng)
+        estimates[name] = list(zip(measures, found, strict=True))
+    return summed_up(estimates), truth
 
 
-def intervals(
-    agent: str, n_draws: int, sessions: int, seed: int, parallel: Parallel
-) -> list[dict[str, object]]:
+def read_intervals(found: list[tuple[Session, Session]]) -> list[Line]:
     """Return a line per quantity."""
-    (parts,) = count_checked(check_answers(AGENTS[agent]())).values()
-    measures = {name: measures_of(counts) for name, counts in parts.items()}
-    exact = {
-        name: list(
-            zip(of_part, estimate(parts[name], of_part, 1, np.random.default_rng(0)), strict=True)
-        )
-        for name, of_part in measures.items()
-    }
-    truth = summed_up(exact)
-    cell = 10 * DRAWS.index(n_draws) + list(AGENTS).index(agent)
-    drawn = parallel(
-        delayed(session)(parts, measures, n_draws, [seed, cell, number])
-        for number in range(sessions)
-    )
-    rows: list[dict[str, object]] = []
-    for quantity, (true, _, _) in truth.items():
-        value, low, high = np.array([summary[quantity] for summary in drawn]).T
-        rows.append(
+    lines = []
+    for quantity, (true, _, _) in found[0][1].items():
+        value, low, high = np.array([summary[quantity] for summary, _ in found]).T
+        covered = (low <= true + 1e-9) & (true - 1e-9 <= high)
+        lines.append(
             {
-                "agent": agent,
-                "draws": n_draws,
                 "quantity": quantity,
                 "truth": round(true, 6),
-                "covered": int(((low <= true + 1e-9) & (true - 1e-9 <= high)).sum()),
+                "covered": int(covered.sum()),
                 "no_width": int((high - low < 1e-9).sum()),
                 "bias": round(float(value.mean() - true), 5),
                 "sd": round(float(value.std(ddof=1)), 5),
                 "half_width": round(float((high - low).mean() / 2), 5),
-                "sessions": sessions,
-                "seed": seed,
             }
         )
-    return rows
+    return lines
 
 
 def pvalues(correlation: float, n_draws: int, seed: list[int]) -> tuple[float, float]:
@@ -173,37 +161,16 @@ def pvalues(correlation: float, n_draws: int, seed: list[int]) -> tuple[float, f
     return flip_dependence(pairs)[2], draw_dependence(flips.T.tolist())[2]
 
 
-def tests(
-    correlation: float, n_draws: int, sessions: int, seed: int, parallel: Parallel
-) -> list[dict[str, object]]:
+def read_tests(found: list[tuple[float, float]]) -> list[Line]:
     """Return a line per test of independence."""
-    cell = 1000 + 10 * DRAWS.index(n_draws) + ALTERNATION.index(correlation)
-    drawn = np.array(
-        parallel(
-            delayed(pvalues)(correlation, n_draws, [seed, cell, number])
-            for number in range(sessions)
-        )
-    )
     names = ("second flip given the first", "flip given the draw before")
-    common = {"correlation": correlation, "draws": n_draws}
-    return [
-        common
-        | {"test": name, "rejected": sum(map(rejects, row)), "sessions": sessions, "seed": seed}
-        for name, row in zip(names, drawn.T, strict=True)
-    ]
-
-
-def write(path: Path, rows: list[dict[str, object]]) -> None:
-    """Write a table."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    by_test = zip(names, zip(*found, strict=True), strict=True)
+    return [{"test": name, "rejected": sum(map(rejects, row))} for name, row in by_test]
 
 
 def page() -> str:
     """Return what the page of the batteries says of both tables."""
-    table, rejected = pd.read_csv(INTERVALS), pd.read_csv(TESTS)
+    table, rejected = read_table("mixing_intervals"), read_table("mixing_tests")
     table = table.assign(held=table["covered"] / table["sessions"])
     kinds = {
         "totals": table["quantity"] == "total",
@@ -226,60 +193,28 @@ def page() -> str:
     )
 
 
-def main() -> None:
-    """Run what is asked for."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--sessions", type=int, default=1000, help="sessions per cell")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=2026)
-    parser.add_argument(
-        "--page", type=Path, help="render the results into this page, between its markers, and stop"
-    )
-    options = parser.parse_args()
-    if options.page:
-        text = options.page.read_text(encoding="utf-8")
-        head, tail = text.split("<!-- figures -->")[0], text.split("<!-- end of figures -->")[1]
-        options.page.write_text(
-            f"{head}<!-- figures -->\n\n{page()}\n\n<!-- end of figures -->{tail}", encoding="utf-8"
-        )
-        return
-    rows, counted = [], []
-    with Parallel(n_jobs=options.jobs, batch_size=25) as parallel:
-        for agent in AGENTS:
-            for n_draws in DRAWS:
-                rows += intervals(agent, n_draws, options.sessions, options.seed, parallel)
-                print(
-                    agent,
-                    n_draws,
-                    *(
-                        f"{row['quantity']} {row['covered'] / options.sessions:.3f}"
-                        for row in rows[-19:-13]
-                    ),
-                    sep="  ",
-                    flush=True,
-                )
-        for correlation in ALTERNATION:
-            for n_draws in DRAWS:
-                counted += tests(correlation, n_draws, options.sessions, options.seed, parallel)
-                print(
-                    correlation,
-                    n_draws,
-                    *(row["rejected"] / options.sessions for row in counted[-2:]),
-                    flush=True,
-                )
-    write(INTERVALS, rows)
-    write(TESTS, counted)
-    low = [
-        row
-        for row in rows
-        if ":" not in str(row["quantity"])
-        and row["covered"] < stats.binom.ppf(0.001, options.sessions, 0.93)
-    ]
-    cells = [(row["agent"], row["draws"], row["quantity"]) for row in low]
-    print(f"totals and experiments clearly below .93: {cells or 'none'}")
-
-
 if __name__ == "__main__":
-    main()
+    if "--page" in sys.argv:
+        path = Path(sys.argv[-1])
+        text = path.read_text(encoding="utf-8")
+        head, tail = text.split("<!-- figures -->")[0], text.split("<!-- end of figures -->")[1]
+        figures = f"<!-- figures -->\n\n{page()}\n\n<!-- end of figures -->"
+        path.write_text(f"{head}{figures}{tail}", encoding="utf-8")
+        sys.exit()
+    sessions = [
+        Cell({"agent": agent, "draws": n}, partial(session, agent, n), key=(10 * size + place,))
+        for place, agent in enumerate(AGENTS)
+        for size, n in enumerate(DRAWS)
+    ]
+    flips = [
+        Cell(
+            {"correlation": correlation, "draws": n},
+            partial(pvalues, correlation, n),
+            key=(1000 + 10 * size + place,),
+        )
+        for place, correlation in enumerate(ALTERNATION)
+        for size, n in enumerate(DRAWS)
+    ]
+    of_all = {"tables": 1000, "unit": "sessions", "count": "sessions", "seed": 2026, "digits": 6}
+    study("mixing_intervals", sessions, read_intervals, **of_all)
+    study("mixing_tests", flips, read_tests, **of_all)

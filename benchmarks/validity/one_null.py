@@ -8,19 +8,18 @@ With ``--studies`` it counts instead in which studies two agents on the same cas
 (`compare`), and in which the mean over six tasks is told from 0 (``one_null_pairs.csv``).
 """
 
-import argparse
 import math
-from collections import Counter
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, logit
+from study import Cell, Line, study
 
 from coherence import compare, sufficiency_test
 from coherence.report.evaluation import EvaluationReport
@@ -29,8 +28,6 @@ from coherence.result import CheckResult, rejects
 from coherence.statistics.random_effects import random_effects
 
 Floats = NDArray[np.float64]
-TABLE = Path(__file__).parent / "one_null.csv"
-PAIRED = TABLE.with_name("one_null_pairs.csv")
 N_TASKS = 6
 WORDS, FEW = (0.05, 0.25, 0.5, 0.75, 0.95), (0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 1)
 
@@ -443,74 +440,57 @@ def told_from_0(design: Design, seed: list[int]) -> bool:
     return over.low > 0 or over.high < 0
 
 
-def counted(design: Design, n_tables: int, seed: list[int]) -> dict[str, float]:
-    """Count verdicts over tables; also how often interval and direction say different things."""
-    said, rejected, differ, exact, blind = Counter[str](), 0, 0, 0, 0.0
-    for at in range(n_tables):
-        result = design.result(np.random.default_rng([*seed, at]))
-        verdict = decide(VerdictInput(EvaluationReport("", "", (result,), (), NOT_TESTED)))
-        said.update([verdict.code, f"open: {verdict.open}"])
-        found = result.settings
-        rejected += rejects(result.pvalue)
-        exact += found.get("p_direction", 1.0) <= 0.04
-        blind += found.get("n_untold", 0) / result.n_contexts
-        # Of three actions p is that of all, the interval of one.
-        if result.interval is not None and "p_beyond" in found and not design.three:
-            excludes = result.interval.low > 0 or result.interval.high < 0
-            differ += excludes != (found["p_beyond"] <= 0.04)
+def judged(design: Design, seed: list[int]) -> Line:
+    """Count the verdict of a table; also whether interval and direction say different things."""
+    result = design.result(np.random.default_rng(seed))
+    verdict = decide(VerdictInput(EvaluationReport("", "", (result,), (), NOT_TESTED)))
+    found, differ = result.settings, False
+    # Of three actions p is that of all, the interval of one.
+    if result.interval is not None and "p_beyond" in found and not design.three:
+        excludes = result.interval.low > 0 or result.interval.high < 0
+        differ = excludes != (found["p_beyond"] <= 0.04)
     return {
-        "n_tables": n_tables,
-        "tested": said["open: False"],
-        "rejected": int(rejected),
-        "accused": said["acts_on_more"] + said["acts_on_more_turning"],
-        "or_noisy": said["acts_on_more_or_noisy"],
-        "explained": said["noise_explains"],
-        "as_exact": int(exact),
-        "interval_differs": int(differ),
-        "untold_share": round(blind / n_tables, 3),
+        "tested": not verdict.open,
+        "rejected": rejects(result.pvalue),
+        "accused": verdict.code in ("acts_on_more", "acts_on_more_turning"),
+        "or_noisy": verdict.code == "acts_on_more_or_noisy",
+        "explained": verdict.code == "noise_explains",
+        "as_exact": found.get("p_direction", 1.0) <= 0.04,
+        "interval_differs": differ,
+        "untold_share": found.get("n_untold", 0) / result.n_contexts,
     }
 
 
-def main() -> None:
-    """Run all designs, or those whose name holds a text."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tables", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", default="")
-    parser.add_argument("--out", type=Path, default=TABLE)
-    parser.add_argument("--studies", type=int, help="run these studies of pairs and tasks instead")
-    options = parser.parse_args()
-    rows = []
-    if options.studies:
-        for at, (name, pair) in enumerate(PAIRS.items()):
-            seeds = [[options.seed, at, study] for study in range(options.studies)]
-            row = {"pair": name, "n_studies": options.studies, "seed": options.seed}
-            row["differ"] = sum(differ(pair, seed) for seed in seeds)
-            for model, design in zip("ab", pair, strict=True):
-                row[f"told_{model}"] = sum(told_from_0(design, seed) for seed in seeds)
-            rows.append(row)
-            print(*row.values(), sep=",", flush=True)
-        pd.DataFrame(rows).to_csv(PAIRED, index=False)
-        return
-    agents = (("coherent", COHERENT), ("leaky", LEAKY))
-    cells = [
-        (kind, name, design, [options.seed, len(kind), at])
-        for kind, designs in agents
-        for at, (name, design) in enumerate(designs.items())
-        if options.only in f"{kind}: {name}"
-    ]
-    # Small tables first, so that a run that is cut short has most designs.
-    for kind, name, design, seed in sorted(cells, key=lambda cell: cell[2].n):
-        row = {
-            "agent": "misled" if name in MISLED else kind,
-            "design": name,
-            "n_cases": design.n,
-        }
-        row |= {"n_reports": design.reports, "seed": options.seed}
-        rows.append(row | counted(design, options.tables, seed))
-        print(*rows[-1].values(), sep=",", flush=True)
-        pd.DataFrame(rows).to_csv(options.out, index=False)
+def read(found: list[Line]) -> list[Line]:
+    """Return sums, and the mean of the last."""
+    *counts, untold = pd.DataFrame(found).astype(float).sum().items()
+    return [{name: int(n) for name, n in counts} | {untold[0]: round(untold[1] / len(found), 3)}]
+
+
+def paired(pair: tuple[Design, Design], seed: list[int]) -> Line:
+    """Compare two agents, and pool the tasks of either."""
+    told = {f"told_{name}": told_from_0(of, seed) for name, of in zip("ab", pair, strict=True)}
+    return {"differ": differ(pair, seed)} | told
+
+
+def cell(kind: str, at: int, name: str, design: Design) -> Cell:
+    """Return a design of coherent or of leaky agents."""
+    about = {"agent": "misled" if name in MISLED else kind, "design": name, "n_cases": design.n}
+    about |= {"n_reports": design.reports}
+    return Cell(about, partial(judged, design), key=(len(kind), at))
 
 
 if __name__ == "__main__":
-    main()
+    if "--studies" in sys.argv:
+        cells = [Cell({"pair": name}, partial(paired, pair)) for name, pair in PAIRS.items()]
+        sums = lambda found: [pd.DataFrame(found).sum().to_dict()]  # noqa: E731
+        study("one_null_pairs", cells, sums, unit="studies", count="n_studies")
+    else:
+        agents = {"coherent": COHERENT, "leaky": LEAKY}
+        cells = [
+            cell(kind, at, name, design)
+            for kind, designs in agents.items()
+            for at, (name, design) in enumerate(designs.items())
+        ]
+        # Small tables first, so that a run that is cut short has most designs.
+        study("one_null", sorted(cells, key=lambda cell: cell.about["n_cases"]), read)

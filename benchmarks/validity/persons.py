@@ -6,24 +6,21 @@
 share of tables with p <= .05, the share whose interval holds the mean difference over persons, and
 its mean width, of the tables that are tested at all. The state is the exact posterior or the
 realised one. The readings are ``person``, and a person's case as context with the person as group,
-which is run on a sixth of the tables. Table t of panel d draws from the seed [seed, d, t]. One core
-needs about three minutes for 400 tables.
+which is run on a sixth of the tables. Populations and states of a panel are drawn from the same
+seeds. One core needs about three minutes for 400 tables.
 """
 
-import argparse
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from joblib import Parallel, delayed
+from study import Cell, Line, held, rejected, study
 
-from coherence import CheckResult, sufficiency_test
+from coherence import sufficiency_test
 
-RESULTS = Path(__file__).parent / "persons.csv"
 PANELS = [
     (25, 40, 0.0),
     (30, 20, 0.0),
@@ -100,13 +97,14 @@ def chosen(
     return Drawn(**{**vars(rows), "action": (rng.random(share.size) < share).astype(int)})
 
 
-def worth(panel: tuple[int, int, float], rng: np.random.Generator) -> float:
+@cache
+def worth(panel: tuple[int, int, float], *seed: int) -> float:
     """Return the difference between realised states that the weight of an exact one makes.
 
     The variance of the posterior over that of the realised state, at equal own belief: the
     difference of choices that are the posterior.
     """
-    values = []
+    values, rng = [], np.random.default_rng(seed)
     for _ in range(N_WORTH):
         rows, _ = draw(*panel, rng, kinds=False)
         policy = np.stack([1 - rows.exact, rows.exact], axis=1)
@@ -130,78 +128,47 @@ READINGS: dict[str, Callable[[Drawn], dict[str, Any]]] = {
 POPULATIONS = ("tastes", "kinds", "knows")
 
 
-def study(
-    panel: tuple[int, int, float],
-    population: str,
-    state: str,
-    value: float,
-    seed: list[int],
-    readings: tuple[str, ...],
+def table(
+    panel: tuple[int, int, float], population: str, state: str, seed: list[int]
 ) -> dict[str, tuple[float, float, float]]:
     """Return whether each reading rejects, whether its interval covers, and its width."""
     rng = np.random.default_rng(seed)
     rows, follow = draw(*panel, rng, kinds=population == "kinds")
     weight = KNOWN[state] if population == "knows" else 0.0
     rows = chosen(rows, follow, rng, weight=weight, state=state)
-    truth = weight * (value if state == "exact" and weight else 1.0)
+    truth = weight * (worth(panel, *seed[:2]) if state == "exact" and weight else 1.0)
+    known = {"exact": rows.exact} if state == "exact" else {"truth": rows.theta}
     found = {}
-    for name in readings:
-        reading = READINGS[name]
-        known = {"exact": rows.exact} if state == "exact" else {"truth": rows.theta}
-        options: dict[str, Any] = {**known, **reading(rows), "n_draws": 499, "rng": rng}
-        found[name] = _outcome(sufficiency_test(rows.belief, rows.action, **options), truth)
+    for name in tuple(READINGS)[: 1 if seed[-1] % SHARE else None]:
+        options: dict[str, Any] = {**known, **READINGS[name](rows), "n_draws": 499, "rng": rng}
+        result = sufficiency_test(rows.belief, rows.action, **options)
+        of, p = result.interval, rejected(result.pvalue)
+        found[name] = p, held(of, truth), math.nan if of is None else of.high - of.low
     return found
 
 
-def _outcome(result: CheckResult, truth: float) -> tuple[float, float, float]:
-    p, interval = result.pvalue, result.interval
-    tested = p is not None and not math.isnan(p)
-    if interval is None:
-        return (float(p <= 0.05) if tested else math.nan, math.nan, math.nan)
-    covered = math.nan if math.isnan(truth) else float(interval.low <= truth <= interval.high)
-    return (float(p <= 0.05) if tested else math.nan, covered, interval.high - interval.low)
-
-
-def main() -> None:
-    """Simulate, print and store."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--tables", type=int, default=400)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--panels", type=int, nargs="*", help="panels to run, by number")
-    parser.add_argument("--results", type=Path, default=RESULTS)
-    args = parser.parse_args()
-    records = []
-    for number, panel in enumerate(PANELS):
-        if args.panels and number not in args.panels:
-            continue
-        value = worth(panel, np.random.default_rng([args.seed, number]))
-        for population in POPULATIONS:
-            for state in KNOWN:
-                seeds = [[args.seed, number, table] for table in range(args.tables)]
-                found = Parallel(n_jobs=args.jobs)(
-                    delayed(study)(
-                        *(panel, population, state, value, seed),
-                        tuple(READINGS)[: 1 if seed[-1] % SHARE else None],
-                    )
-                    for seed in seeds
-                )
-                for name in READINGS:
-                    outcomes = np.array([each[name] for each in found if name in each])
-                    tested = ~np.isnan(outcomes[:, 0])
-                    means = [
-                        float(np.nanmean(column)) if (~np.isnan(column)).any() else math.nan
-                        for column in outcomes.T
-                    ]
-                    records.append(
-                        (*panel, population, state, name, int(tested.sum()), *means, len(outcomes))
-                    )
-                    print(*records[-1], flush=True)
-    names = ["n_cases", "n_persons", "missing", "population", "state", "reading", "n_tested"]
-    names += ["rejected", "covered", "width", "n_tables"]
-    table = pd.DataFrame(records, columns=names).assign(seed=args.seed)
-    table.round(4).to_csv(args.results, index=False)
+def read(found: list[dict[str, tuple[float, float, float]]]) -> list[Line]:
+    """Return a line for each reading."""
+    lines = []
+    for name in READINGS:
+        outcomes = np.array([each[name] for each in found if name in each])
+        line = {"reading": name, "n_tested": int((~np.isnan(outcomes[:, 0])).sum())}
+        for column, values in zip(("rejected", "covered", "width"), outcomes.T, strict=True):
+            line[column] = float(np.nanmean(values)) if (~np.isnan(values)).any() else math.nan
+        lines.append(line | {"n_tables": len(outcomes)})
+    return lines
 
 
 if __name__ == "__main__":
-    main()
+    cells = [
+        Cell(
+            dict(zip(("n_cases", "n_persons", "missing"), panel, strict=True))
+            | {"population": population, "state": state},
+            partial(table, panel, population, state),
+            key=(number,),
+        )
+        for number, panel in enumerate(PANELS)
+        for population in POPULATIONS
+        for state in KNOWN
+    ]
+    study("persons", cells, read, tables=400)

@@ -5,23 +5,19 @@ effect taken for one?
 
 ``pooling.csv`` has a line per effect, number of tasks, mean and spread of the true
 effects between tasks: the share of studies whose interval holds the mean, and in which p <= .05.
-Tasks have 30 to 100 contexts of two repetitions. Study s of design d draws from the seed
-[seed, d, s]. One core needs about ten minutes.
+Tasks have 30 to 100 contexts of two repetitions. One core needs about ten minutes.
 """
 
-import argparse
+from functools import partial
 from itertools import product
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
-from joblib import Parallel, delayed
+from study import Cell, study
 
 from coherence import sufficiency_test
 from coherence.statistics.mean_interval import mean_interval
 from coherence.statistics.random_effects import random_effects
 
-RESULTS = Path(__file__).parent / "pooling.csv"
 DESIGNS = list(product(("sufficiency", "iterated_expectation"), (4, 8, 24), (0.0, 0.1), (0.0, 0.1)))
 
 
@@ -55,7 +51,7 @@ def gap_effect(mean: float, n: int, rng: np.random.Generator) -> tuple[float, fl
 MAKERS = {"sufficiency": choice_effect, "iterated_expectation": gap_effect}
 
 
-def study(design: tuple[str, int, float, float], seed: list[int]) -> tuple[bool, bool]:
+def pooled(design: tuple[str, int, float, float], seed: list[int]) -> dict[str, bool]:
     """Return whether the interval holds the mean, and whether the test rejects."""
     name, n_tasks, mean, sd = design
     rng = np.random.default_rng(seed)
@@ -64,26 +60,10 @@ def study(design: tuple[str, int, float, float], seed: list[int]) -> tuple[bool,
     )
     effects = [effect for effect in made if effect is not None]
     over = random_effects(*zip(*effects, strict=True))
-    return over.low <= mean <= over.high, over.pvalue <= 0.05
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--studies", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=1)
-    args = parser.parse_args()
-    rows = []
-    for d, design in enumerate(DESIGNS):
-        found = Parallel(args.jobs)(
-            delayed(study)(design, [args.seed, d, s]) for s in range(args.studies)
-        )
-        covered, rejected = np.mean(found, axis=0)
-        rows.append((*design, covered, rejected, args.studies, args.seed))
-        print(*rows[-1], flush=True)
-    columns = ["effect", "n_tasks", "mean", "sd", "covered", "rejected", "n_studies", "seed"]
-    pd.DataFrame(rows, columns=columns).to_csv(RESULTS, index=False)
+    return {"covered": over.low <= mean <= over.high, "rejected": over.pvalue <= 0.05}
 
 
 if __name__ == "__main__":
-    main()
+    columns = ("effect", "n_tasks", "mean", "sd")
+    cells = [Cell(dict(zip(columns, each, strict=True)), partial(pooled, each)) for each in DESIGNS]
+    study("pooling", cells, tables=1000, unit="studies", count="n_studies")

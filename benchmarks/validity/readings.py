@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -50,7 +50,7 @@ from coherence import (
 )
 from coherence.checks.calibration import calibration_estimates
 
-EXPECTED = "the mean of the estimate over data sets"
+EXPECTED, IN_THE_POPULATION = "the mean over data sets", "that of one very large data set"
 LARGE = 100_000  # contexts of the one data set that stands for the population
 MEASURES = (
     "mean signed gap",
@@ -101,79 +101,71 @@ def _reading(result: CheckResult) -> Reading:
     return Reading(result.statistic, low, high, result.pvalue)
 
 
-def _choices(name: str, test: Callable[..., CheckResult], **options: object) -> Callable:
+@dataclass(frozen=True)
+class InThePopulation:
+    """The truth of a reading under a design: its value in one very large data set."""
+
+    run: Callable[[Design, np.random.Generator], dict[str, Reading]]
+    name: str
+
+    def __call__(self, design: Design) -> float:
+        return _large(self.run, design)[self.name].value
+
+
+@cache
+def _large(run: Callable, design: Design) -> dict[str, Reading]:
+    return run(design.sized(LARGE), np.random.default_rng(1))
+
+
+# What tests take of a data set: arrays by place, then by name.
+
+
+def _choices(design: Design, rng: np.random.Generator) -> tuple[tuple, dict]:
+    runs = design.draw(rng)
+    return (runs["p"], runs["action"], runs["theta"]), {"context": runs["context"]}
+
+
+def _featured(design: Design, rng: np.random.Generator, *, argument: str) -> tuple[tuple, dict]:
+    runs, features = design.draw_featured(rng)
+    named = {argument: features, "context": runs["context"]}
+    return (runs["p"], runs["action"], runs["theta"]), named
+
+
+def _stated(design: Design, rng: np.random.Generator) -> tuple[tuple, dict]:
+    *arrays, context = design.draw_states(rng)
+    return tuple(arrays), {"context": context}
+
+
+def _policies(design: Design, rng: np.random.Generator) -> tuple[tuple, dict]:
+    *arrays, context = design.draw_policies(rng)
+    return tuple(arrays), {"context": context}
+
+
+def _ordered(design: Design, rng: np.random.Generator, *, arrays: Callable) -> tuple[tuple, dict]:
+    (belief, action, _), named = arrays(design, rng)
+    return (belief, action), named
+
+
+def _subject(
+    name: str,
+    arrays: Callable,
+    test: Callable[..., CheckResult],
+    tested: tuple[Design, ...],
+    truth: object = None,  # of the interval, of a design; EXPECTED; IN_THE_POPULATION; None: none
+    covered: tuple[Design, ...] = (),
+    *,
+    slow: bool = False,
+    **options: object,
+) -> Subject:
+    """Return a test of one result, of that name."""
+
     def run(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
-        runs = design.draw(rng)
-        return {
-            name: _reading(
-                test(
-                    runs["p"],
-                    runs["action"],
-                    runs["theta"],
-                    context=runs["context"],
-                    rng=rng,
-                    **options,
-                )
-            )
-        }
+        given, named = arrays(design, rng)
+        return {name: _reading(test(*given, **named, rng=rng, **options))}
 
-    return run
-
-
-def _featured(
-    name: str, test: Callable[..., CheckResult], argument: str, **options: object
-) -> Callable:
-    def run(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
-        runs, features = design.draw_featured(rng)
-        options_ = options | {argument: features, "context": runs["context"], "rng": rng}
-        return {name: _reading(test(runs["p"], runs["action"], runs["theta"], **options_))}
-
-    return run
-
-
-def _stated(name: str, test: Callable[..., CheckResult], **options: object) -> Callable:
-    def run(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
-        belief, action, truth, context = design.draw_states(rng)
-        return {name: _reading(test(belief, action, truth, context=context, rng=rng, **options))}
-
-    return run
-
-
-def _ordered(name: str, test: Callable[..., CheckResult], **options: object) -> Callable:
-    def run(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
-        runs = design.draw(rng)
-        return {
-            name: _reading(
-                test(
-                    runs["p"],
-                    runs["action"],
-                    context=runs["context"],
-                    n_draws=999,
-                    rng=rng,
-                    **options,
-                )
-            )
-        }
-
-    return run
-
-
-def _policies(name: str, test: Callable[..., CheckResult], **options: object) -> Callable:
-    def run(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
-        belief, policy, truth, context = design.draw_policies(rng)
-        return {name: _reading(test(belief, policy, truth, context=context, rng=rng, **options))}
-
-    return run
-
-
-def _ordered_policies(name: str, test: Callable[..., CheckResult], **options: object) -> Callable:
-    def run(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
-        belief, policy, _, context = design.draw_policies(rng)
-        return {
-            name: _reading(test(belief, policy, context=context, n_draws=999, rng=rng, **options))
-        }
-
-    return run
+    if truth is IN_THE_POPULATION:
+        truth = InThePopulation(run, name)
+    return Subject(run, (name,), tested, {} if truth is None else {name: truth}, covered, slow)
 
 
 def _iterated(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
@@ -238,22 +230,6 @@ def _calibration(design: Design, rng: np.random.Generator) -> dict[str, Reading]
     return {result.check: _reading(result) for result in results}
 
 
-@dataclass(frozen=True)
-class InThePopulation:
-    """The truth of a reading under a design: its value in one very large data set."""
-
-    run: Callable[[Design, np.random.Generator], dict[str, Reading]]
-    name: str
-
-    def __call__(self, design: Design) -> float:
-        return _large(self.run, design)[self.name].value
-
-
-@cache
-def _large(run: Callable, design: Design) -> dict[str, Reading]:
-    return run(design.sized(LARGE), np.random.default_rng(1))
-
-
 def _largest_drop(design: Design) -> float:
     return design.largest_drop(("yes", "no"))
 
@@ -265,52 +241,48 @@ _SEVERAL_STATES = (*STATED, FEW_STATED, *SIGNALS[:2])
 _OF_PROBABILITIES = (*POLICIES, *SMALL_POLICIES, *POLICY_SIGNALS)
 BEYOND = "gap beyond noise and rounding"
 BEYOND_ONCE = "gap beyond rounding, asked once"
-_COVARIANCE = _choices("residual covariance", residual_covariance, n_draws=999)
-_OF_POLICIES = _policies("residual covariance of policies", residual_covariance, n_draws=999)
+_COUNTED, _PERMUTED = {"n_draws": 999}, {"n_permutations": 199}
+_MONOTONE = partial(_subject, test=monotone_choice_test, n_draws=999)
+_CHOICES_IN_ORDER = partial(_ordered, arrays=_choices)
 SUBJECTS: dict[str, Subject] = {
-    "residual_covariance": Subject(
-        _COVARIANCE,
-        ("residual covariance",),
+    "residual_covariance": _subject(
+        "residual covariance",
+        _choices,
+        residual_covariance,
         _CHOSEN,
-        {"residual covariance": InThePopulation(_COVARIANCE, "residual covariance")},
+        IN_THE_POPULATION,
         (*BELIEFS, *LIKE_MODELS[:5]),
+        **_COUNTED,
     ),
-    "cmi": Subject(
-        _choices("cmi", cmi_test, n_permutations=199),
-        ("cmi",),
-        _CHOSEN,
-    ),
-    "residual_covariance_states": Subject(
-        _stated("residual covariance, three states", residual_covariance, n_draws=999),
-        ("residual covariance, three states",),
+    "cmi": _subject("cmi", _choices, cmi_test, _CHOSEN, **_PERMUTED),
+    "residual_covariance_states": _subject(
+        "residual covariance, three states",
+        _stated,
+        residual_covariance,
         _SEVERAL_STATES,
+        **_COUNTED,
     ),
-    "cmi_states": Subject(
-        _stated("cmi, three states", cmi_test, n_permutations=199),
-        ("cmi, three states",),
-        _SEVERAL_STATES,
-    ),
-    "cmi_features": Subject(
-        _featured("cmi given features", cmi_test, "condition_on", n_permutations=199),
-        ("cmi given features",),
+    "cmi_states": _subject("cmi, three states", _stated, cmi_test, _SEVERAL_STATES, **_PERMUTED),
+    "cmi_features": _subject(
+        "cmi given features",
+        partial(_featured, argument="condition_on"),
+        cmi_test,
         FEATURED,
+        **_PERMUTED,
     ),
-    "monotone_yes_no": Subject(
-        _ordered("monotone yes/no", monotone_choice_test, pair=("yes", "no")),
-        ("monotone yes/no",),
-        NULLS,
-        {"monotone yes/no": _largest_drop},
-        VIOLATED,
+    "monotone_yes_no": _MONOTONE(
+        "monotone yes/no",
+        _CHOICES_IN_ORDER,
+        tested=NULLS,
+        truth=_largest_drop,
+        covered=VIOLATED,
+        pair=("yes", "no"),
     ),
-    "monotone_yes_defer": Subject(
-        _ordered("monotone yes/defer", monotone_choice_test, pair=("yes", "defer")),
-        ("monotone yes/defer",),
-        NULLS,
+    "monotone_yes_defer": _MONOTONE(
+        "monotone yes/defer", _CHOICES_IN_ORDER, tested=NULLS, pair=("yes", "defer")
     ),
-    "monotone_defer_no": Subject(
-        _ordered("monotone defer/no", monotone_choice_test, pair=("defer", "no")),
-        ("monotone defer/no",),
-        NULLS,
+    "monotone_defer_no": _MONOTONE(
+        "monotone defer/no", _CHOICES_IN_ORDER, tested=NULLS, pair=("defer", "no")
     ),
     "iterated_expectation": Subject(
         _iterated,
@@ -338,50 +310,49 @@ SUBJECTS: dict[str, Subject] = {
         {name: InThePopulation(_leak, name) for name in ("evidence_leak", "evidence_leak, belief")},
         (*NO_LEAKS[:10], *LEAKS),
     ),
-    "predictive_gain": Subject(
-        _choices("predictive_gain", predictive_gain_test, n_bootstraps=1000),
-        ("predictive_gain",),
+    "predictive_gain": _subject(
+        "predictive_gain",
+        _choices,
+        predictive_gain_test,
         (*TESTED, *CONSTANT, *LIKE_MODELS),
-        {"predictive_gain": EXPECTED},
+        EXPECTED,
         TESTED,
         slow=True,
+        n_bootstraps=1000,
     ),
-    "predictive_gain_features": Subject(
-        _featured(
-            "predictive_gain given features", predictive_gain_test, "features", n_bootstraps=2
-        ),
-        ("predictive_gain given features",),
+    "predictive_gain_features": _subject(
+        "predictive_gain given features",
+        partial(_featured, argument="features"),
+        predictive_gain_test,
         FEATURED[:2],
         slow=True,
+        n_bootstraps=2,
     ),
-    "policy_residual_covariance": Subject(
-        _OF_POLICIES,
-        ("residual covariance of policies",),
+    "policy_residual_covariance": _subject(
+        "residual covariance of policies",
+        _policies,
+        residual_covariance,
         _OF_PROBABILITIES,
-        {
-            "residual covariance of policies": InThePopulation(
-                _OF_POLICIES, "residual covariance of policies"
-            )
-        },
+        IN_THE_POPULATION,
         (*POLICIES, *POLICY_SIGNALS),
+        **_COUNTED,
     ),
-    "policy_cmi": Subject(
-        _policies("cmi of policies", cmi_test, n_permutations=199),
-        ("cmi of policies",),
-        _OF_PROBABILITIES,
+    "policy_cmi": _subject("cmi of policies", _policies, cmi_test, _OF_PROBABILITIES, **_PERMUTED),
+    "policy_monotone": _MONOTONE(
+        "monotone yes/no of policies",
+        partial(_ordered, arrays=_policies),
+        tested=POLICIES,
+        truth=_largest_drop,
+        covered=POLICIES_TURNED,
+        pair=("yes", "no"),
     ),
-    "policy_monotone": Subject(
-        _ordered_policies("monotone yes/no of policies", monotone_choice_test, pair=("yes", "no")),
-        ("monotone yes/no of policies",),
-        POLICIES,
-        {"monotone yes/no of policies": _largest_drop},
-        POLICIES_TURNED,
-    ),
-    "policy_predictive_gain": Subject(
-        _policies("predictive_gain of policies", predictive_gain_test, n_bootstraps=2),
-        ("predictive_gain of policies",),
+    "policy_predictive_gain": _subject(
+        "predictive_gain of policies",
+        _policies,
+        predictive_gain_test,
         (*POLICIES[:5], *POLICY_SIGNALS),
         slow=True,
+        n_bootstraps=2,
     ),
     "rounding": Subject(
         _rounded(BEYOND, "root-mean-square gap, noise and rounding removed"),

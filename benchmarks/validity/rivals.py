@@ -4,14 +4,11 @@
 
 ``rivals.csv`` has a line per design, state and test: the share of the same tables with p <= .05,
 and the share below the .05 point that p has in the tables of the design without an effect
-(``at_size``): power at equal size. Table t of design d draws from the seed [seed, d, t]. One core
-needs about ten minutes.
+(``at_size``): power at equal size. One core needs about ten minutes.
 """
 
-import argparse
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,10 +16,10 @@ from one_null import Design, log_odds_times
 from scipy import stats
 from scipy.special import expit
 from sklearn.preprocessing import SplineTransformer
+from study import Cell, Line, study
 
 from coherence import sufficiency_test
 
-RESULTS = Path(__file__).parent / "rivals.csv"
 D = Design
 Array = np.ndarray
 
@@ -134,33 +131,33 @@ def pvalues(design: Design, seed: list[int]) -> dict[str, float]:
         }
 
 
-def main() -> None:
-    """Run all designs, by the exact posterior and by the realised state."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--tables", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    args = parser.parse_args()
-    cells = [(name, (null, replace(null, **effect))) for name, (null, effect) in PAIRS.items()]
-    cells += [(name, (null,)) for name, null in NULLS.items()]
-    rows = []
-    for d, (name, designs) in enumerate(cells):
-        for exact in (True, False):
-            point = None
-            for effect, design in enumerate(designs):
-                of = replace(design, exact=exact)
-                seeds = [[args.seed, 2 * d + exact, effect, t] for t in range(args.tables)]
-                found = pd.DataFrame([pvalues(of, seed) for seed in seeds]).fillna(1.0)
-                point = found.quantile(0.05) if point is None else point
-                common = {"design": name, "state": "exact" if exact else "realised"}
-                for test in found.columns:
-                    row = {**common, "effect": effect, "test": test}
-                    row["rejected"] = (found[test] <= 0.05).mean()
-                    row["at_size"] = (found[test] <= point[test]).mean()
-                    rows.append({**row, "tables": args.tables, "seed": args.seed})
-                print(*common.values(), effect, *(found <= 0.05).mean().round(3), flush=True)
-            pd.DataFrame(rows).round(4).to_csv(args.out, index=False)
+def both(designs: tuple[Design, ...], seed: list[int]) -> list[dict[str, float]]:
+    """Test a table without an effect, and one with it."""
+    run, cell, number = seed
+    return [pvalues(of, [run, cell, effect, number]) for effect, of in enumerate(designs)]
+
+
+def read(found: list[list[dict[str, float]]]) -> list[Line]:
+    """Return shares below .05, and below the .05 point of tables without an effect."""
+    lines, tables = [], [pd.DataFrame(list(each)).fillna(1.0) for each in zip(*found, strict=True)]
+    point = tables[0].quantile(0.05)
+    for effect, of in enumerate(tables):
+        for test in of.columns:
+            low, at_size = (of[test] <= 0.05).mean(), (of[test] <= point[test]).mean()
+            lines.append({"effect": effect, "test": test, "rejected": low, "at_size": at_size})
+    return lines
 
 
 if __name__ == "__main__":
-    main()
+    pairs = {name: (null, replace(null, **effect)) for name, (null, effect) in PAIRS.items()}
+    pairs |= {name: (null,) for name, null in NULLS.items()}
+    cells = [
+        Cell(
+            {"design": name, "state": "exact" if exact else "realised"},
+            partial(both, tuple(replace(design, exact=exact) for design in designs)),
+            key=(2 * place + exact,),
+        )
+        for place, (name, designs) in enumerate(pairs.items())
+        for exact in (True, False)
+    ]
+    study("rivals", cells, read, tables=400, count="tables")

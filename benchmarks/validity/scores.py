@@ -5,20 +5,17 @@
 ``scores.csv`` has a line per kind of forecasts, number of cases and power that sharpens them (1 is
 calibrated): the share of tables with p <= .05, and the share whose 95% intervals hold the expected
 Brier score, the mean of 400,000 cases. Four reports a case share an outcome.
-Table t of line l draws from the seed [seed, l, t].
 """
 
-import argparse
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 
 import numpy as np
-import pandas as pd
+from study import Cell, Line, held, means, study
 
 from coherence import calibration_test
 from coherence.result import rejects
 
-RESULTS = Path(__file__).with_suffix(".csv")
 FORECASTS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "continuous": lambda rng, n: rng.random(n),
     "grid of .05": lambda rng, n: np.round(20 * rng.random(n)) / 20,
@@ -71,36 +68,23 @@ def table(
         chance = FORECASTS[name](rng, n)
         stated, outcome = sharpened(chance, power), happened(rng, chance)
     result = calibration_test(stated, outcome, **options)
-    held = {"rejected": float(rejects(result.pvalue))}
+    found = {"rejected": float(rejects(result.pvalue))}
     for score, value in true.items():
-        interval = getattr(result.fitted, f"{score}_interval")
-        known = interval is not None and not np.isnan(interval.low)
-        held[f"{score}_held"] = interval.low <= value <= interval.high if known else np.nan
-    return held
+        found[f"{score}_held"] = held(getattr(result.fitted, f"{score}_interval"), value)
+    return found
 
 
-def main() -> None:
-    """Simulate every line and write the results."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tables", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    options = parser.parse_args()
-    rows = []
-    for line, (name, n, power) in enumerate(LINES):
-        true = truths(name, power)
-        found = pd.DataFrame(
-            table(name, n, power, true, [options.seed, line, t]) for t in range(options.tables)
-        ).astype(float)
-        rows.append(
-            {"forecasts": name, "cases": n, "power": power}
-            | found.mean().round(4).to_dict()
-            | {"tables": options.tables, "seed": options.seed}
-        )
-        print(rows[-1], flush=True)
-    columns = ["forecasts", "cases", "power", "rejected", "brier_held", "tables", "seed"]
-    pd.DataFrame(rows)[columns].to_csv(options.out, index=False)
+def read(found: list[dict[str, float]]) -> list[Line]:
+    """Return means; of several reports a case no score is looked at."""
+    return [{"rejected": np.nan, "brier_held": np.nan} | line for line in means(found)]
 
 
 if __name__ == "__main__":
-    main()
+    cells = [
+        Cell(
+            {"forecasts": name, "cases": n, "power": power},
+            partial(table, name, n, power, truths(name, power)),
+        )
+        for name, n, power in LINES
+    ]
+    study("scores", cells, read, tables=200, count="tables")

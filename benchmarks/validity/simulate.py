@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from designs import EVERY, Design
+from designs import PLACES, Design
 from joblib import Parallel, delayed
 from readings import EXPECTED, SUBJECTS, Reading, Subject
 
@@ -28,10 +28,9 @@ FIELDS = ("kind", "check", "design", "count", "datasets", "seed", "seconds")
 
 def readings(run: Callable, design: Design, seed: int, number: int) -> dict[str, Reading]:
     """Run what is asked of one data set."""
-    position = [known.name for known in EVERY].index(design.name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return run(design, np.random.default_rng([seed, position, number]))
+        return run(design, np.random.default_rng([seed, PLACES[design.name], number]))
 
 
 def covers(reading: Reading, truth: float) -> bool:

@@ -10,27 +10,24 @@ and said: the true ones, the mean estimate, how often intervals (of one report: 
 truth, and the share of tables with one. The true loss is that against the belief behind the
 reports; the others are those of the same logit in 100,000 cases. ``primary`` is how often
 sufficiency rejects, where that is simulated. Beliefs are uniform on .05 to .95 and reports lie on a
-grid of .05 where nothing else is said. Table t of line l draws from the seed [seed, l, t].
+grid of .05 where nothing else is said.
 """
 
-import argparse
 import math
 import zlib
 from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from scipy.special import expit
+from study import Cell, study
 
 from coherence.checks.logit import logit
 from coherence.checks.stakes import IGNORES, MOVES, stakes_estimates
 from coherence.checks.sufficiency import sufficiency_test
 
-RESULTS = Path(__file__).parent / "stakes.csv"
 MANY = 100_000
 VERDICTS = {"ignores": IGNORES, "moves": MOVES, "cannot": ""}
 ESTIMATES = ("loss", "slope", "difference", "acted_less_said")
@@ -177,7 +174,7 @@ def truths(agent: Agent, design: Design) -> tuple[float, float, float, float]:
     return loss, float(-fit[1] / fit[2]), float(above), float(above)
 
 
-def study(agent: Agent, design: Design, seed: list[int], primary: bool) -> dict[str, float]:
+def table(agent: Agent, design: Design, primary: bool, seed: list[int]) -> dict[str, float]:
     """Estimate one table."""
     rng = np.random.default_rng(seed)
     told = drawn(agent, design, rng)
@@ -222,28 +219,13 @@ def study(agent: Agent, design: Design, seed: list[int], primary: bool) -> dict[
     return record
 
 
-def main() -> None:
-    """Simulate, print and store."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--tables", type=int, default=100)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--results", type=Path, default=RESULTS)
-    args = parser.parse_args()
-    records: list[dict[str, Any]] = []
-    for number, (design, agent) in enumerate((d, a) for d in DESIGNS for a in AGENTS):
-        primary = design.name in WITH_PRIMARY and (agent.coherent or agent.knows > 0)
-        found = Parallel(n_jobs=args.jobs)(
-            delayed(study)(agent, design, [args.seed, number, table], primary)
-            for table in range(args.tables)
-        )
-        about = {"design": design.name, "agent": agent.name}
-        about |= {"n_cases": design.cases, "coherent": agent.coherent}
-        records.append(about | pd.DataFrame(found, dtype=float).mean().to_dict())
-        print(*records[-1].values(), flush=True)
-    table = pd.DataFrame(records).assign(n_tables=args.tables, seed=args.seed)
-    table.round(4).to_csv(args.results, index=False)
+def cell(design: Design, agent: Agent) -> Cell:
+    """Return an agent under a design."""
+    primary = design.name in WITH_PRIMARY and (agent.coherent or agent.knows > 0)
+    about = {"design": design.name, "agent": agent.name}
+    about |= {"n_cases": design.cases, "coherent": agent.coherent}
+    return Cell(about, partial(table, agent, design, primary))
 
 
 if __name__ == "__main__":
-    main()
+    study("stakes", [cell(design, agent) for design in DESIGNS for agent in AGENTS])

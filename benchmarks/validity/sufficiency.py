@@ -7,27 +7,26 @@ in the alternatives choices follow the stated belief and a weight of what the ex
 to it (in ``turn`` with the other sign below one half). A line has the rejections at .05 of the
 direction, of the turn and of the two together, and of points, hidden share and plain average the
 true value (of 400,000 cases), how many tables have an interval, how many of these hold it, and
-their median half width. Table t of cell c draws from the seed [seed, c, t].
+their median half width.
 """
 
-import argparse
-from pathlib import Path
+from collections.abc import Iterator
+from functools import cache, partial
+from itertools import product
 
 import numpy as np
-import pandas as pd
 from exact_state import KINDS, null
-from joblib import Parallel, delayed
 from scipy.special import expit, softmax
+from study import Cell, Line, study
 
 from coherence import CheckResult, sufficiency_test
 
-RESULTS = Path(__file__).with_suffix(".csv")
 SIZES, WEIGHTS = (60, 200), (0.2, 0.5)
 SHAPES = ("continuous", "grid", "steep", "jump", "turn", "three actions")
 EFFECTS = ("points", "hidden_share", "plain_average")
 
 
-def study(shape: str, n: int, weight: float, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+def drawn(shape: str, n: int, weight: float, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
     """Draw statements, exact posteriors and probabilities of actions."""
     odds = 1.5 * rng.normal(size=n)
     exact, said = expit(odds), expit(odds + 0.9 * rng.normal(size=n))
@@ -53,10 +52,11 @@ def study(shape: str, n: int, weight: float, rng: np.random.Generator) -> tuple[
     return said, exact, np.column_stack([1 - share, share])
 
 
+@cache
 def truths(shape: str, weight: float) -> tuple[float, float, float]:
     """Return points, hidden share and plain average of very many cases."""
     n, bins = 400_000, 400
-    said, exact, share = study(shape, n, weight, np.random.default_rng(0))
+    said, exact, share = drawn(shape, n, weight, np.random.default_rng(0))
     shown = share[:, 0] if share.shape[1] == 3 else share[:, 1]
     design = np.column_stack([np.ones(n), share[:, 1:]])
     score = design @ np.linalg.lstsq(design, exact)[0] if share.shape[1] == 3 else shown
@@ -100,7 +100,7 @@ def of_null(kind: str, n: int, state: str, seed: list[int]) -> list[float]:
 def of_study(shape: str, n: int, weight: float, state: str, seed: list[int]) -> list[float]:
     """Test one study, five choices a case."""
     rng = np.random.default_rng(seed)
-    said, exact, share = study(shape, n, weight, rng)
+    said, exact, share = drawn(shape, n, weight, rng)
     context = np.tile(np.arange(n), 5)
     action = (rng.random((5 * n, 1)) > share.cumsum(axis=1)[context]).sum(axis=1)
     action = np.minimum(action, share.shape[1] - 1)
@@ -111,11 +111,11 @@ def of_study(shape: str, n: int, weight: float, state: str, seed: list[int]) -> 
     return numbers(sufficiency_test(said[context], action, truth, **options))
 
 
-def line(found: np.ndarray, true: tuple[float, float, float]) -> dict[str, float]:
+def read(values: list[tuple[list[float], tuple[float, float, float]]]) -> list[Line]:
     """Summarise the tables of a cell."""
-    row = dict(
-        zip(("direction", "turn", "together"), (found[:, :3] <= 0.05).mean(axis=0), strict=True)
-    )
+    found, true = np.array([each for each, _ in values]), values[0][1]
+    shares = (found[:, :3] <= 0.05).mean(axis=0)
+    row: Line = dict(zip(("direction", "turn", "together"), shares, strict=True))
     for at, (name, value) in enumerate(zip(EFFECTS, true, strict=True)):
         low, high = found[:, 3 + 2 * at : 5 + 2 * at].T
         known = ~np.isnan(low)
@@ -123,47 +123,27 @@ def line(found: np.ndarray, true: tuple[float, float, float]) -> dict[str, float
         holds = (low[known] - 1e-12 <= value) & (value <= high[known] + 1e-12)
         row[f"{name}_held"] = holds.mean() if known.any() else np.nan
         row[f"{name}_half"] = np.median(high[known] - low[known]) / 2 if known.any() else np.nan
-    return row
+    return [row]
 
 
-def main() -> None:
-    """Simulate and write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tables", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--designs", nargs="+", help="only these; the others keep their lines")
-    args = parser.parse_args()
-    cells = [("null", kind, n, 0.0, s) for s in ("exact", "theta") for kind in KINDS for n in SIZES]
-    cells += [
-        ("study", shape, n, weight, state)
-        for state in ("exact", "theta")
-        for shape in SHAPES
-        for weight in WEIGHTS
-        for n in SIZES
-    ]
-    rows = []
-    kept = pd.read_csv(RESULTS).to_dict("records") if args.designs else []
-    for number, (what, shape, n, weight, state) in enumerate(cells):
-        if args.designs and shape not in args.designs:
-            rows.append(kept[number])
-            continue
-        run = (
-            delayed(of_null)(shape, n, state, [args.seed, number, table])
-            if what == "null"
-            else delayed(of_study)(shape, n, weight, state, [args.seed, number, table])
-            for table in range(args.tables)
-        )
-        found = np.array(Parallel(args.jobs)(run), dtype=np.float64)
-        true = (0.0, 0.0, 0.0) if what == "null" else truths(shape, weight)
-        row = {"design": shape, "cases": n, "weight": weight, "state": state} | line(found, true)
-        rows.append(row | {"tables": args.tables, "seed": args.seed})
-        print(*list(row.values())[:7], flush=True)
-    pd.DataFrame(rows).round(4).to_csv(RESULTS, index=False)
+def table(
+    what: str, shape: str, n: int, weight: float, state: str, seed: list[int]
+) -> tuple[list[float], tuple[float, float, float]]:
+    """Test one table; beside it the true values."""
+    if what == "null":
+        return of_null(shape, n, state, seed), (0.0, 0.0, 0.0)
+    return of_study(shape, n, weight, state, seed), truths(shape, weight)
+
+
+def cells() -> Iterator[Cell]:
+    """Yield coherent agents, then the others."""
+    shapes = [("null", kind, (0.0,)) for kind in KINDS], [("study", of, WEIGHTS) for of in SHAPES]
+    for of_kind in shapes:
+        for state, (what, shape, weights) in product(("exact", "theta"), of_kind):
+            for weight, n in product(weights, SIZES):
+                about = {"design": shape, "cases": n, "weight": weight, "state": state}
+                yield Cell(about, partial(table, what, shape, n, weight, state))
 
 
 if __name__ == "__main__":
-    # Imported by name, so that other processes find what they are given.
-    from sufficiency import main as imported
-
-    imported()
+    study("sufficiency", cells(), read, tables=200, count="tables")

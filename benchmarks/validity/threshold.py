@@ -5,22 +5,20 @@
 ``threshold.csv`` has a line per design and size: the share of tables with a number, with a bound,
 and that are wrong (the interval does not hold the belief at which both actions are as frequent, or
 a bound does not), and the median width. Beliefs are uniform on .05 to .95 in steps of .05 where
-nothing else is said. Of three actions one end is looked at. Table t of line l draws from the seed
-[seed, l, t].
+nothing else is said. Of three actions one end is looked at.
 """
 
-import argparse
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import expit
+from study import Cell, Line, study
 
 from coherence.checks.threshold import threshold_estimates
 
-RESULTS = Path(__file__).parent / "threshold.csv"
 SIZES = ((40, 1), (40, 5), (80, 5), (200, 1), (200, 5))  # cases, answers of each
 
 
@@ -65,7 +63,7 @@ DESIGNS = (
 )
 
 
-def study(design: Design, n: int, n_reps: int, seed: list[int]) -> tuple[str, bool, float]:
+def table(design: Design, n: int, n_reps: int, seed: list[int]) -> tuple[str, bool, float]:
     """Estimate one table: what is said, whether it is wrong, and the width of the interval."""
     rng = np.random.default_rng(seed)
     case, group = np.repeat(np.arange(n), n_reps), np.arange(n) // 4
@@ -98,25 +96,17 @@ def study(design: Design, n: int, n_reps: int, seed: list[int]) -> tuple[str, bo
     return "", False, np.nan
 
 
-def main() -> None:
-    """Simulate and store."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--tables", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--results", type=Path, default=RESULTS)
-    args = parser.parse_args()
-    records = []
-    for number, (design, size) in enumerate((d, size) for d in DESIGNS for size in SIZES):
-        found = [study(design, *size, [args.seed, number, drawn]) for drawn in range(args.tables)]
-        kinds, wrong, width = map(np.array, zip(*found, strict=True))
-        record: dict[str, Any] = {"design": design.name, "n_cases": size[0], "n_reps": size[1]}
-        record |= {"number": (kinds == "number").mean(), "bound": (kinds == "bound").mean()}
-        record |= {"wrong": wrong.mean(), "width": pd.Series(width).median()}
-        records.append(record)
-        print(*record.values(), flush=True)
-    table = pd.DataFrame(records).assign(n_tables=args.tables, seed=args.seed)
-    table.round(4).to_csv(args.results, index=False)
+def read(found: list[tuple[str, bool, float]]) -> list[Line]:
+    """Return the shares of tables, and the median width."""
+    kinds, wrong, width = map(np.array, zip(*found, strict=True))
+    line = {kind: (kinds == kind).mean() for kind in ("number", "bound")}
+    return [line | {"wrong": wrong.mean(), "width": pd.Series(width).median()}]
 
 
 if __name__ == "__main__":
-    main()
+    cells = [
+        Cell({"design": d.name, "n_cases": n, "n_reps": reps}, partial(table, d, n, reps))
+        for d in DESIGNS
+        for n, reps in SIZES
+    ]
+    study("threshold", cells, read)

@@ -8,7 +8,7 @@ realised), with the share of tables that get each verdict, and
 each claim is printed, and in how many of these it is true. Tables come from `coherence.simulate`,
 a report and a choice at a time, and are analysed by `coherence.analyze` as a user would, with the
 primary test and `evidence_leak`. A coherent agent is accused where the verdict is that it acts on
-more than it says. Table t of cell c draws from the seed [seed, c, t].
+more than it says.
 
 True are: an interval that holds the value of 20,000 cases (of points of coherent agents 0); that an
 agent acts on more where it does, in different directions where it was made to, or that its reports
@@ -17,25 +17,22 @@ and the advice to ask each case N times, where the same agent, asked N times abo
 cases, gets a verdict that asks for no more.
 """
 
-import argparse
 import math
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
+from functools import cache, partial
+from itertools import product
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from scipy.special import expit
+from study import Cell, Line, study
 
 import coherence
 from coherence.agents import named_agent
 from coherence.report.verdicts import VERDICTS
 
-RESULTS = Path(__file__).with_suffix(".csv")
-SENTENCES = RESULTS.with_name("sentences.csv")
 CHECKS = ["sufficiency", "evidence_leak"]
 SIZES, STATES = (60, 200), ("exact", "realised")
 MANY = 20_000  # cases of a true value
@@ -186,42 +183,27 @@ def table(name: str, n: int, state: str, seed: list[int]) -> tuple[str, dict[str
     return str(report.verdicts["verdict"].iloc[0]), claims(name, report, runs, again)
 
 
-def main() -> None:
-    """Simulate and write the shares."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tables", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--agents", nargs="+", default=list(KNOWN))
-    parser.add_argument("--out", type=Path, default=RESULTS.parent)
-    args = parser.parse_args()
-    cells = [(name, n, state) for name in KNOWN for n in SIZES for state in STATES]
-    rows, sentences = [], []
-    for number, cell in enumerate(cells):
-        if cell[0] not in args.agents:
-            continue
-        seeds = ([args.seed, number, each] for each in range(args.tables))
-        found = Parallel(args.jobs)(delayed(table)(*cell, seed) for seed in seeds)
-        counts = Counter(verdict for verdict, _ in found)
-        accused = sum(counts[code] for code in ACCUSES) / args.tables
-        where = dict(zip(("agent", "cases", "state"), cell, strict=True))
-        where["coherent"] = KNOWN[cell[0]].coherent
-        of = {"tables": args.tables, "seed": args.seed}
-        shares = {code: counts[code] / args.tables for code in VERDICTS}
-        rows.append(where | {"accused": accused} | shares | of)
-        printed, true = Counter[str](), Counter[str]()
-        for _, said in found:
-            printed.update(said.keys())
-            true.update(claim for claim, is_true in said.items() if is_true)
-        sentences += [
-            {"claim": claim} | where | {"printed": times, "true": true[claim]} | of
-            for claim, times in sorted(printed.items())
-        ]
-        given = {verdict: share for verdict, share in shares.items() if share}
-        print(*cell, given, {c: f"{true[c]}/{printed[c]}" for c in sorted(printed)}, flush=True)
-        pd.DataFrame(rows).round(4).to_csv(args.out / RESULTS.name, index=False)
-        pd.DataFrame(sentences).to_csv(args.out / SENTENCES.name, index=False)
+def read(found: list[tuple[str, dict[str, bool]]]) -> list[Line]:
+    """Return the share of tables with each verdict."""
+    counts = Counter(verdict for verdict, _ in found)
+    accused = sum(counts[code] for code in ACCUSES) / len(found)
+    return [{"accused": accused} | {code: counts[code] / len(found) for code in VERDICTS}]
+
+
+def read_claims(found: list[tuple[str, dict[str, bool]]]) -> list[Line]:
+    """Return how often each claim is printed, and how often it is true."""
+    said = pd.DataFrame([claims for _, claims in found], dtype=float)
+    printed, true = said.count(), said.sum().astype(int)
+    return [{"claim": of, "printed": printed[of], "true": true[of]} for of in sorted(said)]
+
+
+def cell(name: str, n: int, state: str) -> Cell:
+    """Return an agent with a number of cases."""
+    about = {"agent": name, "cases": n, "state": state, "coherent": KNOWN[name].coherent}
+    return Cell(about, partial(table, name, n, state))
 
 
 if __name__ == "__main__":
-    main()
+    cells = [cell(*each) for each in product(KNOWN, SIZES, STATES)]
+    also = {"sentences": read_claims}
+    study("verdicts", cells, read, also, tables=200, count="tables")

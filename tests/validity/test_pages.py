@@ -15,4 +15,4 @@ def test_the_page_of_the_batteries_has_the_figures_of_mixing():
 
 def test_every_table_of_a_simulation_is_on_the_page():
     tables = {path.stem for path in Path(page.__file__).parent.glob("*.csv")}
-    assert {name for program in page.PROGRAMS for name in program.results} == tables
+    assert {name for names in page.PROGRAMS.values() for name in names} == tables

@@ -11,8 +11,8 @@ import pooling
 import pytest
 import scores
 import verdicts
-from joblib import Parallel
 from scipy import stats
+from study import read_table
 
 from coherence.batteries import expected_answers
 from coherence.batteries.mixing.answers import check_answers, count_checked
@@ -27,7 +27,7 @@ def bound(n, rate=0.05, sure=SURE):
 
 
 def test_models_of_one_kind_are_rejected_and_covered_at_their_rates():
-    table = pd.read_csv(comparison.RESULTS)
+    table = read_table("comparison")
     assert set(table["design"]) == {design.name for design in comparison.DESIGNS}
     pairs = table.dropna(subset="rejected")
     # Pairs of a study depend on each other: it counts as one.
@@ -37,7 +37,7 @@ def test_models_of_one_kind_are_rejected_and_covered_at_their_rates():
 
 
 def test_named_groups_keep_the_error_rate_and_the_coverage_and_unnamed_ones_do_not():
-    table = pd.read_csv(groups.RESULTS)
+    table = read_table("groups")
     assert len(table) == 2 * len(groups.CHECKS) * len(groups.SIZES)
     named = table[table["named"]]
     most = bound(named["n_tables"])
@@ -52,7 +52,7 @@ def test_named_groups_keep_the_error_rate_and_the_coverage_and_unnamed_ones_do_n
 
 
 def test_a_margin_that_the_difference_reaches_is_claimed_in_a_fortieth_of_tables_at_most():
-    table = pd.read_csv(margins.RESULTS)
+    table = read_table("margins")
     assert len(table) == 2 * len(margins.DESIGNS) * len(margins.SIZES)
     reached = table[table["difference"] == margins.MARGIN]
     assert (reached["claimed"] <= bound(reached["n_tables"], 0.025)).all()
@@ -63,7 +63,7 @@ def test_a_margin_that_the_difference_reaches_is_claimed_in_a_fortieth_of_tables
 
 
 def test_persons_keep_the_level_and_persons_as_groups_of_cells_do_not():
-    lines = pd.read_csv(persons.RESULTS)
+    lines = read_table("persons")
     designs = len(persons.PANELS) * len(persons.POPULATIONS) * 2
     assert len(lines) == designs * len(persons.READINGS)
     told = lines[lines["reading"] == "person"]
@@ -80,7 +80,7 @@ def test_persons_keep_the_level_and_persons_as_groups_of_cells_do_not():
 
 
 def test_means_over_tasks_are_covered_and_nothing_is_taken_for_an_effect():
-    table = pd.read_csv(pooling.RESULTS)
+    table = read_table("pooling")
     assert len(table) == len(pooling.DESIGNS)
     assert (table["n_studies"] >= 400).all()
     assert (1 - table["covered"] <= bound(table["n_studies"])).all()
@@ -89,7 +89,7 @@ def test_means_over_tasks_are_covered_and_nothing_is_taken_for_an_effect():
 
 
 def test_calibrated_forecasts_are_rejected_as_often_as_stated_and_scores_held():
-    lines = pd.read_csv(scores.RESULTS)
+    lines = read_table("scores")
     assert len(lines) == len(scores.LINES)
     null = lines[lines["power"] == 1]
     assert (null["rejected"] <= bound(null["tables"])).all()
@@ -100,13 +100,13 @@ def test_calibrated_forecasts_are_rejected_as_often_as_stated_and_scores_held():
 
 
 def test_coherent_agents_are_accused_in_five_percent_of_tables_and_claims_are_true():
-    shares = pd.read_csv(verdicts.RESULTS)
+    shares = read_table("verdicts")
     assert len(shares) == len(verdicts.KNOWN) * len(verdicts.SIZES) * len(verdicts.STATES)
     coherent = shares[shares["coherent"]]
     accused = (coherent["accused"] * coherent["tables"]).round()
     assert (accused <= stats.binom.ppf(SURE, coherent["tables"], 0.05)).all()
     assert accused.sum() / coherent["tables"].sum() < 0.05
-    claims = pd.read_csv(verdicts.SENTENCES)
+    claims = read_table("sentences")
     found = claims[~claims["coherent"]].groupby("claim")[["printed", "true"]].sum()
     assert (found["true"] >= stats.binom.ppf(0.001, found["printed"], 0.95)).all()
     of_all = claims.groupby("claim")[["printed", "true"]].sum()
@@ -115,13 +115,13 @@ def test_coherent_agents_are_accused_in_five_percent_of_tables_and_claims_are_tr
 
 def test_the_tables_of_mixing_hold_what_the_page_says():
     """Every total and experiment at least .93; sizes of the tests within exact bounds."""
-    table = pd.read_csv(mixing.INTERVALS)
+    table = read_table("mixing_intervals")
     known = {(agent, n_draws) for agent in mixing.AGENTS for n_draws in mixing.DRAWS}
     assert set(zip(table["agent"], table["draws"], strict=True)) == known
     totals = table[~table["quantity"].str.contains(":")]
     assert (totals["covered"] >= 0.93 * totals["sessions"]).all()
     assert (table["sessions"] >= 1000).all()
-    tests = pd.read_csv(mixing.TESTS)
+    tests = read_table("mixing_tests")
     assert set(tests["correlation"]) == set(mixing.ALTERNATION)
     size = tests[tests["correlation"] == 0]
     assert (size["rejected"] <= stats.binom.ppf(SURE, size["sessions"], 0.05)).all()
@@ -132,7 +132,7 @@ def test_the_tables_of_mixing_hold_what_the_page_says():
 
 def test_a_small_study_counts_every_effect():
     pair = (comparison.GOOD, comparison.GOOD)
-    rows = comparison.study(comparison.Design("small", pair, 20), [1, 0, 0]).set_index("effect")
+    rows = comparison.compared(comparison.Design("small", pair, 20), [1, 0, 0]).set_index("effect")
     assert list(rows.index) == ["sufficiency", *comparison.EFFECTS, "all"]
     assert set(rows.loc[[*comparison.EFFECTS], "rejected"]) <= {0.0, 1.0}
 
@@ -159,7 +159,9 @@ def test_a_table_has_a_verdict_and_claims(name):
 @pytest.mark.parametrize(("agent", "n_draws"), [("steep", 20), ("uniform", 20), ("beta", 100)])
 def test_intervals_of_totals_and_experiments_cover(agent, n_draws):
     """Coverage that is too low by a tenth or more shows here; the full tables show less."""
-    rows = mixing.intervals(agent, n_draws, 40, 1, Parallel())
+    cell = 10 * mixing.DRAWS.index(n_draws) + [*mixing.AGENTS].index(agent)
+    drawn = [mixing.session(agent, n_draws, [1, cell, number]) for number in range(40)]
+    rows = mixing.read_intervals(drawn)
     totals = {row["quantity"]: row["covered"] for row in rows if ":" not in row["quantity"]}
     assert len(totals) == 6
     assert min(totals.values()) >= stats.binom.ppf(0.0001, 40, 0.95)

@@ -1,4 +1,4 @@
-"""Episodes of agents, from the log of benchmarks/logs/make_inspect_agent.py and from small ones."""
+"""Episodes of agents, from a log of Inspect (tests/golden) and from small ones."""
 
 import re
 
