@@ -78,36 +78,23 @@ def draw_box(ax: Any, box: Box, x: float, y: float, *, marked: bool) -> None:
     fill, edge, width = (
         (style.ACCENT_FILL, style.ACCENT, 2.2) if marked else ("white", style.FAINT, 1.0)
     )
-    ax.add_patch(
-        FancyBboxPatch(
-            corner,
-            box.width,
-            box.height,
-            boxstyle="round,pad=0,rounding_size=4",
-            facecolor=fill,
-            edgecolor=edge,
-            linewidth=width,
-            zorder=4.0,
-        )
-    )
+    drawn: dict[str, Any] = {
+        "facecolor": fill,
+        "edgecolor": edge,
+        "linewidth": width,
+        "zorder": 4.0,
+    }
+    rounded = "round,pad=0,rounding_size=4"
+    ax.add_patch(FancyBboxPatch(corner, box.width, box.height, boxstyle=rounded, **drawn))
     # Lines of text from the top; each is centred in its own height.
     line_y = y + box.height / 2 - 0.7 * style.PADDING
     for lines, size, colour, weight in (
         (box.name, style.NAME_SIZE, style.INK, "bold"),
         (box.states, style.STATE_SIZE, style.FAINT, "normal"),
     ):
+        drawn = {"size": size, "color": colour, "weight": weight, "parse_math": False}
         for line in lines:
             line_y -= size * style.LINE / 2
-            ax.text(
-                x,
-                line_y,
-                line,
-                size=size,
-                color=colour,
-                weight=weight,
-                ha="center",
-                va="center_baseline",
-                zorder=5.0,
-                parse_math=False,
-            )
+            middle = {"ha": "center", "va": "center_baseline", "zorder": 5.0}
+            ax.text(x, line_y, line, **drawn, **middle)
             line_y -= size * style.LINE / 2

@@ -17,16 +17,9 @@ from bayesnets.conversion import as_network
 from bayesnets.files import replace_file
 from bayesnets.network import Network
 from bayesnets.pictures import style
-from bayesnets.pictures.arrows import (
-    Segment,
-    draw_arrow,
-    draw_line,
-    ports_of,
-    segments_of,
-    space_below,
-)
-from bayesnets.pictures.boxes import Box, box_of, draw_box, printable
-from bayesnets.pictures.layout import Layout, Point, layered
+from bayesnets.pictures.arrows import curve, draw_line, ports_of, space_below
+from bayesnets.pictures.boxes import box_of, draw_box, printable
+from bayesnets.pictures.layout import Point, layered
 from coherence.errors import InputError, suggestion
 
 if TYPE_CHECKING:
@@ -108,28 +101,6 @@ def draw(
     return figure
 
 
-@dataclass(frozen=True)
-class _Page:
-    """Where everything goes, in points from the lower left."""
-
-    layout: Layout
-    boxes: Mapping[str, Box]
-    heights: Sequence[float]  # of the layers
-    middles: Sequence[float]  # of the layers
-    centres: Mapping[Point, float]
-    width: float
-    height: float
-
-    def is_lane(self, point: Point) -> bool:
-        return self.layout.home[point.name] != point
-
-    def edge(self, point: Point, side: int) -> float:
-        """Return the upper (1) or lower (-1) end of a box, or of a lane, which passes the layer."""
-        lane = self.is_lane(point)
-        height = self.heights[point.layer] if lane else self.boxes[point.name].height
-        return self.middles[point.layer] + side * height / 2
-
-
 def _figure(network: Network, targets: frozenset[str]) -> "Figure":
     from matplotlib.figure import Figure
 
@@ -137,24 +108,30 @@ def _figure(network: Network, targets: frozenset[str]) -> "Figure":
     parents = {node.name: node.parents for node in network.nodes}
     widths = {name: box.width for name, box in boxes.items()}
     layout = layered(parents, widths, gap=style.GAP, waypoint=style.LANE)
-    segments = segments_of(layout, parents)
-    drawn_width = max(
-        x + (widths[point.name] if layout.home[point.name] == point else style.LANE) / 2
+    right = max(
+        x + (style.LANE if layout.is_lane(point) else widths[point.name]) / 2
         for point, x in layout.x.items()
     )
-    width = max(drawn_width, style.WIDTH_OF_TITLE) + 2 * style.MARGIN
+    width = max(right, style.WIDTH_OF_TITLE) + 2 * style.MARGIN
+    centres = {point: x + (width - right) / 2 for point, x in layout.x.items()}
     headlines = _headlines(network, width - 2 * style.MARGIN)
-    page = _page(layout, boxes, segments, headlines, drawn_width, width)
+    heights = [
+        max((boxes[each.name].height for each in row if not layout.is_lane(each)), default=0.0)
+        for row in layout.layers
+    ]
+    spaces = [space_below(layer, layout) for layer in range(len(heights) - 1)]
+    title = sum(headline.size * style.LINE for headline in headlines)
+    height = title + sum(heights) + sum(spaces) + 3 * style.MARGIN
 
-    figure = Figure(figsize=(page.width / 72, page.height / 72), facecolor="white")
+    figure = Figure(figsize=(width / 72, height / 72), facecolor="white")
     ax = figure.add_axes((0, 0, 1, 1))
-    ax.set(xlim=(0, page.width), ylim=(0, page.height))
+    ax.set(xlim=(0, width), ylim=(0, height))
     ax.set_axis_off()
-    y = page.height - style.MARGIN
+    y = height - style.MARGIN
     for headline in headlines:
         figure.text(
-            style.MARGIN / page.width,
-            y / page.height,
+            style.MARGIN / width,
+            y / height,
             headline.text,
             size=headline.size,
             color=headline.colour,
@@ -163,79 +140,37 @@ def _figure(network: Network, targets: frozenset[str]) -> "Figure":
             parse_math=False,
         )
         y -= headline.size * style.LINE
-    _draw_arrows(ax, page, parents, segments, targets)
-    for name, point in layout.home.items():
-        x, y = page.centres[point], page.middles[point.layer]
-        draw_box(ax, boxes[name], x, y, marked=name in targets)
-    return figure
-
-
-def _page(
-    layout: Layout,
-    boxes: Mapping[str, Box],
-    segments: Sequence[Segment],
-    headlines: Sequence["_Headline"],
-    drawn_width: float,
-    width: float,
-) -> _Page:
-    title_height = sum(headline.size * style.LINE for headline in headlines) + style.MARGIN
-    heights = [
-        max(
-            (boxes[point.name].height for point in row if layout.home[point.name] == point),
-            default=0.0,
-        )
-        for row in layout.layers
-    ]
-    spaces = [space_below(layer, segments) for layer in range(len(heights) - 1)]
-    height = title_height + sum(heights) + sum(spaces) + 2 * style.MARGIN
-    y = height - style.MARGIN
-    for headline in headlines:
-        y -= headline.size * style.LINE
     y -= style.MARGIN
     middles = []
     for row_height, space in zip(heights, [*spaces, 0.0], strict=True):
         middles.append(y - row_height / 2)
         y -= row_height + space
-    left = (width - drawn_width) / 2
-    centres = {point: x + left for point, x in layout.x.items()}
-    return _Page(layout, boxes, heights, middles, centres, width, height)
 
+    def edge(point: Point, side: int) -> float:
+        """Return the upper (1) or lower (-1) end of a box, or of a lane, which passes the layer."""
+        lane = layout.is_lane(point)
+        tall = heights[point.layer] if lane else boxes[point.name].height
+        return middles[point.layer] + side * tall / 2
 
-def _draw_arrows(
-    ax: Any,
-    page: _Page,
-    parents: Mapping[str, Sequence[str]],
-    segments: Sequence[Segment],
-    targets: frozenset[str],
-) -> None:
-    set_off = {
-        segment
-        for child in targets
-        for parent in parents[child]
-        for segment in pairwise(page.layout.route(parent, child))
-    }
+    routes = [layout.route(parent, child) for child in targets for parent in parents[child]]
+    set_off = {piece for route in routes for piece in pairwise(route)}
     dense = sum(map(len, parents.values())) > style.DENSE * len(parents)
     thread = {
         name: style.THREADS[number % len(style.THREADS)] if dense else style.ARROW
-        for number, name in enumerate(page.layout.home)
+        for number, name in enumerate(layout.home)
     }
-    lanes = filter(page.is_lane, page.centres)
     # In a fixed order, so that equal networks give equal bytes.
-    for point in sorted(lanes, key=lambda lane: (lane.layer, lane.name)):
-        x = page.centres[point]
-        ends = [(x, page.edge(point, 1)), (x, page.edge(point, -1))]
-        draw_line(ax, ends, thread[point.name], any(point in segment for segment in set_off))
-    ports = ports_of(page.layout, segments, page.boxes, page.centres)
-    for upper, lower in segments:
-        start, end = ports[upper, lower]
-        draw_arrow(
-            ax,
-            (start, page.edge(upper, -1)),
-            (end, page.edge(lower, 1)),
-            thread[upper.name],
-            has_head=not page.is_lane(lower),
-            marked=(upper, lower) in set_off,
-        )
+    for point in sorted(filter(layout.is_lane, centres)):
+        ends = [(centres[point], edge(point, side)) for side in (1, -1)]
+        draw_line(ax, ends, thread[point.name], any(point in piece for piece in set_off))
+    for (upper, lower), (start, end) in ports_of(layout, boxes, centres).items():
+        head = not layout.is_lane(lower)
+        points = curve((start, edge(upper, -1)), (end, edge(lower, 1)), head=head)
+        draw_line(ax, points, thread[upper.name], (upper, lower) in set_off, head)
+    for name, point in layout.home.items():
+        at = centres[point], middles[point.layer]
+        draw_box(ax, boxes[name], *at, marked=name in targets)
+    return figure
 
 
 @dataclass(frozen=True)

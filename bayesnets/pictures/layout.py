@@ -6,41 +6,47 @@ path, way-points where an arrow passes a layer, order within layers by barycentr
 coordinates.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 _SWEEPS, _PULLS = 24, 80
 # By how many ends of a piece of an arrow are way-points: long arrows should run straight.
 _STRAIGHT = (1.0, 3.0, 12.0)
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """A node, or the way-point of a node's arrows in a layer that they pass."""
 
-    name: str  # the node
     layer: int  # 0 at the top
+    name: str  # the node
 
 
 @dataclass(frozen=True)
 class Layout:
     """Places of all points."""
 
+    pieces: "nx.DiGraph"  # of arrows, from a layer to the next one; arrows of one parent share them
     layers: tuple[tuple[Point, ...], ...]  # from top to bottom, each from left to right
     x: Mapping[Point, float]  # centres, in the unit of the widths
     home: Mapping[str, Point]  # the node itself among its points
 
     def route(self, parent: str, child: str) -> list[Point]:
         """Return the points that an arrow runs through."""
-        first, last = self.home[parent], self.home[child]
-        return [
-            first,
-            *(Point(parent, layer) for layer in range(first.layer + 1, last.layer)),
-            last,
-        ]
+        return _route(self.home[parent], self.home[child])
+
+    def is_lane(self, point: Point) -> bool:
+        """Tell whether arrows pass there."""
+        return self.home[point.name] != point
+
+
+def _route(first: Point, last: Point) -> list[Point]:
+    return [*(Point(layer, first.name) for layer in range(first.layer, last.layer)), last]
 
 
 def layered(
@@ -50,131 +56,77 @@ def layered(
     gap: float,
     waypoint: float,
 ) -> Layout:
-    """Place the nodes of an acyclic graph."""
-    depth = _layers(parents)
-    home = {name: Point(name, layer) for name, layer in depth.items()}
-    rows: list[list[Point]] = [[] for _ in range(max(depth.values()) + 1)]
-    edges: set[tuple[Point, Point]] = set()
-    layout = Layout((), {}, home)
+    """Place the nodes of an acyclic graph, whose causes come before their effects."""
+    import networkx as nx
+
+    home = {name: Point(layer, name) for name, layer in _layers(parents).items()}
+    pieces = nx.DiGraph()
+    pieces.add_nodes_from(home.values())
     for child, its_parents in parents.items():
         for parent in its_parents:
-            route = layout.route(parent, child)
-            edges.update(pairwise(route))
-    points = dict.fromkeys(
-        [*home.values(), *(point for edge in sorted(edges, key=_key) for point in edge)]
-    )
-    for point in points:
-        rows[point.layer].append(point)
-    above: dict[Point, list[Point]] = {point: [] for point in points}
-    below: dict[Point, list[Point]] = {point: [] for point in points}
-    for upper, lower in sorted(edges, key=_key):
-        above[lower].append(upper)
-        below[upper].append(lower)
-    rows = _ordered(rows, above, below)
+            nx.add_path(pieces, _route(home[parent], home[child]))
+    rows = [[point for point in pieces if point.layer == layer] for layer in range(_depth(pieces))]
+    rows = min(_sweeps(pieces, rows), key=lambda each: _crossings(pieces, each))
     space = {
         point: (widths[point.name] if home[point.name] == point else waypoint) + gap
-        for point in points
+        for point in pieces
     }
-    return Layout(
-        tuple(map(tuple, rows)),
-        _coordinates(rows, above, below, space, set(points) - set(home.values())),
-        home,
-    )
+    x = _coordinates(pieces, rows, space, {*pieces} - {*home.values()})
+    return Layout(pieces, tuple(map(tuple, rows)), x, home)
 
 
-def _key(edge: tuple[Point, Point]) -> tuple[int, str, str]:
-    return edge[0].layer, edge[0].name, edge[1].name
+def _depth(pieces: "nx.DiGraph") -> int:
+    return int(1 + max(point.layer for point in pieces))
 
 
 def _layers(parents: Mapping[str, Sequence[str]]) -> dict[str, int]:
-    depth: dict[str, int] = {}
-    for name, its_parents in parents.items():
-        depth[name] = 1 + max((depth[parent] for parent in its_parents), default=-1)
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    graph.add_nodes_from(parents)
+    graph.add_edges_from((parent, child) for child, of in parents.items() for parent in of)
+    rows = enumerate(nx.topological_generations(graph))
+    depth = {name: layer for layer, row in rows for name in row}
     # A cause without causes stands right above its first effect, not at the top: its arrow would
     # pass everything between.
-    children: dict[str, list[str]] = {name: [] for name in parents}
-    for name, its_parents in parents.items():
-        for parent in its_parents:
-            children[parent].append(name)
     for name in reversed(list(parents)):
-        if children[name] and len(parents[name]) < len(children[name]):
-            depth[name] = min(depth[child] for child in children[name]) - 1
+        if graph.in_degree(name) < graph.out_degree(name):
+            depth[name] = min(depth[child] for child in graph.successors(name)) - 1
     top = min(depth.values())
-    return {name: layer - top for name, layer in depth.items()}
+    return {name: depth[name] - top for name in parents}
 
 
-def _ordered(
-    rows: list[list[Point]], above: Mapping[Point, list[Point]], below: Mapping[Point, list[Point]]
-) -> list[list[Point]]:
-    """Return the rows in the order with the fewest crossings among the sweeps."""
-    rows = [list(row) for row in rows]
-    best, fewest = rows, _crossings(rows, below)
+def _sweeps(pieces: "nx.DiGraph", rows: list[list[Point]]) -> Iterator[list[list[Point]]]:
+    """Order every row by the barycentres of its neighbours above, then below, and so on."""
+    yield rows
     for sweep in range(_SWEEPS):
-        downwards = sweep % 2 == 0
-        for row in rows if downwards else reversed(rows):
-            neighbours = above if downwards else below
-            rank = _ranks(rows)
+        rows, upwards = [list(row) for row in rows], sweep % 2 == 1
+        neighbours = pieces.succ if upwards else pieces.pred
+        for row in reversed(rows) if upwards else rows:
+            # As shares of the row, so that rows of unequal length can be compared.
+            rank = {point: (at + 0.5) / len(of) for of in rows for at, point in enumerate(of)}
             barycentre = {
-                point: np.mean([rank[other] for other in neighbours[point]])
-                if neighbours[point]
-                else (rank[point] + 0.5) / len(row)
+                point: np.mean([rank[other] for other in neighbours[point] or (point,)])
                 for point in row
             }
             row.sort(key=barycentre.__getitem__)
-        rows = _transposed(rows, above, below)
-        now = _crossings(rows, below)
-        if now < fewest:
-            best, fewest = [list(row) for row in rows], now
-    return best
+        yield rows
 
 
-def _ranks(rows: Sequence[Sequence[Point]]) -> dict[Point, float]:
-    # As shares of the row, so that rows of unequal length can be compared.
-    return {
-        point: (position + 0.5) / len(row) for row in rows for position, point in enumerate(row)
-    }
-
-
-def _transposed(
-    rows: list[list[Point]], above: Mapping[Point, list[Point]], below: Mapping[Point, list[Point]]
-) -> list[list[Point]]:
-    """Exchange neighbours wherever that saves a crossing."""
-    position = {point: column for row in rows for column, point in enumerate(row)}
-    for row in rows:
-        for left in range(len(row) - 1):
-            first, second = row[left], row[left + 1]
-            sides = [
-                (
-                    [position[other] for other in side[first]],
-                    [position[other] for other in side[second]],
-                )
-                for side in (above, below)
-            ]
-            now = sum(a > b for ours, theirs in sides for a in ours for b in theirs)
-            then = sum(b > a for ours, theirs in sides for a in ours for b in theirs)
-            if then < now:
-                row[left], row[left + 1] = second, first
-                position[first], position[second] = left + 1, left
-    return rows
-
-
-def _crossings(rows: Sequence[Sequence[Point]], below: Mapping[Point, list[Point]]) -> int:
-    position = {point: column for row in rows for column, point in enumerate(row)}
+def _crossings(pieces: "nx.DiGraph", rows: Sequence[Sequence[Point]]) -> int:
+    place = {point: at for row in rows for at, point in enumerate(row)}
     total = 0
-    for row in rows[:-1]:
+    for row in rows:
         # Arrows in the order of their upper ends; each pair whose lower ends are the other way
         # round crosses.
-        ends = [end for point in row for end in sorted(position[lower] for lower in below[point])]
-        total += sum(
-            later < earlier for index, earlier in enumerate(ends) for later in ends[index + 1 :]
-        )
+        ends = [end for point in row for end in sorted(place[of] for of in pieces.succ[point])]
+        total += int(np.triu(np.subtract.outer(ends, ends) > 0).sum()) if ends else 0
     return total
 
 
 def _coordinates(
+    pieces: "nx.DiGraph",
     rows: Sequence[Sequence[Point]],
-    above: Mapping[Point, list[Point]],
-    below: Mapping[Point, list[Point]],
     space: Mapping[Point, float],
     waypoints: set[Point],
 ) -> dict[Point, float]:
@@ -184,27 +136,24 @@ def _coordinates(
     offsets = []
     for row in rows:
         half = np.array([space[point] / 2 for point in row])
-        offset = np.concatenate([[0.0], np.cumsum(half[:-1] + half[1:])])
-        offsets.append(offset)
-        x.update(zip(row, (offset - offset[-1] / 2).tolist(), strict=True))
+        offsets.append(np.concatenate([[0.0], np.cumsum(half[:-1] + half[1:])]))
+        x.update(zip(row, (offsets[-1] - offsets[-1][-1] / 2).tolist(), strict=True))
+    pulls = {
+        point: {
+            other: _STRAIGHT[(point in waypoints) + (other in waypoints)]
+            for other in (*pieces.pred[point], *pieces.succ[point])
+        }
+        or {point: 1.0}
+        for point in pieces
+    }
+    placed = list(zip(rows, offsets, strict=True))
     for sweep in range(_PULLS):
-        for row, offset in (
-            zip(rows, offsets, strict=True)
-            if sweep % 2
-            else reversed(list(zip(rows, offsets, strict=True)))
-        ):
-            wanted, weights = [], []
-            for point in row:
-                neighbours = above[point] + below[point]
-                pulls = [
-                    _STRAIGHT[(point in waypoints) + (other in waypoints)] for other in neighbours
-                ]
-                wanted.append(
-                    float(np.average([x[other] for other in neighbours], weights=pulls))
-                    if neighbours
-                    else x[point]
-                )
-                weights.append(sum(pulls) or 1.0)
+        for row, offset in placed if sweep % 2 else reversed(placed):
+            weights = [sum(pulls[point].values()) for point in row]
+            wanted = [
+                sum(pull * x[other] for other, pull in pulls[point].items()) / weight
+                for point, weight in zip(row, weights, strict=True)
+            ]
             # Nearest places with the order and the spaces kept: what is left of each offset may
             # only grow to the right.
             kept = isotonic_regression(np.array(wanted) - offset, weights=weights).x + offset
