@@ -21,10 +21,10 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 42_065,
+    "coherence": 42_054,
     "coherence/analysis": 4_590,
     "coherence/batteries": 4_917,
-    "coherence/checks": 8_097,
+    "coherence/checks": 8_086,
     "coherence/cli": 1_999,
     "coherence/decoding": 1_089,
     "coherence/plots": 1_932,
@@ -39,9 +39,9 @@ BUDGET = {
     "elicitation/questions": 2_082,
     "elicitation/spelling": 891,
     "elicitation/training": 1_046,
-    "bayesnets": 5_644,
-    "benchmarks": 9_219,
-    "tests": 32_720,
+    "bayesnets": 5_469,
+    "benchmarks": 7_000,
+    "tests": 32_718,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",

@@ -35,7 +35,7 @@ def _shares(
 def choices(n: int, moved: float, rng: np.random.Generator) -> CheckResult:
     """One choice a context."""
     belief, truth, share = _shares(n, moved, rng)
-    return sufficiency_test(belief, (rng.random(n) < share).astype(int), truth, **FEW)
+    return sufficiency_test(belief, (rng.random(n) < share).astype(int), truth, **FEW, rng=rng)
 
 
 def repeated(n: int, moved: float, rng: np.random.Generator) -> CheckResult:
@@ -44,7 +44,7 @@ def repeated(n: int, moved: float, rng: np.random.Generator) -> CheckResult:
     context = np.repeat(np.arange(n), 5)
     action = (rng.random(context.size) < share[context]).astype(int)
     arrays = belief[context], action, truth[context]
-    return sufficiency_test(*arrays, context=context, **FEW)
+    return sufficiency_test(*arrays, context=context, **FEW, rng=rng)
 
 
 def three(n: int, moved: float, rng: np.random.Generator) -> CheckResult:
@@ -54,13 +54,13 @@ def three(n: int, moved: float, rng: np.random.Generator) -> CheckResult:
     others = np.where(rng.random(context.size) < 0.5, "no", "defer")
     action = np.where(rng.random(context.size) < share[context], "yes", others)
     arrays = belief[context], action, truth[context]
-    return sufficiency_test(*arrays, context=context, **FEW)
+    return sufficiency_test(*arrays, context=context, **FEW, rng=rng)
 
 
 def policies(n: int, moved: float, rng: np.random.Generator) -> CheckResult:
     """Probabilities of actions."""
     belief, truth, share = _shares(n, moved, rng, taste=0.1)
-    return sufficiency_test(belief, np.stack([1 - share, share], axis=1), truth, **FEW)
+    return sufficiency_test(belief, np.stack([1 - share, share], axis=1), truth, **FEW, rng=rng)
 
 
 DESIGNS: dict[str, Callable[..., CheckResult]] = {

@@ -22,7 +22,7 @@ def test_the_loop_over_evaluations_gives_the_numbers_of_the_whole_table(tmp_path
     assert len(block.splitlines()) <= 60
     agents = ("rational", "leaky", "noisy")
     table = pd.concat(
-        simulate(agent, n_contexts=30, n_reps=2, rng=n).assign(task=task)
+        simulate(agent, n_contexts=16, n_reps=2, rng=n).assign(task=task)
         for n, (task, agent) in enumerate((task, a) for task in ("b", "a") for a in agents)
     )
     table = table.sample(frac=1, random_state=1)

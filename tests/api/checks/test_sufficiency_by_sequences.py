@@ -230,7 +230,7 @@ def test_the_exact_posterior_takes_the_place_of_the_realised_state():
     n_sets = 20
     for seed in range(n_sets):
         belief, action, truth, exact, context = reporter(seed, n=150, weight=0.5)
-        options = {"context": context, "n_draws": 999, "rng": seed}
+        options = {"context": context, "n_draws": 199, "rng": seed}
         tossed = sufficiency_test(belief, action, truth, **options)
         known = sufficiency_test(belief, action, exact=exact, **options)
         assert (known.settings["state"], tossed.settings["state"]) == ("exact", "realised")

@@ -198,10 +198,11 @@ def test_two_codes_of_one_label_are_refused_where_the_column_is_read(tmp_path):
 def test_what_the_user_named_stays_what_its_name_says(role, ending, tmp_path):
     """Breaks if a column is taken for one of somebody's own when the table is read again."""
     rng = np.random.default_rng(0)
-    table = pd.DataFrame({"case": np.arange(40) // 2, "p": rng.random(40).round(2)})
-    table["theta"] = (rng.random(20) < 0.5).astype(int).repeat(2)
+    n = 40 if role == "group" else 12
+    table = pd.DataFrame({"case": np.arange(n) // 2, "p": rng.random(n).round(2)})
+    table["theta"] = (rng.random(n // 2) < 0.5).astype(int).repeat(2)
     # As few as the arms of an experiment, and as many as rows.
-    table["mine"] = [f"h{at // 2 % 4}" if role == "group" else f"t{at}" for at in range(40)]
+    table["mine"] = [f"h{at // 2 % 4}" if role == "group" else f"t{at}" for at in range(n)]
     runs = read_runs(table, columns={role: "mine", "context": "case"})
     path = tmp_path / f"mine.{ending}"
     write_runs(runs, path)

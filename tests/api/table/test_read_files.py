@@ -47,7 +47,7 @@ ANY = st.sampled_from(ODD) | st.text(AWKWARD, min_size=1).filter(str.strip)
 RAW = st.lists(st.none() | ANY | st.just("0.70"), min_size=6, max_size=6)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(st.lists(ANY, min_size=1, max_size=6, unique_by=folded), RAW, st.floats(0, 1))
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_what_is_written_is_read_again(tmp_path_factory, ending, labels, raw, p):

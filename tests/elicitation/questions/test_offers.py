@@ -1,6 +1,8 @@
 """Matching and stakes questions: breaks if order or frame goes with the case or the level, if an
 answer means another option than the one named, or if a question answers for another."""
 
+from functools import cache
+
 import pandas as pd
 import pytest
 
@@ -154,12 +156,17 @@ def test_acting_pays_from_the_stated_threshold_on(asia, cases):
         assert counts["stakes questions"] == len(asked)
 
 
+@cache
+def cases_of_heart():
+    heart = load_task("heart")
+    return heart, heart.cases(60, seed=1)
+
+
 @pytest.mark.parametrize("answers", ["drawn", "exact"])
 @pytest.mark.parametrize("heeds", [1.0, 0.5, 0.0])
 def test_costs_asked_for_and_said_are_told_from_those_acted_on(heeds, answers):
     """Breaks if a cost is not in the text, or an answer without a case is one of a case."""
-    heart = load_task("heart")
-    cases = heart.cases(60, seed=1)
+    heart, cases = cases_of_heart()
     agent = AGENTS["rational"].with_parameters(heeds=heeds, slope=30.0, taste=0.0)
     runs = session(agent, heart, cases, answers=answers, reps=1 + (answers == "drawn"), **SAID)
     said = runs[runs["says_from"].notna()]
