@@ -84,7 +84,7 @@ def test_the_stakes_stand_first_and_the_primary_test_below():
     assert found["minds"].headline.code == "acts_where_it_pays"
     assert found["ignores"].headline.code == "ignores_stakes"
     rows = coherence.read_runs(penalties(), columns=NAMED, acts="ANSWER")
-    compared = coherence.compare(rows, rng=1).verdicts
+    compared = coherence.compare(rows, effects=["calibration:brier"], rng=1).verdicts
     assert set(compared["verdict"]) == {"ignores_stakes", "moves_with_stakes"}
 
 

@@ -121,9 +121,9 @@ import pandas as pd
 from elicitation import Answer, AnswerStore, Design
 from elicitation.questions.plan import plan_own_questions
 table = pd.DataFrame({"context": ["a"], "belief_question": ["t"]})
-draws = plan_own_questions(table, Design(reps=600, prompts=("standard",))).questions
+draws = plan_own_questions(table, Design(reps=210, prompts=("standard",))).questions
 with AnswerStore(sys.argv[1]) as store:
-    for start in range(0, 600, 3):
+    for start in range(0, 210, 3):
         answers = [Answer(sys.argv[2])] * 3
         store.put(draws[start : start + 3], answers, model="m", fingerprint="f")
 """
@@ -135,7 +135,7 @@ def test_two_processes_on_one_store(tmp_path):
     writers = [subprocess.Popen([*command, name], cwd=ROOT) for name in "ab"]
     assert [writer.wait() for writer in writers] == [0, 0]
     with AnswerStore(path) as store:
-        assert len(store) == 600
+        assert len(store) == 210
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
