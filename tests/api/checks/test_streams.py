@@ -20,9 +20,7 @@ def results_of(rng):
     return analyze(runs_of_leaky(), rng=rng).results
 
 
-@pytest.fixture
-def runs():
-    return runs_of_leaky()
+runs = pytest.fixture(lambda: runs_of_leaky())
 
 
 @pytest.mark.parametrize(
