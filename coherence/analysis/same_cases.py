@@ -4,7 +4,7 @@ A case is a context of a task with all that is known of it: what came true, the 
 group, the evidence. Tables whose cases differ under one id are refused, with what differs.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,8 +129,13 @@ def _missing(contexts: Mapping[str, set[str]]) -> Iterator[str]:
             yield f"model {model!r} lacks {len(lacking)} of {len(everywhere)} contexts ({shown})"
 
 
-def _contradictions(facts: Mapping[str, pd.DataFrame]) -> Iterator[str]:
-    """Compare every model's cases with those of the first that knows a column."""
+def _contradictions(
+    facts: Mapping[str, pd.DataFrame], named: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Compare every model's cases with those of the first that knows a column.
+
+    Yields the column, and a sentence that calls it as the user does.
+    """
     seen: dict[str, tuple[str, pd.Series]] = {}
     for model, table in facts.items():
         for column in table.columns:
@@ -140,9 +145,10 @@ def _contradictions(facts: Mapping[str, pd.DataFrame]) -> Iterator[str]:
             if differ.any():
                 at = differ.index[int(np.argmax(differ.to_numpy()))]
                 yield (
-                    f"{column} differs in {int(differ.sum())} of {len(table)} contexts of "
-                    f"{first!r} and {model!r}, the first is {at!r}: {_as_text(known[at])} and "
-                    f"{_as_text(table[column][at])}"
+                    column,
+                    f"{named.get(column, column)} differs in {int(differ.sum())} of {len(table)} "
+                    f"contexts of {first!r} and {model!r}, the first is {at!r}: "
+                    f"{_as_text(known[at])} and {_as_text(table[column][at])}",
                 )
 
 
@@ -215,12 +221,13 @@ def _task(
         model: of.subset(of.table[of.table["context"].isin(kept)]) for model, of in rows.items()
     }
     facts = {model: _facts(of) for model, of in shared.items()}
-    contradictions = list(_contradictions(facts))
-    errors, remedy = [*([] if common else missing), *contradictions], LACKING
+    named = next(iter(shared.values())).named.columns
+    contradictions = list(_contradictions(facts, named))
+    errors, remedy = [*([] if common else missing), *(text for _, text in contradictions)], LACKING
     if not kept:
         errors, remedy = ["no context is common to all models"], UNLIKE
     elif contradictions:
-        remedy = _told_apart(shared, facts)
+        remedy = _told_apart(shared, {column for column, _ in contradictions})
     if errors:
         raise _refusal([where_of(name) + error for error in errors], remedy)
     if unlike := _unlike(shared, len(kept)):
@@ -290,18 +297,14 @@ def _refusal(errors: Sequence[str], remedy: str) -> InputError:
     return InputError.all_at_once(opening, [*errors[:N_ERRORS], *more, remedy])
 
 
-def _told_apart(rows: Mapping[str, Runs], facts: Mapping[str, pd.DataFrame]) -> str:
-    """Say what to do where tables contradict each other in what they know of cases.
+def _told_apart(rows: Mapping[str, Runs], columns: Collection[str]) -> str:
+    """Say what to do where tables contradict each other in some columns.
 
     Where it is the truth alone, it may be whether each model's own answer is right.
     """
-    if any(
-        _contradictions({m: of.drop(columns="theta", errors="ignore") for m, of in facts.items()})
-    ):
-        return ANOTHER_CASE
     truths = pd.concat([of.theta for of in rows.values()]).unique()
     named, pair = next(iter(rows.values())).named.columns.get("theta", "theta"), known_pair(truths)
-    if pair is None or any(of.ours for of in rows.values()):
+    if {*columns} != {"theta"} or pair is None or any(of.ours for of in rows.values()):
         return ANOTHER_CASE
     right = next((label for label in truths if folded(label) == pair[1]), 1)
     right = int(right) if label_text(right) == "1" else str(right)

@@ -4,13 +4,20 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from coherence.errors import InputError
 from coherence.inputs import require
-from coherence.plots.results import results_table, rows_of
-from coherence.plots.row_axes import name_rows, note_missing
 from coherence.plots.scales import fit_effects, span_of
-from coherence.plots.style import INK, canvas, frame_axes, set_title
+from coherence.plots.style import (
+    FAINT,
+    INK,
+    Style,
+    canvas,
+    frame_axes,
+    require_columns,
+    set_title,
+)
 from coherence.printable import clean, evaluation_name
-from coherence.result import Outcome
+from coherence.result import CheckResult, Outcome
 
 _LABEL = 44
 _LETTERS = 7.5  # points
@@ -67,7 +74,9 @@ def plot_forest(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['simulated · leaky']
     """
-    rows = _rows_of(results_table(results), check)
+    needed = CheckResult("", "", 0.0, "", None, None, 0, 0).to_row()
+    require_columns(results, [*needed], "results must have the columns of Report.results")
+    rows = _rows_of(results, check)
     with canvas(ax, size=(5.4, height_for(len(rows)) + 0.4)) as axes:
         _draw(rows, axes)
         set_title(axes, title, title_of(rows["check"].iloc[0]))
@@ -76,8 +85,14 @@ def plot_forest(
 
 def _rows_of(table: pd.DataFrame, check: str | None) -> pd.DataFrame:
     """Return the rows of one check, which share a unit of measurement."""
-    rows = rows_of(table, "check", check, what="check of results")
-    wanted = rows["check"].iloc[0]
+    known = list(dict.fromkeys(table["check"]))
+    wanted = known[0] if check is None and len(known) == 1 else check
+    if wanted not in known:
+        raise InputError(
+            f"check must name one check of results; received {check!r}. It has: "
+            f"{', '.join(map(str, known)) or 'none'}."
+        )
+    rows = table[table["check"] == wanted].reset_index(drop=True)
     measures = list(dict.fromkeys(rows["unit"]))
     require(
         len(measures) == 1,
@@ -108,8 +123,11 @@ def _draw(rows: pd.DataFrame, ax: Axes) -> None:
     )
     blank = pd.Series("", index=rows.index)
     named = zip(rows.get("task", blank), rows.get("model", blank), strict=True)
-    name_rows(
-        ax, [clean(evaluation_name(*names), limit=_LABEL) for names in named], letters=_LETTERS
-    )
-    note_missing(ax, heights[np.isnan(at)], letters=_LETTERS)
+    # The first on top; text of the user is no mathematics.
+    names = [clean(evaluation_name(*names), limit=_LABEL) for names in named]
+    ax.set_yticks(heights, names, parse_math=False, fontsize=_LETTERS)
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    missing: Style = {"xycoords": ("axes fraction", "data"), "va": "center", "color": FAINT}
+    for height in heights[np.isnan(at)]:
+        ax.annotate("not estimated", (0.02, height), fontsize=_LETTERS, **missing)
     ax.set_xlabel(f"effect ({clean(rows['unit'].iloc[0])})", parse_math=False)

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from coherence.plots.results import require_columns
 from coherence.plots.style import (
     DASHES,
     FAINT,
@@ -14,6 +13,7 @@ from coherence.plots.style import (
     canvas,
     frame_axes,
     probability_scales,
+    require_columns,
     set_title,
 )
 from coherence.printable import clean, counted

@@ -6,12 +6,13 @@ a figure that a function makes because it was given no axes.
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+import pandas as pd
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -117,6 +118,13 @@ def set_title(ax: Axes, title: str | None, default: str, *, lift: float = 6.0) -
     if text:
         style: Style = {"fontsize": 10.5, "color": INK, "loc": "left", "pad": lift}
         ax.set_title(text, parse_math=False, **style)
+
+
+def require_columns(table: object, needed: Sequence[str], rule: str) -> None:
+    """Refuse what is no table with the columns that a figure draws."""
+    columns = table.columns if isinstance(table, pd.DataFrame) else ()
+    lacking = [name for name in needed if name not in columns]
+    require(not lacking, f"{rule}, or some of its rows; lacking the columns {', '.join(lacking)}.")
 
 
 def panels(

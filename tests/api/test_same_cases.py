@@ -135,6 +135,7 @@ def test_whether_each_own_answer_is_right_is_compared_as_the_refusal_says(coded)
     expected = found(table, columns={"prediction": "said", "gold": "gold"})
     table = table.drop(columns=["said", "gold"]).assign(correct=table["correct"].map(coded))
     message = refusal(table, columns={"theta": "correct"})
+    assert "correct differs in " in message
     (line, gold) = re.search(r"in pandas: (table\['right'\] = (.*?)), then", message).groups()
     assert "then --prediction correct --gold right" in message
     exec(line, {"table": table})  # noqa: S102

@@ -83,6 +83,7 @@ def _frame(ax: Axes, outcomes: Sequence[str]) -> None:
     ax.set_xticks(list(positions), labels)
     ax.grid(True, axis="y", color="#ececec", linewidth=0.8)
     ax.set_ylabel("probability")
+    ax.yaxis.set_major_formatter(lambda at, _: f"{at:g}".lstrip("0") or "0")
 
 
 def _note_unread(ax: Axes, names: Sequence[str]) -> None:
