@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from coherence.cli.folders import in_place, new_files, no_empty_folders, prepare_folder
 from elicitation.options import ModelOptions
@@ -47,7 +47,7 @@ seed 0..  seed of draws and intervals (default: 0)
 """
 
     model: tuple[str, ...] | None = None
-    answers: Any = None
+    answers: str | None = None
     out: str | None = None
     paper: str | None = None
     max_new_tokens: int | None = None
@@ -59,14 +59,9 @@ seed 0..  seed of draws and intervals (default: 0)
         return self.model or ()
 
     @property
-    def answer_files(self) -> tuple[str, ...]:
-        """Files of answers that are there instead."""
-        return (self.answers,) if isinstance(self.answers, str) else self.answers or ()
-
-    @property
     def inputs(self) -> tuple[str, ...]:
         """Files that are read, and must not be replaced by results."""
-        return self.answer_files
+        return () if self.answers is None else (self.answers,)
 
 
 @dataclass
@@ -103,12 +98,12 @@ def check_options(options: BatteryOptions) -> None:
     """Raise for what can be known before anything is read or loaded."""
     from coherence.errors import InputError
 
-    if bool(options.named) == bool(options.answer_files):
+    if bool(options.named) == (options.answers is not None):
         raise InputError(
             "needed: --model DIR to ask a model, or --answers FILE to score answers, and not both. "
             f"See 'coherence {options.command} --help'."
         )
-    if options.dry_run and options.answer_files:
+    if options.dry_run and options.answers is not None:
         raise InputError(
             "--dry-run is for --model; the answers of --answers are there already. Leave it out."
         )
@@ -161,7 +156,7 @@ def run_battery(options: Chosen, battery: "Battery[Chosen, BatteryAnswers]") -> 
         return 0
     assert options.out is not None, "options were checked"
     with no_empty_folders(options.out, options.paper):
-        if options.answer_files:
+        if options.answers is not None:
             # Before folders are made: a table with errors leaves none behind.
             results = battery.score(options, battery.read(options))
             paper, folder = paper_folder(options.paper), prepare_folder(options.out)

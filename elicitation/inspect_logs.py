@@ -177,24 +177,21 @@ def read_inspect_bets(path: str | os.PathLike[str]) -> tuple[pd.DataFrame, pd.Da
     return questions, pd.DataFrame(answers)
 
 
-def read_inspect_mixing(paths: Sequence[str | os.PathLike[str]]) -> pd.DataFrame:
-    """Read logs of the task ``belief_coherence/mixing`` as a table of answers."""
-    logs = [_read(path, MIXING) for path in paths]
-    tables = []
-    for log in logs:
-        with _as_written(log.path):
-            n_draws = 1 + max(sample.known["draw"] for sample in log.samples)
-            answered = [
-                (
-                    sample.mixing_question,
-                    sample.known["draw"] + n_draws * sample.epoch,
-                    sample.answer.text,
-                    sample.answer.finish_reason,
-                )
-                for sample in log.samples
-            ]
-            tables.append(tabulate_mixing(log.model, answered))
-    return _joined(logs, tables, ["model", "experiment", "p", "item", "order", "draw"])
+def read_inspect_mixing(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read a log of the task ``belief_coherence/mixing`` as a table of answers."""
+    log = _read(path, MIXING)
+    with _as_written(log.path):
+        n_draws = 1 + max(sample.known["draw"] for sample in log.samples)
+        answered = [
+            (
+                sample.mixing_question,
+                sample.known["draw"] + n_draws * sample.epoch,
+                sample.answer.text,
+                sample.answer.finish_reason,
+            )
+            for sample in log.samples
+        ]
+        return tabulate_mixing(log.model, answered)
 
 
 def _read(path: str | os.PathLike[str], task: str) -> _Log:

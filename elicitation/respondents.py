@@ -176,10 +176,24 @@ def respondents_of(options: ModelOptions) -> list[Respondent]:
     # The last name, not the target of a link: linking tells two folders of one name apart.
     names = [os.path.basename(os.path.abspath(place)).removesuffix(".gguf") for place in named]
     if len(set(names)) < len(names):
-        from coherence.batteries.battery import distinct_names
-
-        names = distinct_names([Path(place) for place in named])
+        names = _distinct_names([Path(place) for place in named])
     return [Local(options, place, name) for place, name in zip(named, names, strict=True)]
+
+
+def _distinct_names(paths: list[Path]) -> list[str]:
+    """Return the last parts of paths, as many as tell all of them apart."""
+    from coherence.errors import InputError
+
+    resolved = [path.resolve() for path in paths]
+    for path, whole in zip(paths, resolved, strict=True):
+        if resolved.count(whole) > 1:
+            raise InputError(f"{path} is named twice. Leave one of them out.")
+    # The root is a part too, so that the longest names always differ.
+    for length in range(1, max(len(whole.parts) for whole in resolved) + 1):
+        names = [Path(*whole.parts[-length:]).as_posix() for whole in resolved]
+        if len(set(names)) == len(names):
+            break
+    return names
 
 
 def _device_map(text: str | None) -> str | dict[str, Any] | None:

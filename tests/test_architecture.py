@@ -21,9 +21,9 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 42_013,
+    "coherence": 41_948,
     "coherence/analysis": 4_593,
-    "coherence/batteries": 4_918,
+    "coherence/batteries": 4_853,
     "coherence/checks": 8_086,
     "coherence/cli": 1_999,
     "coherence/decoding": 1_089,
@@ -31,17 +31,17 @@ BUDGET = {
     "coherence/report": 5_822,
     "coherence/runs": 7_333,
     "coherence/statistics": 4_478,
-    "elicitation": 16_366,
+    "elicitation": 16_346,
     "elicitation/asking": 1_422,
     "elicitation/batteries": 2_751,
-    "elicitation/commands": 1_837,
+    "elicitation/commands": 1_723,
     "elicitation/models": 4_170,
     "elicitation/questions": 2_082,
     "elicitation/spelling": 891,
     "elicitation/training": 1_046,
     "bayesnets": 5_469,
     "benchmarks": 7_000,
-    "tests": 32_718,
+    "tests": 32_661,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",

@@ -9,7 +9,6 @@ import math
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -173,17 +172,3 @@ def _written(value: object) -> str:
     if value is None or value is pd.NA or value != value:
         return ""
     return label_text(value)
-
-
-def distinct_names(paths: list[Path]) -> list[str]:
-    """Return the last parts of paths, as many as tell all of them apart."""
-    resolved = [path.resolve() for path in paths]
-    for path, whole in zip(paths, resolved, strict=True):
-        if resolved.count(whole) > 1:
-            raise InputError(f"{path} is named twice. Leave one of them out.")
-    # The root is a part too, so that the longest names always differ.
-    for length in range(1, max(len(whole.parts) for whole in resolved) + 1):
-        names = [Path(*whole.parts[-length:]).as_posix() for whole in resolved]
-        if len(set(names)) == len(names):
-            break
-    return names

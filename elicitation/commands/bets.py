@@ -299,14 +299,13 @@ answers FILE  answers of one or several models instead: .csv or .parquet, see do
 questions FILE  the questions that --answers is about, as 'coherence bets questions' wrote them
 """
 
-    answers: str | None = None
     questions: str | None = None
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """Files that are read."""
         beside = (path for path in (self.questions, self.items) if path is not None)
-        return (*self.answer_files, *beside)
+        return (*super().inputs, *beside)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -410,7 +409,8 @@ def _read(options: BetsOptions) -> "tuple[pd.DataFrame, pd.DataFrame]":
     """Read answers, and the questions that they are about."""
     from coherence.batteries.battery import read_answer_table
 
-    (file,) = options.answer_files
+    file = options.answers
+    assert file is not None, "a battery reads where a file was named"
     if is_log(file):
         from elicitation.inspect_logs import read_inspect_bets
 

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from coherence.cli.progress import answer_progress
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from elicitation.asking.store import AnswerStore, PlannedAnswers
 
 _WRITTEN = (
-    r"(scores|measures|curves|dependence)\.csv|scores\.json|(answers|runs)\.parquet"
+    r"(scores|measures|curves|dependence)\.csv|(answers|runs)\.parquet"
     r"|(rates(-[1-9][0-9]*)?|flips)\.png"
 )
 
@@ -39,14 +38,13 @@ class MixOptions(BatteryOptions):
     command: ClassVar[str] = "mix"
 
     HELP = """
-answers FILE...  answers that are there instead, in one or several files: .csv or .parquet, see
-    docs/batteries.md, or logs of our task in Inspect (.eval)
+answers FILE  answers that are there instead: .csv or .parquet, see docs/batteries.md, or a log of
+    our task in Inspect (.eval)
 max_new_tokens 1..  cut of every answer (default: what a readable answer needs at most)
 draws 1..  answers per condition, at temperature 1 (default: 100)
 exact  read the rates off the model's probabilities instead of drawing answers
 """
 
-    answers: tuple[str, ...] | None = None
     max_new_tokens: int | None = None
     draws: int | None = None
     exact: bool = False
@@ -71,7 +69,7 @@ def _check(options: MixOptions, respondents: Sequence[Respondent]) -> None:
     from elicitation.questions.question import Way
 
     check_options(options)
-    if options.answer_files and (options.exact or options.draws is not None):
+    if options.answers is not None and (options.exact or options.draws is not None):
         raise InputError(
             "--exact and --draws are for --model; the answers of --answers are there already. "
             "Leave them out."
@@ -106,21 +104,15 @@ def _draws(options: MixOptions) -> int:
 
 
 def _read(options: MixOptions) -> "pd.DataFrame":
-    """Read tables of answers, or logs of our task in Inspect."""
+    """Read a table of answers, or a log of our task in Inspect."""
     from coherence.batteries.mixing.answers import read_mixing_answers
-    from coherence.errors import InputError
 
-    files = options.answer_files
-    logs = [file for file in files if is_log(file)]
-    if not logs:
-        return read_mixing_answers(*files)
-    if len(logs) < len(files):
-        raise InputError(
-            f"--answers must be tables or logs of Inspect, not both; received {', '.join(files)}."
-        )
+    assert options.answers is not None, "a battery reads where a file was named"
+    if not is_log(options.answers):
+        return read_mixing_answers(options.answers)
     from elicitation.inspect_logs import read_inspect_mixing
 
-    return read_inspect_mixing(logs)
+    return read_inspect_mixing(options.answers)
 
 
 def _ask(
@@ -197,12 +189,10 @@ def _score(options: MixOptions, answers: "pd.DataFrame") -> Results:
         "curves.csv": scores.curves,
         # Not as CSV: raw texts may hold any character, and a lone carriage return would part a row
         # in two.
-        "answers.parquet": answers[:0] if options.answer_files else answers,
+        "answers.parquet": answers if options.answers is None else answers[:0],
         "runs.parquet": mixing_runs(answers),
     }
     results = Results(tables, mix_report(scores), paper=[mixing_table(scores.experiments)])
-    measured = {name: getattr(scores, name) for name in ("experiments", "measures", "dependence")}
-    results.files["scores.json"] = partial(_write_json, measured)
     # Without rows too: no test of dependence was possible.
     results.files["dependence.csv"] = partial(write_table, scores.dependence)
     for number, model in enumerate(models, start=1):
@@ -215,20 +205,6 @@ def _score(options: MixOptions, answers: "pd.DataFrame") -> Results:
         figure = compare_figure(scores.curves, list(models))
         results.files["flips.png"] = partial(save_figure, figure)
     return results
-
-
-def _write_json(tables: "dict[str, pd.DataFrame]", path: Path) -> None:
-    import json
-
-    # NaN is no JSON: what is undefined is null.
-    records = {
-        name: table.astype(object).where(table.notna(), None).to_dict("records")
-        for name, table in tables.items()
-    }
-    text = json.dumps(
-        records, indent=2, ensure_ascii=False, allow_nan=False, default=lambda value: value.item()
-    )
-    path.write_text(text + "\n", encoding="utf-8")
 
 
 BATTERY = Battery(

@@ -70,7 +70,6 @@ labels A/B  two labels to choose between, instead of Heads/Tails and Left/Right;
 """
 
     chat: bool | None = False
-    answers: str | None = None
     write_questions: str | None = None
     only_revealed: bool = False
     reps: int = 5

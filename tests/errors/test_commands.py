@@ -103,7 +103,6 @@ LINES = {
     "mix --answers flips.csv": "--out DIR is missing",
     "mix --answers flips.csv --out taken": "--out must be a folder",
     "bets --answers no.txt --out x": "Name a .csv or .parquet",
-    "mix --answers flips.csv flips.csv --out x": "flips.csv is named twice",
     "mix --model openai/gpt-4o --model no --out x": "Ask them in two commands",
     "mix --answers flips.csv --out x --server http://a": "--server needs --model",
     "mix --model m --model m --out x --server http://a": "--model must name different models",

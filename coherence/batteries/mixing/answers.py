@@ -10,7 +10,6 @@ rate rises?
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,15 +18,13 @@ import pandas as pd
 from coherence.batteries.battery import (
     AnswerColumn,
     AnswerTable,
-    distinct_names,
     plain_text,
     read_answer_table,
 )
 from coherence.batteries.mixing.design import GAMES, MIDDLE, ORDERS, PARTS, optimal_rates
 from coherence.decoding.decode import PARSED, STATUSES
-from coherence.errors import InputError
 from coherence.inputs import Floats
-from coherence.runs.frames import require_frame, require_path
+from coherence.runs.frames import require_frame
 
 COLUMNS = (
     AnswerColumn("model"),
@@ -56,29 +53,23 @@ _KEYS = ["model", "experiment", *_CONDITION]
 _TEXTS = ("model", "experiment", "item", "order", "answer", "status")
 
 
-def read_mixing_answers(
-    path: str | os.PathLike[str], *others: str | os.PathLike[str]
-) -> pd.DataFrame:
-    """Read tables of answers that were elicited elsewhere or earlier.
+def read_mixing_answers(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read a table of answers that were elicited elsewhere or earlier.
 
     Parameters
     ----------
-    path, *others : path-like
-        .csv or .parquet files with the columns of
-        `COLUMNS`; several are joined.
+    path : path-like
+        .csv or .parquet file with the columns of `COLUMNS`.
 
     Returns
     -------
     DataFrame
-        The table; answers are text, so that "0 1" and "01" stay what they are. Of several files,
-        one whose answers name no model gives them its own name, with as much of its folders as
-        tells it from the others.
+        The table; answers are text, so that "0 1" and "01" stay what they are.
 
     Raises
     ------
     InputError
-        A file is missing, empty or unreadable, or two files hold the same draws of a model, or
-        draws that no number tells apart.
+        The file is missing, empty or unreadable.
 
     Examples
     --------
@@ -90,28 +81,7 @@ def read_mixing_answers(
     >>> answers["experiment"].unique().tolist()
     ['flip', 'two_flips', 'three_outcomes', 'reads', 'pennies', 'positioning', 'words']
     """
-    paths = [require_path(one) for one in (path, *others)]
-    tables = [read_answer_table(path, texts=_TEXTS) for path in paths]
-    if len(tables) == 1:
-        return tables[0]
-    names = distinct_names(paths)
-    tables = [
-        _completed(table, Path(name).with_suffix("").as_posix())
-        for table, name in zip(tables, names, strict=True)
-    ]
-    _check_apart(paths, tables)
-    return pd.concat(tables, ignore_index=True)
-
-
-def _completed(table: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Fill in what this table leaves to its default, which would be lost in the joined table."""
-    table = table.copy()
-    for column, default in (("model", name), ("item", ""), ("order", "")):
-        texts = plain_text(table[column]) if column in table.columns else pd.Series("", table.index)
-        table[column] = texts.where(texts != "", default)
-    if "count" not in table.columns:
-        table["count"] = 1
-    return _with_status(table)
+    return read_answer_table(path, texts=_TEXTS)
 
 
 def _with_status(table: pd.DataFrame) -> pd.DataFrame:
@@ -119,26 +89,6 @@ def _with_status(table: pd.DataFrame) -> pd.DataFrame:
     if "status" in table.columns or "answer" not in table.columns:
         return table
     return table.assign(status=np.where(table["answer"].notna(), "ok", "unparsed"))
-
-
-def _check_apart(paths: list[Path], tables: list[pd.DataFrame]) -> None:
-    """Raise where files hold answers to one condition that no draw number tells apart."""
-    files = [table.assign(file=str(path)) for path, table in zip(paths, tables, strict=True)]
-    table = pd.concat(files, ignore_index=True).reindex(columns=[*_KEYS, "draw", "file"])
-    # Of words p may be absent, and a rounding error must not part one condition in two.
-    table["p"] = pd.to_numeric(table["p"], errors="coerce").fillna(0.5).round(9)
-    table["draw"] = pd.to_numeric(table["draw"], errors="coerce")
-    shared = table.groupby(_KEYS, dropna=False)["file"].transform("nunique") > 1
-    numbered = table.drop_duplicates([*_KEYS, "draw", "file"])
-    again = numbered.duplicated([*_KEYS, "draw"], keep=False).reindex(table.index, fill_value=False)
-    # Exact rates, and draws without a number, may be those of any row of their condition.
-    if len(twice := table[shared & (table["draw"].isna() | again)]):
-        first = _condition(twice[_KEYS].iloc[0])
-        raise InputError(
-            f"{' and '.join(dict.fromkeys(twice['file']))} hold answers to the same conditions, "
-            f"{len(twice)} of them with the same draw number or none, which would count twice; the "
-            f"first: {first}. Leave a file out, rename the model in one, or number the draws anew."
-        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,10 +1,10 @@
-"""Answers: read in every spelling, counted once, joined from files, and refused with their rows."""
+"""Answers: read in every spelling, counted once, and refused with their rows."""
 
 import pandas as pd
 import pytest
 
-from coherence import InputError, SchemaError
-from coherence.batteries import expected_answers, read_mixing_answers, score_mixing, simulate_mixing
+from coherence import SchemaError
+from coherence.batteries import score_mixing, simulate_mixing
 from tests.api.batteries.mixing.conftest import scored
 
 KEYS = ["model", "experiment", "p", "item", "order", "answer"]
@@ -67,64 +67,13 @@ def test_numbers_may_come_as_text_and_p_with_a_rounding_error():
     assert scored(words).curves["p"].tolist() == [0.5, 0.5]
 
 
-@pytest.mark.lengthy
-def test_several_files_are_joined(tmp_path):
-    """Scores are those of each file alone; a file that names no model goes by its own name, with
-    the folders that tell it from others.
-    """
-    first, second = (simulate_mixing(name, n_draws=4, rng=0) for name in ("steep", "first"))
-    first.to_parquet(tmp_path / "first.parquet")
-    paths = [tmp_path / "first.parquet"]
-    for folder in ("a", "b"):
-        (tmp_path / folder).mkdir()
-        paths.append(tmp_path / folder / "run 1.csv")
-        counted(second).drop(columns="model").to_csv(paths[-1], index=False)
-    scores = scored(read_mixing_answers(*paths))
-    assert scores.experiments["model"].unique().tolist() == ["steep", "a/run 1", "b/run 1"]
-    for model, alone in (("steep", first), ("a/run 1", second)):
-        golden = scored(alone).experiments
-        joined = scores.experiments[scores.experiments["model"] == model]
-        assert joined["published"].tolist() == pytest.approx(golden["published"].tolist())
-        assert joined["answers"].tolist() == golden["answers"].tolist()
-    # Counts of one model do not cost the others their test of neighbouring draws.
-    assert len(scores.dependence.set_index("model").loc["steep", "test"]) == 2
-    # One model in two files: other experiments, or other draws.
-    flip, early = first["experiment"] == "flip", first["draw"] < 2
-    paths = [tmp_path / f"{number}.parquet" for number in range(3)]
-    for path, part in zip(paths, [flip, ~flip & early, ~flip & ~early], strict=True):
-        first[part].to_parquet(path)
-    whole = scored(read_mixing_answers(*paths)).experiments
-    pd.testing.assert_frame_equal(whole, scored(first).experiments)
-
-
-def test_answers_that_would_count_twice_are_refused(tmp_path):
-    answers = simulate_mixing("steep", n_draws=3, rng=0)
-    answers.to_parquet(tmp_path / "one.parquet")
-    answers[answers["draw"] > 1].to_csv(tmp_path / "two.csv", index=False)
-    answers.drop(columns="draw").to_csv(tmp_path / "three.csv", index=False)
-    expected_answers("steep").to_parquet(tmp_path / "four.parquet")
-    for other, said in (
-        ("two.csv", r"two\.csv hold answers .*, 196 of them .* first: flip at p = 0 of .*'steep'"),
-        ("three.csv", "number the draws anew"),
-        ("four.parquet", "rename the model"),
-        ("./one.parquet", "one.parquet is named twice"),
-    ):
-        with pytest.raises(InputError, match=said):
-            read_mixing_answers(tmp_path / "one.parquet", f"{tmp_path}/{other}")
-
-
-def test_statuses_and_models_of_joined_files_stay_what_they_are(tmp_path):
+def test_statuses_stay_what_they_are():
     """A refusal that came with words stays one, and only what has no status gets it from its
     answer.
     """
     table = pd.DataFrame({"experiment": "flip", "p": [0.2, 0.8], "answer": ["1", "1"]})
-    table.assign(status=["refused", "ok"]).to_csv(tmp_path / "a.csv", index=False)
-    table.assign(answer=["1", None], model=["gpt", None]).to_csv(tmp_path / "b.csv", index=False)
-    joined = read_mixing_answers(tmp_path / "a.csv", tmp_path / "b.csv")
-    assert joined["status"].tolist() == ["refused", "ok", "ok", "unparsed"]
-    assert joined["model"].tolist() == ["a", "a", "gpt", "b"]
-    assert joined["count"].tolist() == [1, 1, 1, 1]
-    assert joined.index.tolist() == [0, 1, 2, 3]
+    assert scored(table.assign(status=["refused", "ok"])).curves["refused"].tolist() == [1, 0]
+    assert scored(table.assign(answer=["1", None])).curves["unread"].tolist() == [0, 1]
 
 
 ROW = {"experiment": "flip", "p": 0.2, "item": "", "order": "", "answer": "1", "status": "ok"}

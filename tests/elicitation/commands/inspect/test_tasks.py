@@ -112,7 +112,7 @@ def test_arguments_out_of_range_are_named(run_task, task, arguments, named):
 def test_batteries_give_the_questions_and_answers_of_a_session(run_task, session):
     log = run_task("mixing", task_args={"draws": 2})
     answers = session(elicit_mixing, draws=2)
-    pd.testing.assert_frame_equal(read_inspect_mixing([log.location]), answers)
+    pd.testing.assert_frame_equal(read_inspect_mixing(log.location), answers)
     questions, answers = read_inspect_bets(run_task("bets", limit=40).location)
     assert set(questions["kind"]) == {"value"}
     assert len(answers) == 40
