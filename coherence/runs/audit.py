@@ -44,20 +44,21 @@ def label_rows(evaluation: Runs, reference: str) -> pd.DataFrame:
     question = np.where(
         evaluation.given_z, GIVEN_Z, np.where(asked, f"{reference}, with action", evaluation.prompt)
     )
-    if "status" in evaluation.names:
-        status = evaluation.table["status"].astype(str).to_numpy()
-    else:
-        status = np.where(evaluation.believed & (evaluation.acted | ~asked), "ok", MISSING)
-    return pd.DataFrame({"question": question, "status": status}, index=evaluation.table.index)
+    answered = evaluation.believed & (evaluation.acted | ~asked)
+    return pd.DataFrame({"question": question, "status": _statuses(evaluation, answered)})
+
+
+def _statuses(rows: Runs, answered: "pd.Series[bool]") -> "pd.Series[str]":
+    if "status" in rows.names:
+        return rows.table["status"].astype(str)
+    return answered.map({True: "ok", False: MISSING})
 
 
 def label_questions(levels: Runs | None) -> pd.DataFrame:
     """Say of each question with a level of one (task, model) what became of the answer."""
     if levels is None:
         return pd.DataFrame({"question": [], "status": []}, dtype=object)
-    status = np.where(levels.acted, "ok", MISSING)
-    if "status" in levels.names:
-        status = levels.table["status"].astype(str).to_numpy()
+    status = _statuses(levels, levels.acted)
     return pd.DataFrame({"question": question_kind(levels.table), "status": status})
 
 

@@ -159,11 +159,6 @@ class Numbers:
         """Numbers without a percent sign."""
         return self.values[~self.signed & ~np.isnan(self.values)]
 
-    @property
-    def first_signed(self) -> str:
-        """The first cell with a percent sign; empty where there is none."""
-        return str(self.cells[self.signed].iloc[0]).strip() if self.signed.any() else ""
-
 
 def numbers(cells: Cells, decimal: str = ".") -> Numbers:
     """Read a column of numbers. Texts that would be infinite are no numbers."""
@@ -326,26 +321,3 @@ def without_na(table: pd.DataFrame, decimal: str) -> tuple[pd.DataFrame, list[No
             held.append(f"{name!r} ({na.sum()})")
     text = f"NA among numbers was read as a missing value: {listing(held)}."
     return table.assign(**emptied), [Note(Code.MISSING, text)] if held else []
-
-
-def rows_of(wrong: Any) -> str:
-    """Name the first rows where something is wrong."""
-    positions = np.flatnonzero(np.asarray(wrong))
-    return f"row{'s' if positions.size > 1 else ''} {listing(positions)}"
-
-
-def broken(title: str, rule: str, wrong: Any, cells: Cells, remedy: str) -> list[str]:
-    """Say that some values of a column break a rule; nothing where all keep it."""
-    wrong = np.asarray(wrong, dtype=bool)
-    if not wrong.any():
-        return []
-    first = cells[wrong].iloc[0]
-    shown = repr(first)
-    if isinstance(first, int | float | np.number) and not isinstance(first, bool):
-        shown = f"{first:.10g}"
-    elif np.isfinite(numbers(pd.Series([first], dtype=object)).values[0]):  # as it is written
-        shown = str(first).strip()
-    return [
-        f"column {title} must {rule}; {int(wrong.sum())} of {wrong.size} values do not, the first "
-        f"is {shown} ({rows_of(wrong)}). {remedy}"
-    ]

@@ -1,22 +1,23 @@
 """What is wrong with a runs table: every error at once, with row numbers and remedies.
 
-What the declaration of a column says of its labels is checked for every column alike; what binds
-several columns stands below, a rule each. Labels that are written differently and look like one
-(yes, YES) double contexts and split actions if taken as different, and may hide a distinction if
-taken as one: a table that has them is refused, with the line of pandas for either.
+What the declaration of a column says of its labels, and of the columns that it needs beside it, is
+checked for every column alike; what else binds several columns stands below, a rule each. Labels
+that are written differently and look like one (yes, YES) double contexts and split actions if taken
+as different, and may hide a distinction if taken as one: a table that has them is refused, with the
+line of pandas for either.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from coherence.decoding.decode import FAILURES, PARSED
 from coherence.errors import closest, listing
 from coherence.printable import capitalised, counted, numbered
-from coherence.runs.cells import broken, rows_of
 from coherence.runs.columns import (
     ACTION_PREFIX,
     ACTION_SUM_TOLERANCE,
@@ -27,6 +28,7 @@ from coherence.runs.columns import (
     FRAMES,
     KEY,
     LEVEL_OPTIONS,
+    NEEDED,
     OPTIONS,
     STATE_SUM_TOLERANCE,
     Naming,
@@ -35,11 +37,19 @@ from coherence.runs.columns import (
     is_state,
 )
 from coherence.runs.design import case_column
+from coherence.runs.findings import Findings, broken, rows_of
 from coherence.runs.needs import EVIDENCE
 from coherence.runs.notes import Code, Note, warning
 from coherence.runs.roles import SAY_PERCENT
 from coherence.runs.runs import EVALUATION, Runs
 from coherence.runs.states import folded, several_spellings, tidy, typed_option
+
+_Errors: TypeAlias = Iterator[str]
+_OPTIONS = {column: f"--{option}" for option, column in OPTIONS.items()}
+"""Column -> option of `coherence analyze` that names it."""
+_OF_NEEDED = {"context": " (the case, which has one state)", "acts": " (the action that stakes it)"}
+_TO_TYPE = {name: f"{option} NAME" for name, option in _OPTIONS.items()}
+_TO_TYPE |= {"loss": "--penalty NAME", "acts": "--acts LABEL"}
 
 
 def shape_errors(table: pd.DataFrame) -> list[str]:
@@ -64,10 +74,8 @@ def cell_errors(table: pd.DataFrame, named: Naming) -> dict[str, str]:
     errors = {}
     for name in map(str, table.columns):
         column, cells = declared(name, table.columns), table[name]
-        dtype = cells.dtype
-        nested = isinstance(dtype, pd.ArrowDtype) and pa.types.is_nested(dtype.pyarrow_dtype)
-        plain = not pd.api.types.is_object_dtype(dtype) and dtype.kind != "c" and not nested
-        if plain or column is None or column.kind == "text":
+        wrapped = isinstance(cells.dtype, pd.ArrowDtype) or cells.dtype.kind in "Oc"
+        if not wrapped or column is None or column.kind == "text":
             continue
         cells = cells.astype(object)
         single = np.array(
@@ -93,9 +101,9 @@ def _without_digits(cell: object) -> bool:
     return found is not None and len(found[1]) < int(found[2])
 
 
-def damaged_ids(labels: pd.DataFrame) -> list[str]:
-    """Refuse labels that have lost digits, of which several are one: floats, 1.23457E+18."""
-    errors = []
+def damaged_ids(labels: pd.DataFrame) -> dict[str, str]:
+    """Return the labels that have lost digits, of which several are one: floats, 1.23457E+18."""
+    errors = dict[str, str]()
     for name, cells in labels.items():
         if pd.api.types.is_integer_dtype(cells) or pd.api.types.is_bool_dtype(cells):
             continue
@@ -106,7 +114,7 @@ def damaged_ids(labels: pd.DataFrame) -> list[str]:
             short = [cell for cell in some.unique() if _without_digits(cell)]
         except TypeError:  # lists in cells, which are refused below
             continue
-        errors += broken(
+        for error in broken(
             repr(name),
             "hold ids with all their digits",
             cells.isin(short),
@@ -114,7 +122,8 @@ def damaged_ids(labels: pd.DataFrame) -> list[str]:
             "A float holds 15 to 17 digits, a spreadsheet keeps 15, and different ids became one "
             "where it was made. Take the file that it was made of, with this column as text: "
             f"pandas.read_csv(FILE, dtype={{{name!r}: 'str'}}), or read_runs(FILE).",
-        )
+        ):
+            errors[str(name)] = error
     return errors
 
 
@@ -123,33 +132,32 @@ def _numbers(runs: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     return np.asarray(columns.to_numpy(dtype=float, na_value=np.nan))
 
 
-def _missing_columns(runs: Runs, named: Naming) -> list[str]:
+def _missing_columns(runs: Runs, found: Findings) -> _Errors:
     names, states = runs.names, runs.states
-    own, errors = [name.removeprefix("unmapped_") for name in names], []
+    own = [name.removeprefix("unmapped_") for name in names]
+    if any(name == "p" or is_state(name) for name in found.absent):
+        return
     if len(states) == 1:
-        errors.append(
+        yield (
             f"{states[0]!r} is the only column of beliefs, and beliefs per state need one column "
             f"p_<state> for each state. Rename it to 'p' (--belief {states[0]}) if it is the "
             "probability that theta = 1; otherwise add the columns of the other states."
         )
     elif "p" not in names and not states:
-        errors.append(
+        yield (
             f"column 'p' (the stated belief) is missing. {closest('belief', own)} Say "
             "which it is: --belief NAME; in Python read_runs(..., columns={'p': NAME}), or rename "
             "the column of a DataFrame."
         )
-    if "z" in names and not {"z_state", "p_z"} <= set(names):
-        errors.append(f"column {named('z')} needs the columns 'z_state' and 'p_z' as well.")
-    return errors
 
 
-def _nothing_to_check(runs: Runs, named: Naming) -> list[str]:
+def _nothing_to_check(runs: Runs, _: Findings) -> _Errors:
     names, several = runs.names, len(runs.states) > 1
     # Columns count even if nothing in them was parsed: a report that shows the unparsed answers is
     # worth having. A missing belief is another rule's concern.
     unmet = runs.unmet(names if several else [*names, "p"])
     if not all(unmet.intersection(needs) for needs in EVIDENCE):
-        return []
+        return
     wanted = "'action' (what was chosen), 'theta' (the realised state) or the exact posterior"
     if len(runs.states) > 2:
         wanted = "'action' (what was chosen) together with 'theta' (the realised state)"
@@ -157,73 +165,84 @@ def _nothing_to_check(runs: Runs, named: Naming) -> list[str]:
         wanted += "; or a second prompt variant in 'prompt'; or 'z', 'z_state' and 'p_z'"
     # A column that is known for something else is not meant.
     unknown = [name for name in names if name not in COLUMN_NAMES] or names
-    return [
+    yield (
         f"there is nothing to check beliefs against: give {wanted}. {closest('action', unknown)} "
         "Say which is which: --action NAME, --truth NAME, --exact NAME; in Python read_runs(..., "
         "columns={'action': NAME, 'theta': NAME, 'p_true': NAME}), or rename the columns of a "
         "DataFrame."
-    ]
+    )
 
 
-def _value_errors(runs: Runs, named: Naming) -> list[str]:
+def _needed_columns(runs: Runs, found: Findings) -> _Errors:
+    """Check that the columns are there without which a column means nothing."""
+    named, said = found.named, set[tuple[str, ...]]()
+    for name, needed in NEEDED.items():
+        lacking = tuple(each for each in needed if each not in runs.names)
+        if name not in runs.names or not lacking or lacking in said or {*lacking} & found.absent:
+            continue
+        said.add(lacking)
+        typed = " ".join(_TO_TYPE[each] for each in lacking if each in _TO_TYPE)
+        remedy = f" Name {numbered(len(lacking), 'it', 'them')}: {typed}." if typed else ""
+        cases = case_column(runs.table, runs.unused_columns, named.columns)
+        if cases is not None and lacking == ("context",):
+            remedy = f" {capitalised(cases.sentence)}: {cases.options(runs.table, named.columns)}."
+        columns = numbered(len(lacking), "the column", "the columns")
+        listed = " and ".join(f"{each!r}{_OF_NEEDED.get(each, '')}" for each in lacking)
+        yield f"column {named(name)} needs {columns} {listed} as well.{remedy}"
+
+
+def _value_errors(runs: Runs, found: Findings) -> _Errors:
     """Check labels by the declaration of their column, and what binds the columns of a spread."""
-    table, errors = runs.table, []
+    table = runs.table
     for column in COLUMNS:
         if column.name not in table.columns or not (column.choices or column.filled):
             continue
-        cells, title = table[column.name], named(column.name)
+        cells = table[column.name]
         empty = cells.isna().to_numpy()
         if column.choices:
             wrong = ~cells.isin(column.choices).to_numpy() & (column.filled | ~empty)
-            file_name = named.columns.get(column.name, column.name)
-            rule, remedy = f"be one of {', '.join(column.choices)}", column.remedy
-            errors += broken(title, rule, wrong, cells, remedy.format(name=file_name))
+            rule = f"be one of {', '.join(column.choices)}"
+            remedy = column.remedy.format(name=found.file_name(column.name))
+            yield from found.broken(column.name, rule, wrong, cells, remedy)
         elif column.filled and empty.any() and not (empty.all() and column.name in EVALUATION):
-            errors.append(
-                f"column {title} is empty in {rows_of(empty)}. Give every row its {column.name}, "
-                "or leave the column out."
+            yield (
+                f"column {found.named(column.name)} is empty in {rows_of(empty)}. Give every row "
+                f"its {column.name}, or leave the column out."
             )
     if {"p_q05", "p_q95"} <= set(table.columns):
         low, high = _numbers(table, ["p_q05", "p_q95"]).T
-        rule = f"not lie above {named('p_q95')}"
-        remedy = "Are the two exchanged?"
-        errors += broken(named("p_q05"), rule, low > high, table["p_q05"], remedy)
-    return errors
+        rule = f"not lie above {found.named('p_q95')}"
+        yield from found.broken("p_q05", rule, low > high, table["p_q05"], "Are the two exchanged?")
 
 
-def _state_errors(runs: Runs, _: Naming) -> list[str]:
+def _state_errors(runs: Runs, _: Findings) -> _Errors:
     """Check that beliefs in several states are a distribution."""
-    if len(runs.states) < 2:
-        return []
-    total = _numbers(runs.table, runs.states).sum(axis=1)
-    off = np.abs(total - 1) > STATE_SUM_TOLERANCE
-    return _sum_errors(runs.states, total, off, STATE_SUM_TOLERANCE)
+    if len(runs.states) > 1:
+        total = _numbers(runs.table, runs.states).sum(axis=1)
+        off = np.abs(total - 1) > STATE_SUM_TOLERANCE
+        yield from _sum_errors(runs.states, total, off, STATE_SUM_TOLERANCE)
 
 
-def _sum_errors(
-    names: Sequence[str], total: np.ndarray, off: np.ndarray, within: float
-) -> list[str]:
-    if not off.any():
-        return []
-    return [
-        f"the columns {', '.join(names)} must sum to 1 (within {within}); {int(off.sum())} of "
-        f"{off.size} rows do not, the first sums to {total[off][0]:g} ({rows_of(off)})."
-    ]
+def _sum_errors(names: Sequence[str], total: np.ndarray, off: np.ndarray, within: float) -> _Errors:
+    if off.any():
+        yield (
+            f"the columns {', '.join(names)} must sum to 1 (within {within}); {int(off.sum())} of "
+            f"{off.size} rows do not, the first sums to {total[off][0]:g} ({rows_of(off)})."
+        )
 
 
-def _policy_errors(runs: Runs, named: Naming) -> list[str]:
+def _policy_errors(runs: Runs, found: Findings) -> _Errors:
     """Check probabilities of actions, each one by itself being a probability already."""
     every = [name for name in runs.names if name.startswith(ACTION_PREFIX)]
     columns, of_policies = runs.policies, runs.of_policies.to_numpy()
     total = np.nansum(_numbers(runs.table, every), axis=1) if every else np.empty(0)
     sums = np.abs(total - 1) <= ACTION_SUM_TOLERANCE
-    errors = []
     if "action" in runs.names:
         labels = runs.table["action"].dropna().unique()
         numbers = pd.to_numeric(pd.Series(labels, dtype=object), errors="coerce").to_numpy(float)
         actions = runs.table["action"].astype(object)
-        errors += broken(
-            named("action"),
+        yield from found.broken(
+            "action",
             "name what was chosen, and not its probability",
             actions.isin(labels[(numbers > 0) & (numbers < 1)]),
             actions,
@@ -232,126 +251,100 @@ def _policy_errors(runs: Runs, named: Naming) -> list[str]:
     # Where an action was chosen, only what looks like probabilities of actions is meant as such.
     chosen = ~of_policies
     if len(every) > 1 and (sums & chosen).any() and (sums | (total == 0))[chosen].all():
-        errors.append(
-            f"there are chosen actions in {named('action')} and their probabilities in "
+        yield (
+            f"there are chosen actions in {found.named('action')} and their probabilities in "
             f"{', '.join(every)}; a task and model has one or the other. Drop one of them."
         )
     if not columns:
-        return errors
+        return
     if len(columns) == 1:
-        errors.append(
+        yield (
             f"{columns[0]!r} is the only column of probabilities of actions, and every action "
             "needs one. Add those of the others, or rename it if it holds something else."
         )
     there = runs.table[columns].notna().to_numpy() & of_policies[:, None]
-    errors += _sum_errors(columns, total, there.any(axis=1) & ~sums, ACTION_SUM_TOLERANCE)
+    yield from _sum_errors(columns, total, there.any(axis=1) & ~sums, ACTION_SUM_TOLERANCE)
     # Tasks may have actions of their own, whose columns are empty for all others; as have levels.
     keys = [name for name in EVALUATION if name in runs.names]
     by = runs.table[keys].astype(str).assign(level=runs.known("level") | runs.known("loss"))
     used = pd.DataFrame(there, by.index).groupby([by[name] for name in by]).transform("any")
     partly = there.any(axis=1) & (there != used.to_numpy()).any(axis=1)
     if partly.any():
-        errors.append(
+        yield (
             f"probabilities of some actions are empty where others are filled in "
             f"{rows_of(partly)}. Give every action of the task its probability, 0 included, or "
             "none."
         )
-    return errors
 
 
-def _stake_errors(runs: Runs, _: Naming) -> list[str]:
-    """Check that a stake is whole: the loss, which action stakes it, and the case."""
-    options = {"loss": "--penalty NAME", "acts": "--acts LABEL", "context": "--context NAME"}
-    lacking = [option for name, option in options.items() if name not in runs.names]
-    if not lacking or not {"gain", "loss", "acts"} & set(runs.names):
-        return []
-    return [f"a choice that stakes something needs {' and '.join(lacking)} as well."]
-
-
-def _level_errors(runs: Runs, named: Naming) -> list[str]:
+def _level_errors(runs: Runs, found: Findings) -> _Errors:
     """Check the rows of questions with a level."""
     if "level" not in runs.names:
-        return []
+        return
     table, leveled = runs.table, runs.known("level").to_numpy()
-    if "context" not in runs.names:
-        return ["column 'level' needs the column 'context': the case that a question is about."]
     if leveled.all():
-        return [
-            f"{named.plain('level')} is filled in every row: stated beliefs of the same cases are "
-            "missing. Give each a row of its own, without a level."
-        ]
+        yield (
+            f"{found.named.plain('level')} is filled in every row: stated beliefs of the same "
+            "cases are missing. Give each a row of its own, without a level."
+        )
     level = _numbers(table, ["level"])[:, 0]
     wrong = leveled & ~((level > 0) & (level < 1))
     certain = np.isin(level[wrong], (0.0, 1.0)).all()
-    errors = broken(
-        named("level"),
-        "hold chances between 0 and 1, neither of them included",
-        wrong,
-        table["level"],
-        "Leave out these questions, which no belief decides."
-        if certain
-        else f"{SAY_PERCENT} Leave it empty in ordinary rows.",
-    )
+    remedy = "Leave out these questions, which no belief decides."
+    if not certain:
+        remedy = f"{SAY_PERCENT} Leave it empty in ordinary rows."
+    rule = "hold chances between 0 and 1, neither of them included"
+    yield from found.broken("level", rule, wrong, table["level"], remedy)
     frame = table["frame"].fillna(EVENT) if "frame" in table else pd.Series(EVENT, table.index)
     unknown = leveled & ~frame.isin(FRAMES).to_numpy()
     rule = f"be one of {', '.join(FRAMES)} where there is a level"
-    errors += broken(named("frame"), rule, unknown, frame, "Or leave the cell empty: event.")
+    yield from found.broken("frame", rule, unknown, frame, "Or leave the cell empty: event.")
     if "order" in table:
         order = table["order"].astype(object)
         odd = leveled & order.notna() & ~order.isin(LEVEL_OPTIONS)
         rule = "name the option that comes first: event or lottery"
         remedy = "Rename it, or leave the cell empty."
-        errors += broken(named("order"), rule, odd, order, remedy)
-    return errors + broken(
-        named("level"),
-        "be empty in rows with a belief",
-        leveled & runs.table[runs.beliefs].notna().any(axis=1).to_numpy(),
-        table["level"],
-        "Give the stated belief of a case a row of its own, and choices at a level theirs.",
-    )
+        yield from found.broken("order", rule, odd, order, remedy)
+    stated = leveled & table[runs.beliefs].notna().any(axis=1).to_numpy()
+    remedy = "Give the stated belief of a case a row of its own, and choices at a level theirs."
+    if not leveled.all():
+        rule = "be empty in rows with a belief"
+        yield from found.broken("level", rule, stated, table["level"], remedy)
 
 
-def _status_errors(runs: Runs, named: Naming) -> list[str]:
+def _status_errors(runs: Runs, found: Findings) -> _Errors:
     """Check statuses against what is filled."""
     if "status" not in runs.names or not runs.beliefs:
-        return []
-    status, belief, errors = runs.table["status"].astype(object), runs.beliefs[0], list[str]()
+        return
+    status, belief = runs.table["status"].astype(object), runs.beliefs[0]
     parsed, acted = status.isin(PARSED).to_numpy(), runs.acted.to_numpy()
     known = runs.known(belief).to_numpy()
     leveled = (runs.known("level") | runs.known("loss")).to_numpy() & ~known
+    title = found.named.plain("status")
     for name, empty in (
         (belief, ~known & parsed & ~leveled),
         ("action", ~acted & parsed & leveled & ~runs.known("says_from").to_numpy()),
     ):
         if empty.any():
-            errors.append(
-                f"{named.plain('status')} is {status[empty].iloc[0]!r} but {named(name)} is empty "
-                f"in {rows_of(empty)}. Give the status that says why, or the "
+            yield (
+                f"{title} is {status[empty].iloc[0]!r} but {found.named(name)} is empty in "
+                f"{rows_of(empty)}. Give the status that says why, or the "
                 f"{'belief' if name == belief else name}."
             )
     filled = status.isin(FAILURES).to_numpy() & known & acted
     if filled.any():
-        action = "the probabilities of actions" if runs.policies else named("action")
-        errors.append(
-            f"{named.plain('status')} is {status[filled].iloc[0]!r} but both {named(belief)} and "
-            f"{action} are filled in {rows_of(filled)}. Leave the unparsed one empty."
+        action = "the probabilities of actions" if runs.policies else found.named("action")
+        yield (
+            f"{title} is {status[filled].iloc[0]!r} but both {found.named(belief)} and {action} "
+            f"are filled in {rows_of(filled)}. Leave the unparsed one empty."
         )
-    return errors
 
 
-def _key_errors(runs: Runs, named: Naming) -> list[str]:
-    table, names = runs.table, runs.names
+def _case_errors(runs: Runs, found: Findings) -> _Errors:
+    """Check what the rows of a case share, and that persons share cases."""
+    table, names, named = runs.table, runs.names, found.named
     if "context" not in names:
-        if "person" not in names:
-            return []
-        cases = case_column(table, runs.unused_columns, named.columns)
-        remedy = f"{capitalised(cases.sentence)}: " if cases else "Name it: "
-        typed = cases.options(table, named.columns) if cases else "--context NAME"
-        return [
-            f"{named.plain('person')} needs the column 'context': what several persons judged, and "
-            f"has one state. {remedy}{typed}."
-        ]
-    errors: list[str] = []
+        return
     keys = [*(name for name in EVALUATION if name in names), "context"]
     contexts = table.groupby(keys, dropna=False, observed=True, sort=False)
     for column in COLUMNS:
@@ -362,16 +355,20 @@ def _key_errors(runs: Runs, named: Naming) -> list[str]:
             continue
         varies = (contexts[name].transform("nunique") > 1).to_numpy()
         if varies.any():
-            group = typed_option("--person", named.columns.get("group", "group"))
-            remedy = column.of_case.format(cases=_cases(runs, named), person=group)
+            group = found.file_name("group")
+            remedy = column.of_case.format(
+                cases=_cases(runs, named),
+                person=typed_option("--person", group),
+                anew=typed_option("--context", f"{group},{found.file_name('context')}"),
+            )
             ids = table.loc[varies, "context"].astype(str).unique()
-            errors.append(
+            yield (
                 f"{named.plain(name)} must be the same in all rows of a context; it varies within "
                 f"{counted(len(ids), 'context')}, the first is {ids[0]!r} ({rows_of(varies)}). "
                 f"{remedy}"
             )
     if "person" in names and not (contexts["person"].transform("nunique") > 1).any():
-        who = typed_option("--group", named.columns.get("person", "person"))
+        who = typed_option("--group", found.file_name("person"))
         cases = case_column(table, runs.unused_columns, named.columns)
         remedy = (
             f"{capitalised(cases.sentence)}: {cases.options(table, named.columns)}."
@@ -379,20 +376,18 @@ def _key_errors(runs: Runs, named: Naming) -> list[str]:
             else f"If rows of a person depend on each other, it is their group: {who} in place of "
             "--person. If persons share cases, name these: --context NAME."
         )
-        errors.append(
+        yield (
             f"{named.plain('person')} must name several persons in some context, who share its "
             f"state; each of {counted(contexts.ngroups, 'context')} has one. {remedy}"
         )
-    if "rep" in names:
-        key = [name for name in KEY if name in table.columns]
-        twice = table.duplicated(key, keep=False).to_numpy()
-        if twice.any():
-            errors.append(
-                f"({', '.join(map(named.plain, key))}) must be unique; {int(twice.sum())} rows "
-                f"share theirs with another ({rows_of(twice)}). Number repetitions in "
-                f"{named.plain('rep')}, and drop copies."
-            )
-    return errors
+    key = [name for name in KEY if name in names]
+    twice = table.duplicated(key, keep=False).to_numpy() & ("rep" in names)
+    if twice.any():
+        yield (
+            f"({', '.join(map(named.plain, key))}) must be unique; {int(twice.sum())} rows "
+            f"share theirs with another ({rows_of(twice)}). Number repetitions in "
+            f"{named.plain('rep')}, and drop copies."
+        )
 
 
 def _cases(runs: Runs, named: Naming) -> str:
@@ -401,12 +396,13 @@ def _cases(runs: Runs, named: Naming) -> str:
     if cases is not None:
         return f"{capitalised(cases.sentence)}: {cases.options(runs.table, named.columns)}."
     question = named.columns.get("context", "context")
-    if "person" in runs.names:
-        who = named.columns.get("person", "person")
+    for role in (role for role in ("person", "group") if role in runs.names):
+        other = named.columns.get(role, role)
+        both = typed_option("--context", f"{other},{question}")
+        shared = "Where persons share cases," if role == "person" else "Else"
         return (
-            "Where ids are numbered anew for each person: "
-            f"{typed_option('--context', f'{who},{question}')} {typed_option('--group', who)}. "
-            "Where persons share cases, name what has one truth: --context NAME."
+            f"Where ids are numbered anew for each {role}: {both} "
+            f"{typed_option('--group', other)}. {shared} name what has one truth: --context NAME."
         )
     return (
         "Where rows are several answers to a question, each right or wrong by itself, the question "
@@ -416,28 +412,22 @@ def _cases(runs: Runs, named: Naming) -> str:
     )
 
 
-_OPTIONS = {column: f"--{option}" for option, column in OPTIONS.items()}
-"""Column -> option of `coherence analyze` that names it."""
-
-
-def _typo_errors(runs: Runs, missing: Collection[str]) -> list[str]:
+def _typo_errors(runs: Runs, found: Findings) -> _Errors:
     """Say which columns are passed over although they seem to be meant as known ones."""
-    names = {*runs.names, *missing}
+    names = {*runs.names, *found.absent}
     near: dict[str, list[str]] = {}
     for name in runs.unused_columns:
         if (meant := column_meant(name, names)) is not None:
             near.setdefault(meant, []).append(name)
-    errors = []
     for meant, similar in near.items():
         naming = "Rename the column"
         if meant in _OPTIONS:
             naming = f"Name it ({_OPTIONS[meant]} {similar[0]})"
-        errors.append(
+        yield (
             f"nothing reads {listing(map(repr, similar))}, and the name is close to {meant!r}, "
             f"which is missing. {naming} if that is meant; else drop it, in pandas: table = "
             f"table.drop(columns={similar!r})."
         )
-    return errors
 
 
 _NO_ACTION = ("missing", "unparsed")
@@ -445,24 +435,22 @@ _NO_ACTION = ("missing", "unparsed")
 _ONE_WAY = ".str.normalize('NFC').str.casefold().str.split().str.join(' ')"
 
 
-def label_errors(table: Runs, named: Naming) -> list[str]:
+def _label_errors(table: Runs, found: Findings) -> _Errors:
     """Say which labels differ only in how they are written, one sentence for each column."""
     runs = table.table
     if "theta" in runs.columns and (answers := answer_columns(runs)):
         # The truths of questions that nobody answered by a probability may be numbers and dates.
         runs = runs.assign(theta=runs["theta"].where(runs[answers].notna().any(axis="columns")))
-    errors = []
     for name in (each.name for each in COLUMNS if each.kind == "label" and not each.choices):
-        if name in ("action", "theta") and (spelled := _spelling_error(runs, name, named)):
-            errors.append(spelled)
+        if name in ("action", "theta") and (spelled := _spelling_error(runs, name, found.named)):
+            yield spelled
         elif name in runs.columns and (alike := labels_alike(runs, name)):
             more = f" and {len(alike) - 5} more" if len(alike) > 5 else ""
-            errors.append(
-                f"column {named(name)} has labels that differ only by blanks, case or Unicode "
-                f"form: {'; '.join(map(_alike_shown, alike[:5]))}{more}. "
-                f"{_alike_remedy(named.columns.get(name, name), alike[0])}"
+            yield (
+                f"column {found.named(name)} has labels that differ only by blanks, case or "
+                f"Unicode form: {'; '.join(map(_alike_shown, alike[:5]))}{more}. "
+                f"{_alike_remedy(found.file_name(name), alike[0])}"
             )
-    return errors
 
 
 def _spelling_error(runs: pd.DataFrame, name: str, named: Naming) -> str:
@@ -484,40 +472,42 @@ def _spelling_error(runs: pd.DataFrame, name: str, named: Naming) -> str:
     return ""
 
 
-def one_action_errors(runs: Runs, named: Naming) -> list[str]:
+def _one_action_errors(runs: Runs, found: Findings) -> _Errors:
     """Ask what empty actions are where the others have one label: not acting, or no answer."""
-    if "action" not in runs.names or "status" in runs.names or runs.ours or runs.policies:
-        return []
+    told = found.marked_actions or "status" in runs.names or runs.ours or bool(runs.policies)
+    if "action" not in runs.names or told:
+        return
     rows = runs.table[runs.believed & ~runs.given_z & ~runs.known("level")]
     keys = [runs.prompt[rows.index], *(rows[name] for name in EVALUATION if name in runs.names)]
     # Of each evaluation and prompt: those without any action were asked for beliefs alone.
     alone = rows["action"].groupby(keys, dropna=False, observed=True).transform("nunique") == 1
     empty = (rows["action"].isna() & alone).reindex(runs.table.index, fill_value=False)
-    if not empty.any():
-        return []
-    label = str(rows["action"][alone].dropna().iloc[0])
-    cells = f"table[{named.columns.get('action', 'action')!r}]"
-    return [
-        f"column {named('action')} holds {label!r} or nothing, and is empty in {rows_of(empty)}: "
-        "nothing says whether these did not act, or gave no answer. If they did not act, in "
-        f"pandas: {cells} = {cells}.astype(object).fillna({f'not {label}'!r}); if they gave no "
-        f"answer: table['status'] = {cells}.notna().map({{True: 'ok', False: 'unparsed'}})."
-    ]
+    if empty.any():
+        label = str(rows["action"][alone].dropna().iloc[0])
+        cells = f"table[{found.file_name('action')!r}]"
+        yield (
+            f"column {found.named('action')} holds {label!r} or nothing, and is empty in "
+            f"{rows_of(empty)}: nothing says whether these did not act, or gave no answer. If they "
+            f"did not act, in pandas: {cells} = "
+            f"{cells}.astype(object).fillna({f'not {label}'!r}); if they gave no answer: "
+            f"table['status'] = {cells}.notna().map({{True: 'ok', False: 'unparsed'}})."
+        )
 
 
-def without_missing_actions(runs: pd.DataFrame, named: Naming) -> tuple[pd.DataFrame, list[Note]]:
+def without_missing_actions(runs: pd.DataFrame, found: Findings) -> pd.DataFrame:
     """Empty actions that say that there is none, unless the truth has such a label; count them."""
     if "action" not in runs.columns or pd.api.types.is_numeric_dtype(runs["action"]):
-        return runs, []
+        return runs
     forms = {label: folded(label) for label in runs["action"].dropna().unique()}
     truths = {*map(folded, runs["theta"].dropna().unique())} if "theta" in runs else set[str]()
     none = [label for label, form in forms.items() if form in {*_NO_ACTION} - truths]
     empty = runs["action"].isin(none)
-    if not (n_empty := int(empty.sum())):
-        return runs, []
-    held = f"{counted(n_empty, 'cell')} with {listing(map(repr, none))}"
-    text = f"{named.plain('action')}: {held} {numbered(n_empty, 'is', 'are')} missing."
-    return runs.assign(action=runs["action"].mask(empty)), [Note(Code.MISSING, text)]
+    if n_empty := int(empty.sum()):
+        held = f"{counted(n_empty, 'cell')} with {listing(map(repr, none))}"
+        verb = numbered(n_empty, "is", "are")
+        found.note(Code.MISSING, f"{found.named.plain('action')}: {held} {verb} missing.")
+        found.marked_actions = True
+    return runs.assign(action=runs["action"].mask(empty))
 
 
 def labels_alike(runs: pd.DataFrame, name: str) -> "list[pd.Series[int]]":
@@ -564,21 +554,11 @@ def _alike_remedy(column: str, alike: "pd.Series[int]") -> str:
 # What checks read; a missing note on an answer changes no number.
 _READ = tuple(column.name for column in COLUMNS if column.kind in ("label", "probability"))
 # Names of up to three letters are a typo away from too many words.
-_SHORTEST = 4
+_SHORTEST, _ONE_TYPO = 4, 0.8
 # Words of their own, which tables of answers have.
 _OTHER_WORDS = frozenset({"ask", "content", "contest", "mask", "modal", "mode", "state"})
 
 _MISSING = ("NA", "N/A", "n/a", "nan", "NaN", "null", "NULL", "<NA>", "#N/A")
-
-
-def one_typo_apart(first: str, second: str) -> bool:
-    """Tell whether one letter too many, too few or wrong, or two swapped ones, tell names apart."""
-    while first and second and first[0] == second[0]:
-        first, second = first[1:], second[1:]
-    while first and second and first[-1] == second[-1]:
-        first, second = first[:-1], second[:-1]
-    swapped = len(first) == 2 and first == second[::-1]
-    return swapped or max(len(first), len(second)) <= 1
 
 
 def column_meant(name: str, names: Collection[str]) -> str | None:
@@ -590,7 +570,8 @@ def column_meant(name: str, names: Collection[str]) -> str | None:
         if plain == known or (plain == f"{known}s" and len(known) > 2):
             return known
         long_enough = len(known.removeprefix("p_")) >= _SHORTEST and plain not in _OTHER_WORDS
-        if long_enough and one_typo_apart(plain, known):
+        near = SequenceMatcher(None, plain, known).ratio() >= _ONE_TYPO
+        if long_enough and near and abs(len(plain) - len(known)) <= 1:
             return known
     prefixes = [FEATURE_PREFIX] + ([] if "action" in names else [ACTION_PREFIX])
     prefixes += [] if "p" in names else ["p_"]
@@ -612,30 +593,19 @@ def missing_label_notes(rows: pd.DataFrame) -> list[Note]:
     return [warning(Code.SPELLING, text) for text in texts]
 
 
-_RULES = (
-    _value_errors,
-    _state_errors,
-    _policy_errors,
-    _level_errors,
-    _stake_errors,
-    _status_errors,
-    _key_errors,
-    label_errors,
+_OF_PARTS = (
+    _needed_columns,
+    *(_value_errors, _state_errors, _policy_errors, _level_errors, _status_errors, _case_errors),
 )
 
 
-def table_errors(runs: Runs, absent: Collection[str] = (), *, part: bool = False) -> list[str]:
+def table_errors(runs: Runs, found: Findings, *, part: bool = False) -> list[str]:
     """List what is wrong with a table of labels and numbers, beyond single columns of numbers.
 
-    A `part` of a table need not allow a check by itself. Columns that are `absent` were looked for
-    by names of the user's own, or cannot be read, which is said elsewhere.
+    A `part` of a table need not allow a check by itself.
     """
-    named = runs.named
-    unread = [name for name in absent if name == "p" or is_state(name)]
-    errors = [] if unread else _missing_columns(runs, named)
-    if not part and not absent:
-        errors += _nothing_to_check(runs, named)
-    for rule in _RULES:
-        if not (part and rule is label_errors):
-            errors += rule(runs, named)
-    return errors + _typo_errors(runs, absent)
+    # Columns that were looked for by names of the user's own may be what there is to check.
+    beside = [] if part or found.absent else [_nothing_to_check]
+    of_labels = [] if part else [_label_errors, _one_action_errors]
+    rules = [_missing_columns, *beside, *_OF_PARTS, *of_labels, _typo_errors]
+    return [*dict.fromkeys(error for rule in rules for error in rule(runs, found))]

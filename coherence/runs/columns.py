@@ -84,8 +84,9 @@ COLUMNS = (
         "what cases share beyond their belief, such as a template: the clusters then",
         "group",
         filled=True,
-        of_case="Contexts belong to one group each. Who judged a case that others judged too is "
-        "its person: {person} in place of --group.",
+        of_case="Contexts belong to one group each. Where their ids are numbered anew in each "
+        "group: {anew}. Who judged a case that others judged too is its person: {person} in place "
+        "of --group.",
     ),
     Column(
         "person",
@@ -194,6 +195,9 @@ COLUMNS = (
     Column("seed", ANY, "seed of the draw"),
     Column("created", "text", "when the answer was stored"),
 )
+NEEDED = {"person": ("context",), "level": ("context",), "z": ("z_state", "p_z")}
+NEEDED |= dict.fromkeys(("gain", "loss", "acts"), ("loss", "acts", "context"))
+"""Column -> the columns without which it means nothing."""
 FEATURE_PREFIX, ACTION_PREFIX, STATE_PREFIX = "x_", "action_", "p_"
 FAMILIES = (
     Column(FEATURE_PREFIX, ANY, "Evidence."),
@@ -386,18 +390,25 @@ class Reading:
 
     def __post_init__(self) -> None:
         """Refuse what contradicts itself; columns are kept by their names in the runs table."""
-        self._map_columns()
-        self._require_form()
-        if self.where is not None:
-            from coherence.runs.row_condition import RowCondition
+        errors = list[str]()
+        for rule in (self._map_columns, self._require_form, self._require_rows, self._require_both):
+            try:
+                rule()
+            except InputError as error:
+                errors.append(str(error))
+        if errors:
+            raise InputError.all_at_once("", errors)
 
-            RowCondition.parse(self.where)
+    def _require_rows(self) -> None:
         if self.scale is not None and Scale.parse(self.scale) and self.percent:
             raise InputError(
                 f"percent is the scale 0..100; received the scale {self.scale} as well. Leave "
                 "percent (--percent) out."
             )
-        self._require_both()
+        if self.where is not None:
+            from coherence.runs.row_condition import RowCondition
+
+            RowCondition.parse(self.where)
 
     def _map_columns(self) -> None:
         if not isinstance(self.columns, Mapping):

@@ -33,14 +33,10 @@ class CaseColumn:
         return f"each of the {self.n_values} values of {','.join(self.names)!r} has one truth"
 
     @property
-    def option(self) -> str:
-        """Return the option that takes it for the case."""
-        return typed_option("--context", ",".join(self.names))
-
-    @property
     def remedy(self) -> str:
         """Return what to name where nobody else is named."""
-        return f"{self.sentence}: {self.option} takes it for the case"
+        typed = typed_option("--context", ",".join(self.names))
+        return f"{self.sentence}: {typed} takes it for the case"
 
     def options(self, table: pd.DataFrame, named: Mapping[str, str]) -> str:
         """Return the options for cases and for who or what is named as context, person or rep.
@@ -49,7 +45,7 @@ class CaseColumn:
         Whole numbers that begin at 0 or 1 in every case count repetitions, or are persons.
         """
         case = table[list(self.columns)].astype(str).agg("\n".join, axis=1)
-        typed, also = [self.option], ""
+        typed, also = [typed_option("--context", ",".join(self.names))], ""
         for role in ("person", "context", "rep"):
             if role not in table.columns or role in self.columns:
                 continue

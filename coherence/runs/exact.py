@@ -15,7 +15,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from coherence.runs.columns import EXACT, KIND, RECORDED
-from coherence.runs.notes import Code, Note, warning
+from coherence.runs.findings import Findings
+from coherence.runs.notes import Code, Level
 
 Floats = NDArray[np.float64]
 ASIDE = f"unmapped_{EXACT}"
@@ -35,11 +36,12 @@ def holds_exact(columns: Collection[Any]) -> bool:
     return KIND in columns
 
 
-def set_aside(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
-    """Rename a ``p_true`` that nobody called the exact posterior, and return what to say of it."""
+def set_aside(table: pd.DataFrame, found: Findings) -> pd.DataFrame:
+    """Rename a ``p_true`` that nobody called the exact posterior, and say so."""
     if EXACT not in table.columns or holds_exact(table.columns):
-        return table, []
-    return table.rename(columns={EXACT: ASIDE}), [warning(Code.SET_ASIDE, NOT_EXACT)]
+        return table
+    found.note(Code.SET_ASIDE, NOT_EXACT, Level.WARNING)
+    return table.rename(columns={EXACT: ASIDE})
 
 
 def calibration_pvalue(

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,13 +39,16 @@ from coherence.runs.text_files import (
     read_objects,
 )
 
-STATISTICS = {".dta": "read_dta", ".sav": "read_sav", ".zsav": "read_sav", ".por": "read_por"}
-STATISTICS |= {".sas7bdat": "read_sas7bdat", ".xpt": "read_xport"}
+STATISTICS = {".dta": "read_dta", ".sav": "read_sav"}
 """Ending of a file of a statistics program -> what of `pyreadstat` reads it."""
 WORKBOOKS = (".xlsx", ".xlsm")
 """Endings of Excel's files."""
-_FORMULA = re.compile(rb"<(?:\w+:)?f[ >/]")
-_MARK = re.compile(rb"""<(?:\w+:)?mergeCell |\bt=["']e["']|\bhidden=["'](?:1|true)["']""")
+_NOT_COMPUTED = re.compile(  # a cell, not one of text, with a formula and no value
+    rb"""<(?:\w+:)?c\b(?![^>]*\bt=["']s(?:tr)?["'])[^>]*>\s*"""
+    rb"<(?:\w+:)?f\b[^>]*?(?:/>|>[^<]*</(?:\w+:)?f>)\s*"
+    rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
+)
+_MARKS = (b"mergeCell ", b't="e"', b"t='e'", b'hidden="', b"hidden='")
 
 
 def _package(name: str, purpose: str) -> Any:
@@ -64,7 +68,7 @@ class ValueLabels(NamedTuple):
 
 
 def read_statistics(path: Path) -> tuple[pd.DataFrame, dict[str, ValueLabels]]:
-    """Read a file of Stata, SPSS or SAS, and the labels of columns whose numbers all have one."""
+    """Read a file of Stata or SPSS, and the labels of columns whose numbers all have one."""
     pyreadstat = _package("pyreadstat", f"Reading {path}")
     if path.suffix.lower() == ".gz":  # these readers want a file by name
         raise InputError(f"{path}: unpack the file first (gunzip).")
@@ -82,7 +86,7 @@ def read_statistics(path: Path) -> tuple[pd.DataFrame, dict[str, ValueLabels]]:
         elif is_float and about.readstat_variable_types.get(name) == "float":
             table[name] = cells.astype("float32")
         elif is_float and cells.notna().any() and (cells.dropna() % 1 == 0).all():
-            # All numbers of SPSS and SAS are floating-point; ids and states were whole ones.
+            # All numbers of SPSS are floating-point; ids and states were whole ones.
             table[name] = cells.astype("Int64") if cells.abs().max() < 2**53 else cells
     return table, labelled
 
@@ -95,20 +99,21 @@ def _shared(cells: Cells, names: Mapping[Any, str]) -> str:
     return "; ".join(f"{label!r} stands for {listing(codes)}" for label, codes in shared.items())
 
 
-def read_workbook(path: Path, reading: Reading | None) -> tuple[list[list[Any]], list[Note]]:
+def read_workbook(path: Path, reading: Reading | None) -> tuple[list[Any], list[Note]]:
     """Return the rows of the sheet that holds cells, or of the one that is named."""
     openpyxl = _package("openpyxl", f"Reading {path}")
     data = read_bytes(path)
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         parts = [packed.read(n) for n in packed.namelist() if n.startswith("xl/worksheets/")]
-    has_formulas, is_marked = (any(map(sign.search, parts)) for sign in (_FORMULA, _MARK))
-    plain = not (has_formulas or is_marked)  # values alone are read in two thirds of the time
+    lacks_values = any(map(_NOT_COMPUTED.search, parts))
+    # Values alone are read in half of the time.
+    plain = not lacks_values and not any(mark in part for part in parts for mark in _MARKS)
     book = openpyxl.load_workbook(io.BytesIO(data), data_only=True, read_only=plain)
     sheets, cells = {}, {}
     for each in book.worksheets:
         if plain:
             each.reset_dimensions()  # some programs write wrong ones
-        sheets[each.title], cells[each.title] = each, [[*row] for row in each.values]
+        sheets[each.title], cells[each.title] = each, [*each.values]
     n_filled = {name: sum(map(_holds_cells, rows)) for name, rows in cells.items()}
     filled = [name for name, n in n_filled.items() if n]
     sheet = reading and reading.sheet
@@ -127,16 +132,14 @@ def read_workbook(path: Path, reading: Reading | None) -> tuple[list[list[Any]],
             f"{remedy if reading is not None else 'Keep one of them, or save it as CSV.'}"
         )
     name = filled[0] if sheet is None else sheet
-    if has_formulas:
+    if lacks_values:
         _require_values(path, sheets[name], openpyxl.load_workbook(io.BytesIO(data))[name])
-    rows, notes = cells[name], [] if plain else _marked(cells[name], sheets[name])
-    width = max(map(len, rows), default=0)
-    rows = [[None if cell == "" else cell for cell in row] for row in rows]
-    return [[*row, *[None] * (width - len(row))] for row in rows if _holds_cells(row)], notes
+    rows, notes = (cells[name], []) if plain else _marked([*map(list, cells[name])], sheets[name])
+    return [row for row in rows if _holds_cells(row)], notes
 
 
 def _holds_cells(row: Sequence[Any]) -> bool:
-    return any(cell is not None for cell in row)
+    return row.count(None) + row.count("") < len(row)
 
 
 def _require_values(path: Path, sheet: Any, formulas: Any) -> None:
@@ -147,7 +150,7 @@ def _require_values(path: Path, sheet: Any, formulas: Any) -> None:
         for cell in row
         if cell.data_type == "f"
         and (there := sheet[cell.coordinate]).value is None
-        and there.data_type != "s"  # an empty text was computed
+        and there.data_type not in ("s", "str")  # an empty text was computed
     ]
     if bare:
         hold = counted(len(bare), "cell holds a formula", "cells hold formulas")
@@ -157,7 +160,7 @@ def _require_values(path: Path, sheet: Any, formulas: Any) -> None:
         )
 
 
-def _marked(cells: list[list[Any]], sheet: Any) -> list[Note]:
+def _marked(cells: list[list[Any]], sheet: Any) -> tuple[list[list[Any]], list[Note]]:
     """Empty cells with an error, give merged ones what the first of them holds; say so."""
     errors = [cell for row in sheet.iter_rows() for cell in row if cell.data_type == "e"]
     for cell in errors:
@@ -179,7 +182,7 @@ def _marked(cells: list[list[Any]], sheet: Any) -> list[Note]:
     if hidden := sum(each.hidden for each in sheet.row_dimensions.values()):
         are = counted(hidden, "row is", "rows are")
         notes.append(f"{are} hidden, as by a filter, and read like the others.")
-    return [Note(Code.FILE, note) for note in notes]
+    return cells, [Note(Code.FILE, note) for note in notes]
 
 
 logger = logging.getLogger(__name__)
@@ -253,8 +256,8 @@ def _read(path: Path, reading: Reading | None) -> FileTable:
     if suffix not in _ENDINGS:
         remedy = _REMEDIES.get(suffix, "Convert the file.")
         raise InputError(
-            f"{path}: the file's ending must be .parquet, .csv, .tsv, .jsonl, .json, .xlsx, .dta, "
-            f".sav or .sas7bdat, not {suffix or 'missing'!r}. {remedy}"
+            f"{path}: the file's ending must be .parquet, .csv, .tsv, .jsonl, .json, .xlsx, .dta "
+            f"or .sav, not {suffix or 'missing'!r}. {remedy}"
         )
     if reading is not None and reading.sheet is not None and suffix not in WORKBOOKS:
         raise InputError(
@@ -370,17 +373,21 @@ def column_of(cells: list[Any]) -> Cells:
     return pd.Series(cells, dtype=object).infer_objects()
 
 
-def _of_sheet(path: Path, rows: list[list[Any]], notes: Sequence[Note]) -> FileTable:
-    first, *body = rows
-    width = max(at + 1 for row in rows for at, cell in enumerate(row) if cell is not None)
-    header = ["" if name is None else str(name).strip() for name in first[:width]]
+def _of_sheet(path: Path, rows: Sequence[Sequence[Any]], notes: Sequence[Note]) -> FileTable:
+    columns = [
+        [None if cell == "" else cell for cell in column] if "" in column else [*column]
+        for column in zip_longest(*rows)
+    ]
+    while columns[-1].count(None) == len(rows):
+        columns.pop()
+    header = ["" if column[0] is None else str(column[0]).strip() for column in columns]
     named = [name for name in header if name]
-    if len(named) < 2 <= width:
+    if len(named) < 2 <= len(columns):
         raise InputError(
             f"{path}: the first row with cells must name the columns; it holds "
             f"{', '.join(named)!r} alone. Delete the rows above the names."
         )
-    columns = {at: column_of([row[at] for row in body]) for at in range(width)}
-    kept = [at for at in range(width) if header[at] or columns[at].notna().any()]
-    table = pd.DataFrame({at: columns[at] for at in kept})
+    cells = {at: column_of(column[1:]) for at, column in enumerate(columns)}
+    kept = [at for at, name in enumerate(header) if name or cells[at].notna().any()]
+    table = pd.DataFrame({at: cells[at] for at in kept})
     return FileTable(table.set_axis([header[at] for at in kept], axis=1), notes, of_text=True)

@@ -3,20 +3,13 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from coherence.errors import InputError
-
-
-@runtime_checkable
-class _ArrowStream(Protocol):
-    """What hands out columns by Arrow's PyCapsule interface."""
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
 
 def require_path(path: Any, name: str = "path") -> Path:
@@ -40,7 +33,8 @@ def require_frame(runs: Any, name: str = "runs") -> pd.DataFrame:
     """
     if isinstance(runs, pd.DataFrame):
         return runs
-    if isinstance(runs, _ArrowStream) and not isinstance(runs, pd.Series):
+    others = (str, os.PathLike, Mapping, list, tuple, np.ndarray)
+    if not isinstance(runs, (*others, pd.Series)):
         try:
             table: pd.DataFrame = pa.table(runs).to_pandas()
         except (pa.ArrowException, TypeError, ValueError, NotImplementedError):
@@ -50,7 +44,7 @@ def require_frame(runs: Any, name: str = "runs") -> pd.DataFrame:
     kind = f"{type(runs).__module__}.{type(runs).__name__}".removeprefix("builtins.")
     if isinstance(runs, str | os.PathLike):
         remedy = f"Read the file first: coherence.read_runs({str(runs)!r})."
-    elif isinstance(runs, Mapping | list | tuple | np.ndarray):
+    elif isinstance(runs, others):
         remedy = f"Make it one: pandas.DataFrame({name})."
     elif kind.endswith(".LazyFrame"):  # a query of polars that was not run yet
         remedy = f"Run and convert it: {name}.collect()."

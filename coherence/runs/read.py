@@ -17,7 +17,6 @@ from coherence.runs.cells import labels, numbers_or_labels, with_labels, without
 from coherence.runs.check import (
     cell_errors,
     damaged_ids,
-    one_action_errors,
     shape_errors,
     table_errors,
     without_missing_actions,
@@ -35,17 +34,18 @@ from coherence.runs.columns import (
     declared,
 )
 from coherence.runs.exact import holds_exact, set_aside
+from coherence.runs.findings import Findings
 from coherence.runs.formats import FileTable, read_table
 from coherence.runs.frames import require_frame, with_index_columns
-from coherence.runs.notes import Code, Note
-from coherence.runs.roles import Findings, read_numbers, without_strangers
+from coherence.runs.notes import Code
+from coherence.runs.roles import read_numbers, without_strangers
 from coherence.runs.row_condition import RowCondition
 from coherence.runs.runs import NAMED, Runs
 from coherence.runs.several import (
     STOOD_ASIDE,
+    doubt_rows_of_options,
     joined_labels,
-    repeated_ids,
-    rows_of_options,
+    note_repeated_ids,
     shared_parts,
     state_columns,
     with_right_or_wrong,
@@ -116,34 +116,28 @@ def examined(
     if given.meant and NAMED in table.columns:
         table = table.drop(columns=NAMED)
     table = _kept_rows(table, read, reading, found)
-    if damaged := damaged_ids(table[_label_columns(table, reading)]):
-        found.of_table += damaged
-        return given, found
-    table = _with_roles(table, read, reading, found)
+    damaged = damaged_ids(table[_label_columns(table, reading)])
+    found.of_table += damaged.values()
+    found.absent |= {*damaged}
+    table = _with_roles(table.drop(columns=[*damaged]), read, reading, found)
     nested = cell_errors(table, found.named)
     found.of_table += nested.values()
     found.absent |= {*nested}
     table, notes = with_labels(table.drop(columns=[*nested]), reading.decimal)
-    table, of_actions = without_missing_actions(table, found.named)
-    found.notes += [*notes, *of_actions]
+    found.notes += notes
+    table = without_missing_actions(table, found)
     if not (ours or holds_exact(read.table.columns)):  # the file's own, before --exact
-        table, notes = without_strangers(table, meant)
-        found.notes += notes
+        table = without_strangers(table, meant, found)
     names = map(str, table.columns)
     titles = {name: read.titles.get(found.named.columns.get(name, name), "") for name in names}
     table = read_numbers(table, reading, found, titles)
     unused = Runs(table).unused_columns
     for role in {"person", "group"} & reading.columns.keys() & {*table.columns}:
-        note = repeated_ids(table, role, unused, found.named.columns.get(role, role))
-        found.notes += [note] if note is not None else []
+        note_repeated_ids(table, role, unused, found)
     if not (ours or holds_exact(read.table.columns)):
-        error, note = rows_of_options(table, unused, found.named.columns)
-        found.of_options += [error] if error else []
-        found.notes += [note] if note is not None else []
+        doubt_rows_of_options(table, unused, found)
     runs = Runs(table, tuple(dict.fromkeys(found.notes)), found.named, meant=meant)
-    found.of_table += table_errors(runs, found.absent, part=part)
-    if not (part or of_actions or found.marked_actions):
-        found.of_table += one_action_errors(runs, found.named)
+    found.of_table += table_errors(runs, found, part=part)
     return runs, found
 
 
@@ -167,7 +161,7 @@ def _kept_rows(
             labelled.append(repr(name))
     if labelled:
         text = f"labels of values stand for the numbers of {listing(labelled)}."
-        found.notes.append(Note(Code.FILE, text))
+        found.note(Code.FILE, text)
     marked, notes = without_marks(table, [*reading.missing])
     found.notes += notes
     action = reading.columns.get("action", "action")
@@ -201,6 +195,7 @@ def _with_roles(
         f"there is no column {part!r} to use as {name!r}. "
         f"{_inside(table, name, part)}{closest(part, kept)}"
         for part, name in missing.items()
+        if part not in found.absent  # that lost digits
     ]
     lacking, pair = {*pair} & {*missing.values()}, {name: parts[name][0] for name in pair}
     found.absent |= {*missing.values(), *(["theta"] if lacking else [])} - {*pair}
@@ -217,19 +212,12 @@ def _with_roles(
         table = table.assign(
             **{name: labels(table[name], reading.decimal) for name in pair.values()}
         )
-        found.n_labels = table[pair["gold"]].nunique()
-        table, notes = with_right_or_wrong(
-            table,
-            *(pair["prediction"], pair["gold"]),
-            used=frozenset(columns.values()),
-            action=columns.get("action", "action"),
-        )
-        found.notes += notes
+        used, action = frozenset(columns.values()), columns.get("action", "action")
+        table = with_right_or_wrong(table, **pair, found=found, used=used, action=action)
         # The file's own theta stepped aside, and may be meant as something else.
         columns = {name: STOOD_ASIDE.get(as_, as_) for name, as_ in columns.items()}
     columns |= {name: as_ for name, as_ in reading.columns.items() if name not in there}
-    mine, unnamed = set_aside(replace(reading, columns=columns).renamed(table))
-    found.notes += unnamed
+    mine = set_aside(replace(reading, columns=columns).renamed(table), found)
     if len(there.get("context", ())) > 1:
         truths = [name for name in ("theta", EXACT) if name in mine]
         found.of_options += shared_parts(table, mine[truths], there["context"])
@@ -270,7 +258,7 @@ def _of_several(
             table = table.assign(**{",".join(of): joined_labels(table, of)})
             columns[name] = ",".join(of)
             text = f"{listing(of)} together are one {name}."
-            found.notes.append(Note(Code.SHAPE, text))
+            found.note(Code.SHAPE, text)
     beliefs, truths = several.get("p", []), several.get("theta", [])
     if truths and len(truths) != len(beliefs) and "p" not in found.absent:
         found.of_options.append(
@@ -288,9 +276,7 @@ def _of_several(
         truth = columns.get("theta", "theta")
         labelled = None if truths or truth not in table.columns else table[truth]
         named = state_columns(beliefs, labelled)
-        table, notes, errors = with_states(table, named, truths)
-        found.notes += notes
-        found.of_options += errors
+        table = with_states(table, named, truths, found)
         columns = {name: named.get(as_, as_) for name, as_ in columns.items()}
         of_states = {state: belief for belief, state in named.items()}
         found.named = Naming({**found.named.columns, **of_states})
@@ -318,9 +304,6 @@ def _inside(table: pd.DataFrame, name: str, as_: str) -> str:
     return f"A column is to be named, not a value; column {name!r} holds {held}. "
 
 
-IN_MEMORY = "runs"
-
-
 def read_runs(
     path: str | os.PathLike[str] | pd.DataFrame,
     *,
@@ -343,9 +326,9 @@ def read_runs(
     ----------
     path : path or DataFrame
         A .parquet, .csv, .tsv, .jsonl (an object a line) or .json file (an array of objects), or
-        one of Excel (.xlsx), each also packed by gzip; one of Stata (.dta), SPSS (.sav, .por) or
-        SAS (.sas7bdat, .xpt; these and Excel need the extra ``files``); or a table that is in
-        memory already, for which `sep`, `encoding` and `sheet` are left out.
+        one of Excel (.xlsx), each also packed by gzip; one of Stata (.dta) or SPSS (.sav; these and
+        Excel need the extra ``files``); or a table that is in memory already, for which `sep`,
+        `encoding` and `sheet` are left out.
     columns : mapping of str to str or list of str, optional
         Column of the runs table, or option of the command line that names it -> column of the file,
         for example ``{"belief": "p_ill", "action": "treats"}``; several columns for an id, for
@@ -433,7 +416,7 @@ def read_frame(table: Any, reading: Reading) -> Runs:
                 f"{name} says how a file is written; received {value!r} with a table in memory. "
                 "Leave it out."
             )
-    return as_runs(FileTable(with_columns(table)), reading, IN_MEMORY)
+    return as_runs(FileTable(with_columns(table)), reading, "runs")
 
 
 def read_file(path: str | os.PathLike[str], reading: Reading = AS_IT_IS) -> Runs:

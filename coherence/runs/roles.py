@@ -15,8 +15,7 @@ a column is taken for ours only where its values could be; else it is set aside,
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,25 +24,24 @@ from numpy.typing import NDArray
 
 from coherence.errors import listing
 from coherence.printable import counted
-from coherence.runs.cells import Cells, Numbers, broken, numbers, numbers_or_labels
+from coherence.runs.cells import Cells, Numbers, numbers, numbers_or_labels
 from coherence.runs.columns import (
     ACTION_PREFIX,
     ANY,
-    AS_IN_RUNS,
     COLUMNS,
     EXACT,
     LEVEL_OPTIONS,
     PERCENT,
     PROBABILITY_TOLERANCE,
     Column,
-    Naming,
     Reading,
     Scale,
     declared,
     is_state,
 )
 from coherence.runs.design import case_column
-from coherence.runs.notes import Code, Note, warning
+from coherence.runs.findings import Findings, broken
+from coherence.runs.notes import Code, Level, Note
 from coherence.runs.runs import REFERENCE, Runs
 from coherence.runs.states import not_labels, typed_option
 
@@ -52,27 +50,7 @@ _PERCENT_TITLE = re.compile(r"%\s*[)\]]?\s*$|\bper ?cent(ages?)?\b", re.IGNORECA
 _FEWEST_PERCENT = 10  # up to which the largest number may be a step of some scale
 _USUAL_STEPS = (2, 3, 4, 5, 6, 7, 9, 10)  # of answers that are no probabilities
 _USUAL_MARKS = (-9, -77, -88, -99, -777, -888, -999, -9999, 777, 888, 999, 9999)
-_SPREAD = "p_sd"
-_LEVEL = "level"
 SAY_PERCENT = "Divide percentages by 100. --percent (percent=True) reads them as they are."
-
-
-@dataclass
-class Findings:
-    """What is found on the way from a file to a runs table."""
-
-    named: Naming = AS_IN_RUNS
-    notes: list[Note] = field(default_factory=list)  # what was assumed
-    of_options: list[str] = field(default_factory=list)  # errors that another word would mend
-    of_table: list[str] = field(default_factory=list)  # errors of cells
-    # columns that the user named and that are not there, or that could not be read
-    absent: set[str] = field(default_factory=set)
-    marked_actions: bool = False  # whether the user said which actions are missing
-    n_labels: int = 0  # right labels, where predictions are compared with them
-
-    def file_name(self, name: str) -> str:
-        """Return what the file calls a column."""
-        return self.named.columns.get(name, name)
 
 
 _INFINITE = ("inf", "+inf", "infinity", "∞")
@@ -131,6 +109,7 @@ def _read_group(
     made, well = dict[str, Cells](), len(found.of_options) == n_errors
     for name, read in group.items():
         title, values = found.named(name), read.values
+        found.written[name] = read.cells
         if column.kind == "amount":
             words = read.cells.astype(str).str.strip().str.lower()
             values = np.where(words.isin(_INFINITE), np.inf, values)
@@ -145,9 +124,13 @@ def _read_group(
             plain = _without_currency(found.file_name(name), read, reading.decimal)
             found.of_table += _not_numbers(title, read, plain)
         if line is not None and well:
-            if line is not PERCENT and name != _SPREAD:
-                found.of_options += _off_line(title, found.file_name(name), read, line)
-            values = np.asarray(line.probability(values, spread=name == _SPREAD))
+            if line is not PERCENT and name != "p_sd":
+                low, high = sorted((line.low, line.high))
+                off = (values < low) | (values > high)
+                remedy = _remedy_outside(found.file_name(name), read, line, stated=True)
+                rule = f"lie on the scale {line}"
+                found.of_options += broken(title, rule, off, read.cells, remedy)
+            values = np.asarray(line.probability(values, spread=name == "p_sd"))
         values = np.where(read.signed, read.values / 100, values)
         if well and len(found.of_options) == n_errors and column.kind not in _UNBOUNDED:
             file_name = found.file_name(name)
@@ -167,7 +150,7 @@ def _within_bounds(name: str, column: Column, values: Floats, found: Findings) -
         f"{counted(int(outside.sum()), 'value')} of {name!r} outside [0, 1] by at most "
         f"{away[outside].max():.1g}, a rounding error, taken as 0 or 1."
     )
-    found.notes.append(Note(Code.ROUNDED, text))
+    found.note(Code.ROUNDED, text)
     return np.where(outside, values.round(), values)
 
 
@@ -175,11 +158,11 @@ def _refuse_marks(quoted: str, read: Sequence[Numbers], reading: Reading, found:
     """Refuse numbers with a mark that is not the decimal one; say what parts thousands."""
     for each in [each for each in read if each.grouped >= 0][:1]:
         text = f"points part thousands in {quoted}: {each.cells.iloc[each.grouped]}."
-        found.notes.append(Note(Code.FILE, text))
+        found.note(Code.FILE, text)
     for each in [each for each in read if each.pointed >= 0][:1]:
         first = each.cells.iloc[each.pointed]
         text = f"no number in {quoted} has a comma, and points were read as decimal ones: {first}."
-        found.notes.append(Note(Code.FILE, text))
+        found.note(Code.FILE, text)
     for each in [each for each in read if each.mark >= 0][:1]:
         first = str(each.cells.iloc[each.mark])
         what, remedy = "decimal commas", "Say so: decimal=',' (--decimal ,)."
@@ -193,7 +176,7 @@ def _refuse_marks(quoted: str, read: Sequence[Numbers], reading: Reading, found:
         )
 
 
-def _not_numbers(title: str, read: Numbers, plain: str) -> list[str]:
+def _not_numbers(title: str, read: Numbers, plain: str) -> Iterator[str]:
     """Refuse cells that are no numbers; propose what reads them as missing where all are alike."""
     held, hint = {*read.cells[read.odd]} if read.odd.any() else set(), ""
     if len(held) == 1 and isinstance(mark := held.pop(), str) and "," not in mark:
@@ -223,7 +206,9 @@ def _remedy_of_amounts(file_name: str, read: Numbers, decimal: str) -> str:
     if plain := _without_currency(file_name, read, decimal):
         return plain
     missing, rest = _if_missing(read, 0, np.inf)
-    remedy = "" if missing and not (rest < 0).any() else "Give amounts as plain numbers, or inf."
+    if missing and rest.min() >= 0 < rest.max():
+        return missing
+    remedy = "Give amounts as plain numbers, or inf."
     if not read.odd.any() and rest.size and rest.max() <= 0:
         cells = f"table[{file_name!r}]"
         remedy = f"Give what is lost without its sign, in pandas: {cells} = {cells}.abs()."
@@ -240,10 +225,11 @@ def _line(
 ) -> Scale | None:
     """Return the line that columns are on, or None of probabilities; say what speaks against it."""
     bare = np.concatenate([each.bare for each in group.values()])
-    signed = next(filter(None, (each.first_signed for each in group.values())), "")
+    cells = [str(cell).strip() for each in group.values() for cell in each.cells[each.signed][:1]]
+    signed = cells[0] if cells else ""
     largest, is_exact = float(bare.max(initial=0.0)), column.name == EXACT
     # Chances may be probabilities where beliefs are percentages.
-    may_be = column.on_scale or (column.name == _LEVEL and largest > 1)
+    may_be = column.on_scale or (column.name == "level" and largest > 1)
     line = reading.line if may_be else None
     if signed and line not in (None, PERCENT):
         found.of_options.append(
@@ -258,26 +244,28 @@ def _line(
     if signed and not reading.percent:
         value = numbers(pd.Series([signed]), reading.decimal).values[0] / 100
         text = f"{quoted} has percent signs and was read as percentages: {signed} as {value:g}."
-        found.notes.append(Note(Code.PERCENT, text))
+        found.note(Code.PERCENT, text)
     if line is None:
-        title = _says_percent(group, titles, bare)
-        if not title or not may_be or reading.line is not None:
+        said = (titles.get(name, "") for name in group)
+        title = next((title for title in said if _PERCENT_TITLE.search(title)), "")
+        many = _FEWEST_PERCENT <= largest <= 100 and not _mostly_below_1(bare)
+        if not (title and many and may_be and reading.line is None):
             return None
         text = f"{quoted} was read as percentages, as its heading {title!r} says:"
         example = f"{largest:g} as {largest / 100:g}"
-        found.notes.append(Note(Code.PERCENT, f"{text} {example}."))
+        found.note(Code.PERCENT, f"{text} {example}.")
         return PERCENT
     if is_exact and bare.size and bare.min() >= 0 and largest <= 1:
         text = f"{quoted} lies in [0, 1] and was taken for probabilities, not for values on {line}."
-        found.notes.append(Note(Code.SCALE, text))
+        found.note(Code.SCALE, text)
         return None
     if line is PERCENT:
         error, notes = _doubt_percent(quoted, bare, several=len(group) > 1)
         found.of_options += [error] if error else []
         found.notes += notes
-    elif column.name != _SPREAD:
+    elif column.name != "p_sd":
         text = f"{quoted} was read on the scale {line}: {line.described()}."
-        found.notes.append(Note(Code.SCALE, text))
+        found.note(Code.SCALE, text)
         if column.name == "p" and found.n_labels > 1 and min(line.p_low, line.p_high) == 0:
             guess = f"{1 / found.n_labels:.2g}".removeprefix("0")
             text = (
@@ -285,16 +273,8 @@ def _line(
                 f"where a guess is right with {guess}: if it stands for a guess, say "
                 f"--scale={line}={guess}..1."
             )
-            found.notes.append(Note(Code.SCALE, text))
+            found.note(Code.SCALE, text)
     return line
-
-
-def _says_percent(names: Iterable[str], titles: Mapping[str, str], bare: Floats) -> str:
-    """Return the heading that calls a column of numbers up to 100 percentages; else nothing."""
-    if not _FEWEST_PERCENT <= bare.max(initial=0.0) <= 100 or _mostly_below_1(bare):
-        return ""
-    said = (titles.get(name, "") for name in names)
-    return next((title for title in said if _PERCENT_TITLE.search(title)), "")
 
 
 def _mostly_below_1(bare: Floats) -> bool:
@@ -350,38 +330,38 @@ def _mixed_signs(quoted: str, signed: str, bare: Floats) -> str:
     )
 
 
-def _off_line(title: str, file_name: str, read: Numbers, line: Scale) -> list[str]:
-    """Refuse numbers that are not on the scale."""
-    low, high = sorted((line.low, line.high))
-    off = (read.values < low) | (read.values > high)
-    remedy = _remedy_outside(file_name, read, line, stated=True)
-    return broken(title, f"lie on the scale {line}", off, read.cells, remedy)
-
-
 def _out_of_range(
     title: str, file_name: str, column: Column, read: Numbers, values: Floats, line: Scale | None
-) -> list[str]:
+) -> Iterator[str]:
     """Refuse values that the declaration of a column does not allow; cells stand as written."""
     if column.kind == "integer":
         wrong = (values < 0) | (values % 1 > 0)
-        return broken(title, "hold whole numbers of at least 0", wrong, read.cells, column.remedy)
+        rule = "hold whole numbers of at least 0"
+        yield from broken(title, rule, wrong, read.cells, column.remedy)
+        return
     outside = (values < -PROBABILITY_TOLERANCE) | (values > 1 + PROBABILITY_TOLERANCE)
-    rule, errors = "hold probabilities in [0, 1]", list[str]()
     if outside.any():
         said = PERCENT if read.signed.any() else line
-        rule = "hold percentages from 0 to 100" if said is PERCENT else rule
+        rule = (
+            "hold percentages from 0 to 100" if said is PERCENT else "hold probabilities in [0, 1]"
+        )
         stated = column.on_scale and column.name != EXACT
         remedy = _remedy_outside(file_name, read, said, stated=stated)
-        errors = broken(title, rule, outside, read.cells, remedy)
+        yield from broken(title, rule, outside, read.cells, remedy)
     wide = ~outside & (values > column.largest) & (column.largest < 1)
     rule = f"be at most {column.largest:g}"
-    return errors + broken(title, rule, wide, read.cells, column.remedy)
+    yield from broken(title, rule, wide, read.cells, column.remedy)
 
 
 def _if_missing(read: Numbers, low: float, high: float) -> tuple[str, Floats]:
-    """Say how usual marks of a missing answer are read as such; return the other numbers."""
+    """Say how usual marks of a missing answer are read as such; return the other numbers.
+
+    A negative mark lies far below other negative numbers: -9 beside -4 is one of them.
+    """
     values = read.values[~np.isnan(read.values)]
+    least = 5 * values[~np.isin(values, _USUAL_MARKS)].min(initial=0.0)
     marks = [mark for mark in _USUAL_MARKS if mark in values and not low <= mark <= high]
+    marks = [mark for mark in marks if mark > 0 or mark < least]
     rest = values[~np.isin(values, marks)]
     if not marks or not rest.size:
         return "", values
@@ -455,26 +435,25 @@ _LONG = 60  # characters, from which a text is no id
 _MANY_PROMPTS = 10  # more variants than are asked, and fewer rows of one than tests need
 
 
-def _none_of(choices: Collection[str], cells: "pd.Series[Any]") -> str:
-    values = list(dict.fromkeys(cells.dropna().astype(str)))
-    if not values or set(values) & set(choices):
-        return ""
-    return f"its values ({listing(map(repr, values), 3)}) are none of those it can have here"
-
-
-def _no_count(_: Runs, cells: "pd.Series[Any]") -> str:
-    odd = cells.notna().any() and numbers(cells).odd[cells.notna()].all()
-    return "it holds no numbers" if odd else ""
-
-
-def _measured(_: Runs, cells: "pd.Series[Any]") -> str:
-    reason = not_labels(list(cells.dropna().unique()), len(cells), numbers_alone=True)
-    return f"it holds {reason}: these are no states" if reason else ""
-
-
-def _without_conditionals(runs: Runs, _: "pd.Series[Any]") -> str:
-    there = {"z_state", "p_z"} & set(runs.names)
-    return "" if there else "there is neither z_state nor p_z beside it"
+def _why_not_ours(column: Column, runs: Runs, cells: "pd.Series[Any]") -> str:
+    """Return why values cannot be what the name of their column says; empty where they can."""
+    there, filled = {*runs.names}, cells.dropna()
+    values = list(dict.fromkeys(filled.astype(str))) if column.choices else []
+    if values and not {*values} & {*column.choices}:
+        return f"its values ({listing(map(repr, values), 3)}) are none of those it can have here"
+    match column.name:
+        case "tokens" if len(filled) and numbers(cells).odd[cells.notna()].all():
+            return "it holds no numbers"
+        case "theta":
+            reason = not_labels(list(filled.unique()), len(cells), numbers_alone=True)
+            return f"it holds {reason}: these are no states" if reason else ""
+        case "z" if not {"z_state", "p_z"} & there:
+            return "there is neither z_state nor p_z beside it"
+        case "gain" | "loss" | "acts" | "says_from" if not {"loss", "acts"} <= there:
+            return "no option says which action stakes it"
+        case "task" if len(cells) >= FEWEST_GROUPS and cells.is_unique:
+            return "every row has a value of its own, and a task has many rows"
+    return _BY_VALUES[column.name](runs, cells) if column.name in _BY_VALUES else ""
 
 
 def _few_groups(runs: Runs, cells: "pd.Series[Any]") -> str:
@@ -554,13 +533,7 @@ def _passages(runs: Runs, cells: "pd.Series[Any]") -> str:
     return "" if same else f"it holds texts, and {cases.remedy}"
 
 
-def _one_row_each(_: Runs, cells: "pd.Series[Any]") -> str:
-    if len(cells) < FEWEST_GROUPS or not cells.is_unique:
-        return ""
-    return "every row has a value of its own, and a task has many rows"
-
-
-def no_chances(runs: Runs, cells: "pd.Series[Any]") -> str:
+def _no_chances(runs: Runs, cells: "pd.Series[Any]") -> str:
     """Tell whether no row with a level has an option of the questions that have one."""
     leveled = runs.table[cells.notna()]
     columns = {f"{ACTION_PREFIX}{option}" for option in LEVEL_OPTIONS} & set(runs.names)
@@ -570,41 +543,31 @@ def no_chances(runs: Runs, cells: "pd.Series[Any]") -> str:
     return f"no row with a level has an action of {', '.join(LEVEL_OPTIONS)}"
 
 
-def _no_stakes(runs: Runs, _: "pd.Series[Any]") -> str:
-    return "" if {"loss", "acts"} <= set(runs.names) else "no option says which action stakes it"
-
-
-_READINGS: dict[str, Callable[[Runs, "pd.Series[Any]"], str]] = {
-    "tokens": _no_count,
-    "theta": _measured,
-    "z": _without_conditionals,
+_BY_VALUES: dict[str, Callable[[Runs, "pd.Series[Any]"], str]] = {
     "group": _few_groups,
     "person": _judged_alone,
     "prompt": _question_texts,
     "context": _passages,
-    "task": _one_row_each,
-    "level": no_chances,
-    **dict.fromkeys(("gain", "loss", "acts", "says_from"), _no_stakes),
+    "level": _no_chances,
 }
-"""Column -> why its values cannot be ours; "" where they can. Others are told by their choices."""
-MAY_BE_STRANGERS = frozenset(_READINGS) | {column.name for column in COLUMNS if column.choices}
+MAY_BE_STRANGERS = frozenset(_BY_VALUES) | {column.name for column in COLUMNS if column.choices}
+MAY_BE_STRANGERS |= {"tokens", "theta", "z", "gain", "loss", "acts", "says_from", "task"}
 _EVEN_IF_MAPPED = ("prompt",)  # as variants, all rows but those of one would be set aside
 
 
 def without_strangers(
-    table: pd.DataFrame, mapped: Collection[str]
-) -> tuple[pd.DataFrame, list[Note]]:
-    """Set columns aside that are not what their names say here; return the table and notes.
+    table: pd.DataFrame, mapped: Collection[str], found: Findings
+) -> pd.DataFrame:
+    """Set columns aside that are not what their names say here.
 
     Columns that are `mapped` were named by the user, who means them.
     """
-    notes: list[Note] = []
-    for name, choices in ((column.name, column.choices) for column in COLUMNS):
+    for column in COLUMNS:
+        name = column.name
         if name not in MAY_BE_STRANGERS & {*table.columns} - ({*mapped} - {*_EVEN_IF_MAPPED}):
             continue
-        cells = table[name]
-        if reason := _none_of(choices, cells) if choices else _READINGS[name](Runs(table), cells):
+        if reason := _why_not_ours(column, Runs(table), table[name]):
             table = table.rename(columns={name: f"unmapped_{name}"})
             text = f"{name} was taken for a column of your own: {reason}."
-            notes.append(warning(Code.SET_ASIDE, text))
-    return table, notes
+            found.note(Code.SET_ASIDE, text, Level.WARNING)
+    return table

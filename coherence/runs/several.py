@@ -6,19 +6,20 @@ whose state came true. Of a table of answers, right answers and confidences the 
 each answer is right, and the confidence the belief that it is.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os.path import commonprefix
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from coherence.errors import InputError, listing
+from coherence.errors import listing
 from coherence.printable import counted
-from coherence.runs.cells import Cells, broken, labels
+from coherence.runs.cells import Cells, labels
 from coherence.runs.columns import KEY, STATE_PREFIX, is_state
 from coherence.runs.design import case_column
-from coherence.runs.notes import Code, Note, warning
+from coherence.runs.findings import Findings, broken
+from coherence.runs.notes import Code, Level
 from coherence.runs.row_condition import label_condition
 from coherence.runs.states import (
     KNOWN_PAIRS,
@@ -44,20 +45,20 @@ def joined_labels(table: pd.DataFrame, parts: Sequence[str]) -> Cells:
     return joined.where(table[[*parts]].notna().all(axis=1), None).astype("str")
 
 
-def shared_parts(table: pd.DataFrame, truths: pd.DataFrame, parts: Sequence[str]) -> list[str]:
+def shared_parts(table: pd.DataFrame, truths: pd.DataFrame, parts: Sequence[str]) -> Iterator[str]:
     """Refuse ids of contexts a part of which alone has the state, so that contexts share it."""
     rows = table[[*parts]].join(truths).assign(id=joined_labels(table, parts)).dropna()
     cases = case_column(rows.drop_duplicates("id"), parts)
     if cases is None or len(cases.columns) > 1:
-        return []
+        return
     part = cases.columns[0]
     other = next(other for other in parts if other != part)
     typed = f"{typed_option('--context', part)} {typed_option('--person', other)}"
-    return [
+    yield (
         f"context takes {listing(parts)} together where contexts share nothing; {part!r} alone has "
         f"the state: {cases.sentence}. Name that as context and who judged it as person: {typed}; "
         f"in Python columns={{'context': {part!r}, 'person': {other!r}}}."
-    ]
+    )
 
 
 def _told_apart(names: Sequence[str]) -> list[str]:
@@ -85,9 +86,9 @@ def state_columns(beliefs: Sequence[str], truth: "Cells | None") -> dict[str, st
 
 
 def with_states(
-    table: pd.DataFrame, beliefs: Mapping[str, str], truths: Sequence[str]
-) -> tuple[pd.DataFrame, list[Note], list[str]]:
-    """Return a table with beliefs under the names of their states, notes, and what is wrong.
+    table: pd.DataFrame, beliefs: Mapping[str, str], truths: Sequence[str], found: Findings
+) -> pd.DataFrame:
+    """Return a table with beliefs under the names of their states.
 
     `truths` are columns of outcomes, which go by name with those of the beliefs where both are told
     apart alike, else by their order.
@@ -98,7 +99,7 @@ def with_states(
         for name in map(str, table.columns)
         if name not in beliefs and (name == "p" or is_state(name))
     }
-    columns, errors = list(beliefs), list[str]()
+    columns = list(beliefs)
     if truths:
         told = [_told_apart(columns) for columns in ([*beliefs], truths)]
         if {*told[0]} == {*told[1]}:
@@ -116,21 +117,25 @@ def with_states(
             "at once, analyse each by itself."
         )
         shown = pd.Series([", ".join(map(str, row)) for row in table[[*truths]].to_numpy()])
-        errors += broken(f"{', '.join(truths)} (mapped to 'theta')", rule, odd, shown, remedy)
+        title = f"{', '.join(truths)} (mapped to 'theta')"
+        found.of_options += broken(title, rule, odd, shown, remedy)
         which = np.array(states, dtype=object)[numbers.argmax(axis=1)]
         theta = pd.Series(which, index=table.index).mask(unknown, None)
         aside |= {"theta": "unmapped_theta"} if "theta" in table.columns else {}
         table = table.rename(columns=aside).assign(theta=theta).drop(columns=[*truths])
     named = [f"{s} ({c})" if s != c else s for s, c in zip(states, columns, strict=True)]
-    notes = [Note(Code.SHAPE, f"the states are {listing(named, 8)}.")]
-    return table.rename(columns={**aside, **beliefs}), notes, errors
+    found.note(Code.SHAPE, f"the states are {listing(named, 8)}.")
+    return table.rename(columns={**aside, **beliefs})
 
 
-def repeated_ids(table: pd.DataFrame, role: str, unused: Sequence[str], name: str) -> Note | None:
+def note_repeated_ids(
+    table: pd.DataFrame, role: str, unused: Sequence[str], found: Findings
+) -> None:
     """Say that an id stands in several sessions, where others have other labels in each of them.
 
     So it is where person 1 is a woman of 30 in one session, and a man of 50 in the next.
     """
+    name = found.file_name(role)
     some = table[role].isin(table[role].unique()[:_MOST_IDS])  # which tell as much as all
     rows, n_ids = table[some], table[role].nunique()
     few = [each for each in unused if 1 < rows[each].nunique() < len(rows) / 2]
@@ -147,15 +152,18 @@ def repeated_ids(table: pd.DataFrame, role: str, unused: Sequence[str], name: st
             ):
                 n_both = table.groupby([session, role], observed=True).ngroups
                 both = typed_option(f"--{role}", f"{session},{name}")
-                return warning(
-                    Code.SHAPE,
+                text = (
                     f"{name} has {n_ids} values, and {n_both} together with {session!r}, within "
-                    f"which {label!r} is the same. If ids are numbered anew in each: {both}.",
+                    f"which {label!r} is the same. If ids are numbered anew in each: {both}."
                 )
-    return _repeated_cases(table, role, few, name)
+                found.note(Code.SHAPE, text, Level.WARNING)
+                return
+    _note_repeated_cases(table, role, few, found)
 
 
-def _repeated_cases(table: pd.DataFrame, role: str, few: Sequence[str], name: str) -> Note | None:
+def _note_repeated_cases(
+    table: pd.DataFrame, role: str, few: Sequence[str], found: Findings
+) -> None:
     """Ask whether a column numbers ids anew, or repetitions, where it alone parts rows of a case.
 
     In both, each value has many cases of each id. Where ids have a label that differs between them
@@ -163,10 +171,10 @@ def _repeated_cases(table: pd.DataFrame, role: str, few: Sequence[str], name: st
     """
     key = [*dict.fromkeys([role, *(each for each in KEY if each in table)])]
     if "context" not in key or not table.duplicated(key).any():
-        return None
-    by_id = table.groupby(role, observed=True)
+        return
+    by_id, name = table.groupby(role, observed=True), found.file_name(role)
     if any(by_id[label].nunique().max() == 1 for label in few):
-        return None
+        return
     for session in few:
         n_both = table.groupby([session, role], observed=True).ngroups
         if (
@@ -174,34 +182,29 @@ def _repeated_cases(table: pd.DataFrame, role: str, few: Sequence[str], name: st
             and not table.duplicated([session, *key]).any()
         ):
             both = typed_option(f"--{role}", f"{session},{name}")
-            return warning(
-                Code.SHAPE,
+            text = (
                 f"each of {table[role].nunique()} values of {name} has several rows of one "
                 f"context, one for each value of {session!r}. If {session!r} numbers ids anew: "
-                f"{both}; if it numbers repetitions: {typed_option('--rep', session)}.",
+                f"{both}; if it numbers repetitions: {typed_option('--rep', session)}."
             )
-    return None
+            found.note(Code.SHAPE, text, Level.WARNING)
+            return
 
 
-def rows_of_options(
-    table: pd.DataFrame, unused: Sequence[str], named: Mapping[str, str]
-) -> tuple[str, Note | None]:
-    """Return what is wrong with a row for each answer that a question offers, and a warning.
+def doubt_rows_of_options(table: pd.DataFrame, unused: Sequence[str], found: Findings) -> None:
+    """Refuse a row for each answer that a question offers, or warn of it.
 
     A column that nothing reads names the state of which each row has the probability, so that not
     all beliefs are in the same one. It is one where the probabilities of each question sum to 1,
     and may be one where each of its values stands equally often in each question.
     """
     if not {"p", "theta"} <= {*table.columns}:
-        return "", None
+        return
     rows = table[table["p"].notna()]
     truths = {*labels(rows["theta"].dropna())}
     for name in unused if truths else ():
-        if (
-            not 1
-            < labels(rows[name].sample(min(len(rows), 1000), random_state=0)).nunique()
-            <= _MOST_OPTIONS
-        ):
+        some = rows[name].sample(min(len(rows), 1000), random_state=0)
+        if not 1 < labels(some).nunique() <= _MOST_OPTIONS:
             continue
         options = labels(rows[name])
         offered = list(dict.fromkeys(options.dropna()))
@@ -214,22 +217,25 @@ def rows_of_options(
             words = any(isinstance(option, str) for option in offered)
             if not whole > 1 / 2 and not (even > 1 / 2 and words and "context" in rows):
                 continue
-            column, question = name.removeprefix("unmapped_"), named.get(case, case)
+            column, question = name.removeprefix("unmapped_"), found.file_name(case)
             option = next((each for each in offered if folded(each) in YES), offered[0])
             typed = typed_option("--where", label_condition(column, [option], left_out=False))
             if known_pair(offered) is None:
                 typed += f" {typed_option('--positive', option)}"
-            found = (
+            holds = (
                 f"{column!r} holds labels of the truth, each as often as the others "
                 f"within each {question!r}, and nothing reads it"
             )
             remedy = f"keep those in one state: {typed}."
             if whole > 1 / 2:
-                summed = "the beliefs sum to 1, one in each state"
-                other = f"Where {column!r} is something else, leave the column out of the file."
-                return f"{found}; {summed}. To test, {remedy} {other}", None
-            return "", warning(Code.SHAPE, f"{found}. If beliefs are in what it names, {remedy}")
-    return "", None
+                found.of_options.append(
+                    f"{holds}; the beliefs sum to 1, one in each state. To test, {remedy} Where "
+                    f"{column!r} is something else, leave the column out of the file."
+                )
+            else:
+                text = f"{holds}. If beliefs are in what it names, {remedy}"
+                found.note(Code.SHAPE, text, Level.WARNING)
+            return
 
 
 def _shares_of_options(rows: pd.DataFrame, case: str, options: Cells) -> tuple[float, float]:
@@ -254,47 +260,47 @@ _TIMES_EACH = 5  # how often each of them must stand there on average
 _BY_CHANCE = 0.001  # probability below which labels are not of one action by chance
 
 
-def _never_right(
+def _doubt_never_right(
     labels: "list[pd.Series[Any]]",
     forms: "list[pd.Series[Any]]",
     known: "pd.Series[bool]",
-    prediction: str,
-    gold: str,
     actions: "pd.Series[Any] | None",
-) -> Note | None:
+    found: Findings,
+) -> None:
     """Say which predictions no right label can match, such as "I don't know" among A to D.
 
     Only where the right labels are a short list that returns: free answers are often wrong in words
-    that no right answer has. Raises `InputError` where they are all of one of several `actions`, as
-    of who abstains: counted as wrong, they would make the state follow from the choice.
+    that no right answer has. They are refused where they are all of one of several `actions`, as of
+    who abstains: counted as wrong, they would make the state follow from the choice.
     """
-    possible = forms[1][known]
+    possible, (prediction, gold) = forms[1][known], (str(each.name) for each in labels)
     n_possible = possible.nunique()
     if not 1 < n_possible <= _MOST_LABELS or len(possible) < _TIMES_EACH * n_possible:
-        return None
+        return
     odd = known & ~forms[0].isin(set(possible))
     if not odd.any():
-        return None
+        return
     counts = labels[0][odd].value_counts()
     held = listing((f"{label!r} ({counted(n, 'row')})" for label, n in counts.items()), 4)
     condition = label_condition(prediction, list(counts.index))
     if len(counts) > _MOST_NAMED:
         right = sorted(labels[0][known & ~odd].unique(), key=str)
         condition = label_condition(prediction, right, left_out=False)
+    typed = typed_option("--where", condition)
     if actions is not None and _are_one_action(actions[known], odd[known]):
-        raise InputError(
+        found.of_options.append(
             f"predictions that {gold!r} never holds would count as wrong, and those of "
             f"{prediction!r} ({held}) all have {str(actions[odd].iloc[0])!r} in {actions.name!r}: "
             "the truth would follow from the choice, and every agent would seem to act on more "
-            f"than it says. Leave these rows out: {typed_option('--where', condition)}. To test "
-            "whoever abstains, ask for an answer in every case."
+            f"than it says. Leave these rows out: {typed}. To test whoever abstains, ask for an "
+            "answer in every case."
         )
-    return warning(
-        Code.NEVER_RIGHT,
+    text = (
         f"{counted(int(odd.sum()), 'prediction')} of {int(known.sum())} can never be right, for "
         f"{gold!r} has no such label, and count as wrong: {held}. Where such a label is no answer, "
-        f"leave these rows out: {typed_option('--where', condition)}.",
+        f"leave these rows out: {typed}."
     )
+    found.note(Code.NEVER_RIGHT, text, Level.WARNING)
 
 
 def _are_one_action(actions: "pd.Series[Any]", odd: "pd.Series[bool]") -> bool:
@@ -308,11 +314,12 @@ def with_right_or_wrong(
     table: pd.DataFrame,
     prediction: str,
     gold: str,
+    found: Findings,
     *,
     used: frozenset[str] = frozenset(),
     action: str = "action",
-) -> tuple[pd.DataFrame, list[Note]]:
-    """Put in theta whether each prediction is right; return the table and notes that count them.
+) -> pd.DataFrame:
+    """Put in theta whether each prediction is right, and count them.
 
     Both columns go, but for those that are `used` for something else; rows that lack one have no
     state.
@@ -322,25 +329,25 @@ def with_right_or_wrong(
     texts = compared_labels(*({*column[known]} for column in labels))
     forms = [column.map(of, na_action="ignore") for column, of in zip(labels, texts, strict=True)]
     labels_of = [set(column[known]) for column in forms]
+    found.n_labels = table[gold].nunique()
     # Few labels, and none in common: one column has the codes of what the other names.
     if known.any() and not labels_of[0] & labels_of[1] and 2 * len(labels_of[1]) <= known.sum():
         first, second = (listing(map(repr, dict.fromkeys(column[known])), 3) for column in labels)
-        raise InputError(
+        found.of_options.append(
             f"prediction and gold must name labels alike; {prediction!r} holds {first}, {gold!r} "
             f"holds {second}, and no prediction is right. Write both in one way."
         )
+    else:
+        actions = table[action] if action in table and action != prediction else None
+        _doubt_never_right(labels, forms, known, actions, found)
     right = (forms[0] == forms[1]).astype(object).where(known, None)
-    actions = table[action] if action in table and action != prediction else None
-    never_right = _never_right(labels, forms, known, prediction, gold, actions)
     table = table.drop(columns=[name for name in (prediction, gold) if name not in used])
     table = table.rename(columns=STOOD_ASIDE)
-    n, n_right = int(known.sum()), int(right.sum())
-    counts = (
+    text = (
         f"theta is whether {prediction!r} is {gold!r}, but for blanks, case, Unicode form, "
-        f"type and marks around it: {n_right} of {counted(n, 'prediction')} right."
+        f"type and marks around it: {int(right.sum())} of "
+        f"{counted(int(known.sum()), 'prediction')} right."
     )
+    found.note(Code.PREDICTIONS, text)
     theta = right.map(int, na_action="ignore").astype("Int64")
-    return table.assign(theta=theta, theta_name=f"{prediction} is right"), [
-        *([] if never_right is None else [never_right]),
-        Note(Code.PREDICTIONS, counts),
-    ]
+    return table.assign(theta=theta, theta_name=f"{prediction} is right")

@@ -17,10 +17,6 @@ from coherence.runs.roles import MAY_BE_STRANGERS
 from coherence.runs.runs import NAMED, meant_in
 
 _ENDINGS = (".parquet", ".csv", ".jsonl", ".ndjson")
-# What pandas and pyarrow raise of a table that a format cannot hold.
-_NOT_HELD = (
-    *(TypeError, ValueError, LookupError, AttributeError, ArithmeticError, NotImplementedError),
-)
 
 
 def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str], *, replace: bool = True) -> None:
@@ -63,8 +59,6 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str], *, replace: boo
             f"{target}: the file's ending must be .parquet, .csv or .jsonl, "
             f"not {suffix or 'missing'!r}."
         )
-    if not target.parent.is_dir():
-        raise InputError(f"{target}: the folder {target.parent} does not exist. Create it first.")
     meant = meant_in(runs) & MAY_BE_STRANGERS
     if meant and not holds_exact(runs.columns):
         runs = runs.assign(**{NAMED: ",".join(sorted(meant))})
@@ -76,9 +70,9 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str], *, replace: boo
     try:
         with replacing(target, keep=not replace) as temporary:
             _write(runs, temporary, suffix)
-    except CoherenceError:
+    except (CoherenceError, OSError):
         raise
-    except _NOT_HELD as error:
+    except Exception as error:  # whatever pandas and pyarrow raise of it
         raise InputError(
             f"{target}: a {suffix} file cannot hold this table ({' '.join(str(error).split())}). "
             "Every column must have one name and hold values of one plain kind."

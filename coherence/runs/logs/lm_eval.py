@@ -87,11 +87,6 @@ def _documents(path: Path) -> list[tuple[int, _Lines]]:
                 "a line that --log_samples writes has them."
             )
         key = sample["doc_id"]
-        if not isinstance(key, str | int):
-            raise InputError(
-                f"{path}: line {number} has a doc_id that is no text or number; received {key!r}. "
-                "Check what wrote it."
-            )
         # A task with several filters is logged once per filter, with the same responses.
         _, lines = documents.setdefault(str(key), (number, {}))
         if any(line["resps"] != sample["resps"] for line in lines.values()):

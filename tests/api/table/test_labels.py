@@ -57,13 +57,6 @@ def test_parts_of_a_context_are_written_in_one_way(tmp_path):
     assert read_runs(names["table"], columns={"context": "day,id"})["context"].nunique() == 2
 
 
-def test_several_columns_are_one_label_of_any_kind():
-    """Breaks if persons who are numbered within sessions are one person."""
-    table = pd.DataFrame({"p": 0.5, "theta": [0, 1] * 4, "session": list("aabbccdd"), "id": 1})
-    runs = read_runs(table, columns={"group": "session,id"})
-    assert runs["group"].unique().tolist() == ["a / 1", "b / 1", "c / 1", "d / 1"]
-
-
 def test_labels_of_different_tasks_are_not_compared_until_the_tasks_are_one():
     runs = pd.DataFrame({"p": 0.5, "theta": 1, "task": ["t", "u"], "context": ["a", "A"]})
     validate_runs(runs)

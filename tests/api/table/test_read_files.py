@@ -104,15 +104,6 @@ def test_raw_answers_stay_texts_and_a_name_of_ours_steps_aside(read):
     assert runs["unmapped_p"].tolist() == [9, 9]
 
 
-def test_an_array_of_records_is_a_table(tmp_path):
-    """Breaks if what pandas writes with orient="records" is refused for its form."""
-    table = pd.DataFrame({"p": [0.25, 0.5], "action": ["a", "b"], "theta": [0, 1]})
-    table.to_json(tmp_path / "runs.json", orient="records")
-    read = read_runs(tmp_path / "runs.json")
-    assert read["p"].tolist() == [0.25, 0.5]
-    assert read["action"].tolist() == ["a", "b"]
-
-
 def test_fields_of_nested_parquet_columns_are_named_with_dots(tmp_path):
     row = {"id": "a", "said": {"p": 0.25, "bet": {"choice": "take"}}, "metrics": {"right": 1}}
     table = pa.Table.from_pylist([{"id": "b", "said": None, "metrics": None}, row])

@@ -74,8 +74,6 @@ OK, DRAWN = {"status": ["ok"] * 3}, {"truth_kind": "drawn"}
 @pytest.mark.parametrize(
     ("columns", "parts"),
     [
-        ({"p": [10, 85, 0.3]}, ("'p' must hold", "2 of 3", "10 (rows 0, 1)", "Divide percentages")),
-        ({"p": [7, 8, 0.3]}, ("'p'", "(rows 0, 1)", "--scale 0..10 (scale='0..10')")),
         ({"p": [-0.1, 0.2, 0.3]}, ("1 of 3", "-0.1 (row 0)")),
         ({"p": ["0.1", "high", "0.3"]}, ("'p' must hold numbers", "'high' (row 1)", "empty")),
         ({"p": [True, False, True]}, ("'p' must hold numbers",)),
@@ -132,6 +130,12 @@ def test_all_errors_come_at_once():
     assert len(caught.value.errors) == 3
     assert str(caught.value).startswith("runs table has 3 errors: ")
     assert errors_of(pd.DataFrame({"p": []})) == ["it has no rows."]
+    ids, *others = errors_of(table(context=["1.2345E+18"] * 3, p=[0.1, 85, 0.3], action=[*"aAb"]))
+    assert "ids with all their digits" in ids
+    assert [error.split("'")[1] for error in others] == ["p", "action"]
+    with pytest.raises(InputError) as caught:
+        read_runs("x.csv", columns={"beleif": "p"}, sep=";;", scale="1-7", prediction="said")
+    assert len(caught.value.errors) == 4
 
 
 def test_missing_columns_name_the_closest():
