@@ -21,14 +21,14 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 41_924,
+    "coherence": 41_921,
     "coherence/analysis": 4_593,
     "coherence/batteries": 4_853,
     "coherence/checks": 8_086,
     "coherence/cli": 1_999,
     "coherence/decoding": 1_089,
     "coherence/plots": 1_887,
-    "coherence/report": 5_822,
+    "coherence/report": 5_819,
     "coherence/runs": 7_309,
     "coherence/statistics": 4_478,
     "elicitation": 16_346,

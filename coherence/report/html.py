@@ -52,6 +52,7 @@ from coherence.report.view import (
 )
 from coherence.result import CheckResult
 from coherence.runs.audit import STATED
+from coherence.runs.notes import Note
 
 TITLE = "Belief coherence report"
 MOST_IN_NOTEBOOK = 6
@@ -122,17 +123,7 @@ def render_html(
             pooled=pooled_sentences(evaluations),
             folded=len(evaluations) > FEW,
             several=len(primary_tests(evaluations)) > 1,
-            answers=[
-                {
-                    "heading": wording.evaluation_heading(evaluation),
-                    "url": urls[evaluations.index(evaluation)],
-                    "conclusion": " ".join(evaluation.conclusion),
-                    "alerts": [
-                        wording.as_shown(note) for note in evaluation.alerts if note not in shared
-                    ],
-                }
-                for evaluation in in_order(evaluations)
-            ],
+            answers=[(urls[at], _said_of(evaluations[at], shared)) for at in in_order(evaluations)],
             forests=forest_figures(evaluations) if len(evaluations) > FEW else [],
             evaluations=shown,
             # The number of processes changes no result, and would change the bytes of the page.
@@ -174,6 +165,13 @@ def render_notebook(evaluations: Sequence[EvaluationReport]) -> str:
             n_more=len(evaluations) - MOST_IN_NOTEBOOK,
         )
     )
+
+
+def _said_of(evaluation: EvaluationReport, shared: Sequence[Note]) -> dict[str, Any]:
+    """Return what the tests of an evaluation say together, and what is not said of all."""
+    alerts = [wording.as_shown(note) for note in evaluation.alerts if note not in shared]
+    heading, said = wording.evaluation_heading(evaluation), " ".join(evaluation.conclusion)
+    return {"heading": heading, "conclusion": said, "alerts": alerts}
 
 
 def _question(evaluations: Sequence[EvaluationReport]) -> str:

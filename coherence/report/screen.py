@@ -339,19 +339,18 @@ def long_table(evaluations: Sequence[EvaluationReport], links: Sequence[str] = (
         )
     ]
     table = table_of_texts(["95% intervals", "verdict", *columns], (), n_labels=2)
-    order = [evaluations.index(each) for each in in_order(evaluations)]
-    return replace(table, rows=tuple(tuple(rows[at]) for at in order))
+    return replace(table, rows=tuple(tuple(rows[at]) for at in in_order(evaluations)))
 
 
-def in_order(evaluations: Sequence[EvaluationReport]) -> list[EvaluationReport]:
-    """Put evaluations in the order of their verdicts, and then of the size of the effect."""
+def in_order(evaluations: Sequence[EvaluationReport]) -> list[int]:
+    """Return the places of evaluations by their verdicts, and then by the size of the effect."""
 
-    def place(evaluation: EvaluationReport) -> tuple[bool, bool, float]:
-        primary, first = _primary(evaluation), evaluation.headline
+    def place(at: int) -> tuple[bool, bool, float]:
+        primary, first = _primary(evaluations[at]), evaluations[at].headline
         effect = math.nan if primary is None else abs(primary.statistic)
         return not first.marked, first.open, math.inf if math.isnan(effect) else -effect
 
-    return sorted(evaluations, key=place)
+    return sorted(range(len(evaluations)), key=place)
 
 
 def warnings(seen: Sequence[tuple[EvaluationReport, View]]) -> Iterator[str]:

@@ -241,7 +241,7 @@ def _summary(evaluations: Sequence[EvaluationReport]) -> Iterator[RenderableType
     yield Fitted(long_table(evaluations), most=_RANKED)
     yield as_text(f"{legend(evaluations)} {KEPT}".lstrip(), "dim")
     yield from _over_tasks(evaluations)
-    ordered = in_order(evaluations)
+    ordered = [evaluations[at] for at in in_order(evaluations)]
     failing = [each for each in ordered if any(map(_rejects, each.results))]
     if failing:
         yield from (Text(), Rule(style="dim", characters="─"))
