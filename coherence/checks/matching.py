@@ -55,6 +55,7 @@ LEAST_CASES = 20  # from which weights are told apart: with fewer, intervals are
 SMOOTH = 1.0  # von Neumann's ratio, 2 on average of what goes with nothing, of a curve next to 0
 MOST_DELETED = 300  # clusters that the jackknife deletes one by one; beyond that, in groups
 WIDEST = 1.0  # length of the interval of a share; a longer one tells none and all of it not apart
+NOT_APART = "weights cannot be told apart"
 LOGIT = "logit of choices, reports calibrated by repetitions; jackknife of {clusters}, t"
 NUMBERS = ("difference", "stated", "exact", "together", "share")
 """Acted on less stated, weights of both beliefs, their sum, the share of the latter in it."""
@@ -420,55 +421,47 @@ def _swing(blank: CheckResult, answers: _Answers) -> CheckResult:
     )
 
 
-def _why_no_share(answers: _Answers, behind: Floats, first_stage: float) -> str:
-    """Say why weights cannot be told apart; nothing where they can."""
-    reports, n = answers.table.reports, len(answers.table.cases)
-    if np.isnan(reports.exact).any():
-        return "the exact posterior is not known"
-    if n < LEAST_CASES:
-        return f"weights take {LEAST_CASES} cases to be told apart; here are {n}"
-    if np.ptp(reports.exact) ** 2 <= NOTHING:
-        return "the exact posterior is the same in all cases"
-    if math.isnan(reports.noise):
-        return "one report a case: its noise would be taken for use of the posterior"
-    if first_stage < LEAST_F:
-        return (
-            "stated beliefs differ from a line in the posterior by no more than their noise "
-            f"(first-stage F = {first_stage:.1f}, below {LEAST_F:g}): weights cannot be "
-            "told apart"
-        )
-    if _is_a_curve(reports.exact, behind):
-        return "the exact posterior is a curve of the stated belief: weights cannot be told apart"
-    return ""
-
-
 def _share(
     blank: CheckResult, answers: _Answers, found: dict[str, tuple[float, Interval]]
 ) -> CheckResult:
     """Say what share of the belief acted on is the exact posterior, or why none is told."""
-    everywhere = np.full(len(answers.table.cases), True)
-    behind, reliability, first_stage = _calibrated(answers.table.reports, everywhere)
-    if why := _why_no_share(answers, behind, first_stage):
-        return replace(blank, reason=why)
-    weights = [(name, value, of.low, of.high) for name, (value, of) in found.items()][1:3]
+    reports, n, reason = answers.table.reports, len(answers.table.cases), ""
+    behind, reliability, first_stage = _calibrated(reports, np.full(n, True))
+    if np.isnan(reports.exact).any():
+        reason = "the exact posterior is not known"
+    elif n < LEAST_CASES:
+        reason = f"weights take {LEAST_CASES} cases to be told apart; here are {n}"
+    elif np.ptp(reports.exact) ** 2 <= NOTHING:
+        reason = "the exact posterior is the same in all cases"
+    elif math.isnan(reports.noise):
+        reason = "one report a case: its noise would be taken for use of the posterior"
+    elif first_stage < LEAST_F:
+        reason = (
+            "stated beliefs differ from a line in the posterior by no more than their noise "
+            f"(first-stage F = {first_stage:.1f}, below {LEAST_F:g}): {NOT_APART}"
+        )
+    elif _is_a_curve(reports.exact, behind):
+        reason = f"the exact posterior is a curve of the stated belief: {NOT_APART}"
+    if reason:
+        return replace(blank, reason=reason)
+    (weight, together), (value, share) = found["together"], found["share"]
+    weights = [(name, at, of.low, of.high) for name, (at, of) in found.items()][1:3]
     details = pd.DataFrame(weights, columns=["weight_of", "estimate", "low", "high"])
     settings = {**blank.settings, "reliability": reliability}
     blank = replace(blank, details=details, settings=settings)
-    value, together = found["together"]
     if together.low <= 0:  # a share of next to nothing could be anything
         reason = (
             "the belief acted on is not seen to rise with what is said and known: the weights come "
-            f"to {value:z.2f} [{together.low:z.2f}, {together.high:z.2f}]"
+            f"to {weight:z.2f} [{together.low:z.2f}, {together.high:z.2f}]"
         )
-        return replace(blank, reason=reason)
-    value, share = found["share"]
-    if share.high - share.low > WIDEST:
+    elif share.high - share.low > WIDEST:
         reason = (
             "stated beliefs differ too little from a line in the posterior for weights to be told "
             f"apart: the share would lie anywhere from {share.low:z.2f} to {share.high:z.2f}"
         )
-        return replace(blank, reason=reason)
-    return replace(blank, statistic=value, interval=share)
+    else:
+        return replace(blank, statistic=value, interval=share)
+    return replace(blank, reason=reason)
 
 
 def _is_a_curve(exact: Floats, stated: Floats) -> bool:

@@ -95,29 +95,23 @@ def height_for(shares: pd.DataFrame) -> float:
 def draw_offers(shares: pd.DataFrame, *, ax: Axes, noun: str = STATED) -> Axes:
     """Draw the details of a result."""
     lanes, place, value = columns_of(shares) or STAKES
+    staked, kinds = lanes == "stake", sorted(shares[lanes].unique())
     frame_axes(ax)
     probability_scales(ax, y=False)
     step: Style = {"color": FAINT, "linewidth": 1.2, "linestyle": DASHES, "zorder": 1}
-    kinds = sorted(shares[lanes].unique())
     for lane, kind in enumerate(kinds):
         of = shares[shares[lanes] == kind].sort_values(place)
         of = of.assign(**{name: lane + LANE * of[name] for name in (value, "low", "high")})
         ax.axhline(lane, color="#e6e6e6", linewidth=0.8, zorder=0)
-        if lanes == "stake":
-            ax.plot([0, kind, kind, 1], lane + LANE * (pd.Series([0, 0, 1, 1])), gid="step", **step)
+        if staked:
+            ax.plot([0, kind, kind, 1], [lane, lane, lane + LANE, lane + LANE], gid="step", **step)
         ax.plot(of[place], of[value], color=BLUE, linewidth=1.2, zorder=2)
-        points_with_intervals(
-            ax,
-            of,
-            place=place,
-            value=value,
-            points={"s": 26, "gid": "shares"},
-            lines={"color": INK},
-        )
-    named = [odds(kind) if lanes == "stake" else ORDERS[kind] for kind in kinds]
+        points: Style = {"s": 26, "gid": "shares"}
+        points_with_intervals(ax, of, place=place, value=value, points=points, lines={"color": INK})
+    named = [odds(kind) if staked else ORDERS[kind] for kind in kinds]
     ax.set_yticks([lane + LANE / 2 for lane in range(len(kinds))], named)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(-0.15, len(kinds))
-    ax.set_xlabel(noun if lanes == "stake" else "stated chance of the lottery")
-    ax.set_ylabel(f"share that {'acts, by loss : gain' if lanes == 'stake' else 'takes it'}")
+    ax.set_xlabel(noun if staked else "stated chance of the lottery")
+    ax.set_ylabel("share that acts, by loss : gain" if staked else "share that takes it")
     return ax
