@@ -21,13 +21,13 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 41_921,
+    "coherence": 41_908,
     "coherence/analysis": 4_593,
     "coherence/batteries": 4_853,
-    "coherence/checks": 8_086,
+    "coherence/checks": 8_079,
     "coherence/cli": 1_999,
     "coherence/decoding": 1_089,
-    "coherence/plots": 1_887,
+    "coherence/plots": 1_881,
     "coherence/report": 5_819,
     "coherence/runs": 7_309,
     "coherence/statistics": 4_478,
