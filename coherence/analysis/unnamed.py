@@ -45,7 +45,7 @@ def _called(runs: Runs, role: str) -> list[str]:
     column = declared(role)
     assert column is not None
     named = re.compile(rf"(?<![a-z])({column.called})", re.IGNORECASE)
-    return [name for name in runs.unused_columns if named.search(str(name))]
+    return [name for name in runs.unused_labels if named.search(str(name))]
 
 
 def _within_cases(runs: Runs, role: str) -> Iterator[tuple[str, int]]:

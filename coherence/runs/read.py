@@ -131,7 +131,7 @@ def examined(
     names = map(str, table.columns)
     titles = {name: read.titles.get(found.named.columns.get(name, name), "") for name in names}
     table = read_numbers(table, reading, found, titles)
-    unused = Runs(table).unused_columns
+    unused = Runs(table).unused_labels
     for role in {"person", "group"} & reading.columns.keys() & {*table.columns}:
         note_repeated_ids(table, role, unused, found)
     if not (ours or holds_exact(read.table.columns)):
@@ -340,7 +340,7 @@ def read_runs(
     decimal : {".", ","}
         Decimal mark of such a file.
     encoding : str, optional
-        Encoding of a text file; None: told by its first bytes (UTF-16, UTF-32), else UTF-8.
+        Encoding of a text file; None: told by its first bytes (UTF-16), else UTF-8.
     percent : bool
         Whether beliefs and exact posteriors are percentages, with a percent sign or without.
     prediction, gold : str, optional

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_list_like
 
 from coherence.decoding.decode import PARSED, REPAIRS
 from coherence.errors import InputError, closest, listing
-from coherence.printable import counted
 from coherence.runs import needs
 from coherence.runs.cells import labels
 from coherence.runs.columns import (
@@ -107,10 +107,6 @@ class Runs:
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.table)
-
-    def __repr__(self) -> str:
-        """Return a line."""
-        return f"<Runs: {counted(len(self), 'row')}, columns {', '.join(map(str, self.table))}>"
 
     def frame(self) -> pd.DataFrame:
         """Return the table, with the notes as an attribute that `Runs` finds again."""
@@ -273,6 +269,13 @@ class Runs:
         if "level" not in self.names:
             read -= {*LEVEL_COLUMNS} - ({"order"} if "loss" in self.names else set())
         return [name for name in self.names if name not in read]
+
+    @cached_property
+    def unused_labels(self) -> list[str]:
+        """Those of them whose cells can be compared, as lists cannot."""
+        of = {name: self.table[name] for name in self.unused_columns}
+        lists = {n for n, c in of.items() if c.dtype == object and c.map(is_list_like).any()}
+        return [name for name in of if name not in lists]
 
     def unmet(self, there: Collection[str] | None = None) -> frozenset[str]:
         """Say which needs of `coherence.runs.needs` the columns do not meet.

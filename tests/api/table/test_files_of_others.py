@@ -37,7 +37,6 @@ REFUSED = [
     ),
     ({"right": np.where(FEW, P / 2 + 0.1, TRUE)}, "", "different", "--where '.*?'", ""),
     ({"question": CASE // 4}, "", "varies", "--group question", "--context question"),
-    ({"sure": PERCENT}, "", "(rows 1, 2", "--percent", ""),
     ({"sure": 2 * PERCENT - 100}, "--percent", "-100", r"--scale=\S+", "--percent"),
     ({"sure": PERCENT / 10}, "", "0..10", "--scale 0..10", ""),
     ({"sure": np.where(FEW, -99, P)}, "", "is -99.0 (rows 0, 1", "--missing=-99", ""),
@@ -45,7 +44,6 @@ REFUSED = [
     ({"sure": NONE}, "--scale 0..100", "the first is -99 (rows 0, 1", "--missing=-99", ""),
     ({"sure": [f"{each}%" for each in NONE]}, "", "is -99% (rows 0, 1", "--missing=-99%", ""),
     ({"right": GOLD}, "", "'A', 'B'", r"--prediction .*?(?= \()", "--action does --truth right"),
-    ({"right": np.where(TRUE, "hit", "miss")}, "", "which of the two", "--positive hit", ""),
 ]
 
 
