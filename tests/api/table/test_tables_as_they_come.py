@@ -204,8 +204,8 @@ def test_columns_of_anything_that_nothing_reads_are_let_be(tmp_path):
     table.to_parquet(tmp_path / "mine.parquet")
     for source in (table.rename(columns={"v": 0}), tmp_path / "mine.parquet"):
         assert read_runs(source)["p"].tolist() == [0.1, 0.2]
-    named = pd.concat([table.assign(models=table["v"], case=[0, 1])] * 20, ignore_index=True)
-    assert analyze(read_runs(named, columns={"context": "case", "group": "case"}), rng=1)
+    judged = pd.concat([table.assign(models=table["v"], case=[0, 1], who=at) for at in range(20)])
+    assert analyze(judged, columns={"context": "case", "person": "who"}, checks=["scores"], rng=1)
 
 
 def test_names_may_hold_commas_between_semicolons(tmp_path, cases):
