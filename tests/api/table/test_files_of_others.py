@@ -27,7 +27,6 @@ READ = [
     ({"sure": (2 * P - 1).round(2)}, f"{WORDS} --scale=-1..1", "-1 as 0, 0 as 0.5, 1 as 1"),
 ]
 REFUSED = [
-    # columns | what is typed too | what is said | what is typed then, in place of what
     (
         {"right": np.where(FEW, "void", np.where(TRUE, "yes", "no"))},
         "",
