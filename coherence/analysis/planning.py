@@ -272,10 +272,10 @@ def plan_evaluation(
         groups = counted(n_groups, "group")
         acted = not evaluation.with_action.empty
         of = "scores and distances" if evaluation.crossed else "tests and intervals"
-        said = f"{groups} of contexts are the clusters of {of}."
+        said = f"{groups} of cases are the clusters of {of}."
         if acted and not evaluation.crossed:
             said = (
-                f"choices are compared within {groups} of contexts, which are the clusters of all "
+                f"choices are compared within {groups} of cases, which are the clusters of all "
                 "other tests and intervals."
             )
         level = Level.INFO

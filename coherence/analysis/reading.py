@@ -40,8 +40,8 @@ from coherence.runs.states import (
 from coherence.statistics.own_answer import own_answer
 
 _REPEATED = (
-    "every row has a context of its own, although rep counts repetitions: they were taken as "
-    "independent. If rows repeat a context, p-values and intervals are too optimistic; {remedy}."
+    "every row is a case of its own, although rep counts repetitions: they were taken as "
+    "independent. If rows repeat a case, p-values and intervals are too optimistic; {remedy}."
 )
 _SAME_CONTEXT = (
     "beliefs were stated in the conversation in which the agent acts (belief_context), where it "

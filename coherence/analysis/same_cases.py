@@ -72,7 +72,7 @@ def _completed(runs: Runs | pd.DataFrame, source: str, reading: Reading) -> Runs
         twice = texts[texts.duplicated()]
         require(
             twice.empty,
-            f"ids of contexts must differ as text; received {listing(map(repr, twice), 1)} twice "
+            f"ids of cases must differ as text; received {listing(map(repr, twice), 1)} twice "
             f"in {key!r}{where}. Rename one of them.",
         )
     context = completed.table["context"].map(_as_text).astype(object)
@@ -126,7 +126,7 @@ def _missing(contexts: Mapping[str, set[str]]) -> Iterator[str]:
     for model, there in contexts.items():
         if lacking := sorted(everywhere - there):
             shown = listing(map(repr, lacking), N_SHOWN)
-            yield f"model {model!r} lacks {len(lacking)} of {len(everywhere)} contexts ({shown})"
+            yield f"model {model!r} lacks {len(lacking)} of {len(everywhere)} cases ({shown})"
 
 
 def _contradictions(
@@ -147,7 +147,7 @@ def _contradictions(
                 yield (
                     column,
                     f"{named.get(column, column)} differs in {int(differ.sum())} of {len(table)} "
-                    f"contexts of {first!r} and {model!r}, the first is {at!r}: "
+                    f"cases of {first!r} and {model!r}, the first is {at!r}: "
                     f"{_as_text(known[at])} and {_as_text(table[column][at])}",
                 )
 
@@ -192,7 +192,7 @@ def _unlike(rows: Mapping[str, Runs], n_contexts: int) -> str:
     """Say why models of a task with the same cases cannot be compared; empty where they can."""
     if n_contexts < MIN_CONTEXTS:
         return (
-            f"runs must have at least {MIN_CONTEXTS} common contexts; received {n_contexts}. Ask "
+            f"runs must have at least {MIN_CONTEXTS} common cases; received {n_contexts}. Ask "
             "about more cases."
         )
     prompts = {model: set(of.table.loc[~of.given_z, "prompt"]) for model, of in rows.items()}
@@ -214,7 +214,7 @@ def _task(
     missing, notes = list(_missing(contexts)), list[str]()
     if missing and common:
         notes.append(
-            f"{where_of(name)}{len(everywhere) - len(kept)} of {len(everywhere)} contexts were "
+            f"{where_of(name)}{len(everywhere) - len(kept)} of {len(everywhere)} cases were "
             f"left out, which not every model was asked about: {listing(missing, N_SHOWN)}."
         )
     shared = {
@@ -225,7 +225,7 @@ def _task(
     contradictions = list(_contradictions(facts, named))
     errors, remedy = [*([] if common else missing), *(text for _, text in contradictions)], LACKING
     if not kept:
-        errors, remedy = ["no context is common to all models"], UNLIKE
+        errors, remedy = ["no case is common to all models"], UNLIKE
     elif contradictions:
         remedy = _told_apart(shared, {column for column, _ in contradictions})
     if errors:

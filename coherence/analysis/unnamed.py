@@ -63,7 +63,7 @@ def _pooled_models(runs: Runs) -> Iterator[Note]:
     if "model" not in runs.names:
         for name, most in _within_cases(runs, "model"):
             text = (
-                f"{name} has {most} values in one context, and nothing reads it: if it names "
+                f"{name} has {most} values in one case, and nothing reads it: if it names "
                 f"models, they were pooled. Name it ({typed_option('--model-column', name)}, in "
                 f"Python columns={{'model': {name!r}}})."
             )

@@ -36,7 +36,7 @@ class Noise(Enum):
 
 
 _SURE = f"A coherent agent fails any of them in at most {LEVEL:.0%} of studies"
-_IF = f"{_SURE}, as long as contexts are independent"
+_IF = f"{_SURE}, as long as cases are independent"
 _SOME = f"{_SURE}, but {{cause}} could make {{suspects}} reject alone."
 _STANDS = f"{_IF}; {{cause}} does not explain it: {{settled}}."
 _REJECTED: dict[Noise, tuple[str, str, str]] = {
@@ -70,9 +70,7 @@ def _explained(
     suspect = result.pvalue is not None and interpretation_of(result.check).assumes_exact_reports
     if not suspect or scatter is None or not scatter.exceeds:
         return Noise.NOTHING, {}
-    cause = (
-        f"report noise (standard deviation {scatter.sd:.2f} between {scatter.across} of a context)"
-    )
+    cause = f"report noise (standard deviation {scatter.sd:.2f} between {scatter.across} of a case)"
     if allowed is None:
         return Noise.PERHAPS, {"cause": cause}
     outcome = allowed.outcome()
@@ -250,7 +248,7 @@ def _calibration(results: Sequence[CheckResult], belief: str) -> tuple[str, ...]
     return (
         f"The {belief}s are not calibrated ({_named(rejected)} rejects{corrected}).",
         f"A calibrated forecaster is rejected anywhere in at most {LEVEL:.0%} of reports, as long "
-        "as outcomes of different contexts are independent. A coherent agent may be badly "
+        "as outcomes of different cases are independent. A coherent agent may be badly "
         "calibrated.",
     )
 
@@ -297,16 +295,16 @@ def cautions(results: Sequence[CheckResult], scatter: ReportNoise) -> tuple[Note
     several = len(suspects) > 1
     exact = f"{_named(suspects)} {'take' if several else 'takes'} reports as exact"
     alone = f"such noise alone could make {'them' if several else 'it'} reject"
-    level, contexts = Level.INFO, counted(scatter.n_groups, "context")
+    level, contexts = Level.INFO, counted(scatter.n_groups, "case")
     if math.isnan(scatter.sd):
-        unknown = f"report noise is not known, as no context has several {scatter.across}"
+        unknown = f"report noise is not known, as no case has several {scatter.across}"
         text = f"{unknown}; {exact}, and {alone}."
     else:
         size = (
-            f"reports of a context differ by {format_numbers([scatter.sd])[0]} between "
+            f"reports of a case differ by {format_numbers([scatter.sd])[0]} between "
             f"{scatter.across} (standard deviation, {contexts})"
             if scatter.sd
-            else f"reports of a context do not differ between {scatter.across} ({contexts})"
+            else f"reports of a case do not differ between {scatter.across} ({contexts})"
         )
         text = f"{size}; {exact}."
         if scatter.exceeds:

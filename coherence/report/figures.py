@@ -126,7 +126,7 @@ def _variation(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Fi
     actions, of_truth = _shares_of_actions(evaluation), contexts["compared_with"].iloc[0]
     right = " On the dotted line it is right." if of_truth == EXACT else ""
     caption = (
-        f"A point a context: its mean {noun} against the {of_truth}.{right} Histograms of both"
+        f"A point a case: its mean {noun} against the {of_truth}.{right} Histograms of both"
         + (", and how often each action was chosen." if actions else ".")
     )
     draw = partial(
@@ -296,7 +296,7 @@ def _pair_caption(result: CheckResult, bins: pd.DataFrame) -> str:
             f"{n:.2g}" if policies else f"{n:.0f}" for n in bins["n"].agg(["min", "max"])
         )
         sizes = f"{least} to {most} choices"
-    bars = "Bars: 95% intervals over contexts. " if "low_j" in details else ""
+    bars = "Bars: 95% intervals over cases. " if "low_j" in details else ""
     return (
         f"Expected to be {expected}. {violated.sum()} of {len(details)} pairs of bins are "
         f"reversed, {significant} significantly{' (dashed)' if significant else ''}. "
@@ -372,12 +372,12 @@ def _calibration(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
         return
     caption = (
         "Share of true cases in bins with about equally many answers; bars: 95% intervals over "
-        "contexts. On the dotted line, beliefs are calibrated."
+        "cases. On the dotted line, beliefs are calibrated."
     )
     if calibration_plot.is_exact(bins):
         caption = (
-            "Pale: exact posterior and mean belief of single contexts. Joined: means in bins with "
-            "about equally many answers; bars: 95% intervals over contexts. On the dotted line, "
+            "Pale: exact posterior and mean belief of single cases. Joined: means in bins with "
+            "about equally many answers; bars: 95% intervals over cases. On the dotted line, "
             "beliefs are right."
         )
     draw = partial(
@@ -393,7 +393,7 @@ def _calibration(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
         # Misses that are too small to be seen in the figure of calibration.
         caption = (
             "How far the points of the figure before lie from its dotted line, on a scale of their "
-            "own: above 0 beliefs are too low. Bars: 95% intervals over contexts."
+            "own: above 0 beliefs are too low. Bars: 95% intervals over cases."
         )
         draw = partial(calibration_plot.draw_gaps, bins, noun=noun)
         yield Figure(f"{key}-gaps", calibration_plot.gap_title(bins), caption, draw)

@@ -41,7 +41,7 @@ SUBFOLDERS = {
 }
 """Folders that a report writes beside its page, and the names of all files that it writes there."""
 _CAPTION = (
-    "Effects with 95% intervals over contexts, p-values of single tests and adjusted by Holm over "
+    "Effects with 95% intervals over cases, p-values of single tests and adjusted by Holm over "
     "all tests of the report; without a p-value a line is an estimate."
 )
 

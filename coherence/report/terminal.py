@@ -196,7 +196,7 @@ def _counted_answers(evaluation: EvaluationReport) -> str:
     tests = [result for result in computed if is_test(result)]
     if computed:
         most = max(tests or computed, key=lambda result: result.n_rows)
-        entered = f"at most {counted(most.n_rows, 'row')} in {counted(most.n_contexts, 'context')}"
+        entered = f"at most {counted(most.n_rows, 'row')} in {counted(most.n_contexts, 'case')}"
         dropped = max(result.n_dropped for result in evaluation.results)
         left = f", {dropped} left out for missing values" if dropped else ""
         said.append(f"{entered} enter {'a test' if tests else 'an estimate, none a test'}{left}")

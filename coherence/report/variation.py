@@ -107,7 +107,7 @@ def moves_sentence(moves: Variation | None) -> str:
         if not math.isnan(moves.rank_correlation):
             against = "" if moves.truth == "exact posterior" else f" with the {moves.truth}"
             text += f" (rank correlation{against} {moves.rank_correlation:z.2f})"
-        of = counted(moves.n_contexts, "context") if moves.n_contexts else "contexts"
+        of = counted(moves.n_contexts, "case") if moves.n_contexts else "cases"
         parts.append(f"{text}, means of {of}")
     if moves.actions:
         shares = list(moves.actions.items())

@@ -124,7 +124,7 @@ class Row:
         """How many rows and contexts entered, and how many rows could not."""
         left_out = f", {self.result.n_dropped} left out" if self.result.n_dropped else ""
         rows = counted(self.result.n_rows, "row")
-        return f"{rows}, {counted(self.result.n_contexts, 'context')}{left_out}"
+        return f"{rows}, {counted(self.result.n_contexts, 'case')}{left_out}"
 
 
 def _adjusted(pvalue: float | None) -> str:
@@ -280,7 +280,7 @@ def sample_sentences(results: Sequence[CheckResult]) -> list[str]:
     groups: dict[str, list[str]] = {}
     for result in results:
         dropped = f", {result.n_dropped} left out for missing values" if result.n_dropped else ""
-        size = f"{counted(result.n_rows, 'row')} in {counted(result.n_contexts, 'context')}"
+        size = f"{counted(result.n_rows, 'row')} in {counted(result.n_contexts, 'case')}"
         groups.setdefault(f"{size}{dropped}", []).append(clean(result.check))
     return [f"{size}: {', '.join(checks)}" for size, checks in groups.items()]
 

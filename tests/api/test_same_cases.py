@@ -31,12 +31,12 @@ def refusal(runs, **options):
 def test_missing_contexts_are_named_by_model_with_a_remedy(pair):
     pair["noisy"] = pair["noisy"][~pair["noisy"]["context"].isin(["c0003", "c0007"])]
     message = refusal(pair)
-    assert "task 'simulated': model 'noisy' lacks 2 of 20 contexts ('c0003', 'c0007')" in message
+    assert "task 'simulated': model 'noisy' lacks 2 of 20 cases ('c0003', 'c0007')" in message
     assert message.endswith("common=True (--common).")
     comparison = found(pair, common=True)
     assert comparison.settings["n_contexts"] == {"simulated": 18}
     assert set(comparison.effects["n_contexts"]) == {18}
-    assert any("2 of 20 contexts were left out" in note for note in comparison.notes)
+    assert any("2 of 20 cases were left out" in note for note in comparison.notes)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_cases_that_are_not_the_same_under_one_id_are_refused(pair, column, chan
     pair["noisy"] = table.assign(**{column: table[column].where(~there, change(table[column]))})
     for common in (False, True):
         message = refusal(pair, common=common)
-        assert f"{column} differs in 1 of 20 contexts of 'rational' and 'noisy'" in message
+        assert f"{column} differs in 1 of 20 cases of 'rational' and 'noisy'" in message
         assert "'c0004'" in message
 
 
@@ -111,7 +111,7 @@ def test_too_little_to_compare_is_refused(pair):
     with pytest.raises(SchemaError):
         found({**pair, "noisy": pair["noisy"].assign(p=70.0)})
     apart = {**pair, "noisy": pair["noisy"].assign(context=pair["noisy"]["context"] + "x")}
-    assert "no context is common to all models" in refusal(apart, common=True)
+    assert "no case is common to all models" in refusal(apart, common=True)
 
 
 def own_answers():

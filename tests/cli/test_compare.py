@@ -49,8 +49,8 @@ def test_runs_whose_cases_differ_end_with_one_line(files, tmp_path, run):
     paths = [str(files / "rational.parquet"), str(tmp_path / "fewer.parquet")]
     status, _, error = run("compare", *paths, *FAST)
     assert status == 2
-    assert "model 'fewer' lacks 1 of 40 contexts ('c0005')" in error
+    assert "model 'fewer' lacks 1 of 40 cases ('c0005')" in error
     assert error.count("\n") == 1
     status, out, _ = run("compare", *paths, *FAST, "--common")
     assert status == 0
-    assert "1 of 40 contexts were left out" in out
+    assert "1 of 40 cases were left out" in out

@@ -121,7 +121,7 @@ simulate("leaky", n_contexts=0, n_reps=1) => n_contexts must be a whole number o
 AGENTS["leaky"].with_parameters(hidden=0.1) => no parameter 'hidden' | found: 'hidden_signal'
 compare(TWO, effects=["calibration:brierr"]) => Closest name found: 'calibration:brier'
 compare(TWO, effects="scores") => received the text
-compare({n: t[t["context"] < "c0009"] for n, t in TWO.items()}) => at least 10 common contexts
+compare({n: t[t["context"] < "c0009"] for n, t in TWO.items()}) => at least 10 common cases
 """
 
 

@@ -118,7 +118,7 @@ def test_everything_found_is_said(report, page_of_two):
         for sentence in (*unit.verdicts, *unit.conclusion, *map(str, notes), *assumed):
             assert sentence in page.words
     assert ["belief and action", "1,000", "997", "3", "0.3%"] in page.rows
-    for said in ("0.0312 nats", "[0.0110, 0.0523]", "800 rows, 198 contexts, 3 left out"):
+    for said in ("0.0312 nats", "[0.0110, 0.0523]", "800 rows, 198 cases, 3 left out"):
         assert said in page.words
     assert "coherence analyze RUNS --seed 0" in page.words
 
