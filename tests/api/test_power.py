@@ -25,8 +25,8 @@ def pvalue(runs, check):
 
 def test_every_share_has_its_exact_interval():
     """By quantiles of the beta distribution (Clopper and Pearson 1934)."""
-    table = power("rational", [20, 40, 150], 2, 0.9, n_simulations=10, rng=1)
-    assert table["n_cases"].tolist() == [20, 40, 150]
+    table = power("rational", [12, 30, 120], 2, 0.9, n_simulations=10, rng=1)
+    assert table["n_cases"].tolist() == [12, 30, 120]
     assert table["n_rejected"].iloc[0] < 10 == table["n_rejected"].iloc[-1]
     for row in table.to_dict("records"):
         k, n = row["n_rejected"], row["n_simulations"]
@@ -95,7 +95,7 @@ def test_what_a_signal_sets_follows_from_who_answers_and_is_said():
     shaded = simulate("shaded", n_contexts=60, n_reps=2, rng=1, iterated=False)
     blind = shaded.drop(columns=["p_true", "truth_kind"])
     told = [
-        power(agent, 30, 2, 0.4, n_simulations=10, rng=1)[["agent", "planted"]].iloc[0].tolist()
+        power(agent, 12, 2, 0.4, n_simulations=10, rng=1)[["agent", "planted"]].iloc[0].tolist()
         for agent in ("rational", "clairvoyant", shaded, blind)
     ]
     like = "an agent like shaded on simulated"
@@ -106,7 +106,7 @@ def test_what_a_signal_sets_follows_from_who_answers_and_is_said():
         [like, "hidden_signal"],
     ]
     assert "probability" in UNITS["hidden_signal"]
-    few = power("rational", 30, 2, 1.0, "monotone_choice", n_simulations=10, rng=1)
+    few = power("rational", 12, 2, 1.0, "monotone_choice", n_simulations=10, rng=1)
     assert few["planted"].eq("peak").all()
 
 

@@ -117,7 +117,7 @@ def test_truth_that_follows_from_the_choice_is_refused_and_stakes_stay(abstained
         ({}, "ANSWR", "acts must be one of two actions.*ABSTAIN"),
         ({}, None, "--acts LABEL"),
         ({"penalty": None}, "ANSWER", "--penalty NAME"),
-        ({"context": None}, "ANSWER", "--context NAME"),
+        ({"context": None}, "ANSWER", "--context question"),
     ],
 )
 def test_what_is_missing_of_a_stake_is_named_with_its_option(columns, acts, message):

@@ -11,7 +11,7 @@ from coherence import analyze, cmi_test, simulate, sufficiency_test
 
 @cache
 def runs_of_leaky():
-    return simulate("leaky", n_contexts=30, n_reps=2, iterated=False, rng=2)
+    return simulate("leaky", n_contexts=20, n_reps=2, iterated=False, rng=2)
 
 
 @cache
