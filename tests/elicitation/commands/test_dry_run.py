@@ -33,7 +33,8 @@ class Session:
 
     def __init__(self, run, words, folder):
         self.call, self.out = run, folder / "out"
-        self.words = f"{words} --keep-going --out {self.out}{'/r.csv' * ('elicit' in words)}"
+        going = "" if "reveal" in words else " --keep-going"
+        self.words = f"{words}{going} --out {self.out}{'/r.csv' * ('elicit' in words)}"
         self.store = self.out / ("r.csv.answers.sqlite" if "elicit" in words else "answers.sqlite")
 
     def look(self, more=""):
