@@ -25,8 +25,8 @@ def pvalue(runs, check):
 
 def test_every_share_has_its_exact_interval():
     """By quantiles of the beta distribution (Clopper and Pearson 1934)."""
-    table = power("rational", [12, 30, 120], 2, 0.9, n_simulations=10, rng=1)
-    assert table["n_cases"].tolist() == [12, 30, 120]
+    table = power("rational", [20, 40, 120], 2, 0.9, n_simulations=10, rng=1)
+    assert table["n_cases"].tolist() == [20, 40, 120]
     assert table["n_rejected"].iloc[0] < 10 == table["n_rejected"].iloc[-1]
     for row in table.to_dict("records"):
         k, n = row["n_rejected"], row["n_simulations"]
