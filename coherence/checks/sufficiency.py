@@ -356,6 +356,11 @@ def _without(reason: str) -> Mapping[str, Estimate]:
     return {name: _none(name, reason) for name in (SHARE, PLAIN)}
 
 
+def hides_all(result: CheckResult) -> bool:
+    """Tell whether what reports may leave unsaid is more than any difference can be."""
+    return abs(float(result.settings.get("allowed", 0.0))) >= 1
+
+
 def _none(name: str, reason: str) -> Estimate:
     return Estimate(math.nan, math.nan, math.nan, UNIT[name], MEANING[name], reason)
 

@@ -7,6 +7,7 @@ typed as it stands.
 import shlex
 
 from coherence.checks.persons import FEWEST_CASES, FEWEST_OF_STATE
+from coherence.checks.sufficiency import hides_all
 from coherence.inputs import MIN_CONTEXTS
 from coherence.report.evaluation import EvaluationReport, Step
 from coherence.report.variation import little_sentence
@@ -15,6 +16,7 @@ from coherence.result import CheckResult, Family, ForecastScores, Outcome
 from coherence.runs.notes import Code
 from coherence.runs.states import zero_or_one
 from coherence.statistics.difference_sequences import FEWEST_CONTEXTS
+from coherence.statistics.report_noise import Reports
 
 MARGIN = 0.05  # proposed where intervals are narrow enough to show it
 MOSTLY = 0.5  # of the answers, above which more of the same would not help
@@ -123,6 +125,13 @@ def vary_if_still(evaluation: EvaluationReport) -> Step:
     return ANOTHER_WAY if little_sentence(evaluation.variation) else Step()
 
 
+def sharper(evaluation: EvaluationReport) -> Step:
+    """Ask for reports that leave less unsaid: those of more cases would leave as much."""
+    noisy = any(result.settings.get("reports") == Reports.DIFFER for result in evaluation.results)
+    ask = "Ask each case more often" if noisy else "Ask for beliefs in finer steps"
+    return Step(f"{ask}, or let answers be computed; more cases alone would help little.")
+
+
 def plan(evaluation: EvaluationReport) -> Step:
     """Send to a margin where one could be shown, else to a plan of further cases."""
     if evaluation.settled_by_choice:
@@ -131,6 +140,8 @@ def plan(evaluation: EvaluationReport) -> Step:
         return first
     if little_sentence(evaluation.variation):
         return ANOTHER_WAY
+    if any(map(hides_all, evaluation.results)):
+        return sharper(evaluation)
     averages = (result.also.get("plain_average") for result in evaluation.results)
     narrow = any(average and average.high - average.low < 2 * MARGIN for average in averages)
     if not narrow or evaluation.margin is not None:

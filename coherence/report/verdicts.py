@@ -15,7 +15,7 @@ from coherence.checks.leak import NAME as LEAK
 from coherence.checks.scores import NAME as SCORES
 from coherence.checks.stakes import CLEAR, IGNORES, MOVES
 from coherence.checks.stakes import NAME as STAKES
-from coherence.checks.sufficiency import MOST_UNTOLD, SEQUENCES, SHARE, SLOPE
+from coherence.checks.sufficiency import MOST_UNTOLD, SEQUENCES, SHARE, SLOPE, hides_all
 from coherence.checks.sufficiency import NAME as PRIMARY
 from coherence.printable import capitalised
 from coherence.report import next_steps
@@ -347,6 +347,10 @@ def _compatible(facts: VerdictInput) -> str:
     if facts.action is not None:
         chooses = "they choose" if facts.says("n_persons") else "it chooses"
         of = f" in how often {chooses} {facts.action}"
+    if hides_all(result):
+        return (
+            f" Its reports are too noisy or too coarse to tell{of}: they may hide any difference."
+        )
     unknown = facts.says("reports") in (Reports.SINGLE, Reports.ALIKE)
     taken = ", reports taken as exact" if unknown else ""
     return (
@@ -514,7 +518,7 @@ OF_PRIMARY: tuple[Verdict, ...] = (
         "the spread or rounding of its reports can explain it",
         holds=VerdictInput.rejects_as_exact,
         sentence=_explained,
-        next_step=next_steps.plan,
+        next_step=next_steps.sharper,
     ),
     Verdict(
         "within_margin",

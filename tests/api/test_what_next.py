@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 
 from coherence import AGENTS, analyze, power, read_runs, simulate
 
@@ -59,6 +60,25 @@ def test_an_action_after_which_no_truth_is_known_is_named():
     said = " ".join(str(analyze(runs, checks=["sufficiency"], rng=1)).split())
     assert "only one action was seen ('yes'); only rows that were left out have 'defer'" in said
     assert "Next: Add the truth of the others" in said
+
+
+def test_reports_that_hide_an_effect_are_asked_for_again_and_not_more_cases():
+    """Breaks if a plan of more cases is proposed where noise or rounding would hide as much."""
+    rng = np.random.default_rng(1)
+    odds, case = 1.5 * rng.normal(size=120), np.repeat(np.arange(120), 5)
+    belief, exact = expit(odds), expit(odds + 0.7 * rng.normal(size=120))
+    acts = rng.random(600) < expit(12 * (belief - 0.5) + 6 * (exact - belief))[case]
+    said = (belief[case] + 1.2 * rng.normal(size=600)).clip(0, 1).round(2)
+    runs = pd.DataFrame({"context": case, "p": said, "action": np.where(acts, "yes", "no")})
+    runs = runs.assign(p_true=exact[case], theta=(rng.random(120) < exact)[case].astype(int))
+    runs["truth_kind"] = "drawn"
+    said = " ".join(str(analyze(runs, checks=["sufficiency"], rng=1)).split())
+    assert "may hide any difference" in said
+    assert "Next: Ask each case more often, or let answers be computed; more cases alone" in said
+    runs = runs.assign(p=(runs["p_true"] > 0.5) * 0.8 + 0.1, belief_kind="stated:fixed")
+    said = " ".join(str(analyze(runs, checks=["sufficiency"], rng=1)).split())
+    assert "the rounding of its reports can explain it" in said
+    assert "Next: Ask for beliefs in finer steps" in said
 
 
 def test_where_nothing_can_be_tested_no_effect_is_planned_for():
