@@ -140,6 +140,7 @@ class Design:
     unequal: bool = False  # cases have from one to twice as many reports, less one
     three: bool = False  # it waits at middling beliefs, half of the time
     groups: int = 0  # of which each has a base rate that is not stated, and a taste
+    curves: bool = False  # choice and posterior rise at a belief of each group's own
 
     def table(self, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         """Draw rows: belief, action, exact posterior or state, case and group."""
@@ -154,8 +155,13 @@ class Design:
         if self.groups:
             exact = expit(evidence + rng.normal(size=self.groups)[group])
             taste += rng.normal(size=self.groups)[group]
+        if self.curves:
+            place = rng.uniform(0.25, 0.75, self.groups)[group]
+            exact = expit(15 * (belief - place) + 0.7 * rng.normal(size=self.n))
         more = self.weight * (exact - belief) * (np.sign(belief - 0.5) if self.turns else 1.0)
-        if self.choice is None:
+        if self.curves:
+            chance = expit(25 * (belief + more - place) + taste)
+        elif self.choice is None:
             middle = 0.5 if math.isnan(self.jump) else self.jump
             chance = expit(self.slope * (belief + more - middle) + taste)
         else:
@@ -370,6 +376,12 @@ COHERENT = {
     "tens, noise .01, percents": D(
         250, 5, noise=0.01, grid=0.01, meant=True, heaped=partial(tenths, share=1.0), **AT_HALF
     ),
+    # groups with curves of their own
+    "4 groups with curves": D(120, 5, groups=4, curves=True),
+    "12 groups with curves": D(144, 5, groups=12, curves=True),
+    "40 groups with curves": D(320, 5, groups=40, curves=True),
+    "12 groups with curves, noise .05": D(144, 5, noise=0.05, groups=12, curves=True),
+    "12 groups with curves, realised": D(144, 5, groups=12, curves=True, exact=False),
 }
 LEAKY = {
     "continuous": D(60, 5, weight=0.5),
@@ -400,6 +412,7 @@ LEAKY = {
     "ten groups, noise .05": D(100, 5, noise=0.05, groups=10, weight=0.5),
     "quarters by a third": D(200, 5, heaped=partial(quarters, share=0.33), weight=0.5),
     "tenths by half": D(100, 5, heaped=partial(tenths, share=0.5), weight=0.5),
+    "ten groups": D(100, 5, groups=10, weight=0.5),
 }
 
 

@@ -83,6 +83,10 @@ POSTERIOR_SETTLED = (
     "the stated belief settles the exact posterior to half a percentage point, and leaves actions "
     "nothing more to know"
 )
+IN_ORDER = (
+    "in each group the exact posterior follows the stated belief in order, and leaves actions "
+    "nothing more to know"
+)
 # Root mean squares of what is left beyond a monotone function of the belief: of a posterior, below
 # which, and below a tenth of its spread, it is settled (whole percents leave .003), and of a score.
 RESOLVED, ROUNDING = 0.005, 1e-9
@@ -252,8 +256,8 @@ def _arranged(
     )
     if whole <= NOTHING:
         return lacking(undefined, ALIKE, Lack.OPEN)
-    if not line.exact and kept <= NOTHING:  # of mean beliefs; those of rows may overlap
-        return lacking(undefined, SEPARATED, Lack.OPEN)
+    if kept <= NOTHING:  # of mean beliefs; those of rows may overlap
+        return lacking(undefined, IN_ORDER if line.exact else SEPARATED, Lack.OPEN)
     # Of the toss's variance the fit takes what it takes of products.
     toss = line.state * (1 - line.state) if line.exact else np.zeros(len(line.state))
     part = (kept + of_products * float(toss.mean())) / (whole + float(toss.mean()))

@@ -9,8 +9,8 @@ Weinberg 2001; Follmann, Proschan and Leifer 2003).
 
 What the belief foretells of the state and of the actions is taken out beforehand by isotonic
 regression, the calibration curve of Dimitriadis, Gneiting and Jordan (2021), with a mean of each
-group where groups are named: neighbours differ in belief, and that little would pass for knowledge.
-Sequences stay inside groups.
+group where groups are named, or so much of its own curve as noise does not make: neighbours differ
+in belief, and that little would pass for knowledge. Sequences stay inside groups.
 Assumes that contexts are independent given belief and group, and that state and actions are
 monotone in the belief but for a smooth part.
 """
@@ -43,6 +43,7 @@ CELLS = 50_000  # orders x contexts that are worked on at once
 DRAWS_HELD = 100  # of an order, up to which so many are
 NOTHING = 1e-20  # a variance that is rounding
 BACKFITS = 20  # of an isotonic curve and means of groups in turn
+CURVE_OF_ITS_OWN = 8  # contexts of a group from which it has one; of four they take too much
 WIDEST = 64.0  # ratio beyond which an interval has no end
 
 
@@ -326,19 +327,30 @@ def beyond_belief(line: Line, values: Floats) -> tuple[Floats, float]:
     """Return what the belief leaves of values, and the least share of noise that is left there.
 
     The belief foretells them by isotonic regression, in groups with a mean of each beside it
-    (backfitting). The fit follows noise: of n contexts it takes at most as many as it has blocks
-    (Meyer and Woodroofe 2000) and means of groups.
+    (backfitting), which is drawn towards the curve of each group of 8 contexts and more by as much
+    as these differ beyond noise (James and Stein 1961). The fit follows noise: of n contexts it
+    takes at most as many as it has blocks (Meyer and Woodroofe 2000) and means of groups.
     """
-    fit = monotone_fit(line.belief, values)
-    fewer = len(np.unique(fit))
-    if line.group is not None:
-        sizes = np.maximum(np.bincount(line.group), 1)
-        for _ in range(BACKFITS):
-            of_group = (np.bincount(line.group, weights=values - fit) / sizes)[line.group]
-            fit = monotone_fit(line.belief, values - of_group)
-        fewer = len(np.unique(fit)) + len(np.unique(line.group)) - 1
-        fit = fit + of_group
-    return values - fit, max(1 - fewer / len(values), 0.0)
+    n, fit = len(values), monotone_fit(line.belief, values)
+    blocks = len(np.unique(fit))
+    if line.group is None:
+        return values - fit, max(1 - blocks / n, 0.0)
+    sizes = np.maximum(np.bincount(line.group), 1)
+    for _ in range(BACKFITS):
+        of_group = (np.bincount(line.group, weights=values - fit) / sizes)[line.group]
+        fit = monotone_fit(line.belief, values - of_group)
+    blocks = len(np.unique(fit)) + len(np.unique(line.group)) - 1
+    fit = fit + of_group
+    own, own_blocks, n_large = fit.copy(), 0, 0
+    for group in np.flatnonzero(sizes >= CURVE_OF_ITS_OWN):
+        at = np.flatnonzero(line.group == group)
+        own[at] = monotone_fit(line.belief[at], values[at])
+        own_blocks, n_large = own_blocks + len(np.unique(own[at])), n_large + len(at)
+    apart = float(((own - fit) ** 2).sum())
+    noise = float(((values - own) ** 2)[own != fit].sum()) / max(n_large - own_blocks, 1)
+    more = max(own_blocks - blocks * n_large / n, 1.0)
+    part = max(1 - noise * more / apart, 0.0) if apart > NOTHING else 0.0
+    return values - fit - part * (own - fit), max(1 - (blocks + part * more) / n, 0.0)
 
 
 def monotone_fit(belief: Floats, values: Floats) -> Floats:
@@ -370,7 +382,7 @@ def part_left(layout: Layout, line: Line, values: Floats) -> tuple[Floats, float
     """
     left, least = beyond_belief(line, values)
     kept, whole = (mean_squared_difference(layout, line.belief, x) for x in (left, values))
-    return left, math.sqrt(min(max(kept / whole, least), 1.0)) if whole > NOTHING else 1.0
+    return left, math.sqrt(min(max(kept / whole, least), 1.0)) if kept > NOTHING else 1.0
 
 
 @dataclass(frozen=True)

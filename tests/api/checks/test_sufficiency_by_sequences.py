@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import expit
 
 from coherence import AGENTS, InputError, simulate, sufficiency_test
 
@@ -310,3 +311,23 @@ def test_choices_that_the_state_decides_without_exception_have_no_interval():
     assert result.pvalue < 0.01
     assert result.interval is None
     assert "nothing of choices to chance" in result.reason
+
+
+def test_each_group_may_have_curves_of_its_own():
+    """Breaks if choice and posterior that rise at a group's own place pass for knowledge."""
+    rejected, group = 0, np.repeat(np.arange(12), 12)
+    context = np.repeat(np.arange(144), 5)
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        belief, place = rng.random(144), rng.uniform(0.25, 0.75, 12)[group]
+        exact = expit(15 * (belief - place) + 0.7 * rng.normal(size=144))
+        acts = rng.random(720) < expit(25 * (belief - place))[context]
+        arrays = {"exact": exact[context], "group": group[context], "context": context}
+        result = sufficiency_test(
+            belief[context], np.where(acts, "yes", "no"), **arrays, n_draws=199, rng=seed
+        )
+        rejected += result.pvalue <= 0.05
+    assert rejected <= 3  # of 10 more by chance once in 1,000; 10 with means of groups alone
+    arrays["exact"] = expit(15 * (belief - place))[context]
+    settled = sufficiency_test(belief[context], np.where(acts, "yes", "no"), **arrays, rng=1)
+    assert "follows the stated belief in order" in settled.reason
