@@ -184,7 +184,8 @@ def sufficiency_test(
     part: on continuous beliefs no test holds without such an assumption (Shah and Peters 2020). A
     context has its mean belief and the shares of its actions, weighed by their linear slopes on the
     belief. What the belief foretells of state and score by isotonic regression, with a mean of each
-    group where they are named, goes out of both; differences of order 3, in the order of belief
+    group where they are named, drawn towards the curves of groups of 8 contexts and more by as much
+    as these differ beyond noise, goes out of both; differences of order 3, in the order of belief
     (ties averaged), are multiplied, and the signs of products are turned at random, with a factor
     for products that share contexts, and normal noise where their variance is below that of equal
     variances (rare states and actions). The estimate divides by the squared differences of the
@@ -240,9 +241,9 @@ def sufficiency_test(
     Shah and Peters (2020), Annals of Statistics 48(3), for the covariance; Hall, Kay and
     Titterington (1990), Biometrika 77(3), for difference sequences; Hoffman, Sen and Weinberg
     (2001), Biometrika 88(4), for averages over random orders; Dimitriadis, Gneiting and Jordan
-    (2021), PNAS 118(8), for isotonic calibration; Fieller (1954), Journal of the Royal Statistical
-    Society B 16(2), for the share. Of more states: Runge
-    (2018), AISTATS 84, for local permutation; Imbens and Kolesar (2016), Review of Economics and
+    (2021), PNAS 118(8), for isotonic calibration; James and Stein (1961), Proceedings of the Fourth
+    Berkeley Symposium 1, for curves of groups; Fieller (1954), Journal of the Royal Statistical
+    Society B 16(2), for the share. Of more states: Runge (2018), AISTATS 84, for local permutation; Imbens and Kolesar (2016), Review of Economics and
     Statistics 98(4), for HC3 intervals with Satterthwaite's degrees of freedom. Of persons:
     Cameron, Gelbach and Miller (2011), Journal of Business and Economic Statistics 29(2).
 
