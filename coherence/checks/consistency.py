@@ -162,7 +162,9 @@ def consistency_of(
     # A context with one parsed repetition has no noise estimate: it leaves, and n_contexts says
     # how many stayed.
     kind = "raw" if published else "corrected"
-    of_context = _pooled(pooled, kind)
+    of_context: pd.Series[float] = (
+        pooled.loc[:, pd.IndexSlice[:, kind]].mean(axis="columns").dropna()
+    )
     square = of_context.to_numpy(dtype=np.float64)
     clusters = clusters_of(group, of_context.index)
     result = CheckResult(
@@ -200,12 +202,6 @@ def consistency_of(
     ends = percentile_interval(_root(counts @ square / len(square)))
     method = f"percentile bootstrap over contexts, {n_bootstraps} resamples"
     return replace(result, interval=Interval(*ends, 0.95, method).within(0.0, 1.0), reason="")
-
-
-def _pooled(squares: pd.DataFrame, kind: str) -> "pd.Series[float]":
-    """Average one kind of squares over prompts, where a context has any."""
-    of_prompt = squares.loc[:, pd.IndexSlice[:, kind]]
-    return of_prompt.mean(axis="columns").dropna()
 
 
 def _validated(

@@ -356,7 +356,7 @@ def _details(data: EvaluationData, found: Differences, pvalues: list[float]) -> 
     state, other = data.states[1], data.states[0]
     names = [*data.difference_names(state, other), BELIEF_MOVES.format(state, other)]
     ends = [found.interval(at) for at in range(len(names))]
-    table = pd.DataFrame(
+    return pd.DataFrame(
         {
             "component": [*names, STATES],
             "estimate": [*found.estimate, math.nan],
@@ -365,7 +365,6 @@ def _details(data: EvaluationData, found: Differences, pvalues: list[float]) -> 
             "pvalue": pvalues,
         }
     )
-    return table
 
 
 def _no_interval(value: float, width: float, state: Floats) -> str:

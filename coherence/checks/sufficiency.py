@@ -243,9 +243,10 @@ def sufficiency_test(
     (2001), Biometrika 88(4), for averages over random orders; Dimitriadis, Gneiting and Jordan
     (2021), PNAS 118(8), for isotonic calibration; James and Stein (1961), Proceedings of the Fourth
     Berkeley Symposium 1, for curves of groups; Fieller (1954), Journal of the Royal Statistical
-    Society B 16(2), for the share. Of more states: Runge (2018), AISTATS 84, for local permutation; Imbens and Kolesar (2016), Review of Economics and
-    Statistics 98(4), for HC3 intervals with Satterthwaite's degrees of freedom. Of persons:
-    Cameron, Gelbach and Miller (2011), Journal of Business and Economic Statistics 29(2).
+    Society B 16(2), for the share. Of more states: Runge (2018), AISTATS 84, for local permutation;
+    Imbens and Kolesar (2016), Review of Economics and Statistics 98(4), for HC3 intervals with
+    Satterthwaite's degrees of freedom. Of persons: Cameron, Gelbach and Miller (2011), Journal of
+    Business and Economic Statistics 29(2).
 
     Examples
     --------
