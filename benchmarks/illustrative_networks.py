@@ -50,18 +50,7 @@ _HEAD = ("name", "title", "description", "source")
 
 
 def rule_names() -> tuple[str, ...]:
-    """Return the names of the networks that are made from rules.
-
-    Returns
-    -------
-    tuple of str
-        In alphabetical order.
-
-    Examples
-    --------
-    >>> rule_names()
-    ('crying', 'diabetes', 'fever', 'heart')
-    """
+    """Return the names of the networks that are made from rules, in alphabetical order."""
     return tuple(
         sorted(
             entry.name.removesuffix(".toml")
@@ -72,28 +61,7 @@ def rule_names() -> tuple[str, ...]:
 
 
 def load_rules(name: str) -> dict[str, Any]:
-    """Read the rules of a network of the catalogue.
-
-    Parameters
-    ----------
-    name : str
-        One of `rule_names()`.
-
-    Returns
-    -------
-    dict
-        For `tabulate`.
-
-    Raises
-    ------
-    InputError
-        Unknown name.
-
-    Examples
-    --------
-    >>> load_rules("heart")["nodes"]["ECG_LVH"]["effects"]["Age"]
-    {'50-69': 0.5, '>=70': 0.9}
-    """
+    """Read the rules of a network of the catalogue, one of `rule_names`, for `tabulate`."""
     if name not in rule_names():
         raise InputError(
             f"rules must be of a network that is made from rules, not {name!r}. "
@@ -152,18 +120,7 @@ def tabulate(rules: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def document_text(document: Mapping[str, Any]) -> str:
-    """Return a network document as JSON text with one line per node.
-
-    Parameters
-    ----------
-    document : Mapping
-        From `tabulate`.
-
-    Returns
-    -------
-    str
-        What the file of the catalogue holds.
-    """
+    """Return a document of `tabulate` as the text of its file, with one line per node."""
     head = json.dumps(
         {key: value for key, value in document.items() if key != "nodes"},
         ensure_ascii=False,
@@ -302,18 +259,7 @@ def _rounded(name: str, table: Floats) -> Floats:
 
 
 def write_networks(folder: str | Path) -> list[Path]:
-    """Write every network that is made from rules.
-
-    Parameters
-    ----------
-    folder : str or Path
-        Where the JSON files go; existing ones are replaced.
-
-    Returns
-    -------
-    list of Path
-        The files.
-    """
+    """Write every network that is made from rules into a folder, over existing ones."""
     paths = []
     for name in rule_names():
         path = Path(folder) / f"{name}.json"

@@ -215,10 +215,11 @@ INSIDE: dict[str, Any] = {"jump": 0.5, "slope": 40, "taste": 0.0}
 AT_HALF: dict[str, Any] = {"error": 0.3, "choice": lambda b: expit((b - 0.5) / 0.05)}
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 # Reports do not tell which belief it is, as all of a case share an error, or two beliefs have one
-# report: counted apart.
+# report; groups of eight show curves of their own in part: counted apart.
 ANOTHER, STEP = "five words, one in five of another", "step down"
 BY_PERCENTS = "quarters by a third, missed by .012, percents"
-MISLED = (ANOTHER, STEP, BY_PERCENTS)
+OF_EIGHT = "40 groups with curves"
+MISLED = (ANOTHER, STEP, BY_PERCENTS, OF_EIGHT)
 COHERENT = {
     # reports that are exact or rounded
     "continuous": D(60, 5),
@@ -379,7 +380,7 @@ COHERENT = {
     # groups with curves of their own
     "4 groups with curves": D(120, 5, groups=4, curves=True),
     "12 groups with curves": D(144, 5, groups=12, curves=True),
-    "40 groups with curves": D(320, 5, groups=40, curves=True),
+    OF_EIGHT: D(320, 5, groups=40, curves=True),
     "12 groups with curves, noise .05": D(144, 5, noise=0.05, groups=12, curves=True),
     "12 groups with curves, realised": D(144, 5, groups=12, curves=True, exact=False),
 }

@@ -332,23 +332,28 @@ def beyond_belief(line: Line, values: Floats) -> tuple[Floats, float]:
     takes at most as many as it has blocks (Meyer and Woodroofe 2000) and means of groups.
     """
     n, fit = len(values), monotone_fit(line.belief, values)
-    blocks = len(np.unique(fit))
+    digits = 1e-9 * max(float(np.ptp(values)), NOTHING)  # in which a fit and its multiple agree
+
+    def blocks_of(fit: Floats) -> int:
+        return 1 + int((np.diff(np.sort(fit)) > digits).sum())
+
+    blocks = blocks_of(fit)
     if line.group is None:
         return values - fit, max(1 - blocks / n, 0.0)
     sizes = np.maximum(np.bincount(line.group), 1)
     for _ in range(BACKFITS):
         of_group = (np.bincount(line.group, weights=values - fit) / sizes)[line.group]
         fit = monotone_fit(line.belief, values - of_group)
-    blocks = len(np.unique(fit)) + len(np.unique(line.group)) - 1
+    blocks = blocks_of(fit) + len(np.unique(line.group)) - 1
     fit = fit + of_group
-    own, own_blocks, n_large = fit.copy(), 0, 0
+    own, own_blocks, large = fit.copy(), 0, (sizes >= CURVE_OF_ITS_OWN)[line.group]
     for group in np.flatnonzero(sizes >= CURVE_OF_ITS_OWN):
         at = np.flatnonzero(line.group == group)
         own[at] = monotone_fit(line.belief[at], values[at])
-        own_blocks, n_large = own_blocks + len(np.unique(own[at])), n_large + len(at)
+        own_blocks += blocks_of(own[at])
     apart = float(((own - fit) ** 2).sum())
-    noise = float(((values - own) ** 2)[own != fit].sum()) / max(n_large - own_blocks, 1)
-    more = max(own_blocks - blocks * n_large / n, 1.0)
+    noise = float(((values - own)[large] ** 2).sum()) / max(large.sum() - own_blocks, 1)
+    more = max(own_blocks - blocks * large.mean(), 1.0)
     part = max(1 - noise * more / apart, 0.0) if apart > NOTHING else 0.0
     return values - fit - part * (own - fit), max(1 - (blocks + part * more) / n, 0.0)
 
