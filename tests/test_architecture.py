@@ -21,7 +21,7 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 41_895,
+    "coherence": 41_891,
     "coherence/analysis": 4_591,
     "coherence/batteries": 4_853,
     "coherence/checks": 8_085,
@@ -29,7 +29,7 @@ BUDGET = {
     "coherence/decoding": 1_089,
     "coherence/plots": 1_881,
     "coherence/report": 5_834,
-    "coherence/runs": 7_309,
+    "coherence/runs": 7_305,
     "coherence/statistics": 4_446,
     "elicitation": 16_346,
     "elicitation/asking": 1_422,
@@ -41,7 +41,7 @@ BUDGET = {
     "elicitation/training": 1_046,
     "bayesnets": 5_469,
     "benchmarks": 6_960,
-    "tests": 32_718,
+    "tests": 32_717,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",

@@ -128,7 +128,7 @@ def _unwrapped(cells: Cells) -> Cells:
         if kind == "string":
             return cells.astype("str")
         if kind == "floating" or cells.isna().all():
-            return cells.astype("float64")
+            return cells.where(cells.notna(), np.nan).astype("float64")
     return cells
 
 

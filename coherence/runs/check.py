@@ -112,7 +112,7 @@ def damaged_ids(labels: pd.DataFrame) -> dict[str, str]:
             some = cells[cells.str.contains("E+", regex=False, na=False)]
         try:
             short = [cell for cell in some.unique() if _without_digits(cell)]
-        except TypeError:  # lists in cells, which are refused below
+        except (TypeError, NotImplementedError):  # lists in cells, which are refused below
             continue
         for error in broken(
             repr(name),
@@ -380,9 +380,8 @@ def _case_errors(runs: Runs, found: Findings) -> _Errors:
             f"{named.plain('person')} must name several persons in some context, who share its "
             f"state; each of {counted(contexts.ngroups, 'context')} has one. {remedy}"
         )
-    key = [name for name in KEY if name in names]
-    twice = table.duplicated(key, keep=False).to_numpy() & ("rep" in names)
-    if twice.any():
+    key = [name for name in KEY if name in names and name not in runs.unused_columns]
+    if "rep" in names and (twice := table.duplicated(key, keep=False).to_numpy()).any():
         yield (
             f"({', '.join(map(named.plain, key))}) must be unique; {int(twice.sum())} rows "
             f"share theirs with another ({rows_of(twice)}). Number repetitions in "

@@ -22,16 +22,6 @@ def rows_of(wrong: Any) -> str:
     return f"row{'s' if positions.size > 1 else ''} {listing(positions)}"
 
 
-def _number(cell: Any) -> float:
-    return float(numbers(pd.Series([cell], dtype=object)).values[0])
-
-
-def _shown(cell: Any) -> str:
-    if isinstance(cell, int | float | np.number) and not isinstance(cell, bool):
-        return f"{cell:.10g}"
-    return str(cell).strip() if np.isfinite(_number(cell)) else repr(cell)  # as it is written
-
-
 def broken(
     title: str, rule: str, wrong: Any, cells: Cells, remedy: str, values: "Cells | None" = None
 ) -> Iterator[str]:
@@ -43,9 +33,12 @@ def broken(
     if not wrong.any():
         return
     first, read = cells[wrong].iloc[0], ""
-    shown = _shown(first)
+    number = numbers(pd.Series([first], dtype=object)).values[0]
+    shown = str(first).strip() if np.isfinite(number) else repr(first)  # as it is written
+    if isinstance(first, int | float | np.number) and not isinstance(first, bool):
+        shown = f"{first:.10g}"
     value = first if values is None else values[wrong].iloc[0]
-    if isinstance(value, float) and not np.isclose(value, _number(first), equal_nan=True):
+    if isinstance(value, float) and not np.isclose(value, number, equal_nan=True):
         read = f", read as {value:.10g}"
     yield (
         f"column {title} must {rule}; {int(wrong.sum())} of {wrong.size} values do not, the first "

@@ -340,7 +340,7 @@ def read_runs(
     decimal : {".", ","}
         Decimal mark of such a file.
     encoding : str, optional
-        Encoding of a text file; None: told by its first bytes (UTF-16), else UTF-8.
+        Encoding of a text file; None: told by its first bytes (UTF-16, UTF-32), else UTF-8.
     percent : bool
         Whether beliefs and exact posteriors are percentages, with a percent sign or without.
     prediction, gold : str, optional

@@ -426,9 +426,9 @@ class Runs:
                 remedy = cases.remedy if cases else "name the column (--context NAME)"
                 assumed.append(Note(Code.NO_CONTEXT, NO_CONTEXT.format(remedy=remedy)))
         if "rep" not in table.columns:
-            texts = table.assign(
-                **{str(name): table[name].astype(str) for name in self.unused_columns}
-            )
+            # What nothing reads, and raw answers, may hold lists.
+            other = [n for n in table if n in self.unused_columns or table[n].dtype == object]
+            texts = table.assign(**{str(name): table[name].astype(str) for name in other})
             copies = texts.groupby([*texts.columns], dropna=False, observed=True, sort=False).size()
             if np.gcd.reduce(copies.to_numpy()) > 1:
                 assumed.append(Note(Code.COPIES, COPIES))

@@ -16,7 +16,7 @@ import pandas as pd
 from coherence.errors import listing
 from coherence.printable import counted
 from coherence.runs.cells import Cells, labels
-from coherence.runs.columns import KEY, STATE_PREFIX, is_state
+from coherence.runs.columns import KEY, LEVEL_COLUMNS, STATE_PREFIX, is_state
 from coherence.runs.design import case_column
 from coherence.runs.findings import Findings, broken
 from coherence.runs.notes import Code, Level
@@ -169,7 +169,8 @@ def _note_repeated_cases(
     In both, each value has many cases of each id. Where ids have a label that differs between them
     and is the same in all their rows, they are the same persons.
     """
-    key = [*dict.fromkeys([role, *(each for each in KEY if each in table)])]
+    known = {*KEY} - ({*LEVEL_COLUMNS} if "level" not in table else set())
+    key = [*dict.fromkeys([role, *(each for each in KEY if each in table and each in known)])]
     if "context" not in key or not table.duplicated(key).any():
         return
     by_id, name = table.groupby(role, observed=True), found.file_name(role)

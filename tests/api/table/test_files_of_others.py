@@ -48,8 +48,6 @@ REFUSED = [
 
 @pytest.fixture
 def analyzed(run, tmp_path):
-    """Return a function that writes a file and analyses it by a command."""
-
     def call(columns, words):
         path, out = tmp_path / "mine.csv", tmp_path / "out.json"
         pd.DataFrame(FILE | columns).to_csv(path, index=False)

@@ -198,15 +198,16 @@ def test_a_column_called_theta_names_the_cases_of_predictions(tmp_path, cases):
 
 
 def test_columns_of_anything_that_nothing_reads_are_let_be(tmp_path):
-    """Breaks if lists in a file of Parquet, which are arrays, are compared."""
     odd = {"v": [[1, 2], [3]], "d": [{"a": 1}, {}], "b": [b"a", None], "day": ["2024", None]}
     table = pd.DataFrame({"p": [0.1, 0.2], "theta": [0, 1], **odd})
     table.to_parquet(tmp_path / "mine.parquet")
     for source in (table.rename(columns={"v": 0}), tmp_path / "mine.parquet"):
         assert read_runs(source)["p"].tolist() == [0.1, 0.2]
-    table = table.assign(llm_turns=table["v"], case=[0, 1])
+    table = table.assign(llm_turns=table["v"], order=table["v"], case=[0, 1])
     judged = pd.concat([table.assign(who=at) for at in range(20)])
-    assert analyze(judged, columns={"context": "case", "person": "who"}, checks=["scores"], rng=1)
+    named = {"context": "case", "person": "who", "raw_belief": "d"}
+    for each in (judged, judged.assign(rep=0, p=judged["p"].astype(object).mask(judged["p"] > 1))):
+        assert analyze(each, columns=named, checks=["scores"], rng=1)
 
 
 def test_names_may_hold_commas_between_semicolons(tmp_path, cases):
