@@ -110,7 +110,7 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print every result in words, with counts and notes, and run the forests that gaps of "
         "iterated_expectation are read against; otherwise more than a screen is cut down to the "
-        "tests, and of more than three tasks and models to a ranking",
+        "tests, and of more than three tasks and models to a row each",
     )
 
 

@@ -28,7 +28,7 @@ from coherence.plots.style import action_colours
 from coherence.plots.variation import draw_variation
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.figure_svg import render_svg
-from coherence.report.ranking import FEW, evaluation_key, shared_tests
+from coherence.report.pooling import FEW, evaluation_key, shared_tests
 from coherence.report.wording import belief_noun, clean, format_numbers, with_interval
 from coherence.result import LEVEL, CheckResult, ForecastScores
 from coherence.statistics.figure_tables import EXACT

@@ -21,7 +21,7 @@ from coherence.report.evaluation import EvaluationReport
 from coherence.report.figures import all_figures
 from coherence.report.files import render_all, render_page
 from coherence.report.html import evaluation_page_name, render_evaluation_page, render_html
-from coherence.report.ranking import FEW, evaluation_key
+from coherence.report.pooling import FEW, evaluation_key
 from coherence.report.scores import forecast_table, forecasts_alone
 from coherence.report.view import CHECK, CONTEXTS, EFFECT, HOLM, PVALUE, ROWS, interval_column, view
 from coherence.report.wording import clean

@@ -21,14 +21,14 @@ from coherence.report.evaluation import EvaluationReport
 from coherence.report.figures import evaluation_figures, forest_figures
 from coherence.report.json import to_plain
 from coherence.report.pages import environment, visible
-from coherence.report.provenance import command
-from coherence.report.ranking import (
+from coherence.report.pooling import (
     FEW,
     counted_rejections,
     evaluation_key,
     pooled_sentences,
     primary_tests,
 )
+from coherence.report.provenance import command
 from coherence.report.scores import forecast_table, forecasts_alone, score_remarks, scores_sentence
 from coherence.report.screen import (
     KEPT,

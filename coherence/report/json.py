@@ -11,7 +11,7 @@ import pandas as pd
 
 from coherence.checks.catalogue import check_of
 from coherence.report.evaluation import EvaluationReport
-from coherence.report.ranking import pooled
+from coherence.report.pooling import pooled
 from coherence.report.scores import score_table
 from coherence.report.wording import answering_notes, belief_noun
 from coherence.runs.audit import audit_table

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from coherence.report.json import SCHEMA_VERSION
-from coherence.report.ranking import POOLED
+from coherence.report.pooling import POOLED
 from coherence.report.verdicts import VERDICTS
 from coherence.result import Family, Lack, Outcome
 from coherence.runs.audit import ANSWERS, STATUSES

@@ -120,7 +120,7 @@ class Report:
         the true effects between tasks) and ``pvalue_equal`` (of one effect in all tasks). Tasks are
         taken as a sample of tasks, and p-values are not adjusted.
         """
-        from coherence.report.ranking import pooled
+        from coherence.report.pooling import pooled
 
         return pooled(self.evaluations)
 

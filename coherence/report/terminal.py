@@ -16,7 +16,7 @@ from coherence.printable import counted
 from coherence.report.document import Table, build_table
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.layout import Command, Fitted, as_text, listed, rendered
-from coherence.report.ranking import FEW, counted_rejections, is_test, pooled_sentences
+from coherence.report.pooling import FEW, counted_rejections, is_test, pooled_sentences
 from coherence.report.scores import forecast_table, forecasts_alone, score_remarks, scores_sentence
 from coherence.report.screen import KEPT, has_verdicts, in_order, legend, long_table, screen
 from coherence.report.view import (

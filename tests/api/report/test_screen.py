@@ -11,7 +11,7 @@ import pytest
 
 from coherence import CheckResult, Interval, analyze, read_runs, simulate
 from coherence.report.evaluation import Source
-from coherence.report.ranking import FEW
+from coherence.report.pooling import FEW
 from coherence.report.screen import long_table, short_table
 from coherence.report.terminal import render_report
 from coherence.report.variation import Variation
