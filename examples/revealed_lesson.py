@@ -77,7 +77,7 @@ def simulate_beliefs(
 
 
 def print_question() -> None:
-    setting = dice.repeated(1, 6, 3, dependent=False)
+    setting = dice.setting(1, 6, 3, dependent=False)
     print(
         "1. A question that shows what somebody believes, without asking for it: how does this "
         "text go on?"

@@ -122,7 +122,7 @@ def _references(part: str, ax: Axes) -> None:
     }
     other: Style = {"color": FAINT, "linewidth": 1.0, "zorder": 1}
     if game:
-        # Both games have their equilibrium at one minus the parameter (`equilibrium.py`).
+        # Both games have their equilibrium at one minus the parameter (`design.GAMES`).
         ax.plot(ends, 1 - ends, **target, label="equilibrium")
         other |= {"linestyle": (0, (6, 2, 1, 2)), "label": "rewarded as published"}
         ax.plot(ends, ends, **other, gid="published")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from math import comb
+from typing import Any
 
 from coherence.errors import InputError
 from elicitation.batteries.revealed.scenarios.setting import (
@@ -81,31 +82,23 @@ def heads_of_coins(n: int, bias: int) -> dict[int, Fraction]:
     return {k: Fraction(comb(n, k) * bias**k, (1 + bias) ** n) for k in range(n + 1)}
 
 
-def single(n: int, side: str, bias: int) -> Setting:
-    """Return the setting of one flip of `n` coins, of which those with `side` up are counted."""
-    return _setting(
-        n, side, bias, "single", ("setup", "flip"), "end", in_words(heads_of_coins(n, bias))
-    )
+def setting(
+    n: int, side: str, bias: int, previous: int | None = None, *, dependent: bool = False
+) -> Setting:
+    """Return the setting of one flip of `n` coins, of which those with `side` up are counted.
 
-
-def repeated(n: int, side: str, bias: int, previous: int, *, dependent: bool) -> Setting:
-    """Return the setting of a flip after an earlier one."""
+    After an earlier flip its count is added where the two are `dependent`.
+    """
+    heads = heads_of_coins(n, bias)
+    if previous is None:
+        return _told(n, side, bias, "single", ("setup", "flip"), "end", in_words(heads))
     if not 0 <= previous <= n:
         raise InputError(f"previous must be a count from 0 to {n}; received {previous!r}.")
     shift = previous if dependent else 0
-    how = "added" if dependent else "again"
-    return _setting(
-        n,
-        side,
-        bias,
-        "dependent" if dependent else "independent",
-        ("setup", "before", how),
-        f"end {how}",
-        in_words(heads_of_coins(n, bias), shift),
-        result=previous,
-        previous=str(previous),
-        shift=shift,
-    )
+    variant, how = ("dependent", "added") if dependent else ("independent", "again")
+    parts, truth = ("setup", "before", how), in_words(heads, shift)
+    earlier: dict[str, Any] = {"previous": str(previous), "result": previous, "shift": shift}
+    return _told(n, side, bias, variant, parts, f"end {how}", truth, **earlier)
 
 
 def decompose(n: int, side: str, bias: int) -> Decomposition:
@@ -113,7 +106,7 @@ def decompose(n: int, side: str, bias: int) -> Decomposition:
     if n < 2:
         raise InputError(f"coins must be at least 2 to be taken apart by the first; received {n}.")
     share = Fraction(bias, 1 + bias)
-    part = _setting(
+    part = _told(
         n,
         side,
         bias,
@@ -127,28 +120,31 @@ def decompose(n: int, side: str, bias: int) -> Decomposition:
     for face in SIDES:
         # All counts of n coins, as in the whole, though one cannot come any more.
         truth = {str(k): rest.get(k - (face == side), Fraction(0)) for k in range(n + 1)}
-        given_face[face] = _setting(
+        given_face[face] = _told(
             n, side, bias, "given first", ("setup", "one by one", "first"), "end", truth, first=face
         )
-    return Decomposition(single(n, side, bias), "first coin", part, given_face)
+    return Decomposition(setting(n, side, bias), "first coin", part, given_face)
 
 
 def grid(n_coins: Sequence[int], biases: Sequence[int]) -> list[Setting]:
     """Return all variants of coins, for both faces and with every possible previous count."""
-    settings = []
-    for n in n_coins:
-        for side in SIDES:
-            for bias in biases:
-                settings.append(single(n, side, bias))
-                settings += [
-                    repeated(n, side, bias, k, dependent=dependent)
-                    for dependent in (False, True)
-                    for k in range(n + 1)
-                ]
-    return settings
+    return [
+        told
+        for n in n_coins
+        for side in SIDES
+        for bias in biases
+        for told in (
+            setting(n, side, bias),
+            *(
+                setting(n, side, bias, k, dependent=dependent)
+                for dependent in (False, True)
+                for k in range(n + 1)
+            ),
+        )
+    ]
 
 
-def _setting(
+def _told(
     n: int,
     side: str,
     bias: int,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 from coherence.errors import InputError
 from elicitation.batteries.revealed.scenarios.setting import (
@@ -178,15 +179,27 @@ def agrees(total: int, observation: str, *, first: int, middle: int) -> bool:
     }[observation]
 
 
-def single(n: int, faces: int) -> Setting:
-    """Return the setting of one roll of `n` dice."""
-    return _setting(n, faces, "single", ("setup", "roll"), "end", in_words(sum_of_dice(n, faces)))
+def setting(n: int, faces: int, previous: int | None = None, *, dependent: bool = False) -> Setting:
+    """Return the setting of one roll of `n` dice.
+
+    After an earlier roll its sum is added where the two are `dependent`.
+    """
+    sums = sum_of_dice(n, faces)
+    if previous is None:
+        return _told(n, faces, "single", ("setup", "roll"), "end", in_words(sums))
+    if previous not in sums:
+        raise InputError(f"previous must be a sum from {n} to {n * faces}; received {previous!r}.")
+    shift = previous if dependent else 0
+    variant, how = ("dependent", "added") if dependent else ("independent", "again")
+    parts, truth = ("setup", "before", how), in_words(sums, shift)
+    earlier: dict[str, Any] = {"previous": str(previous), "result": previous, "shift": shift}
+    return _told(n, faces, variant, parts, f"end {how}", truth, **earlier)
 
 
 def observed(n: int, faces: int, observations: Sequence[str]) -> Setting:
     """Return the setting of one roll of which something is known."""
     if not observations:
-        raise InputError("observations must name at least one; received none. Use single instead.")
+        raise InputError("observations must name at least one; received none. Use setting instead.")
     first, centre = n, middle(n, faces)
     sums = sum_of_dice(n, faces)
     holds = _holds(n, faces, observations)
@@ -200,7 +213,7 @@ def observed(n: int, faces: int, observations: Sequence[str]) -> Setting:
     }
     # More than two share a row of the summary: the grid has none, a caller may.
     variant = {1: "observation", 2: "two observations"}.get(len(observations), "more observations")
-    return _setting(
+    return _told(
         n,
         faces,
         variant,
@@ -221,31 +234,11 @@ def _holds(n: int, faces: int, observations: Sequence[str]) -> dict[int, bool]:
     }
 
 
-def repeated(n: int, faces: int, previous: int, *, dependent: bool) -> Setting:
-    """Return the setting of a roll after an earlier one."""
-    sums = sum_of_dice(n, faces)
-    if previous not in sums:
-        raise InputError(f"previous must be a sum from {n} to {n * faces}; received {previous!r}.")
-    shift = previous if dependent else 0
-    how = "added" if dependent else "again"
-    return _setting(
-        n,
-        faces,
-        "dependent" if dependent else "independent",
-        ("setup", "before", how),
-        f"end {how}",
-        in_words(sums, shift),
-        result=previous,
-        previous=str(previous),
-        shift=shift,
-    )
-
-
 def decompose(n: int, faces: int) -> Decomposition:
     """Take one roll of two or more dice apart by the first die."""
     if n < 2:
         raise InputError(f"dice must be at least 2 to be taken apart by the first; received {n}.")
-    part = _setting(
+    part = _told(
         n, faces, "first", ("setup", "one by one"), "end first", in_words(sum_of_dice(1, faces))
     )
     rest = sum_of_dice(n - 1, faces)
@@ -253,10 +246,10 @@ def decompose(n: int, faces: int) -> Decomposition:
     for face in range(1, faces + 1):
         # All sums of n dice, as in the whole, though some cannot come any more.
         truth = {str(total): rest.get(total - face, Fraction(0)) for total in sum_of_dice(n, faces)}
-        given_face[str(face)] = _setting(
+        given_face[str(face)] = _told(
             n, faces, "given first", ("setup", "one by one", "first"), "end", truth, first=face
         )
-    return Decomposition(single(n, faces), f"first die of {faces} faces", part, given_face)
+    return Decomposition(setting(n, faces), f"first die of {faces} faces", part, given_face)
 
 
 def grid(n_dice: Sequence[int], faces: Sequence[int]) -> list[Setting]:
@@ -269,9 +262,9 @@ def grid(n_dice: Sequence[int], faces: Sequence[int]) -> list[Setting]:
     settings = []
     for n in n_dice:
         for f in faces:
-            settings.append(single(n, f))
+            settings.append(setting(n, f))
             settings += [
-                repeated(n, f, result, dependent=dependent)
+                setting(n, f, result, dependent=dependent)
                 for dependent in (False, True)
                 for result in sum_of_dice(n, f)
             ]
@@ -285,7 +278,7 @@ def grid(n_dice: Sequence[int], faces: Sequence[int]) -> list[Setting]:
     return settings
 
 
-def _setting(
+def _told(
     n: int,
     faces: int,
     variant: str,

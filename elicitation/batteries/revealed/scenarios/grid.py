@@ -76,7 +76,7 @@ def in_between(settings: Sequence[Setting]) -> list[Setting]:
         value = parameters["faces" if setting.scenario == "dice" else "bias"]
         values.setdefault(key, []).append(int(value))
     between = [
-        dice.single(n, value) if scenario == "dice" else coins.single(n, side, value)
+        dice.setting(n, value) if scenario == "dice" else coins.setting(n, side, value)
         for (scenario, n, side), known in values.items()
         for value in range(min(known), max(known) + 1, max(1, (max(known) - min(known)) // 8))
     ]

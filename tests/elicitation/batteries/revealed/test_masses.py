@@ -187,7 +187,7 @@ def test_the_tokens_that_decide_are_those_of_the_text_that_they_spell():
 
 
 def test_a_number_is_not_the_beginning_of_a_longer_one(store, teller):
-    setting = dice.single(1, 12)
+    setting = dice.setting(1, 12)
     continuations = {f" {k}": 1 / 24 for k in range(1, 13)}
     model = teller(dict.fromkeys(setting.texts.values(), continuations))
     table = reveal(model, [setting], store)
@@ -201,7 +201,7 @@ def test_a_number_is_not_the_beginning_of_a_longer_one(store, teller):
 
 
 def test_a_real_model_is_read_as_by_masses_of_spellings(model, store):
-    settings = [dice.single(1, 12), choice.setting(4), preference.setting("Yes", "No")]
+    settings = [dice.setting(1, 12), choice.setting(4), preference.setting("Yes", "No")]
     table = reveal(model, settings, store)
     for setting in settings:
         for wording, text in setting.texts.items():

@@ -127,7 +127,7 @@ def test_the_grid_is_that_of_the_paper_and_texts_are_unfinished_and_complete():
 
 
 def test_truths_given_the_first_die_or_coin_equal_enumeration():
-    parts = decompositions([*GRID, *in_between(GRID), coins.single(3, "tails", 7)])
+    parts = decompositions([*GRID, *in_between(GRID), coins.setting(3, "tails", 7)])
     for part in parts:
         parameters, whole = part.whole.parameters, part.whole
         side, bias = parameters.get("side", ""), int(parameters.get("bias", "1"))
@@ -152,11 +152,11 @@ def test_the_iterated_expectation_has_contexts_enough_and_counts_none_twice():
     assert {parameters["side"] for parameters in of_coins} == {"heads"}
     assert len({(parameters["n"], parameters["bias"]) for parameters in of_coins}) == 10
     assert len(of_coins) == 10
-    (tails,) = decompositions([coins.single(2, "tails", 1)])
+    (tails,) = decompositions([coins.setting(2, "tails", 1)])
     assert tails.whole.parameters["side"] == "tails"
-    alone = [dice.single(2, 6), dice.single(1, 4), dice.single(1, 6), choice.setting(2)]
+    alone = [dice.setting(2, 6), dice.setting(1, 4), dice.setting(1, 6), choice.setting(2)]
     assert in_between(alone) == []
-    wide = in_between([dice.single(2, 4), dice.single(2, 84)])
+    wide = in_between([dice.setting(2, 4), dice.setting(2, 84)])
     assert [int(setting.parameters["faces"]) for setting in wide] == list(range(14, 84, 10))
     assert in_between([*GRID, *in_between(GRID)]) == []
 
@@ -179,9 +179,9 @@ def test_texts_say_what_the_truth_supposes():
     text = dice.observed(2, 6, ["larger", "not middle"]).texts
     assert all("more than 7 and not 7" in story for story in text.values())
     assert all("not 1" in story for story in dice.observed(1, 4, ["not first"]).texts.values())
-    assert "result: 2" in dice.repeated(1, 6, 2, dependent=False).texts["record"]
-    assert "heads as on tails" in coins.single(2, "heads", 3).texts["standard"]
-    assert "tails as on heads" in coins.single(2, "tails", 3).texts["story"]
+    assert "result: 2" in dice.setting(1, 6, 2, dependent=False).texts["record"]
+    assert "heads as on tails" in coins.setting(2, "heads", 3).texts["standard"]
+    assert "tails as on heads" in coins.setting(2, "tails", 3).texts["story"]
     swapped = preference.setting("Left", "Right", bias=2, favoured_first=False)
     for text in swapped.texts.values():
         assert text.index("Right") < text.index("Left")
@@ -200,11 +200,11 @@ def test_texts_say_what_the_truth_supposes():
         (lambda: select(GRID, {"faces": ["7"]}), "no setting has faces '7'"),
         (lambda: select(GRID, {"faces": ["6"], "scenario": ["coins"]}), "at once"),
         (lambda: standard_grid(label_biases=[0]), "each of label_biases .* at least 1; received 0"),
-        (lambda: dice.single(0, 6), "dice must be from 1 to 20"),
+        (lambda: dice.setting(0, 6), "dice must be from 1 to 20"),
         (lambda: dice.observed(1, 6, ["prime"]), "observation must be one of"),
         (lambda: dice.observed(1, 6, ["even", "odd"]), "rules out all"),
-        (lambda: dice.repeated(1, 6, 7, dependent=False), "a sum from 1 to 6"),
-        (lambda: coins.repeated(2, "heads", 1, 3, dependent=True), "a count from 0 to 2"),
+        (lambda: dice.setting(1, 6, 7, dependent=False), "a sum from 1 to 6"),
+        (lambda: coins.setting(2, "heads", 1, 3, dependent=True), "a count from 0 to 2"),
         (lambda: choice.setting(1), "from 2 to 26"),
         (lambda: choice.setting(2, "C"), "one of A, B"),
         (lambda: preference.setting("Left", "left side"), "none begins with the other"),

@@ -37,7 +37,7 @@ from elicitation.batteries.revealed.scenarios.setting import REFERENCE
 
 
 def test_the_table_has_every_question_once_with_all_its_options():
-    settings = [dice.single(2, 4), choice.setting(2)]
+    settings = [dice.setting(2, 4), choice.setting(2)]
     table = questions_table(settings)
     assert tuple(table.columns) == COLUMNS
     assert table[["probability", "rep", "answer"]].isna().all().all()
@@ -75,7 +75,7 @@ def test_stated_questions_have_the_truth_at_every_place_once():
 
 
 def test_stated_answers_are_scored(store, teller):
-    setting = dice.single(1, 6)
+    setting = dice.setting(1, 6)
     right = {
         question.text: {f" {LETTERS[place]}": 0.6, " E": 0.4}
         for place, question in enumerate(stated_questions(setting))
@@ -96,7 +96,7 @@ def test_stated_answers_are_scored(store, teller):
     ],
 )
 def test_a_bet_has_the_mean_share_and_mass_of_both_orders(read, share, mass):
-    settings = [dice.single(1, 6), dice.single(2, 4)]
+    settings = [dice.setting(1, 6), dice.setting(2, 4)]
     questions, setting = even_bet_questions(settings[1]), settings[1]
     shares = [
         dict(zip(LETTERS, map(of.get, q.options), strict=False))
@@ -163,7 +163,7 @@ def test_actions_and_masses_of_rows_follow_the_answers():
         assert acted["answer_mass"].tolist() == pytest.approx([expected] * 3)
         assert plain["answer_mass"].tolist() == pytest.approx([0.6] * 3)
     # Beliefs are renormalised and simulated outcomes shared.
-    setting = dice.single(1, 6)
+    setting = dice.setting(1, 6)
     assert acted["p"].tolist() == pytest.approx([len(setting.event.outcomes) / 6] * 3)
     assert acted["p_true"].tolist() == pytest.approx([setting.probability(setting.event)] * 3)
     assert acted["rep"].tolist() == [0, 1, 2]
@@ -173,7 +173,7 @@ def test_actions_and_masses_of_rows_follow_the_answers():
 
 def table(bet_mass, *, share=1.0, drawn=(), mass=0.6, reps=3):
     """Rows of one die in two wordings; the belief is uniform with `mass` on the outcomes."""
-    setting = dice.single(1, 6)
+    setting = dice.setting(1, 6)
     other = next(wording for wording in setting.texts if wording != REFERENCE)
     belief = dict.fromkeys(setting.outcomes, mass / 6)
     beliefs = {name_of(setting, wording): belief for wording in (REFERENCE, other)}
