@@ -41,7 +41,6 @@ from coherence.statistics.difference_sequences import (
     beyond_belief,
     in_canonical_direction,
     layout_of,
-    left_by_belief,
     mean_squared_difference,
     part_left,
     product_sums,
@@ -80,12 +79,8 @@ SEPARATED = (
 )
 SETTLED = "the stated belief settles the action, and leaves the state nothing to move"
 POSTERIOR_SETTLED = (
-    "the stated belief settles the exact posterior to half a percentage point, and leaves actions "
-    "nothing more to know"
-)
-IN_ORDER = (
-    "in each group the exact posterior follows the stated belief in order, and leaves actions "
-    "nothing more to know"
+    "the stated belief{group} settles the exact posterior to half a percentage point, and leaves "
+    "actions nothing more to know"
 )
 # Root mean squares of what is left beyond a monotone function of the belief: of a posterior, below
 # which, and below a tenth of its spread, it is settled (whole percents leave .003), and of a score.
@@ -243,28 +238,28 @@ def _arranged(
     layout = layout_of(line.belief, line.group)
     if few := too_few_neighbours(layout):
         return lacking(undefined, few, Lack.CASES)
-    resolved = min(RESOLVED, 0.1 * float(line.state.std()))
-    if line.exact and left_by_belief(line.belief, line.state) < resolved:
-        return lacking(undefined, POSTERIOR_SETTLED, Lack.OPEN)
+    left, of_products = part_left(layout, line, line.state)
+    if line.exact and _size(left) < min(RESOLVED, 0.1 * float(line.state.std())):
+        group = "" if line.group is None else " in its group"
+        return lacking(undefined, POSTERIOR_SETTLED.format(group=group), Lack.OPEN)
     scores = _scores(line)
-    if scores.directed and not left_by_belief(line.belief, scores.columns[:, 0]) > ROUNDING:
+    freed = [part_left(layout, line, column) for column in scores.columns.T]
+    if scores.directed and not _size(freed[0][0]) > ROUNDING:
         settled = {**undefined.settings, "settled": True}
         return replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED, settings=settled)
-    left, of_products = part_left(layout, line, line.state)
     kept, whole = (
         mean_squared_difference(layout, line.belief, values) for values in (left, line.state)
     )
     if whole <= NOTHING:
         return lacking(undefined, ALIKE, Lack.OPEN)
-    if kept <= NOTHING:  # of mean beliefs; those of rows may overlap
-        return lacking(undefined, IN_ORDER if line.exact else SEPARATED, Lack.OPEN)
+    if not line.exact and kept <= NOTHING:  # of mean beliefs; those of rows may overlap
+        return lacking(undefined, SEPARATED, Lack.OPEN)
     # Of the toss's variance the fit takes what it takes of products.
     toss = line.state * (1 - line.state) if line.exact else np.zeros(len(line.state))
     part = (kept + of_products * float(toss.mean())) / (whole + float(toss.mean()))
     foretold = _foretold(line, left)
     open_state = np.clip(foretold, CERTAIN, 1 - CERTAIN)
     weight = 1 / (open_state * (1 - open_state))
-    freed = [part_left(layout, line, column) for column in scores.columns.T]
     sums = product_sums(
         layout,
         line.belief,
@@ -279,6 +274,11 @@ def _arranged(
     )
     allowed, n_untold = _allowed(data, contexts, line, scores, part)
     return Arranged(contexts, line, scores, sums, part, foretold, weight, allowed, n_untold)
+
+
+def _size(left: Floats) -> float:
+    """Return the root mean square of what the belief leaves."""
+    return float(np.sqrt((left**2).mean()))
 
 
 def _allowed(

@@ -330,4 +330,4 @@ def test_each_group_may_have_curves_of_its_own():
     assert rejected <= 3  # of 10 more by chance once in 1,000; 10 with means of groups alone
     arrays["exact"] = expit(15 * (belief - place))[context]
     settled = sufficiency_test(belief[context], np.where(acts, "yes", "no"), **arrays, rng=1)
-    assert "follows the stated belief in order" in settled.reason
+    assert "the stated belief in its group settles the exact posterior" in settled.reason
