@@ -1,10 +1,9 @@
 """What is wrong with a runs table: every error at once, with row numbers and remedies.
 
-What the declaration of a column says of its labels, and of the columns that it needs beside it, is
-checked for every column alike; what else binds several columns stands below, a rule each. Labels
-that are written differently and look like one (yes, YES) double contexts and split actions if taken
-as different, and may hide a distinction if taken as one: a table that has them is refused, with the
-line of pandas for either.
+What the declaration of a column says of its labels is checked for every column alike; what binds
+several columns stands below, a rule each. Labels that are written differently and look like one
+(yes, YES) double contexts and split actions if taken as different, and may hide a distinction if
+taken as one: a table that has them is refused, with the line of pandas for either.
 """
 
 import re
@@ -34,7 +33,7 @@ from coherence.runs.columns import (
     Naming,
     answer_columns,
     declared,
-    is_state,
+    is_belief,
 )
 from coherence.runs.design import case_column
 from coherence.runs.findings import Findings, broken, rows_of
@@ -135,7 +134,7 @@ def _numbers(runs: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
 def _missing_columns(runs: Runs, found: Findings) -> _Errors:
     names, states = runs.names, runs.states
     own = [name.removeprefix("unmapped_") for name in names]
-    if any(name == "p" or is_state(name) for name in found.absent):
+    if any(map(is_belief, found.absent)):
         return
     if len(states) == 1:
         yield (

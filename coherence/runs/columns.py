@@ -231,6 +231,11 @@ def is_state(name: str) -> bool:
     return name.startswith(STATE_PREFIX) and name not in COLUMN_NAMES
 
 
+def is_belief(name: str) -> bool:
+    """Tell whether a column holds the stated belief: ``p`` or ``p_<state>``."""
+    return name == "p" or is_state(name)
+
+
 def declared(name: str, names: Collection[str] = ()) -> Column | None:
     """Return the declaration of a column beside others; None of one that nothing reads."""
     if name in _BY_NAME:
@@ -245,7 +250,7 @@ def answer_columns(names: Iterable[object]) -> list[str]:
     return [
         name
         for name in texts
-        if name in ("p", "action") or name.startswith(ACTION_PREFIX) or is_state(name)
+        if is_belief(name) or name == "action" or name.startswith(ACTION_PREFIX)
     ]
 
 

@@ -19,8 +19,6 @@ from coherence.runs.findings import Findings
 from coherence.runs.notes import Code, Level
 
 Floats = NDArray[np.float64]
-ASIDE = f"unmapped_{EXACT}"
-"""Name of a column `EXACT` that nobody called the exact posterior; nothing reads it."""
 NOT_EXACT = (
     f"{EXACT} was not taken for the exact posterior: in a table that this toolkit did not write it "
     f"may be a stated confidence. If it is the exact posterior: --exact {EXACT}; in Python "
@@ -41,7 +39,7 @@ def set_aside(table: pd.DataFrame, found: Findings) -> pd.DataFrame:
     if EXACT not in table.columns or holds_exact(table.columns):
         return table
     found.note(Code.SET_ASIDE, NOT_EXACT, Level.WARNING)
-    return table.rename(columns={EXACT: ASIDE})
+    return table.rename(columns={EXACT: f"unmapped_{EXACT}"})
 
 
 def calibration_pvalue(

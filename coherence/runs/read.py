@@ -54,13 +54,12 @@ from coherence.runs.several import (
 from coherence.runs.states import typed_option
 
 logger = logging.getLogger(__name__)
-_LOGGED = (Code.PERCENT, Code.SCALE, Code.SHAPE)  # all notes are in every report
 
 
 def as_runs(read: FileTable, reading: Reading, source: Path | str) -> Runs:
     """Turn a table as a file has it into a runs table, or raise with all that is wrong with it."""
     runs, found = examined(read, reading)
-    title = f"{source}{'' if reading.where is None else ', rows that where keeps'}"
+    title = f"{source}{', rows that where keeps' if len(runs) < len(read.table) else ''}"
     # All at once: each round of corrections takes a user as long as the first.
     if found.of_options:
         everything = [*dict.fromkeys([*found.of_options, *found.of_table])]
@@ -68,7 +67,8 @@ def as_runs(read: FileTable, reading: Reading, source: Path | str) -> Runs:
         raise InputError.all_at_once(f"{title}{count}", everything)
     if found.of_table:
         raise SchemaError(found.of_table, title)
-    if assumed := [note for note in runs.notes if note.code in _LOGGED]:
+    told = (Code.PERCENT, Code.SCALE, Code.SHAPE)  # all notes are in every report
+    if assumed := [note for note in runs.notes if note.code in told]:
         logger.warning("%s: %s", source, " ".join(map(str, assumed)))
     return runs
 
@@ -115,7 +115,12 @@ def examined(
     table = with_index_columns(table).reset_index(drop=True)
     if given.meant and NAMED in table.columns:
         table = table.drop(columns=NAMED)
-    table = _kept_rows(table, read, reading, found)
+    _require_names(table, reading, found)
+    try:
+        table = _kept_rows(table, read, reading, found)
+    except InputError as error:  # of rows that are not wanted nothing can be said
+        found.of_options.append(str(error))
+        return given, found
     damaged = damaged_ids(table[_label_columns(table, reading)])
     found.of_table += damaged.values()
     found.absent |= {*damaged}
@@ -187,25 +192,18 @@ def _with_roles(
     table: pd.DataFrame, read: FileTable, reading: Reading, found: Findings
 ) -> pd.DataFrame:
     """Give columns their names in the runs table, and make those that are made of others."""
-    kept = [str(name) for name in table.columns]
-    pair = {name: as_ for name in COMPARED if (as_ := getattr(reading, name)) is not None}
-    parts = {name: _parts(as_, kept) for name, as_ in {**reading.columns, **pair}.items()}
-    missing = {part: name for name, of in parts.items() for part in of if part not in kept}
-    found.of_options += _header_beneath(table, {*missing}) or [
-        f"there is no column {part!r} to use as {name!r}. "
-        f"{_inside(table, name, part)}{closest(part, kept)}"
-        for part, name in missing.items()
-        if part not in found.absent  # that lost digits
-    ]
-    lacking, pair = {*pair} & {*missing.values()}, {name: parts[name][0] for name in pair}
-    found.absent |= {*missing.values(), *(["theta"] if lacking else [])} - {*pair}
+    parts = _named_parts(table, reading)
+    there = {name: of for name, of in parts.items() if {*of} <= {*table}}
+    pair = {name: parts.pop(name)[0] for name in COMPARED if name in parts}
+    lacking = pair.keys() - there.keys()
+    found.absent |= (parts.keys() - there.keys()) | ({"theta"} if lacking else set())
     found.of_options += [
         f"column {name!r} occurs more than once. Name every column once."
         for name in read.twice
-        if any(name in of for of in parts.values())
+        if any(name in of for of in (*parts.values(), [*pair.values()]))
         or (name in COLUMN_NAMES and name not in reading.columns)
     ]
-    there = {n: of for n, of in parts.items() if n not in pair and not {*of} - {*kept}}
+    there = {name: of for name, of in there.items() if name not in pair}
     found.named = Naming({**found.named.columns, **{n: ",".join(of) for n, of in there.items()}})
     table, columns = _of_several(table, there, reading, found)
     if pair and not lacking:
@@ -224,21 +222,33 @@ def _with_roles(
     return mine
 
 
+def _require_names(table: pd.DataFrame, reading: Reading, found: Findings) -> None:
+    """Say which columns are not there that the user named."""
+    parts = _named_parts(table, reading)
+    missing = {part: name for name, of in parts.items() for part in of if part not in table}
+    found.of_options += _header_beneath(table, {*missing}) or [
+        f"there is no column {part!r} to use as {name!r}. "
+        f"{_inside(table, name, part)}{closest(part, table.columns)}"
+        for part, name in missing.items()
+    ]
+
+
+def _named_parts(table: pd.DataFrame, reading: Reading) -> dict[str, list[str]]:
+    """Return the columns that the user named, several together; names have no blanks around."""
+    pair = {name: as_ for name in COMPARED if (as_ := getattr(reading, name)) is not None}
+    parts = {}
+    for name, as_ in {**reading.columns, **pair}.items():
+        whole = as_ if as_ in table else as_.strip()
+        several = whole not in table and "," in as_
+        parts[name] = [part.strip() for part in as_.split(",")] if several else [whole]
+    return parts
+
+
 def _label_columns(table: pd.DataFrame, reading: Reading) -> list[str]:
     """Return the columns of a file that are labels in the runs table, or part of one."""
-    kept = [str(name) for name in table.columns]
-    named = {**reading.columns, **{name: getattr(reading, name) or "" for name in COMPARED}}
-    own = {name: name for name in kept if name not in named}
-    labelled = {name: as_ for name, as_ in {**own, **named}.items() if name in {*LABELS, *COMPARED}}
-    parts = [part for as_ in labelled.values() for part in _parts(as_, kept)]
-    return [part for part in dict.fromkeys(parts) if part in kept]
-
-
-def _parts(as_: str, kept: Collection[str]) -> list[str]:
-    """Return the columns that a user names together; names of files have no blanks around."""
-    if as_ in kept or as_.strip() in kept or "," not in as_:
-        return [as_ if as_ in kept else as_.strip()]
-    return [part.strip() for part in as_.split(",")]
+    parts = {str(name): [str(name)] for name in table} | _named_parts(table, reading)
+    labelled = [part for name in (*LABELS, *COMPARED) for part in parts.get(name, ())]
+    return [part for part in dict.fromkeys(labelled) if part in table]
 
 
 def _of_several(
@@ -257,8 +267,7 @@ def _of_several(
         elif name not in ("p", "theta"):
             table = table.assign(**{",".join(of): joined_labels(table, of)})
             columns[name] = ",".join(of)
-            text = f"{listing(of)} together are one {name}."
-            found.note(Code.SHAPE, text)
+            found.note(Code.SHAPE, f"{listing(of)} together are one {name}.")
     beliefs, truths = several.get("p", []), several.get("theta", [])
     if truths and len(truths) != len(beliefs) and "p" not in found.absent:
         found.of_options.append(

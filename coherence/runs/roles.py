@@ -1,15 +1,13 @@
 """What columns become: numbers, as people write them, or columns of the owner's own.
 
 A column with a percent sign in every cell holds percentages, and a note says so. Otherwise a number
-is taken as something else than it looks like only where the user says so; and a column of which
-most numbers may be probabilities is not taken for percentages, for divided by 100 they would be
-valid and wrong. ``--percent`` and ``--scale`` are one map, of every column that is declared
-`on_scale`. What the ends of a scale mean is no property of the numbers: between two options a guess
-is one half, so that 1 to 4 may be .5 to 1.
+is taken as something else than it looks like only where the user says so: probabilities divided by
+100 would be valid and wrong. ``--percent`` and ``--scale`` are one map, of every column declared
+`on_scale`; between two options a guess is one half, so that 1 to 4 may be .5 to 1.
 
 Other people's tables have a `status` of their own, a `theta` that is an ability, a `prompt` that is
-the text of the question. In a table that this toolkit did not write, and that no option maps, such
-a column is taken for ours only where its values could be; else it is set aside, and a note says so.
+the text of the question. In a table that this toolkit did not write such a column, if no option
+maps it, is taken for ours only where its values could be; else it is set aside, and a note says so.
 """
 
 import math

@@ -16,7 +16,7 @@ import pandas as pd
 from coherence.errors import listing
 from coherence.printable import counted
 from coherence.runs.cells import Cells, labels
-from coherence.runs.columns import KEY, LEVEL_COLUMNS, STATE_PREFIX, is_state
+from coherence.runs.columns import KEY, LEVEL_COLUMNS, STATE_PREFIX, is_belief
 from coherence.runs.design import case_column
 from coherence.runs.findings import Findings, broken
 from coherence.runs.notes import Code, Level
@@ -39,10 +39,7 @@ _OFF = 0.011  # by which probabilities of the options of a question miss 1 when 
 def joined_labels(table: pd.DataFrame, parts: Sequence[str]) -> Cells:
     """Return one id of the labels of several columns; none where one of them is empty."""
     texts = [labels(table[part]).astype(object).map(str, na_action="ignore") for part in parts]
-    joined = texts[0]
-    for each in texts[1:]:
-        joined = joined + " / " + each
-    return joined.where(table[[*parts]].notna().all(axis=1), None).astype("str")
+    return texts[0].str.cat(pd.concat(texts[1:], axis=1), sep=" / ").astype("str")
 
 
 def shared_parts(table: pd.DataFrame, truths: pd.DataFrame, parts: Sequence[str]) -> Iterator[str]:
@@ -97,7 +94,7 @@ def with_states(
     aside = {
         name: f"unmapped_{name}"
         for name in map(str, table.columns)
-        if name not in beliefs and (name == "p" or is_state(name))
+        if name not in beliefs and is_belief(name)
     }
     columns = list(beliefs)
     if truths:

@@ -16,8 +16,6 @@ from coherence.runs.frames import require_frame, require_path, with_index_column
 from coherence.runs.roles import MAY_BE_STRANGERS
 from coherence.runs.runs import NAMED, meant_in
 
-_ENDINGS = (".parquet", ".csv", ".jsonl", ".ndjson")
-
 
 def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str], *, replace: bool = True) -> None:
     """Write a table so that a crash leaves either the old file or the new one.
@@ -54,7 +52,7 @@ def write_runs(runs: pd.DataFrame, path: str | os.PathLike[str], *, replace: boo
     runs = with_index_columns(require_frame(runs))
     target = require_path(path)
     suffix = target.suffix.lower()
-    if suffix not in _ENDINGS:
+    if suffix not in (".parquet", ".csv", ".jsonl", ".ndjson"):
         raise InputError(
             f"{target}: the file's ending must be .parquet, .csv or .jsonl, "
             f"not {suffix or 'missing'!r}."

@@ -17,7 +17,7 @@ import pandas as pd
 from coherence.decoding.decode import WITHHELD, decode_belief, decode_choice, worst
 from coherence.errors import InputError
 from coherence.runs.cells import numbers
-from coherence.runs.columns import PERCENT, STATE_SUM_TOLERANCE, Scale, is_state
+from coherence.runs.columns import PERCENT, STATE_SUM_TOLERANCE, Scale, is_belief
 from coherence.runs.logs.log_format import PICKED, AnswerLog, Record
 
 OFF_FORM = "repaired:layout"
@@ -229,8 +229,3 @@ def _raw(cells: Sequence[Cell | None], logged: Sequence[object] | None) -> list[
         cell.raw if cell is not None and cell.raw is not None else text
         for cell, text in zip(cells, logged or [None] * len(cells), strict=True)
     ]
-
-
-def is_belief(column: str) -> bool:
-    """Whether a column holds the stated belief: ``p`` or ``p_<state>``."""
-    return column == "p" or is_state(column)

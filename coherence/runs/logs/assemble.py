@@ -28,11 +28,12 @@ from coherence.runs.columns import (
     STATE_PREFIX,
     Naming,
     Scale,
+    is_belief,
     is_state,
 )
 from coherence.runs.formats import ARRAY, FileTable, column_of
 from coherence.runs.logs import inspect_log, lm_eval
-from coherence.runs.logs.answers import AnswerForm, answers_of, is_belief, stated_numbers
+from coherence.runs.logs.answers import AnswerForm, answers_of, stated_numbers
 from coherence.runs.logs.joining import (
     LOG,
     RECORD,

@@ -214,8 +214,8 @@ def test_missing_columns_are_told_once_with_all_other_faults(read):
         assert str(e.value).count(fault) == 1
     # Not again as missing, nor as the reason why there is nothing to check.
     with pytest.raises(InputError) as e:
-        read("p,conf,acton\n7,0.5,a\n", columns={"p": "cnf", "action": "choice"})
-    assert [fault.split("'")[1] for fault in str(e.value).split(" | ")] == ["cnf", "choice"]
+        read("p,acton\n7,a\n", columns={"p": "cnf", "action": "choice"}, where="id == 1")
+    assert [fault.split("'")[1] for fault in str(e.value).split(" | ")] == ["cnf", "choice", "id"]
 
 
 def test_a_header_below_other_lines_is_pointed_at(read, tmp_path):
