@@ -73,7 +73,7 @@ def cell_errors(table: pd.DataFrame, named: Naming) -> dict[str, str]:
     errors = {}
     for name in map(str, table.columns):
         column, cells = declared(name, table.columns), table[name]
-        wrapped = isinstance(cells.dtype, pd.ArrowDtype) or cells.dtype.kind in "Oc"
+        wrapped = isinstance(cells.dtype, pd.ArrowDtype) or cells.dtype in (object, complex)
         if not wrapped or column is None or column.kind == "text":
             continue
         cells = cells.astype(object)

@@ -190,8 +190,8 @@ def _without_currency(file_name: str, read: Numbers, decimal: str) -> str:
     signs = {letter for letter in letters if unicodedata.category(letter) == "Sc"}
     signs |= {letter for letter in letters if letter.isspace()} if signs else set()
     without = str.maketrans("", "", "".join(signs))
-    left = numbers(read.cells.map(lambda cell: str(cell).translate(without), "ignore"), decimal)
-    if not signs or left.odd.any() or max(left.mark, left.grouped) >= 0:
+    left = numbers(read.cells[read.odd].map(lambda cell: str(cell).translate(without)), decimal)
+    if not signs or left.odd.any() or max(left.mark, left.grouped, read.grouped) >= 0:
         return ""
     cells, signs_of = f"table[{file_name!r}]", f"[{''.join(sorted(signs))}]"
     plain = f"{cells}.astype(str).str.replace({signs_of!r}, '', regex=True)"
