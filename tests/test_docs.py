@@ -38,7 +38,6 @@ def load(path):
 
 
 HOOKS = load(DOCS / "site_hooks.py")
-SITE_NOTEBOOKS = load(DOCS / "site_notebooks.py")
 
 
 def name_of(page):
@@ -254,24 +253,6 @@ def test_ten_names_come_first_and_a_wrong_one_proposes_the_nearest():
     for function in (coherence.analyze, coherence.cmi_test, coherence.power):
         with pytest.raises(TypeError, match="rng=3"):
             function([0.1], seed=3)
-
-
-def test_links_of_other_files_lead_to_pages_of_the_site():
-    text = "[a](docs/checks.md#what-each-check-says) [b](CONTRIBUTING.md) [c](https://example.org/x.md)"
-    link = HOOKS._LINK.sub(lambda found: HOOKS._from_elsewhere(found, Path()), text)
-    assert link == (
-        "[a](checks.md#what-each-check-says) [b](contributing.md) [c](https://example.org/x.md)"
-    )
-    inside = "[a](../../CONTRIBUTING.md#a-check) [b](../policies.md) [c](../../examples/study.toml)"
-    assert HOOKS.linked_within(inside, "checks/cmi.md") == (
-        "[a](../contributing.md#a-check) [b](../policies.md) c (`examples/study.toml`)"
-    )
-    notebook = "[d](../../examples/notebooks/06_bets.ipynb)"
-    assert HOOKS.linked_within(notebook, "checks/cmi.md") == "[d](../notebooks/06_bets.md)"
-    assert SITE_NOTEBOOKS.FOLDER.joinpath("06_bets.ipynb").is_file()
-    assert HOOKS.linked_within("[a](checks.md) ![b](pictures/x.png)", "index.md") == (
-        "[a](checks.md) ![b](pictures/x.png)"
-    )
 
 
 @pytest.mark.lengthy

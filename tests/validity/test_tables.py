@@ -5,7 +5,6 @@ import groups
 import margins
 import mixing
 import numpy as np
-import pandas as pd
 import persons
 import pooling
 import pytest
@@ -128,31 +127,6 @@ def test_the_tables_of_mixing_hold_what_the_page_says():
 
 
 # Reduced forms of the simulations: they break if a simulation no longer fits what it simulates.
-
-
-def test_a_small_study_counts_every_effect():
-    pair = (comparison.GOOD, comparison.GOOD)
-    rows = comparison.compared(comparison.Design("small", pair, 20), [1, 0, 0]).set_index("effect")
-    assert list(rows.index) == ["sufficiency", *comparison.EFFECTS, "all"]
-    assert set(rows.loc[[*comparison.EFFECTS], "rejected"]) <= {0.0, 1.0}
-
-
-@pytest.mark.lengthy
-@pytest.mark.parametrize(("forecasts", "n"), [("three values", 12), (scores.REPORTS, 60)])
-def test_a_few_tables_do_as_the_lines_say(forecasts, n):
-    """Breaks if ties, rows of a case or states were counted as independent."""
-    true = scores.truths(forecasts, 1.0)
-    found = pd.DataFrame(scores.table(forecasts, n, 1.0, true, [7, n, at]) for at in range(60))
-    assert found["rejected"].sum() <= stats.binom.ppf(SURE, 60, 0.05)
-    assert (60 - found.filter(like="_held").sum() <= stats.binom.ppf(SURE, 60, 0.05) + 3).all()
-
-
-@pytest.mark.lengthy
-@pytest.mark.parametrize("name", ["noisy, one report", "turning", "clairvoyant"])
-def test_a_table_has_a_verdict_and_claims(name):
-    found = [verdicts.table(name, 60, "exact", [5, 0, at]) for at in range(6)]
-    assert all(claims for _, claims in found)
-    assert np.mean([all(claims.values()) for _, claims in found]) > 0.6
 
 
 @pytest.mark.lengthy
