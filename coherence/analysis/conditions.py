@@ -31,47 +31,26 @@ _OF_RESULTS = {
 """Quantity of every result -> field of `CheckResult.to_row`."""
 
 
-def _unreadable(evaluation: EvaluationReport) -> Iterator[tuple[str, float]]:
+_OF_EVALUATIONS = ("unreadable", "scatter", "answer_mass", "moves", "belief_sd", SHARE)
+
+
+def _of_evaluation(evaluation: EvaluationReport) -> Iterator[tuple[str, str, float]]:
+    """Yield the quantities of a (task, model): which, of what it is, and its value."""
     for answers in audit_table(evaluation.statuses).to_dict("records"):
-        yield f"answers to {answers['question']!r}", float(answers["share_unreadable"])
-
-
-def _scatter(evaluation: EvaluationReport) -> Iterator[tuple[str, float]]:
+        of = f"answers to {answers['question']!r}"
+        yield "unreadable", of, float(answers["share_unreadable"])
     if evaluation.scatter is not None:
-        yield f"beliefs between {evaluation.scatter.across}", evaluation.scatter.sd
-
-
-def _answer_mass(evaluation: EvaluationReport) -> Iterator[tuple[str, float]]:
+        yield "scatter", f"beliefs between {evaluation.scatter.across}", evaluation.scatter.sd
     for part in () if evaluation.answering is None else evaluation.answering.masses:
-        yield f"{part.of}, median", part.median
-
-
-def _moves(evaluation: EvaluationReport) -> Iterator[tuple[str, float]]:
-    varies = evaluation.variation
-    if varies is not None and (varies.actions or not math.isnan(varies.sd)):
-        yield "beliefs and choices", float(not (varies.narrow or varies.one_sided))
-
-
-def _belief_sd(evaluation: EvaluationReport) -> Iterator[tuple[str, float]]:
-    if evaluation.variation is not None:
-        yield "mean beliefs of cases", evaluation.variation.sd
-
-
-def _hidden_share(evaluation: EvaluationReport) -> Iterator[tuple[str, float]]:
+        yield "answer_mass", f"{part.of}, median", part.median
+    if (varies := evaluation.variation) is not None:
+        if varies.actions or not math.isnan(varies.sd):
+            yield "moves", "beliefs and choices", float(not (varies.narrow or varies.one_sided))
+        yield "belief_sd", "mean beliefs of cases", varies.sd
     for result in evaluation.results:
         if SHARE in result.also:
-            yield result.check, result.also[SHARE].value
+            yield SHARE, result.check, result.also[SHARE].value
 
-
-_OF_EVALUATIONS: dict[str, Callable[[EvaluationReport], Iterator[tuple[str, float]]]] = {
-    "unreadable": _unreadable,
-    "scatter": _scatter,
-    "answer_mass": _answer_mass,
-    "moves": _moves,
-    "belief_sd": _belief_sd,
-    SHARE: _hidden_share,
-}
-"""Quantity of every (task, model) -> of what it is, and its value."""
 
 QUANTITIES = (*_OF_RESULTS, *_OF_EVALUATIONS)
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
@@ -154,10 +133,10 @@ def parse_condition(text: str) -> Condition:
 
 
 def _values(condition: Condition, evaluation: EvaluationReport) -> Iterator[tuple[str, float]]:
-    if condition.quantity in _OF_EVALUATIONS:
-        yield from _OF_EVALUATIONS[condition.quantity](evaluation)
-        return
-    for result in evaluation.results:
+    for quantity, of, value in _of_evaluation(evaluation):
+        if quantity == condition.quantity:
+            yield of, value
+    for result in () if condition.quantity in _OF_EVALUATIONS else evaluation.results:
         names = (None, result.check, declared_name(result.check))
         if condition.check in names:
             yield result.check, float(result.to_row()[_OF_RESULTS[condition.quantity]])

@@ -38,8 +38,6 @@ from coherence.statistics.own_answer import OwnAnswer
 from coherence.statistics.report_noise import ReportNoise, noise_bias, report_noise
 
 N_UNREADABLE_SHOWN = 8
-
-
 STATE_KINDS = ("auto", "exact", "realised")
 
 
@@ -111,47 +109,11 @@ def _positive_column(theta: pd.Series, columns: list[str], positive: Any) -> tup
 class EvaluationRows:
     """The rows of one (task, model), by what they can be used for.
 
-    Parameters
-    ----------
-    rows : Runs or DataFrame
-        Rows of a completed runs table.
-    positive : Any
-        Label of the state that the belief is in; None where the labels say it, or nothing does.
-    labels : sequence, optional
-        All labels of theta in the task; None takes those of `rows`.
-    reference : str, optional
-        The reference prompt; None leaves it to `Runs.reference`.
-    state : str
-        What checks of belief, action and state take for the state: "exact" (p_true), "realised"
-        (theta), or "auto", exact where every row with a belief and an action has it.
-
-    Attributes
-    ----------
-    runs : Runs
-        All rows; `rows` is their table.
-    named, labels
-        As they were given.
-    reference : str
-        The prompt under which beliefs are checked against anything else.
-    other_prompts : DataFrame
-        Rows under other prompts.
-    reference_rows, parsed : DataFrame
-        Rows under that prompt; those of them with a parsed belief.
-    action_requested, with_action, complete_cases : DataFrame
-        Rows that were asked for an action; those with parsed belief and action; those of them
-        whose state is known.
-    states : list of str
-        Columns p_<state> in the order of the states; empty where there is one column p.
-    policies : list of str
-        Columns action_<label> of this evaluation; empty where actions were chosen.
-    positive : Any
-        Label of the state that is 1; None where the labels say it, or it is not known.
-    crossed : bool
-        Whether several persons judged the same context.
-    n_states_seen : int
-        Labels of theta where they are more than two and none was named; else 0.
-    state_note : str
-        What was assumed of the order of states; empty where nothing was.
+    `positive` is the label of the state that the belief is in, None where the labels say it or
+    nothing does; `labels` are all of theta in the task, by default those of `rows`; beliefs are
+    checked against anything else under the prompt `reference`, by default `Runs.reference`. Checks
+    of belief, action and state take for the `state` p_true ("exact"), theta ("realised"), or
+    ("auto") p_true where every row with a belief and an action has it.
     """
 
     def __init__(
@@ -167,17 +129,21 @@ class EvaluationRows:
         rows = runs.table
         self.runs, self.rows, self.named, self.labels = runs, rows, positive, labels
         self.reference = runs.reference(reference)
+        # Columns p_<state> in the order of the states, none where there is one column p; and
+        # columns action_<label>, none where actions were chosen.
         self.states = _ordered_states(runs.states, runs.theta, positive) if runs.states else []
         self.policies = [name for name in runs.policies if rows[name].notna().any()]
         asked = runs.with_prompt(self.reference)
         self.reference_rows, self.other_prompts = rows[asked], rows[~runs.given_z & ~asked]
-        self.parsed = self.reference_rows[runs.believed[asked]]
+        self.parsed = self.reference_rows[runs.believed[asked]]  # those whose belief could be read
         decided = runs.asked_for_action(self.reference)
         self.action_requested = rows[decided]
         self.with_action = self.parsed[(decided & runs.acted)[self.parsed.index]]
         self.complete_cases = self.with_action[runs.known("theta")[self.with_action.index]]
         self.exact_state = self._takes_exact(state)
-        self.crossed = runs.crossed
+        self.crossed = runs.crossed  # whether several persons judged the same context
+        # Labels of theta where they are more than two and none was named, else 0; what was assumed
+        # of the order of states; and the label of the state that is 1, where it is known.
         self.n_states_seen, self.state_note, self.positive = 0, "", None
         self.merged_states: dict[str, int] = {}  # label -> rows, of all that is not the named state
         self._read_states(positive, labels)

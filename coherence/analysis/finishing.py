@@ -1,7 +1,6 @@
 """From results to finished evaluations: p-values adjusted over the report, and what is said."""
 
 import math
-from collections import ChainMap
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -47,17 +46,17 @@ def adjusted(by_evaluation: Sequence[Sequence[CheckResult]]) -> list[list[CheckR
     it; the further tests of an evaluation are corrected among themselves; tests of calibration of
     forecasts over all evaluations. What is an estimate in a report has no p-value.
     """
-    found = [[(result, _family_of(result)) for result in results] for results in by_evaluation]
-    everywhere = [pair for pairs in found for pair in pairs]
-    of_report: dict[int, dict[str, Any]] = {}
-    for family in (Family.PRIMARY, Family.SCORES):
-        of_report |= _corrected([result for result, of in everywhere if of is family])
-    finished = []
-    for pairs in found:
-        of_pairs = _corrected([result for result, of in pairs if of is Family.SECOND])
-        changes = ChainMap(of_pairs, of_report)
-        finished.append([_in_report(each, of, changes.get(id(each), {})) for each, of in pairs])
-    return finished
+    together = [result for results in by_evaluation for result in results]
+    of = {id(result): _family_of(result) for result in together}
+    families = [(Family.PRIMARY, together), (Family.SCORES, together)]
+    families += [(Family.SECOND, results) for results in by_evaluation]
+    changes: dict[int, dict[str, Any]] = {}
+    for family, results in families:
+        changes |= _corrected([result for result in results if of[id(result)] is family])
+    return [
+        [_in_report(each, of[id(each)], changes.get(id(each), {})) for each in results]
+        for results in by_evaluation
+    ]
 
 
 def _family_of(result: CheckResult) -> Family:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from coherence.agents import PROMPTS
 from coherence.analysis.evaluation import EvaluationRows
-from coherence.analysis.reading import states_of_tasks
+from coherence.analysis.reading import evaluations_of, states_of_tasks
 from coherence.checks.catalogue import declaration
 from coherence.checks.covariance import RESOLVED
 from coherence.checks.unsaid import rounding_bound
@@ -171,11 +171,7 @@ def read_pilot(
             f"{len(evaluations)}: {named}. Keep the rows of one, or name it (--task, --model)."
         )
     states = states_of_tasks(completed, positive, [declaration("sufficiency")])
-    labels, meant = states[str(evaluations[0][0])]
-    rows = completed.subset(table)
-    evaluation = EvaluationRows(
-        rows, positive=meant, labels=labels, reference=reference, state=state
-    )
+    ((_, evaluation),) = evaluations_of(completed.subset(table), states, reference, state)
     if why := why_no_pilot(evaluation):
         raise InputError(f"no tables can be drawn from these answers: {why}. Or name an agent.")
     name = " on ".join(filter(None, evaluations[0][::-1])) or "the table"

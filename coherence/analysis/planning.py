@@ -61,52 +61,51 @@ def _not_run(reason: str, checks: Sequence[Check]) -> Iterator[Note]:
 
 def _left_out(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[Note]:
     """Count the rows that the checks of belief against action cannot use."""
-    asked, used, lack = evaluation.action_requested, evaluation.with_action, "belief or action"
+    rows, parsed, acted = evaluation.reference_rows, evaluation.parsed, evaluation.with_action
+    asked, used, lack = evaluation.action_requested, acted, "belief or action"
     where = " of the checks that need both"
-    if evaluation.action_requested.empty:
-        asked, used, lack, where = evaluation.reference_rows, evaluation.parsed, "belief", ""
-    if len(asked) < len(evaluation.reference_rows):
-        yield Note(
-            Code.LEFT_OUT,
-            f"{len(evaluation.reference_rows) - len(asked)} of "
-            f"{counted(len(evaluation.reference_rows), 'row')} asked for no action: "
-            "the checks of belief against action leave them out.",
+    if asked.empty:
+        asked, used, lack, where = rows, parsed, "belief", ""
+    if len(asked) < len(rows):
+        text = (
+            f"{len(rows) - len(asked)} of {counted(len(rows), 'row')} asked for no action: "
+            "the checks of belief against action leave them out."
         )
+        yield Note(Code.LEFT_OUT, text)
     if len(used) < len(asked):
         # Beliefs in some rows and choices in others, as of questions with a level.
-        apart = used.empty and bool(where) and not evaluation.parsed.empty
+        apart = used.empty and bool(where) and not parsed.empty
         hint = " If choices are between the event and stated chances, name these: --level COLUMN."
-        yield Note(
-            Code.LEFT_OUT,
+        text = (
             f"{len(asked) - len(used)} of {counted(len(asked), 'row lacks', 'rows lack')} a "
-            f"parsed {lack} and were left out{where}.{hint * apart}",
+            f"parsed {lack} and were left out{where}.{hint * apart}"
         )
+        yield Note(Code.LEFT_OUT, text)
+    n_complete = len(evaluation.complete_cases)
     states_known = evaluation.runs.known("theta")[evaluation.action_requested.index].any()
-    if states_known and 0 < len(evaluation.complete_cases) < len(evaluation.with_action):
-        yield Note(
-            Code.LEFT_OUT,
-            f"{len(evaluation.with_action) - len(evaluation.complete_cases)} of "
-            f"{len(evaluation.with_action)} rows with a parsed belief and action lack the state "
-            "and were left out of the checks that need it.",
+    if states_known and 0 < n_complete < len(acted):
+        text = (
+            f"{len(acted) - n_complete} of {len(acted)} rows with a parsed belief and action lack "
+            "the state and were left out of the checks that need it."
         )
-    acted = int(evaluation.runs.acted[evaluation.other_prompts.index].sum())
+        yield Note(Code.LEFT_OUT, text)
+    others = evaluation.other_prompts
+    n_acted = int(evaluation.runs.acted[others.index].sum())
     # Beliefs alone, beside the usual wording, are there to be compared with it.
-    if len(evaluation.other_prompts) and (acted or evaluation.reference != REFERENCE):
-        n = len(evaluation.other_prompts) + len(evaluation.reference_rows)
+    if len(others) and (n_acted or evaluation.reference != REFERENCE):
         though = (
-            f", {acted} of them with an action (--reference NAME takes another; models side by "
+            f", {n_acted} of them with an action (--reference NAME takes another; models side by "
             "side are named by --model-column)"
         )
         every = [check for check in checks if check.every_prompt]
-        entered = _spoken(every) if every else ""
-        yield Note(
-            Code.REFERENCE,
-            f"the reference prompt is {evaluation.reference!r}: {len(evaluation.other_prompts)} of "
-            f"{n} rows are under others "
-            f"({listing(sorted(set(evaluation.other_prompts['prompt'])))}) and enter "
-            f"{f'{entered} alone' if entered else 'no check'}{though if acted else ''}.",
-            Level.ALERT if acted else Level.INFO,  # choices that nobody would miss on the screen
+        text = (
+            f"the reference prompt is {evaluation.reference!r}: {len(others)} of "
+            f"{len(others) + len(rows)} rows are under others "
+            f"({listing(sorted(set(others['prompt'])))}) and enter "
+            f"{f'{_spoken(every)} alone' if every else 'no check'}{though if n_acted else ''}."
         )
+        # Choices under them nobody would miss on the screen.
+        yield Note(Code.REFERENCE, text, Level.ALERT if n_acted else Level.INFO)
 
 
 def lack_of(evaluation: EvaluationRows, check: Check) -> str:
@@ -189,26 +188,44 @@ def _reversed_truth(evaluation: EvaluationRows) -> Iterator[Note]:
 def _exact_state(evaluation: EvaluationRows, checks: Sequence[Check]) -> list[Note]:
     """Say which checks take the exact posterior for the state, and why."""
     taking = [check for check in checks if check.needs == STATE_AND_CHOICES]
-    if (
-        not evaluation.exact_state
-        and taking
-        and evaluation.in_two_states
-        and len(evaluation.complete_cases)
-    ):
-        known = int(evaluation.runs.known("p_true")[evaluation.with_action.index].sum())
-        if 0 < known < len(evaluation.with_action):
-            text = (
-                f"the state of {_spoken(taking)} is theta: of {len(evaluation.with_action)} rows "
-                f"with a belief and an action {known} have p_true, which is taken where all do."
-            )
-            return [Note(Code.STATE, text)]
-    if not (evaluation.exact_state and taking) or evaluation.runs.graded:
+    rows, text = evaluation.with_action, ""
+    known = int(evaluation.runs.known("p_true")[rows.index].sum())
+    if evaluation.exact_state and not evaluation.runs.graded:
+        text = (
+            "the exact posterior p_true, which every row has: free of the toss that decides theta "
+            "(--state realised takes theta)."
+        )
+    elif evaluation.in_two_states and len(evaluation.complete_cases) and 0 < known < len(rows):
+        text = (
+            f"theta: of {len(rows)} rows with a belief and an action {known} have p_true, which is "
+            "taken where all do."
+        )
+    if not taking or not text:
         return []
-    text = (
-        f"the state of {_spoken(taking)} is the exact posterior p_true, which every row has: free "
-        "of the toss that decides theta (--state realised takes theta)."
-    )
-    return [Note(Code.STATE, text)]
+    return [Note(Code.STATE, f"the state of {_spoken(taking)} is {text}")]
+
+
+def _groups(evaluation: EvaluationRows) -> Note:
+    """Say what groups of cases are the clusters of."""
+    n_groups, level = evaluation.rows["group"].nunique(), Level.INFO
+    groups = f"{counted(n_groups, 'group')} of cases"
+    if n_groups == 1:
+        level = Level.WARNING
+        said = (
+            f"{evaluation.runs.named.plain('group')} is the same in all cases: as one group they "
+            "depend on each other, and what needs several has no interval. Name what only some "
+            "cases share, or no group."
+        )
+    elif evaluation.crossed:
+        said = f"{groups} are the clusters of scores and distances."
+    elif evaluation.with_action.empty:
+        said = f"{groups} are the clusters of tests and intervals."
+    else:
+        said = (
+            f"choices are compared within {groups}, which are the clusters of all other tests and "
+            "intervals."
+        )
+    return Note(Code.GROUPS, said, level)
 
 
 def _persons(evaluation: EvaluationRows, checks: Sequence[Check], published: bool) -> list[Note]:
@@ -228,10 +245,6 @@ def _persons(evaluation: EvaluationRows, checks: Sequence[Check], published: boo
     persons, cases = evaluation.rows["person"].nunique(), evaluation.rows["context"].nunique()
     judged = f"{counted(persons, 'person')} judged {counted(cases, 'case')}: {how}"
     return [Note(Code.PERSONS, judged)]
-
-
-def _place(check: Check) -> tuple[bool, int]:
-    return check.family is not Family.PRIMARY, EVIDENCE.index(check.needs)
 
 
 def plan_evaluation(
@@ -268,31 +281,14 @@ def plan_evaluation(
     ]
     notes += [] if published else [*_exact_state(evaluation, there)]
     if "group" in evaluation.runs.names and not published:
-        n_groups = evaluation.rows["group"].nunique()
-        groups = counted(n_groups, "group")
-        acted = not evaluation.with_action.empty
-        of = "scores and distances" if evaluation.crossed else "tests and intervals"
-        said = f"{groups} of cases are the clusters of {of}."
-        if acted and not evaluation.crossed:
-            said = (
-                f"choices are compared within {groups} of cases, which are the clusters of all "
-                "other tests and intervals."
-            )
-        level = Level.INFO
-        if n_groups == 1:
-            name, level = evaluation.runs.named.plain("group"), Level.WARNING
-            said = (
-                f"{name} is the same in all cases: as one group they depend on each other, and "
-                "what needs several has no interval. Name what only some cases share, or no group."
-            )
-        notes.insert(0, Note(Code.GROUPS, said, level))
+        notes.insert(0, _groups(evaluation))
     if evaluation.runs.graded:
         text = "the truth differs between rows of a case: its share there is the state."
         notes.append(Note(Code.STATE, text))
     jobs = []
-    # The primary test comes first; sorting is stable, so that checks of the same evidence stay in
-    # the order of the catalogue.
-    for check in sorted(there, key=_place):
+    # The primary test comes first; of the same evidence, checks stay in the order of the catalogue.
+    there.sort(key=lambda check: (check.family is not Family.PRIMARY, EVIDENCE.index(check.needs)))
+    for check in there:
         data = evaluation.data(check.needs)
         parts = [p for p in check.parts if named or full or p.by_itself(evaluation.runs)]
         for declared in (check, *parts):

@@ -149,13 +149,11 @@ def power(
         (design, size, first, min(first + _BATCH, n_simulations))
         for size, first in product(sizes, starts)
     ]
-    pvalues: dict[int, list[dict[str, float]]] = {size: [] for size in sizes}
     labels = [f"{size} cases" for _, size, *_ in calls]
-    tested = run_calls(_pvalues, calls, n_jobs, progress=progress, labels=labels)
-    for (_, size, *_), batch in zip(calls, tested, strict=True):
-        pvalues[size] += batch
+    batches = run_calls(_Design.tested, calls, n_jobs, progress=progress, labels=labels)
+    tables = pd.DataFrame([table for batch in batches for table in batch])
     about = {"agent": name, "check": "", "planted": planted, "signal": design.signal}
-    rows = [{**about, "n_reps": n_reps, **row} for row in _shares(pvalues)]
+    rows = [{**about, "n_reps": n_reps, **row} for row in _shares(tables)]
     return pd.DataFrame(rows)
 
 
@@ -170,11 +168,12 @@ def _planted(
 ) -> tuple[str, Agent | Pilot, str]:
     """Return the name of who answers, who it is, and what a signal sets."""
     planted = _planted_by()
+    of_weight = planted[check] == WEIGHT
     if isinstance(agent, Runs | pd.DataFrame):
         agent = read_pilot(as_runs(agent), state=state)
     if isinstance(agent, Pilot):
         require(
-            planted[check] == WEIGHT,
+            of_weight,
             f"check must be one of {', '.join(n for n in planted if planted[n] == WEIGHT)} for "
             f"answers of a table; received {check!r}. Plan it with a named agent.",
         )
@@ -185,14 +184,14 @@ def _planted(
             "agent must be the name of an agent, an Agent or a runs table; received "
             f"{type(agent).__name__}. The agents are {', '.join(AGENTS)}."
         )
-    if planted[check] == WEIGHT and agent.hidden_signal:
+    if of_weight and agent.hidden_signal:
         require(
             state != "exact",
             f"state cannot be 'exact' where {HIDDEN} is planted, which no exact posterior shows. "
             f"Leave state out, or name an agent without it; received {agent.name!r}.",
         )
         return f"agent {agent.name}", agent, HIDDEN
-    if planted[check] == WEIGHT and not agent.unstated:  # a weight of nothing would be none
+    if of_weight and not agent.unstated:  # a weight of nothing would be none
         agent = agent.with_parameters(unstated=AGENTS["shaded"].unstated)
     return f"agent {agent.name}", agent, planted[check]
 
@@ -222,12 +221,16 @@ class _Design:
             rng=rng,
         )
 
-    def pvalues(self, n_cases: int, number: int) -> dict[str, float]:
-        """Draw a table and test it: result -> p-value, NaN where it is undefined."""
+    def tested(self, n_cases: int, first: int, last: int) -> list[dict[str, float]]:
+        """Draw tables by their numbers and test them."""
+        return [self._pvalues(n_cases, number) for number in range(first, last)]
+
+    def _pvalues(self, n_cases: int, number: int) -> dict[str, float]:
+        """Draw a table and test it: its cases, and result -> p-value, NaN where it is undefined."""
         rng = check_stream(self.seed, f"power: {n_cases} cases x {self.n_reps}, table {number}")
         rows = EvaluationRows(self.table(n_cases, rng), state=self.state)
         declared, options = declaration(self.check), {"rng": rng}
-        pvalues = {}
+        pvalues = {"n_cases": n_cases}
         for step in declared.plan(replace(rows.data(declared.needs), features=None), False):
             if not isinstance(step, Call):
                 continue
@@ -242,13 +245,8 @@ class _Design:
         return pvalues
 
 
-def _pvalues(design: _Design, n_cases: int, first: int, last: int) -> list[dict[str, float]]:
-    return [design.pvalues(n_cases, number) for number in range(first, last)]
-
-
-def _shares(pvalues: dict[int, list[dict[str, float]]]) -> Iterator[dict[str, Any]]:
+def _shares(tested: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Count the rejections of each result at each number of cases."""
-    tested = pd.DataFrame([{"n_cases": n, **table} for n in pvalues for table in pvalues[n]])
     for result, (size, tables) in product(tested.columns[1:], tested.groupby("n_cases")):
         n, rejected = len(tables), int((tables[result] <= LEVEL).sum())
         ends = stats.binomtest(rejected, n).proportion_ci()  # Clopper-Pearson

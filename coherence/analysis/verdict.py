@@ -18,7 +18,7 @@ from coherence.checks.sufficiency import SEQUENCES
 from coherence.errors import InputError
 from coherence.printable import capitalised, counted, numbered
 from coherence.report.wording import clean, format_numbers
-from coherence.result import LEVEL, CheckResult, Interval, Outcome
+from coherence.result import LEVEL, CheckResult, Outcome
 from coherence.runs.notes import Code, Level, Note
 from coherence.statistics.report_noise import ReportNoise, Reports
 
@@ -95,7 +95,6 @@ def noise_robust_test(results: Sequence[CheckResult]) -> CheckResult | None:
 def sentence_of(
     result: CheckResult,
     *,
-    alpha: float = LEVEL,
     belief: str = "stated belief",
     scatter: ReportNoise | None = None,
     allowed: CheckResult | None = None,
@@ -111,19 +110,18 @@ def sentence_of(
     elif result.pvalue is None:
         sentence = _filled("of_estimate", "an estimate", result, belief)
     else:
-        sentence = _tested(result, alpha, belief, scatter, allowed)
+        sentence = _tested(result, belief, scatter, allowed)
     return " ".join(filter(None, [sentence, result.estimate_note()]))
 
 
 def _tested(
     result: CheckResult,
-    alpha: float,
     belief: str,
     scatter: ReportNoise | None,
     allowed: CheckResult | None,
 ) -> str:
     """Say how a test ended."""
-    sentences, outcome = interpretation_of(result.check), result.outcome(alpha=alpha)
+    sentences, outcome = interpretation_of(result.check), result.outcome()
     if outcome is Outcome.KEPT and sentences.not_rejected:
         return f"{_filled('not_rejected', 'a test', result, belief)} {_interval_sentence(result)}"
     noise, words = _explained(result, scatter, allowed)
@@ -141,9 +139,13 @@ def _tested(
 
 def _interval_sentence(result: CheckResult) -> str:
     """Say which effects are compatible with the data of a test that does not reject."""
-    if result.interval is None or math.isnan(result.interval.high):
+    interval, unit = result.interval, clean(result.unit)
+    if interval is None or math.isnan(interval.high):
         return NO_INTERVAL
-    return f"{_effects_within(result, result.interval)} are compatible with the data."
+    low, high = format_numbers([interval.low, interval.high])
+    unit = unit if unit.startswith("%") else f" {unit}"
+    level = f"({interval.level:.0%} interval)"
+    return f"Effects in [{low}, {high}]{unit} {level} are compatible with the data."
 
 
 def _filled(which: str, what: str, result: CheckResult, belief: str) -> str:
@@ -172,17 +174,6 @@ def _belief_of(results: Sequence[CheckResult], belief: str) -> str:
         return f"mean {belief}"
     persons = any(result.settings.get("n_persons") for result in results)
     return f"{belief} of their own" if persons else belief
-
-
-def _effects_within(result: CheckResult, interval: Interval) -> str:
-    """Name the effects of an interval."""
-    low, high = format_numbers([interval.low, interval.high])
-    return f"Effects in [{low}, {high}]{_unit_of(result)} ({interval.level:.0%} interval)"
-
-
-def _unit_of(result: CheckResult) -> str:
-    evaluation = clean(result.unit)
-    return evaluation if evaluation[:1] == "%" else f" {evaluation}"
 
 
 # What the further tests of a (task, model) say

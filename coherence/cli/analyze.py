@@ -4,10 +4,9 @@ import argparse
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from coherence.errors import InputError
 
@@ -26,7 +25,13 @@ from coherence.cli.reading import (
     reading_words,
     require_one_table,
 )
-from coherence.cli.report_folder import certain_files, write_figures, write_report, write_tables
+from coherence.cli.report_folder import (
+    RESULTS,
+    certain_files,
+    write_figures,
+    write_report,
+    write_tables,
+)
 from coherence.cli.run_options import add_jobs, add_seed, comma_separated, require_seed, workers
 from coherence.cli.streams import STREAM, discard_output, shows_ascii_only, shows_styles
 from coherence.report.answer_links import MOST_CONTEXTS
@@ -134,82 +139,47 @@ def _add_pipelines(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _prepare_folder(name: str, option: str, writes: Iterable[str]) -> Path:
-    """Make the folder and try to write there: known before the analysis, and not at its end."""
-    folder = Path(name)
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{option} must be a folder; {name} is a file. Name a folder.")
-    return prepare_folder(folder, option, writes)
+def _folders(args: argparse.Namespace) -> dict[str, Path]:
+    """Make the folders that were given, by option, and see that all files can be written there.
 
-
-def _folders(args: argparse.Namespace) -> list[Path | None]:
-    """Make the folders of --out, --figures and --tables that were given."""
-    return [
-        None
-        if (name := getattr(args, option)) is None
-        else _prepare_folder(name, f"--{option}", certain_files(option))
-        for option in ("out", "figures", "tables")
-    ]
-
-
-def _paper_folder(args: argparse.Namespace) -> Path | None:
-    """Make the folder of the paper, which has results of its own."""
-    if args.paper is None:
-        return None
-    if args.out is not None and Path(args.paper).resolve() == Path(args.out).resolve():
+    So that it is known before the analysis, and not at its end.
+    """
+    named = {
+        option: Path(name)
+        for option in ("out", "figures", "tables", "paper")
+        if (name := getattr(args, option)) is not None
+    }
+    runs, out = Path(args.runs).resolve(), named.get("out", Path()).resolve()
+    if "out" in named and runs.parent == out and runs.name in RESULTS:
         raise InputError(
-            f"--paper and --out must be different folders; both are {args.paper}, and each has a "
-            f"results.parquet. Try --paper {Path(args.out, 'paper')}."
+            f"--out must not hold the table that is read; {args.out} would put results in the "
+            f"place of {args.runs}. Name another folder."
         )
-    return _prepare_folder(args.paper, "--paper", ["paper.md", "paper.tex", "results.parquet"])
-
-
-def _require_writable(file: str) -> None:
-    """Refuse a file that cannot be written, before the analysis."""
-    path = Path(file)
-    if path.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
+    for option, folder in named.items():
+        if option == "paper" and "out" in named and folder.resolve() == out:
+            raise InputError(
+                f"--paper and --out must be different folders; both are {args.paper}, and each has "
+                f"a results.parquet. Try --paper {Path(args.out, 'paper')}."
+            )
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"--{option} must be a folder; {folder} is a file. Name a folder.")
+        prepare_folder(folder, f"--{option}", certain_files(option))
+    json = Path(STREAM if args.json is None else args.json)
+    if json.is_dir() or not os.access(json.parent, os.W_OK | os.X_OK):
         raise InputError(
-            f"--json must be a file in a folder that can be written to, or -; {file} is not. "
+            f"--json must be a file in a folder that can be written to, or -; {args.json} is not. "
             "Name another."
         )
-
-
-def _print_report(report: "Report", stream: TextIO, full: bool) -> None:
-    """Print what a stream can show."""
-    from coherence.report.terminal import render_report
-
-    plain = shows_ascii_only(stream)
-    text = render_report(
-        report.evaluations,
-        full=full,
-        color=shows_styles(stream),
-        ascii_only=plain,
-    )
-    print(text, file=stream)
-
-
-def _write(
-    report: "Report", folder: Path | None, json_file: str | None, answers: int, files: list[str]
-) -> list[str]:
-    """Write the files, before anything is printed: `| head` must not cost them; say which."""
-    said = []
-    if folder is not None:
-        said = [write_report(report, folder, answers=answers, inputs=files)]
-    if json_file not in (None, STREAM):
-        replace_text(Path(str(json_file)), report.to_json())
-    return said
+    return named
 
 
 def _write_paper(
-    report: "Report",
-    folder: Path,
-    runs: "Runs",
-    args: argparse.Namespace,
-    progress: Callable[[int, int, str], None] | None,
+    report: "Report", folder: Path, runs: "Runs", args: argparse.Namespace, progress: StepProgress
 ) -> str:
     """Write tables and figures of the paper, and say where."""
     from coherence.analysis.paper.write import write_paper
 
+    progress.stage("drawing the tables and figures of the paper")
     said = f"wrote the tables and figures of the paper, see {folder}/paper.md"
     said += in_place(folder, r"paper\.md")
     options: dict[str, Any] = {"n_jobs": args.n_jobs, "progress": progress}
@@ -217,39 +187,23 @@ def _write_paper(
     return said
 
 
-def _require_apart(args: argparse.Namespace) -> None:
-    """Refuse to write results over the table."""
-    if args.out is None:
-        return
-    runs, out = Path(args.runs).resolve(), Path(args.out).resolve()
-    if runs.parent == out and runs.name in ("results.parquet", "results.json"):
-        raise InputError(
-            f"--out must not hold the table that is read; {args.out} would put results in the "
-            f"place of {args.runs}. Name another folder."
-        )
-
-
 def _analyse(
     args: argparse.Namespace, progress: StepProgress
 ) -> tuple["Report", list[str], list[str]]:
     """Read, analyse and write; return what to say of files before the report, and behind it."""
     runs = read_table(args)
-    _require_apart(args)
-    folder, figures, tables = _folders(args)
-    paper = _paper_folder(args)
-    if args.json not in (None, STREAM):
-        _require_writable(args.json)
+    folders = _folders(args)
 
     # Imported after the options are known to be right: the checks take a second to load.
     progress.stage("loading the checks")
     from coherence.analysis.analyze import analyze
 
-    behind = []
+    before, behind = [], []
     with workers(args):
         report = analyze(
             runs,
             checks=None if args.checks is None else comma_separated(args.checks),
-            full=args.full or args.paper is not None,
+            full=args.full or "paper" in folders,
             published=args.published,
             strict=args.strict,
             positive=args.positive,
@@ -260,20 +214,23 @@ def _analyse(
             rng=args.seed,
             progress=progress,
         )
-        if paper is not None:
-            progress.stage("drawing the tables and figures of the paper")
-            behind.append(_write_paper(report, paper, runs, args, progress))
+        if "paper" in folders:
+            behind.append(_write_paper(report, folders["paper"], runs, args, progress))
     read = {"file": ", ".join(args.files), "reading": reading_words(args)}
     report = replace(report, settings={**report.settings, **read})
     report = _with_source(report, args)
     progress.stage("writing the report")
-    behind += _write(report, folder, args.json, args.answers, args.files)
-    before = []
-    if figures is not None:
+    # Before anything is printed: `| head` must not cost the files.
+    if "out" in folders:
+        options: dict[str, Any] = {"answers": args.answers, "inputs": args.files}
+        behind.append(write_report(report, folders["out"], **options))
+    if args.json not in (None, STREAM):
+        replace_text(Path(args.json), report.to_json())
+    if "figures" in folders:
         progress.stage("drawing the figures")
-        before.append(write_figures(report, figures))
-    if tables is not None:
-        before.append(write_tables(report, tables))
+        before.append(write_figures(report, folders["figures"]))
+    if "tables" in folders:
+        before.append(write_tables(report, folders["tables"]))
     return report, before, behind
 
 
@@ -308,11 +265,15 @@ def run(args: argparse.Namespace) -> int:
 
         conditions = [parse_condition(text) for text in args.fail_on]
         report, written, said = _analyse(args, progress)
+    from coherence.report.terminal import render_report
+
     for line in written:
         print(line, file=sys.stderr)
     as_json = args.json == STREAM
     try:
-        _print_report(report, sys.stderr if as_json else sys.stdout, args.full)
+        stream = sys.stderr if as_json else sys.stdout
+        how = {"color": shows_styles(stream), "ascii_only": shows_ascii_only(stream)}
+        print(render_report(report.evaluations, full=args.full, **how), file=stream)
         if as_json:
             sys.stdout.write(report.to_json())
         sys.stdout.flush()

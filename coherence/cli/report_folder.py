@@ -20,6 +20,8 @@ def certain_files(option: str) -> tuple[str, ...]:
     """Return what a call writes whatever the report holds."""
     if option == "out":
         return RESULTS
+    if option == "paper":
+        return "paper.md", "paper.tex", "results.parquet"
     from coherence.report.folder import FIGURES, TABLES
 
     return (TABLES if option == "tables" else FIGURES,)
