@@ -36,12 +36,10 @@ from coherence.statistics.resample import Seed, as_seed
 def _checked_names(checks: Sequence[str] | None) -> tuple[str, ...]:
     if checks is None:
         return tuple(CHECKS)
-    if isinstance(checks, str):
-        raise InputError(
-            f"checks must be a list of names; received the text {checks!r}. Write [{checks!r}]."
-        )
-    if not isinstance(checks, Iterable):
-        raise InputError(f"checks must be a list of names; received {checks!r}.")
+    require(
+        isinstance(checks, Iterable) and not isinstance(checks, str),
+        f"checks must be a list of names, such as ['cmi']; received {checks!r}.",
+    )
     checks = list(checks)
     for name in checks:
         if name not in CHECKS:

@@ -48,11 +48,11 @@ def adjusted(by_evaluation: Sequence[Sequence[CheckResult]]) -> list[list[CheckR
     """
     together = [result for results in by_evaluation for result in results]
     of = {id(result): _family_of(result) for result in together}
-    families = [(Family.PRIMARY, together), (Family.SCORES, together)]
-    families += [(Family.SECOND, results) for results in by_evaluation]
     changes: dict[int, dict[str, Any]] = {}
-    for family, results in families:
-        changes |= _corrected([result for result in results if of[id(result)] is family])
+    for family in (Family.PRIMARY, Family.SCORES):
+        changes |= _corrected([result for result in together if of[id(result)] is family])
+    for results in by_evaluation:
+        changes |= _corrected([each for each in results if of[id(each)] is Family.SECOND])
     return [
         [_in_report(each, of[id(each)], changes.get(id(each), {})) for each in results]
         for results in by_evaluation

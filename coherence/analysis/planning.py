@@ -53,10 +53,9 @@ def _spoken(checks: Sequence[Check]) -> str:
     return joined_names([check.spoken for check in checks])
 
 
-def _not_run(reason: str, checks: Sequence[Check]) -> Iterator[Note]:
-    if checks:
-        text = f"{reason}: {_spoken(checks)} {'were' if len(checks) > 1 else 'was'} not run."
-        yield not_run(text, *(check.name for check in checks))
+def _not_run(reason: str, checks: Sequence[Check]) -> Note:
+    text = f"{reason}: {_spoken(checks)} {'were' if len(checks) > 1 else 'was'} not run."
+    return not_run(text, *(check.name for check in checks))
 
 
 def _left_out(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[Note]:
@@ -276,7 +275,7 @@ def plan_evaluation(
     notes = [
         *_persons(evaluation, there, published),
         *_left_out(evaluation, there),
-        *(note for reason, of_reason in lacks.items() for note in _not_run(reason, of_reason)),
+        *(_not_run(reason, of_reason) for reason, of_reason in lacks.items()),
         *_states(evaluation),
     ]
     notes += [] if published else [*_exact_state(evaluation, there)]

@@ -230,7 +230,7 @@ class _Design:
         rng = check_stream(self.seed, f"power: {n_cases} cases x {self.n_reps}, table {number}")
         rows = EvaluationRows(self.table(n_cases, rng), state=self.state)
         declared, options = declaration(self.check), {"rng": rng}
-        pvalues = {"n_cases": n_cases}
+        pvalues: dict[str, float] = {"n_cases": n_cases}
         for step in declared.plan(replace(rows.data(declared.needs), features=None), False):
             if not isinstance(step, Call):
                 continue

@@ -175,12 +175,9 @@ def states_of_tasks(runs: Runs, positive: Any, checks: Sequence[Check]) -> State
             f"are beliefs in {len(columns)} states. Leave it out."
         )
     # In columns of their own the states have names; else theta alone has.
-    must_know = not columns and any(
-        check.states_named and {THETA, TARGET} & set(check.needs) for check in checks
-    )
-    tests_choices = not columns and any(
-        ACTION in check.needs and {THETA, TARGET} & set(check.needs) for check in checks
-    )
+    of_truth = [check for check in checks if {THETA, TARGET} & set(check.needs)]
+    must_know = not columns and any(check.states_named for check in of_truth)
+    tests_choices = not columns and any(ACTION in check.needs for check in of_truth)
     of_state = not columns and any({ACTION, THETA, TARGET} & set(check.needs) for check in checks)
     may_be_confidence = of_state and not runs.says_state
     states: dict[str, tuple[tuple[Any, ...], Any]] = {}
@@ -192,20 +189,16 @@ def states_of_tasks(runs: Runs, positive: Any, checks: Sequence[Check]) -> State
         meant = [label for word in wanted for label in meant_by(word, named)]
         states[str(task)] = labels, meant[0] if meant else None
         where = f"task {task!r}: " if task else ""
-        numbers = ""
-        if of_state and not columns:
+        error = ""
+        if of_state:
             column = runs.named.columns.get("theta", "theta")
-            numbers = labels_error("truth", labels, len(rows), numbers_alone=True, column=column)
-        if numbers:
-            errors.append(where + numbers)
-            continue
-        strays = [] if columns or not of_state else beside_a_pair(labels)
-        if strays:
-            errors.append(where + _not_decided(rows, strays, runs))
-            continue
-        confidence = "" if meant or not may_be_confidence else _maybe_confidence(rows, labels, runs)
-        if confidence:
-            errors.append(where + confidence)
+            error = labels_error("truth", labels, len(rows), numbers_alone=True, column=column)
+            strays = [] if error else beside_a_pair(labels)
+            error = _not_decided(rows, strays, runs) if strays else error
+        if may_be_confidence and not meant:
+            error = error or _maybe_confidence(rows, labels, runs)
+        if error:
+            errors.append(where + error)
         elif len(meant) > 1:
             errors.append(
                 f"{where}positive must name one state of a task; received "

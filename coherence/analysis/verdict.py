@@ -212,15 +212,12 @@ def conclude_further(
             _trust(rejected, scatter, noise_robust_test(results)),
             *calibrated,
         )
-    count = (
+    ended = (
         f"None of {n} further tests rejects" if n > 1 else "The one further test does not reject"
     )
     if signs:
-        return (
-            f"{count}{corrected}; uncorrected, p is at most {LEVEL} in {_named(signs)}.",
-            *calibrated,
-        )
-    return f"{count}.", *calibrated
+        ended += f"{corrected}; uncorrected, p is at most {LEVEL} in {_named(signs)}"
+    return f"{ended}.", *calibrated
 
 
 def _calibration(results: Sequence[CheckResult], belief: str) -> tuple[str, ...]:

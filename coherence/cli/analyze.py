@@ -22,7 +22,7 @@ from coherence.cli.reading import (
     add_reading,
     power_words,
     read_table,
-    reading_words,
+    reading,
     require_one_table,
 )
 from coherence.cli.report_folder import (
@@ -216,7 +216,7 @@ def _analyse(
         )
         if "paper" in folders:
             behind.append(_write_paper(report, folders["paper"], runs, args, progress))
-    read = {"file": ", ".join(args.files), "reading": reading_words(args)}
+    read = {"file": ", ".join(args.files), "reading": reading(args).words()}
     report = replace(report, settings={**report.settings, **read})
     report = _with_source(report, args)
     progress.stage("writing the report")
@@ -272,8 +272,9 @@ def run(args: argparse.Namespace) -> int:
     as_json = args.json == STREAM
     try:
         stream = sys.stderr if as_json else sys.stdout
-        how = {"color": shows_styles(stream), "ascii_only": shows_ascii_only(stream)}
-        print(render_report(report.evaluations, full=args.full, **how), file=stream)
+        color, plain = shows_styles(stream), shows_ascii_only(stream)
+        text = render_report(report.evaluations, full=args.full, color=color, ascii_only=plain)
+        print(text, file=stream)
         if as_json:
             sys.stdout.write(report.to_json())
         sys.stdout.flush()

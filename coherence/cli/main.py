@@ -141,12 +141,6 @@ def _print_version() -> None:
         print("coherence, run from its source folder")
 
 
-def _unknown_command(word: str) -> int:
-    hint = closest(word, COMMANDS, near="Did you mean {near!r}?", far="The commands are {known}.")
-    print(f"coherence: there is no command {word!r}. {hint}", file=sys.stderr)
-    return 2
-
-
 def _unread(words: list[str], parser: argparse.ArgumentParser, command: str | None) -> int:
     """Say which words no option takes, and what may have been meant."""
     name = f"coherence {command}" if command else "coherence"
@@ -192,7 +186,10 @@ def _joined(arguments: Sequence[str], parser: argparse.ArgumentParser) -> list[s
 def _dispatch(arguments: list[str], command: str | None) -> int:
     """Parse and run; argparse ends by SystemExit after printing help or a usage error."""
     if command is not None and command not in COMMANDS:
-        return _unknown_command(command)
+        far = "The commands are {known}."
+        hint = closest(command, COMMANDS, near="Did you mean {near!r}?", far=far)
+        print(f"coherence: there is no command {command!r}. {hint}", file=sys.stderr)
+        return 2
     parser = build_parser(command)
     try:
         options, unread = parser.parse_known_args(_joined(arguments, parser))

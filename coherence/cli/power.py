@@ -11,7 +11,7 @@ from coherence.cli.reading import (
     add_reading,
     pilot_options,
     read_table,
-    reading_words,
+    reading,
 )
 from coherence.cli.run_options import add_jobs, add_seed, comma_separated, require_seed, workers
 from coherence.errors import InputError
@@ -84,7 +84,7 @@ def _who(args: argparse.Namespace) -> "Agent | Pilot":
         from coherence.agents import named_agent
 
         words = [f"--{name}" for name in _OF_TABLES if getattr(args, name) is not None]
-        if words := [*words, *reading_words(pilot_options(args))]:
+        if words := [*words, *reading(pilot_options(args)).words()]:
             raise InputError(
                 f"{words[0].partition('=')[0]} belongs to --like RUNS. Add that, or leave it out."
             )

@@ -93,27 +93,22 @@ def add_reading(
 
 def reading(args: argparse.Namespace) -> Reading:
     """Return what the options say."""
-    named = {column: getattr(args, _attribute(option)) for option, column in OPTIONS.items()}
+    named = {as_: getattr(args, option.replace("-", "_")) for option, as_ in OPTIONS.items()}
     said = {name: getattr(args, name) for name in OPTIONS_OF_READING}
     said["missing"] = () if args.missing is None else tuple(args.missing.split(","))
     said["decimal"] = said["decimal"] or "."
     conditions = said["where"] or []  # one that an error proposes stands beside those before
     joined = " and ".join(f"({each})" for each in conditions)
     said["where"] = joined if len(conditions) > 1 else next(iter(conditions), None)
-    return Reading({name: as_ for name, as_ in named.items() if as_ is not None}, **said)
-
-
-def reading_words(args: argparse.Namespace) -> list[str]:
-    """Return the options that said how a file was read, as words of the command line."""
-    return reading(args).words()
+    return Reading({as_: name for as_, name in named.items() if name is not None}, **said)
 
 
 def power_words(args: argparse.Namespace) -> list[str]:
-    """Return these, and the options of labels, as ``coherence power --like`` takes them."""
+    """Return how a file was read, and the options of labels, as ``coherence power`` takes them."""
     words = [f"--positive={label}" for label in args.positive or ()]
     words += [] if args.reference is None else [f"--reference={args.reference}"]
     words += [] if args.state == "auto" else [f"--state={args.state}"]
-    return [re.sub("^--task=", "--task-column=", word) for word in [*reading_words(args), *words]]
+    return [re.sub("^--task=", "--task-column=", word) for word in [*reading(args).words(), *words]]
 
 
 def pilot_options(args: argparse.Namespace) -> argparse.Namespace:
@@ -156,7 +151,3 @@ def read_table(args: argparse.Namespace) -> "Runs":
     if is_log(args.runs):
         return as_runs(FileTable(read_logs(args.files)), how, Path(args.runs))
     return read_file(args.runs, how)
-
-
-def _attribute(option: str) -> str:
-    return option.replace("-", "_")

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from coherence.cli.run_options import add_seed, require_seed
@@ -54,9 +54,9 @@ def agent_parameters(settings: Iterable[str], agent: "Agent") -> dict[str, float
         if not equals:
             raise InputError(f"--set needs NAME=VALUE; received {setting!r}.")
         if name not in known:
-            listed = ", ".join(f"{known_name}={value:g}" for known_name, value in known.items())
             raise InputError(
-                f"agent {agent.name!r} has no parameter {name!r}. Its parameters are {listed}."
+                f"agent {agent.name!r} has no parameter {name!r}. Its parameters are "
+                f"{_listed(known)}."
             )
         try:
             values[name] = float(text)
@@ -68,19 +68,19 @@ def agent_parameters(settings: Iterable[str], agent: "Agent") -> dict[str, float
     return values
 
 
+def _listed(parameters: Mapping[str, float]) -> str:
+    return ", ".join(f"{name}={value:g}" for name, value in parameters.items())
+
+
 def _print_agents(agents: "Iterable[Agent]") -> None:
-    for number, agent in enumerate(agents):
+    # The first agent has every default; of the others the changes are enough.
+    defaults = dict[str, float]()
+    for agent in agents:
+        known = agent.parameters()
+        changed = {name: value for name, value in known.items() if value != defaults.get(name)}
         print(f"{agent.name}: {agent.description}")
-        if number == 0:  # the first agent has every default; of the others the changes are enough
-            defaults = agent.parameters()
-            print("    " + ", ".join(f"{name}={value:g}" for name, value in defaults.items()))
-            continue
-        changed = {
-            name: value for name, value in agent.parameters().items() if value != defaults[name]
-        }
-        print(
-            "    as above, but " + ", ".join(f"{name}={value:g}" for name, value in changed.items())
-        )
+        print(f"    {'as above, but ' if defaults else ''}{_listed(changed)}")
+        defaults = defaults or known
 
 
 def run(args: argparse.Namespace) -> int:
@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
         rng=args.seed,
     )
     write_runs(runs, args.out, replace=False)
-    changed = "".join(f", {name}={value:g}" for name, value in changes.items())
+    changed = f", {_listed(changes)}" if changes else ""
     print(
         f"{args.out}: {counted(len(runs), 'row')}, {counted(args.contexts, 'context')} x "
         f"{counted(args.reps, 'repetition')} of agent {args.agent}{changed}, seed {args.seed}",

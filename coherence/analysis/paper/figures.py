@@ -60,15 +60,17 @@ def _choice_figures(
     evaluations: Sequence[EvaluationReport], procedure: str, folder: Path
 ) -> list[FigureFile]:
     """Draw the shares of every pair of actions: a line an evaluation, a column a pair."""
-    drawn = [
-        (evaluation, {result.check: result for result in evaluation.results if _is_drawn(result)})
+    pairwise = [
+        (evaluation, {of.check: of for of in evaluation.results if of.check.startswith(_PAIRWISE)})
         for evaluation in evaluations
+    ]
+    drawn = [
+        (evaluation, {check: of for check, of in results.items() if not of.details.empty})
+        for evaluation, results in pairwise
     ]
     title = f"Share of an action against belief, {procedure}"
     # In the order of the checks, which an evaluation that lacks a pair must not change.
-    named = dict.fromkeys(
-        result.check for evaluation in evaluations for result in evaluation.results
-    )
+    named = dict.fromkeys(check for _, results in pairwise for check in results)
     pairs = [check for check in named if any(check in results for _, results in drawn)]
     if not pairs:
         why = "Not drawn: no pair of actions could be compared over bins of belief."
@@ -85,10 +87,6 @@ def _choice_figures(
         caption = _choice_caption(chunk, pairs, procedure)
         figures.append(FigureFile(name, "Figure 1", f"{title}{of_part}", caption))
     return figures
-
-
-def _is_drawn(result: CheckResult) -> bool:
-    return result.check.startswith(_PAIRWISE) and not result.details.empty
 
 
 def _draw_choices(

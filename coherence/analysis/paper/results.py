@@ -16,7 +16,7 @@ from coherence.analysis.analyze import analyze
 from coherence.analysis.evaluation import EvaluationRows
 from coherence.analysis.reading import as_runs, read_evaluations
 from coherence.checks.calibration import calibration_estimates
-from coherence.checks.catalogue import declaration, declared_name
+from coherence.checks.catalogue import declaration
 from coherence.checks.cmi import cmi
 from coherence.errors import InputError
 from coherence.inputs import few_contexts
@@ -75,21 +75,16 @@ class PaperResults:
 
     def frame(self) -> pd.DataFrame:
         """Return every number, one row per procedure, task, model and check; see `COLUMNS`."""
-        reported = [
+        found = [
             (procedure, evaluation.task, evaluation.model, result)
             for procedure, report in self.reports.items()
             for evaluation in report.evaluations
             for result in evaluation.results
         ]
-        added = [
-            (name, *result) for name, results in self.supplements.items() for result in results
-        ]
+        found += [(name, *result) for name, of in self.supplements.items() for result in of]
         rows = [
-            {
-                **{"procedure": procedure, "task": task, "model": model},
-                **result.to_row(),
-            }
-            for procedure, task, model, result in (*reported, *added)
+            {"procedure": procedure, "task": task, "model": model, **result.to_row()}
+            for procedure, task, model, result in found
         ]
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
@@ -102,41 +97,31 @@ class PaperResults:
         """Say why there is no result."""
         if procedure not in self.reports:
             return NOT_RUN[procedure]
-        name = check.partition(":")[0]
-        of_report = name in _OF_REPORT and check != ISOTONIC
+        name, _, variant = check.partition(":")
+        of_report = name in (*WITH_PUBLISHED, "calibration") and check != ISOTONIC
         if not of_report and procedure not in self.supplements:
             return NEEDS_RUNS
         report = self.reports[procedure]
         if of_report and name not in report.settings["checks"]:
-            return as_sentence(f"{_spoken(name)} was not among the checks that were asked for")
+            spoken = declaration(name).spoken
+            return as_sentence(f"{spoken} was not among the checks that were asked for")
         evaluation = next(
             evaluation
             for evaluation in report.evaluations
             if (evaluation.task, evaluation.model) == (task, model)
         )
-        return as_sentence(evaluation.absent(check, name)) or _without_rows(check)
+        if absent := as_sentence(evaluation.absent(check, name)):
+            return absent
+        if name == "monotone_choice" and variant:
+            return f"The actions {variant} were not both seen in this task and model."
+        if name in ("prompt_consistency", SINGLE, NOISELESS) and variant:
+            return f"No belief was asked for under {variant!r} in this task and model."
+        return "No row of this task and model has what this needs."
 
 
 def as_sentence(reason: str) -> str:
     """Return a reason with a capital and a full stop; empty for none."""
     return f"{capitalised(reason.removesuffix('.'))}." if reason else ""
-
-
-_OF_REPORT = (*WITH_PUBLISHED, "calibration")
-
-
-def _spoken(name: str) -> str:
-    return declaration(declared_name(name)).spoken if name in _OF_REPORT else name
-
-
-def _without_rows(check: str) -> str:
-    """Say that a task and model has no rows for a result that others have."""
-    name, _, variant = check.partition(":")
-    if name == "monotone_choice" and variant:
-        return f"The actions {variant} were not both seen in this task and model."
-    if name in ("prompt_consistency", SINGLE, NOISELESS) and variant:
-        return f"No belief was asked for under {variant!r} in this task and model."
-    return "No row of this task and model has what this needs."
 
 
 def collect_results(
@@ -160,28 +145,17 @@ def collect_results(
         return PaperResults({have: report}, {})
     options: dict[str, Any] = {name: settings[name] for name in _READ_BACK}
     options |= {"positive": list(settings["positive"]) or None, "n_jobs": n_jobs}
-    seed: int = as_seed(settings["seed"] if rng is None else rng)
+    options["rng"] = as_seed(settings["seed"] if rng is None else rng)
     reports = {have: report}
     wanted = [name for name in settings["checks"] if name in WITH_PUBLISHED]
     if (published or other == REPAIRED) and wanted:
         checks = wanted if other == PUBLISHED else settings["checks"]
-        reports[other] = analyze(
-            runs,
-            checks=checks,
-            published=other == PUBLISHED,
-            rng=seed,
-            progress=progress,
-            **options,
-        )
+        how = options | {"published": other == PUBLISHED, "progress": progress}
+        reports[other] = analyze(runs, checks=checks, **how)
+    # Repaired first: its evaluations and their order are those of the figures.
+    reports = {name: reports[name] for name in (REPAIRED, PUBLISHED) if name in reports}
     supplements = {
-        procedure: supplement(
-            runs,
-            published=procedure == PUBLISHED,
-            rng=seed,
-            **options,
-        )
-        for procedure in (REPAIRED, PUBLISHED)
-        if procedure in reports
+        name: supplement(runs, published=name == PUBLISHED, **options) for name in reports
     }
     known = {(evaluation.task, evaluation.model) for evaluation in report.evaluations}
     found = {(task, model) for results in supplements.values() for task, model, _ in results}
@@ -190,10 +164,7 @@ def collect_results(
             f"runs must be the table that the report was made of; {strangers[0]} is no task and "
             "model of the report. Give the table that was analysed."
         )
-    # Repaired first: its evaluations and their order are those of the figures.
-    return PaperResults(
-        {name: reports[name] for name in (REPAIRED, PUBLISHED) if name in reports}, supplements
-    )
+    return PaperResults(reports, supplements)
 
 
 def in_paper_order(prompts: Sequence[str]) -> list[str]:
@@ -213,13 +184,8 @@ def supplement(
     rng: Seed = None,
 ) -> list[UnitResult]:
     """Compute what the papers' tables show beyond the checks of a report."""
-    evaluations, _ = read_evaluations(
-        as_runs(runs),
-        ["cmi"],
-        strict=strict,
-        positive=positive,
-        reference=reference,
-    )
+    how: dict[str, Any] = {"strict": strict, "positive": positive, "reference": reference}
+    evaluations, _ = read_evaluations(as_runs(runs), ["cmi"], **how)
     seed = as_seed(rng)
     calls = [(evaluation, published, seed) for _, evaluation in evaluations]
     found = run_calls(_added, calls, n_jobs)
@@ -314,38 +280,24 @@ def _by_context(evaluation: EvaluationRows, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _scatter(evaluation: EvaluationRows) -> CheckResult:
+    rows, asked, of = evaluation.parsed, evaluation.reference_rows, "two parsed repetitions"
     what = f"root of the mean variance of repeated answers within contexts, {evaluation.reference}"
     if not evaluation.in_two_states:
-        return _undefined(SCATTER, what, evaluation.reference_rows, "beliefs over several states")
-    if all_computed(evaluation.parsed, evaluation.runs.beliefs):
-        of_answers = "spread of the computed distribution over answers, which is not known of a "
-        if not evaluation.runs.known("p_sd")[evaluation.parsed.index].any():
-            kind = f"{of_answers}belief that is one probability"
-            return _undefined(SCATTER, what, evaluation.reference_rows, f"no {kind}")
+        return _undefined(SCATTER, what, asked, "beliefs over several states")
+    if all_computed(rows, evaluation.runs.beliefs):
+        if not evaluation.runs.known("p_sd")[rows.index].any():
+            lack = (
+                "no spread of the computed distribution over answers, which is not known of a "
+                "belief that is one probability"
+            )
+            return _undefined(SCATTER, what, asked, lack)
         # One answer drawn from the distribution would have this variance.
-        rows = evaluation.parsed.dropna(subset="p_sd")
+        rows, of = rows.dropna(subset="p_sd"), "a computed distribution"
         squares = (rows["p_sd"] ** 2).groupby(rows["context"], observed=True).mean()
         what = f"root of the mean variance of the computed distribution, {evaluation.reference}"
-        return _of_squares(
-            SCATTER, what, squares, rows, evaluation.reference_rows, "a computed distribution"
-        )
-    variance = _by_context(evaluation, evaluation.parsed)["variance"]
-    return _of_squares(
-        SCATTER,
-        what,
-        variance,
-        evaluation.parsed,
-        evaluation.reference_rows,
-        "two parsed repetitions",
-    )
-
-
-def _lack_of_truth(evaluation: EvaluationRows, asked: pd.DataFrame) -> str:
-    """Say why answers cannot be compared with the exact posterior; empty if they can."""
-    if not evaluation.in_two_states:
-        return f"beliefs over {len(evaluation.states)} states"
-    known = evaluation.runs.known("p_true")[asked.index].any()
-    return "" if known else "no exact posterior: p_true is missing or empty"
+    else:
+        squares = _by_context(evaluation, rows)["variance"]
+    return _of_squares(SCATTER, what, squares, rows, asked, of)
 
 
 def _errors(evaluation: EvaluationRows, asked: pd.DataFrame, prompt: str) -> list[CheckResult]:
@@ -353,14 +305,16 @@ def _errors(evaluation: EvaluationRows, asked: pd.DataFrame, prompt: str) -> lis
     single, noiseless = f"{SINGLE}:{prompt}", f"{NOISELESS}:{prompt}"
     of_single = f"root-mean-square error of single answers, {prompt}"
     of_expected = f"root-mean-square error of expected answers, {prompt}"
-    lack = _lack_of_truth(evaluation, asked)
-    rows = asked if lack else asked.dropna(subset=[*(evaluation.states or ["p"]), "p_true"])
-    if lack or rows.empty:
-        reason = lack or "no parsed answer"
-        return [
-            _undefined(single, of_single, asked, reason),
-            _undefined(noiseless, of_expected, asked, reason),
-        ]
+    lack = ""
+    if not evaluation.in_two_states:
+        lack = f"beliefs over {len(evaluation.states)} states"
+    elif not evaluation.runs.known("p_true")[asked.index].any():
+        lack = "no exact posterior: p_true is missing or empty"
+    elif (rows := asked.dropna(subset=[*(evaluation.states or ["p"]), "p_true"])).empty:
+        lack = "no parsed answer"
+    if lack:
+        both = (single, of_single), (noiseless, of_expected)
+        return [_undefined(check, what, asked, lack) for check, what in both]
     result, *_ = calibration_estimates(
         evaluation.belief(rows),
         p_true=rows["p_true"],

@@ -291,16 +291,13 @@ def _tested(rows: Mapping[Any, Row], check: str, line: Row) -> Cell:
     return Cell(MISSING) if row is None else _PVALUE.cell(row)
 
 
-def _averaged(
-    evaluations: Sequence[Key],
-) -> Iterator[tuple[Row, list[Key]]]:
+def _averaged(evaluations: Sequence[Key]) -> Iterator[tuple[Row, list[Key]]]:
     """Yield names and evaluations of each row of means: over tasks of a model, over all."""
     models = list(dict.fromkeys(model for _, model in evaluations))
-    if len({task for task, _ in evaluations}) > 1:
-        for model in models:
-            of_model = [evaluation for evaluation in evaluations if evaluation[1] == model]
-            if len(of_model) > 1:
-                yield _named("mean over tasks", model), of_model
+    for model in models:
+        of_model = [evaluation for evaluation in evaluations if evaluation[1] == model]
+        if len(of_model) > 1:
+            yield _named("mean over tasks", model), of_model
     if len(models) > 1:
         yield _named("mean over all", "all"), list(evaluations)
 
@@ -331,8 +328,12 @@ def _caption(
             both = any(block.published for block in declared.blocks)
             of_which = f" of the {procedure} numbers" if both else ""
             yield f"Intervals{of_which} in brackets: {listed}."
-    if any(block.tested for block in declared.blocks):
-        yield from _families(shown)
+    repaired = shown[shown["procedure"] == REPAIRED]
+    if any(block.tested for block in declared.blocks) and repaired["pvalue_holm"].notna().any():
+        yield (
+            "p is that of one test, in brackets adjusted by Holm over the further tests of its "
+            "model and task; where there are no brackets it stands alone."
+        )
     if declared.with_means:
         yield "Rows of means average the numbers above them and have no interval."
     numbers = shown.dropna(subset="estimate")
@@ -342,29 +343,13 @@ def _caption(
     # The column of an evaluation that the most answers were asked for.
     asked = (numbers["n_rows"] + numbers["n_dropped"]).groupby([numbers["task"], numbers["model"]])
     fullest = numbers.loc[asked.idxmax()]
-    n = spoken_range(numbers["n_contexts"].astype(int).tolist())
-    yield (
-        f"A number comes from {n} contexts; {fullest['n_rows'].sum():.0f} rows entered the "
-        f"fullest column. {_unparsed(evaluations)}"
-    )
-
-
-def _unparsed(evaluations: Sequence[EvaluationReport]) -> str:
-    """Count the answers that no column can have, whatever column they were asked for."""
+    contexts = spoken_range(numbers["n_contexts"].astype(int).tolist())
+    # Answers that no column can have, whatever column they were asked for.
     statuses = pd.concat([evaluation.statuses for evaluation in evaluations])
-    n = int(statuses["rows"].sum())
     n_unparsed = int(statuses.loc[~statuses["status"].isin(PARSED), "rows"].sum())
-    return (
-        f"Of {n} rows under all prompts {n_unparsed} {numbered(n_unparsed, 'lacks', 'lack')} a "
-        "parsed answer, and enter no number that needs it."
+    yield (
+        f"A number comes from {contexts} contexts; {fullest['n_rows'].sum():.0f} rows entered the "
+        f"fullest column. Of {int(statuses['rows'].sum())} rows under all prompts {n_unparsed} "
+        f"{numbered(n_unparsed, 'lacks', 'lack')} a parsed answer, and enter no number that needs "
+        "it."
     )
-
-
-def _families(shown: pd.DataFrame) -> Iterator[str]:
-    """Say over which tests Holm's p-values are adjusted."""
-    adjusted = shown[shown["procedure"] == REPAIRED].dropna(subset="pvalue_holm")
-    if len(adjusted):
-        yield (
-            "p is that of one test, in brackets adjusted by Holm over the further tests of its "
-            "model and task; where there are no brackets it stands alone."
-        )
