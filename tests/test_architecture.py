@@ -21,11 +21,11 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 41_692,
-    "coherence/analysis": 4_440,
+    "coherence": 41_681,
+    "coherence/analysis": 4_435,
     "coherence/batteries": 4_853,
     "coherence/checks": 8_085,
-    "coherence/cli": 1_951,
+    "coherence/cli": 1_945,
     "coherence/decoding": 1_089,
     "coherence/plots": 1_881,
     "coherence/report": 5_834,

@@ -147,11 +147,8 @@ def compare(condition: Condition, evaluations: Sequence[EvaluationReport]) -> Co
     met, lacking = [], []
     n_defined = n_undefined = 0
     for evaluation in evaluations:
-        where = ", ".join(
-            f"{what} {name!r}"
-            for what, name in (("task", evaluation.task), ("model", evaluation.model))
-            if name
-        )
+        named = {"task": evaluation.task, "model": evaluation.model}
+        where = ", ".join(f"{what} {name!r}" for what, name in named.items() if name)
         if condition.sign == "=":
             n_defined += 1
             if (code := evaluation.headline.code) in condition.quantity.split(","):

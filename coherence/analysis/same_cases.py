@@ -121,14 +121,6 @@ def _differ(first: pd.Series, second: pd.Series) -> "pd.Series[bool]":
     return both & away.where(one.notna() & other.notna(), unlike)
 
 
-def _missing(contexts: Mapping[str, set[str]]) -> Iterator[str]:
-    everywhere = set.union(*contexts.values())
-    for model, there in contexts.items():
-        if lacking := sorted(everywhere - there):
-            shown = listing(map(repr, lacking), N_SHOWN)
-            yield f"model {model!r} lacks {len(lacking)} of {len(everywhere)} cases ({shown})"
-
-
 def _contradictions(
     facts: Mapping[str, pd.DataFrame], named: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
@@ -211,7 +203,13 @@ def _task(
     """Join the models of one task by its cases, or say why it cannot be compared."""
     contexts = {model: set(of.table["context"]) for model, of in rows.items()}
     kept, everywhere = set.intersection(*contexts.values()), set.union(*contexts.values())
-    missing, notes = list(_missing(contexts)), list[str]()
+    missing = [
+        f"model {model!r} lacks {len(lacking)} of {len(everywhere)} cases "
+        f"({listing(map(repr, lacking), N_SHOWN)})"
+        for model, there in contexts.items()
+        if (lacking := sorted(everywhere - there))
+    ]
+    notes = list[str]()
     if missing and common:
         notes.append(
             f"{where_of(name)}{len(everywhere) - len(kept)} of {len(everywhere)} cases were "

@@ -226,7 +226,7 @@ def _calibration(results: Sequence[CheckResult], belief: str) -> tuple[str, ...]
     ended = [result.outcome() for result in results]
     if all(outcome is Outcome.UNTESTED for outcome in ended):
         return (f"Calibration was not tested: {results[0].reason}.",)
-    corrected = next(map(_corrected, (r for r in results if r.n_tests)), "")
+    corrected = next((_corrected(result) for result in results if result.n_tests), "")
     if Outcome.REJECTED not in ended:
         return (
             f"Calibration of the {belief}s is not rejected{corrected}.",

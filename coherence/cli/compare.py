@@ -59,6 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def name_files(files: Sequence[str]) -> dict[str, str]:
     """Name files as shortly as tells them apart."""
+    from coherence.runs.text_files import bare_name
+
     paths = [Path(os.path.abspath(file)) for file in files]
     if len({path.resolve() for path in paths}) < len(paths):
         twice = [file for file, path in zip(files, paths, strict=True) if paths.count(path) > 1]
@@ -66,14 +68,8 @@ def name_files(files: Sequence[str]) -> dict[str, str]:
             f"runs must be different files; {(twice or list(files))[-1]} is there twice. "
             "Name each once."
         )
-    endings = (".gz", ".parquet", ".csv", ".tsv", ".jsonl", ".json", ".xlsx", ".dta", ".sav")
     for n_parts in range(1, max(len(path.parts) for path in paths) + 1):
-        names = []
-        for path in paths:
-            name = "/".join(path.parts[-n_parts:])
-            for ending in endings:
-                name = name.removesuffix(ending)
-            names.append(name)
+        names = ["/".join([*path.parts[-n_parts:-1], bare_name(path)]) for path in paths]
         if len(set(names)) == len(names):
             break
     else:  # runs.csv and runs.parquet

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.cli.reading import add_reading
+from coherence.cli.run_options import comma_separated
 from coherence.errors import InputError
 from coherence.printable import clean, counted
 
@@ -130,7 +131,7 @@ def _logs(
 
         said = {"p", "action"} & {*mapping} or args.belief_task or args.action_task
         if args.action_from is not None:
-            tools = tuple(name.strip() for name in args.action_from.split(",") if name.strip())
+            tools = tuple(comma_separated(args.action_from))
             calls = tool_calls.CallReading(tools, args.belief_from, pattern)
             read = partial(tool_calls.read_calls, reading=calls)
         elif not said:
@@ -157,7 +158,10 @@ def _imported(
                 f"question is. Read it with {OWN_TASKS[log.task]} {log.file}."
             )
     line = Reading(scale=args.scale, percent=args.percent).line
-    form = AnswerForm(_actions(args.actions or ""), args.positive, line, pattern)
+    # Bars part actions that have commas in them.
+    offered = args.actions or ""
+    actions = tuple(comma_separated(offered, "|" if "|" in offered else ","))
+    form = AnswerForm(actions, args.positive, line, pattern)
     tasks = {"belief_tasks": args.belief_task, "action_tasks": args.action_task}
     return assemble(logs, form, **tasks, mapping=mapping, model=args.model)
 
@@ -179,12 +183,6 @@ def _pattern(args: argparse.Namespace) -> "re.Pattern[str] | None":
             f"with {pattern.groups}. Write (?:...) for the others."
         )
     return pattern
-
-
-def _actions(text: str) -> tuple[str, ...]:
-    """Return the actions of a list; bars part those that have commas in them."""
-    names = text.split("|" if "|" in text else ",")
-    return tuple(name.strip() for name in names if name.strip())
 
 
 def _check_output(out: Path, files: Sequence[Path], *, force: bool) -> None:

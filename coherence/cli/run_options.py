@@ -38,9 +38,9 @@ def add_jobs(parser: argparse.ArgumentParser, what: str = "processes") -> None:
     )
 
 
-def comma_separated(text: str) -> list[str]:
-    """Read names with commas between them."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+def comma_separated(text: str, sign: str = ",") -> list[str]:
+    """Read names with commas, or another sign, between them."""
+    return [name.strip() for name in text.split(sign) if name.strip()]
 
 
 def require_seed(args: argparse.Namespace) -> None:
