@@ -109,6 +109,16 @@ def simulate_posterior(runs):
     return np.clip(runs.groupby("context")["p"].transform("mean") + noise.repeat(5), 0.01, 0.99)
 
 
+def test_the_state_of_answers_graded_one_by_one_is_the_share_of_right_ones():
+    """As `analyze` reads them: it was the truth of whichever row of a case came last."""
+    rows = asked("noisy", n_contexts=60).assign(loss=1.0, acts="yes")
+    rows = rows[rows["action"] != "defer"]
+    rows["theta"] = np.where(rows["rep"] == 0, 1 - rows["theta"], rows["theta"])
+    share = rows.groupby("context")["theta"].mean()
+    pilot = read_pilot(Runs(rows))
+    assert np.sort(pilot.exact) == pytest.approx(np.sort(share.clip(1e-3, 1 - 1e-3)))
+
+
 def test_what_cannot_be_drawn_from_is_refused(four, noisy):
     one = four[four["model"] == "noisy 0"]
     for runs, options, said in (
