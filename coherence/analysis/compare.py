@@ -21,6 +21,7 @@ from coherence.analysis.reading import positive_labels
 from coherence.analysis.same_cases import Sources, Task, shared_tasks, where_of
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration, declared_name
+from coherence.checks.check import Question
 from coherence.checks.leak import NAME as LEAK
 from coherence.checks.scores import NAME as SCORES
 from coherence.checks.stakes import NAME as STAKES
@@ -58,6 +59,7 @@ class _Effect:
     of: str = ""  # what it takes for the state; only effects of the same one are compared
     reason: str = ""
     allowed: float = 0.0  # between 0 and this the effect may be belief that is not said
+    n_contexts: int = 0  # where there are no values
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,11 @@ def _effect(report: EvaluationReport, name: str, verdict: Verdict) -> _Effect:
     result = next((result for result in report.results if result.check == name), None)
     if result is None:
         return _Effect(reason=report.absent(name) or f"its answers do not give {name}")
+    declared = declaration(declared_name(name))
+    if declared.question is Question.STAKES:
+        verdict = report.headline  # which rests on no truth
     # A constant forecast earns its distance to the truth.
-    if verdict.open and not declaration(declared_name(name)).of_truth:
+    if verdict.open and not declared.of_truth:
         return _Effect(reason=verdict.reason)
     if isinstance(scores := result.fitted, ForecastScores):
         kind = f"{scores.n_states} states"
@@ -95,7 +100,8 @@ def _effect(report: EvaluationReport, name: str, verdict: Verdict) -> _Effect:
         return _Effect(*estimate, reason="its direction turns with the belief")
     added = result.contributions
     if added is None:
-        return _Effect(*estimate, reason=result.reason or "cases do not add up to it")
+        why = result.reason or "cases do not add up to it"
+        return _Effect(*estimate, reason=why, n_contexts=result.n_contexts)
     square = result.mean_square
     scale = "estimate" if square is None else "mean square"
     values = len(added) * added + (result.statistic if square is None else square)
@@ -348,7 +354,7 @@ def _compared(
         base
         | {"model": model, "estimate": effect.estimate, "reason": reasons[model]}
         | ({} if (ends := effect.interval) is None else {"low": ends.low, "high": ends.high})
-        | {"n_contexts": 0 if effect.values is None else len(effect.values)}
+        | {"n_contexts": effect.n_contexts if effect.values is None else len(effect.values)}
         for model, effect in found.items()
     ], pairs
 

@@ -25,6 +25,7 @@ from coherence.report.document import (
     label,
     pvalue,
 )
+from coherence.report.evaluation import EvaluationReport, Verdict
 from coherence.report.json import to_plain
 from coherence.report.layout import render_parts
 from coherence.report.pages import environment, render_table
@@ -81,6 +82,12 @@ _PAIRS = (
 )
 
 
+def _verdicts(evaluation: EvaluationReport) -> tuple[Verdict, ...]:
+    """Return what is said of a model: of its stakes, if any, and that its primary test rejects."""
+    both = evaluation.headline, evaluation.verdict
+    return both if evaluation.verdict.marked and both[0] is not both[1] else both[:1]
+
+
 @dataclass(frozen=True)
 class Comparison:
     """Models on the same cases.
@@ -135,9 +142,9 @@ class Comparison:
             n = counted(self.settings["n_contexts"][task], "case")
             models = sorted(of_task, key=lambda each: each.headline.open)
             said = [
-                f"{each.headline.mark} {each.model}: {each.conclusion[0]}".lstrip()
+                f"{verdict.mark} {each.model}: {words}".lstrip()
                 for each in models
-                if each.conclusion
+                for verdict, words in zip(_verdicts(each), each.conclusion, strict=False)
             ]
             effects = _rows(self.effects[self.effects["task"] == task])
             primary = {row["model"]: row for row in effects[: len(models)]}
@@ -145,7 +152,7 @@ class Comparison:
             rows = [
                 {
                     **primary[each.model],
-                    "verdict": each.headline.brief,
+                    "verdict": "; ".join(verdict.brief for verdict in _verdicts(each)),
                     "report": each,
                 }
                 for each in models

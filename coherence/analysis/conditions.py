@@ -151,8 +151,10 @@ def compare(condition: Condition, evaluations: Sequence[EvaluationReport]) -> Co
         where = ", ".join(f"{what} {name!r}" for what, name in named.items() if name)
         if condition.sign == "=":
             n_defined += 1
-            if (code := evaluation.headline.code) in condition.quantity.split(","):
-                met.append(f"{where or 'the table'}: the verdict is {code}")
+            # Of a table with stakes the verdict on the primary test counts too.
+            for code in dict.fromkeys((evaluation.headline.code, evaluation.verdict.code)):
+                if code in condition.quantity.split(","):
+                    met.append(f"{where or 'the table'}: the verdict is {code}")
             continue
         values = list(_values(condition, evaluation))
         defined = [(of, value) for of, value in values if not math.isnan(value)]

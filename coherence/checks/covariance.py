@@ -34,6 +34,7 @@ from coherence.errors import listing
 from coherence.inputs import Floats, few_contexts
 from coherence.result import EXACT_REPORT, LEVEL, CheckResult, Interval, Lack
 from coherence.statistics.difference_sequences import (
+    CURVE_OF_ITS_OWN,
     FEWEST_CONTEXTS,
     NOTHING,
     Line,
@@ -276,6 +277,13 @@ def _arranged(
     return Arranged(contexts, line, scores, sums, part, foretold, weight, allowed, n_untold)
 
 
+def _small_groups(line: Line) -> bool:
+    """Tell whether too many contexts are in groups too small to show curves of their own."""
+    if line.group is None:
+        return False
+    return bool((np.bincount(line.group)[line.group] < CURVE_OF_ITS_OWN).mean() > COARSE)
+
+
 def _size(left: Floats) -> float:
     """Return the root mean square of what the belief leaves."""
     return float(np.sqrt((left**2).mean()))
@@ -369,6 +377,7 @@ def _tested_by_products(
             **({"tested": tested} if tested else {}),
             **facts,
             "allowed": found.beyond(scores.shown),
+            **({"small_groups": True} if _small_groups(line) else {}),
             "n_untold": found.n_untold,
             "n_draws": len(sums.drawn),
             "n_orders": len(sums.totals),

@@ -50,6 +50,7 @@ CLEAR = 0.1  # of the belief, from which a stake lies clear of it
 FEWEST_CLEAR, SHARE_CLEAR = 10, 0.2  # cases with clear stakes on both sides: number, and share
 MARGIN = 1 / 3  # of the movement that beliefs ask for, below which stakes are ignored
 MOST_ON_STAKES = 1 / 3  # of the reports that equal a stake, from which the loss is a bound alone
+MOST_LEFT, BY_CHOICE = 0.1, 0.25  # shares: of cases without a second report; that act, apart
 FEWEST_OF_BOTH = 5  # times that it acts, and passes, at each of two stakes that give a slope
 MOST_LEFT_OUT = 5  # parts of the reports that are left out one by one
 MOST_LANES, LANES, FIFTHS = 8, 5, 5  # stakes that a figure shows one by one, else groups; beliefs
@@ -431,6 +432,20 @@ def _thinned(reports: Reports) -> tuple[Floats, Floats]:
     return np.where(several, beliefs, np.nan), whole.sum(axis=1) / more.sum(axis=1)
 
 
+def _left_out(choices: _Choices, kept: Codes) -> str:
+    """Say that confidences are missing by what was chosen, so that other beliefs are left out."""
+    n, silent = len(choices.rows.cases), np.isnan(choices.own)
+    if n - len(kept) <= MOST_LEFT * n or not silent.any() or silent.all():
+        return ""
+    apart = choices.acts[silent].mean() - choices.acts[~silent].mean()
+    if abs(apart) < BY_CHOICE:
+        return ""
+    return (
+        f"confidences are missing by what was chosen, and the {n - len(kept)} of {n} cases with "
+        "fewer than two hold other beliefs than those with more"
+    )
+
+
 def _without_noise(estimates: Floats, factor: float) -> Floats:
     """Extrapolate what was estimated from each of these beliefs to no noise."""
     parts = estimates[1:] if len(estimates) > 1 else estimates
@@ -448,7 +463,7 @@ def _losses(blank: dict[str, CheckResult], choices: _Choices) -> list[CheckResul
     against = replace(against, interval=against.interval and against.interval.within(0.0, 1.0))
     beliefs, factors = _thinned(rows.reports)
     kept = np.flatnonzero(~np.isnan(beliefs[0]))
-    if why := few_contexts(len(kept), "with two reports"):
+    if why := few_contexts(len(kept), "with two reports") or _left_out(choices, kept):
         return [replace(loss, reason=why), against]
     gains = beliefs[:, rows.context] - choices.stake
 
@@ -532,6 +547,8 @@ def _fitted(choices: _Choices) -> _Fit | str:
         return why
     if rows.reports.once:
         return ONE_REPORT.format(what="make the slope steeper than it is")
+    if why := _left_out(choices, np.flatnonzero(~np.isnan(beliefs[0]))):
+        return why
     stakes, at = np.unique(t, return_inverse=True)
     mixed = np.minimum(np.bincount(at, acts), np.bincount(at, 1 - acts)) >= FEWEST_OF_BOTH
     if mixed.sum() < 2:  # else the logit alone would say where the others change

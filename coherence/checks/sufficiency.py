@@ -79,6 +79,8 @@ GROUPS = "the covariance of choices and state takes ten groups for its error"
 PERSONS = "it is estimated for one agent, and persons differ in it"
 OWN_WEIGHTS = "with persons, cases count by what their own beliefs leave open of the truth"
 SEVERAL_STATES = "it is estimated for two states"
+FEW_VALUES, STEPS_OF_PERSONS = 8, (0.2, 0.25, 1 / 3, 0.5)
+NEAR_A_STEP, MOST_COARSE = 0.02, 0.25  # of a step, as .33 is a third; share of reports
 MOST_UNTOLD = 1 / 3  # share of cases whose reports need not tell beliefs apart
 
 
@@ -276,7 +278,8 @@ def sufficiency(
             PLAIN: _none(PLAIN, result.reason or OWN_WEIGHTS),
             SLOPE: slope,
         }
-        return replace(result, also=also)
+        coarse = {"coarse": True} if _coarse(choices) else {}
+        return replace(result, also=also, settings={**result.settings, **coarse})
     seed = as_seed(rng)
     result = _of_one_agent(choices, n_draws, seed, level)
     drawn = result.settings.get("n_draws")
@@ -303,6 +306,7 @@ def _of_one_agent(choices: EvaluationData, n_draws: int, seed: int, level: float
             "test": SEQUENCES if two_states else PERMUTED,
             "reports": str(kind),
             **({} if math.isnan(noise) else {"noise_share": noise}),
+            **({"coarse": True} if not two_states and _coarse(choices) else {}),
         },
         also=_without(SEVERAL_STATES),
     )
@@ -356,6 +360,21 @@ def _slope(data: EvaluationData, level: float) -> Estimate:
 
 def _without(reason: str) -> Mapping[str, Estimate]:
     return {name: _none(name, reason) for name in (SHARE, PLAIN)}
+
+
+def _coarse(data: EvaluationData) -> bool:
+    """Tell whether steps of reports hide beliefs, where no test allows for that.
+
+    Of several states, few values stand for all beliefs; of persons, too many rows are of those who
+    speak in fifths, quarters or thirds.
+    """
+    if data.person is None:
+        return len(np.unique(np.round(data.belief, 2))) <= FEW_VALUES
+    coarse = np.zeros(data.n_rows, dtype=bool)
+    for step in STEPS_OF_PERSONS:
+        between = np.abs(data.belief / step - np.round(data.belief / step)) > NEAR_A_STEP
+        coarse |= (np.bincount(data.person, between) == 0)[data.person]
+    return bool(coarse.mean() > MOST_COARSE)
 
 
 def hides_all(result: CheckResult) -> bool:
@@ -428,8 +447,7 @@ CHECK = Check(
     needs=STATE_AND_CHOICES,
     sentences={
         "": Interpretation(
-            rejected="Choices go with the truth at the same {belief}: "
-            "it is not the belief acted on.",
+            rejected="Choices go with the truth at the same {belief}.",
             nominal="choices go with the truth at the same {belief}",
             not_rejected="No evidence that choices go with the truth at the same {belief}.",
             words="choices at equal belief",

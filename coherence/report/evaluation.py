@@ -14,7 +14,7 @@ from coherence.checks.catalogue import interpretation_of
 from coherence.decoding.decode import PARSED
 from coherence.report.variation import Variation
 from coherence.result import CheckResult, Family, Outcome
-from coherence.runs.audit import ElicitationSummary
+from coherence.runs.audit import MISSING, ElicitationSummary
 from coherence.runs.notes import Level, Note, why_not_run
 from coherence.runs.runs import Runs
 from coherence.runs.states import STATE_NAMES
@@ -174,6 +174,12 @@ class EvaluationReport:
             return 0.0
         unparsed = ~self.statuses["status"].astype(str).isin(PARSED)
         return float(self.statuses["rows"][unparsed].sum() / self.statuses["rows"].sum())
+
+    @property
+    def blanks_alone(self) -> bool:
+        """Whether all of these are blank cells, of a table that does not say why."""
+        status = self.statuses["status"].astype(str) if len(self.statuses) else pd.Series(dtype=str)
+        return bool(status.isin([*PARSED, MISSING]).all())
 
     def absent(self, *names: str) -> str:
         """Return why there is no result of the first of these names; empty where nothing says."""

@@ -72,7 +72,7 @@ def look_or_plan(evaluation: EvaluationReport) -> Step:
 
 def _obstacle(evaluation: EvaluationReport) -> Step | None:
     """Return what has to change before more of the same helps; None where nothing has."""
-    if evaluation.unparsed_share > MOSTLY:
+    if evaluation.unparsed_share > MOSTLY and not evaluation.blanks_alone:
         ask = "Ask in another way: most answers could not be parsed."
         other = " Let answers be computed or forced (answers exact or forced), where the model "
         return Step(f"{ask}{other}allows it." if evaluation.askable else ask)

@@ -121,7 +121,8 @@ def _basis(evaluation: EvaluationReport) -> str:
     if not evaluation.statuses.empty:
         share = evaluation.unparsed_share
         parts.append(counted(int(evaluation.statuses["rows"].sum()), "answer"))
-        parts.append(f"{max(share, 0.001):.1%} unparsed" if share else "all parsed")
+        kind = "with a blank" if evaluation.blanks_alone else "unparsed"
+        parts.append(f"{max(share, 0.001):.1%} {kind}" if share else "all parsed")
     text = ", ".join(parts)
     if primary is not None and "state" in primary.settings:
         exact = primary.settings["state"] == "exact"

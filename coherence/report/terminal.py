@@ -191,7 +191,8 @@ def _counted_answers(evaluation: EvaluationReport) -> str:
         asked = counted(int(evaluation.statuses["rows"].sum()), "row")
         share = evaluation.unparsed_share
         unparsed = "less than 0.1%" if 0 < share < 0.001 else f"{share:.1%}" if share else "none"
-        said.append(f"{asked} of answers, {unparsed} unparsed")
+        kind = "with a blank" if share and evaluation.blanks_alone else "unparsed"
+        said.append(f"{asked} of answers, {unparsed} {kind}")
     computed = [result for result in evaluation.results if result.n_contexts]
     tests = [result for result in computed if is_test(result)]
     if computed:

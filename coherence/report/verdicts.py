@@ -106,7 +106,9 @@ class VerdictInput:
 
     @property
     def noise_unknown(self) -> bool:
-        """Whether nothing allows for the noise that reports may have."""
+        """Whether nothing allows for what reports, or groups, may leave unsaid."""
+        if self.says("coarse") or self.says("small_groups"):
+            return True
         if self.says("reports") == Reports.DIFFER:
             unsure = bool(self.untold or self.says("in_heaps")) or self.opposes
             return unsure or self.says("test") != SEQUENCES
@@ -220,7 +222,20 @@ def _acts(facts: VerdictInput) -> str:
 
 def _or_noisy(facts: VerdictInput) -> str:
     assert facts.primary is not None
-    if facts.says("n_persons"):
+    persons = facts.says("n_persons")
+    if facts.says("coarse"):
+        acts = "They act on more than they say" if persons else "Acts on more than it says"
+        why = "persons" if persons else "more than two states"
+        return (
+            f"{acts}, or reports are too coarse: {_points(facts)}. The test of {why} allows for no "
+            "rounding."
+        )
+    if facts.says("small_groups"):
+        return (
+            f"Acts on more than it says, or groups differ in how they report: {_points(facts)}. "
+            "Groups of fewer than 8 cases do not show whether each has curves of its own."
+        )
+    if persons:
         return (
             "They act on more than they say, or their single reports are noisy: "
             f"{_points(facts)}. One report of a person on a case cannot tell the two apart. The "

@@ -62,15 +62,17 @@ def round_numbers(belief: Floats, context: Codes) -> tuple[Floats, bool]:
     finer = np.bincount(context, ~multiples(belief, 0.01)) > 0
     missing = np.append(np.unique(mean[inner & finer]), mean[inner & ~finer])
     numbers = np.round(STEPS[0] * np.arange(round(1 / STEPS[0]) + 1), 9)
-    around = [(missing - number, np.array([number]), math.inf) for number in numbers]
-    for step in STEPS:
-        away = missing - step * np.round(missing / step)
-        around.append((away, numbers[multiples(numbers, step)], step))
+    around = [(np.array([number]), math.inf) for number in numbers]
+    around += [(numbers[multiples(numbers, step)], step) for step in STEPS]
     chance = MISSED / (len(around) * len(HAIRS))
     missed, reach, least = np.zeros(0), 0.0, 1.0
-    for away, of, step in around:
+    for of, step in around:
         for hair in HAIRS:
-            by_chance = _chance_of(away, hair) if hair <= step / 4 else 1.0
+            whole = of[np.abs(of - 0.5) <= 0.5 - ENDS - 2 * hair + 1e-9]  # no band is cut off
+            if hair > step / 4 or not len(whole):
+                continue
+            away = missing - whole[np.abs(missing[:, None] - whole).argmin(axis=1)]
+            by_chance = _chance_of(away, hair)
             if by_chance < chance and _centred(away, hair):
                 missed = np.union1d(missed, of)
                 if by_chance < least:

@@ -81,6 +81,15 @@ def test_reports_that_hide_an_effect_are_asked_for_again_and_not_more_cases():
     assert "Next: Ask for beliefs in finer steps" in said
 
 
+def test_cells_that_are_blank_are_not_called_unparsed():
+    """Breaks if turns without an action, of a table without statuses, are taken for bad answers."""
+    runs = simulate("rational", n_contexts=60, n_reps=3, rng=1)[["context", "p", "action", "theta"]]
+    runs["action"] = runs["action"].where(runs.index % 3 == 0)
+    said = " ".join(str(analyze(runs, checks=["sufficiency"], rng=1)).split())
+    assert "% with a blank" in said
+    assert "parsed" not in said
+
+
 def test_where_nothing_can_be_tested_no_effect_is_planned_for():
     """Breaks if a table from which no other can be drawn is sent to `coherence power`."""
     few = simulate("leaky", n_contexts=12, n_reps=3, rng=1)

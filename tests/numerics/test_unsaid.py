@@ -72,4 +72,6 @@ def test_reports_that_miss_round_numbers_by_a_hair_are_these(kind, times):
         np.testing.assert_allclose(round_numbers(said, pair)[0], other, atol=1e-9)
         smooth = np.round(expit(1.5 * np.random.default_rng(seed).normal(size=200)), 2)
         assert not round_numbers(smooth, np.arange(200))[1]
+        dense_at_ends = np.round(expit(2.5 * np.random.default_rng(seed).normal(size=400)), 2)
+        assert not round_numbers(dense_at_ends, np.arange(400))[1]
     assert abs(found - times) <= 1

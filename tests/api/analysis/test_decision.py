@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 
 import coherence
 from coherence.agents import named_agent
@@ -144,3 +145,43 @@ def test_a_sentence_names_the_action_and_the_state_in_which_it_is_chosen_more_of
     words = runs["theta"].map({1: "right", 0: "wrong"})
     text = said(runs.assign(theta=words), positive="right").conclusion[0]
     assert 'when the truth is "right" than when it is "wrong" (' in text
+
+
+def groups_of_five(rng):
+    """Forty people who report in ways of their own, five cases each, and act on the belief."""
+    odds, who = 1.5 * rng.normal(size=200), np.repeat(np.arange(40), 5)
+    scale, bias = np.exp(0.4 * rng.normal(size=40)), 0.8 * rng.normal(size=40)
+    said = expit(scale[who] * odds + bias[who]).round(2)
+    exact = expit(odds + 0.7 * rng.normal(size=200))
+    return {"group": who, "p": said, "p_true": exact, "truth_kind": "drawn"}, expit(odds)
+
+
+def persons_in_quarters(rng):
+    """Thirty persons who judge 25 cases each, and report in quarters."""
+    odds, case = 1.4 * rng.normal(size=25), np.tile(np.arange(25), 30)
+    belief = expit(odds[case] + 0.6 * rng.normal(size=750))
+    exact = expit(odds + 0.5 * rng.normal(size=25))[case]
+    cells = {"person": np.repeat(np.arange(30), 25), "context": case, "p_true": exact}
+    return cells | {"p": np.round(4 * belief) / 4, "truth_kind": "drawn"}, belief
+
+
+@pytest.mark.parametrize(
+    ("design", "why"),
+    [(groups_of_five, "groups differ in how they report"), (persons_in_quarters, "too coarse")],
+)
+def test_what_reports_may_hide_and_no_test_allows_for_accuses_nobody(design, why):
+    """Breaks if small groups that report in their own ways, or coarse persons, are accused."""
+    codes = set()
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        cells, belief = design(rng)
+        rows = pd.DataFrame({"context": np.arange(len(belief)), **cells})
+        acts = rng.random(len(belief)) < expit(20 * (belief - 0.5))
+        rows = rows.assign(action=np.where(acts, "yes", "no"), belief_kind="stated:fixed")
+        rows["theta"] = (rows["context"].map(hash) % 7 < 3).astype(int)
+        found = of(rows, checks=["sufficiency"])
+        codes.add(found.verdict.code)
+        if found.verdict.code == "acts_on_more_or_noisy":
+            assert why in found.conclusion[0]
+    assert "acts_on_more" not in codes
+    assert "acts_on_more_or_noisy" in codes

@@ -1,6 +1,7 @@
 """A table of questions and penalties: one row holds belief, choice, stake and truth."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pytest
 import coherence
 from coherence.analysis.conditions import compare as meets
 from coherence.analysis.conditions import parse_condition
+from coherence.report.verdicts import VERDICTS
 
 NAMED = {"belief": "confidence", "action": "decision", "truth": "correct", "context": "question"}
 NAMED |= {"penalty": "penalty", "model": "agent"}
@@ -78,6 +80,8 @@ def test_the_stakes_stand_first_and_the_primary_test_below():
     assert [each["verdict"] for each in record["evaluations"]] == [*map(str, EXPECTED.values())]
     met = meets(parse_condition("verdict=ignores_stakes"), report.evaluations).met
     assert met == ("model 'ignores': the verdict is ignores_stakes",)
+    caught = replace(report.evaluations[0], verdict=VERDICTS["acts_on_more"])
+    assert meets(parse_condition("verdict=acts_on_more"), [caught]).met  # beside that on stakes
     with pytest.raises(coherence.InputError, match="no verdict: 'ignores'"):
         parse_condition("verdict=ignores")
     _, found = verdicts(penalties(), margin=0.03)

@@ -129,6 +129,10 @@ def test_beliefs_may_stand_in_rows_of_their_own_or_be_missing_in_some():
         assert result.statistic == pytest.approx(results[name].statistic, abs=1e-12)
     few = rows.assign(p=rows["p"].where(rows.index % 5 > 0))
     assert found(few)["movement"].settings["moves"] == "moves"
+    assert found(few)["loss"].interval is not None
+    few = rows.assign(p=rows["p"].where(rows["choice"] == "bet"))
+    for name in ("loss", "slope", "difference"):  # of cases with high beliefs alone
+        assert "missing by what was chosen" in found(few)[name].reason
 
 
 def test_too_few_clear_cases_and_groups_cannot_be_told():
