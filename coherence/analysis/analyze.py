@@ -38,7 +38,8 @@ def _checked_names(checks: Sequence[str] | None) -> tuple[str, ...]:
         return tuple(CHECKS)
     require(
         isinstance(checks, Iterable) and not isinstance(checks, str),
-        f"checks must be a list of names, such as ['cmi']; received {checks!r}.",
+        f"checks must be a list of names; received {checks!r}. Write "
+        f"{[checks] if isinstance(checks, str) else ['cmi']}.",
     )
     checks = list(checks)
     for name in checks:

@@ -41,8 +41,8 @@ SUBFOLDERS = {
 }
 """Folders that a report writes beside its page, and the names of all files that it writes there."""
 _CAPTION = (
-    "Effects with 95% intervals over cases, p-values of single tests and adjusted by Holm over "
-    "all tests of the report; without a p-value a line is an estimate."
+    "Effects with 95% intervals over cases, p-values of single tests, those of further tests also "
+    "adjusted by Holm within model and task; without a p-value a line is an estimate."
 )
 
 

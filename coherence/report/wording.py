@@ -79,10 +79,11 @@ def with_interval(value: float, interval: Interval | None, unit: str = "") -> st
     """
     value = min(max(value, -1.0), 1.0)
     if interval is None or math.isnan(interval.low) or math.isnan(interval.high):
-        return f"{points([value])[0]}{unit}"
+        (shown,) = points([value])
+        return f"{shown}{unit.removesuffix('s') if shown == '1' else unit}"
     interval = interval.within(-1.0, 1.0)
     shown, low, high = points([value, interval.low, interval.high])
-    return f"{shown}{unit} [{low}, {high}]"
+    return f"{shown}{unit.removesuffix('s') if shown == '1' else unit} [{low}, {high}]"
 
 
 def concerns_all(results: Iterable[CheckResult]) -> str:

@@ -423,7 +423,7 @@ class Runs:
             cases = case_column(self.table, self.unused_columns, self.named.columns)
             # With groups, rows depend on each other within these alone, but for cases they share.
             if "group" not in table.columns or cases is not None:
-                remedy = cases.remedy if cases else "name the column (--context NAME)"
+                remedy = cases.remedy if cases else "name the column of cases (context)"
                 assumed.append(Note(Code.NO_CONTEXT, NO_CONTEXT.format(remedy=remedy)))
         if "rep" not in table.columns:
             # What nothing reads, and raw answers, may hold lists.

@@ -72,11 +72,15 @@ def test_tastes_of_groups_and_persons_are_taken_out():
     belief = rng.uniform(0.1, 0.9, 200)
     base = rng.normal(scale=0.15, size=10)[group]
     truth = (rng.uniform(size=200) < np.clip(belief + base, 0, 1)).astype(int)
-    share = np.clip(0.2 + 0.6 * belief + base, 0, 1)  # what shifts the state shifts choice
+    share = 0.2 + 0.6 * belief + base  # what shifts the state shifts choice
+    settled = pd.DataFrame({"no": 1 - share.clip(0, 1), "yes": share.clip(0, 1)})
+    share = np.clip(share + 0.05 * rng.normal(size=200), 0, 1)
     policy = pd.DataFrame({"no": 1 - share, "yes": share})
     of = {"n_draws": 99, "rng": 1}
     assert gap(sufficiency_test(belief, policy, truth, **of).fitted) > 0.05
     assert abs(gap(sufficiency_test(belief, policy, truth, group=group, **of).fitted)) < 0.02
+    settled = sufficiency_test(belief, settled, truth, group=group, **of)  # by curves of groups
+    assert (settled.statistic, settled.pvalue, settled.settings["settled"]) == (0, 1, True)
     case = np.repeat(np.arange(40), 10)
     own = np.clip(rng.uniform(size=40)[case] + rng.normal(scale=0.1, size=400), 0, 1)
     happened = (rng.uniform(size=40) < 0.5).astype(int)[case]
