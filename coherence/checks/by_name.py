@@ -20,18 +20,7 @@ Result = TypeVar("Result")
 
 
 def takes_columns(*names: str) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
-    """Let arguments be names of columns of the table that is given as ``data``.
-
-    Parameters
-    ----------
-    *names : str
-        Parameters that hold a column, or as a list several; what is no name is taken as it is.
-
-    Returns
-    -------
-    callable
-        Decorator of a function that has a parameter ``data``, which it sees as None.
-    """
+    """Decorate a function with `data`: these arguments may be names of its columns, or lists."""
 
     def decorated(function: Callable[Given, Result]) -> Callable[Given, Result]:
         signature = inspect.signature(function)

@@ -48,24 +48,8 @@ ONE_OUTCOME = "no interval of scores, because all cases had the same outcome"
 def reliability_table(
     belief: ArrayLike, target: ArrayLike, *, n_bins: int = N_BINS
 ) -> pd.DataFrame:
-    """Compare mean belief with the mean of a target in quantile bins of belief.
+    """Compare mean belief with mean state, or posterior, in quantile bins of belief.
 
-    Parameters
-    ----------
-    belief : array-like, shape (n,)
-        Stated probabilities.
-    target : array-like, shape (n,)
-        Realised state as 0 or 1, or the exact posterior.
-    n_bins : int
-        Bins wanted.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``bin``, ``belief``, ``target``, ``n``.
-
-    Examples
-    --------
     >>> reliability_table([0.1, 0.1, 0.9, 0.9], [0, 0, 1, 0], n_bins=2)
        bin  belief  target  n
     0    0     0.1     0.0  2

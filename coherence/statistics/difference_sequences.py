@@ -419,34 +419,12 @@ def product_sums(
 ) -> ProductSums:
     """Sum the products of differences of state and actions, and draw their signs.
 
-    Parameters
-    ----------
-    layout : Layout
-        Of these contexts.
-    belief, state : ndarray, shape (n,)
-        What contexts are ordered by, and what it leaves of the state (`beyond_belief`).
-    scores : ndarray, shape (n, n_scores)
-        What it leaves of actions, or of scores of them: a column of sums each.
-    n_draws : int
-        Draws of the signs, rounded up to a multiple of `n_orders`.
-    rng : Generator
-        Source of orders and signs.
-    chance : ndarray, shape (n,), optional
-        Variance of the realised state given the exact one, which squared differences add.
-    weight : ndarray, shape (n,), optional
-        Weights of contexts, whose mean a window has: a column more of every score, and one of the
-        squared differences.
-    turned : int
-        Scores, from the first, that have a further column: their products times the belief.
-    gathered : tuple of int
-        Scores to which the contributions of contexts are wanted.
-    n_orders : int
-        Orders of equal beliefs, two at least.
-
-    Returns
-    -------
-    ProductSums
-        Columns as described there.
+    `state` and `scores`, shape (n,) and (n, n_scores), are what the belief leaves of them
+    (`beyond_belief`). `chance` is the variance of the realised state given the exact one, which
+    squared differences add; windows have the mean `weight` of their contexts, for a column more of
+    every score and of the squares. The first `turned` scores have a column times the belief, those
+    `gathered` the contributions of contexts. `n_draws` is rounded up to a multiple of `n_orders`,
+    the orders of equal beliefs, two at least.
     """
     each, n = -(-n_draws // n_orders), len(belief)
     values = _Values(belief, state, scores, chance, weight, turned, gathered)
