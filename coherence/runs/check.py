@@ -400,7 +400,8 @@ def _cases(runs: Runs, named: Naming) -> str:
         shared = "Where persons share cases," if role == "person" else "Else"
         return (
             f"Where ids are numbered anew for each {role}: {both} "
-            f"{typed_option('--group', other)}. {shared} name what has one truth: --context NAME."
+            f"{typed_option('--group', other)}{' in place of --person' * (role == 'person')}. "
+            f"{shared} name what has one truth: --context NAME."
         )
     return (
         "Where rows are several answers to a question, each right or wrong by itself, the question "
