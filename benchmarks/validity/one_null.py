@@ -214,8 +214,8 @@ D = Design
 INSIDE: dict[str, Any] = {"jump": 0.5, "slope": 40, "taste": 0.0}
 AT_HALF: dict[str, Any] = {"error": 0.3, "choice": lambda b: expit((b - 0.5) / 0.05)}
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
-# Reports do not tell which belief it is, as all of a case share an error, or two beliefs have one
-# report; groups of eight show curves of their own in part: counted apart.
+# Counted apart: one report for two beliefs, an error that all reports of a case share, groups that
+# show curves of their own in part.
 ANOTHER, STEP = "five words, one in five of another", "step down"
 BY_PERCENTS = "quarters by a third, missed by .012, percents"
 OF_EIGHT = "40 groups with curves"
