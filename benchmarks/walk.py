@@ -1,7 +1,4 @@
-"""Count what ``coherence analyze`` of the example, or other words, enters and makes of our own.
-
-Crossings between files leave out those of boosted trees.
-"""
+"""Count what ``coherence analyze`` of the example enters and makes, without boosted trees."""
 
 import contextlib
 import io
