@@ -240,16 +240,16 @@ def _arranged(
     if few := too_few_neighbours(layout):
         return lacking(undefined, few, Lack.CASES)
     left, of_products = part_left(layout, line, line.state)
-    if line.exact and _size(left) < min(RESOLVED, 0.1 * float(line.state.std())):
+    if line.exact and _size(left.values) < min(RESOLVED, 0.1 * float(line.state.std())):
         group = "" if line.group is None else " in its group"
         return lacking(undefined, POSTERIOR_SETTLED.format(group=group), Lack.OPEN)
     scores = _scores(line)
     freed = [part_left(layout, line, column) for column in scores.columns.T]
-    if scores.directed and not _size(freed[0][0]) > ROUNDING:
+    if scores.directed and not _size(freed[0][0].values) > ROUNDING:
         settled = {**undefined.settings, "settled": True}
         return replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED, settings=settled)
     kept, whole = (
-        mean_squared_difference(layout, line.belief, values) for values in (left, line.state)
+        mean_squared_difference(layout, line.belief, values) for values in (left.values, line.state)
     )
     if whole <= NOTHING:
         return lacking(undefined, ALIKE, Lack.OPEN)
@@ -257,15 +257,22 @@ def _arranged(
         return lacking(undefined, SEPARATED, Lack.OPEN)
     # Of the toss's variance the fit takes what it takes of products.
     toss = line.state * (1 - line.state) if line.exact else np.zeros(len(line.state))
+    scales = [1 / of_products / of_score for _, of_score in freed]
+    if line.group is not None and not _small_groups(line):  # neighbours in them lie apart in belief
+        of_products = left.kept_of_products(left)
+        whole = kept / of_products
+        scales = [1 / left.kept_of_products(of) for of, _ in freed]
     part = (kept + of_products * float(toss.mean())) / (whole + float(toss.mean()))
-    foretold = _foretold(line, left)
+    foretold = _foretold(line, left.values)
     open_state = np.clip(foretold, CERTAIN, 1 - CERTAIN)
     weight = 1 / (open_state * (1 - open_state))
     sums = product_sums(
         layout,
         line.belief,
-        left,
-        np.stack([x * part / of_products / of_score for x, of_score in freed], axis=1),
+        left.values,
+        np.stack(
+            [of.values * part * scale for (of, _), scale in zip(freed, scales, strict=True)], axis=1
+        ),
         chance=of_products * toss if line.exact else None,
         weight=weight,
         turned=1 if scores.directed else 0,
@@ -502,7 +509,7 @@ def _shift_weights(line: Line, slopes: Floats) -> Floats | None:
     powers -= powers.mean(axis=0)
     curve = np.linalg.lstsq(powers, acted_on - acted_on.mean())[0]
     open_state = line.state * (1 - line.state) if line.exact else 0.0
-    left = beyond_belief(line, line.state)[0] ** 2 + open_state
+    left = beyond_belief(line, line.state).values ** 2 + open_state
     if not left.any():
         return None
     steepness = np.average(

@@ -44,6 +44,7 @@ DRAWS_HELD = 100  # of an order, up to which so many are
 NOTHING = 1e-20  # a variance that is rounding
 BACKFITS = 20  # of an isotonic curve and means of groups in turn
 CURVE_OF_ITS_OWN = 8  # contexts of a group from which it has one; of four they take too much
+LEAST_KEPT = 0.05  # of products, below which blocks tell nothing
 WIDEST = 64.0  # ratio beyond which an interval has no end
 
 
@@ -323,39 +324,78 @@ def in_canonical_direction(contexts: Contexts) -> Line:
     )
 
 
-def beyond_belief(line: Line, values: Floats) -> tuple[Floats, float]:
-    """Return what the belief leaves of values, and the least share of noise that is left there.
+@dataclass(frozen=True)
+class Left:
+    """What the belief leaves of values, and what was taken out: averages over blocks."""
+
+    values: Floats  # shape (n,)
+    taken: tuple[tuple[float, Codes], ...]  # weights of averages, and the block of each context
+
+    @property
+    def fewer(self) -> float:
+        """As many contexts as the fit takes of noise: the trace of the averages."""
+        return sum(weight * len(np.unique(block)) for weight, block in self.taken)
+
+    def kept_of_products(self, other: "Left") -> float:
+        """Return which part of products of noise in the two is left, given the blocks.
+
+        Of what averages over blocks leave, the trace of the product over n.
+        """
+        n = len(self.values)
+        both = sum(c * d * _overlap(a, b) for c, a in self.taken for d, b in other.taken)
+        return max((n - self.fewer - other.fewer + both) / n, LEAST_KEPT)
+
+
+def _overlap(one: Codes, other: Codes) -> float:
+    """Return the trace of two averages over blocks, one after the other."""
+    together, number = np.unique(one * (other.max() + 1) + other, return_counts=True)
+    size, of_other = np.bincount(one), np.bincount(other)
+    first, second = np.divmod(together, other.max() + 1)
+    return float((number**2 / (size[first] * of_other[second])).sum())
+
+
+def beyond_belief(line: Line, values: Floats) -> Left:
+    """Return what the belief leaves of values.
 
     The belief foretells them by isotonic regression, in groups with a mean of each beside it
     (backfitting), which is drawn towards the curve of each group of 8 contexts and more by as much
-    as these differ beyond noise (James and Stein 1961). The fit follows noise: of n contexts it
-    takes at most as many as it has blocks (Meyer and Woodroofe 2000) and means of groups.
+    as these differ beyond noise (James and Stein 1961).
     """
     n, fit = len(values), monotone_fit(line.belief, values)
     digits = 1e-9 * max(float(np.ptp(values)), NOTHING)  # in which a fit and its multiple agree
 
-    def blocks_of(fit: Floats) -> int:
-        return 1 + int((np.diff(np.sort(fit)) > digits).sum())
+    def blocks(fit: Floats) -> Codes:
+        order = np.argsort(fit, kind="stable")
+        of = np.zeros(n, dtype=np.int64)
+        of[order[1:]] = np.cumsum(np.diff(fit[order]) > digits)
+        return of
 
-    blocks = blocks_of(fit)
     if line.group is None:
-        return values - fit, max(1 - blocks / n, 0.0)
+        return Left(values - fit, ((1.0, blocks(fit)),))
     sizes = np.maximum(np.bincount(line.group), 1)
     for _ in range(BACKFITS):
         of_group = (np.bincount(line.group, weights=values - fit) / sizes)[line.group]
         fit = monotone_fit(line.belief, values - of_group)
-    blocks = blocks_of(fit) + len(np.unique(line.group)) - 1
-    fit = fit + of_group
-    own, own_blocks, large = fit.copy(), 0, (sizes >= CURVE_OF_ITS_OWN)[line.group]
-    for group in np.flatnonzero(sizes >= CURVE_OF_ITS_OWN):
-        at = np.flatnonzero(line.group == group)
+    group = np.unique(line.group, return_inverse=True)[1].ravel()
+    curve, fit = blocks(fit), fit + of_group
+    own, large = fit.copy(), (sizes >= CURVE_OF_ITS_OWN)[line.group]
+    for number in np.flatnonzero(sizes >= CURVE_OF_ITS_OWN):
+        at = np.flatnonzero(line.group == number)
         own[at] = monotone_fit(line.belief[at], values[at])
-        own_blocks += blocks_of(own[at])
+    of_own = blocks(own) * (group.max() + 1) + group
+    of_own = np.unique(np.where(large, of_own, -1 - np.arange(n)), return_inverse=True)[1].ravel()
+    fewer, own_blocks = len(np.unique(curve)) + group.max(), len(np.unique(of_own[large]))
     apart = float(((own - fit) ** 2).sum())
     noise = float(((values - own)[large] ** 2).sum()) / max(large.sum() - own_blocks, 1)
-    more = max(own_blocks - blocks * large.mean(), 1.0)
+    more = max(own_blocks - fewer * large.mean(), 1.0)
     part = max(1 - noise * more / apart, 0.0) if apart > NOTHING else 0.0
-    return values - fit - part * (own - fit), max(1 - (blocks + part * more) / n, 0.0)
+    taken = (
+        (1 - part, curve),
+        (1 - part, group),
+        (part - 1, np.zeros(n, np.int64)),
+        (part, of_own),
+    )
+    return Left(values - fit - part * (own - fit), taken)
 
 
 def monotone_fit(belief: Floats, values: Floats) -> Floats:
@@ -380,13 +420,14 @@ def mean_squared_difference(layout: Layout, belief: Floats, values: Floats) -> f
     return float(np.mean(both)) / len(layout.window)
 
 
-def part_left(layout: Layout, line: Line, values: Floats) -> tuple[Floats, float]:
+def part_left(layout: Layout, line: Line, values: Floats) -> tuple[Left, float]:
     """Return what the belief leaves of values, and which part of products with their noise.
 
     A fit takes twice of squares what it takes of products.
     """
-    left, least = beyond_belief(line, values)
-    kept, whole = (mean_squared_difference(layout, line.belief, x) for x in (left, values))
+    left = beyond_belief(line, values)
+    least = max(1 - left.fewer / len(values), 0.0)
+    kept, whole = (mean_squared_difference(layout, line.belief, x) for x in (left.values, values))
     return left, math.sqrt(min(max(kept / whole, least), 1.0)) if kept > NOTHING else 1.0
 
 

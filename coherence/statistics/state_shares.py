@@ -38,8 +38,8 @@ def sides_of(left: Floats, state: Floats, *, exact: bool) -> Codes:
 
 def shares_along(line: Line, contexts: Contexts, actions: Sequence[Any]) -> pd.DataFrame:
     """Tabulate `shares_by_side` of contexts along their belief."""
-    state = beyond_belief(line, line.state)[0]
-    left = np.stack([beyond_belief(line, column)[0] for column in line.share.T], axis=1)
+    state = beyond_belief(line, line.state).values
+    left = np.stack([beyond_belief(line, column).values for column in line.share.T], axis=1)
     belief, share = contexts.belief[line.order], contexts.share[line.order]
     side = sides_of(state, line.state, exact=line.exact)
     if not np.array_equal(belief, line.belief):  # the line is that of the other state
