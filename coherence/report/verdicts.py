@@ -506,7 +506,7 @@ OF_PRIMARY: tuple[Verdict, ...] = (
     Verdict(
         "acts_on_more_or_noisy",
         REJECTS,
-        "as `acts_on_more`, unless its reports are noisy, which they do not tell: ask again",
+        "as `acts_on_more`, unless reports hide beliefs acted on, which they do not tell",
         holds=lambda f: f.rejected and f.noise_unknown,
         sentence=_or_noisy,
         next_step=next_steps.look,

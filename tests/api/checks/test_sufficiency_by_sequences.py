@@ -331,3 +331,21 @@ def test_each_group_may_have_curves_of_its_own():
     arrays["exact"] = expit(15 * (belief - place))[context]
     settled = sufficiency_test(belief[context], np.where(acts, "yes", "no"), **arrays, rng=1)
     assert "the stated belief in its group settles the exact posterior" in settled.reason
+
+
+def test_the_difference_is_as_large_in_groups_of_eight_as_in_large_ones():
+    """Breaks if what fits of groups take of products is not made good for: .037 on average then."""
+    found, group = [], np.repeat(np.arange(40), 8)
+    context = np.repeat(np.arange(320), 5)
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        odds = 1.5 * rng.normal(size=320)
+        base, taste = rng.normal(size=(2, 40))[:, group]
+        belief, exact = expit(odds), expit(odds + base + 0.7 * rng.normal(size=320))
+        acts = rng.random(1600) < expit(6 * (belief - 0.5 + (exact - belief) / 2) + taste)[context]
+        arrays = {"exact": exact[context], "group": group[context], "context": context}
+        options = {"computed": True, "n_draws": 99, "rng": seed}
+        action = np.where(acts, "yes", "no")
+        found.append(sufficiency_test(belief[context], action, **arrays, **options).statistic)
+    # Six tables of 60 groups of 400 have .047 with a standard error of .002.
+    assert np.mean(found) == pytest.approx(0.047, abs=0.008)
