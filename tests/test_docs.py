@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from coherence import analyze, read_runs
 from coherence.checks.catalogue import declarations
 from coherence.cli.main import main
 from coherence.report.verdicts import VERDICTS
@@ -140,8 +139,6 @@ def test_a_table_has_a_row_for_every_verdict_and_the_readme_a_line_for_every_mar
 
 
 CHECKS = {check.name: check for check in declarations()}
-# Whose function or page has another name; a part of a check that is for comparison has neither.
-FUNCTIONS = {"scores": "calibration_test", "calibration": "calibration_estimates"}
 ON_THE_PAGE_OF = {
     "scores": "calibration",
     "predictive_gain": "cmi",
@@ -176,18 +173,6 @@ def test_every_check_has_its_page(check):
     overview = (DOCS / "checks.md").read_text(encoding="utf-8")
     assert f"(checks/{page.name})" in overview
     assert f"`{check}`" in overview
-
-
-@pytest.mark.parametrize("check", sorted(check for check in CHECKS if ":" not in check))
-def test_page_and_reference_say_null_and_estimand_alike(check):
-    import coherence
-
-    names = (FUNCTIONS.get(check, check), f"{check}_test", f"{check}_estimates")
-    function = next(getattr(coherence, name) for name in names if hasattr(coherence, name))
-    page = " ".join(page_of_check(check).read_text(encoding="utf-8").split()).lower()
-    for part in ("Null", "Estimand"):
-        (sentence,) = re.findall(rf"^ *{part}: (.+?)\n\n", function.__doc__, re.M | re.S)
-        assert " ".join(sentence.split()).lower() in page, f"{check}: {part}"
 
 
 @pytest.mark.lengthy
@@ -253,23 +238,3 @@ def test_ten_names_come_first_and_a_wrong_one_proposes_the_nearest():
     for function in (coherence.analyze, coherence.cmi_test, coherence.power):
         with pytest.raises(TypeError, match="rng=3"):
             function([0.1], seed=3)
-
-
-@pytest.mark.lengthy
-def test_the_second_file_of_ones_own_reads_as_its_page_says():
-    names = {
-        "p": "wahrscheinlichkeit",
-        "action": "entscheidung",
-        "theta": "eingetreten",
-        "context": "fall",
-        "rep": "wiederholung",
-    }
-    path = ROOT / "examples" / "mine_decimal_commas.csv"
-    runs = read_runs(path, columns=names, decimal=",", percent=True, encoding="cp1252")
-    assert len(runs) == 240
-    assert runs["context"].nunique() == 80
-    assert runs["p"].iloc[0] == 0.6
-    assert 0 < runs["p"].isna().sum() < 20
-    assert set(runs["action"].dropna()) == {"abwarten", "behandeln", "überweisen"}
-    results = analyze(runs, positive="ja", checks=["sufficiency", "cmi"], rng=1).results
-    assert (results["pvalue"] < 0.05).all()

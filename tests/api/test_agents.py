@@ -66,14 +66,6 @@ def test_world_is_exact():
     np.testing.assert_allclose(averaged, plain["p_true"].loc[averaged.index], atol=1e-9)
 
 
-def test_leak_moves_choices_with_the_state():
-    once = {"n_contexts": 2000, "n_reps": 1, "prompts": ["standard"], "iterated": False}
-    runs = simulate("clairvoyant", **once, rng=3)
-    middle = runs[runs["p"].between(0.4, 0.6)]
-    yes = (middle["action"] == "yes").groupby(middle["theta"]).mean()
-    assert yes[1] - yes[0] > 0.25
-
-
 def test_what_is_stated_is_an_average_of_what_is_acted_on():
     for name, weight in (("leaky", 1.0), ("shaded", 0.4)):
         agent = AGENTS[name].with_parameters(grid=0.0, taste=0.0)

@@ -63,15 +63,3 @@ def test_what_is_no_column_or_no_table_is_said():
         coherence.cmi_test(ROWS["p"], ROWS["action"], "theta")
     with pytest.raises(InputError, match=r"data must be .*dict"):
         coherence.sufficiency_test("p", "action", "theta", data={"p": [0.1]})
-
-
-def test_a_seed_is_answered_by_rng_where_there_is_one():
-    arrays = ROWS["p"], ROWS["action"]
-    with pytest.raises(TypeError, match=r"Write rng=1\."):
-        coherence.sufficiency_test(*arrays, ROWS["theta"], seed=1)
-    with pytest.raises(TypeError, match="seed") as error:
-        coherence.threshold_estimates(*arrays, seed=1)
-    assert "rng" not in str(error.value)
-    with pytest.raises(TypeError, match="seed") as error:
-        coherence.plots.plot_beliefs(*arrays, seed=1)
-    assert "rng" not in str(error.value)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import InputError, analyze, compare, simulate
+from coherence import analyze, compare, simulate
 from coherence.statistics.multiplicity import holm
 
 ACCURACY = ["calibration:rmse", "calibration:brier"]
@@ -173,49 +173,6 @@ def test_one_state_for_all_models_of_a_task(asked):
     expected = compare(bare, rng=1)
     pd.testing.assert_frame_equal(compare(half, rng=1).effects, expected.effects)
     assert expected.effects["estimate"].notna().all()
-
-
-@pytest.mark.lengthy
-def test_prompts_that_not_all_were_asked_are_left_out(asked):
-    runs = asked["rational"]
-    fewer = asked | {"rational": runs[runs["prompt"] != "bayes"]}
-    found = compare(fewer, rng=1)
-    assert any("not every model has were left out: 'bayes'" in note for note in found.notes)
-    other = runs.assign(prompt=runs["prompt"] + "*")
-    with pytest.raises(InputError, match="a prompt in common"):
-        compare(asked | {"rational": other})
-
-
-@pytest.mark.lengthy
-def test_a_task_that_cannot_be_compared_does_not_cost_the_others(asked):
-    """One task has few cases, another no common prompt; states are named in each."""
-    tables = []
-    for name, runs in asked.items():
-        few = runs[runs["context"] < "c0009"].assign(task="few")
-        named = runs.assign(task="named", theta=runs["theta"].map({0: "healthy", 1: "ill"}))
-        apart = runs.assign(task="apart", prompt=runs["prompt"] + name)
-        other = runs.assign(task="other", theta=runs["theta"].map({0: "dry", 1: "wet"}))
-        tables += [table.assign(model=name) for table in (few, named, apart, other)]
-    together = pd.concat(tables)
-    found = compare(together, positive=["ill", "wet"], rng=1)
-    assert list(dict.fromkeys(found.effects["task"])) == ["named", "other"]
-    with pytest.raises(InputError, match="positive must be a label of theta; received 'sick'"):
-        compare(together, positive=["ill", "wet", "sick"])
-    left = [note for note in found.notes if note.startswith("not compared: ")]
-    assert [note.split("'")[1] for note in left] == ["apart", "few"]
-
-
-@pytest.mark.parametrize(
-    ("effects", "remedy"),
-    [
-        ("scores", r"Write \['scores'\]"),
-        (["brier"], "'calibration'"),
-        (["calibration:bier"], "'calibration:brier'"),
-    ],
-)
-def test_an_unknown_effect_is_refused_with_a_name_to_take(asked, effects, remedy):
-    with pytest.raises(InputError, match=f"effects must be .*received .*{remedy}"):
-        compare(asked, effects=effects)
 
 
 def test_forecasts_of_several_states_are_compared_by_the_sum_over_states():

@@ -10,7 +10,6 @@ from coherence import (
     compare,
     iterated_expectation_test,
     monotone_choice_test,
-    predictive_gain_test,
     prompt_consistency,
     simulate,
 )
@@ -70,24 +69,6 @@ def test_shares_of_copies_have_the_error_of_one(runs):
     assert named.statistic == pytest.approx(expected.statistic)
     assert np.diff(ends(named)) == pytest.approx(np.diff(ends(expected)), rel=0.15)
     assert np.diff(ends(unnamed)) < 0.85 * np.diff(ends(expected))
-
-
-def test_few_groups_have_neither_interval_nor_pvalue():
-    rng = np.random.default_rng(1)
-    belief = rng.random(90)
-    action = rng.choice(["a", "b", "c"], 90)
-    result = predictive_gain_test(belief, action, belief > 0.5, group=np.arange(90) % 9)
-    assert result.interval is None
-    assert np.isnan(result.pvalue)
-    assert result.reason == "9 groups are too few to be the clusters; 10 are needed"
-
-
-def test_every_check_of_a_report_names_its_unit(runs):
-    checks = ["sufficiency", "monotone_choice", "prompt_consistency", "calibration"]
-    report = analyze(runs, checks=[*checks, "iterated_expectation"], rng=1)
-    results = report.evaluations[0].results
-    assert {result.settings["cluster of resampling"] for result in results} == {"group"}
-    assert report.evaluations[0].notes[0].text.startswith("choices are compared within 30 groups")
 
 
 def test_models_are_compared_over_groups(runs):

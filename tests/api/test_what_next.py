@@ -8,22 +8,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-from coherence import AGENTS, analyze, power, read_runs, simulate
-
-
-@pytest.fixture(scope="module")
-def example():
-    return analyze(read_runs("examples/runs.parquet"), checks=["sufficiency"], rng=0)
-
-
-def test_the_example_names_one_agent_as_caught_and_one_of_which_tests_say_little(example):
-    caught, passed = example.evaluations
-    assert (caught.model, passed.model) == ("planted-leaky", "smollm2")
-    text = " ".join(str(example).split())
-    first, second = text.split("asia · smollm2")
-    assert "See figures and answers; name what cases share (column group): report" in first
-    assert "it hardly moves" in second
-    assert "more cases would not help" in second
+from coherence import AGENTS, analyze, power, simulate
 
 
 @pytest.mark.lengthy
@@ -41,15 +26,6 @@ def test_a_pass_that_means_something_leads_to_a_plan_that_runs():
     # Without choices there is no agent to plan for: power would refuse the table.
     beliefs = simulate("wordbound", n_contexts=40, n_reps=2, rng=1).drop(columns="action")
     assert "coherence.power" not in str(analyze(beliefs, rng=1))
-
-
-def test_a_margin_that_the_interval_rules_out_is_not_proposed():
-    runs = simulate("rational", n_contexts=40, n_reps=1, rng=3).drop(columns="p_true")
-    report = analyze(runs, checks=["sufficiency"], rng=1)
-    interval = report.evaluations[0].results[0].interval
-    assert interval.high - interval.low > 0.1
-    assert "margin" not in str(report)
-    assert "coherence.power" in str(report)
 
 
 def test_an_action_after_which_no_truth_is_known_is_named():

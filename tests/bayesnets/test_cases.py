@@ -121,15 +121,6 @@ def test_weights_lead_back_to_the_natural_distribution(natural, even, enumerable
         assert abs(table["p_true"].mean() - expected) > 0.1
 
 
-def test_natural_shares_are_those_of_the_simulated_design(natural):
-    table = coverage(sample_cases(ASIA, "lung", 20, rng=0))
-    assert (table["natural_share"] * table["low"]).sum() < 0.1
-    p = natural[:50_000]
-    counts = np.bincount((p * 20 + 1e-9).astype(int), minlength=20)
-    for count, share in zip(counts, table["natural_share"], strict=True):
-        assert binomtest(int(count), len(p), share).pvalue > 1e-5
-
-
 def test_bins_are_even_where_the_network_can_fill_them_and_the_others_are_named(cases, caplog):
     table = coverage(cases)
     assert table["n"].sum() == 200

@@ -17,7 +17,6 @@ from bayesnets import (
     network_names,
     posterior,
 )
-from coherence import InputError
 
 PUBLISHED = ("alarm", "asia", "cancer", "survey")
 EVERY = pytest.mark.parametrize("name", network_names())
@@ -97,19 +96,6 @@ def test_description_and_label_survive_json_and_do_not_count_in_comparisons():
     assert not {"description", "tables"} & set(json.loads(bare.to_json()))
     # Made-up tables need no second key to say so.
     assert Network.from_json(COIN + ', "tables": "illustrative"}').illustrative
-
-
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ('"tables": "invented"', "one of published, illustrative, fitted, not 'invented'"),
-        ('"tables": ["fitted"]', "not ['fitted']"),
-        ('"tables": "illustrative", "illustrative": false', "must be illustrative, since"),
-    ],
-)
-def test_contradicting_labels_are_refused(keys, message):
-    with pytest.raises(InputError, match=re.escape(message)):
-        Network.from_json(f"{COIN}, {keys}}}")
 
 
 @EVERY

@@ -97,20 +97,6 @@ def test_lists_of_dicts_and_tables_are_the_same_evidence(lawn):
     assert bn.posterior(lawn, [], "rain").shape == (0, 2)
 
 
-@pytest.mark.parametrize(
-    ("evidence", "message"),
-    [
-        ({"wet": [1, 2]}, r"that of 'wet' is \[1, 2\]. Pass pandas.DataFrame"),
-        ({"wet": 3}, "column 'wet' of evidence must hold states of network 'lawn'.* is 3 at 0"),
-        ([("wet", 1)], "must be a DataFrame .* not list"),
-        (None, "must be a DataFrame with one column per variable, a dict .*not NoneType"),
-    ],
-)
-def test_evidence_that_cannot_be_meant_is_refused(lawn, evidence, message):
-    with pytest.raises(InputError, match=message):
-        bn.posterior(lawn, evidence, "rain")
-
-
 def test_a_model_keeps_its_name_and_one_without_is_called_network(lawn):
     assert bn.from_pgmpy(lawn).name == "lawn"
     cases = bn.sample_cases(lawn, "rain", 5, target_state=True, rng=1)
@@ -149,15 +135,6 @@ def test_the_round_trip_loses_neither_name_nor_order_nor_number(name):
     network = bn.load_network(name)
     back = bn.from_pgmpy(bn.to_pgmpy(network))
     assert (back.name, back.nodes) == (name, network.nodes)
-
-
-def test_a_variable_added_to_a_model_of_ours_comes_last(pgmpy):
-    model = bn.to_pgmpy(bn.load_network("asia"))
-    model.add_node("age")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        model.add_cpds(pgmpy.factors.discrete.TabularCPD("age", 2, [[0.5], [0.5]]))
-    assert bn.from_pgmpy(model).names == (*bn.load_network("asia").names, "age")
 
 
 @pytest.mark.parametrize("ending", ["bif", "xmlbif"])

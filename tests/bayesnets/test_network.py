@@ -59,20 +59,13 @@ ONE = '{"nodes": [{"name": "a", "states": %s, "table": %s}]}'
         (ONE % ('"xy"', "[0.5, 0.5]"), "must be a sequence of names"),
         (ONE % ('["x", "y"]', "[[0.5], [0.5, 0.1]]"), "full array of numbers"),
         ('{"illustrative": "no", "nodes": []}', "must be true or false"),
+        ('{"tables": ["fitted"], "nodes": []}', "fitted, not ['fitted']"),
+        ('{"tables": "illustrative", "illustrative": false, "nodes": []}', "illustrative, since"),
     ],
 )
 def test_broken_files_are_refused(text, message):
     with pytest.raises(InputError, match=re.escape(message)):
         Network.from_json(text)
-
-
-def test_unknown_names_get_the_closest():
-    with pytest.raises(InputError, match="not 'asai'. Did you mean 'asia'"):
-        load_network("asai")
-    with pytest.raises(InputError, match="is not: .*No such file"):
-        load_network("nowhere.json")
-    with pytest.raises(InputError, match="Did you mean 'smoke'"):
-        load_network("asia").node("smoek")
 
 
 def test_rounding_within_the_tolerance_is_accepted():

@@ -3,17 +3,12 @@
 import re
 import shlex
 
-import numpy as np
 import pytest
 
 from bayesnets import (
-    Network,
-    Node,
     load_network,
-    load_phrases,
     network_names,
     read_network,
-    write_network,
 )
 
 
@@ -52,18 +47,6 @@ def test_show_prints_parents_and_prior_probabilities(networks):
     assert "prior: yes 0.436, no 0.564" in out
     rows = ("yes yes 0.9 0.1", "yes no 0.8 0.2", "no yes 0.7 0.3", "no no 0.1 0.9")
     assert [cells(line) for line in out.splitlines()[-4:]] == [row.split() for row in rows]
-
-
-def test_names_that_hold_commands_are_harmless(tmp_path, networks):
-    nodes = (
-        Node("rain", ("heavy rain", "no"), (), np.array([0.2, 0.8])),
-        Node("wet \x9b31mgrass", ("yes", "no"), ("rain",), np.array([[0.9, 0.1], [0.1, 0.9]])),
-    )
-    write_network(Network("lawn", "lawn", "", True, nodes), tmp_path / "lawn.json")
-    out, _ = networks(f"show {tmp_path}/lawn.json")
-    assert "\x9b" not in out
-    assert "tables: illustrative" in out
-    assert "heavy rain 0.2, no 0.8" in out
 
 
 def test_draw_writes_the_picture_with_the_target_set_off(tmp_path, networks):
@@ -108,13 +91,6 @@ def test_what_is_wrong_is_named_and_no_file_is_left(line, networks, tmp_path, mo
     assert LINES[line] in err
     assert out == ""
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(("more", "target"), [("", "lung"), ("--target smoke", "smoke")])
-def test_words_begin_as_a_phrase_file_for_the_target(more, target, tmp_path, networks):
-    networks(f"phrases asia --out {tmp_path}/words.toml {more}")
-    words = load_phrases(tmp_path / "words.toml", load_network("asia"))
-    assert (words.default_target, words.positive(target)) == (target, "yes")
 
 
 def test_a_converted_network_replaces_no_other_file(tmp_path, networks):

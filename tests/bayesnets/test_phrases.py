@@ -1,9 +1,7 @@
 """Words of networks: breaks if a phrase changes, or a fault of a file is not named."""
 
-import inspect
 import math
 import re
-import textwrap
 from importlib.resources import files
 
 import pytest
@@ -158,29 +156,6 @@ def test_a_fault_of_own_words_is_named(old, new, fault, tmp_path):
     for network in (None, SPOTS):
         with pytest.raises(InputError, match=re.escape(fault)):
             load_phrases(path, network)
-
-
-def test_the_file_of_the_docstring_can_be_read(tmp_path):
-    example = inspect.getdoc(load_phrases).partition("needs::\n")[2].partition("Parameters\n")[0]
-    path = tmp_path / "rain.toml"
-    path.write_text(textwrap.dedent(example), encoding="utf-8")
-    words = load_phrases(path, one_variable("rain", "yes", "no"))
-    assert (words.subject, words.n_wordings) == ("a town", 2)
-    assert words.describe({"rain": "no"}, wording=1) == "is out of the rain"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "x = [",
-        "",
-    ],
-)
-def test_broken_files_are_refused(text, tmp_path):
-    path = tmp_path / "broken.toml"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=r"must (hold TOML|cover the network)"):
-        load_phrases(path)
 
 
 @pytest.mark.parametrize("name", ["asia", "alarm", "heart"])

@@ -1,7 +1,6 @@
 """Pictures: breaks if something is not shown, overlaps, or cannot be read on white."""
 
 import re
-import sys
 from itertools import pairwise, permutations
 from xml.etree import ElementTree
 
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayesnets import Network, Node, draw, load_network, to_pgmpy
+from bayesnets import Network, Node, draw, load_network
 from bayesnets.pictures.layout import layered
 from coherence import InputError
 
@@ -50,17 +49,6 @@ def test_what_cannot_be_drawn(tmp_path):
     with pytest.raises(InputError, match="must lie in a folder"):
         draw(network, tmp_path / "nowhere" / "asia.png")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_drawing_leaves_nothing_behind():
-    import matplotlib
-
-    before = dict(matplotlib.rcParams)
-    draw(to_pgmpy(load_network("asia")))
-    assert dict(matplotlib.rcParams) == before
-    assert (
-        "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
-    )
 
 
 def test_many_states_and_long_names_stay_in_their_boxes():

@@ -91,13 +91,6 @@ def test_whole_numbers_stand_for_states_of_that_spelling():
         posterior(network, pd.DataFrame({"b": [0, 0.5]}), "a")
 
 
-@pytest.mark.parametrize("cell", [["yes"], {}, ("yes", [])])
-def test_lists_are_no_states(cell):
-    evidence = pd.DataFrame({"smoke": pd.Series(["yes", cell], dtype=object)})
-    with pytest.raises(InputError, match="'smoke' of evidence must hold states .* lists or the"):
-        posterior(ASIA, evidence, "lung")
-
-
 def test_wrong_calls_are_refused():
     def refused(message, evidence=None, target="lung", network=ASIA, **options):
         with pytest.raises(InputError, match=message):

@@ -92,13 +92,6 @@ def test_wrong_input_is_named(records, change, message):
         strata(records.assign(**columns), call.pop("covariates"), call.pop("target"), **call)
 
 
-def test_the_largest_stratum_is_named_where_none_is_large_enough(records):
-    few = records.head(150)
-    largest = few.groupby(["smoke", "bronc"]).size().max()
-    with pytest.raises(InputError, match=f"with 2 or more .* holds {largest} of 150 records"):
-        strata(few, ["smoke", "bronc"], "either", positive="no", n_observed=2)
-
-
 def test_wilson_intervals_are_those_of_statsmodels():
     b = ["no"] * 50 + ["yes"] * 50 + ["yes"] * 7 + ["no"] * 23
     table = pd.DataFrame({"a": ["x"] * 50 + ["y"] * 50 + ["z"] * 30, "b": b})
@@ -189,16 +182,6 @@ def test_truth_is_the_share_theta_a_record_of_the_stratum_and_z_has_enough_recor
     chosen = sample_record_cases(task, 20, auxiliary="smoke", rng=3)
     assert set(chosen["z"].dropna()) == {"smoke"}
     assert chosen["x_smoke"].isna().all()
-
-
-def test_a_seed_fixes_the_cases_and_the_order_of_records_does_not_matter(task):
-    pd.testing.assert_frame_equal(task.cases(20, seed=5), sample_record_cases(task, 20, rng=5))
-    assert not task.cases(20, seed=5).equals(task.cases(20, seed=6))
-    other = task.records.sample(frac=1, random_state=0)
-    shuffled = RecordTask("clinic", other, COVARIATES, "either", "yes")
-    features = [f"x_{name}" for name in COVARIATES]
-    tables = [one.strata().sort_values(features, ignore_index=True) for one in (task, shuffled)]
-    pd.testing.assert_frame_equal(*tables)
 
 
 def test_wrong_calls_for_cases_are_named(task, records):

@@ -1,5 +1,4 @@
 import json
-from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
@@ -85,17 +84,6 @@ def test_columns_and_options_reach_the_analysis(runs, analyze, run):
     assert "0.0200 nats" in out
     assert "\x1b" not in out
     assert err == "", "no progress where stderr is no terminal"
-
-
-def test_out_writes_three_readable_files_and_says_where(runs, analyze, tmp_path, run):
-    folder = tmp_path / "new" / "results"
-    status, _, err = run("analyze", str(runs), *MAPPING, "--out", str(folder))
-    assert status == 0
-    results = json.loads((folder / "results.json").read_text())
-    assert results["evaluations"][0]["results"][0]["pvalue"] == 0.004
-    assert pd.read_parquet(folder / "results.parquet")["estimate"].tolist() == [0.02]
-    HTMLParser().feed((folder / "report.html").read_text(encoding="utf-8"))
-    assert str(folder) in err
 
 
 @pytest.mark.parametrize(

@@ -40,17 +40,3 @@ def test_the_command_writes_what_the_function_returns(files, tmp_path, run):
         assert list(written.columns) == list(table.columns)
         assert written[value].tolist() == table[value].tolist()
     assert read_exactly(out / "verdicts.csv")["model"].tolist() == ["rational", "noisy"]
-
-
-@pytest.mark.lengthy
-def test_runs_whose_cases_differ_end_with_one_line(files, tmp_path, run):
-    runs = coherence.read_runs(files / "noisy.parquet")
-    coherence.write_runs(runs[runs["context"] != "c0005"], tmp_path / "fewer.parquet")
-    paths = [str(files / "rational.parquet"), str(tmp_path / "fewer.parquet")]
-    status, _, error = run("compare", *paths, *FAST)
-    assert status == 2
-    assert "model 'fewer' lacks 1 of 40 cases ('c0005')" in error
-    assert error.count("\n") == 1
-    status, out, _ = run("compare", *paths, *FAST, "--common")
-    assert status == 0
-    assert "1 of 40 cases were left out" in out

@@ -70,15 +70,6 @@ def test_no_input_is_replaced_and_no_output_without_force(tmp_path, run):
     assert len(pd.read_csv(table)) == 2
 
 
-def test_what_was_mapped_is_so_where_the_table_is_read(tmp_path, run):
-    log, out = texts(tmp_path, "0.2", "0.5", arm="a"), tmp_path / "runs.csv"
-    words = [
-        f"--map={each}" for each in ("action=metadata.choice", "group=metadata.arm", "theta=-")
-    ]
-    assert run("import", log, *words, "--actions", "go", "--out", str(out))[0] == 0
-    assert read_runs(out)["group"].tolist() == ["a", "a"]  # few, as the arms of an experiment
-
-
 def test_answers_on_a_scale_are_mapped(tmp_path, run):
     log = texts(tmp_path, "1", "4", "7", "9", "")
     command = ["import", log, "--out", tmp_path / "runs.csv"]
@@ -101,15 +92,6 @@ def test_what_a_log_of_an_agent_holds_is_said_and_makes_a_table_of_episodes(tmp_
     runs = read_runs(out)
     assert set(runs["action"].dropna()) == {"test", "treat"}
     assert runs["context"].is_unique
-
-
-def test_a_belief_said_where_the_agent_acts_is_said_on_the_screen(tmp_path, run):
-    agent, out = str(GOLDEN / "inspect_agent.eval"), tmp_path / "runs.parquet"
-    reported = ["--belief-from", "tool:report_confidence.probability", "--percent"]
-    run("import", agent, "--action-from", "treat,test", *reported, "--out", str(out))
-    few = read_runs(out)
-    pd.concat([few.assign(context=few["context"] + f"/{n}") for n in range(3)]).to_parquet(out)
-    assert "in the conversation in which the agent acts" in " ".join(run("analyze", out)[1].split())
 
 
 def test_a_pattern_is_one_group_of_a_regular_expression(tmp_path, run):

@@ -1,12 +1,10 @@
 import importlib
-import json
 import statistics
 import subprocess
 import sys
 import time
 import types
 
-import jsonschema
 import pytest
 
 from coherence import InputError
@@ -50,13 +48,6 @@ def test_help_of_no_command_loads_anything_heavy():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     for option in ("--published", "--cases N,N", "--variable", "--belief-task"):
         assert option in done.stdout
-
-
-def test_the_schema_is_printed_as_json_and_nothing_else(run):
-    status, out, err = run("schema")
-    assert (status, err) == (0, "")
-    jsonschema.Draft202012Validator.check_schema(json.loads(out))
-    assert "evaluations" in json.loads(out)["properties"]
 
 
 def test_wrong_usage_ends_with_2_and_abbreviations_are_refused(run):

@@ -1,7 +1,5 @@
-import argparse
 import dataclasses
 import inspect
-import json
 import re
 import shlex
 from pathlib import Path
@@ -11,7 +9,6 @@ import pandas as pd
 import pytest
 
 from coherence import read_runs
-from coherence.cli import analyze, compare, import_logs, power
 from coherence.cli.reading import READING
 from coherence.runs.columns import OPTIONS, Reading
 
@@ -23,26 +20,6 @@ def rows(tmp_path):
     table["kind"] = ["a", "b", "b", "b"] * 10
     table.to_csv(tmp_path / "mine.csv", index=False)
     return tmp_path / "mine.csv"
-
-
-SHARED = [name for options in READING.values() for name in options]
-
-
-@pytest.mark.parametrize(
-    ("command", "most"), [(analyze, 16), (compare, 8), (power, 12), (import_logs, 12)]
-)
-def test_a_command_has_few_options_beside_the_shared_ones_of_reading(command, most):
-    """Breaks if reading is declared in a second place, or an option comes in for no other."""
-    parser = argparse.ArgumentParser(add_help=False)
-    command.add_arguments(parser)
-    names = {action.dest for action in parser._actions if action.option_strings}
-    shared = {name.replace("-", "_") for name in SHARED}
-    if command is power:  # whose --task names one of the table
-        shared = shared - {"task"} | {"task_column"}
-    assert len(names - shared) <= most
-    if command is not import_logs:
-        assert shared <= names
-    assert len(SHARED) == len(set(SHARED)) <= 30
 
 
 def test_what_reading_takes_is_declared_once():
@@ -71,42 +48,6 @@ def test_values_that_begin_with_a_minus_need_no_equals_sign(rows, run):
     assert (status, "Brier" in said) == (0, True)
     assert "was read on the scale -1..1: -1 as 0, 0 as 0.5, 1 as 1" in said
     assert "3 cells with -99 or -1 are missing: 'belief' (3)" in said
-
-
-def test_rows_are_chosen_on_the_command_line(rows, tmp_path, run):
-    command = ["analyze", rows, *COLUMNS, "--scale", "-1..1", "--json", tmp_path / "results.json"]
-    status, out, _ = run(*command, "--where", 'kind == "b" and not id > 30')
-    assert (status, "where kept 23 of 40 rows" in out) == (0, True)
-    results = json.loads((tmp_path / "results.json").read_text())
-    # What was said of the file is written down, so that the reading can be repeated.
-    assert '--where=kind == "b" and not id > 30' in results["settings"]["reading"]
-
-
-@pytest.mark.parametrize(
-    ("values", "mapping"),
-    [
-        ([1, 2, 3, 4, 5], "3 as 0.5"),
-        ([-3, -1, 0, 3], "0 as 0.5"),
-        ([-0.7, 0.2, 0.5, 0.9], "-1 as 0, 0 as 0.5, 1 as 1"),
-        ([0, 2.5, 7.5, 10], "5 as 0.5"),
-        ([5, 20, 50, 100], ""),
-        ([1, 2, 4, 5, -99], "3 as 0.5"),  # -99 stands for none
-        ([0.1, 0.4, 0.8, -99], ""),
-    ],
-)
-def test_answers_on_a_scale_name_the_option_that_works_when_typed(values, mapping, tmp_path, run):
-    table = pd.DataFrame({"rating": values * 12, "came_true": [0, 1, 1, 0] * (3 * len(values))})
-    table["id"] = range(len(table))
-    table.to_csv(tmp_path / "survey.csv", index=False)
-    names = "--belief rating --truth came_true --context id"
-    command = ["analyze", tmp_path / "survey.csv", *names.split()]
-    status, _, err = run(*command)
-    assert status == 2
-    typed = re.findall(r"--percent|--(?:scale|missing)[= ][^ ().,;]+(?:\.+\d+)?", err)
-    assert typed, err
-    status, out, err = run(*command, *(word for each in typed for word in each.split()))
-    assert (status, mapping in " ".join(out.split())) == (0, True), err
-    assert "Brier" in out
 
 
 def test_analyze_reads_a_table_from_a_german_spreadsheet(tmp_path, run):

@@ -49,19 +49,6 @@ def test_a_full_device_is_said(table):
     assert (done.returncode, done.stderr) == (2, b"coherence analyze: No space left on device\n")
 
 
-@pytest.mark.lengthy
-@pytest.mark.parametrize(
-    "words", [["analyze", "RUNS", "--checks", "calibration"], ["networks", "show", "asia"]]
-)
-def test_a_terminal_without_rules_gets_plain_ones(table, words):
-    words = [table if word == "RUNS" else word for word in words]
-    done = run_shell(words, "", PYTHONIOENCODING="ascii")
-    assert done.returncode == 0
-    assert done.stdout.isascii()
-    assert b"\\u" not in done.stdout
-    assert b" - " in done.stdout
-
-
 @pytest.mark.parametrize(
     ("settings", "on_terminal", "on_pipe"),
     [

@@ -4,14 +4,10 @@ Breaks if one of these takes what another refuses, or says another reason.
 """
 
 import argparse
-import ast
-import re
-from pathlib import Path
 
 import pytest
 
 from coherence import InputError
-from coherence.cli.main import COMMANDS, build_parser
 from elicitation.options import AskOptions, add_options, declared, flag_of, from_table, from_words
 
 MOST_OPTIONS, MOST_SETTINGS = 30, 15
@@ -76,40 +72,3 @@ def test_what_one_place_takes_all_take_alike(key):
 def test_values_of_a_file_that_no_word_can_be(table, named):
     with pytest.raises(InputError, match=named):
         from_table(AskOptions, table)
-
-
-def test_there_are_few_options_and_few_settings():
-    parser = argparse.ArgumentParser(add_help=False)
-    add_options(parser, AskOptions)
-    own = [action.dest for action in parser._actions]
-    assert "settings" in own
-    assert len(own) <= MOST_OPTIONS
-    settings = [item for item in declared(AskOptions).values() if item.advanced]
-    assert len(settings) <= MOST_SETTINGS
-
-
-def flags_of(parser):
-    """Return the options of a parser, and of the actions within it."""
-    flags = set(parser._option_string_actions)
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            flags |= set().union(*map(flags_of, action.choices.values()))
-    return flags
-
-
-def test_every_option_that_a_message_names_can_be_typed():
-    """Breaks if a message names an option that went, or one that became a key of ``--set``."""
-    flags = set().union(*(flags_of(build_parser(command)) for command in COMMANDS))
-    keys, packages = set(declared(AskOptions)), Path(__file__).parents[2]
-    strange = set()
-    for package in ("elicitation", "bayesnets"):
-        for path in (packages / package).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                # A word by itself goes to another program.
-                if isinstance(node, ast.Constant) and " " in str(node.value):
-                    named = (
-                        set(re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z]", str(node.value))) - flags
-                    )
-                    settings = set(re.findall(r"--set ([a-z_]+)", str(node.value))) - keys
-                    strange |= {(path.name, node.lineno, each) for each in named | settings}
-    assert strange == set()

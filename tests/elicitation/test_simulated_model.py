@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import AGENTS, Agent, InputError
+from coherence import AGENTS, InputError
 from coherence.runs.read import validate_runs
 from elicitation import AnswerStore, Design, Request, agent_for_task, elicit, plan_task
 
@@ -118,23 +118,6 @@ def test_what_was_planted_is_found(asia, many, name):
     assert agent.iterated_bias == 0 or drawn_in > 0.05
     if agent.belief_slope != 1:
         assert abs(plain["p"] - plain["p_true"]).mean() > 0.05
-
-
-@pytest.mark.lengthy
-def test_choices_follow_their_known_policy(asia, many):
-    """With no taste, P(action) is the softmax of the utilities at the belief.
-
-    The share over draws must fall within 4 standard errors.
-    """
-    agent, n = Agent("plain", "No taste.", taste=0.0, grid=0.0), 2000
-    model = agent_for_task(agent, asia, many)
-    for text, belief in list(zip(texts(asia, many), many["p_true"], strict=True))[:3]:
-        gains = agent.slope * (belief - agent.yes_at), agent.slope * (agent.no_at - belief)
-        expected = np.exp([*gains, agent.defer]) / np.exp([*gains, agent.defer]).sum()
-        answers = model.generate([Request(text, seed, 60) for seed in range(n)])
-        deferred = np.mean([answer.text.startswith("Can decide: No") for answer in answers])
-        yes = np.mean([answer.text == "Can decide: Yes\nDecision: Yes" for answer in answers])
-        np.testing.assert_allclose([yes, deferred], expected[[0, 2]], atol=4 * np.sqrt(0.25 / n))
 
 
 @pytest.mark.lengthy

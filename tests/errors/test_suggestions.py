@@ -4,8 +4,8 @@ import copy
 
 import pytest
 
-from coherence import CoherenceError, InputError, SchemaError
-from coherence.errors import MissingExtraError, closest, suggestion
+from coherence import InputError, SchemaError
+from coherence.errors import closest, suggestion
 
 MANY = [f"name{number}" for number in range(14)]
 
@@ -22,16 +22,6 @@ def test_the_closest_name_is_proposed_and_names_are_listed_otherwise():
         assert closest(name, known) == sentence
     assert suggestion("SMOKE", iter(["smoke"])) == "Did you mean 'smoke'? Known: smoke."
     assert suggestion("qqq", MANY) == f"Known: {', '.join(MANY)}."
-
-
-def test_every_error_is_one_of_ours_and_of_pythons():
-    for kind in (InputError, SchemaError):
-        assert issubclass(kind, CoherenceError)
-        assert issubclass(kind, ValueError)
-    error = MissingExtraError("elicit", "asking a model")
-    assert isinstance(error, CoherenceError)
-    assert isinstance(error, ImportError)
-    assert "pip install 'belief-coherence[elicit]'" in str(error)
 
 
 def test_several_faults_are_one_text_and_a_line_each_on_a_terminal():

@@ -214,16 +214,3 @@ def test_every_estimate_has_an_interval_or_says_why_not(n_contexts, n_reps, poli
     checks = [name for name in CHECKS if name not in ("predictive_gain", "scores")]
     (unit,) = analyze(runs, checks=checks, rng=1).evaluations
     assert not [each.check for each in unit.results if not (each.interval or each.reason)]
-
-
-@pytest.mark.lengthy
-def test_a_unit_of_beliefs_given_z_alone_stops_no_other():
-    runs = simulate("noisy", n_contexts=20, n_reps=2, rng=1)
-    given = runs.drop_duplicates("context").assign(action=None, model="given")
-    given = given.assign(z="test", z_state="positive", p_z=0.5)
-    report = analyze(pd.concat([runs, given]), checks=["calibration"], rng=1)
-    untestable, whole = sorted(report.evaluations, key=lambda unit: unit.model != "given")
-    assert not untestable.results
-    assert any("untestable" in note.text for note in untestable.notes)
-    assert whole.results
-    assert "untestable" in report.to_html()

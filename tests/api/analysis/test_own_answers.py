@@ -68,14 +68,6 @@ def test_repeated_reports_and_persons_are_held_back_where_a_state_is_named():
         assert report.results["estimate"].isna().all()
 
 
-@pytest.mark.parametrize("check", ["sufficiency_test", "cmi_test", "predictive_gain_test"])
-@pytest.mark.parametrize("options", [("A", "B"), ("A", "B", "C", "D")])
-def test_functions_refuse_them_without_a_state(check, options):
-    table = confidences(options=options, hard=False)
-    with pytest.raises(coherence.InputError, match=r"calibration_test|which of the two"):
-        getattr(coherence, check)("p", "action", "theta", data=table)
-
-
 def test_a_policy_is_an_answer_too():
     table = confidences(hard=False)
     yes = np.where(table["action"] == "yes", 0.9, 0.1)

@@ -46,13 +46,6 @@ def test_the_reliability_table_by_hand_is_that_of_the_own_target():
         assert result.details.equals(reliability_table(belief, exact if of_exact else truth))
 
 
-def test_few_contexts_are_undefined():
-    result = calibration_estimates([0.1, 0.9], [0, 1])[0]
-    assert np.isnan(result.statistic)
-    assert result.interval is None
-    assert result.reason == "2 contexts are fewer than 10"
-
-
 def test_equal_errors_have_no_interval():
     """Always right, or always wrong by the same: the contexts do not differ, so nothing tells how
     far off the estimate may be."""

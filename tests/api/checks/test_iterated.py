@@ -62,15 +62,6 @@ def test_noise_is_told_from_incoherence():
     assert abs(result.statistic) < 3 * expected / math.sqrt(300 * 4)
 
 
-def test_gaps_that_cancel_show_once_noise_is_removed():
-    runs = simulate("wordbound", n_contexts=200, n_reps=3, rng=1)
-    result = iterated_expectation_test(runs, rng=0)
-    assert result.pvalue > 0.05
-    assert value(result, REMOVED) > 0.06
-    assert result.contributions.sum() == pytest.approx(0, abs=1e-12)
-    assert set(result.contributions.index) == set(runs["context"])
-
-
 def test_incomplete_answers_are_counted_not_filled():
     runs = hand_made(gap=0.1, n_contexts=15)
     runs.loc[1, "p"] = np.nan  # one conditional belief of context 0

@@ -76,31 +76,6 @@ def test_evidence_that_explains_the_state_removes_the_gain():
     assert adjusted.pvalue > 0.05
 
 
-def test_probabilities_of_actions_have_one_result_too():
-    rng = np.random.default_rng(0)
-    belief, truth = rng.integers(0, 5, 60) / 4, rng.integers(0, 2, 60)
-    policy = pd.DataFrame(rng.dirichlet([1, 1, 1], 60), columns=["a", "b", "c"])
-    first = predictive_gain_test(belief, policy, truth, rng=0, **FAST)
-    order = rng.permutation(60)
-    mirrored = policy.iloc[order].set_axis(["z", "y", "x"], axis=1)[["x", "y", "z"]]
-    again = predictive_gain_test(belief[order], mirrored, truth[order], rng=1, **FAST)
-    assert again.statistic == first.statistic
-    assert again.pvalue == first.pvalue
-
-
-@pytest.mark.lengthy
-def test_the_published_procedure_is_fixed_draws_its_folds_and_has_no_pvalue():
-    runs, arrays = columns("clairvoyant", 12, 2)
-    options = {"context": runs["context"], "published": True, "n_folds": 2, "n_seeds": 1}
-    first, same, other = (predictive_gain_test(*arrays, rng=s, **options) for s in (1, 1, 2))
-    assert first == same
-    assert first.statistic != other.statistic
-    settings = {"folds": "drawn", "depths": [6], "max_iterations": 1000}
-    assert settings.items() <= first.settings.items()
-    assert first.pvalue is None
-    assert "rows" in first.interval.method
-
-
 def test_beliefs_over_three_states_are_refused_and_left_out():
     belief = np.random.default_rng(4).dirichlet([1, 1, 1], 60)
     truth = belief.argmax(axis=1)
@@ -290,10 +265,3 @@ def test_columns_of_evidence_may_come_in_any_order_and_words_hold_half_a_charact
         for features in (evidence, evidence[["c", "a", "b"]], evidence.replace("\ud800", "z"))
     )
     assert one == other == plain
-
-
-def test_folds_are_drawn_five_times():
-    runs, arrays = columns("rational", 40, 2)
-    result = predictive_gain_test(*arrays, context=runs["context"])
-    assert result.settings["n_seeds"] == 5
-    assert result.details["monte_carlo_error"].iloc[2] > 0

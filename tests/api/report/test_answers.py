@@ -10,8 +10,6 @@ from functools import partial
 import pandas as pd
 import pytest
 
-import coherence
-import elicitation
 from coherence import CheckResult
 from coherence.report.answer_links import PER_PAGE, AnswerLinks
 from coherence.report.answers import (
@@ -122,23 +120,6 @@ def test_a_question_is_shown_once_for_its_case_and_prompt(unit):
     assert page.count('<pre class="about">Is it\nso?</pre>') == 2
     assert page.count('<pre class="about">What <do> you do?</pre>') == 2
     assert page.count('<span class="soft">Asked for belief, mse:</span> Brier: is it so?') == 1
-
-
-def test_the_questions_that_a_model_was_asked_are_on_the_pages_and_escaped(tmp_path):
-    task = elicitation.load_task("asia")
-    cases = task.cases(12, seed=0)
-    agent = elicitation.agent_for_task("leaky", task, cases)
-    with elicitation.AnswerStore(tmp_path / "answers.sqlite") as store:
-        design = elicitation.Design(reps=1)
-        runs, _ = elicitation.elicit(agent, task, cases, store, design=design)
-    runs["asked"] = runs["asked"].str.replace("Consider", "<b>Consider</b>")
-    files = dict(coherence.analyze(runs, checks=["calibration"], rng=1).to_files())
-    page = files[f"answers/{FIRST}"]
-    assert page.count("Asked for belief, standard:") == 12
-    assert "<b>" not in page
-    standard = runs[runs["prompt"].eq("standard") & runs["z"].isna()].iloc[0]
-    for line in (*standard["asked"].splitlines(), *standard["asked_action"].splitlines()):
-        assert line.replace("'", "&#39;").replace("<", "&lt;").replace(">", "&gt;") in page
 
 
 def test_every_link_between_pages_leads_somewhere(unit):

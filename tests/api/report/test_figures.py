@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure as MatplotlibFigure
 
 from coherence import CheckResult, Interval
-from coherence.plots import plot_beliefs, plot_calibration, plot_pairwise_choice
+from coherence.plots import plot_beliefs, plot_pairwise_choice
 from coherence.report.figure_svg import render_svg
 from coherence.report.figures import WIDTH, evaluation_figures, forest_figures
 from coherence.report.variation import Variation
@@ -63,16 +63,6 @@ def test_an_action_has_one_colour_and_a_state_another_in_every_figure(unit, choi
     assert set(colours) == {"yes", "no", "defer", "state-0", "state-1"}
     assert all(len(each) == 1 for each in colours.values())
     assert len(set.union(*colours.values())) == 5
-
-
-def test_states_bear_the_labels_of_the_table_in_every_figure(unit, choices):
-    names = ("not ill", "ill")
-    of = unit(beliefs=choices(p_true=False), state_names=names, **NO_RESULTS)
-    varies, states, _, calibration = (figure.svg for figure in evaluation_figures(of, "k")[0])
-    for svg in (varies, states):
-        assert all(f">{name}<" in svg for name in names)
-    assert "share of cases with ill" in calibration
-    assert not any("truth = 1" in svg for svg in (varies, states, calibration))
 
 
 def choices_by_state(unit, **changes):
@@ -153,15 +143,6 @@ def test_svg_is_deterministic_scalable_and_free_of_outside_references(pairs):
     assert len(ids) == len(set(ids))
     assert all(name.startswith("one-") for name in ids)
     assert not any(name.startswith("on") for element in root.iter() for name in element.attrib)
-
-
-def test_every_reference_inside_a_figure_has_its_target(choices):
-    svg = render_svg(partial(plot_calibration, choices()), key="k", title="t")
-    root = ElementTree.fromstring(svg)
-    ids = {element.get("id") for element in root.iter()}
-    uses = [element.get("href") for element in root.iter("use")]
-    assert uses
-    assert {use[1:] for use in uses} <= ids
 
 
 def test_scripts_without_glyphs_here_are_drawn_without_a_warning(choices):

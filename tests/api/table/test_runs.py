@@ -95,19 +95,3 @@ def test_arrays_have_the_same_tolerance(caplog):
         as_belief([1 + 1.1 * PROBABILITY_TOLERANCE])
     with pytest.raises(ValueError, match=r"the first is -1\.1e-06 at position 1"):
         as_belief([0.5, -1.1 * PROBABILITY_TOLERANCE])
-
-
-@pytest.mark.lengthy
-def test_what_was_assumed_in_reading_stands_in_every_face_of_the_report(tmp_path):
-    path = tmp_path / "mine.csv"
-    rows = "".join(f"{at},{20 + at},{'yes' if at % 2 else 'no'},{at % 2}\n" for at in range(30))
-    path.write_text(f"context,p,action,theta\n{rows}90,0.7,yes,1\n")
-    runs = coherence.read_runs(path, percent=True, where="context >= 0")
-    report = coherence.analyze(runs, checks=["sufficiency"], rng=1)
-    for said in (
-        "below 1 were taken as percentages: 0.7 as 0.7%.",
-        "where kept 31 of 31 rows",
-    ):
-        assert said in " ".join(map(str, report.evaluations[0].notes))
-        assert said in report.to_html()
-        assert said in report.to_json()

@@ -162,14 +162,6 @@ def test_beliefs_over_three_states_are_compared_with_choices_and_states():
     assert says(errors, "p_a, p_b, p_c must sum to 1 (within 0.02)", "1 of 2 rows", "0.7 (row 1)")
 
 
-def test_beliefs_with_nothing_beside_them_are_refused():
-    for columns in (
-        *({}, {"prompt": ["mse", "mse"]}, {"prompt": [None, "standard"]}, {"x_age": [1, 2]}),
-    ):
-        (error,) = errors_of(pd.DataFrame({"p": [0.1, 0.2], **columns}))
-        assert error.startswith("there is nothing to check beliefs against: give 'action'")
-
-
 def test_one_column_of_beliefs_is_not_a_belief_per_state():
     """Whether p_yes is p, or a column is missing, only its owner knows."""
     table = pd.DataFrame({"p_yes": [0.2, 0.9], "action": ["no", "yes"], "theta": [0, 1]})
@@ -204,24 +196,6 @@ MAPPED = {"p": "prob", "action": "choice", "theta": "outcome", "context": "case"
 MAPPED |= {"rep": "round", "status": "how"}
 GOOD = {"prob": ["0.2", "0.8", "0.4", "0.6"], "choice": ["a", "b", "a", "b"]}
 GOOD |= {"outcome": [0, 1, 0, 1], "case": ["x", "y", "z", "w"], "round": [0] * 4, "how": ["ok"] * 4}
-
-
-@pytest.mark.parametrize(
-    ("columns", "fault"),
-    [
-        ({"prob": ["high", "1", "0.1", "0"]}, "column 'prob' (mapped to 'p') must hold numbers"),
-        ({"prob": ["0,2", "1", "0,5", "1"]}, "column 'prob' (mapped to 'p') has decimal commas"),
-        ({"prob": ["", "1", "0.1", "0"]}, "how (mapped to 'status') is 'ok' but 'prob' (mapped"),
-        ({"case": ["x", "x", "z", "w"]}, "outcome (mapped to 'theta') must be the same in all"),
-        ({"case": ["x", "y", "x", "w"]}, "(case (mapped to 'context'), round (mapped to 'rep'))"),
-    ],
-)
-def test_faults_name_the_columns_of_the_file(columns, fault, tmp_path):
-    path = tmp_path / "mine.csv"
-    pd.DataFrame({**GOOD, **columns}).to_csv(path, index=False)
-    with pytest.raises((InputError, SchemaError)) as refused:
-        read_runs(path, columns=MAPPED)
-    assert fault in str(refused.value)
 
 
 class LazyFrame:

@@ -1,14 +1,11 @@
 """The pages on eliciting: break if a status, a template or a column is not as they say."""
 
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
 
 from coherence.decoding.decode import STATUSES, decode_belief
-from elicitation import NETWORK_PROMPTS, load_prompts, load_questions
-from elicitation.questions.tasks import COLUMNS
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "eliciting.md").read_text(encoding="utf-8")
@@ -32,17 +29,3 @@ def test_every_status_is_explained_by_an_example_that_is_read_so():
     # The others are those that a text alone does not have.
     shown = {status for status, _, _ in examples()}
     assert set(STATUSES) - shown == {"low_mass", "truncated"}
-
-
-def test_the_template_and_the_columns_on_the_page_are_those_in_the_examples():
-    (block,) = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    example = ROOT / "examples" / "prompts.toml"
-    theirs = tomllib.loads(example.read_text(encoding="utf-8"))
-    assert tomllib.loads(block)["belief"]["number"] == theirs["belief"]["number"]
-    prompts, names = load_prompts(example, NETWORK_PROMPTS)
-    assert names == ("number", "betting")
-    words = {"description": "d", "question": "q", "n_lines": "2", "labels": "No, Yes"}
-    assert "No: 0.50" in prompts.belief["betting"].fill(**words, example="No: 0.50")
-    assert all(f"`{name}`" in PAGE for name in COLUMNS)
-    questions = load_questions(ROOT / "examples" / "questions.csv")
-    assert questions["options"].map(len).tolist() == [2, 2]

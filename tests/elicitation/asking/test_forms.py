@@ -94,14 +94,6 @@ def test_forced_answers_read_like_stated_ones_and_share_their_distribution(asia,
     pd.testing.assert_frame_equal(more.loc[more["rep"] < 4].reset_index(drop=True), runs)
 
 
-class Labelled(Known):
-    answer_kinds = (*Known.answer_kinds, "labels")
-
-    def spread(self, text, part):
-        labels = part.outcomes == ("No", "Yes")
-        return {"No": 0.1, "Yes": 0.3} if labels else super().spread(text, part)
-
-
 @pytest.mark.parametrize("answers", ["exact", "forced"])
 def test_min_mass_leaves_unread_what_has_less(asia, cases, store, answers):
     reps = None if answers == "exact" else 1
@@ -111,15 +103,6 @@ def test_min_mass_leaves_unread_what_has_less(asia, cases, store, answers):
     assert runs["p"].isna().all()
     assert (runs["status"] == "unparsed").all()
     np.testing.assert_allclose(tally.masses, 0.3)
-
-
-def test_token_beliefs_stand_beside_exact_actions(asia, cases, store):
-    design = Design(answers="exact", belief="token")
-    runs, _ = elicit(Labelled(), asia, cases, store, design=design)
-    assert (runs["belief_kind"] == "token").all()
-    np.testing.assert_allclose(runs["p"], 0.75)
-    assert (runs["status"] == "low_mass").all()
-    np.testing.assert_allclose(runs[ACTIONS].sum(axis=1), 1)
 
 
 class Masking:

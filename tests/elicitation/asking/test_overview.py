@@ -9,7 +9,6 @@ from contextlib import closing
 import pandas as pd
 import pytest
 
-from coherence import InputError
 from elicitation import Answer, AnswerStore, Design
 from elicitation.asking.session import run_plan
 from elicitation.asking.store import preview, read_store
@@ -63,19 +62,6 @@ def test_a_preview_counts_what_is_left(tmp_path, plan, table):
     assert left(name="another").n_stored == 0
     greedy = left(plan_own_questions(table, Design(reps=4, temperature=0, prompts=BOTH[:1])), "x")
     assert (greedy.n_questions, greedy.n_distinct) == (48, 12)
-
-
-def test_other_files_are_refused(tmp_path):
-    with pytest.raises(InputError, match="does not exist"):
-        list(read_store(tmp_path / "none.sqlite"))
-    assert not (tmp_path / "none.sqlite").exists()
-    (tmp_path / "text").write_text("no database " * 100)
-    with pytest.raises(InputError, match="cannot be read"):
-        list(read_store(tmp_path / "text"))
-    with closing(sqlite3.connect(tmp_path / "other")) as database:
-        database.execute("CREATE TABLE mail (id INTEGER)")
-    with pytest.raises(InputError, match="another kind"):
-        list(read_store(tmp_path / "other"))
 
 
 def test_a_store_whose_maker_was_killed_has_no_answers_yet(tmp_path):

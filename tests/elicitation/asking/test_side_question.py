@@ -3,9 +3,6 @@
 import gc
 import warnings
 
-import pytest
-
-from coherence import InputError
 from elicitation import side_question
 
 
@@ -65,9 +62,3 @@ def test_a_fork_is_asked_before_every_turn_and_leaves_no_trace(tmp_path):
         assert not tools
         assert [message.text for message in asked[:-1]] == [message.text for message in seen]
         assert asked[-1].text.startswith("How probable is rain?")
-
-
-@pytest.mark.parametrize("question", ["", " ", None, 3])
-def test_a_question_is_a_text(question):
-    with pytest.raises(InputError, match="question must be a text"):
-        side_question(question)

@@ -227,18 +227,6 @@ def test_a_store_that_another_process_holds_is_said(tmp_path, monkeypatch):
         _put(store, [DRAWS[0]])
 
 
-def test_a_read_only_store_is_said(tmp_path, monkeypatch):
-    path, connect = tmp_path / "s.sqlite", sqlite3.connect
-    with AnswerStore(path) as store:
-        _put(store, [DRAWS[0]])
-    # The mode of a file does not stop a superuser.
-    monkeypatch.setattr(
-        sqlite3, "connect", lambda name, **options: connect(f"file:{name}?mode=ro", uri=True)
-    )
-    with pytest.raises(InputError, match="readonly database. It is read-only: make it writable"):
-        AnswerStore(path)
-
-
 def test_a_damaged_file_is_said_with_what_can_be_done(tmp_path):
     path = tmp_path / "s.sqlite"
     with AnswerStore(path) as store:

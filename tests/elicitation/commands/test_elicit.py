@@ -65,30 +65,6 @@ def test_where_few_answers_are_parsed_the_way_named_works_when_it_is_typed(
     assert read_runs(out)["p"].notna().all()
 
 
-def test_offers_of_an_own_table_are_counted_asked_and_found_again(model_folder, tmp_path, run):
-    questions, out = tmp_path / "weather.csv", tmp_path / "runs.parquet"
-    questions.write_text(
-        "id,belief_question,yes_no_question\na,How probable is rain?,Rain today?\n"
-    )
-    words = f"elicit --model {model_folder} --questions {questions} --answers exact --out {out}"
-    words += " --prompts standard --decision"
-    assert (
-        "questions  17, of which 17 differ" in run(f"{words} matching --set levels=4 --dry-run").out
-    )
-    # The belief is there already, and chances of 12% and the like are none of a grid of two.
-    for decision, asked, reused in (
-        ("matching --set levels=4", 17, 0),
-        ("matching --set levels=2", 8, 1),
-        ("stakes", 10, 1),
-        ("matching --set levels=4", 0, 17),
-    ):
-        said = run(f"{words} {decision}").err
-        assert f"{asked} answers asked, {reused} reused" in said
-    runs = read_runs(out)
-    assert runs["level"].notna().sum() == 16
-    assert runs.loc[runs["level"].notna(), "answer_mass"].notna().all()
-
-
 def test_an_own_network_and_its_words_become_a_runs_table(tmp_path, run):
     network, words, out = tmp_path / "clinic.bif", tmp_path / "clinic.toml", tmp_path / "runs.csv"
     write_network(load_network("asia"), network)
@@ -107,14 +83,6 @@ def test_an_own_network_and_its_words_become_a_runs_table(tmp_path, run):
     assert set(pd.read_csv(out)["task"]) == {"asia:smoke"}
 
 
-def test_a_data_set_takes_fewer_records(tmp_path, run):
-    words = f"elicit --agent rational --task breast_cancer --contexts 6 --reps 1 --out {tmp_path}"
-    for least in (100, 30):
-        run(f"{words}/{least}.csv --set min_records={least} --no-iterated")
-    many, few = (set(pd.read_csv(tmp_path / f"{n}.csv")["context"]) for n in (100, 30))
-    assert many != few
-
-
 def test_a_table_of_others_is_kept_and_a_shorter_one_is_said(tmp_path, run):
     path = tmp_path / "runs.csv"
     words = f"elicit --agent rational --task asia --out {path} --contexts"
@@ -128,21 +96,6 @@ def test_a_table_of_others_is_kept_and_a_shorter_one_is_said(tmp_path, run):
         n_rows[n_contexts] = len(read_runs(path))
     assert "was replaced" not in run(f"{words} 12").err
     assert f"of {n_rows[12]} rows was replaced by one of {n_rows[10]}" in run(f"{words} 10").err
-
-
-@pytest.mark.parametrize(
-    ("words", "remedy"),
-    [
-        ("--task asia --agent leaky --prompts mine.toml", "name a --model"),
-        (
-            "--task asia --agent leaky --decision matching --set levels=1",
-            "--set levels must be at least 2",
-        ),
-        ("--task asia --agent leaky --decision betting", "one of usual, matching, stakes"),
-    ],
-)
-def test_bad_calls_name_the_option_and_the_remedy(words, remedy, tmp_path, run):
-    assert remedy in run(f"elicit {words} --out {tmp_path}/x.csv", 2).err
 
 
 def test_bounds_that_are_too_wide_are_not_blamed_on_the_form(capsys):

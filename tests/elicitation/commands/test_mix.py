@@ -8,8 +8,6 @@ import pytest
 from coherence.batteries import score_mixing, simulate_mixing
 from elicitation import AnswerStore
 
-from ..models.hosted.fake_server import MIXING, Fake, answer, probing, serving
-
 TABLES = {"scores.csv", "measures.csv", "curves.csv", "dependence.csv"}
 FIGURES = {"rates-1.png", "rates-2.png", "flips.png"}
 
@@ -50,25 +48,6 @@ def test_the_share_that_cannot_be_read_is_warned_of(shown, tmp_path, run):
 
 
 @pytest.mark.lengthy
-def test_the_ceiling_of_a_faultless_player_is_told_and_no_name_is_a_formula(tmp_path, run):
-    table = simulate_mixing("ideal", rng=0).assign(model="=HYPERLINK(1)")
-    table.to_parquet(tmp_path / "ideal.parquet")
-    out, paper = tmp_path / "out", tmp_path / "paper"
-    words = f"mix --answers {tmp_path}/ideal.parquet --out {out} --paper {paper}"
-    paper.write_text("a file")
-    assert "--paper must be a folder" in run(words, 2).err
-    assert not out.exists()
-    paper.unlink()
-    assert "equilibria gets 80.7 on average, under the ceiling of 91.1" in run(words).out
-    laid_out, scores = pd.read_csv(paper / "mixing.csv"), pd.read_csv(out / "scores.csv")
-    assert laid_out["ceiling"].tolist() == pytest.approx(scores["ceiling"].tolist(), abs=1e-12)
-    files = [*out.glob("*.csv"), *paper.glob("*.csv")]
-    named = {file.name: set(pd.read_csv(file).get("model", ())) for file in files}
-    assert {name for name, names in named.items() if names} >= {"dependence.csv", "scores.csv"}
-    assert set().union(*named.values()) == {"'=HYPERLINK(1)"}
-
-
-@pytest.mark.lengthy
 def test_a_model_is_asked_once_and_folders_of_one_name_are_told_apart(blank_models, tmp_path, run):
     """Exact rates need one question per condition."""
     for name, folder in zip(("one", "two"), blank_models, strict=True):
@@ -90,22 +69,3 @@ def test_a_model_is_asked_once_and_folders_of_one_name_are_told_apart(blank_mode
     wrong = f"{named} --model {tmp_path}/none --out {tmp_path}/x"
     assert "none is not a folder" in run(wrong, 2).err
     assert not (tmp_path / "x").exists()
-
-
-@pytest.mark.lengthy
-def test_several_models_of_a_server(tmp_path, run):
-    """Every model has its row, and one that always answers alike is spoken of."""
-
-    def reply(body, _):
-        choices = MIXING.get(body["messages"][0]["content"], ("fine",))
-        return answer(choices[0 if body["model"] == "stuck" else body["seed"] % len(choices)])
-
-    words = f"mix --model m --model stuck --out {tmp_path} --draws 3 --max-new-tokens 77"
-    with serving(fake := Fake(reply, models=("m", "stuck"))) as address:
-        said = run(f"{words} --server {address}").err
-    assert "the same answer from stuck" in said
-    assert "same answer from m" not in said
-    asked = [body for _, body in fake.asked if not probing(body)]
-    assert {(body["model"], body["max_tokens"]) for body in asked} == {("m", 77), ("stuck", 77)}
-    assert len({(body["model"], body["seed"]) for body in asked}) == len(asked) == 2 * 3 * 98
-    assert pd.read_csv(tmp_path / "scores.csv")["model"].unique().tolist() == ["m", "stuck"]

@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 import coherence
-from elicitation import load_causal_model
 
 ROOT = Path(__file__).parents[3]
 COINS = "--where scenario=coins --where variant=single"
@@ -85,28 +84,6 @@ def test_base_and_instruct_side_by_side(blank_models, tmp_path, run):
 
 
 @pytest.mark.lengthy
-def test_one_model_is_in_memory_at_a_time(blank_models, tmp_path, run, monkeypatch):
-    import gc
-    import weakref
-
-    alive, load = [], load_causal_model
-
-    def watched(*arguments, **options):
-        gc.collect()
-        assert not any(reference() for reference in alive)
-        model = load(*arguments, **options)
-        alive.append(weakref.ref(model.network))
-        return model
-
-    monkeypatch.setattr("elicitation.models.local.causal.load_causal_model", watched)
-    named = " ".join(f"--model {folder}" for folder in blank_models)
-    run(f"reveal {named} --out {tmp_path}/o --only-revealed --where scenario=choice")
-    assert len(alive) == 2
-    run(f"mix {named} --out {tmp_path}/m --exact")
-    assert len(alive) == 4
-
-
-@pytest.mark.lengthy
 def test_answers_from_elsewhere_need_no_model(fill_in, tmp_path):
     """Breaks if torch is loaded on the way: scoring a table must work without the extra."""
     where = "--faces 6 --where scenario=dice --where variant=single"
@@ -152,10 +129,3 @@ def test_only_files_of_an_earlier_call_are_replaced(fill_in, tmp_path, run):
     errors = pd.read_csv(out / "stated_errors.csv")["stated_error"]
     assert errors.tolist() == pytest.approx([0.75] * 3)
     assert "0.4 on average" in " ".join(said.out.split())  # the probability of a letter at all
-
-
-def test_a_hosted_model_is_refused_with_the_way_to_score_its_answers(tmp_path, run):
-    said = run(f"reveal --model openai/gpt-4o --out {tmp_path}/out {COINS}", status=2).err
-    assert "received openai/gpt-4o" in said
-    assert "--write-questions FILE" in said
-    assert not (tmp_path / "out").exists()

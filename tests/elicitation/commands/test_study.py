@@ -8,20 +8,17 @@ import re
 import shutil
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from bayesnets import load_network, write_network
 from coherence import analyze, compare
 from elicitation import AnswerStore
-from elicitation.study import Session, load_study
+from elicitation.study import Session
 from tests.api.tables import read_exactly
 
-from ..models.hosted.fake_server import Fake, answer, probing, serving
+from ..models.hosted.fake_server import Fake, answer, serving
 
-ROOT = Path(__file__).parents[3]
 SMALL = """
 [study]
 contexts = 12
@@ -156,45 +153,6 @@ def test_what_is_finished_is_not_asked_again(asked):
     assert first["context"].tolist() == second["context"].tolist()
 
 
-@pytest.mark.lengthy
-def test_a_report_lays_tables_out_anew(asked):
-    """Breaks if a table that was changed, cut or lost passes for what was answered."""
-    first, second, third = sorted((asked.folder / "runs").glob("*.parquet"))[:3]
-    whole = [path.read_bytes() for path in (first, second, third)]
-    table = pd.read_parquet(first)
-    table.assign(p=0.5, theta=1 - table["theta"]).to_parquet(first)
-    second.write_bytes(whole[1][:-2])
-    third.unlink()
-    assert asked.finished() == [True] * 4
-    asked.report()
-    assert [path.read_bytes() for path in (first, second, third)] == whole
-
-
-def test_names_follow_from_what_is_asked_and_paths_start_from_the_file(study, monkeypatch):
-    (study.path.parent / "own.csv").write_text("context,belief_question\na,Rain?\n")
-    write_network(load_network("asia"), study.path.parent / "clinic.bif")
-    monkeypatch.chdir("/")
-    text = (
-        '[study]\nreps = 5\ntemperature = 0.7\nprompts = ["standard"]\niterated = false\n'
-        '[[models]]\nmodel = "models/tiny"\nanswers = "exact"\n'
-        '[[models]]\nmodel = "GPT-x"\nserver = "http://a"\nextra_body = {top_k = 20}\n'
-        '[[models]]\nmodel = "A/b"\nname = "mine"\n'
-        '[[tasks]]\ntask = "asia"\ntarget = "smoke"\ncontexts = 3\n'
-        '[[tasks]]\nquestions = "own.csv"\n'
-        '[[tasks]]\ntask = "clinic.bif"\ntarget = "lung"\ncontexts = 3\n'
-    )
-    rows, _ = study.look(text)
-    assert list(rows) == [
-        (m, t) for m in ("tiny", "GPT-x", "mine") for t in ("asia:smoke", "own", "clinic:lung")
-    ]
-    # What is usual for draws does not hold where nothing is drawn.
-    assert [int(rows[model, "own"]["questions"]) for model, task in rows if task == "own"] == [
-        1,
-        5,
-        5,
-    ]
-
-
 @pytest.mark.parametrize("name", ["../../etc", "a/b", ".hidden", "..", "-x"])
 def test_tables_stay_in_their_folder_whatever_a_model_is_called(study, name):
     agent = f'agent = "leaky"\nname = "{name}"'
@@ -214,17 +172,6 @@ def served(address, more=""):
         f'{TINY}[[models]]\nmodel="m"\nserver="{address}"\n{more}\n[[tasks]]\ntask="asia"\n'
         '[[tasks]]\ntask="cancer"\n'
     )
-
-
-@pytest.mark.lengthy
-def test_a_served_model_is_asked_once(study):
-    reply = answer("No: 0.6\nYes: 0.4")
-    fake = Fake(lambda body, n: {**reply, "model": "m, May" if n % 2 else "m, June"})
-    with serving(fake) as address:
-        for _ in range(2):
-            said = study.run(served(address)).err
-            assert said.count("warning: answers came from several versions of the model: ") == 2
-            assert sum(not probing(body) for _, body in fake.asked) == 32
 
 
 def test_a_model_that_cannot_be_loaded_or_is_gone_stops_only_itself(study):
@@ -301,36 +248,3 @@ def test_what_is_not_finished_or_could_not_be_tested_is_named(asked, monkeypatch
     # Models are compared where all of them were asked.
     assert "not asked of 'steady'" in " ".join(said.out.split())
     assert set(read_exactly(asked.folder / "compare" / "effects.csv")["task"]) == {"asia"}
-
-
-@pytest.mark.lengthy
-def test_what_cannot_be_compared_does_not_cost_the_report(study):
-    """A task of four cases keeps the others comparable; of an earlier comparison nothing stays."""
-    bad = "<script>alert(1)</script>"
-    one = SMALL.replace("contexts = 10", "contexts = 4").replace('"steady"', f'"{bad}"')
-    said = " ".join(study.run(one, more="").out.split())
-    assert "task 'cancer, few': runs must have at least 10 common" in said
-    # Names are text and nothing else.
-    for page in ("report/report.html", "compare/compare.html"):
-        text = (study.folder / page).read_text(encoding="utf-8")
-        assert bad not in text
-        assert "&lt;script&gt;" in text
-    compared = read_exactly(study.folder / "compare" / "effects.csv")
-    assert set(compared["task"]) == {"asia"}
-    said = study.run(one.replace("contexts = 12", "contexts = 4"), more="").out
-    assert "Models were not compared: task 'asia': runs must have" in said
-    assert not (study.folder / "compare").exists()
-
-
-def test_files_of_the_documentation_are_studies_with_every_option(study):
-    text = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```toml\n(.*?)```", text, re.S)
-    assert len(blocks) == 3
-    for block in blocks:
-        study.path.write_text(block, encoding="utf-8")
-        assert load_study(study.path).sessions
-    for path in (ROOT / "examples").glob("s*.toml"):
-        assert load_study(path).sessions
-    options = 'checks = ["cmi"]\npublished = true\npositive = "yes"\nreference = "standard"\n'
-    options += "strict = true\nseed = 3\n"
-    study.look(SMALL[: SMALL.index("[analysis]")] + f"[analysis]\n{options}")

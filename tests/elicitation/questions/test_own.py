@@ -11,7 +11,7 @@ import pytest
 
 from coherence import CoherenceError, InputError
 from coherence.runs.read import validate_runs
-from elicitation import Answer, Design, Distribution, elicit, elicit_questions, load_questions
+from elicitation import Answer, Design, Distribution, elicit_questions, load_questions
 from elicitation.questions.plan import plan_own_questions
 
 from ..models.hosted.fake_server import Fake, answer, connected, listing
@@ -212,26 +212,6 @@ HALVES = (
     "'belief_question' has half a surrogate pair, which is no text; see row 1",
     "'options' has half",
 )
-
-
-def test_both_ways_work_for_networks(asia, cases, store):
-    model = Labelled(action="Can decide: Yes\nDecision: Yes")
-    token, _ = elicit(model, asia, cases, store, design=Design(reps=1, belief="token"))
-    design = Design(reps=1, belief="sampled", draws=5)
-    sampled, _ = elicit(model, asia, cases, store, design=design)
-    both = pd.concat([token, sampled])
-    validate_runs(both)
-    assert (token["action"] == "yes").all()
-    assert token["z"].isna().all()
-    assert token["p_true"].notna().all()
-
-
-def test_a_model_that_loses_answers_is_an_error_and_stores_nothing(table, store):
-    model = Own()
-    model.generate = lambda requests: [Answer("x")]
-    with pytest.raises(CoherenceError, match="gave 1 answers to 8 requests"):
-        elicit_questions(model, table, store, design=Design(reps=2))
-    assert len(store) == 0
 
 
 def test_every_fault_of_a_table_comes_at_once():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from coherence import InputError
-from elicitation import AnswerStore, Design, elicit, load_task, plan_task
+from elicitation import AnswerStore, Design, load_task, plan_task
 from elicitation.asking.session import run_plan
 
 
@@ -45,17 +45,6 @@ def test_exact_answers_are_asked_for_once_and_others_five_times():
 def test_cases_without_words_are_named_by_their_column(asia, cases, change, told):
     with pytest.raises(InputError, match=told):
         plan_task(asia, cases.assign(**change), Design())
-
-
-def test_options_choose_the_questions(asia, cases, store, scripted):
-    model = scripted()
-    design = Design(reps=1, prompts=("standard", "bayes"), iterated=False)
-    runs, tally = elicit(model, asia, cases, store, design=design)
-    assert tally.total == 12 * 3
-    assert set(runs["prompt"]) == {"standard", "bayes"}
-    assert runs["z"].isna().all()
-    assert {"p_z", "z", "raw_z"} <= set(runs.columns)  # the same columns whatever was asked
-    assert not any("spread over" in request.text for request in model.asked)
 
 
 def test_room_for_an_answer_suffices_for_any_spelling(asia, cases):

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence import cmi_test
 from coherence.analysis.paper.results import (
     COLUMNS,
     PUBLISHED,
@@ -78,19 +77,6 @@ def test_scatter_and_errors_are_those_of_their_formulas(runs, results):
     # The noisy agent reports the truth with scatter: only the single answers miss it by much.
     assert results["truth_rmse:standard"].statistic == pytest.approx(scatter, rel=0.25)
     assert results["truth_rmse_noise_removed:standard"].statistic < scatter / 2
-
-
-@pytest.mark.lengthy
-def test_the_calibrated_test_is_the_public_one_and_stands_in_no_family(runs, results):
-    stated = runs[runs["z_state"].isna() & (runs["prompt"] == "standard")].dropna(subset="p")
-    arrays = stated["p"], stated["action"], stated["theta"]
-    alone = cmi_test(*arrays, context=stated["context"], isotonic=True, rng=1)
-    found = results["cmi:isotonic"]
-    assert (found.statistic, found.pvalue) == (alone.statistic, alone.pvalue)
-    assert (found.pvalue_holm, found.n_tests) == (None, None)
-    (published,) = results_of(runs, published=True).values()
-    assert (published.check, published.pvalue) == ("cmi:isotonic", None)
-    assert "percentile" in published.interval.method
 
 
 def test_contexts_of_a_group_are_one_unit(runs, results):

@@ -6,12 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import coherence
-from coherence.analysis.paper.results import PaperResults
 from coherence.analysis.paper.tables import paper_tables
-from coherence.checks.forest_baseline import NAME as RANDOM_FOREST
-from coherence.report.document import spoken_range
-from coherence.report.files import render_csv, render_markdown
+from coherence.report.files import render_csv
 
 PAIRS = ("yes/no", "yes/defer", "defer/no")
 PROMPTS = ("mse", "absolute", "bayes")
@@ -82,56 +78,3 @@ def test_means_are_those_of_pandas(name, tables, stored):
     partial = means.loc[("mean over tasks", "tidy")]
     assert "Mean of the 1 of 2 that have a number." in partial.to_list()
     assert tables[name].n_last == 3
-
-
-@pytest.mark.lengthy
-def test_a_cell_without_a_number_says_why_and_captions_count(tables, stored, paper_runs):
-    for table in tables.values():
-        for cell in (cell for row in table.rows for cell in row):
-            if cell.text in ("not run", "undefined"):
-                assert cell.note.endswith("."), (table.name, cell)
-    text = render_markdown(tables["table1"])
-    assert "Predictive gain was not among the checks that were asked for." in text
-    assert "No exact posterior: p_true is missing or empty." in tables["table4"].notes
-    caption = tables["table1"].caption
-    entered = stored[(stored["check"] == "cmi") & (stored["procedure"] == "repaired")]
-    assert f"{entered['n_rows'].sum()} rows entered the fullest column." in caption
-    assert f"Of {len(paper_runs)} rows under all prompts 4 lack a parsed answer" in caption
-    of_table = stored[stored["check"].isin(SHOWN["table1"]) & stored["estimate"].notna()]
-    contexts = spoken_range(of_table["n_contexts"].tolist())
-    assert f"A number comes from {contexts} contexts" in caption
-    for method in of_table.loc[of_table["low"].notna(), "interval_method"].unique():
-        assert method in caption
-    isotonic = stored[(stored["check"] == "cmi:isotonic") & (stored["procedure"] == "repaired")]
-    assert isotonic["pvalue"].notna().all()
-    assert isotonic["pvalue_holm"].isna().all()
-    assert "where there are no brackets it stands alone" in tables["table5"].caption
-
-
-@pytest.mark.lengthy
-def test_each_cell_has_its_own_reason():
-    """Breaks if an empty cell has the reason of another prompt, or unparsed answers go uncounted.
-
-    The second model has evidence for no forest, no parsed answer to one prompt, and was not asked
-    another.
-    """
-    table = coherence.simulate("wordbound", n_contexts=20, n_reps=2, rng=1)
-    first = table.assign(model="first")
-    second = table[table["prompt"] != "bayes"].assign(model="second")
-    mse = second["prompt"] == "mse"
-    second = second.assign(
-        p=second["p"].mask(mse), status=second["status"].mask(mse, "unparsed"), x_1=np.nan
-    ).drop(columns=[f"x_{number}" for number in range(2, 7)])
-    runs = pd.concat([first, second], ignore_index=True)
-    checks = ["prompt_consistency", "iterated_expectation"]
-    report = coherence.analyze(runs, checks=checks, rng=1)
-    results = PaperResults({"repaired": report}, {})
-    named = ("prompt_consistency:mse", "prompt_consistency:bayes")
-    reasons = [results.why_absent("repaired", "simulated", "second", name) for name in named]
-    assert reasons[0].startswith("No parsed belief under 'mse'")
-    assert reasons[1] == "No belief was asked for under 'bayes' in this task and model."
-    forest = results.why_absent("repaired", "simulated", "second", RANDOM_FOREST)
-    assert forest.startswith("No p_true or no x_ columns")
-    caption = next(table for table in paper_tables(results) if table.name == "table3").caption
-    unparsed = int((runs["status"] == "unparsed").sum())
-    assert f"Of {len(runs)} rows under all prompts {unparsed} lack a parsed answer" in caption

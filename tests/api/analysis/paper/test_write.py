@@ -4,7 +4,6 @@ a reason."""
 import shutil
 import subprocess
 
-import pandas as pd
 import pytest
 
 import coherence
@@ -17,18 +16,6 @@ from coherence.report.files import write_document
 @pytest.fixture(scope="module")
 def small():
     return coherence.simulate("noisy", n_contexts=20, n_reps=2, rng=1)
-
-
-@pytest.mark.lengthy
-def test_a_report_alone_fills_what_it_can_and_says_what_it_lacks(small, tmp_path):
-    report = coherence.analyze(small, checks=["cmi", "prompt_consistency"], rng=1)
-    written = write_paper(report, tmp_path)
-    assert written[0] == tmp_path / "paper.md"
-    assert set(written) == set(tmp_path.iterdir())
-    table = pd.read_csv(tmp_path / "table5.csv")
-    details = report.evaluations[0].results[0].details.set_index("quantity")
-    assert table["cmi.repaired"].tolist() == [details.loc["nearest neighbours", "nats"]]
-    assert table["cmi:isotonic.repaired.why"].str.contains("needs the runs table").all()
 
 
 @pytest.mark.lengthy

@@ -3,13 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from coherence import InputError
-from coherence.batteries import exact_test, expected_gains, score_bets
+from coherence.batteries import exact_test, score_bets
 from coherence.batteries.bets.answers import simulate_answers
-from coherence.batteries.bets.truths import z_test
 from elicitation.batteries.bets.questions import bet_questions, default_items, value_questions
 from tests.api.batteries.bets.conftest import by_truth
 
@@ -60,18 +57,6 @@ def answered(questions, roles):
 ITEMS = default_items()
 
 
-def test_every_row_has_the_test_of_its_own_counts(without_ladders):
-    answers = simulate_answers("value-only", without_ladders, sharpness=1.0, rng=3)
-    rows = score_bets(without_ladders, answers).accuracy
-    tuned = rows["method"] == "threshold"
-    assert (rows["threshold"].notna() == tuned).all()
-    assert (rows["dev_accuracy"].notna() == tuned).all()
-    for row in rows.to_dict("records"):
-        paper = z_test(row["n_right"], row["n"], max(row["chance"], row["constant_rate"]))
-        assert (row["z"], row["p_z"]) == pytest.approx(paper)
-        assert row["accuracy"] == row["n_right"] / row["n"]
-
-
 def test_one_question_has_no_variance_and_none_has_no_share():
     values = value_questions(ITEMS, splits=["test"], templates=["choice-valuable"])
     answers = pd.DataFrame({"question": values["question"].head(1), "answer": "a"})
@@ -100,30 +85,6 @@ def test_what_is_missing_is_said(questions):
     dev = questions[questions["split"] == "dev"]
     with pytest.raises(InputError, match="no answers to questions of split 'test'"):
         score_bets(questions, simulate_answers("random", dev, rng=0))
-
-
-def test_gains_are_those_of_tables_7_and_8():
-    assert expected_gains(100, 1, 20).tolist() == [[40, -10.5, 14.75, 0]]
-    assert expected_gains(1, 100, 20).tolist() == [[-9.5, -60, -34.75, 0]]
-
-
-amount = st.floats(0.01, 1e4)
-
-
-@settings(deadline=None, max_examples=60)
-@given(amount, amount, amount, st.floats(0, 1), st.floats(0, 3))
-def test_gains_are_means_over_the_two_outcomes(prize, loss, stake, chance, payout):
-    def purse(side_bet, side_up):
-        money = stake * payout if side_bet == side_up else -stake
-        thing = prize if side_up == "win" else -loss
-        return money + (thing if side_bet == side_up else 0)
-
-    win, lose = (
-        chance * purse(side, "win") + (1 - chance) * purse(side, "lose") for side in ("win", "lose")
-    )
-    gains = expected_gains(prize, loss, stake, chance=chance, payout=payout)[0]
-    by_hand = [win, lose, (win + lose) / 2, 0]
-    np.testing.assert_allclose(gains, by_hand, rtol=1e-9, atol=1e-6)
 
 
 @pytest.fixture(scope="module")

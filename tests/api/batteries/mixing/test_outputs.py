@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from scipy import stats
 
 from coherence import monotone_choice_test
 from coherence.batteries import expected_answers, simulate_mixing
@@ -88,22 +87,6 @@ def test_rates_are_drawn_beside_the_diagonal_a_step_and_the_equilibrium():
     np.testing.assert_allclose(targets, [p, np.full(7, 0.4), 0.6 - p], atol=1e-12)
     # Outcome 1 is likeliest while the others are below .4, and tied where one of them has .4.
     np.testing.assert_allclose(artists["rate-1"].get_ydata(), [0, 0, 0.5, 1, 0.5, 0, 0])
-
-
-def test_drawn_rates_have_wilson_intervals_but_not_the_mean_of_two_flips():
-    curves = scored(simulate_mixing("uniform", n_draws=16, rng=0)).curves
-    flips = curves[curves["part"] == "flip"].sort_values("p")
-    (intervals,) = drawn(plot_rates, flips)[0].collections
-    counts = np.rint(flips["rate"] * 16).astype(int)
-    expected = [stats.binomtest(k, 16).proportion_ci(0.95, method="wilson") for k in counts]
-    ends = np.array([segment[:, 1] for segment in intervals.get_segments()])
-    np.testing.assert_allclose(ends, expected, atol=1e-9)
-    two, artists = drawn(plot_rates, curves[curves["part"] == "two_flips"])
-    assert len(two.collections) == 2  # of the first and of the second flip
-    first, second, mean = (
-        artists[f"rate-{name}"].get_ydata() for name in ("first", "second", "mean")
-    )
-    np.testing.assert_allclose(mean, (first + second) / 2)
 
 
 def test_the_runs_table_carries_the_direction_and_no_empty_column():

@@ -9,7 +9,6 @@ import pytest
 from coherence.batteries import expected_answers, simulate_mixing
 from coherence.batteries.mixing.answers import check_answers, count_checked
 from coherence.batteries.mixing.losses import measures_of
-from coherence.batteries.mixing.tables import mix_report
 from tests.api.batteries.mixing.conftest import scored
 
 TENTHS = np.arange(1, 10) / 10
@@ -103,18 +102,6 @@ def test_where_nothing_was_read_any_rate_may_have_been_and_the_score_is_undefine
     assert whole.loc[2, "published"] > 0
 
 
-def test_several_models_stand_together_and_one_without_a_total_too():
-    answers = pd.concat([simulate_mixing(name, n_draws=20, rng=0) for name in ("first", "ideal")])
-    flips = (answers["model"] == "ideal") & (answers["experiment"] == "flip")
-    scores = scored(pd.concat([answers, answers[flips].assign(model="flips only")]))
-    totals = scores.experiments[scores.experiments["experiment"] == 0].set_index("model")
-    assert totals.index.tolist() == ["first", "ideal", "flips only"]
-    last = mix_report(scores).rpartition("\nmodel ")[2].splitlines()[2:]
-    assert [line.partition("  ")[0] for line in last] == ["first", "ideal", "flips only"]
-    assert f"{totals.loc['first', 'corrected']:.1f} [" in last[0]
-    assert math.isnan(totals.loc["flips only", "corrected"])
-
-
 def test_curves_hold_the_rate_of_every_quantity_with_its_target():
     curves = scored(expected_answers("argmax")).curves
     flips = curves[curves["part"] == "two_flips"].set_index(["quantity", "p"])
@@ -165,22 +152,6 @@ def test_corrected_losses_lie_in_their_intervals_and_the_order_of_rates_needs_tw
     assert (known == ~few).all()
     assert (measures["loss_low"] <= measures["corrected_loss"])[known].all()
     assert (measures["corrected_loss"] <= measures["loss_high"])[known].all()
-
-
-@pytest.mark.lengthy
-def test_rows_of_several_answers_do_not_tell_their_order():
-    answers = simulate_mixing("steep", n_draws=5, rng=0)
-    names = ["second flip given the first", "flip given the draw before"]
-    whole, ones, doubled, unnumbered = (
-        scored(answers.assign(**columns)).dependence
-        for columns in (
-            *({}, {"count": 1}, {"count": np.where(answers["p"] == 0.5, 2, 1)}, {"draw": np.nan}),
-        )
-    )
-    assert whole["test"].tolist() == names
-    np.testing.assert_allclose(whole["excess"], whole["observed"] - whole["expected"])
-    pd.testing.assert_frame_equal(ones, whole)
-    assert doubled["test"].tolist() == unnumbered["test"].tolist() == names[:1]
 
 
 def test_only_what_was_read_is_a_draw_and_each_model_has_its_own():

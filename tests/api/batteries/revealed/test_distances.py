@@ -24,13 +24,6 @@ TWO_CHOICES = {
 }
 
 
-# The same for four options: largest difference and divergence.
-FOUR_CHOICES = (
-    (0.45, 0.48, 0.61, 0.44, 0.54, 0.57, 0.32, 0.55, 0.35, 0.65, 0.34),
-    (0.97, 1.20, 1.82, 0.94, 1.34, 1.50, 0.53, 1.46, 0.76, 2.28, 0.59),
-)
-
-
 HALF = 0.005 + 1e-9  # of the last digit of a published cell
 
 
@@ -50,15 +43,6 @@ def test_published_cells_of_two_choices(kind):
             l1 == 1.00
             or not low.symmetric_kl / 2 - HALF <= divergence <= high.symmetric_kl / 2 + HALF
         )
-
-
-def test_published_cells_of_four_choices_keep_the_lower_bound():
-    # Merging the options that are not the favourite cannot raise a divergence, so the belief in two
-    # parts bounds the published cell from below.
-    for chebyshev, divergence in zip(*FOUR_CHOICES, strict=True):
-        favourite = 0.25 + chebyshev - HALF
-        merged = belief_distance([0.25, 0.75], [favourite, 1 - favourite]).symmetric_kl
-        assert merged <= divergence + HALF < 2 * merged
 
 
 def test_distances_by_hand():

@@ -13,12 +13,11 @@ from coherence.batteries.revealed.figures import (
     plot_misses,
     plot_orders,
     plot_outcomes,
-    plot_previous,
     wording_beliefs,
     write_figures,
 )
-from coherence.batteries.revealed.scores import COLUMNS, compare_misses, score_stated, score_wagers
-from coherence.batteries.revealed.tables import render_sources, revealed_tables
+from coherence.batteries.revealed.scores import COLUMNS, compare_misses, score_stated
+from coherence.batteries.revealed.tables import revealed_tables
 from coherence.report.files import render_csv
 from tests.api.batteries.revealed.conftest import beliefs, stated
 from tests.api.tables import read_exactly
@@ -137,31 +136,6 @@ def test_the_truth_lies_behind_bars_of_the_means_and_marks_of_the_wordings():
     assert np.array(marks) == pytest.approx(np.array(expected))
 
 
-@pytest.mark.lengthy
-def test_a_ring_marks_the_outcome_that_would_repeat_the_earlier_result():
-    rows = [beliefs("base", "w", [1.0] * 3, 1 / 3)]
-    for number, result in enumerate("123"):
-        masses = [0.5 if at == number else 0.1 for at in range(3)]
-        later = {"previous": result, "baseline": "base", "variant": "dependent"}
-        rows.append(beliefs(f"after {result}", "w", masses, 1 / 3, **later))
-    table = pd.concat(rows)
-    ax = plot_previous(table, "base", "dependent", axes(), source="m")
-    assert [bar.get_height() for bar in ax.patches] == pytest.approx([1 / 3] * 3)
-    assert ax.lines[0].get_ydata() == pytest.approx([1 / 3] * 3)
-    for number, line in enumerate(ax.lines[1:]):
-        expected = [1 / 7] * 3
-        expected[number] = 5 / 7
-        assert line.get_ydata() == pytest.approx(expected)
-        assert line.get_xdata().tolist() == [0, 1, 2]
-    rings = [ring.get_offsets().tolist() for ring in ax.collections]
-    expected = [[[number, 5 / 7]] for number in range(3)]
-    assert np.array(rings) == pytest.approx(np.array(expected))
-    outside = table.assign(previous=table["previous"].replace("2", "7"))
-    assert len(plot_previous(outside, "base", "dependent", axes(), source="m").collections) == 2
-    with pytest.raises(InputError, match="must hold independent settings after 'base'"):
-        plot_previous(table, "base", "independent", axes(), source="m")
-
-
 def test_marks_are_at_their_numbers():
     row = dict.fromkeys(COLUMNS, 0.1) | {"source": "m", "scenario": "dice", "n_settings": 3}
     row |= {"revealed_miss": 0.2, "revealed_low": 0.1, "revealed_high": 0.3, "stated_miss": 0.4}
@@ -171,15 +145,6 @@ def test_marks_are_at_their_numbers():
     assert marks == [[0.2, 0.2], [0.4, 0.4], [0.1, 0.1]]
     segments = intervals.get_segments()
     assert [sorted(part[:, 0]) for part in segments] == [[0.1, 0.3]] * 2
-
-
-@pytest.mark.parametrize(("mass", "warned"), [(0.49, 2), (0.5, 0)])
-def test_below_one_half_is_little(mass, warned):
-    errors = {"source": "m", "scenario": "dice", "group": "g", "setting": ["s", "t"]}
-    errors = pd.DataFrame(errors | {"stated_error": 0.5, "answer_mass": mass})
-    bets = {"source": "m", "truth": [0.75, 0.25], "share": 1.0, "answer_mass": mass}
-    text = render_sources(None, None, None, errors, score_wagers(pd.DataFrame(bets)))
-    assert text.count("shares of that little") == warned
 
 
 def test_both_orders_of_an_option_stand_on_either_side_of_it():

@@ -55,13 +55,3 @@ def test_damaged_metadata_are_one_line(log, tmp_path, run, change):
     write_eval_log(whole, str(tmp_path / "damaged.eval"))
     (said,) = run(f"analyze {tmp_path}/damaged.eval", status=2).err.splitlines()
     assert "damaged.eval: the metadata of its samples are not what the task wrote" in said
-
-
-@pytest.mark.lengthy
-def test_batteries_score_their_logs_and_a_log_names_the_command_that_reads_it(
-    run_task, tmp_path, run
-):
-    log = run_task("mixing", task_args={"draws": 2}).location
-    run(f"mix --answers {log} --out {tmp_path}/mix")
-    assert "coherence mix --answers" in run(f"analyze {log}", status=2).err
-    run(f"bets --answers {run_task('bets').location} --out {tmp_path}/bets")

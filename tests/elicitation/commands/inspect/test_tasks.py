@@ -85,14 +85,6 @@ def test_metrics_are_the_share_parsed_and_the_error_to_the_truth(run_task):
     pd.testing.assert_frame_equal(*tables)
 
 
-@pytest.mark.lengthy
-def test_epochs_are_further_repetitions_with_seeds_of_their_own(run_task):
-    arguments = ASIA | {"reps": 2, "prompts": "standard", "iterated": False}
-    runs, _ = read_inspect_runs([run_task(BELIEFS, task_args=arguments, epochs=2).location])
-    assert sorted(runs["rep"].unique()) == [0, 1, 2, 3]
-    assert runs["seed"].is_unique
-
-
 @pytest.mark.parametrize(
     ("task", "arguments", "named"),
     [

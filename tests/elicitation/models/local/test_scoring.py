@@ -4,15 +4,12 @@ import re
 
 import numpy as np
 import pytest
-import torch
 from tokenizers import decoders
 
 from coherence import CoherenceError, InputError
-from elicitation import Request, load_causal_model
 from elicitation.models.local.forward import ALONE, ReadingMode
 from elicitation.spelling.forms import Spelling
 
-from ...outcome_masses import outcome_masses
 from ...tiny_tokenizers import BYTE_LEVEL, tokenizer_of
 from .tiny_networks import (
     LLAMA,
@@ -173,14 +170,3 @@ def test_scores_that_cannot_be_had(texts, endings, message):
         model.log_probabilities(texts, endings)
     assert model.log_probabilities([], []) == []
     assert [scores.tolist() for scores in model.log_probabilities([[1]], [[]])] == [[]]
-
-
-def test_half_precision_is_near_single_precision(model_folder):
-    asked = ["Does a patient cough?", "Why?"], ["0", "1", "Yes", "No"]
-    single, half = (
-        load_causal_model(model_folder, dtype=dtype) for dtype in ("float32", "bfloat16")
-    )
-    assert half.network.dtype == torch.bfloat16
-    read = [outcome_masses(model, *asked).probabilities for model in (single, half)]
-    np.testing.assert_allclose(read[1], read[0], atol=0.05)
-    assert len(half.generate([Request("Why?", 0, 5)])) == 1
