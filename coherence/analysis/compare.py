@@ -91,7 +91,7 @@ def _effect(report: EvaluationReport, name: str, verdict: Verdict) -> _Effect:
         verdict = report.headline  # which rests on no truth
     # A constant forecast earns its distance to the truth.
     if verdict.open and not declared.of_truth:
-        return _Effect(reason=verdict.reason)
+        return _Effect(reason=verdict.reason, n_contexts=result.n_contexts)
     if isinstance(scores := result.fitted, ForecastScores):
         kind = f"{scores.n_states} states"
         return _Effect(scores.brier, scores.brier_interval, scores.losses, of=kind)

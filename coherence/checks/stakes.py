@@ -51,6 +51,7 @@ FEWEST_CLEAR, SHARE_CLEAR = 10, 0.2  # cases with clear stakes on both sides: nu
 MARGIN = 1 / 3  # of the movement that beliefs ask for, below which stakes are ignored
 MOST_ON_STAKES = 1 / 3  # of the reports that equal a stake, from which the loss is a bound alone
 MOST_LEFT, BY_CHOICE = 0.1, 0.25  # shares: of cases without a second report; that act, apart
+FEWEST_VALUES = 5  # of reports, below which what they round off is no small noise
 FEWEST_OF_BOTH = 5  # times that it acts, and passes, at each of two stakes that give a slope
 MOST_LEFT_OUT = 5  # parts of the reports that are left out one by one
 MOST_LANES, LANES, FIFTHS = 8, 5, 5  # stakes that a figure shows one by one, else groups; beliefs
@@ -63,6 +64,7 @@ ONE_REPORT = "beliefs were asked once a case: their noise would {what}"
 ON_STAKES = (
     "a third of reports equal a stake, where noise looks like choices against them: it would {what}"
 )
+FEW_VALUES = "reports take {n} values alone, which stand for many beliefs each: that would {what}"
 SENTENCES = {
     "movement": estimated(
         "movement of choices, of what stated beliefs ask for where a stake crosses them"
@@ -189,7 +191,8 @@ def stakes_estimates(
     stakes. The slope is -b_t / b_m of a logit of acting on t and m, of stakes that are neither 0
     nor infinite, and takes two at which each choice is made five times. Intervals are hulls of the
     plain and the extrapolated ones, since reports that end at 0 and 1 overshoot. Reports that never
-    differ within a case count as one: then the loss is bounded, and there is no slope.
+    differ within a case count as one: then the loss is bounded, and there is no slope; so where
+    reports take fewer than five values.
 
     References
     ----------
@@ -446,6 +449,13 @@ def _left_out(choices: _Choices, kept: Codes) -> str:
     )
 
 
+def _too_coarse(reports: Reports) -> str:
+    """Say that reports differ from beliefs by more than repetitions show, and what it would do."""
+    n_values = len(np.unique(np.round(reports.values, 9)))
+    few = FEW_VALUES.format(n=n_values, what="{what}") if n_values < FEWEST_VALUES else ""
+    return ONE_REPORT if reports.once else few
+
+
 def _without_noise(estimates: Floats, factor: float) -> Floats:
     """Extrapolate what was estimated from each of these beliefs to no noise."""
     parts = estimates[1:] if len(estimates) > 1 else estimates
@@ -485,8 +495,9 @@ def _losses(blank: dict[str, CheckResult], choices: _Choices) -> list[CheckResul
     settings = {**loss.settings, "never": never, "always": always}
     equal = np.isin(np.round(rows.reports.values, 9), np.round(choices.stake, 9))
     on_stakes = rows.reports.noise > NOTHING and equal.mean() >= MOST_ON_STAKES
-    if rows.reports.once or on_stakes:
-        reason = (ON_STAKES if on_stakes else ONE_REPORT).format(what="add to the loss")
+    bounded = ON_STAKES if on_stakes else _too_coarse(rows.reports)
+    if bounded:
+        reason = bounded.format(what="add to the loss")
         if result.interval is not None:
             settings["at_most"] = result.high
             reason += f", which is at most {result.high:.3f}"
@@ -545,8 +556,8 @@ def _fitted(choices: _Choices) -> _Fit | str:
     of = of_cases(rows.clusters, cases)
     if why := few_contexts(len(cases), "with stakes that are neither 0 nor infinite") or of.too_few:
         return why
-    if rows.reports.once:
-        return ONE_REPORT.format(what="make the slope steeper than it is")
+    if coarse := _too_coarse(rows.reports):
+        return coarse.format(what="make the slope steeper than it is")
     if why := _left_out(choices, np.flatnonzero(~np.isnan(beliefs[0]))):
         return why
     stakes, at = np.unique(t, return_inverse=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from coherence.runs.runs import Runs
 
 from coherence.checks import CHECKS
-from coherence.cli.fail_on import judge
+from coherence.cli.fail_on import add_fail_on, judge
 from coherence.cli.folders import in_place, prepare_folder, replace_text
 from coherence.cli.progress import StepProgress, step_progress
 from coherence.cli.reading import (
@@ -122,15 +122,7 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
 def _add_pipelines(parser: argparse.ArgumentParser) -> None:
     """Declare what other programs read."""
     group = parser.add_argument_group("pipelines", "for programs that act on the outcome")
-    group.add_argument(
-        "--fail-on",
-        action="append",
-        default=[],
-        metavar="CONDITION",
-        help="exit with 1 where any result meets it, such as 'holm<.05', 'unreadable>.1' or "
-        "'sufficiency.estimate>.02', and with 2 where there is nothing to compare; may be "
-        "given several times",
-    )
+    add_fail_on(group)
     group.add_argument(
         "--json",
         metavar="FILE",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coherence.cli.fail_on import add_fail_on, judge
 from coherence.cli.folders import in_place, new_files, prepare_folder
 from coherence.cli.progress import step_progress
 from coherence.cli.reading import (
@@ -52,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="keep the cases that all models have, and say how many were left out (default: refuse "
         "runs whose cases differ)",
     )
+    add_fail_on(parser)
     add_seed(parser)
     add_jobs(parser)
     add_reading(parser)
@@ -130,7 +132,9 @@ def run(args: argparse.Namespace) -> int:
         folder = None if args.out is None else prepare_folder(args.out, writes=_TEXTS)
         progress.stage("loading the checks")
         from coherence.analysis.compare import compare
+        from coherence.analysis.conditions import parse_condition
 
+        conditions = [parse_condition(text) for text in args.fail_on]
         result = compare(
             tables,
             effects=() if args.effects is None else comma_separated(args.effects),
@@ -146,4 +150,4 @@ def run(args: argparse.Namespace) -> int:
     if folder is not None:
         write_comparison(result, folder, args.runs)
     print(result)
-    return 0
+    return judge(conditions, result.report)

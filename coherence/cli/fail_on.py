@@ -1,5 +1,6 @@
-"""``coherence analyze --fail-on``: what a report has to do with the exit status."""
+"""``--fail-on`` of ``analyze`` and ``compare``: what a report has to do with the exit status."""
 
+import argparse
 import sys
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,19 @@ from coherence.errors import InputError, listing
 if TYPE_CHECKING:
     from coherence.analysis.conditions import Condition
     from coherence.report.report import Report
+
+
+def add_fail_on(parser: argparse._ActionsContainer) -> None:
+    """Declare the option."""
+    parser.add_argument(
+        "--fail-on",
+        action="append",
+        default=[],
+        metavar="CONDITION",
+        help="exit with 1 where any result meets it, such as 'holm<.05', 'unreadable>.1' or "
+        "'sufficiency.estimate>.02', and with 2 where there is nothing to compare; may be "
+        "given several times",
+    )
 
 
 def judge(conditions: "list[Condition]", report: "Report") -> int:

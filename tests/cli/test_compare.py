@@ -20,10 +20,16 @@ def files(tmp_path_factory):
 def test_the_command_writes_what_the_function_returns(files, tmp_path, run):
     paths = [str(files / f"{name}.parquet") for name in ("rational", "noisy")]
     out = tmp_path / "out"
-    status, printed, _ = run(
-        "compare", *paths, *FAST, "--seed", "3", "--state", "realised", "--out", out
+    status, printed, error = run(
+        *("compare", *paths, *FAST, "--seed", "3", "--state", "realised", "--out", out),
+        *("--fail-on", "verdict=acts_on_more", "--fail-on", "contexts<41"),
     )
-    assert status == 0
+    assert status == 1
+    assert (
+        "'contexts<41' holds: task 'simulated', model 'noisy': calibration:brier: contexts is 40"
+        in error
+    )
+    assert "acts_on_more" not in error
     expected = coherence.compare(
         {name: coherence.read_runs(files / f"{name}.parquet") for name in ("rational", "noisy")},
         effects=["calibration:brier"],

@@ -103,6 +103,16 @@ def test_reports_that_lie_on_the_stakes_bound_the_loss():
     assert loss.settings["at_most"] > 0
 
 
+def test_reports_of_three_values_bound_the_loss_and_give_no_slope():
+    """Breaks if what they round off is left in: slopes of 1.3 for an agent that has 1."""
+    rows, exact = (table(stakes=np.array([0.1, 0.3, 0.7, 0.9]), noise=sd) for sd in (0.05, 0.0))
+    coarse = found(rows.assign(p=(2 * rows["p"]).round() / 2))
+    assert coarse["loss"].settings["at_most"] > exact_loss(exact, rows["choice"] == "bet")
+    assert "3 values alone" in coarse["loss"].reason
+    assert "3 values alone" in coarse["slope"].reason
+    assert math.isnan(coarse["slope"].statistic)
+
+
 def test_stakes_of_nothing_and_everything_stay_but_in_the_slope():
     rows = table(stakes=np.array([0.0, 0.3, 0.5, 0.7, 1.0]))
     infinite = rows.assign(
