@@ -100,7 +100,6 @@ AGENTS = (
     Agent("heaps of .2", believes_grid=True, grid=0.2, low=0.1, high=0.9),
     Agent("heaps of .2, noise .1", believes_grid=True, grid=0.2, low=0.1, high=0.9, noise=0.1),
     Agent("reports in halves", grid=0.5, noise=0.05),
-    Agent("reports in quarters", grid=0.25, noise=0.05),
     Agent("beliefs .3 to .65", low=0.3, high=0.65, noise=0.05),
     Agent("beliefs .3 to .65, noise .15", low=0.3, high=0.65, noise=0.15),
     Agent("beliefs .85 to .97, noise .15", low=0.85, high=0.97, noise=0.15),

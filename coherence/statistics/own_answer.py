@@ -39,6 +39,8 @@ class OwnAnswer:
         How often that state came true where it was denied.
     with_right, with_truth : float
         Correlation of the belief with the answer being right, and with the truth.
+    low : float
+        Share of beliefs below one half.
     """
 
     state: object
@@ -47,16 +49,22 @@ class OwnAnswer:
     came_true: float
     with_right: float
     with_truth: float
+    low: float
 
     def sentence(self, belief: str) -> str:
         """Say it, without a full stop; `belief` is what the column is called."""
         state = repr(str(self.state))
+        why = (
+            f"it goes with the answer being right (correlation {self.with_right:.2f}; with the "
+            f"truth {self.with_truth:.2f})"
+        )
+        if self.with_right <= self.with_truth:
+            why = f"it lies below one half in {self.low:.0%} of all"
         return (
             f"{belief} looks like the confidence in the own answer: where the answer is not "
             f"{state} it is {self.where_denied:.2f} on average, where it is "
             f"{self.where_answered:.2f}, and {state} came true in {self.came_true:.0%} of the "
-            f"former; it goes with the answer being right (correlation {self.with_right:.2f}; "
-            f"with the truth {self.with_truth:.2f})"
+            f"former; {why}"
         )
 
 
@@ -105,12 +113,14 @@ def own_answer(
         and denied.mean() >= _DENIED
         and (belief < 0.5).mean() <= _RARELY_LOW
         and (p * given).mean() < _APART
-        and p.any()  # one number throughout may be either
+        and np.median(belief) > 0.5  # as much as ever says one half may be either
+        and p.any()  # and so one number throughout
     )
     if not (goes or high or never_low):
         return None
     means = float(belief[denied].mean()), float(belief[~denied].mean())
-    return OwnAnswer(state, *means, hits, float((p * good).mean()), float((p * true).mean()))
+    with_right, with_truth = float((p * good).mean()), float((p * true).mean())
+    return OwnAnswer(state, *means, hits, with_right, with_truth, float((belief < 0.5).mean()))
 
 
 def _mapped(labels: NDArray[Any], texts: Mapping[Any, str]) -> NDArray[Any]:
