@@ -40,7 +40,7 @@ from elicitation.models.local.loading import Placement, load_network, require_tr
 from elicitation.models.local.memory import Portions
 from elicitation.models.local.prompts import DAY, Prompting
 from elicitation.models.local.scoring import Floats, continuation_logprobs, spelling_masses
-from elicitation.models.local.self_check import check_network
+from elicitation.models.local.self_check import NetworkReading
 from elicitation.models.local.sources import find_source
 from elicitation.spelling.forms import Spelling
 from elicitation.spelling.tokenizations import (
@@ -132,11 +132,16 @@ def generate_batch(
     tokenizer: Any,
     prompts: Sequence[Sequence[int]],
     rows: list[Row],
-    reading: ReadingMode,
+    reading_at: Callable[[int], ReadingMode],
 ) -> list[Answer]:
-    """Draw the answers of a batch."""
+    """Draw the answers of a batch, which is read as is right up to a length."""
     length = max(map(len, prompts))
-    read = read_texts(network, prompts, reading.within(length))
+    limit = max(
+        len(text) + row.request.max_new_tokens for text, row in zip(prompts, rows, strict=True)
+    )
+    reach = min(length + _FIRST_REACH, limit)
+    reading = reading_at(reach)
+    read = read_texts(network, prompts, reading)
     active = list(range(len(rows)))
     while True:
         tokens, logprobs = draw_tokens(read.logits, [rows[i] for i in active])
@@ -151,15 +156,21 @@ def generate_batch(
             read.keep(keep)
         active = [active[k] for k in keep]
         length += 1
-        if reading.within(length) == reading.within(length - 1):
+        before = reading
+        if length > reach:
+            reach = min(2 * reach, limit)
+            reading = reading_at(reach)
+        if reading == before:
             read.step([tokens[k] for k in keep])
         else:  # from here on every text is read otherwise, from its beginning
             texts = [[*prompts[i], *rows[i].tokens] for i in active]
-            read = read_texts(network, texts, reading.within(length))
+            read = read_texts(network, texts, reading)
 
 
 logger = logging.getLogger(__name__)
 
+# Most tokens behind the longest prompt at whose length the reading is compared first.
+_FIRST_REACH = 256
 # Tokens that a processor reads at a time: what larger portions compute on the way is too large for
 # the allocator to keep, and the system clears its pages anew for every layer.
 _READ_ON_PROCESSOR = 4096
@@ -279,8 +290,8 @@ class CausalModel(Prompting, ReadsForms):
         System message, with `chat` only.
     prefill : str
         What every answer begins with.
-    reading : ReadingMode or None
-        How texts are read such that the numbers are right; None finds out by a look.
+    reading : ReadingMode, NetworkReading or None
+        How texts are read such that the numbers are right; None compares.
     """
 
     def __init__(
@@ -294,13 +305,12 @@ class CausalModel(Prompting, ReadsForms):
         chat: bool = False,
         system: str | None = None,
         prefill: str = "",
-        reading: ReadingMode | None = None,
+        reading: ReadingMode | NetworkReading | None = None,
     ) -> None:
         require_transformers(network, tokenizer)
         super().__init__(tokenizer, name=name, chat=chat, system=system, prefill=prefill)
         self.network, self.fingerprint = network, fingerprint
-        if reading is not None:
-            self.reading = reading
+        self._reading = reading or NetworkReading(network, name)
         self._is_slow = False
         # One size for all that this model does: what memory allows is learnt once.
         self.portions = Portions(batch_size, grows=network.device.type != "cpu")
@@ -335,7 +345,7 @@ class CausalModel(Prompting, ReadsForms):
             name=self.name,
             fingerprint=f"{self.fingerprint} in its chat template{prompting.facts.settings}",
             chat=True,
-            reading=self.reading,
+            reading=self._reading,
         )
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
@@ -369,7 +379,7 @@ class CausalModel(Prompting, ReadsForms):
             # Made anew for each attempt: a portion that ran out of memory has drawn already.
             rows = [Row(asked[i], self._ends, beginning, self.facts.tags) for i in portion]
             texts = [prompts[i] for i in portion]
-            return generate_batch(self.network, self.tokenizer, texts, rows, self.reading)
+            return generate_batch(self.network, self.tokenizer, texts, rows, self.reading_at)
 
         return self.portions.results(sizes, answer)
 
@@ -449,9 +459,10 @@ class CausalModel(Prompting, ReadsForms):
             if isinstance(trees, PlainTrees):
                 n_nodes = min(len(graph.states), _MOST_GROWN)
                 seconds = (time.monotonic() - start) / len(portion) * n_nodes
-                window = self.reading.window
                 n_tokens = max(len(texts[i]) for i in portion)
-                why = f", which exceeds its window of {window}," if window else ""
+                window = trees.reading.window or 0
+                exceeds = window and n_tokens + longest >= window
+                why = f", which with its answer exceeds its window of {window}," if exceeds else ""
                 self._say_slow(
                     f"reads a text of {counted(n_tokens, 'token')}{why} in full for every token "
                     f"that may follow: an exact answer takes about {duration(seconds)}"
@@ -526,21 +537,20 @@ class CausalModel(Prompting, ReadsForms):
 
     def _trees(self, texts: Sequence[Sequence[int]], n_more: int) -> Trees:
         """Return trees that grow by so many tokens at most."""
-        longest = max(map(len, texts)) + n_more
-        return trees_of(self.network, texts, self.reading, longest=longest)
+        return trees_of(self.network, texts, self.reading_at(max(map(len, texts)) + n_more))
 
     @cached_property
     def _context(self) -> int | None:
         return context_size(self.network)
 
-    @cached_property
-    def reading(self) -> ReadingMode:
-        """How texts are read such that the numbers are right; found out by a look."""
-        return check_network(self.network, name=self.name)
+    def reading_at(self, n_tokens: int) -> ReadingMode:
+        """Return how texts of so many tokens at most are read such that the numbers are right."""
+        found = self._reading
+        return found if isinstance(found, ReadingMode) else found.at(n_tokens)
 
     def check(self) -> None:
         """Look at the model once, before anything is asked.
 
         Raises `InputError` where it gives no probabilities of continuations.
         """
-        self.reading  # noqa: B018 - looked at here, and kept
+        self.reading_at(1)

@@ -53,7 +53,7 @@ def context_size(network: Any) -> int | None:
         # A network of texts and pictures states it for its text alone.
         for config in (network.config, network.config.get_text_config(decoder=True))
     ]
-    limits = [limit for limit in (*stated, learnt_positions(network)) if limit is not None]
+    limits = [limit for limit in (*stated, learnt_positions(network)) if limit and limit > 0]
     return min(limits, default=None)
 
 
@@ -69,42 +69,20 @@ def learnt_positions(network: Any) -> int | None:
     return min(sizes, default=None)
 
 
-def positions_turn(network: Any) -> int | None:
-    """Return the length from which on a text has other positions from its beginning.
-
-    Rotary positions of the type "longrope" have two sets of frequencies, and the longest text of a
-    batch chooses: a shorter one beside it, and what a cache holds, are then of the wrong set.
-    """
-    # The longest text chooses for "dynamic" ones too, but beyond the stated context alone.
-    lengths = []
-    for config in (network.config, network.config.get_text_config(decoder=True)):
-        stated = getattr(config, "rope_parameters", None) or {}
-        for rope in (stated, *stated.values()):
-            if isinstance(rope, dict) and rope.get("rope_type") == "longrope":
-                lengths.append(rope["original_max_position_embeddings"])
-    return min(lengths, default=None)
-
-
 @dataclass(frozen=True)
 class ReadingMode:
     """How a network is read such that its numbers are right; see `self_check`."""
 
     batched: bool = True  # padded on the left, with a cache; else alone, without either
-    shares_beginnings: bool = True  # reads what all texts begin with once, padding behind it
-    takes_trees: bool = True  # heeds a mask of four dimensions
+    # reads what all texts begin with once, padding behind it, and heeds a mask of four dimensions
+    takes_trees: bool = True
     # A cached step takes the mask of all columns; else that of its own, as recurrent layers do.
     steps_by_whole_mask: bool = True
-    # Columns of which trees may have fewer: the least window; None where windows do not matter.
+    # The least window that the configuration names: trees have fewer columns.
     window: int | None = None
-    # Tokens beyond which all of this is no longer so, see `positions_turn`.
-    up_to: int | None = None
-
-    def within(self, n_tokens: int) -> "ReadingMode":
-        """Return how texts are read of which none has more tokens than these, in the end."""
-        return self if self.up_to is None or n_tokens <= self.up_to else ALONE
 
 
-ALONE = ReadingMode(batched=False, shares_beginnings=False, takes_trees=False)
+ALONE = ReadingMode(batched=False, takes_trees=False)
 """Without padding, cache or mask: every text by itself, from its beginning for every token."""
 
 
@@ -136,7 +114,7 @@ class BatchRead:
         distinct = list(dict.fromkeys(map(tuple, texts)))
         device = network.device
         self.cache = DynamicCache(config=network.config)
-        share = reading.shares_beginnings and len(distinct) > 1
+        share = reading.takes_trees and len(distinct) > 1
         common = _common_beginning(distinct) if share else 0
         if common:
             start = torch.tensor([distinct[0][:common]], device=device)
@@ -212,18 +190,19 @@ class OneByOne:
 
     def _read(self) -> None:
         read = {
-            text: plain_logits(self.network, text)[-1]
+            text: plain_logits(self.network, text, last=1)[-1]
             for text in dict.fromkeys(map(tuple, self.texts))
         }
         self.logits = torch.stack([read[tuple(text)] for text in self.texts])
 
 
-def plain_logits(network: Any, text: Sequence[int]) -> torch.Tensor:
-    """Return the logits after every token of a text: by definition, what a network says of it."""
+def plain_logits(network: Any, text: Sequence[int], *, last: int = 0) -> torch.Tensor:
+    """Return the logits after the last tokens of a text, or all: what a network says of it."""
     ids = torch.tensor([list(text)], device=network.device)
-    options = {"use_cache": False} if "use_cache" in _accepted(network) else {}
+    wanted = {"use_cache": False, "logits_to_keep": last}
+    options = {name: value for name, value in wanted.items() if name in _accepted(network)}
     logits: torch.Tensor = network(input_ids=ids, **options).logits[0]
-    return logits
+    return logits[-last:]
 
 
 def read_texts(network: Any, texts: Sequence[Sequence[int]], reading: ReadingMode) -> TextsRead:
@@ -409,7 +388,7 @@ class MaskedTrees:
             at[of_row, place] = self.parents[of_row, ancestor]
         # A node stands as far behind its text as it has ancestors, whatever its column.
         positions = torch.from_numpy(np.maximum(depth, 0))
-        device, dtype = self.network.device, self.network.dtype
+        device, dtype = self.network.device, network_within(self.network).dtype
         text_columns = self.start.mask.bool()[:, None].expand(-1, width, -1)
         visible = torch.cat([text_columns, torch.from_numpy(sees).to(device)], dim=-1)
         hidden = torch.full(visible.shape, torch.finfo(dtype).min, dtype=dtype, device=device)
@@ -472,11 +451,7 @@ class PlainTrees:
         )
 
 
-def trees_of(
-    network: Any, texts: Sequence[Sequence[int]], reading: ReadingMode, *, longest: int
-) -> Trees:
-    """Return the fastest trees that give right numbers, none longer than `longest` tokens."""
-    reading = reading.within(longest)
-    in_window = reading.window is None or longest < reading.window
-    kind = MaskedTrees if reading.takes_trees and in_window else PlainTrees
+def trees_of(network: Any, texts: Sequence[Sequence[int]], reading: ReadingMode) -> Trees:
+    """Return the fastest trees that give right numbers."""
+    kind = MaskedTrees if reading.takes_trees else PlainTrees
     return kind(network, texts, reading=reading)

@@ -1,26 +1,23 @@
-"""One look at a model when it is loaded: how it is read such that its numbers are right.
+"""One comparison in a loaded network: how it is read such that its numbers are right.
 
 What a network makes of padding, of a cache, of a mask and of its windows is never assumed from its
-name. A few short texts are read in every way that this package has, and each is compared with the
-definition: an unpadded pass without a cache. A way that gives other numbers is not used.
-
-A class shows what it does beyond its windows in a text of a few dozen tokens where they are
-narrower: a tiny random network of the class is looked at as well, with narrow layers and short
-windows. Nothing is known of classes here: sizes are found by the names that configurations give
-them, and divided by what leaves a network that reads a text.
+name. Two texts, one of them as long as the longest that is to be read, are read in every way that
+this package has, the fastest first, and compared with the definition: an unpadded pass without a
+cache. A way that gives other numbers is not used. Rounding in half precision would hide what is
+little, so weights are taken to single precision meanwhile, where memory suffices.
 """
 
 import copy
 import logging
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from itertools import islice, product
-from typing import Any
+from itertools import chain
+from typing import Any, NoReturn
 
 import numpy as np
 import torch
-from transformers import PreTrainedConfig
 
 from coherence.errors import CoherenceError, InputError
 from elicitation.models.local.forward import (
@@ -29,146 +26,12 @@ from elicitation.models.local.forward import (
     MaskedTrees,
     ReadingMode,
     context_size,
-    n_shared,
     network_within,
     plain_logits,
-    positions_turn,
     require_numbers,
 )
 from elicitation.models.local.loading import quiet_transformers
 from elicitation.models.local.memory import is_out_of_memory
-
-_WORDS = 96
-_EXPERTS = 32  # some classes choose two or more in each of eight groups
-_DEPTH = 8
-_MOST_WEIGHTS = 30_000_000
-_NARROWER = (32, 16, 8, 4, 2, 1)
-_IS_WINDOW = re.compile(r"window|chunk|block_size|local_att|index_topk")
-_IS_WIDTH = re.compile(
-    r"hidden|intermediate|inner|ffn|embd|embed|dim|_size$|rank|width|(^|_)d_(?!conv)"
-)
-_IS_NO_WIDTH = re.compile(r"kernel|position|layer|heads|num_|batch|type_|group")
-
-
-def tiny_twin(
-    kind: type[torch.nn.Module], config: PreTrainedConfig, *, window: int = 16
-) -> torch.nn.Module | None:
-    """Return a tiny random network of a class, or None where no attempt reads a text.
-
-    Its layers with a window, or anything alike, see `window` tokens at most.
-    """
-    for narrower, depth in product(_NARROWER, (_DEPTH, None)):
-        # A size that cannot be divided ends in any of a dozen errors, from any line of the class.
-        try:
-            small = _shrunk(config, narrower, depth, window)
-            small.validate()
-            with torch.device("meta"):
-                if sum(weight.numel() for weight in kind(small).parameters()) > _MOST_WEIGHTS:
-                    continue
-            twin = _filled(kind(small))
-            with torch.inference_mode():
-                logits = twin(input_ids=5 + torch.arange(2 * window)[None] % 32).logits
-        except Exception:
-            continue
-        if logits.isfinite().all():
-            return twin
-    return None
-
-
-def least_window(config: PreTrainedConfig) -> int | None:
-    """Return the least of the windows that a configuration names; None where it names none."""
-    named = [
-        size
-        for name, value in vars(config.get_text_config(decoder=True)).items()
-        if _is_window(name) and "pattern" not in name and not name.startswith("_")
-        for size in (value if isinstance(value, list | tuple) else [value])
-        if type(size) is int and size > 0
-    ]
-    return min(named, default=None)
-
-
-def _is_window(name: str) -> bool:
-    return bool(_IS_WINDOW.search(name)) and "layer" not in name
-
-
-def rounding(network: torch.nn.Module) -> float:
-    """Return by how much rounding may move log-probabilities of a tiny network.
-
-    Moved by one part in ten million, weights move what Llama says by 1e-5 and what a network with
-    gated recurrent layers (Qwen3-Next) says by 1e-2: its random weights amplify.
-    """
-    generator = torch.Generator().manual_seed(0)
-    moved = copy.deepcopy(network)
-    with torch.no_grad():
-        for weight in moved.parameters():
-            noise = torch.randn(weight.shape, generator=generator).to(weight)
-            weight.mul_(1 + 1e-7 * noise)
-    device = next(network.parameters()).device
-    words = torch.randint(5, 37, (8, 64), generator=generator).to(device)
-    with torch.inference_mode():
-        first, second = (each(input_ids=words).logits.log_softmax(-1) for each in (network, moved))
-    return float((first - second).nan_to_num(0.0).abs().max())
-
-
-def _filled(network: torch.nn.Module) -> torch.nn.Module:
-    """Give the weights a size at which a token more or less changes what is read."""
-    network = network.float().eval()
-    generator = torch.Generator().manual_seed(0)
-    with torch.no_grad():
-        for weight in network.parameters():
-            if weight.dim() < 2:
-                continue
-            scale = weight.shape[-1] ** -0.5 if weight.std() > 0 else 0.0
-            if scale:  # what a class begins with is kept but for its size
-                weight.mul_(scale / weight.std())
-            else:
-                weight.normal_(std=weight.shape[-1] ** -0.5, generator=generator)
-    return network
-
-
-def _shrunk(
-    config: PreTrainedConfig, narrower: int, depth: int | None, window: int
-) -> PreTrainedConfig:
-    """Return a configuration with small sizes, or with the depth that it has."""
-    small = copy.deepcopy(config)
-    # Weights of full precision: quantised ones need libraries, and are no matter of the class.
-    vars(small).pop("quantization_config", None)
-    for name, value in list(vars(small).items()):
-        if isinstance(value, PreTrainedConfig):
-            setattr(small, name, _shrunk(value, narrower, depth, window))
-        elif type(value) is int and not name.startswith("_"):
-            setattr(small, name, _size(name, value, narrower, window))
-    n_layers = getattr(small, "num_hidden_layers", None)
-    if depth is not None and isinstance(n_layers, int) and n_layers > depth:
-        of_layers = {
-            name: value
-            for name, value in vars(small).items()
-            if isinstance(value, list) and len(value) == n_layers
-        }
-        # Long enough to have every kind of layer.
-        for kinds in of_layers.values():
-            if all(isinstance(kind, str) for kind in kinds):
-                depth = max(depth, *(kinds.index(kind) + 1 for kind in set(kinds)))
-        for name, value in of_layers.items():
-            setattr(small, name, value[:depth])
-        small.num_hidden_layers = depth
-    return small
-
-
-def _size(name: str, value: int, narrower: int, window: int) -> int:
-    """Return what an entry of a configuration becomes."""
-    if _is_window(name):
-        return min(value, window)
-    if "vocab_size" in name and "type" not in name:
-        return min(value, _WORDS)
-    if name.endswith("token_id"):
-        return value if value < _WORDS else 2
-    if "experts" in name and "_per_" not in name:
-        return min(value, _EXPERTS)
-    if _IS_WIDTH.search(name) and not _IS_NO_WIDTH.search(name):
-        return value // narrower if value > narrower and value % narrower == 0 else value
-    return value
-
 
 Tokens = tuple[int, ...]
 logger = logging.getLogger(__name__)
@@ -176,186 +39,210 @@ logger = logging.getLogger(__name__)
 # Largest difference of log-probabilities in single precision: far more than rounding, far less than
 # a wrong mask.
 _GAP = 1e-3
-# Of a twin many times what rounding moves: a class whose cached step computes a little otherwise
-# than a pass (Zamba2, Nemotron-H) is off by a hundred times that, and little more than 1e-3.
-_GAP_OF_TWIN, _ROUNDINGS, _MOST_OF_TWIN = 1e-4, 30, 0.05
 # Half precision and quantised weights move with the shape of a batch, improbable tokens by .5 and
 # more: there it is the mean under the probabilities. Rounding gives SmolLM2 .07 in bfloat16, an
-# unheeded mask or position .5 to 2; what is finer, a twin in single precision shows.
+# unheeded mask or position .5 to 2.
 _GAP_OF_HALF = 0.25
-
-# Tokens that all texts of a look begin with: more than the windows of a twin have, and so many that
-# what is padded behind them comes into the next chunk of 16.
+_STEP = 64  # a length is compared at the next multiple of it, and every shorter one with it
+# Tokens that both texts begin with: so many that what is padded behind them comes into the next
+# chunk of 16.
 _COMMON = 28
-_TAILS = (9, 1)
-# Half precision hides what a masked network of little weights says of a token that follows; its
-# twin shows it in texts that are shorter than any window.
-_SHORT = 8
-_NARROW = 16
-"""Tokens that a layer with a window sees in a twin that reads beyond it ..."""
-_WIDE = 128
-"""... and in one whose texts and trees lie within it."""
-Paths = tuple[tuple[str, ...], ...]
-# What follows each text, a token a letter; two differ in their last token alone.
-_PATHS: Paths = (("abc", "abd"), ("e",))
-# A twin steps further: what is little at first is more with every token.
-_PATHS_OF_TWIN: Paths = (("abceadbaecdbaecbdea", "abd"), ("e",))
+# What follows the long and the short text, a token a letter. The short one divides, and leaves the
+# batch while the other goes on, since what is little at first is more with every token.
+_PATHS = (("abceadbaecdbaecbdea",), ("abceadbaec", "abd"))
+_PADDED = ReadingMode(takes_trees=False)
+_WAYS = (ReadingMode(), _PADDED, replace(_PADDED, steps_by_whole_mask=False))
+_IS_WINDOW = re.compile(r"window|chunk|block_size|local_att|index_topk")
 
 
-def check_network(network: Any, *, name: str) -> ReadingMode:
-    """Return how a network is read, or raise where it gives no probabilities of continuations.
+class NetworkReading:
+    """How a network is read at every length, compared when a text of that length comes."""
 
-    What is found out of a prompt, a tokenizer or a template is in `prompts.examine_prompt`.
-    """
-    with quiet_transformers():
-        look = _look_at(network, name)
-        twin = _twin_look(network_within(network), str(network.device))
-        if not look.is_causal() or (twin is not None and not twin.begins_causally()):
-            if network_within(network).training:
-                raise InputError(
-                    f"{name} is in training mode, in which its numbers are drawn anew each time. "
-                    "Call network.eval() first."
-                )
+    def __init__(self, network: Any, name: str) -> None:
+        self.network, self.name = network, name
+        self.window, self.context = least_window(network), context_size(network)
+        self.found: dict[int, ReadingMode] = {}
+
+    def at(self, n_tokens: int) -> ReadingMode:
+        """Return how texts are read of which none has more tokens than these, in the end.
+
+        Raises `InputError` where the network gives no probabilities of continuations.
+        """
+        size = max(1, -(-n_tokens // _STEP)) * _STEP
+        if self.window is not None and n_tokens < self.window:
+            size = min(size, self.window - 1)
+        size = size if self.context is None else min(size, self.context)
+        with quiet_transformers(), torch.inference_mode(False), torch.no_grad():
+            if not self.found:
+                self._require_causal()
+            if any(at > size and way.takes_trees for at, way in self.found.items()):
+                return replace(_WAYS[0], window=self.window)
+            if size not in self.found:
+                self.found[size] = replace(self._compare(size), window=self.window)
+        return self.found[size]
+
+    def _require_causal(self) -> None:
+        """Refuse what has no probabilities of continuations."""
+        if network_within(self.network).training:
             raise InputError(
-                f"{name} is a masked language model, or another that reads what follows: the "
+                f"{self.name} is in training mode, in which its numbers are drawn anew each time. "
+                "Call network.eval() first."
+            )
+        try:
+            causal = _is_causal(self.network)
+        except Exception as error:
+            self._refuse(error, _COMMON)
+        if not causal:
+            raise InputError(
+                f"{self.name} is a masked language model, or another that reads what follows: the "
                 "words after a place change what it says there, so that it has no probabilities "
                 "of continuations. Use a causal language model."
             )
-        reading = _fastest(look, twin)
-        if reading.batched and not reading.takes_trees and twin is not None:
-            reading = _within_windows(network, look, reading)
-    if not reading.batched:
-        logger.warning(
-            "%s gives other numbers in a batch or with a cache than by itself. Its texts are read "
-            "one at a time, from the beginning for every token: right, and slower.",
-            name,
-        )
-    return replace(reading, up_to=positions_turn(network)) if reading.batched else reading
 
+    def _compare(self, n_tokens: int) -> ReadingMode:
+        """Return the fastest way that gives what plain passes give; say where there is none."""
+        quantized = getattr(network_within(self.network), "is_quantized", False)
+        precisely = self.network.dtype == torch.float32 and not quantized
+        for bound in (_GAP,) if precisely else (None,) if quantized else (_GAP, None):
+            try:
+                with _single_precision(self.network, bound is not None):
+                    comparison = _Comparison(self.network, n_tokens, bound)
+                    right = next(filter(comparison.is_right, self._ways(n_tokens)), ALONE)
+            except Exception as error:
+                if bound is None or precisely:
+                    self._refuse(error, n_tokens)
+            else:
+                break
+        if not right.batched and not any(not way.batched for way in self.found.values()):
+            logger.warning(
+                "%s gives other numbers in a batch or with a cache than by itself. Its texts are "
+                "read one at a time, from the beginning for every token: right, and slower.",
+                self.name,
+            )
+        return right
 
-def _look_at(network: Any, name: str) -> "_Look":
-    """Read texts by themselves, or say in a line why that cannot be done."""
-    quantized = getattr(network_within(network), "is_quantized", False)
-    try:
-        precise = network.dtype == torch.float32 and not quantized
-        look = _Look(network, _PATHS, bound=_GAP if precise else None)
-    except Exception as error:
+    def _ways(self, n_tokens: int) -> Sequence[ReadingMode]:
+        # In half precision a window that is exceeded by little would not show.
+        return _WAYS[self.window is not None and n_tokens >= self.window :]
+
+    def _refuse(self, error: Exception, n_tokens: int) -> NoReturn:
+        """Say in a line why a text by itself cannot be read."""
         if is_out_of_memory(error):
             raise CoherenceError(
-                f"memory does not suffice for a text of {_COMMON} tokens. "
+                f"memory does not suffice for a text of {n_tokens} tokens. "
                 "Use a smaller model or dtype."
             ) from error
+        if isinstance(error, CoherenceError):
+            raise error
         raise InputError(
-            f"{name} cannot be asked: a short text by itself, without padding or cache, ends in "
+            f"{self.name} cannot be asked: a text by itself, without padding or cache, ends in "
             f"{type(error).__name__}: {' '.join(str(error).split())[:200]}. Use another model."
         ) from error
-    for of_text in look.logits:
-        for logits in of_text.values():
-            require_numbers(logits)
-    return look
 
 
-def _fastest(look: "_Look", twin: "_Look | None") -> ReadingMode:
-    """Return the fastest way of reading that is right for a network and for its twin."""
-    looks = [look] if twin is None else [look, twin]
-
-    def is_right(reading: ReadingMode) -> bool:
-        return all(each.is_right(reading) for each in looks)
-
-    # A window may lie beyond the texts of a look. Where no twin shows it, texts are padded on the
-    # left alone: what stands between two tokens is then what stands there in the text by itself.
-    if twin is not None and is_right(ReadingMode()):
-        return ReadingMode()
-    padded = ReadingMode(shares_beginnings=False, takes_trees=False)
-    for reading in (padded, replace(padded, steps_by_whole_mask=False)):
-        if not is_right(reading):
-            continue
-        for further in ("shares_beginnings", "takes_trees"):
-            faster = replace(reading, **{further: True})
-            if twin is not None and is_right(faster):
-                reading = faster
-        return reading
-    return ALONE
+def least_window(network: Any) -> int | None:
+    """Return the least of the windows that a configuration names; None where it names none."""
+    named = [
+        size
+        for name, value in vars(network.config.get_text_config(decoder=True)).items()
+        if _IS_WINDOW.search(name) and not re.search("layer|pattern|^_", name)
+        for size in (value if isinstance(value, list | tuple) else [value])
+        if type(size) is int and size > 0
+    ]
+    return min(named, default=None)
 
 
-def _within_windows(network: Any, look: "_Look", reading: ReadingMode) -> ReadingMode:
-    """Return a reading with trees as long as no window leaves any of their columns out."""
-    inner = network_within(network)
-    window, trees = least_window(inner.config), replace(reading, takes_trees=True)
-    if window is None or not look.is_right(trees):
-        return reading
-    wide = _twin_look(inner, str(network.device), window=_WIDE)
-    return reading if wide is None or not wide.is_right(trees) else replace(trees, window=window)
+def _is_causal(network: Any) -> bool:
+    """Return whether what is said before the last token does not depend on it at all.
+
+    The derivative is exactly 0 in any precision, where differences of numbers may be rounding.
+    """
+    embedded: list[torch.Tensor] = []
+
+    def keep(module: Any, inputs: Any, output: torch.Tensor) -> torch.Tensor:
+        embedded.append(output.detach().requires_grad_())
+        return embedded[-1].clone()  # which some scale in place
+
+    (tokens, *_), _ = _sample(network, min(_COMMON, context_size(network) or _COMMON))
+    hook = network.get_input_embeddings().register_forward_hook(keep)
+    try:
+        with torch.enable_grad():
+            logits = plain_logits(network, tokens)[:-1].float()
+            (slope,) = torch.autograd.grad(logits.square().sum(), embedded[0])
+        return not bool(slope[0, -1].nan_to_num().any())
+    except RuntimeError as error:
+        if is_out_of_memory(error):
+            raise
+    finally:
+        hook.remove()
+    # Kernels that have no derivative: by the numbers, then.
+    first, second = (
+        plain_logits(network, [*tokens[:-1], last])[:-1].float().log_softmax(-1)
+        for last in (tokens[-1], tokens[0])
+    )
+    return bool((first - second).nan_to_num().abs().max() < _GAP_OF_HALF)
 
 
-class _Look:
-    """A network and what it says of some texts when they are read by themselves."""
+@contextmanager
+def _single_precision(network: Any, wanted: bool) -> Iterator[None]:
+    """Have weights in single precision meanwhile, which loses nothing there and back."""
+    tensors = [*network.parameters(), *network.buffers()] if wanted else []
+    kept = [(each, each.data) for each in tensors if each.dtype in (torch.bfloat16, torch.float16)]
+    try:
+        for tensor, data in kept:
+            tensor.data = data.float()
+        yield
+    finally:
+        for tensor, data in kept:
+            tensor.data = data
 
-    def __init__(self, network: Any, paths: Paths, *, bound: float | None) -> None:
+
+class _Comparison:
+    """What a network says of two texts when they are read by themselves, and otherwise."""
+
+    def __init__(self, network: Any, n_tokens: int, bound: float | None) -> None:
         self.network, self.bound = network, bound  # of every token; None in half precision
-        self.tried: dict[ReadingMode, bool] = {}
-        self.texts, self.paths = _sample(network, paths)
-        with torch.inference_mode():
-            self.logits = [
-                {path: plain_logits(network, [*text, *path]) for path in paths}
-                for text, paths in zip(self.texts, self.paths, strict=True)
-            ]
+        self.texts, self.paths = _sample(network, n_tokens)
+        self.logits = [
+            {path: plain_logits(network, [*text, *path], last=len(path) + 1) for path in paths}
+            for text, paths in zip(self.texts, self.paths, strict=True)
+        ]
+        for logits in chain.from_iterable(map(dict.values, self.logits)):
+            require_numbers(logits)
 
-    def is_causal(self) -> bool:
-        """Return whether tokens leave what is said before them as it is."""
-        first, second = self.paths[0][:2]
-        n_same = len(self.texts[0]) + n_shared(first, second)
-        return self._is_same(*(self.logits[0][path][:n_same] for path in (first, second)))
-
-    def begins_causally(self) -> bool:
-        """Return whether tokens leave what is said before them in texts shorter than any window.
-
-        Beyond it some classes let a whole text choose what its places see (Doge, DeepSeek-V3.2).
-        """
-        text, paths = self.texts[0][:_SHORT], self.paths[0][:2]
-        with torch.inference_mode():
-            return self._is_same(
-                *(plain_logits(self.network, [*text, path[-1]])[:-1] for path in paths)
-            )
-
-    def is_right(self, reading: ReadingMode) -> bool:
+    def is_right(self, way: ReadingMode) -> bool:
         """Return whether a way of reading gives what the texts by themselves give."""
-        if reading not in self.tried:
-            # Where it does not take an option, a network fails in a way of its own.
-            try:
-                with torch.inference_mode():
-                    self.tried[reading] = all(self._compare(reading))
-            except Exception as error:
-                if is_out_of_memory(error):
-                    raise
-                self.tried[reading] = False
-        return self.tried[reading]
+        # Where it does not take an option, a network fails in a way of its own.
+        try:
+            return all(self._compare(way))
+        except Exception as error:
+            if is_out_of_memory(error):
+                raise
+            return False
 
-    def _compare(self, reading: ReadingMode) -> Iterator[bool]:
+    def _compare(self, way: ReadingMode) -> Iterator[bool]:
         """Yield whether the texts by themselves give the same, one read after the other."""
-        rows = range(len(self.texts))
-        trees = MaskedTrees(self.network, self.texts, reading=reading)
+        trees, rows = MaskedTrees(self.network, self.texts, reading=way), range(len(self.texts))
         # Read on apart from the trees, which grow in the cache.
         read = copy.copy(trees.start)
         read.cache = copy.deepcopy(read.cache)
         yield self._is_plain(read.logits, [(row, ()) for row in rows])
         firsts = [paths[0] for paths in self.paths]
-        read.step([path[0] for path in firsts])
-        yield self._is_plain(read.logits, [(row, firsts[row][:1]) for row in rows])
-        # An answer that is complete leaves the batch.
-        going = [row for row in rows if len(firsts[row]) > 1]
-        read.keep(going)
-        for n_read in range(2, 1 + min(len(firsts[row]) for row in going)):
+        going = list(rows)
+        for n_read in range(1, 1 + max(map(len, firsts))):
+            # An answer that is complete leaves the batch.
+            if any(len(firsts[row]) < n_read for row in going):
+                read.keep([k for k, row in enumerate(going) if len(firsts[row]) >= n_read])
+                going = [row for row in going if len(firsts[row]) >= n_read]
             read.step([firsts[row][n_read - 1] for row in going])
             yield self._is_plain(read.logits, [(row, firsts[row][:n_read]) for row in going])
-        if not reading.takes_trees:
+        if not way.takes_trees:
             return
         numbers: list[dict[Tokens, int]] = [{(): ROOT} for _ in rows]
-        n_grown = 0
-        longest = max(len(path) for row in self.paths for path in row)
+        n_grown, longest = 0, max(map(len, chain.from_iterable(self.paths)))
         # A second time on what has grown, and once more behind the texts alone.
         for lengths in (range(1, 2), range(2, 1 + longest), range(2, 1 + longest)):
-            if numbers[0].get(firsts[0]) is not None:
+            if n_grown > 2:
                 trees.most_columns = trees.n_columns
             added = [
                 list(dict.fromkeys(path[:n] for n in lengths for path in paths if len(path) >= n))
@@ -368,22 +255,18 @@ class _Look:
             )
             n_grown += logits.shape[1]
             for row in rows:
-                if added[row]:
-                    at_nodes = logits[row, : len(added[row])]
-                    yield self._is_plain(at_nodes, [(row, path) for path in added[row]])
+                at_nodes = logits[row, : len(added[row])]
+                yield self._is_plain(at_nodes, [(row, path) for path in added[row]])
 
     def _is_plain(self, logits: torch.Tensor, places: Sequence[tuple[int, Tokens]]) -> bool:
-        """Return whether logits are those of texts by themselves."""
+        """Return whether logits are those of texts by themselves; NaN agrees with nothing."""
         plain = []
         for row, beginning in places:
-            n_read = len(self.texts[row]) + len(beginning)
             path = next(path for path in self.paths[row] if path[: len(beginning)] == beginning)
-            plain.append(self.logits[row][path][n_read - 1])
-        return self._is_same(logits, torch.stack(plain))
-
-    def _is_same(self, logits: torch.Tensor, plain: torch.Tensor) -> bool:
-        """Return whether two arrays of logits agree but for rounding; NaN agrees with nothing."""
-        first, second = logits.float().log_softmax(-1), plain.float().log_softmax(-1)
+            plain.append(self.logits[row][path][len(beginning)])
+        first, second = (
+            each.float().log_softmax(-1) for each in (logits, torch.stack(plain).to(logits.device))
+        )
         # Tokens that cannot follow have a logit of minus infinity in both.
         gaps = torch.where(first == second, 0.0, first - second).abs()
         if self.bound is not None:
@@ -391,8 +274,8 @@ class _Look:
         return bool((second.exp() * gaps).sum(-1).max() < _GAP_OF_HALF)
 
 
-def _sample(network: Any, paths: Paths) -> tuple[list[list[int]], list[list[Tokens]]]:
-    """Return texts of unequal length with a beginning in common, and what follows each."""
+def _sample(network: Any, n_tokens: int) -> tuple[list[list[int]], list[list[Tokens]]]:
+    """Return a text that has so many tokens with what follows it, a short one, and the paths."""
     config = network.config.get_text_config(decoder=True)
     special = {
         token
@@ -402,42 +285,12 @@ def _sample(network: Any, paths: Paths) -> tuple[list[list[int]], list[list[Toke
     # Some classes tell padding by its token, which an ordinary text does not hold.
     size = network.get_input_embeddings().num_embeddings
     words = [token for token in range(size) if token not in special] or list(range(size))
-    rng = np.random.default_rng(0)
     # A network may have no room for all of it.
-    longest = max(_TAILS) + max(len(path) for row in paths for path in row)
-    rooms = [room for room in (context_size(network), positions_turn(network)) if room is not None]
-    n_common = max(1, min([_COMMON, *(room - longest for room in rooms)]))
-    drawn = iter(rng.choice(words, n_common + sum(_TAILS)).tolist())
-    common = list(islice(drawn, n_common))
-    texts = [[*common, *islice(drawn, tail)] for tail in _TAILS]
-    letters = sorted(set("".join(sum(paths, ()))))
+    paths = [[path[: n_tokens // 3] for path in row] for row in _PATHS]
+    n_common = max(1, min(_COMMON, n_tokens - len(paths[1][0]) - 1))
+    drawn = np.random.default_rng(0).choice(words, n_tokens - len(paths[0][0]))
+    texts = [drawn.tolist(), [*drawn[:n_common].tolist(), int(drawn[-1])]]
+    letters = sorted(set("".join(chain.from_iterable(_PATHS))))
     spaced = np.linspace(0, len(words) - 1, len(letters)).round().astype(int)
     token_of = {letter: words[k] for letter, k in zip(letters, spaced, strict=True)}
     return texts, [[tuple(map(token_of.__getitem__, path)) for path in row] for row in paths]
-
-
-_latest_twins: dict[tuple[str, str, str], dict[int, _Look | None]] = {}
-
-
-def _twin_look(network: Any, device: str, *, window: int = _NARROW) -> _Look | None:
-    """Look at a tiny twin, once for the models of a configuration; None where none can be made."""
-    kind, config = type(network), network.config
-    key = (kind.__qualname__, config.to_json_string(), device)
-    if key not in _latest_twins:
-        _latest_twins.clear()
-    looks = _latest_twins.setdefault(key, {})
-    if window not in looks:
-        # Random numbers of the user's own go on as if nothing had been drawn.
-        with torch.random.fork_rng(devices=[]), quiet_transformers():
-            torch.manual_seed(0)
-            twin = tiny_twin(kind, config, window=window)
-        try:
-            looks[window] = None if twin is None else _look_at_twin(twin.to(device))
-        except Exception:
-            looks[window] = None
-    return looks[window]
-
-
-def _look_at_twin(twin: torch.nn.Module) -> _Look:
-    bound = min(max(_GAP_OF_TWIN, _ROUNDINGS * rounding(twin)), _MOST_OF_TWIN)
-    return _Look(twin, _PATHS_OF_TWIN, bound=bound)

@@ -122,7 +122,7 @@ def test_trees_within_the_window_of_a_network_are_read_as_trees(n_text):
     network = untrained("Mistral", "MistralForCausalLM", {**LLAMA, "sliding_window": 80})
     watched = Watched(network)
     model = model_of(watched, None)
-    assert (model.reading.takes_trees, model.reading.window) == (True, 80)
+    assert [model.reading_at(n).takes_trees for n in (14, 78, 79, 80)] == [True] * 3 + [False]
     text = np.random.default_rng(0).integers(3, SIZE, n_text).tolist()
     endings = [[5, 6, 7], [5, 6, 8], [5, 9, 3, 4]]
     watched.shapes = []
@@ -143,7 +143,7 @@ def test_what_takes_long_is_said_once_and_what_never_ends_is_refused(monkeypatch
 
     assert reading("llama") == []
     (said,) = reading("mistral")
-    assert "reads a text of 1 token in full for every token" in said
+    assert "1 token, which with its answer exceeds its window of 4, in full for every token" in said
     assert re.search(r"an exact answer takes about \d+ (second|minute)", said)  # as it was measured
     monkeypatch.setattr("elicitation.models.local.causal._MANY_SEQUENCES", 2)
     (said,) = reading("llama")

@@ -63,8 +63,8 @@ KINDS = {
     "bert": ("Bert", "BertLMHeadModel", ENCODER),
     "masked roberta": ("Roberta", "RobertaForCausalLM", ENCODER),
 }  # fmt: skip
-BY_THEMSELVES = ("rwkv", "nemotron_h", "roberta", "openai-gpt")
-"""Whose numbers are right without padding and cache alone."""
+BY_THEMSELVES = ("rwkv", "nemotron_h", "roberta", "openai-gpt", "phi3")
+"""Whose numbers are right without padding and cache alone, some beyond a length."""
 
 
 def made(kind, **options):
@@ -123,14 +123,19 @@ def test_scores_and_answers_are_those_of_plain_passes(kind, long_texts, caplog):
     # Said once where it takes longer, and not at all elsewhere.
     said = [record.getMessage() for record in caplog.records if "by itself" in record.getMessage()]
     assert len(said) == (kind in BY_THEMSELVES)
-    assert model.reading.batched == (kind not in BY_THEMSELVES)
+    assert model.reading_at(64).batched == (kind not in BY_THEMSELVES)
 
 
-def test_an_answer_that_grows_beyond_where_positions_turn_is_that_of_plain_passes(long_texts):
-    network, reading = made("phi3"), (None, ALONE)
-    requests = [asking(text[:41], 0, 9, 1.0) for text in long_texts[0]]
-    both = [model_of(network, tokenizer(), reading=how).generate(requests) for how in reading]
-    for answer, expected in zip(*both, strict=True):
+def test_an_answer_that_grows_beyond_where_positions_turn_is_that_of_plain_passes(
+    long_texts, monkeypatch
+):
+    """Breaks if what was read in a batch is read on there."""
+    monkeypatch.setattr("elicitation.models.local.causal._FIRST_REACH", 4)
+    network = made("phi3", original_max_position_embeddings=64, max_position_embeddings=160)
+    requests = [asking(text[:57], 0, 40, 1.0) for text in long_texts[0]]
+    models = [model_of(network, tokenizer(), reading=how) for how in (None, ALONE)]
+    assert [models[0].reading_at(n).batched for n in (64, 65)] == [True, False]
+    for answer, expected in zip(*(model.generate(requests) for model in models), strict=True):
         assert answer.text == expected.text
         assert answer.logprob == pytest.approx(expected.logprob, abs=1e-3)
 
@@ -194,11 +199,11 @@ def test_what_can_be_read_fast_is(dtype):
     for kind in ("llama", "gpt2"):
         network = network_of(kind).to(dtype)
         state = torch.random.get_rng_state()
-        assert model_of(network, None).reading == ReadingMode()
+        assert model_of(network, None).reading_at(64) == ReadingMode()
         assert torch.equal(torch.random.get_rng_state(), state)  # nothing is drawn from the user's
-    assert not model_of(network_of("mistral"), None).reading.takes_trees
+    assert not model_of(network_of("mistral"), None).reading_at(64).takes_trees
     # Half precision has a bound that an unheeded mask exceeds.
-    reading = model_of(HeedsNoMask(network_of("llama").to(dtype)), None).reading
+    reading = model_of(HeedsNoMask(network_of("llama").to(dtype)), None).reading_at(64)
     assert reading == ReadingMode(takes_trees=False)
 
 
