@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from coherence.decoding.ranges import ROUNDING, STATED_SUM, are_percentages
 from coherence.errors import InputError, shown
 
 logger = logging.getLogger(__name__)
@@ -20,8 +21,6 @@ logger = logging.getLogger(__name__)
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-# As of a column of the runs table, which this knows nothing of: `PROBABILITY_TOLERANCE` there.
-_ROUNDING = 1e-6
 _MOST = 10**7
 
 
@@ -159,9 +158,9 @@ def _holds_booleans(values: Any) -> bool:
 def as_belief(values: ArrayLike, name: str = "belief") -> Floats:
     """Validate beliefs in [0, 1], shape (n,), or rows over several states, shape (n, n_states).
 
-    They come back as `to_nine_decimals` gives them.
+    Rows may miss a sum of 1 by `STATED_SUM`, and come back as `to_nine_decimals` gives them.
     """
-    return to_nine_decimals(as_probabilities(values, name))
+    return to_nine_decimals(as_probabilities(values, name, within=STATED_SUM))
 
 
 def to_nine_decimals(probabilities: Floats) -> Floats:
@@ -175,8 +174,8 @@ def to_nine_decimals(probabilities: Floats) -> Floats:
     return rounded if rounded.ndim == 1 else rounded / rounded.sum(axis=1, keepdims=True)
 
 
-def as_probabilities(values: ArrayLike, name: str) -> Floats:
-    """Validate probabilities, shape (n,) or (n, n_columns) in rows that sum to 1."""
+def as_probabilities(values: ArrayLike, name: str, *, within: float = ROUNDING) -> Floats:
+    """Validate probabilities, shape (n,) or (n, n_columns) in rows that sum to 1 `within` a bit."""
     values = with_missing(values)
     require(
         not _holds_booleans(values),
@@ -201,18 +200,17 @@ def as_probabilities(values: ArrayLike, name: str) -> Floats:
     )
     flat = belief.ravel()
     # Negated, so that NaN is wrong too: every comparison with it is false.
-    wrong = ~((flat >= -_ROUNDING) & (flat <= 1 + _ROUNDING))
+    wrong = ~((flat >= -ROUNDING) & (flat <= 1 + ROUNDING))
     if wrong.any():
         position = int(np.flatnonzero(wrong)[0])
         first = flat[position]
         if np.isnan(first):
             remedy = "Drop missing answers first and report how many there were."
         else:
-            # A value up to 100 is a percentage in all likelihood; anything else was misread.
             remedy = (
                 "Divide percentages by 100."
-                if 1 < first <= 100
-                else "Check how the beliefs were read."
+                if are_percentages(flat)
+                else "Correct these values, or check how they were read."
             )
         row = position // belief.shape[1] if belief.ndim == 2 else position
         raise InputError(
@@ -220,11 +218,14 @@ def as_probabilities(values: ArrayLike, name: str) -> Floats:
             f"do not, the first is {first:.10g} at position {row}. {remedy}"
         )
     if belief.ndim == 2:
-        off = np.abs(belief.sum(axis=1) - 1) > 1e-6
+        total = belief.sum(axis=1)
+        off = np.abs(total - 1) > within
         require(
             not off.any(),
-            f"rows of {name} must sum to 1 within 1e-6; {int(off.sum())} do not, the first at "
-            f"position {int(np.argmax(off))}. Renormalise them.",
+            f"rows of {name} must sum to 1 (within {within:g}); {int(off.sum())} do not, the first "
+            f"sums to {total[np.argmax(off)]:g} at position {int(np.argmax(off))}. Give every "
+            f"column its share, or divide each row by its sum: {name} / {name}.sum(axis=1, "
+            "keepdims=True).",
         )
     if int(((flat < 0) | (flat > 1)).sum()):
         logger.warning("%s holds rounding errors outside [0, 1], which count as 0 or 1", name)
@@ -349,6 +350,13 @@ def as_actions(values: Any, length: int) -> Actions:
 def _as_policies(values: Any, length: int) -> Actions:
     """Validate probabilities of actions, shape (n, n_actions)."""
     # Indicators of what was chosen are probabilities of 0 and 1.
+    texts = [cell for cell in _cells(values, "action").flat if isinstance(cell, str)]
+    require(
+        not texts,
+        f"action of shape (n, n_actions) must hold a probability for every action; received texts, "
+        f"such as {texts[0] if texts else ''!r}. Labels of what was chosen have shape (n,), one a "
+        "row.",
+    )
     numbers = as_numbers(values, "action") if _holds_booleans(values) else values
     probabilities = as_probabilities(numbers, "action")
     require(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,12 @@ import pandas as pd
 from coherence.analysis.evaluation import require_state
 from coherence.analysis.finishing import adjusted, measured, with_results
 from coherence.analysis.planning import Job, plan_evaluation
-from coherence.analysis.reading import as_runs, positive_labels, read_evaluations
+from coherence.analysis.reading import (
+    as_runs,
+    positive_labels,
+    read_evaluations,
+    state_errors,
+)
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration, declared_name
 from coherence.checks.sufficiency import NAME as PRIMARY
@@ -175,7 +181,7 @@ def analyze(
     n_jobs = number_of_jobs(n_jobs)
     require_state(state)
     reading = Reading(columns or {}, prediction=prediction, gold=gold, acts=acts)
-    table = as_runs(runs, reading)
+    table = as_runs(runs, reading, partial(state_errors, positive=positive, checks=names))
     evaluations, assumed = read_evaluations(
         table, names, strict=strict, positive=positive, reference=reference, state=state
     )

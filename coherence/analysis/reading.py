@@ -12,15 +12,13 @@ from coherence.analysis.evaluation import EvaluationRows
 from coherence.analysis.unnamed import unnamed_columns
 from coherence.checks.catalogue import declaration
 from coherence.checks.check import Check
-from coherence.errors import InputError, SchemaError, closest, listing
+from coherence.errors import InputError, closest, listing
 from coherence.inputs import as_codes
-from coherence.printable import counted
-from coherence.runs.cells import labels
 from coherence.runs.columns import AS_IT_IS, RECORDED, SAME_CONTEXT, Reading, answer_columns
 from coherence.runs.design import case_column
 from coherence.runs.needs import ACTION, TARGET, THETA
 from coherence.runs.notes import Code, Level, Note
-from coherence.runs.read import read_file, read_frame, validate_runs
+from coherence.runs.read import MoreErrors, read_file, read_frame, validate_runs
 from coherence.runs.row_condition import label_condition, quoted_column
 from coherence.runs.runs import EVALUATION, Runs
 from coherence.runs.states import (
@@ -28,9 +26,7 @@ from coherence.runs.states import (
     beside_a_pair,
     compared_labels,
     folded,
-    in_order,
     known_pair,
-    label_text,
     labels_error,
     meant_by,
     typed_option,
@@ -54,53 +50,19 @@ States = Mapping[str, tuple[tuple[Any, ...], Any]]
 
 
 def as_runs(
-    runs: Runs | pd.DataFrame | str | os.PathLike[str], reading: Reading = AS_IT_IS
+    runs: Runs | pd.DataFrame | str | os.PathLike[str],
+    reading: Reading = AS_IT_IS,
+    more: MoreErrors | None = None,
 ) -> Runs:
-    """Return a validated table, whatever a user has of it: itself, a DataFrame or a file."""
+    """Return a validated table, whatever a user has of it: itself, a DataFrame or a file.
+
+    Where it has errors, those that `more` finds are raised with them.
+    """
     if isinstance(runs, str | os.PathLike):
-        return _match_states(read_file(runs, reading), os.fspath(runs))
+        return read_file(runs, reading, more)
     if reading.columns or reading.prediction is not None or reading.acts is not None:
-        runs = read_frame(runs.frame() if isinstance(runs, Runs) else runs, reading)
-    return _match_states(runs if isinstance(runs, Runs) else validate_runs(runs), "runs table")
-
-
-def _named_alike(truths: Sequence[Any], states: Sequence[str]) -> dict[Any, str]:
-    """Return the states that truths name: but for blanks and case, or as 0 and 1 of no and yes."""
-    pair, ordered = known_pair(truths), in_order(states)
-    if len(states) == 2 and pair and ordered and known_pair(states) not in (None, pair):
-        return {label: ordered[pair.index(folded(label))] for label in truths}
-    meant = {label: meant_by(label_text(label), states) for label in truths}
-    return {label: of[0] for label, of in meant.items() if len(of) == 1}
-
-
-def _match_states(runs: Runs, source: str) -> Runs:
-    """Name truths as the beliefs in several states are; raise `SchemaError` where none is meant."""
-    states = runs.state_names
-    seen = runs.theta.unique().tolist() if len(states) > 1 else []
-    matched = _named_alike(seen, states)
-    strays = [label for label in seen if label not in matched]
-    if not strays and len({*matched.values()}) == len(matched):
-        said = [f"{label!r} is {to!r}" for label, to in matched.items() if label_text(label) != to]
-        if not said:
-            return runs
-        theta = labels(runs.table["theta"].astype(object).map(matched, na_action="ignore"))
-        text = f"{runs.named.plain('theta')} is named as the beliefs are: {listing(said, 4)}."
-        notes = (*runs.notes, Note(Code.STATE, text))
-        return Runs(runs.table.assign(theta=theta), notes, runs.named, runs.levels, runs.meant)
-    truth = runs.named.columns.get("theta", "theta")
-    likely = _named_alike(seen, [state for state in states if known_pair([state])])
-    cells = f"table[{truth!r}]"
-    renamed = {label_text(label): likely.get(label, "STATE") for label in strays or seen}
-    remedy = f"Name them alike, in pandas: {cells} = {cells}.astype(str).replace({renamed})"
-    if matched and strays:
-        where = typed_option("--where", label_condition(truth, [*map(label_text, strays)]))
-        rows = counted(int(runs.table["theta"].isin(strays).sum()), "row")
-        remedy += f". Or leave out the {rows} whose label is no state: {where}"
-    error = (
-        f"{runs.named.plain('theta')} is {listing(map(repr, seen), 4)}, and columns of beliefs are "
-        f"named after {listing(map(repr, states), 6)}. {remedy}."
-    )
-    raise SchemaError([error], source)
+        return read_frame(runs.frame() if isinstance(runs, Runs) else runs, reading, more)
+    return runs if isinstance(runs, Runs) else validate_runs(runs, more=more)
 
 
 def with_alerts(notes: Sequence[Note], rows: pd.DataFrame) -> tuple[Note, ...]:
@@ -166,14 +128,28 @@ def positive_labels(positive: Any) -> list[Any]:
 
 
 def states_of_tasks(runs: Runs, positive: Any, checks: Sequence[Check]) -> States:
-    """Find the labels of theta in each task, and the one that its beliefs are in."""
+    """Find the labels of theta in each task of a completed table, and the one of its beliefs."""
+    states, errors = _states_and_errors(runs, positive, checks)
+    if errors:
+        raise InputError.all_at_once("", errors)
+    return states
+
+
+def state_errors(runs: Runs, *, positive: Any, checks: Sequence[str]) -> list[str]:
+    """Return what is wrong with the states of a table as it was read, which has other errors."""
+    return _states_and_errors(runs.completed(), positive, [*map(declaration, checks)])[1]
+
+
+def _states_and_errors(
+    runs: Runs, positive: Any, checks: Sequence[Check]
+) -> tuple[States, list[str]]:
     columns = runs.states
     wanted = positive_labels(positive)
     if wanted and len(columns) > 2:
-        raise InputError(
+        return {}, [
             f"positive names the state of a belief in one; received {listing(wanted)}, and there "
             f"are beliefs in {len(columns)} states. Leave it out."
-        )
+        ]
     # In columns of their own the states have names; else theta alone has.
     of_truth = [check for check in checks if {THETA, TARGET} & set(check.needs)]
     must_know = not columns and any(check.states_named for check in of_truth)
@@ -221,9 +197,7 @@ def states_of_tasks(runs: Runs, positive: Any, checks: Sequence[Check]) -> State
         for word in wanted
         if not meant_by(word, everywhere)
     ]
-    if errors:
-        raise InputError.all_at_once("", errors)
-    return states
+    return states, errors
 
 
 def _not_decided(rows: pd.DataFrame, strays: Sequence[Any], runs: Runs) -> str:

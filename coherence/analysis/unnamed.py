@@ -1,4 +1,4 @@
-"""Columns that nothing reads and that look like those of models, persons or stakes.
+"""Columns that nothing reads and that look like those of models, persons, turns or stakes.
 
 What files call these the columns of the runs table declare (`called`); said is only what the cells
 bear out.
@@ -11,6 +11,7 @@ import pandas as pd
 
 from coherence.runs.columns import declared
 from coherence.runs.notes import Code, Level, Note
+from coherence.runs.row_condition import quoted_column
 from coherence.runs.runs import EVALUATION, Runs
 from coherence.runs.states import typed_option
 
@@ -21,7 +22,7 @@ ASIDE = "unmapped_"
 
 def unnamed_columns(runs: Runs) -> list[Note]:
     """Say which columns of a table as it was read may be models, persons or stakes."""
-    return [*_pooled_models(runs), *_pooled_persons(runs), *_stakes(runs)]
+    return [*_pooled_models(runs), *_pooled_persons(runs), *_turns(runs), *_stakes(runs)]
 
 
 def persons_of(runs: Runs) -> str:
@@ -78,6 +79,22 @@ def _pooled_persons(runs: Runs) -> Iterator[Note]:
             "each is compared at the own belief."
         )
         yield Note(Code.POOLED_PERSONS, text, Level.WARNING)
+
+
+def _turns(runs: Runs) -> Iterator[Note]:
+    """Yield a note where rows of a case are numbered as turns, each with an action of its own."""
+    if {"rep", "person"} & set(runs.names) or not {"action", "context"} <= set(runs.names):
+        return
+    keys = [name for name in (*EVALUATION, "context", "prompt") if name in runs.names]
+    for name, most in _within_cases(runs, "rep"):
+        if not runs.table.duplicated([*keys, name]).any():
+            kept = typed_option("--where", f"{quoted_column(name)} == N")
+            text = (
+                f"{name} has {most} values in one case, one a row, and rows of a case were taken "
+                f"as repetitions. If they are turns, each with another action, keep one of a case, "
+                f"such as {kept}; if they are repetitions, say so: {typed_option('--rep', name)}."
+            )
+            yield Note(Code.SHAPE, text, Level.WARNING)
 
 
 def _stakes(runs: Runs) -> Iterator[Note]:

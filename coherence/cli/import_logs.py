@@ -8,10 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coherence.cli.reading import add_reading
+from coherence.cli.reading import add_reading, named_columns
 from coherence.cli.run_options import comma_separated
 from coherence.errors import InputError
 from coherence.printable import clean, counted
+from coherence.runs.columns import OPTIONS, Reading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,13 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
-    )
-    parser.add_argument(
-        "--map",
-        action="append",
-        default=[],
-        metavar="COLUMN=FIELD",
-        help="field to use as a column; COLUMN=- leaves one out; may be given several times",
     )
     for option, purpose in (
         ("--belief-task", "beliefs; several are several wordings"),
@@ -86,7 +80,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="regular expression whose group is the number, in answers or words of an agent, such "
         "as 'probability of rain: ([0-9.]+)'",
     )
-    add_reading(parser, ("scale", "percent"))
+    # Of logs the names are those of fields; a task and a model have options of their own.
+    add_reading(parser, {*OPTIONS, "scale", "percent"} - {"task", "model-column"})
 
 
 def run(args: argparse.Namespace) -> int:
@@ -96,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     from coherence.runs.write import write_runs
 
     files = [Path(name) for name in args.files]
-    mapping, pattern = _mapping(args.map), _pattern(args)
+    mapping, pattern = named_columns(args), _pattern(args)
     out = Path(args.out or "")
     if args.out is not None:  # all that can be wrong with it is said before the logs are read
         _check_output(out, files, force=args.force)
@@ -146,7 +141,6 @@ def _imported(
     mapping: Mapping[str, str],
     pattern: "re.Pattern[str] | None",
 ) -> "Imported":
-    from coherence.runs.columns import Reading
     from coherence.runs.logs.answers import AnswerForm
     from coherence.runs.logs.assemble import assemble
     from coherence.runs.logs.inspect_log import OWN_TASKS
@@ -157,10 +151,10 @@ def _imported(
                 f"{log.file} is a log of the task {log.task!r}, whose samples say what each "
                 f"question is. Read it with {OWN_TASKS[log.task]} {log.file}."
             )
-    line = Reading(scale=args.scale, percent=args.percent).line
     # Bars part actions that have commas in them.
     offered = args.actions or ""
     actions = tuple(comma_separated(offered, "|" if "|" in offered else ","))
+    line = Reading(scale=args.scale, percent=args.percent).line
     form = AnswerForm(actions, args.positive, line, pattern)
     tasks = {"belief_tasks": args.belief_task, "action_tasks": args.action_task}
     return assemble(logs, form, **tasks, mapping=mapping, model=args.model)
@@ -200,24 +194,6 @@ def _check_output(out: Path, files: Sequence[Path], *, force: bool) -> None:
         require_new(out, remedy="Name another, or replace it with --force.")
 
 
-def _mapping(settings: Sequence[str]) -> dict[str, str]:
-    mapping: dict[str, str] = {}
-    for setting in settings:
-        # Names of fields may hold an equals sign; names of columns do not.
-        column, equals, field = (part.strip() for part in setting.partition("="))
-        if not equals or not column or not field:
-            raise InputError(
-                f"--map needs COLUMN=FIELD, such as p=metadata.confidence; received {setting!r}."
-            )
-        if column in mapping:
-            raise InputError(
-                f"--map names column {column!r} twice: {mapping[column]!r} and {field!r}. "
-                "Leave one out."
-            )
-        mapping[column] = field
-    return mapping
-
-
 def _print_summary(imported: "Imported", out: Path, format: str) -> None:
     from coherence.checks.catalogue import lacking
     from coherence.runs.runs import Runs
@@ -237,7 +213,6 @@ def _print_summary(imported: "Imported", out: Path, format: str) -> None:
         *_unparsed(runs),
         *imported.unpaired,
         *imported.notes,
-        *_lacks(runs),
     ):
         print(f"  {clean(line)}")
 
@@ -252,10 +227,10 @@ def _unparsed(runs: "Runs") -> list[str]:
         texts = [clean(str(text), limit=80) for text in dict.fromkeys(raw.dropna())]
         examples = f", such as {', '.join(map(repr, texts[:_EXAMPLES]))}" if texts else ""
         remedy = (
-            "map the field of a scorer that finds them (--map p=FIELD), or see --percent and "
+            "name the field of a scorer that finds them (--belief FIELD), or see --percent and "
             "--scale"
             if kind == "belief"
-            else "map another field (--map action=FIELD), or see --actions"
+            else "name another field (--action FIELD), or see --actions"
         )
         lines.append(f"most {kind}s are missing or could not be read{examples}; {remedy}")
     return lines
@@ -275,16 +250,3 @@ def _mostly_unparsed(runs: "Runs") -> dict[str, "pd.DataFrame"]:
         asked["action"] = int(runs.asked_to_act.sum())
         unparsed["action"] = table[~runs.acted & runs.known("raw_action")]
     return {kind: rows for kind, rows in unparsed.items() if 2 * len(rows) > asked[kind]}
-
-
-def _lacks(runs: "Runs") -> list[str]:
-    """Return what is not in the table, and what does without it."""
-    lines = []
-    if "theta" in runs.names and (unknown := int((~runs.known("theta")).sum())):
-        lines.append(f"no theta in {counted(unknown, 'row')}: what needs it leaves them out")
-    # The intervals rest on contexts being independent, which rows of one are not.
-    if "context" not in runs.names:
-        lines.append("no context: every row counts as its own; map one if rows share evidence")
-    if {"theta", "p_true"} & {*runs.names} == {"theta"}:
-        lines.append("no p_true: beliefs and choices are compared with what happened")
-    return lines

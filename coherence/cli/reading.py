@@ -4,6 +4,7 @@ import argparse
 import re
 import sys
 from collections.abc import Collection, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -91,16 +92,21 @@ def add_reading(
             group.add_argument(*names, **how)
 
 
+def named_columns(args: argparse.Namespace) -> dict[str, str]:
+    """Return what options name, by column of the runs table; a command may have some of them."""
+    named = {as_: getattr(args, option.replace("-", "_"), None) for option, as_ in OPTIONS.items()}
+    return {as_: name for as_, name in named.items() if name is not None}
+
+
 def reading(args: argparse.Namespace) -> Reading:
     """Return what the options say."""
-    named = {as_: getattr(args, option.replace("-", "_")) for option, as_ in OPTIONS.items()}
     said = {name: getattr(args, name) for name in OPTIONS_OF_READING}
     said["missing"] = () if args.missing is None else tuple(args.missing.split(","))
     said["decimal"] = said["decimal"] or "."
     conditions = said["where"] or []  # one that an error proposes stands beside those before
     joined = " and ".join(f"({each})" for each in conditions)
     said["where"] = joined if len(conditions) > 1 else next(iter(conditions), None)
-    return Reading({as_: name for as_, name in named.items() if name is not None}, **said)
+    return Reading(named_columns(args), **said)
 
 
 def power_words(args: argparse.Namespace) -> list[str]:
@@ -142,12 +148,22 @@ def require_one_table(files: Sequence[str]) -> None:
         )
 
 
+def _state_errors(args: argparse.Namespace, runs: "Runs") -> list[str]:
+    """Return what is wrong with the states of a table that has other errors."""
+    from coherence.analysis.reading import state_errors
+    from coherence.checks import CHECKS
+
+    checks = getattr(args, "checks", None)
+    names = [*CHECKS] if checks is None else checks.split(",")
+    return state_errors(runs, positive=args.positive, checks=names)
+
+
 def read_table(args: argparse.Namespace) -> "Runs":
     """Read a table from a file, or logs of Inspect."""
     from coherence.runs.formats import FileTable
     from coherence.runs.read import as_runs, read_file
 
-    how = reading(args)
+    how, more = reading(args), partial(_state_errors, args)
     if is_log(args.runs):
-        return as_runs(FileTable(read_logs(args.files)), how, Path(args.runs))
-    return read_file(args.runs, how)
+        return as_runs(FileTable(read_logs(args.files)), how, Path(args.runs), more)
+    return read_file(args.runs, how, more)

@@ -18,6 +18,7 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Generic, Literal, TypeVar
 
+from coherence.decoding.ranges import STATED_SUM
 from coherence.decoding.statements import (
     ANSWER,
     Reply,
@@ -64,7 +65,6 @@ MARKS = "repaired:markup"
 WITHHELD = "content_filter"
 """Finish reason of a reply that a server withheld, whatever is left of it."""
 
-SUM_TOLERANCE = 0.02
 # Two decimals per label: K labels may miss a sum of 1 by K half-hundredths without any fault of the
 # model's.
 _ROUNDING = 0.005
@@ -443,7 +443,7 @@ def _checked(numbers: Sequence[float], status: str) -> Decoded[tuple[float, ...]
     residual = math.fsum(numbers) - 1 if all(map(math.isfinite, numbers)) else math.inf
     if not all(0 <= number <= 1 for number in numbers):
         return Decoded(None, OUT_OF_RANGE, residual)
-    if abs(residual) > max(SUM_TOLERANCE, _ROUNDING * len(numbers)) + _FLOAT_SLACK:
+    if abs(residual) > max(STATED_SUM, _ROUNDING * len(numbers)) + _FLOAT_SLACK:
         return Decoded(None, SUM_NOT_ONE, residual)
     return Decoded(tuple(map(_without_sign, numbers)), status, residual)
 

@@ -20,8 +20,7 @@ from coherence.inputs import (
     require,
     require_aligned,
 )
-from coherence.runs.columns import ACTION_PREFIX
-from coherence.runs.exact import holds_exact
+from coherence.runs.columns import ACTION_PREFIX, holds_exact
 from coherence.runs.read import read_runs
 from coherence.runs.runs import Runs
 from coherence.runs.states import unknown_pair, zero_or_one

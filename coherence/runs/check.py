@@ -15,27 +15,24 @@ import numpy as np
 import pandas as pd
 
 from coherence.decoding.decode import FAILURES, PARSED
+from coherence.decoding.ranges import ROUNDING, STATED_SUM
 from coherence.errors import closest, listing
-from coherence.printable import capitalised, counted, numbered
+from coherence.printable import counted, numbered
 from coherence.runs.columns import (
     ACTION_PREFIX,
-    ACTION_SUM_TOLERANCE,
     COLUMN_NAMES,
     COLUMNS,
-    EVENT,
     FEATURE_PREFIX,
     FRAMES,
     KEY,
     LEVEL_OPTIONS,
     NEEDED,
     OPTIONS,
-    STATE_SUM_TOLERANCE,
     Naming,
     answer_columns,
     declared,
     is_belief,
 )
-from coherence.runs.design import case_column
 from coherence.runs.findings import Findings, broken, rows_of
 from coherence.runs.needs import EVIDENCE
 from coherence.runs.notes import Code, Note, warning
@@ -118,8 +115,8 @@ def damaged_ids(labels: pd.DataFrame) -> dict[str, str]:
             "hold ids with all their digits",
             cells.isin(short),
             cells.map(str),
-            "A float holds 15 to 17 digits, a spreadsheet keeps 15, and different ids became one "
-            "where it was made. Take the file that it was made of, with this column as text: "
+            "Different ids became one where a float or a spreadsheet shortened them. Take the file "
+            "that it was made of, with this column as text: "
             f"pandas.read_csv(FILE, dtype={{{name!r}: 'str'}}), or read_runs(FILE).",
         ):
             errors[str(name)] = error
@@ -129,6 +126,22 @@ def damaged_ids(labels: pd.DataFrame) -> dict[str, str]:
 def _numbers(runs: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     columns = runs[list(names)].apply(pd.to_numeric, errors="coerce")
     return np.asarray(columns.to_numpy(dtype=float, na_value=np.nan))
+
+
+def wide_columns(names: Sequence[str]) -> str:
+    """Return where to read how a table becomes long whose columns are numbered; empty without."""
+    stems: dict[str, list[str]] = {}
+    for name in names:
+        if stem := re.sub(r"[0-9]+", "#", name):
+            stems.setdefault(stem, []).append(name)
+    numbered_ = max((of for of in stems.values() if len(of) > 2), key=len, default=[])
+    if not numbered_:
+        return ""
+    return (
+        f" If {listing(map(repr, numbered_), 3)} hold one answer each, as of repetitions or "
+        "questions: a row is one answer here, and two lines of pandas make it so "
+        "(wide_to_long in docs/own-data.md#rows-and-cells-to-change-first)."
+    )
 
 
 def _missing_columns(runs: Runs, found: Findings) -> _Errors:
@@ -145,8 +158,8 @@ def _missing_columns(runs: Runs, found: Findings) -> _Errors:
     elif "p" not in names and not states:
         yield (
             f"column 'p' (the stated belief) is missing. {closest('belief', own)} Say "
-            "which it is: --belief NAME; in Python read_runs(..., columns={'p': NAME}), or rename "
-            "the column of a DataFrame."
+            "which it is: --belief NAME; in Python read_runs(..., columns={'p': NAME})."
+            f"{wide_columns(runs.unused_columns)}"
         )
 
 
@@ -167,8 +180,7 @@ def _nothing_to_check(runs: Runs, _: Findings) -> _Errors:
     yield (
         f"there is nothing to check beliefs against: give {wanted}. {closest('action', unknown)} "
         "Say which is which: --action NAME, --truth NAME, --exact NAME; in Python read_runs(..., "
-        "columns={'action': NAME, 'theta': NAME, 'p_true': NAME}), or rename the columns of a "
-        "DataFrame."
+        "columns={'action': NAME, 'theta': NAME, 'p_true': NAME})."
     )
 
 
@@ -182,9 +194,8 @@ def _needed_columns(runs: Runs, found: Findings) -> _Errors:
         said.add(lacking)
         typed = " ".join(_TO_TYPE[each] for each in lacking if each in _TO_TYPE)
         remedy = f" Name {numbered(len(lacking), 'it', 'them')}: {typed}." if typed else ""
-        cases = case_column(runs.table, runs.unused_columns, named.columns)
-        if cases is not None and lacking == ("context",):
-            remedy = f" {capitalised(cases.sentence)}: {cases.options(runs.table, named.columns)}."
+        if lacking == ("context",):
+            remedy = found.of_cases(runs) or remedy
         columns = numbered(len(lacking), "the column", "the columns")
         listed = " and ".join(f"{each!r}{_OF_NEEDED.get(each, '')}" for each in lacking)
         yield f"column {named(name)} needs {columns} {listed} as well.{remedy}"
@@ -193,9 +204,8 @@ def _needed_columns(runs: Runs, found: Findings) -> _Errors:
 def _value_errors(runs: Runs, found: Findings) -> _Errors:
     """Check labels by the declaration of their column, and what binds the columns of a spread."""
     table = runs.table
-    for column in COLUMNS:
-        if column.name not in table.columns or not (column.choices or column.filled):
-            continue
+    read = {*runs.names} - {*runs.unused_columns}
+    for column in (column for column in COLUMNS if column.name in read):
         cells = table[column.name]
         empty = cells.isna().to_numpy()
         if column.choices:
@@ -214,19 +224,24 @@ def _value_errors(runs: Runs, found: Findings) -> _Errors:
         yield from found.broken("p_q05", rule, low > high, table["p_q05"], "Are the two exchanged?")
 
 
-def _state_errors(runs: Runs, _: Findings) -> _Errors:
+def _state_errors(runs: Runs, found: Findings) -> _Errors:
     """Check that beliefs in several states are a distribution."""
     if len(runs.states) > 1:
         total = _numbers(runs.table, runs.states).sum(axis=1)
-        off = np.abs(total - 1) > STATE_SUM_TOLERANCE
-        yield from _sum_errors(runs.states, total, off, STATE_SUM_TOLERANCE)
+        off = np.abs(total - 1) > STATED_SUM
+        yield from _sum_errors(runs.states, total, off, STATED_SUM, found)
 
 
-def _sum_errors(names: Sequence[str], total: np.ndarray, off: np.ndarray, within: float) -> _Errors:
+def _sum_errors(
+    names: Sequence[str], total: np.ndarray, off: np.ndarray, within: float, found: Findings
+) -> _Errors:
     if off.any():
+        columns = [found.file_name(name) for name in names]
         yield (
             f"the columns {', '.join(names)} must sum to 1 (within {within}); {int(off.sum())} of "
-            f"{off.size} rows do not, the first sums to {total[off][0]:g} ({rows_of(off)})."
+            f"{off.size} rows do not, the first sums to {total[off][0]:g} ({rows_of(off)}). If "
+            f"they are shares of another total, in pandas: table[{columns}] = "
+            f"table[{columns}].div(table[{columns}].sum(axis=1), axis=0).{wide_columns(columns)}"
         )
 
 
@@ -235,7 +250,7 @@ def _policy_errors(runs: Runs, found: Findings) -> _Errors:
     every = [name for name in runs.names if name.startswith(ACTION_PREFIX)]
     columns, of_policies = runs.policies, runs.of_policies.to_numpy()
     total = np.nansum(_numbers(runs.table, every), axis=1) if every else np.empty(0)
-    sums = np.abs(total - 1) <= ACTION_SUM_TOLERANCE
+    sums = np.abs(total - 1) <= ROUNDING
     if "action" in runs.names:
         labels = runs.table["action"].dropna().unique()
         numbers = pd.to_numeric(pd.Series(labels, dtype=object), errors="coerce").to_numpy(float)
@@ -262,7 +277,7 @@ def _policy_errors(runs: Runs, found: Findings) -> _Errors:
             "needs one. Add those of the others, or rename it if it holds something else."
         )
     there = runs.table[columns].notna().to_numpy() & of_policies[:, None]
-    yield from _sum_errors(columns, total, there.any(axis=1) & ~sums, ACTION_SUM_TOLERANCE)
+    yield from _sum_errors(columns, total, there.any(axis=1) & ~sums, ROUNDING, found)
     # Tasks may have actions of their own, whose columns are empty for all others; as have levels.
     keys = [name for name in EVALUATION if name in runs.names]
     by = runs.table[keys].astype(str).assign(level=runs.known("level") | runs.known("loss"))
@@ -288,22 +303,17 @@ def _level_errors(runs: Runs, found: Findings) -> _Errors:
         )
     level = _numbers(table, ["level"])[:, 0]
     wrong = leveled & ~((level > 0) & (level < 1))
-    certain = np.isin(level[wrong], (0.0, 1.0)).all()
-    remedy = "Leave out these questions, which no belief decides."
-    if not certain:
+    remedy = "Leave out questions at 0 or 1, which no belief decides."
+    if not np.isin(level[wrong], (0.0, 1.0)).all():
         remedy = f"{SAY_PERCENT} Leave it empty in ordinary rows."
     rule = "hold chances between 0 and 1, neither of them included"
     yield from found.broken("level", rule, wrong, table["level"], remedy)
-    frame = table["frame"].fillna(EVENT) if "frame" in table else pd.Series(EVENT, table.index)
-    unknown = leveled & ~frame.isin(FRAMES).to_numpy()
-    rule = f"be one of {', '.join(FRAMES)} where there is a level"
-    yield from found.broken("frame", rule, unknown, frame, "Or leave the cell empty: event.")
-    if "order" in table:
-        order = table["order"].astype(object)
-        odd = leveled & order.notna() & ~order.isin(LEVEL_OPTIONS)
-        rule = "name the option that comes first: event or lottery"
-        remedy = "Rename it, or leave the cell empty."
-        yield from found.broken("order", rule, odd, order, remedy)
+    for name, choices in (("frame", FRAMES), ("order", LEVEL_OPTIONS)):
+        if name in table:
+            cells = table[name].astype(object)
+            wrong = leveled & cells.notna() & ~cells.isin(choices)
+            rule = f"be one of {', '.join(choices)} where there is a level"
+            yield from found.broken(name, rule, wrong, cells, "Or leave the cell empty.")
     stated = leveled & table[runs.beliefs].notna().any(axis=1).to_numpy()
     remedy = "Give the stated belief of a case a row of its own, and choices at a level theirs."
     if not leveled.all():
@@ -356,7 +366,7 @@ def _case_errors(runs: Runs, found: Findings) -> _Errors:
         if varies.any():
             group = found.file_name("group")
             remedy = column.of_case.format(
-                cases=_cases(runs, named),
+                cases=found.of_cases(runs).strip() or _other_cases(names, found),
                 person=typed_option("--person", group),
                 anew=typed_option("--context", f"{group},{found.file_name('context')}"),
             )
@@ -368,16 +378,13 @@ def _case_errors(runs: Runs, found: Findings) -> _Errors:
             )
     if "person" in names and not (contexts["person"].transform("nunique") > 1).any():
         who = typed_option("--group", found.file_name("person"))
-        cases = case_column(table, runs.unused_columns, named.columns)
-        remedy = (
-            f"{capitalised(cases.sentence)}: {cases.options(table, named.columns)}."
-            if cases is not None
-            else f"If rows of a person depend on each other, it is their group: {who} in place of "
+        remedy = found.of_cases(runs) or (
+            f" If rows of a person depend on each other, it is their group: {who} in place of "
             "--person. If persons share cases, name these: --context NAME."
         )
         yield (
             f"{named.plain('person')} must name several persons in some context, who share its "
-            f"state; each of {counted(contexts.ngroups, 'context')} has one. {remedy}"
+            f"state; each of {counted(contexts.ngroups, 'context')} has one.{remedy}"
         )
     key = [name for name in KEY if name in names and name not in runs.unused_columns]
     if "rep" in names and (twice := table.duplicated(key, keep=False).to_numpy()).any():
@@ -388,26 +395,22 @@ def _case_errors(runs: Runs, found: Findings) -> _Errors:
         )
 
 
-def _cases(runs: Runs, named: Naming) -> str:
+def _other_cases(names: Sequence[str], found: Findings) -> str:
     """Say what else may be the cases where truths vary within those that were named."""
-    cases = case_column(runs.table, runs.unused_columns, named.columns)
-    if cases is not None:
-        return f"{capitalised(cases.sentence)}: {cases.options(runs.table, named.columns)}."
-    question = named.columns.get("context", "context")
-    for role in (role for role in ("person", "group") if role in runs.names):
-        other = named.columns.get(role, role)
+    question = found.file_name("context")
+    for role in (role for role in ("person", "group") if role in names):
+        other = found.file_name(role)
         both = typed_option("--context", f"{other},{question}")
-        shared = "Where persons share cases," if role == "person" else "Else"
         return (
-            f"Where ids are numbered anew for each {role}: {both} "
-            f"{typed_option('--group', other)}{' in place of --person' * (role == 'person')}. "
-            f"{shared} name what has one truth: --context NAME."
+            f"Where ids are numbered anew for each {role}: {both} {typed_option('--group', other)}"
+            f"{' in place of --person' * (role == 'person')}. Else name what has one truth: "
+            "--context NAME."
         )
     return (
         "Where rows are several answers to a question, each right or wrong by itself, the question "
         f"is their group and not their context: {typed_option('--group', question)} in place of "
-        f"--context ({typed_option('--map', f'group={question}')} of import). Where it is who "
-        f"judged, name the cases too: --context NAME {typed_option('--person', question)}."
+        f"--context. Where it is who judged, name the cases too: --context NAME "
+        f"{typed_option('--person', question)}."
     )
 
 
@@ -441,9 +444,11 @@ def _label_errors(table: Runs, found: Findings) -> _Errors:
         # The truths of questions that nobody answered by a probability may be numbers and dates.
         runs = runs.assign(theta=runs["theta"].where(runs[answers].notna().any(axis="columns")))
     for name in (each.name for each in COLUMNS if each.kind == "label" and not each.choices):
-        if name in ("action", "theta") and (spelled := _spelling_error(runs, name, found.named)):
+        if name not in runs.columns or pd.api.types.is_numeric_dtype(runs[name]):
+            continue
+        if name in ("action", "theta") and (spelled := _spelling_error(runs, name, found)):
             yield spelled
-        elif name in runs.columns and (alike := labels_alike(runs, name)):
+        elif alike := labels_alike(runs, name):
             more = f" and {len(alike) - 5} more" if len(alike) > 5 else ""
             yield (
                 f"column {found.named(name)} has labels that differ only by blanks, case or "
@@ -452,20 +457,18 @@ def _label_errors(table: Runs, found: Findings) -> _Errors:
             )
 
 
-def _spelling_error(runs: pd.DataFrame, name: str, named: Naming) -> str:
+def _spelling_error(runs: pd.DataFrame, name: str, found: Findings) -> str:
     """Refuse no and yes that a task writes in several ways: they would be states of their own."""
-    if name not in runs.columns or pd.api.types.is_numeric_dtype(runs[name]):
-        return ""
     labelled = runs[name].dropna()
     tasks = runs["task"] if "task" in runs.columns else pd.Series("", runs.index)
     for _, labels in labelled.groupby(tasks[labelled.index], dropna=False, observed=True):
         if spelled := several_spellings(labels.unique()):
             counts = labels.astype(str).value_counts()
             shown = listing((f"{label!r} ({n})" for label, n in counts.items()), 8)
-            cells = f"table[{named.columns.get(name, name)!r}]"
+            cells = f"table[{found.file_name(name)!r}]"
             return (
-                f"column {named(name)} writes no and yes in several ways: {shown}. Write each in "
-                f"one, in pandas: states = {spelled}; {cells} = "
+                f"column {found.named(name)} writes no and yes in several ways: {shown}. Write "
+                f"each in one, in pandas: states = {spelled}; {cells} = "
                 f"{cells}.astype(str).str.strip().str.lower().map(states)."
             )
     return ""
@@ -511,8 +514,6 @@ def without_missing_actions(runs: pd.DataFrame, found: Findings) -> pd.DataFrame
 
 def labels_alike(runs: pd.DataFrame, name: str) -> "list[pd.Series[int]]":
     """Return labels, with their rows, that differ only in how they are written, in each task."""
-    if pd.api.types.is_numeric_dtype(runs[name]):  # which are written in one way
-        return []
     cells = runs[name].dropna().astype(str)
     forms = {label: folded(label) for label in cells.unique()}
     if len({*forms.values()}) == len(forms):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,6 @@ from coherence.errors import InputError, closest
 if TYPE_CHECKING:
     import pandas as pd
 
-STATE_SUM_TOLERANCE = 0.02  # beliefs over several states are usually stated with two digits
 BELIEF_KINDS = (
     *("stated:drawn", "stated:fixed", "stated:forced", "stated:masked", "stated:exact"),
     *("token", "sampled", "revealed"),
@@ -96,7 +95,13 @@ COLUMNS = (
         filled=True,
         called="person|participant|subject|judge|rater|annotator|respondent|expert|forecaster",
     ),
-    Column("rep", "label", "repetitions within case, prompt and person", "rep"),
+    Column(
+        "rep",
+        "label",
+        "repetitions within case, prompt and person",
+        "rep",
+        called="turn|step|stage|round|phase|move",
+    ),
     Column("prompt", "label", "wordings of the belief question; empty: standard", "prompt"),
     Column(
         "p",
@@ -220,8 +225,6 @@ EVENT, COMPLEMENT = FRAMES = "event", "complement"
 LEVEL_OPTIONS = "event", "lottery"
 """The two options of a question with a level."""
 KEY = ("task", "model", "context", "person", "rep", "prompt", "z", "z_state", *OFFER_COLUMNS)
-PROBABILITY_TOLERANCE = 1e-6  # what rounding may put outside [0, 1]; it counts as 0 or 1
-ACTION_SUM_TOLERANCE = 1e-6  # probabilities of actions are computed, not stated
 LABELS = tuple(column.name for column in COLUMNS if column.kind == "label")
 EXACT, KIND = "p_true", "truth_kind"
 
@@ -229,6 +232,14 @@ EXACT, KIND = "p_true", "truth_kind"
 def is_state(name: str) -> bool:
     """Tell whether a column, where there is none called p, is the belief in one of the states."""
     return name.startswith(STATE_PREFIX) and name not in COLUMN_NAMES
+
+
+def holds_exact(columns: Collection[Any]) -> bool:
+    """Tell by a table's columns whether ``p_true`` is the exact posterior: ours, or named so.
+
+    It is also the name of a stated confidence (P(True), Kadavath et al. 2022).
+    """
+    return KIND in columns
 
 
 def is_belief(name: str) -> bool:
@@ -395,111 +406,110 @@ class Reading:
 
     def __post_init__(self) -> None:
         """Refuse what contradicts itself; columns are kept by their names in the runs table."""
-        errors = list[str]()
-        for rule in (self._map_columns, self._require_form, self._require_rows, self._require_both):
-            try:
-                rule()
-            except InputError as error:
-                errors.append(str(error))
-        if errors:
-            raise InputError.all_at_once("", errors)
-
-    def _require_rows(self) -> None:
-        if self.scale is not None and Scale.parse(self.scale) and self.percent:
-            raise InputError(
-                f"percent is the scale 0..100; received the scale {self.scale} as well. Leave "
-                "percent (--percent) out."
-            )
-        if self.where is not None:
-            from coherence.runs.row_condition import RowCondition
-
-            RowCondition.parse(self.where)
-
-    def _map_columns(self) -> None:
-        if not isinstance(self.columns, Mapping):
-            raise InputError(
-                "columns must map columns of the runs table to columns of the file, such as "
-                f"{{'p': 'confidence'}}; received {self.columns!r}."
-            )
-        mapped: dict[str, str] = {}
-        for key, column in self.columns.items():
-            name = _OPTIONS.get(key, key)
-            if name not in (*COLUMN_NAMES, *COMPARED):
-                raise InputError(
-                    f"columns maps to {name!r}, which is not a column of the runs table. "
-                    f"{closest(name, (*COLUMN_NAMES, *_OPTIONS, *COMPARED))}"
-                )
-            before = getattr(self, name) if name in COMPARED else mapped.get(name)
-            if before is not None:
-                raise InputError(
-                    f"columns names {name!r} twice: {before!r} and {column!r} as {key!r}. Leave "
-                    "one out."
-                )
-            if isinstance(column, list | tuple) and not any("," in str(part) for part in column):
-                column = ",".join(map(str, column))
-            if not isinstance(column, str):
-                raise InputError(
-                    f"columns maps {key!r} to the name of a column, or a list of names without "
-                    f"commas; received {column!r}. Write names as text; a DataFrame's become so by "
-                    "runs.columns.map(str)."
-                )
-            if name in COMPARED:
-                object.__setattr__(self, name, column)
-            else:
-                mapped[name] = column
-        object.__setattr__(self, "columns", mapped)
-        if len({*mapped.values()}) < len(mapped):
-            raise InputError(
-                f"columns uses one column of the file twice: {mapped}. Map every column once."
-            )
-
-    def _require_form(self) -> None:
         if self.sep in ("\\t", "tab"):  # what a shell passes on of a tab that was typed
             object.__setattr__(self, "sep", "\t")
-        if self.sep is not None and (len(self.sep) != 1 or self.sep in '"\r\n.' + self.decimal):
-            raise InputError(
-                f"sep must be one character, and neither the decimal mark nor a quote; received "
-                f"{self.sep!r}. A semicolon is --sep ';', a tab --sep tab."
-            )
-        if self.decimal not in (".", ","):
-            raise InputError(f"decimal must be '.' or ','; received {self.decimal!r}.")
         marks = self.missing
         if isinstance(marks, str) or not isinstance(marks, Collection):
             marks = (marks,)
         object.__setattr__(self, "missing", tuple(str(mark).strip() for mark in marks))
-        if not all(self.missing):
-            raise InputError(
-                f"missing must hold texts or numbers, such as --missing NA,-99; received "
-                f"{marks!r}. Empty cells are missing without it."
-            )
-        try:
-            codecs.lookup(self.encoding or "utf-8")
-        except LookupError:
-            raise InputError(
-                f"encoding must be a name that Python knows, such as utf-8, latin-1, cp1252 or "
-                f"utf-16; received {self.encoding!r}."
-            ) from None
+        errors = [*self._column_errors(), *self._form_errors(), *self._row_errors()]
+        if errors:
+            raise InputError.all_at_once("", errors)
 
-    def _require_both(self) -> None:
-        """Refuse a prediction without right labels, and the state or the action beside it."""
+    def _row_errors(self) -> Iterator[str]:
+        """Yield what is wrong with rows, scales and predictions."""
+        try:
+            if self.where is not None:
+                from coherence.runs.row_condition import RowCondition
+
+                RowCondition.parse(self.where)
+            if self.scale is not None and Scale.parse(self.scale) and self.percent:
+                yield (
+                    f"percent is the scale 0..100; received the scale {self.scale} as well. Leave "
+                    "percent (--percent) out."
+                )
+        except InputError as error:
+            yield str(error)
         pair = {name: getattr(self, name) for name in COMPARED}
         if [*pair.values()] == [None, None]:
             return
         if not all(isinstance(name, str) for name in pair.values()) or self.prediction == self.gold:
-            raise InputError(
+            yield (
                 f"prediction and gold must name two columns, or neither; received {pair}. Name the "
                 "column of the predicted labels and that of the right ones: --prediction COLUMN "
                 "--gold COLUMN (prediction=, gold=)."
             )
         if "theta" in self.columns:
-            raise InputError(
+            yield (
                 "prediction and gold say what theta is, whether the prediction is right; received "
                 f"the truth {self.columns['theta']!r} as well. Leave --truth out (columns)."
             )
         if self.columns.get("action") in pair.values():
-            raise InputError(
+            yield (
                 f"action must be another choice than the prediction, such as whether to abstain; "
                 f"received {self.columns['action']!r} for both. Leave --action out (columns)."
+            )
+
+    def _column_errors(self) -> Iterator[str]:
+        """Yield what is wrong with names of columns, and keep those that are right."""
+        mapped, given = dict[str, str](), self.columns
+        if not isinstance(given, Mapping):
+            object.__setattr__(self, "columns", mapped)
+            yield (
+                "columns must map columns of the runs table to columns of the file, such as "
+                f"{{'p': 'confidence'}}; received {given!r}."
+            )
+            return
+        for key, column in given.items():
+            name = _OPTIONS.get(key, key)
+            if name not in (*COLUMN_NAMES, *COMPARED):
+                yield (
+                    f"columns maps to {name!r}, which is not a column of the runs table. "
+                    f"{closest(name, (*COLUMN_NAMES, *_OPTIONS, *COMPARED))}"
+                )
+                continue
+            before = getattr(self, name) if name in COMPARED else mapped.get(name)
+            if isinstance(column, list | tuple) and not any("," in str(part) for part in column):
+                column = ",".join(map(str, column))
+            if before is not None:
+                yield (
+                    f"columns names {name!r} twice: {before!r} and {column!r} as {key!r}. Leave "
+                    "one out."
+                )
+            elif not isinstance(column, str):
+                yield (
+                    f"columns maps {key!r} to the name of a column, or a list of names without "
+                    f"commas; received {column!r}. Write names as text; a DataFrame's become so by "
+                    "runs.columns.map(str)."
+                )
+            elif name in COMPARED:
+                object.__setattr__(self, name, column)
+            else:
+                mapped[name] = column
+        object.__setattr__(self, "columns", mapped)
+        if len({*mapped.values()}) < len(mapped):
+            yield f"columns uses one column of the file twice: {mapped}. Map every column once."
+
+    def _form_errors(self) -> Iterator[str]:
+        """Yield what is wrong with how a file is said to be written."""
+        if self.sep is not None and (len(self.sep) != 1 or self.sep in '"\r\n.' + self.decimal):
+            yield (
+                f"sep must be one character, and neither the decimal mark nor a quote; received "
+                f"{self.sep!r}. A semicolon is --sep ';', a tab --sep tab."
+            )
+        if self.decimal not in (".", ","):
+            yield f"decimal must be '.' or ','; received {self.decimal!r}."
+        if not all(self.missing):
+            yield (
+                f"missing must hold texts or numbers, such as --missing NA,-99; received "
+                f"{self.missing!r}. Empty cells are missing without it."
+            )
+        try:
+            codecs.lookup(self.encoding or "utf-8")
+        except LookupError:
+            yield (
+                f"encoding must be a name that Python knows, such as utf-8, latin-1, cp1252 or "
+                f"utf-16; received {self.encoding!r}."
             )
 
     @cached_property

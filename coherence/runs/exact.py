@@ -1,45 +1,16 @@
-"""Whether a column ``p_true`` is the exact posterior, and whether it may be.
+"""Whether a column that is said to be the exact posterior is calibrated to the realised states.
 
-``p_true`` is also the name of a stated confidence (P(True), Kadavath et al. 2022). It is taken for
-the exact posterior in tables that this toolkit wrote, and where the user named it. What is named
-must be calibrated to the realised states: given an exact posterior these are coin tosses with that
-probability, so that both components of the score for recalibration (Cox 1958), calibration in the
-large and slope, have mean 0 and a known covariance.
+Given an exact posterior these are coin tosses with that probability, so that both components of the
+score for recalibration (Cox 1958), calibration in the large and slope, have mean 0 and a known
+covariance.
 """
 
-from collections.abc import Collection
-from typing import Any
-
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from coherence.runs.columns import EXACT, KIND, RECORDED
-from coherence.runs.findings import Findings
-from coherence.runs.notes import Code, Level
-
 Floats = NDArray[np.float64]
-NOT_EXACT = (
-    f"{EXACT} was not taken for the exact posterior: in a table that this toolkit did not write it "
-    f"may be a stated confidence. If it is the exact posterior: --exact {EXACT}; in Python "
-    f"read_runs(..., columns={{{EXACT!r}: {EXACT!r}}}), or give a DataFrame a column {KIND!r} that "
-    f"holds {RECORDED!r}."
-)
 N_REDRAWS, SMALLEST = 4_999, 0.001
 _AT_ONCE = 500  # redraws; a calibrated column is told from the first of them
-
-
-def holds_exact(columns: Collection[Any]) -> bool:
-    """Tell by a table's columns whether ``p_true`` is the exact posterior: ours, or named so."""
-    return KIND in columns
-
-
-def set_aside(table: pd.DataFrame, found: Findings) -> pd.DataFrame:
-    """Rename a ``p_true`` that nobody called the exact posterior, and say so."""
-    if EXACT not in table.columns or holds_exact(table.columns):
-        return table
-    found.note(Code.SET_ASIDE, NOT_EXACT, Level.WARNING)
-    return table.rename(columns={EXACT: f"unmapped_{EXACT}"})
 
 
 def calibration_pvalue(

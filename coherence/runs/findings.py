@@ -11,9 +11,12 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import listing
+from coherence.printable import capitalised
 from coherence.runs.cells import Cells, numbers
 from coherence.runs.columns import AS_IN_RUNS, Naming
+from coherence.runs.design import case_column
 from coherence.runs.notes import Code, Level, Note
+from coherence.runs.runs import Runs
 
 
 def rows_of(wrong: Any) -> str:
@@ -67,6 +70,13 @@ class Findings:
     def note(self, code: Code, text: str, level: Level = Level.INFO) -> None:
         """Keep a remark."""
         self.notes.append(Note(code, text, level))
+
+    def of_cases(self, runs: Runs) -> str:
+        """Say which column has the cases, with the options for it, behind a blank; "" for none."""
+        cases = case_column(runs.table, runs.unused_columns, self.named.columns)
+        if cases is None:
+            return ""
+        return f" {capitalised(cases.sentence)}: {cases.options(runs.table, self.named.columns)}."
 
     def broken(self, name: str, rule: str, wrong: Any, cells: Cells, remedy: str) -> Iterator[str]:
         """Say that values of a column break a rule, its cells as they are written."""

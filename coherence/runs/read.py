@@ -5,10 +5,11 @@ What was assumed on the way is a note of the table.
 
 import logging
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -19,6 +20,7 @@ from coherence.runs.check import (
     damaged_ids,
     shape_errors,
     table_errors,
+    wide_columns,
     without_missing_actions,
 )
 from coherence.runs.columns import (
@@ -32,8 +34,8 @@ from coherence.runs.columns import (
     Naming,
     Reading,
     declared,
+    holds_exact,
 )
-from coherence.runs.exact import holds_exact, set_aside
 from coherence.runs.findings import Findings
 from coherence.runs.formats import FileTable, read_table
 from coherence.runs.frames import require_frame, with_index_columns
@@ -48,6 +50,7 @@ from coherence.runs.several import (
     note_repeated_ids,
     shared_parts,
     state_columns,
+    with_matched_states,
     with_right_or_wrong,
     with_states,
 )
@@ -56,9 +59,19 @@ from coherence.runs.states import typed_option
 logger = logging.getLogger(__name__)
 
 
-def as_runs(read: FileTable, reading: Reading, source: Path | str) -> Runs:
+MoreErrors: TypeAlias = Callable[[Runs], Sequence[str]]
+"""What else is wrong with a table: asked where it has errors, so that all are said at once."""
+
+
+def as_runs(
+    read: FileTable, reading: Reading, source: Path | str, more: MoreErrors | None = None
+) -> Runs:
     """Turn a table as a file has it into a runs table, or raise with all that is wrong with it."""
     runs, found = examined(read, reading)
+    if more is not None and (found.of_options or found.of_table):
+        # Errors may hide what is looked for, and then are said alone.
+        with suppress(Exception):
+            found.of_table += more(runs)
     title = f"{source}{', rows that where keeps' if len(runs) < len(read.table) else ''}"
     # All at once: each round of corrections takes a user as long as the first.
     if found.of_options:
@@ -73,9 +86,11 @@ def as_runs(read: FileTable, reading: Reading, source: Path | str) -> Runs:
     return runs
 
 
-def validate_runs(runs: pd.DataFrame, *, source: str = "runs table") -> Runs:
+def validate_runs(
+    runs: pd.DataFrame, *, source: str = "runs table", more: MoreErrors | None = None
+) -> Runs:
     """Return a table with its columns told apart, or raise `SchemaError` with every error."""
-    return as_runs(FileTable(require_frame(runs)), AS_IT_IS, source)
+    return as_runs(FileTable(require_frame(runs)), AS_IT_IS, source, more)
 
 
 def with_columns(runs: pd.DataFrame, needed: Collection[str] = ()) -> pd.DataFrame:
@@ -141,7 +156,8 @@ def examined(
         note_repeated_ids(table, role, unused, found)
     if not (ours or holds_exact(read.table.columns)):
         doubt_rows_of_options(table, unused, found)
-    runs = Runs(table, tuple(dict.fromkeys(found.notes)), found.named, meant=meant)
+    runs = with_matched_states(Runs(table, found.notes, found.named, meant=meant), found)
+    runs.notes = tuple(dict.fromkeys(found.notes))
     found.of_table += table_errors(runs, found, part=part)
     return runs, found
 
@@ -215,7 +231,7 @@ def _with_roles(
         # The file's own theta stepped aside, and may be meant as something else.
         columns = {name: STOOD_ASIDE.get(as_, as_) for name, as_ in columns.items()}
     columns |= {name: as_ for name, as_ in reading.columns.items() if name not in there}
-    mine = set_aside(replace(reading, columns=columns).renamed(table), found)
+    mine = replace(reading, columns=columns).renamed(table)
     if len(there.get("context", ())) > 1:
         truths = [name for name in ("theta", EXACT) if name in mine]
         found.of_options += shared_parts(table, mine[truths], there["context"])
@@ -226,9 +242,9 @@ def _require_names(table: pd.DataFrame, reading: Reading, found: Findings) -> No
     """Say which columns are not there that the user named."""
     parts = _named_parts(table, reading)
     missing = {part: name for name, of in parts.items() for part in of if part not in table}
-    found.of_options += _header_beneath(table, {*missing}) or [
-        f"there is no column {part!r} to use as {name!r}. "
-        f"{_inside(table, name, part)}{closest(part, table.columns)}"
+    found.of_options += [
+        f"there is no column {part!r} to use as {name!r}. {closest(part, table.columns)}"
+        f"{wide_columns([*map(str, table.columns)]) if name == 'p' else ''}"
         for part, name in missing.items()
     ]
 
@@ -290,27 +306,6 @@ def _of_several(
         of_states = {state: belief for belief, state in named.items()}
         found.named = Naming({**found.named.columns, **of_states})
     return table, columns
-
-
-def _header_beneath(table: pd.DataFrame, wanted: Collection[str]) -> list[str]:
-    """Say which of the first rows holds all names that the header lacks, as below a title."""
-    rows = enumerate(table.head(5).itertuples(index=False, name=None))
-    at = next((at for at, row in rows if len(wanted) > 1 and {*wanted} <= {*map(str, row)}), None)
-    if at is None:
-        return []
-    return [
-        f"the columns {listing(map(repr, sorted(wanted)))} are named in row {at}, below the line "
-        "that was read as the header. Delete the lines above it; in Python read_runs("
-        f"pd.read_excel(FILE, header={at + 1}), ...), or pd.read_csv."
-    ]
-
-
-def _inside(table: pd.DataFrame, name: str, as_: str) -> str:
-    """Say what a column holds whose values may have been named in place of it."""
-    if name not in ("task", "model", "prompt") or name not in table.columns:
-        return ""
-    held = listing(map(repr, dict.fromkeys(table[name].dropna().astype(str))))
-    return f"A column is to be named, not a value; column {name!r} holds {held}. "
 
 
 def read_runs(
@@ -417,7 +412,7 @@ def read_runs(
     return read_frame(path, reading).frame()
 
 
-def read_frame(table: Any, reading: Reading) -> Runs:
+def read_frame(table: Any, reading: Reading, more: MoreErrors | None = None) -> Runs:
     """Read a table in memory under names of its own as a validated runs table."""
     for name in ("sep", "encoding", "sheet"):
         if (value := getattr(reading, name)) is not None:
@@ -425,9 +420,11 @@ def read_frame(table: Any, reading: Reading) -> Runs:
                 f"{name} says how a file is written; received {value!r} with a table in memory. "
                 "Leave it out."
             )
-    return as_runs(FileTable(with_columns(table)), reading, "runs")
+    return as_runs(FileTable(with_columns(table)), reading, "runs", more)
 
 
-def read_file(path: str | os.PathLike[str], reading: Reading = AS_IT_IS) -> Runs:
+def read_file(
+    path: str | os.PathLike[str], reading: Reading = AS_IT_IS, more: MoreErrors | None = None
+) -> Runs:
     """Read a file as a validated runs table."""
-    return as_runs(read_table(path, reading), reading, Path(path))
+    return as_runs(read_table(path, reading), reading, Path(path), more)

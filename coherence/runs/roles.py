@@ -12,14 +12,14 @@ maps it, is taken for ours only where its values could be; else it is set aside,
 
 import math
 import re
-import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from coherence.decoding.ranges import ROUNDING, are_percentages
 from coherence.errors import listing
 from coherence.printable import counted
 from coherence.runs.cells import Cells, Numbers, numbers, numbers_or_labels
@@ -28,31 +28,38 @@ from coherence.runs.columns import (
     ANY,
     COLUMNS,
     EXACT,
+    KIND,
     LEVEL_OPTIONS,
     PERCENT,
-    PROBABILITY_TOLERANCE,
+    RECORDED,
     Column,
     Reading,
     Scale,
     declared,
+    holds_exact,
     is_state,
 )
 from coherence.runs.design import case_column
 from coherence.runs.findings import Findings, broken
 from coherence.runs.notes import Code, Level, Note
-from coherence.runs.runs import REFERENCE, Runs
+from coherence.runs.runs import EVALUATION, REFERENCE, Runs
 from coherence.runs.states import not_labels, typed_option
 
 Floats = NDArray[np.float64]
 _PERCENT_TITLE = re.compile(r"%\s*[)\]]?\s*$|\bper ?cent(ages?)?\b", re.IGNORECASE)
 _FEWEST_PERCENT = 10  # up to which the largest number may be a step of some scale
 _USUAL_STEPS = (2, 3, 4, 5, 6, 7, 9, 10)  # of answers that are no probabilities
+_USUAL_ENDS = (1, 10, 100)  # of those with a sign that are not whole
 _USUAL_MARKS = (-9, -77, -88, -99, -777, -888, -999, -9999, 777, 888, 999, 9999)
 SAY_PERCENT = "Divide percentages by 100. --percent (percent=True) reads them as they are."
-
-
 _INFINITE = ("inf", "+inf", "infinity", "∞")
-_UNBOUNDED = ("number", "amount")
+_RANGES = {
+    "probability": "hold probabilities in [0, 1]",
+    "integer": "hold whole numbers of at least 0",
+    "amount": "hold amounts of at least 0",
+}
+"""Kind of a column -> the rule of its numbers."""
+_WRONG_MARKS = {".": "decimal commas", ",": "points that do not part thousands"}
 
 
 def read_numbers(
@@ -62,8 +69,7 @@ def read_numbers(
 
     `titles` are what a file calls columns, at length, and may end in a percent sign.
     """
-    runs, made, left = Runs(table), dict[str, Cells](), set[str]()
-    read: dict[str, Numbers] = {}
+    runs, made, read = Runs(table), dict[str, Cells](), dict[str, Numbers]()
     for name in map(str, table.columns):
         column, policy = declared(name, runs.names), name.startswith(ACTION_PREFIX)
         if column is None or column.kind == ANY:
@@ -76,13 +82,12 @@ def read_numbers(
             cells = table[name].where(runs.of_policies) if policy else table[name]
             read[name] = numbers(cells, reading.decimal)
     for names in _groups(read):
-        values = _read_group({name: read[name] for name in names}, reading, found, titles)
-        made |= values
-        left |= {*names} - values.keys()
+        made |= _read_group({name: read[name] for name in names}, reading, found, titles)
     for name in {*runs.policies} & made.keys() if not runs.of_policies.all() else ():
         notes = table[name]  # on the action, in rows where one was chosen
         kept = made[name] if pd.api.types.is_numeric_dtype(notes) else made[name].astype(object)
         made[name] = kept.where(runs.of_policies, notes)
+    left = read.keys() - made.keys()
     found.absent |= left
     return table.assign(**made).drop(columns=[*left])
 
@@ -106,32 +111,31 @@ def _read_group(
     line = _line(quoted, column, group, reading, found, titles)
     made, well = dict[str, Cells](), len(found.of_options) == n_errors
     for name, read in group.items():
-        title, values = found.named(name), read.values
+        title, file_name, values, odd = (
+            found.named(name),
+            found.file_name(name),
+            read.values,
+            read.odd,
+        )
         found.written[name] = read.cells
+        if column.kind == "number" and odd.any():  # which the rules of the column say more of
+            made[name] = read.cells.astype(object)
+            continue
         if column.kind == "amount":
             words = read.cells.astype(str).str.strip().str.lower()
             values = np.where(words.isin(_INFINITE), np.inf, values)
-            wrong = (read.odd & ~np.isinf(values)) | (values < 0)
-            remedy = _remedy_of_amounts(found.file_name(name), read, reading.decimal)
-            found.of_table += broken(title, "hold amounts of at least 0", wrong, read.cells, remedy)
-        elif column.kind == "number":
-            if read.odd.any():  # which the rules of the column say more of
-                made[name] = read.cells.astype(object)
-                continue
-        else:
-            plain = _without_currency(found.file_name(name), read, reading.decimal)
-            found.of_table += _not_numbers(title, read, plain)
+            odd = odd & ~np.isinf(values)
+        found.of_table += broken(title, "hold numbers", odd, read.cells, _if_one_mark(read))
         if line is not None and well:
             if line is not PERCENT and name != "p_sd":
                 low, high = sorted((line.low, line.high))
                 off = (values < low) | (values > high)
-                remedy = _remedy_outside(found.file_name(name), read, line, stated=True)
+                remedy = _remedy_outside(file_name, read, line, stated=True)
                 rule = f"lie on the scale {line}"
                 found.of_options += broken(title, rule, off, read.cells, remedy)
             values = np.asarray(line.probability(values, spread=name == "p_sd"))
         values = np.where(read.signed, read.values / 100, values)
-        if well and len(found.of_options) == n_errors and column.kind not in _UNBOUNDED:
-            file_name = found.file_name(name)
+        if well and len(found.of_options) == n_errors and column.kind in _RANGES:
             found.of_table += _out_of_range(title, file_name, column, read, values, line)
             values = _within_bounds(name, column, values, found)
         made[name] = pd.Series(values, index=read.cells.index)
@@ -141,7 +145,7 @@ def _read_group(
 def _within_bounds(name: str, column: Column, values: Floats, found: Findings) -> Floats:
     """Move probabilities a hair outside [0, 1], such as 1.0000000002, to its ends."""
     away = np.maximum(-values, values - 1)
-    outside = (away > 0) & (away <= PROBABILITY_TOLERANCE)
+    outside = (away > 0) & (away <= ROUNDING)
     if column.kind != "probability" or not outside.any():
         return values
     text = (
@@ -154,63 +158,32 @@ def _within_bounds(name: str, column: Column, values: Floats, found: Findings) -
 
 def _refuse_marks(quoted: str, read: Sequence[Numbers], reading: Reading, found: Findings) -> None:
     """Refuse numbers with a mark that is not the decimal one; say what parts thousands."""
-    for each in [each for each in read if each.grouped >= 0][:1]:
-        text = f"points part thousands in {quoted}: {each.cells.iloc[each.grouped]}."
-        found.note(Code.FILE, text)
-    for each in [each for each in read if each.pointed >= 0][:1]:
-        first = each.cells.iloc[each.pointed]
-        text = f"no number in {quoted} has a comma, and points were read as decimal ones: {first}."
-        found.note(Code.FILE, text)
-    for each in [each for each in read if each.mark >= 0][:1]:
-        first = str(each.cells.iloc[each.mark])
-        what, remedy = "decimal commas", "Say so: decimal=',' (--decimal ,)."
-        if reading.decimal == ",":
-            what = "points that do not part thousands beside decimal commas"
-            remedy = "Write its numbers in one way."
-        elif re.search(r"\d,\d{3}\b", first):
-            remedy += " Between thousands, take them out."
-        found.of_options.append(
-            f"column {quoted} has {what}, such as {first!r} (row {each.mark}). {remedy}"
-        )
+    said = {
+        "grouped": f"points part thousands in {quoted}:",
+        "pointed": f"no number in {quoted} has a comma, and points were read as decimal ones:",
+        "mark": f"column {quoted} has {_WRONG_MARKS[reading.decimal]}, such as",
+    }
+    for kind, text in said.items():
+        at, each = next(((a, e) for e in read if (a := getattr(e, kind)) >= 0), (-1, None))
+        if each is None:
+            continue
+        first = str(each.cells.iloc[at])
+        if kind != "mark":
+            found.note(Code.FILE, f"{text} {first}.")
+            continue
+        remedy = "Write its numbers in one way."
+        if reading.decimal == ".":
+            remedy = "Say so: decimal=',' (--decimal ,). Between thousands, take them out."
+        found.of_options.append(f"{text} {first!r} (row {at}). {remedy}")
 
 
-def _not_numbers(title: str, read: Numbers, plain: str) -> Iterator[str]:
-    """Refuse cells that are no numbers; propose what reads them as missing where all are alike."""
+def _if_one_mark(read: Numbers) -> str:
+    """Say what to do about cells that are no numbers; propose a mark where all are alike."""
     held, hint = {*read.cells[read.odd]} if read.odd.any() else set(), ""
     if len(held) == 1 and isinstance(mark := held.pop(), str) and "," not in mark:
         typed = typed_option("--missing", mark)
         hint = f" If {mark!r} stands for it: {typed} (missing=[{mark!r}])." if typed else ""
-    remedy = "Leave the cell empty where there is no number: it counts as an unparsed answer."
-    return broken(title, "hold numbers", read.odd, read.cells, plain or f"{remedy}{hint}")
-
-
-def _without_currency(file_name: str, read: Numbers, decimal: str) -> str:
-    """Return the line of pandas that takes signs of a currency away, if numbers are left."""
-    letters = {letter for cell in map(str, read.cells[read.odd].unique()) for letter in cell}
-    signs = {letter for letter in letters if unicodedata.category(letter) == "Sc"}
-    signs |= {letter for letter in letters if letter.isspace()} if signs else set()
-    without = str.maketrans("", "", "".join(signs))
-    left = numbers(read.cells[read.odd].map(lambda cell: str(cell).translate(without)), decimal)
-    if not signs or left.odd.any() or max(left.mark, left.grouped, read.grouped) >= 0:
-        return ""
-    cells, signs_of = f"table[{file_name!r}]", f"[{''.join(sorted(signs))}]"
-    plain = f"{cells}.astype(str).str.replace({signs_of!r}, '', regex=True)"
-    plain += ".str.replace(',', '.')" if decimal == "," else ""
-    return f"Write numbers alone, in pandas: {cells} = pandas.to_numeric({plain})."
-
-
-def _remedy_of_amounts(file_name: str, read: Numbers, decimal: str) -> str:
-    """Say what to do about amounts with a sign, of a currency or in front."""
-    if plain := _without_currency(file_name, read, decimal):
-        return plain
-    missing, rest = _if_missing(read, 0, np.inf)
-    if missing and rest.min() >= 0 < rest.max():
-        return missing
-    remedy = "Give amounts as plain numbers, or inf."
-    if not read.odd.any() and rest.size and rest.max() <= 0:
-        cells = f"table[{file_name!r}]"
-        remedy = f"Give what is lost without its sign, in pandas: {cells} = {cells}.abs()."
-    return f"{missing} {remedy}".strip()
+    return f"Write numbers alone, and leave the cell empty where there is none.{hint}"
 
 
 def _line(
@@ -229,20 +202,17 @@ def _line(
     # Chances may be probabilities where beliefs are percentages.
     may_be = column.on_scale or (column.name == "level" and largest > 1)
     line = reading.line if may_be else None
-    if signed and line not in (None, PERCENT):
-        found.of_options.append(
-            f"column {quoted} has percent signs, such as {signed!r}, and is said to be on a scale. "
-            "Leave scale (--scale) out."
-        )
-        return None
-    if signed and bare.size and (line is None or (0 < largest <= 1 and not is_exact)):
-        if not (reading.percent and line is None):
-            found.of_options.append(_mixed_signs(quoted, signed, bare))
-        return None
-    if signed and not reading.percent:
-        value = numbers(pd.Series([signed]), reading.decimal).values[0] / 100
-        text = f"{quoted} has percent signs and was read as percentages: {signed} as {value:g}."
-        found.note(Code.PERCENT, text)
+    if signed:
+        mixed = bare.size and (line is None or (0 < largest <= 1 and not is_exact))
+        if line not in (None, PERCENT) or (mixed and not (reading.percent and line is None)):
+            found.of_options.append(_mixed_signs(quoted, signed, bare, line))
+            return None
+        if mixed:
+            return None
+        if not reading.percent:
+            value = numbers(pd.Series([signed]), reading.decimal).values[0] / 100
+            text = f"{quoted} has percent signs and was read as percentages: {signed} as {value:g}."
+            found.note(Code.PERCENT, text)
     if line is None:
         said = (titles.get(name, "") for name in group)
         title = next((title for title in said if _PERCENT_TITLE.search(title)), "")
@@ -250,8 +220,7 @@ def _line(
         if not (title and many and may_be and reading.line is None):
             return None
         text = f"{quoted} was read as percentages, as its heading {title!r} says:"
-        example = f"{largest:g} as {largest / 100:g}"
-        found.note(Code.PERCENT, f"{text} {example}.")
+        found.note(Code.PERCENT, f"{text} {largest:g} as {largest / 100:g}.")
         return PERCENT
     if is_exact and bare.size and bare.min() >= 0 and largest <= 1:
         text = f"{quoted} lies in [0, 1] and was taken for probabilities, not for values on {line}."
@@ -262,8 +231,7 @@ def _line(
         found.of_options += [error] if error else []
         found.notes += notes
     elif column.name != "p_sd":
-        text = f"{quoted} was read on the scale {line}: {line.described()}."
-        found.note(Code.SCALE, text)
+        found.note(Code.SCALE, f"{quoted} was read on the scale {line}: {line.described()}.")
         if column.name == "p" and found.n_labels > 1 and min(line.p_low, line.p_high) == 0:
             guess = f"{1 / found.n_labels:.2g}".removeprefix("0")
             text = (
@@ -297,58 +265,55 @@ def _doubt_percent(quoted: str, bare: Floats, *, several: bool) -> tuple[str, li
     A rare one of `several` states may have .5% throughout, where the others make up the rest.
     """
     largest, below = float(bare.max(initial=0.0)), bare[(bare > 0) & (bare < 1)]
-    at_most_1 = 0 < largest <= 1
-    if at_most_1 or (not several and _mostly_below_1(bare)):
-        few = "" if at_most_1 else f"{below.size} of {bare.size} values lie between 0 and 1, "
+    n = f"{below.size} of {bare.size} values"
+    if 0 < largest <= 1 or (not several and _mostly_below_1(bare)):
         return (
-            f"{quoted} is said to hold percentages, and {few}the largest of {bare.size} values is "
-            f"{largest:g}. Leave percent (--percent) out if they are probabilities, and correct "
-            "any above 1; if all are percentages, say --scale 0..100 (scale='0..100'), which is "
-            "not doubted."
+            f"{quoted} is said to hold percentages, and {n} lie between 0 and 1; the largest of "
+            f"{bare.size} values is {largest:g}. Leave percent (--percent) out if they are "
+            "probabilities, and correct any above 1; if all are percentages, say --scale 0..100 "
+            "(scale='0..100'), which is not doubted."
         ), []
     if not below.size:
         return "", []
-    n, first = f"{below.size} of {bare.size} values of {quoted}", f"{below[0]:g}"
-    text = f"{n} below 1 were taken as percentages: {first} as {first}%."
+    text = f"{n} of {quoted} below 1 were taken as percentages: {below[0]:g} as {below[0]:g}%."
     return "", [Note(Code.PERCENT, text)]
 
 
-def _mixed_signs(quoted: str, signed: str, bare: Floats) -> str:
-    """Say what to do about a column in which only some numbers have a percent sign."""
+def _mixed_signs(quoted: str, signed: str, bare: Floats, line: Scale | None) -> str:
+    """Say what to do about a column with percent signs on a scale, or beside bare numbers."""
+    signs = f"percent signs, such as {signed!r}, and"
+    if line not in (None, PERCENT):
+        return f"column {quoted} has {signs} is said to be on a scale. Leave scale (--scale) out."
     below, largest = bare[(bare > 0) & (bare < 1)], bare.max(initial=0.0)
-    remedy = "Write it in one way; where all are percentages, say so: percent=True (--percent)."
-    if 0 < largest <= 1:
-        remedy = (
-            "These may be probabilities or percentages, and no option can tell. Write the column "
-            "in one way, with a percent sign behind every percentage or as probabilities."
-        )
-    return (
-        f"column {quoted} has both percent signs, such as {signed!r}, and numbers without one, "
-        f"such as {below[0] if below.size else largest:g}. {remedy}"
-    )
+    bare_one = f"numbers without one, such as {below[0] if below.size else largest:g}"
+    remedy = "Write a percent sign behind every percentage, or probabilities alone"
+    remedy += "." if 0 < largest <= 1 else "; where all are percentages: --percent (percent=True)."
+    return f"column {quoted} has both {signs} {bare_one}. {remedy}"
 
 
 def _out_of_range(
     title: str, file_name: str, column: Column, read: Numbers, values: Floats, line: Scale | None
 ) -> Iterator[str]:
     """Refuse values that the declaration of a column does not allow; cells stand as written."""
+    rule, remedy = _RANGES[column.kind], column.remedy
+    outside = values < 0
     if column.kind == "integer":
-        wrong = (values < 0) | (values % 1 > 0)
-        rule = "hold whole numbers of at least 0"
-        yield from broken(title, rule, wrong, read.cells, column.remedy)
-        return
-    outside = (values < -PROBABILITY_TOLERANCE) | (values > 1 + PROBABILITY_TOLERANCE)
-    if outside.any():
+        outside |= values % 1 > 0
+    elif column.kind == "amount":
+        missing, rest = _if_missing(read, 0, np.inf)
+        plain = f"table[{file_name!r}]"
+        signs = f"Give what is lost without its sign, in pandas: {plain} = {plain}.abs()."
+        remedy = missing if missing and rest.min() >= 0 < rest.max() else signs
+    else:
+        outside = (values < -ROUNDING) | (values > 1 + ROUNDING)
         said = PERCENT if read.signed.any() else line
-        rule = (
-            "hold percentages from 0 to 100" if said is PERCENT else "hold probabilities in [0, 1]"
-        )
+        rule = "hold percentages from 0 to 100" if said is PERCENT else rule
         stated = column.on_scale and column.name != EXACT
-        remedy = _remedy_outside(file_name, read, said, stated=stated)
-        yield from broken(title, rule, outside, read.cells, remedy)
-    wide = ~outside & (values > column.largest) & (column.largest < 1)
-    rule = f"be at most {column.largest:g}"
-    yield from broken(title, rule, wide, read.cells, column.remedy)
+        remedy = _remedy_outside(file_name, read, said, stated=stated) if outside.any() else ""
+        wide = ~outside & (values > column.largest) & (column.largest < 1)
+        most = f"be at most {column.largest:g}"
+        yield from broken(title, most, wide, read.cells, column.remedy)
+    yield from broken(title, rule, outside, read.cells, remedy)
 
 
 def _if_missing(read: Numbers, low: float, high: float) -> tuple[str, Floats]:
@@ -375,35 +340,27 @@ def _remedy_outside(file_name: str, read: Numbers, line: Scale | None, *, stated
     """
     low, high = (0.0, 1.0) if line is None else sorted((line.low, line.high))
     missing, values = _if_missing(read, low, high)
+    correct = "Correct these values, or leave their cells empty."
     if values.size == 0 or np.isinf(values).any():
-        return "Correct infinite values, or leave their cells empty."
+        return correct
     largest, smallest = values.max(), values.min()
     if missing and low <= smallest and largest <= high:
         return missing
-    remedy, off = (
-        "Correct them, or leave the cells empty.",
-        values[(values < low) | (values > high)],
-    )
+    remedy, off = correct, {*values[(values < low) | (values > high)]}
     if line not in (None, PERCENT):
         ends = f"{math.floor(smallest)}..{math.ceil(largest)}"
         remedy = f"Name a scale that holds them (--scale={ends} does)."
-        if len({*off}) == 1:
-            typed = typed_option("--missing", f"{off[0]:g}")
+        if len(off) == 1:
+            typed = typed_option("--missing", f"{off.pop():g}")
             remedy = f"{remedy[:-1]}, or say what cells hold that are missing: {typed}."
-    elif line is None and max(largest - 1, -smallest) <= 0.01:
-        remedy = f"Up to {PROBABILITY_TOLERANCE:g} outside is a rounding error and would do."
     elif smallest < 0 and largest <= 0 and (values % 1).any():
         cells = f"table[{file_name!r}]"
         remedy = f"If they are log-probabilities, in pandas: {cells} = numpy.exp({cells})."
     elif stated and (line is None or smallest < 0) and (ends := _scale_of(values)):
         typed = f"{typed_option('--scale', ends)}{'' if line is None else ' in place of --percent'}"
         remedy = f"Answers on a scale: {typed} (scale={ends!r}), with the ends that yours has."
-    elif line is None and 1 < largest <= 100:
+    elif line is None and are_percentages(values):
         remedy = SAY_PERCENT
-        if _mostly_below_1(values):
-            remedy = (
-                "Most values are probabilities; correct the others, a percentage by dividing it."
-            )
     return f"{missing} {remedy}".lstrip()
 
 
@@ -415,31 +372,35 @@ def _scale_of(values: Floats) -> str:
     """
     largest, smallest = float(values.max()), float(values.min())
     whole = not (values % 1).any()
-    top = next((steps for steps in _USUAL_STEPS if largest <= steps), 0)
     if smallest < 0:
-        reach = max(largest, -smallest)
-        ends = [1, *range(2, 11), 100] if whole else [1, 10, 100]
-        end = next((end for end in ends if reach <= end), 0)
+        ends = (*range(1, 11), 100) if whole else _USUAL_ENDS
+        end = next((end for end in ends if max(largest, -smallest) <= end), 0)
         return f"-{end}..{end}" if end and largest > 0 else ""
-    if whole and top:
+    if whole and (top := next((steps for steps in _USUAL_STEPS if largest <= steps), 0)):
         return f"{1 if smallest >= 1 else 0}..{top}"
-    if 1 < largest <= 10 and not _mostly_below_1(values):
-        return "0..10"
-    return ""
+    return "0..10" if 1 < largest <= 10 and not _mostly_below_1(values) else ""
 
 
 FEWEST_GROUPS = 10  # fewer are no clusters of an interval, and may be the arms of an experiment
 _LONG = 60  # characters, from which a text is no id
 _MANY_PROMPTS = 10  # more variants than are asked, and fewer rows of one than tests need
+_NOT_EXACT = (
+    "in a table that this toolkit did not write it may be a stated confidence. If it is the exact "
+    f"posterior: --exact {EXACT}; in Python read_runs(..., columns={{{EXACT!r}: {EXACT!r}}}), or "
+    f"give a DataFrame a column {KIND!r} that holds {RECORDED!r}"
+)
+_AS_SEVERAL = "prompt variants are shared by cases"
 
 
 def _why_not_ours(column: Column, runs: Runs, cells: "pd.Series[Any]") -> str:
     """Return why values cannot be what the name of their column says; empty where they can."""
-    there, filled = {*runs.names}, cells.dropna()
+    there, filled, n_values = {*runs.names}, cells.dropna(), cells.nunique()
     values = list(dict.fromkeys(filled.astype(str))) if column.choices else []
     if values and not {*values} & {*column.choices}:
         return f"its values ({listing(map(repr, values), 3)}) are none of those it can have here"
     match column.name:
+        case "p_true" if not holds_exact(there):
+            return _NOT_EXACT
         case "tokens" if len(filled) and numbers(cells).odd[cells.notna()].all():
             return "it holds no numbers"
         case "theta":
@@ -451,23 +412,27 @@ def _why_not_ours(column: Column, runs: Runs, cells: "pd.Series[Any]") -> str:
             return "no option says which action stakes it"
         case "task" if len(cells) >= FEWEST_GROUPS and cells.is_unique:
             return "every row has a value of its own, and a task has many rows"
-    return _BY_VALUES[column.name](runs, cells) if column.name in _BY_VALUES else ""
-
-
-def _few_groups(runs: Runs, cells: "pd.Series[Any]") -> str:
-    n = cells.nunique()
-    if cells.isna().all() or n >= FEWEST_GROUPS:
-        return ""
-    return (
-        f"with {n} {'value' if n == 1 else 'values'} it may be the arm of an experiment, which is "
-        "no cluster. If contexts share more than their belief within it, say so: --group group; in "
-        "Python read_runs(..., columns={'group': 'group'})"
-    )
+        case "group" if 0 < n_values < FEWEST_GROUPS:
+            return (
+                f"with {counted(n_values, 'value')} it may be the arm of an experiment, which is "
+                "no cluster. If contexts share more than their belief within it, say so: --group "
+                "group; in Python read_runs(..., columns={'group': 'group'})"
+            )
+        case "person" if n_values:
+            return _judged_alone(runs, cells)
+        case "prompt":
+            return _question_texts(runs, cells)
+        case "context":
+            return _passages(runs, cells)
+        case "level" if len(filled):
+            chosen = runs.table.get("action", pd.Series(dtype=object))
+            named = {f"{ACTION_PREFIX}{option}" for option in LEVEL_OPTIONS} & there
+            if not named and not chosen[cells.notna()].isin(LEVEL_OPTIONS).any():
+                return f"no row with a level has an action of {', '.join(LEVEL_OPTIONS)}"
+    return ""
 
 
 def _judged_alone(runs: Runs, cells: "pd.Series[Any]") -> str:
-    if cells.isna().all():
-        return ""
     if "context" not in runs.names:
         return (
             "without --context it is not known which cases persons share; name it to read --person "
@@ -475,9 +440,8 @@ def _judged_alone(runs: Runs, cells: "pd.Series[Any]") -> str:
         )
     if cells.isna().any():
         return f"it is empty in {int(cells.isna().sum())} rows, and every answer has one who judged"
-    keys = [runs.table[name] for name in ("task", "model") if name in runs.names]
-    persons = cells.groupby([*keys, runs.table["context"]], dropna=False, observed=True).nunique()
-    if persons.max() > 1:
+    keys = [runs.table[name] for name in (*EVALUATION, "context") if name in runs.names]
+    if cells.groupby(keys, dropna=False, observed=True).nunique().max() > 1:
         return ""
     return (
         "no two share a case. If rows of one depend on each other, it is their group: --group "
@@ -497,25 +461,21 @@ def _question_texts(runs: Runs, cells: "pd.Series[Any]") -> str:
     if (cells == REFERENCE).any() or (cells.isna().any() and n_prompts < _MANY_PROMPTS):
         return ""
     texts = cells.dropna().astype(str)
-    if "context" not in table.columns:
-        most = int(texts.value_counts().max()) if len(texts) else 0
-        if n_prompts < 2 or (most > 1 and (n_prompts < _MANY_PROMPTS or most >= _MANY_PROMPTS)):
-            return ""
-        if most > 1:
-            return (
-                f"its {n_prompts} values stand in {most} rows at most, as the texts of questions "
-                "do; prompt variants are shared by cases. If rows with the same text are answers "
-                "to one question, it is their context (--context)"
-            )
-    else:
+    if "context" in table.columns:
         keys = [table[name].astype(str) for name in ("task", "context") if name in table.columns]
         case = table.groupby(keys, dropna=False).ngroup()
         if case.nunique() < 2 or case[texts.index].groupby(texts).nunique().max() > 1:
             return ""
-    return (
-        f"each of its {n_prompts} values stands in one case alone, as the text of a question "
-        "does; prompt variants are shared by cases"
-    )
+        where = "stands in one case alone, as the text of a question does"
+        return f"each of its {n_prompts} values {where}; {_AS_SEVERAL}"
+    most = int(texts.value_counts().max()) if len(texts) else 0
+    if n_prompts < 2 or (most > 1 and (n_prompts < _MANY_PROMPTS or most >= _MANY_PROMPTS)):
+        return ""
+    where = f"stand in {counted(most, 'row')} at most, as the texts of questions do"
+    told = f"its {n_prompts} values {where}; {_AS_SEVERAL}"
+    if most > 1:
+        told += ". If rows with the same text answer one question, it is their context (--context)"
+    return told
 
 
 def _passages(runs: Runs, cells: "pd.Series[Any]") -> str:
@@ -531,25 +491,11 @@ def _passages(runs: Runs, cells: "pd.Series[Any]") -> str:
     return "" if same else f"it holds texts, and {cases.remedy}"
 
 
-def _no_chances(runs: Runs, cells: "pd.Series[Any]") -> str:
-    """Tell whether no row with a level has an option of the questions that have one."""
-    leveled = runs.table[cells.notna()]
-    columns = {f"{ACTION_PREFIX}{option}" for option in LEVEL_OPTIONS} & set(runs.names)
-    chosen = leveled["action"] if "action" in runs.names else pd.Series(dtype=object)
-    if leveled.empty or columns or chosen.isin(LEVEL_OPTIONS).any():
-        return ""
-    return f"no row with a level has an action of {', '.join(LEVEL_OPTIONS)}"
-
-
-_BY_VALUES: dict[str, Callable[[Runs, "pd.Series[Any]"], str]] = {
-    "group": _few_groups,
-    "person": _judged_alone,
-    "prompt": _question_texts,
-    "context": _passages,
-    "level": _no_chances,
+MAY_BE_STRANGERS = frozenset(column.name for column in COLUMNS if column.choices) | {
+    *("group", "person", "prompt", "context", "level", "tokens", "theta", "z", "task", EXACT),
+    *("gain", "loss", "acts", "says_from"),
 }
-MAY_BE_STRANGERS = frozenset(_BY_VALUES) | {column.name for column in COLUMNS if column.choices}
-MAY_BE_STRANGERS |= {"tokens", "theta", "z", "gain", "loss", "acts", "says_from", "task"}
+"""Columns that are taken for ours only where their values can be what the name says."""
 _EVEN_IF_MAPPED = ("prompt",)  # as variants, all rows but those of one would be set aside
 
 

@@ -42,7 +42,8 @@ _ORDER: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 _COMPARED = {**_ORDER, ast.Eq: operator.eq, ast.NotEq: operator.ne}
 _MIRRORED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 _RULE = (
-    "compare columns with literals by ==, != and the like, joined by and, or, not, such as --where "
+    "compare columns with literals by ==, !=, <, in and the like, joined by and, or, not (not & "
+    "and |), such as --where "
     "'type == \"binary\" and score >= 0.5'; a name with blanks stands in backticks"
 )
 
@@ -109,8 +110,8 @@ class RowCondition:
         kept = table[keep].reset_index(drop=True)
         return kept, Note(Code.SHAPE, f"where kept {len(kept)} of {of}: {self.text}.")
 
-    def _refuse(self, why: str) -> InputError:
-        return InputError(f"where: {why} in {self.text!r}. Here {_RULE}.")
+    def _refuse(self, node: ast.expr, why: str = "is no comparison") -> InputError:
+        return InputError(f"where: {ast.unparse(node)} {why} in {self.text!r}. Here {_RULE}.")
 
     def _walk(self, node: ast.expr, tables: _Tables | None) -> _Mask:
         """Return which rows meet a part of the condition; without tables check its form alone."""
@@ -126,30 +127,20 @@ class RowCondition:
                 sides = zip(lefts, map(type, node.ops), node.comparators, strict=False)
                 masks = [self._comparison(*side, tables) for side in sides]
                 return np.asarray(np.logical_and.reduce(masks), dtype=np.bool_)
-            case ast.BinOp(op=ast.BitAnd() | ast.BitOr()):
-                raise self._refuse("& and | are written and, or")
-        if name := self._column(node):
-            raise self._refuse(f"{name!r} alone is no comparison, such as {name} == 1,")
-        raise self._refuse(f"{ast.unparse(node)} is no comparison")
+        raise self._refuse(node)
 
     def _comparison(
         self, left: ast.expr, kind: type[ast.cmpop], right: ast.expr, tables: _Tables | None
     ) -> _Mask:
         if not self._column(left) and self._column(right) and kind in _COMPARED:
             left, right, kind = right, left, _MIRRORED.get(kind, kind)
-        column = self._column(left)
-        if not column:
-            raise self._refuse(f"{ast.unparse(left)} names no column")
-        if kind in (ast.In, ast.NotIn):
-            if not isinstance(right, ast.Tuple | ast.List | ast.Set):
-                raise self._refuse('in wants a list, as in ("a", "b"),')
-            literals = [self._literal(element) for element in right.elts]
-        elif kind not in _COMPARED:
-            raise self._refuse("is and is not are written == and !=")
-        else:
-            literals = [self._literal(right)]
-            if kind in _ORDER and isinstance(literals[0], bool | None):
-                raise self._refuse(f"{literals[0]} has no order")
+        if not (column := self._column(left)):
+            raise self._refuse(left, "names no column")
+        listed = right.elts if isinstance(right, ast.Tuple | ast.List | ast.Set) else None
+        literals = [*map(self._literal, [right] if listed is None else listed)]
+        without_order = kind in _ORDER and isinstance(next(iter(literals), 0), bool | None)
+        if without_order or kind not in (_COMPARED if listed is None else (ast.In, ast.NotIn)):
+            raise self._refuse(right, "is no such literal: use ==, != or in")
         if tables is None:
             return np.ones(0, dtype=np.bool_)
         if column not in tables[0].columns:
@@ -181,8 +172,9 @@ class RowCondition:
         if value is None or isinstance(value, str | int | float):
             return value
         name = self._column(node)
-        hint = f'; a text is quoted: "{name}"' if name else ""
-        raise self._refuse(f"{ast.unparse(node)} is no literal{hint}")
+        raise self._refuse(
+            node, "is no literal" + (f'; a text is quoted: "{name}"' if name else "")
+        )
 
 
 def _compare(cells: "pd.Series[Any]", compared: Callable[[Any, Any], bool], literal: Any) -> _Mask:

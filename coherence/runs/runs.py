@@ -28,10 +28,10 @@ from coherence.runs.columns import (
     LEVEL_COLUMNS,
     STATE_PREFIX,
     Naming,
+    holds_exact,
     is_state,
 )
 from coherence.runs.design import case_column
-from coherence.runs.exact import holds_exact
 from coherence.runs.notes import Code, Note
 
 REFERENCE = "standard"

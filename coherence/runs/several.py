@@ -21,12 +21,16 @@ from coherence.runs.design import case_column
 from coherence.runs.findings import Findings, broken
 from coherence.runs.notes import Code, Level
 from coherence.runs.row_condition import label_condition
+from coherence.runs.runs import Runs
 from coherence.runs.states import (
     KNOWN_PAIRS,
     YES,
     compared_labels,
     folded,
+    in_order,
     known_pair,
+    label_text,
+    meant_by,
     typed_option,
 )
 
@@ -58,7 +62,7 @@ def shared_parts(table: pd.DataFrame, truths: pd.DataFrame, parts: Sequence[str]
     )
 
 
-def _told_apart(names: Sequence[str]) -> list[str]:
+def told_apart(names: Sequence[str]) -> list[str]:
     """Return what is left of names without what they begin and end with alike."""
     head = len(commonprefix([*names]))  # noqa: RUF071
     tail = len(commonprefix([name[head:][::-1] for name in names]))  # noqa: RUF071
@@ -72,7 +76,7 @@ def state_columns(beliefs: Sequence[str], truth: "Cells | None") -> dict[str, st
     columns are.
     """
     seen = set() if truth is None else {folded(label) for label in labels(truth).dropna().unique()}
-    parts = _told_apart(beliefs)
+    parts = told_apart(beliefs)
     pairs = len(parts) == 2 and None not in (known_pair(seen), known_pair(parts))
     told = bool(seen) and all(parts) and (pairs or seen <= {*map(folded, parts)})
     states = parts if told else [*beliefs]
@@ -80,6 +84,45 @@ def state_columns(beliefs: Sequence[str], truth: "Cells | None") -> dict[str, st
         column: f"{STATE_PREFIX}{state.removeprefix(STATE_PREFIX)}"
         for column, state in zip(beliefs, states, strict=True)
     }
+
+
+def _named_alike(truths: Sequence[Any], states: Sequence[str]) -> dict[Any, str]:
+    """Return the states that truths name: but for blanks and case, or as 0 and 1 of no and yes."""
+    pair, ordered = known_pair(truths), in_order(states)
+    if len(states) == 2 and pair and ordered and known_pair(states) not in (None, pair):
+        return {label: ordered[pair.index(folded(label))] for label in truths}
+    meant = {label: meant_by(label_text(label), states) for label in truths}
+    return {label: of[0] for label, of in meant.items() if len(of) == 1}
+
+
+def with_matched_states(runs: Runs, found: Findings) -> Runs:
+    """Name truths as the beliefs in several states are; refuse those of which none is meant."""
+    states = runs.state_names
+    seen = runs.theta.unique().tolist() if len(states) > 1 else []
+    matched = _named_alike(seen, states)
+    strays = [label for label in seen if label not in matched]
+    if not strays and len({*matched.values()}) == len(matched):
+        said = [f"{label!r} is {to!r}" for label, to in matched.items() if label_text(label) != to]
+        if not said:
+            return runs
+        theta = labels(runs.table["theta"].astype(object).map(matched, na_action="ignore"))
+        title = runs.named.plain("theta")
+        found.note(Code.STATE, f"{title} is named as the beliefs are: {listing(said, 4)}.")
+        return Runs(runs.table.assign(theta=theta), found.notes, runs.named, meant=runs.meant)
+    truth = found.file_name("theta")
+    likely = _named_alike(seen, [state for state in states if known_pair([state])])
+    cells = f"table[{truth!r}]"
+    renamed = {label_text(label): likely.get(label, "STATE") for label in strays or seen}
+    remedy = f"Name them alike, in pandas: {cells} = {cells}.astype(str).replace({renamed})"
+    if matched and strays:
+        where = typed_option("--where", label_condition(truth, [*map(label_text, strays)]))
+        rows = counted(int(runs.table["theta"].isin(strays).sum()), "row")
+        remedy += f". Or leave out the {rows} whose label is no state: {where}"
+    found.of_table.append(
+        f"{runs.named.plain('theta')} is {listing(map(repr, seen), 4)}, and columns of beliefs are "
+        f"named after {listing(map(repr, states), 6)}. {remedy}."
+    )
+    return runs
 
 
 def with_states(
@@ -98,7 +141,7 @@ def with_states(
     }
     columns = list(beliefs)
     if truths:
-        told = [_told_apart(columns) for columns in ([*beliefs], truths)]
+        told = [told_apart(columns) for columns in ([*beliefs], truths)]
         if {*told[0]} == {*told[1]}:
             truths = [truths[told[1].index(part)] for part in told[0]]
         columns = [*truths]
@@ -128,65 +171,55 @@ def with_states(
 def note_repeated_ids(
     table: pd.DataFrame, role: str, unused: Sequence[str], found: Findings
 ) -> None:
-    """Say that an id stands in several sessions, where others have other labels in each of them.
+    """Say that an id stands in several sessions, and may be another's in each of them.
 
-    So it is where person 1 is a woman of 30 in one session, and a man of 50 in the next.
+    So it is where person 1 is a woman of 30 in one session, and a man of 50 in the next: others
+    have other labels in each. Or where a session parts the rows that an id has of one case, which
+    repetitions do too; not where ids have a label that is the same in all their rows.
     """
-    name = found.file_name(role)
-    some = table[role].isin(table[role].unique()[:_MOST_IDS])  # which tell as much as all
-    rows, n_ids = table[some], table[role].nunique()
-    few = [each for each in unused if 1 < rows[each].nunique() < len(rows) / 2]
-    for session in few if n_ids >= _FEWEST_IDS else ():
-        cells = rows.groupby([session, role], observed=True, sort=False)
-        if not 2 * rows[role].nunique() <= cells.ngroups <= len(rows) / 2:
-            continue
-        for label in few:
-            if (
-                label != session
-                and cells[label].nunique().max() == 1
-                and rows.groupby(session, observed=True)[label].nunique().max() > 1
-                and (rows.groupby(role, observed=True)[label].nunique() > 1).mean() > 1 / 2
-            ):
-                n_both = table.groupby([session, role], observed=True).ngroups
-                both = typed_option(f"--{role}", f"{session},{name}")
-                text = (
-                    f"{name} has {n_ids} values, and {n_both} together with {session!r}, within "
-                    f"which {label!r} is the same. If ids are numbered anew in each: {both}."
-                )
-                found.note(Code.SHAPE, text, Level.WARNING)
-                return
-    _note_repeated_cases(table, role, few, found)
-
-
-def _note_repeated_cases(
-    table: pd.DataFrame, role: str, few: Sequence[str], found: Findings
-) -> None:
-    """Ask whether a column numbers ids anew, or repetitions, where it alone parts rows of a case.
-
-    In both, each value has many cases of each id. Where ids have a label that differs between them
-    and is the same in all their rows, they are the same persons.
-    """
-    known = {*KEY} - ({*LEVEL_COLUMNS} if "level" not in table else set())
-    key = [*dict.fromkeys([role, *(each for each in KEY if each in table and each in known)])]
-    if "context" not in key or not table.duplicated(key).any():
-        return
-    by_id, name = table.groupby(role, observed=True), found.file_name(role)
-    if any(by_id[label].nunique().max() == 1 for label in few):
-        return
+    name, n_ids = found.file_name(role), table[role].nunique()
+    some = table[table[role].isin(table[role].unique()[:_MOST_IDS])]  # which tell as much as all
+    few = [each for each in unused if 1 < some[each].nunique() < len(some) / 2]
+    levels = {*LEVEL_COLUMNS} if "level" not in table else set()
+    key = [*dict.fromkeys([role, *(each for each in KEY if each in table and each not in levels)])]
+    by_id = some.groupby(role, observed=True)
+    alike = any(by_id[label].nunique().max() == 1 for label in few)
+    parted = "context" in key and table.duplicated(key).any() and not alike
     for session in few:
         n_both = table.groupby([session, role], observed=True).ngroups
-        if (
-            2 * table[role].nunique() <= n_both <= len(table) / 2
-            and not table.duplicated([session, *key]).any()
-        ):
-            both = typed_option(f"--{role}", f"{session},{name}")
+        if not 2 * n_ids <= n_both <= len(table) / 2:
+            continue
+        both, text = typed_option(f"--{role}", f"{session},{name}"), ""
+        label = _label_of_both(some, role, session, few) if n_ids >= _FEWEST_IDS else ""
+        if label:
             text = (
-                f"each of {table[role].nunique()} values of {name} has several rows of one "
-                f"context, one for each value of {session!r}. If {session!r} numbers ids anew: "
-                f"{both}; if it numbers repetitions: {typed_option('--rep', session)}."
+                f"{name} has {n_ids} values, and {n_both} together with {session!r}, within "
+                f"which {label!r} is the same. If ids are numbered anew in each: {both}."
             )
+        elif parted and not table.duplicated([session, *key]).any():
+            text = (
+                f"each of {n_ids} values of {name} has several rows of one context, one for each "
+                f"value of {session!r}. If {session!r} numbers ids anew: {both}; if it numbers "
+                f"repetitions: {typed_option('--rep', session)}."
+            )
+        if text:
             found.note(Code.SHAPE, text, Level.WARNING)
             return
+
+
+def _label_of_both(rows: pd.DataFrame, role: str, session: str, few: Sequence[str]) -> str:
+    """Return a label that is the same for an id within a session, and differs between sessions."""
+    both, within = (rows.groupby(by, observed=True) for by in ([session, role], session))
+    ids = rows.groupby(role, observed=True)
+    for label in few:
+        if (
+            label != session
+            and both[label].nunique().max() == 1
+            and within[label].nunique().max() > 1
+            and (ids[label].nunique() > 1).mean() > 1 / 2
+        ):
+            return label
+    return ""
 
 
 def doubt_rows_of_options(table: pd.DataFrame, unused: Sequence[str], found: Findings) -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 from coherence.errors import CoherenceError, InputError
 from coherence.printable import spreadsheet_safe
 from coherence.runs.cells import without_na
-from coherence.runs.exact import holds_exact
+from coherence.runs.columns import holds_exact
 from coherence.runs.files import replacing
 from coherence.runs.frames import require_frame, require_path, with_index_columns
 from coherence.runs.roles import MAY_BE_STRANGERS

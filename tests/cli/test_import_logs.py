@@ -22,10 +22,9 @@ def texts(tmp_path, *completions, **metadata):
 
 def test_beliefs_alone_are_imported_and_analysed(tmp_path, run):
     out = tmp_path / "runs.csv"
-    status, printed, _ = run("import", BELIEF, "--map", "p_true=-", "--out", str(out))
+    status, printed, _ = run("import", BELIEF, "--exact", "-", "--out", str(out))
     assert status == 0
     assert "\n  the table allows calibration, scores\n" in printed
-    assert "\n  no p_true: beliefs and choices are compared with what happened\n" in printed
     status, out, _ = run("analyze", str(out), "--full")
     assert status == 0
     assert "1 forecaster, 18 cases" in " ".join(out.split())
@@ -46,7 +45,7 @@ def test_untrusted_text_stays_text(tmp_path, run):
     log, out = texts(tmp_path, "=HYPERLINK(1)\x1b[2J", "0.5"), tmp_path / "runs.jsonl"
     evil = Path(log).read_text().replace('"task": "t"', '"task": "t\\u001b[31m\\nstatus: ok 99"')
     Path(log).write_text(evil)
-    choice = ["--map", "action=metadata.choice", "--actions", "go"]
+    choice = ["--action", "metadata.choice", "--actions", "go"]
     status, printed, _ = run("import", log, *choice, "--out", str(out))
     assert (status, "\x1b" in printed, "\nstatus: ok 99" in printed) == (0, False, False)
     assert read_runs(out)["raw_belief"].tolist()[0] == "=HYPERLINK(1)\x1b[2J"

@@ -52,7 +52,7 @@ validate_runs(ROWS.assign(action=B / 2)) => a column action_NAME of its own
 cmi_test(["a", "b", "c"], *THREE) => belief must hold numbers in [0, 1]
 cmi_test([], *THREE) => belief must have shape (n,) or (n, n_states)
 cmi_test([0.1, 85, 90], *THREE) => 2 of 3 values | 85 at position 1 | Divide percentages by 100
-cmi_test([-0.1, 0.5, 0.2], *THREE) => the first is -0.1 at position 0 | Check how the
+cmi_test([-0.1, 0.5, 0.2], *THREE) => the first is -0.1 at position 0 | check how they
 cmi_test([0.5, math.nan, 0.1], *THREE) => nan at position 1 | Drop missing answers
 cmi_test([[0.2], [0.8], [0.1]], *THREE) => Pass it as one dimension
 cmi_test([[0.5, 0.5], [0.5, 0.4], [0.2, 0.2]], *THREE) => must sum to 1 | 2 do not | position 1

@@ -53,7 +53,6 @@ LINES = {
     "power rational --like a.csv": "--like takes the agent from a table; received",
     # Logs of other programs.
     f"import {BELIEF} {ACTION} --out x.csv": "name the tasks of beliefs (--belief-task NAME)",
-    f"{IMPORT} --map p": "--map needs COLUMN=FIELD",
     f"import {BELIEF} {TEXT} --out x.csv": "Import files of different formats one by one",
     f"{IMPORT} --scale 1..7 --percent": "Leave percent (--percent)",
     f"{CALLS} tst,treat": "no message calls. Closest name found: 'test'",

@@ -15,9 +15,10 @@ from typing import Any
 import pandas as pd
 
 from coherence.decoding.decode import WITHHELD, decode_belief, decode_choice, worst
+from coherence.decoding.ranges import STATED_SUM
 from coherence.errors import InputError
 from coherence.runs.cells import numbers
-from coherence.runs.columns import PERCENT, STATE_SUM_TOLERANCE, Scale, is_belief
+from coherence.runs.columns import PERCENT, Scale, is_belief
 from coherence.runs.logs.log_format import PICKED, AnswerLog, Record
 
 OFF_FORM = "repaired:layout"
@@ -87,7 +88,7 @@ def _distribution(values: Mapping[str, object], line: Scale | None) -> Cell:
     if len(shares) < len(cells):
         return Cell(None, worst([cell.status for cell in cells.values()]), raw)
     # One state alone is a belief of which the others were not logged: there is no sum to miss.
-    if len(shares) > 1 and abs(math.fsum(shares.values()) - 1) > STATE_SUM_TOLERANCE:
+    if len(shares) > 1 and abs(math.fsum(shares.values()) - 1) > STATED_SUM:
         return Cell(None, "sum_not_one", raw)
     return Cell(shares, worst([cell.status for cell in cells.values()]))
 

@@ -47,6 +47,7 @@ from coherence.runs.logs.log_format import SHARE, AnswerLog, LogFormat, names_of
 from coherence.runs.read import examined
 from coherence.runs.roles import judge_percentages
 from coherence.runs.runs import MEANT
+from coherence.runs.several import state_columns, told_apart
 from coherence.runs.states import YES, folded, named_state, zero_or_one
 from coherence.runs.text_files import inner_suffix, read_array
 
@@ -63,11 +64,11 @@ FORMATS = (inspect_log.FORMAT, lm_eval.FORMAT)
 
 def format_of(paths: Sequence[Path]) -> LogFormat:
     """Return the one format of files: fields mean other things in each, and are mapped once."""
-    found = [_format_of(path) for path in paths]
-    for path, other in zip(paths, found, strict=True):
-        if other != found[0]:
+    first, *others = found = [_format_of(path) for path in paths]
+    for path, other in zip(paths[1:], others, strict=True):
+        if other != first:
             raise InputError(
-                f"{path} is of the format {other.name}, {paths[0]} of the format {found[0].name}. "
+                f"{path} is of the format {other.name}, {paths[0]} of the format {first.name}. "
                 "Import files of different formats one by one."
             )
     return found[0]
@@ -113,8 +114,7 @@ def assemble(
     model: str | None = None,
 ) -> Imported:
     """Make a runs table of logs; `mapping` is from columns to fields."""
-    mapping = mapping or {}
-    _check_mapping(mapping, logs)
+    mapping = _states_of(mapping or {}, logs)
     beliefs, actions = _split_by_task(logs, belief_tasks, action_tasks)
     named = {log.model for log in logs if log.model is not None}
     # A log without a model's name goes with the others, if they agree on one.
@@ -122,37 +122,38 @@ def assemble(
         (model,) = named
     # One wording needs no name: the table's default is the standard prompt.
     several = len({log.name for log in beliefs}) > 1
-    task, mapped = beliefs[0].task, list[str]()
-    notes = [f"{log.file}: {note}" for log in (*beliefs, *actions) for note in log.notes]
-    sources: dict[str, str] = {}  # column -> field
+    mapped, sources = list[str](), dict[str, str]()
+    stated, chosen = list[pd.DataFrame](), list[pd.DataFrame]()
     truths: dict[str, str] = {}  # field of what came true -> its column
-    stated, chosen = [], []
-    for log in beliefs:
-        fields = _belief_fields(log, mapping, form.positive, with_action=not actions)
-        if EXACT in log.fields and EXACT not in fields and EXACT not in mapping:
-            notes.append(
-                f"{log.file}: {EXACT} left out, as it is the posterior of the log's own state. If "
-                f"it is that of {fields['theta']}: --map {EXACT}={log.fields[EXACT]}"
-            )
-        sources |= fields
-        truths |= {fields[column]: column for column in ("theta", EXACT) if column in fields}
-        mapped.append(_line("belief", log, fields))
-        line, doubts = _line_of(log, fields, form.line)
-        notes += doubts
+    notes = [f"{log.file}: {note}" for log in (*beliefs, *actions) for note in log.notes]
+    for log in (*beliefs, *actions):
+        of_beliefs = log in beliefs
+        fields, line = _fields(log, mapping, form.positive, of_beliefs, bool(actions)), None
+        if of_beliefs:
+            if EXACT in log.fields and EXACT not in fields and EXACT not in mapping:
+                notes.append(
+                    f"{log.file}: {EXACT} left out, as it is the posterior of the log's own state. "
+                    f"If it is that of {fields['theta']}: --exact {log.fields[EXACT]}"
+                )
+            sources |= fields
+            truths |= {fields[column]: column for column in ("theta", EXACT) if column in fields}
+            line, doubts = _line_of(log, fields, form.line)
+            notes += doubts
+        # The answer first.
+        columns = sorted(fields, key=lambda column: not is_belief(column) and column != "action")
+        shown = (name if name == fields[name] else f"{name} = {fields[name]}" for name in columns)
+        role = "belief" if of_beliefs else "action"
+        mapped.append(f"{role} from {log.name} ({log.file}): {', '.join(shown)}")
         rows = answers_of(log, fields, replace(form, line=line))
-        prompt = log.name if several else None
-        stated.append(_known(rows, log, task=task, model=log.model or model, prompt=prompt))
+        prompt = {"prompt": log.name if several else None} if of_beliefs else {}
+        known = _known(rows, log, task=beliefs[0].task, model=log.model or model, **prompt)
+        (stated if of_beliefs else chosen).append(known)
     # Contexts that gather samples make the log's own numbers repeat within them.
     counts = "context" in mapping and "rep" not in mapping
     answers, unpaired = stacked(stated, counts=counts), list[str]()
     id_field = mapping.get("context", beliefs[0].fields.get("context", ""))
     check = SampleCheck(id_field, truths)
     notes += compare_prompts(answers, check)
-    for log in actions:
-        fields = _action_fields(log, mapping)
-        mapped.append(_line("action", log, fields))
-        rows = answers_of(log, fields, form)
-        chosen.append(_known(rows, log, task=task, model=log.model or model))
     if actions:
         answers, unpaired, differ = joined(answers, stacked(chosen, counts=counts), check)
         notes += differ
@@ -163,13 +164,6 @@ def assemble(
     if errors := [*found.of_options, *found.of_table]:
         raise SchemaError(errors, ", ".join(log.file for log in logs))
     return Imported(valid.frame(), mapped, unpaired, [*notes, *map(str, valid.notes)])
-
-
-def _line(role: str, log: AnswerLog, fields: Mapping[str, str]) -> str:
-    # The answer first.
-    columns = sorted(fields, key=lambda column: not is_belief(column) and column != "action")
-    sources = (name if name == fields[name] else f"{name} = {fields[name]}" for name in columns)
-    return f"{role} from {log.name} ({log.file}): {', '.join(sources)}"
 
 
 def _known(rows: pd.DataFrame, log: AnswerLog, **known: str | None) -> pd.DataFrame:
@@ -235,7 +229,7 @@ def _zero_or_one(cells: Cells, positive: str | None) -> Cells:
         shown = listing((repr(label[:40]) for label in seen), 6)
         raise InputError(
             f"theta has the labels {shown}, and nothing says whose probability p is. "
-            "Name that label (--positive LABEL), or map another field to theta."
+            "Name that label (--positive LABEL), or name another field as --truth."
         )
     return labels.map(dict(zip(seen, codes, strict=True))).astype("Int64").astype(object)
 
@@ -253,13 +247,12 @@ def _split_by_task(
     if both := {*belief_tasks} & {*action_tasks}:
         raise InputError(
             f"task {min(both)!r} is named as belief_task and as action_task. "
-            "If one log holds both, map its field: --map action=FIELD."
+            "If one log holds both, name its field: --action FIELD."
         )
     # What is not named takes the role that is left, if only one way is possible.
     rest = [name for name in tasks if name not in (*belief_tasks, *action_tasks)]
     beliefs, actions = [*belief_tasks] or rest, [*action_tasks] or (rest if belief_tasks else [])
-    both_named = belief_tasks and action_tasks
-    if rest and (both_named or (len(rest) > 1 and not action_tasks)):
+    if rest and ((belief_tasks and action_tasks) or (len(rest) > 1 and not action_tasks)):
         raise InputError(
             f"nothing says what {', '.join(map(repr, rest))} asked for: "
             "name the tasks of beliefs (--belief-task NAME) and of actions (--action-task NAME)."
@@ -275,81 +268,74 @@ def _split_by_task(
     return ordered, [log for log in logs if log.name in actions]
 
 
-def _check_mapping(mapping: Mapping[str, str], logs: Sequence[AnswerLog]) -> None:
-    """Raise if a mapped column or field does not exist."""
+def _states_of(mapping: Mapping[str, str], logs: Sequence[AnswerLog]) -> dict[str, str]:
+    """Return fields by column, of beliefs A,B each by its state; raise if no log has one."""
     names = names_of(dict.fromkeys(log.field_names) for log in logs)
-    # Columns first: a misspelt column is the likelier typo, and its field may exist nowhere.
-    for column, name in mapping.items():
+    fields = dict(mapping)
+    several = [part.strip() for part in fields.get("p", "").split(",")]
+    if len(several) > 1 and fields["p"] not in names:
+        columns = state_columns(several, pd.Series(told_apart(several)))
+        del fields["p"]
+        fields |= {state: name for name, state in columns.items()}
+    for column, name in fields.items():
         if column == "status":
-            raise InputError("map: the status is that of reading the answers. Leave it out.")
-        if name != LEFT_OUT and column not in COLUMN_NAMES and not _is_family(column):
-            raise InputError(
-                f"map names {column!r}, which is not a column of the runs table. "
-                f"{closest(column, COLUMN_NAMES)}"
-            )
+            raise InputError("status is that of reading the answers. Leave it out.")
         if name not in (*names, LEFT_OUT):
             raise InputError(
-                f"map: no log has the field {name!r} to use as {column!r}. {closest(name, names)}"
+                f"no log has the field {name!r} to use as {column!r}. {closest(name, names)}"
             )
+    return fields
 
 
 def _fields(
-    log: AnswerLog, fields: Mapping[str, str], mapping: Mapping[str, str]
+    log: AnswerLog,
+    mapping: Mapping[str, str],
+    positive: str | None,
+    of_beliefs: bool,
+    has_actions: bool,
 ) -> dict[str, str]:
-    """Return column -> field: as the user says where the log can serve it, else as the format."""
+    """Return column -> field: as the user says where the log can serve it, else as the format.
+
+    A log of `of_beliefs` has no action where another one has.
+    """
+    fields = {column: name for column, name in log.fields.items() if column != "answer"}
+    answer, own_belief = log.fields.get("answer"), any(map(is_belief, mapping))
+    if not of_beliefs:
+        fields = {column: name for column, name in fields.items() if column in _FROM_ACTION_LOGS}
+        fields |= {} if answer is None else {"action": answer}
+    elif own_belief:
+        without = [column for column in fields if is_belief(column)] + ["answer_mass"]
+        fields = {column: name for column, name in fields.items() if column not in without}
+    elif log.states:
+        fields |= _shares(log, positive)
+    elif answer is not None and answer not in log.labels:
+        fields["p"] = answer
+    if of_beliefs and mapping.get("theta", LEFT_OUT) not in (LEFT_OUT, fields.get("theta")):
+        fields.pop(EXACT, None)  # it is the posterior of another state
     names = (*log.field_names, LEFT_OUT)
-    for column, name in mapping.items():
+    unwanted = set(_OF_ACTION) if of_beliefs and has_actions else set()
+    wanted = {
+        column: name
+        for column, name in mapping.items()
+        if column not in unwanted and (of_beliefs or not is_belief(column))
+    }
+    for column, name in wanted.items():
         # Of several logs one may lack a fact, but not the answer nor what it is joined by.
         if name not in names and (is_belief(column) or column in ("action", "context")):
             raise InputError(
                 f"{log.file}: no field {name!r} to use as {column!r}. {closest(name, names)}"
             )
-    served = {column: name for column, name in mapping.items() if name in names}
-    return {column: name for column, name in {**fields, **served}.items() if name != LEFT_OUT}
-
-
-def _belief_fields(
-    log: AnswerLog, mapping: Mapping[str, str], positive: str | None, *, with_action: bool
-) -> dict[str, str]:
-    """Return column -> field for a log of beliefs."""
-    fields = {column: name for column, name in log.fields.items() if column != "answer"}
-    if any(map(is_belief, mapping)):
-        fields = {
-            column: name
-            for column, name in fields.items()
-            if not is_belief(column) and column != "answer_mass"
-        }
-    elif log.states:
-        fields |= _shares(log, positive)
-    elif "answer" in log.fields and log.fields["answer"] not in log.labels:
-        fields["p"] = log.fields["answer"]
-    if mapping.get("theta", LEFT_OUT) not in (LEFT_OUT, fields.get("theta")):
-        fields.pop(EXACT, None)  # it is the posterior of another state
-    unwanted = () if with_action else _OF_ACTION
-    fields = _fields(log, fields, {c: name for c, name in mapping.items() if c not in unwanted})
-    if not any(map(is_belief, fields)):
-        # Shares of choices that differ between documents are beliefs in nothing.
-        names = [name for name in log.field_names if not name.startswith(SHARE)]
-        raise InputError(
-            f"{log.file}: nothing says which field holds the belief. "
-            f"{closest('probability', names)} Map it: --map p=FIELD."
-        )
-    return {column: name for column, name in fields.items() if column not in unwanted}
-
-
-def _action_fields(log: AnswerLog, mapping: Mapping[str, str]) -> dict[str, str]:
-    """Return column -> field for a log of actions."""
-    fields = {column: name for column, name in log.fields.items() if column in _FROM_ACTION_LOGS}
-    if "answer" in log.fields:
-        fields["action"] = log.fields["answer"]
-    known = {column: name for column, name in mapping.items() if not is_belief(column)}
-    fields = _fields(log, fields, known)
-    if "action" not in fields:
-        raise InputError(
-            f"{log.file}: nothing says which field holds the action. "
-            f"{closest('action', log.field_names)} Map it: --map action=FIELD."
-        )
-    return fields
+    fields |= {column: name for column, name in wanted.items() if name in names}
+    fields = {c: name for c, name in fields.items() if name != LEFT_OUT and c not in unwanted}
+    if any(map(is_belief, fields)) if of_beliefs else "action" in fields:
+        return fields
+    role, near = ("belief", "probability") if of_beliefs else ("action", "action")
+    # Shares of choices that differ between documents are beliefs in nothing.
+    held = [name for name in log.field_names if not name.startswith(SHARE)]
+    raise InputError(
+        f"{log.file}: nothing says which field holds the {role}. {closest(near, held)} "
+        f"Name it: --{role} FIELD."
+    )
 
 
 def _shares(log: AnswerLog, positive: str | None) -> dict[str, str]:

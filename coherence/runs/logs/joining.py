@@ -6,7 +6,6 @@ metadata) is compared in every sample that is joined.
 """
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,7 @@ from coherence.errors import InputError, listing
 from coherence.printable import counted
 from coherence.runs.cells import numbers
 from coherence.runs.runs import REFERENCE
-from coherence.runs.states import folded
+from coherence.runs.states import folded, typed_option
 
 RECORD, LOG = "record", "log"
 """Columns of answers on their way: the record that a row was read from, and the name of its log."""
@@ -51,7 +50,9 @@ def stacked(parts: Sequence[pd.DataFrame], *, counts: bool) -> pd.DataFrame:
     wrong = known & (counted_ % 1 != 0)
     if wrong.any():
         where = f"{reps[wrong].iloc[0]!r} in context {rows['context'][wrong].iloc[0]!r}"
-        raise InputError(f"rep must be a whole number; received {where}. Map another field to rep.")
+        raise InputError(
+            f"rep must be a whole number; received {where}. Name another field: --rep FIELD."
+        )
     rows["rep"] = question["rep"] = counted_.astype("Int64").astype(object).where(known, reps)
     twice = question[known & question.astype(str).duplicated()]
     if len(twice):
@@ -82,8 +83,9 @@ class SampleCheck:
     def compare(self, first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
         """Raise `InputError` where joined rows are of different samples; return what differs.
 
-        Like hashes, truths must be the same in each joined row, unless the other log has other
-        labels, as those of the right action. Of other fields those tell that are one by one.
+        Hashes must be the same in each joined row, unless all documents were made anew for the
+        other log; truths too, unless that has other labels, as those of the right action; of other
+        fields those that name each sample of both logs, which then stand under other ids.
         """
         ours, theirs = self._samples(first), self._samples(second)
         names = sorted(ours.columns.intersection(theirs.columns), key=lambda name: name != HASH)
@@ -91,21 +93,18 @@ class SampleCheck:
         unlike = (one != other) & one.notna() & other.notna()
         differ = {name: int(unlike[name].sum()) for name in names if unlike[name].any()}
         tell = [name for name in names if name not in differ and one[name].nunique() > 1]
-        own = {name for name in names if _identifies(ours[name]) and _identifies(theirs[name])}
+        alike = [name for name in names if _name_the_same(ours[name], theirs[name])]
         for name, n_unlike in differ.items():
-            moved = other[name][unlike[name]].isin(ours[name]).any()
-            wrong = moved and name in own and own.isdisjoint(tell)
-            if name == HASH:  # documents that were made otherwise for each log differ in all rows
-                wrong = moved or own.isdisjoint(tell) or n_unlike < len(one)
-            elif name in self.truths:  # of labels that the other log has as well
-                wrong = theirs[name].isin(ours[name].dropna()).any()
+            wrong = name in alike and not tell
+            if name == HASH:
+                wrong |= n_unlike < len(one) or not tell or name in alike
+            elif name in self.truths:
+                wrong |= bool(theirs[name].isin(ours[name].dropna()).any())
             if wrong:
-                agree = [by for by in names if by in own or by == HASH]
-                by = next((by for by in agree if _joins(by, name, ours, theirs)), None)
                 key = unlike.index[unlike[name]][0]
                 sides = [_with_keys(side).loc[key] for side in (first, second)]
                 of = f"{n_unlike} of {counted(len(one), 'joined answer')}"
-                raise InputError(self._mismatch(of, name, sides, by))
+                raise InputError(self._mismatch(of, name, sides, next(iter(alike), None)))
         of = " and ".join(listing(table[LOG].unique(), 2) for table in (first, second))
         notes = []
         if differ:
@@ -144,35 +143,25 @@ class SampleCheck:
             f"{self.id_field} {sides[0]['context']!r}: {' and '.join(shown)}. "
         )
         if by is not None:
-            typed = shlex.quote(f"context={by}")
-            return (
-                f"{said}All values of {by} are there under other ids: --map {typed} joins by them."
-            )
-        said += "Ids must name the same samples in both: map one that does, --map context=FIELD."
+            typed = typed_option("--context", by)
+            return f"{said}All values of {by} are there under other ids: {typed} joins by them."
+        said += "Ids must name the same samples in both: name one that does, --context FIELD."
         if name in self.truths:
-            said += (
-                f" If {name} is something else in {sides[1][LOG]}, name another field: --map "
-                f"{self.truths[name]}=FIELD."
-            )
+            option = "--truth" if self.truths[name] == "theta" else "--exact"
+            said += f" If {name} is something else in {sides[1][LOG]}: {option} FIELD."
         return said
 
 
-def _identifies(cells: "pd.Series[str]") -> bool:
-    """Tell whether every context has a value of its own."""
-    context = cells.index.get_level_values("context")
-    pairs = pd.DataFrame({"context": context, "cell": cells.to_numpy()}).drop_duplicates()
-    return bool(pairs.notna().all(axis=None) and len(pairs) > 1) and all(
-        pairs[name].is_unique for name in pairs
-    )
-
-
-def _joins(by: str, name: str, ours: pd.DataFrame, theirs: pd.DataFrame) -> bool:
-    """Tell whether rows that are joined by a field agree in one in which those of ids do not."""
-    if not theirs[by].isin(ours[by].dropna()).all():
-        return False
-    known = ours.drop_duplicates(by).set_index(by, drop=False)[name]
-    cells, others = known.reindex(theirs[by]).to_numpy(), theirs[name].to_numpy()
-    return bool((pd.isna(cells) | pd.isna(others) | (cells == others)).all())
+def _name_the_same(ours: "pd.Series[str]", theirs: "pd.Series[str]") -> bool:
+    """Tell whether contexts have a value each in both logs, and the same values in both."""
+    sets = []
+    for cells in (ours, theirs):
+        context = cells.index.get_level_values("context")
+        pairs = pd.DataFrame({"context": context, "cell": cells.to_numpy()}).drop_duplicates()
+        if pairs.isna().any(axis=None) or not all(pairs[name].is_unique for name in pairs):
+            return False
+        sets.append({*pairs["cell"]})
+    return sets[0] == sets[1] and len(sets[0]) > 1
 
 
 def compare_prompts(answers: pd.DataFrame, check: SampleCheck) -> list[str]:
@@ -192,7 +181,7 @@ def joined(
     if beliefs["context"].isna().any() or actions["context"].isna().any():
         raise InputError(
             "beliefs and actions are joined by their samples, and some answers have no context. "
-            "Map one in both: --map context=FIELD."
+            "Name one in both: --context FIELD."
         )
     reference = REFERENCE if REFERENCE in {*beliefs["prompt"]} else beliefs["prompt"][0]
     # Other prompts and rows given z ask for the belief alone.
@@ -215,7 +204,7 @@ def joined(
     if len(rest) == len(chosen):
         raise InputError(
             f"no answer of the action log belongs to one of the belief log. {'; '.join(lines)}. "
-            "Map what they share: --map context=FIELD."
+            "Name what they share: --context FIELD."
         )
     notes = check.compare(beliefs[asks], actions)
     partners = chosen.reindex(asked.index).set_axis(beliefs.index[asks]).reindex(beliefs.index)

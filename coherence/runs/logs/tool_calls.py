@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,14 @@ SOURCE = "coherence.side_question"
 """Source of the event by which a solver records what it asked aside."""
 _GRADES = {"C", "I", "P", "N"}  # of an answer, as Inspect's scorers give them
 _MOST_SHOWN = 8
+_NOTES = {
+    "several": "episodes with several calls of these tools: {n}; the last one is the action",
+    "unnamed": "episodes whose call lacks the argument that is the action, or cannot be read: {n}; "
+    "their action is unparsed",
+    "without": "episodes without such a call, which have no action: {n}: {names}",
+    "unsaid": "episodes in which no belief was said before the action: {n}: {names}",
+    "epochs": "every epoch of a sample is a case; they share its outcome, and are a group",
+}
 
 
 @dataclass(frozen=True)
@@ -47,10 +55,7 @@ class CallReading:
     def __post_init__(self) -> None:
         """Refuse places that there are not."""
         if not self.tools:
-            raise InputError(
-                "action_from must name a tool, or several with commas between them, such as "
-                "--action-from treat,home."
-            )
+            raise InputError("action_from must name a tool, such as --action-from treat,home.")
         if self.source not in (SIDE_QUESTION, TEXT) and not self.argument:
             raise InputError(
                 f"belief_from must be {SIDE_QUESTION}, {TEXT} or {TOOL}NAME.ARGUMENT, such as "
@@ -79,6 +84,8 @@ class Episode:
 
     def __init__(self, sample: EvalSample) -> None:
         self.sample = sample
+        epoch = "" if sample.epoch == 1 else f" (epoch {sample.epoch})"
+        self.name = f"{sample.id}{epoch}"
         self.spoken: list[ToolCall | str] = []  # words and calls of the agent's own messages
         # what was asked aside, and names of tools that were run
         self.events: list[Mapping[str, Any] | str] = []
@@ -95,18 +102,16 @@ class Episode:
                 self.events.append(event.function)
 
     @property
-    def name(self) -> str:
-        """What identifies it: the sample, and the epoch after the first."""
-        epoch = self.sample.epoch
-        return f"{self.sample.id}" if epoch == 1 else f"{self.sample.id} (epoch {epoch})"
+    def calls(self) -> list[tuple[int, ToolCall]]:
+        """Calls of tools, with their places among what was spoken."""
+        return [(at, each) for at, each in enumerate(self.spoken) if not isinstance(each, str)]
 
     def asked_before(self, action: ToolCall | None) -> list[Mapping[str, Any]]:
         """Return what was last asked aside before the last call of a tool, or at all."""
         end = len(self.events)
         if action is not None:
             run = [place for place, event in enumerate(self.events) if event == action.function]
-            calls = [each.function for each in self.spoken if not isinstance(each, str)]
-            called = calls.count(action.function)
+            called = sum(call.function == action.function for _, call in self.calls)
             # Where a call was not run, as at a limit, it is the last: all else was before it.
             end = run[-1] if len(run) >= called else end
         asked: list[Mapping[str, Any]] = []
@@ -133,16 +138,25 @@ def read_calls(path: Path, *, reading: CallReading) -> AnswerLog:
         No call, a tool or an argument that no call has, or nothing that says where beliefs stand.
     """
     log, samples = read_samples(path)
-    seen, made, kept = _Calls(path), _Records(path, reading), []
+    seen, records, kept = _Calls(), list[Record](), []
+    found: dict[str, list[str]] = defaultdict(list)  # kind of note -> episodes
     for sample in samples:
         episode = Episode(sample)
         seen.add(episode)
-        made.add(episode)
+        made, kinds = _records(path, episode, reading)
+        records += made
+        for kind in kinds:
+            found[kind].append(episode.name)
         # What is asked of every sample further on, without its messages and events.
         kept.append(sample.model_copy(update={"messages": [], "events": []}))
-    records, names = tuple(made.records), names_of(made.records)
-    seen.check(reading, {record.get("action") for record in records} - {None})
-    columns, notes = sample_columns(names, "metadata."), [*notes_on(log, kept), *made.notes()]
+    seen.check(path, reading)
+    names = names_of(records)
+    columns, notes = sample_columns(names, "metadata."), [*notes_on(log, kept)]
+    notes += [
+        text.format(n=len(found[kind]), names=listing(found[kind], 3))
+        for kind, text in _NOTES.items()
+        if found[kind]
+    ]
     # A list is one a turn, and an episode is one case.
     if any(as_text(record.get(f"metadata.{EXACT}", ""))[:1] == "[" for record in records):
         columns.pop(EXACT)
@@ -151,17 +165,17 @@ def read_calls(path: Path, *, reading: CallReading) -> AnswerLog:
             "one number an episode"
         )
     fields = {"context": "episode", "answer": "belief", "theta": _theta(records, names)}
-    fields |= {"created": "completed_at"} | ({"group": "id"} if made.found["epochs"] else {})
+    fields |= {"created": "completed_at"} | ({"group": "id"} if found["epochs"] else {})
     as_named = ("rep", "action", "belief_context", "raw_action", "asked")
     fields |= {name: name for name in as_named if name in names}
     fields |= {"raw_belief": "reply"} if "reply" in names else {}
     run, labels, fields = log.eval, ("action",), fields | columns
     return AnswerLog(
-        path.name, run.task, run.model, records, fields, labels=labels, notes=tuple(notes)
+        path.name, run.task, run.model, tuple(records), fields, labels=labels, notes=tuple(notes)
     )
 
 
-def _theta(records: tuple[Record, ...], names: tuple[str, ...]) -> str:
+def _theta(records: Sequence[Record], names: Sequence[str]) -> str:
     """Return the field of the state: the sample's own, or what the only scorer gives."""
     if "metadata.theta" in names:
         return "metadata.theta"
@@ -171,112 +185,82 @@ def _theta(records: tuple[Record, ...], names: tuple[str, ...]) -> str:
     return "target" if given or values <= _GRADES else scores[0]
 
 
-_NOTES = {
-    "several": "episodes with several calls of these tools: {n}; the last one is the action",
-    "unnamed": "episodes whose call lacks the argument that is the action, or cannot be read: {n}; "
-    "their action is unparsed",
-    "without": "episodes without such a call, which have no action: {n}: {names}",
-    "unsaid": "episodes in which no belief was said before the action: {n}: {names}",
-    "epochs": "every epoch of a sample is a case; they share its outcome, and are a group",
-}
+def _records(
+    path: Path, episode: Episode, reading: CallReading
+) -> tuple[list[dict[str, object]], list[str]]:
+    """Return the records of an episode, and the kinds of notes that it is one of."""
+    acting = [each for each in episode.calls if reading.argument_of(each[1].function) is not None]
+    at, call = acting[-1] if acting else (len(episode.spoken), None)
+    aside = reading.source == SIDE_QUESTION
+    beliefs = (
+        _asked(path, episode, call, reading) if aside else [{"belief": _said(episode, at, reading)}]
+    ) or [{"belief": None}]
+    record = {**record_of(episode.sample), "episode": episode.name}
+    record["belief_context"] = OWN_CONTEXT if aside else SAME_CONTEXT
+    for name in (PICKED, "finish_reason"):  # of the last message, which is no action's
+        record.pop(name, None)
+    action, raw = (None, None) if call is None else _action(call, reading)
+    kinds = {
+        "several": len(acting) > 1,
+        "unnamed": call is not None and action is None,
+        "without": call is None,
+        "unsaid": beliefs == [{"belief": None}],
+        "epochs": episode.sample.epoch > 1,
+    }
+    records = [{**record, **belief, "rep": rep} for rep, belief in enumerate(beliefs)]
+    records[0] |= {"action": action, "raw_action": raw}  # it acted once
+    return records, [kind for kind, is_so in kinds.items() if is_so]
 
 
-class _Records:
-    """Records of episodes, and the episodes that a note is about."""
+def _action(call: ToolCall, reading: CallReading) -> tuple[str | None, str]:
+    """Return the action that a call is, as far as it can be named, and the call in words."""
+    given = ", ".join(f"{name}={as_text(value)}" for name, value in call.arguments.items())
+    raw, argument = f"{call.function}({given})", reading.argument_of(call.function)
+    if argument and (call.parse_error or argument not in call.arguments):
+        return None, raw
+    value = as_text(call.arguments[argument]) if argument else ""
+    alone = value and len(reading.tools) == 1
+    return value if alone else f"{call.function} {value}".strip(), raw
 
-    def __init__(self, path: Path, reading: CallReading) -> None:
-        self.path, self.reading = path, reading
-        self.records: list[dict[str, object]] = []
-        self.found: dict[str, list[str]] = defaultdict(list)
 
-    def notes(self) -> Iterator[str]:
-        """Say what was left out, joined or not found."""
-        for kind, text in _NOTES.items():
-            if names := self.found[kind]:
-                yield text.format(n=len(names), names=listing(names, 3))
-
-    def add(self, episode: Episode) -> None:
-        """Make the records of an episode."""
-        spoken, reading = episode.spoken, self.reading
-        acting = [
-            place
-            for place, each in enumerate(spoken)
-            if not isinstance(each, str) and reading.argument_of(each.function) is not None
-        ]
-        at = acting[-1] if acting else len(spoken)
-        call = spoken[at] if acting else None
-        assert not isinstance(call, str), "a place of an action"
-        aside = reading.source == SIDE_QUESTION
-        nothing: list[dict[str, object]] = [{"belief": None}]
-        said: list[dict[str, object]] = [{"belief": self._said(spoken, at)}]
-        beliefs = (self._asked(episode, call) if aside else said) or nothing
-        record = {**record_of(episode.sample), "episode": episode.name, **self._action(call)}
-        record["belief_context"] = OWN_CONTEXT if aside else SAME_CONTEXT
-        for name in (PICKED, "finish_reason"):  # of the last message, which is no action's
-            record.pop(name, None)
-        for kind, is_so in (
-            ("several", len(acting) > 1),
-            ("unnamed", call is not None and record["action"] is None),
-            ("without", call is None),
-            ("unsaid", beliefs == nothing),
-            ("epochs", episode.sample.epoch > 1),
-        ):
-            self.found[kind] += [episode.name] * is_so
-        # Of further reports before the same action: it acted once.
-        again = {
-            name: each for name, each in record.items() if name not in ("action", "raw_action")
+def _asked(
+    path: Path, episode: Episode, action: ToolCall | None, reading: CallReading
+) -> list[dict[str, object]]:
+    asked = episode.asked_before(action)
+    questions = {str(each.get("question")) for each in asked}
+    if len(questions) > 1:
+        raise InputError(
+            f"{path}: {len(questions)} different questions were asked aside before the action of "
+            f"episode {episode.name!r}, and nothing says which is the belief: "
+            f"{listing(sorted(map(repr, questions)), 2)}. Ask one question a turn, or read beliefs "
+            f"elsewhere: --belief-from {TEXT}."
+        )
+    # A number that the solver read itself comes before the reply.
+    first = "reply" if reading.pattern else "p"
+    return [
+        {
+            "belief": _plain(each.get("reply") if each.get(first) is None else each[first]),
+            "reply": each.get("reply"),
+            "asked": each.get("question"),
         }
-        for rep, belief in enumerate(beliefs):
-            self.records.append({**(again if rep else record), **belief, "rep": rep})
+        for each in asked
+    ]
 
-    def _action(self, call: ToolCall | None) -> dict[str, object]:
-        """Return the action that a call is, as far as it can be named."""
-        if call is None:
-            return {"action": None, "raw_action": None}
-        given = ", ".join(f"{name}={as_text(value)}" for name, value in call.arguments.items())
-        raw, argument = f"{call.function}({given})", self.reading.argument_of(call.function)
-        if argument and (call.parse_error or argument not in call.arguments):
-            return {"action": None, "raw_action": raw}
-        value = as_text(call.arguments[argument]) if argument else ""
-        alone = value and len(self.reading.tools) == 1
-        label = value if alone else f"{call.function} {value}".strip()
-        return {"action": label, "raw_action": raw}
 
-    def _asked(self, episode: Episode, action: ToolCall | None) -> list[dict[str, object]]:
-        asked = episode.asked_before(action)
-        questions = {str(each.get("question")) for each in asked}
-        if len(questions) > 1:
-            raise InputError(
-                f"{self.path}: {len(questions)} different questions were asked aside before the "
-                f"action of episode {episode.name!r}, and nothing says which is the belief: "
-                f"{listing(sorted(map(repr, questions)), 2)}. Ask one question a turn, or read "
-                f"beliefs elsewhere: --belief-from {TEXT}."
-            )
-        # A number that the solver read itself comes before the reply.
-        first = "reply" if self.reading.pattern else "p"
-        return [
-            {
-                "belief": _plain(each.get("reply") if each.get(first) is None else each[first]),
-                "reply": each.get("reply"),
-                "asked": each.get("question"),
-            }
-            for each in asked
+def _said(episode: Episode, at: int, reading: CallReading) -> object:
+    """Return what the agent itself said before a place: the last that can be read."""
+    if reading.argument:
+        # The call that is the action may itself report the belief.
+        reports = [
+            value
+            for place, call in episode.calls
+            for name, value in call.arguments.items()
+            if place <= at and f"{call.function}.{name}" == reading.argument
         ]
-
-    def _said(self, spoken: list[ToolCall | str], at: int) -> object:
-        """Return what the agent itself said before a place: the last that can be read."""
-        if self.reading.argument:
-            # The call that is the action may itself report the belief.
-            reports = [
-                value
-                for call in spoken[: at + 1]
-                for name, value in ({} if isinstance(call, str) else call.arguments).items()
-                if not isinstance(call, str) and f"{call.function}.{name}" == self.reading.argument
-            ]
-            return _plain(reports[-1]) if reports else None
-        texts = [each for each in spoken[:at] if isinstance(each, str)]
-        holds = self.reading.pattern.search if self.reading.pattern else _is_belief
-        return next((text for text in reversed(texts) if holds(text)), texts[-1] if texts else None)
+        return _plain(reports[-1]) if reports else None
+    texts = [each for each in episode.spoken[:at] if isinstance(each, str)]
+    holds = reading.pattern.search if reading.pattern else _is_belief
+    return next((text for text in reversed(texts) if holds(text)), texts[-1] if texts else None)
 
 
 def _is_belief(text: str) -> bool:
@@ -293,8 +277,8 @@ def _plain(value: object) -> object:
 class _Calls:
     """What the agents of a log called, and how often they were asked aside."""
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.n_episodes, self.n_asked = path, 0, 0
+    def __init__(self) -> None:
+        self.n_episodes = self.n_asked = 0
         self.tools: Counter[str] = Counter()
         self.arguments: dict[str, dict[str, str]] = defaultdict(dict)  # of tools, with a value
 
@@ -302,45 +286,32 @@ class _Calls:
         """Count an episode."""
         self.n_episodes += 1
         self.n_asked += not all(isinstance(event, str) for event in episode.events)
-        for each in episode.spoken:
-            if not isinstance(each, str):
-                self.tools[each.function] += 1
-                values = {name: str(value)[:40] for name, value in each.arguments.items()}
-                self.arguments[each.function] |= values
+        for _, call in episode.calls:
+            self.tools[call.function] += 1
+            values = {name: str(value)[:40] for name, value in call.arguments.items()}
+            self.arguments[call.function] |= values
 
-    def check(self, reading: CallReading, actions: set[object]) -> None:
+    def check(self, path: Path, reading: CallReading) -> None:
         """Raise where the log has nothing of what is to be read."""
         if not self.tools:
             raise InputError(
-                f"{self.path}: no message of {self.n_episodes} episodes calls a tool. Leave out "
+                f"{path}: no message of {self.n_episodes} episodes calls a tool. Leave out "
                 "--action-from."
             )
-        reports = reading.argument
         known = [f"{tool}.{name}" for tool, of in self.arguments.items() for name in of]
-        for name in (*reading.tools, *[reports] * bool(reports)):
+        wanted = dict.fromkeys(reading.tools, "action_from")
+        wanted |= {reading.argument: "belief_from"} if reading.argument else {}
+        for name, option in wanted.items():
             if name not in (*self.tools, *known):
-                option = "belief_from" if name == reports else "action_from"
                 raise InputError(
-                    f"{self.path}: {option} names {name!r}, which no message calls. "
+                    f"{path}: {option} names {name!r}, which no message calls. "
                     f"{closest(name, known if '.' in name else self.tools)} Inspect takes calls of "
                     "submit out of the messages: AgentSubmit(keep_in_messages=True) leaves them."
                 )
-        if reporting := [name for name in reading.tools if f"{reports}.".startswith(f"{name}.")]:
-            raise InputError(
-                f"{self.path}: the tool {reporting[0]!r} reports beliefs, and is no action. Leave "
-                "it out of --action-from, or name the argument that is the action."
-            )
         if reading.source == SIDE_QUESTION and not self.n_asked:
             raise InputError(
-                f"{self.path}: no belief was asked aside, and nothing says where beliefs stand: "
+                f"{path}: no belief was asked aside, and nothing says where beliefs stand: "
                 f"--belief-from {TOOL}NAME.ARGUMENT or --belief-from {TEXT}. {self.overview()}"
-            )
-        only, *others = reading.tools
-        if not others and actions == {only} and self.arguments[only]:
-            of_tool = [f"{only}.{name}" for name in self.arguments[only]]
-            raise InputError(
-                f"{self.path}: every action is {only!r}. An argument of it may tell actions apart: "
-                f"--action-from {of_tool[0]}; there are {listing(of_tool, 6)}."
             )
 
     def overview(self) -> str:
@@ -354,14 +325,11 @@ class _Calls:
 
 
 def require_action_from(path: Path) -> None:
-    """Raise where the agents of a log call tools, and list these.
+    """Raise `InputError` where the agents of a log call tools, and list these.
 
-    Raises
-    ------
-    InputError
-        Some message calls a tool, so that the last answer need not be what was done.
+    The last answer need not be what was done then.
     """
-    seen = _Calls(path)
+    seen = _Calls()
     for sample in read_samples(path)[1]:
         seen.add(Episode(sample))
     if seen.tools:
@@ -370,5 +338,5 @@ def require_action_from(path: Path) -> None:
             f"which call is the action. {seen.overview()} Name the action, and where the belief "
             "before it stands if it was not asked aside: --action-from TOOL or TOOL.ARGUMENT, "
             f"--belief-from {TOOL}TOOL.ARGUMENT or {TEXT}; a number among words is read by "
-            "--belief-pattern REGEX. To read the last answers instead: --map p=output."
+            "--belief-pattern REGEX. To read the last answers instead: --belief output."
         )

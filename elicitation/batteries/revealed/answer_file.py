@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 
 from coherence.batteries.battery import AnswerColumn, AnswerTable, read_answer_table
+from coherence.decoding.ranges import STATED_SUM
 from coherence.errors import InputError, SchemaError, closest, listing
-from coherence.runs.columns import STATE_SUM_TOLERANCE
 from elicitation.batteries.revealed.questions import (
     BELIEF,
     BET,
@@ -161,7 +161,7 @@ def _masses(question: BatteryQuestion, rows: pd.DataFrame) -> tuple[Masses, list
             f"({where}). Fill in 0 for what never comes."
         )
     total = float(rows["probability"].sum())
-    if total > 1 + STATE_SUM_TOLERANCE:
+    if total > 1 + STATED_SUM:
         raise InputError(
             f"probabilities of question {question.name!r} must sum to at most 1; they sum to "
             f"{total:g} ({where})."

@@ -19,7 +19,7 @@ def test_a_posterior_is_of_the_state_that_the_log_means():
     left = assemble([log], AnswerForm(), mapping={"theta": "right"})
     assert "p_true" not in left.runs
     assert left.runs["truth_kind"].tolist() == ["recorded"] * 2
-    assert "--map p_true=p_true" in " ".join(left.notes)
+    assert "--exact p_true" in " ".join(left.notes)
     mapped = assemble([log], AnswerForm(), mapping={"theta": "right", "p_true": "p_true"})
     assert mapped.runs["p_true"].tolist() == [0.4, 0.5]
     assert not mapped.notes

@@ -56,7 +56,9 @@ def test_choices_that_differ_between_documents_are_no_belief(tmp_path):
     path = logged(tmp_path, other)
     with pytest.raises(InputError, match="nothing says which field holds the belief"):
         imported(path)
-    with pytest.raises(InputError, match=r"differ in target, .* 3: 'No' and 'Never'.*theta=FIELD"):
+    with pytest.raises(
+        InputError, match=r"differ in target, .* 3: 'No' and 'Never'.*--truth FIELD"
+    ):
         imported(TEXT, path, belief=["rain_text"])
     outcome = {"theta": "doc.outcome"}
     assert "choices differ" in imported(TEXT, path, belief=["rain_text"], mapping=outcome).notes[0]

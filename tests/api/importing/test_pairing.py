@@ -31,7 +31,6 @@ ONE = {"belief": ["rain_belief"]}
         (ONE, "does not say which actions were offered. .* 'take' "),
         ({"action": ["rain_belief", "rain_action"]}, "there must be a task of beliefs"),
         (ONE | {"mapping": {"p": "metadata.p_ture"}}, "'metadata.p_ture'.* found: 'metadata.p_tr"),
-        (ONE | {"mapping": {"acton": "output"}}, "'acton'.* 'action'"),
         (
             ONE | {"mapping": {"theta": "metadata.x_humidity"}, "actions": ("take",)},
             "theta has the labels 'low', 'middling', 'high'",
@@ -113,11 +112,11 @@ def answers(samples, answer, fields):
 @pytest.mark.parametrize(
     ("fields", "other", "message"),
     [
-        (HASH, {}, "12 of 12 joined .* in doc_hash.*--map context=doc_hash joins"),
-        (TRUTH | HASH, {}, "--map context=doc_hash joins"),
-        (INPUT, {}, "differ in input.*--map context=input joins"),
-        ({"metadata.case id": "case"}, {}, "--map 'context=metadata.case id' joins"),
-        (TRUTH, {}, "of 12 joined answers .* differ in theta.*--map context=FIELD"),
+        (HASH, {}, "12 of 12 joined .* in doc_hash.*--context doc_hash joins"),
+        (TRUTH | HASH, {}, "--context doc_hash joins"),
+        (INPUT, {}, "differ in input.*--context input joins"),
+        ({"metadata.case id": "case"}, {}, "--context 'metadata.case id' joins"),
+        (TRUTH, {}, "of 12 joined answers .* differ in theta.*--context FIELD"),
         # One row alone that is another sample; documents that only differ.
         (HASH, {"case": {0: "new"}}, "1 of 12 joined .* in doc_hash"),
         (TRUTH, {"truth": {0: 0}}, "1 of 12 joined .* differ in theta"),

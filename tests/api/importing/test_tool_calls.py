@@ -168,9 +168,7 @@ def test_the_state_is_what_a_scorer_gives(tmp_path, facts, theta):
 
 def test_what_is_not_clear_of_calls_is_asked_for(tmp_path):
     calls = [[1, 0.3, [("act", {"kind": kind, "note": f"n{kind}"})]] for kind in ("a", "b")]
-    path, options = agent_log(tmp_path / "a.eval", *calls), {"tools": ("act",)}
-    with pytest.raises(InputError, match=r"every action is 'act'.*--action-from act\.(kind|note)"):
-        imported(path, calls=options)
+    path = agent_log(tmp_path / "a.eval", *calls)
     runs = imported(path, calls={"tools": ("act.kind",)}).runs
     assert runs["action"].tolist() == ["a", "b"]
     silent = agent_log(tmp_path / "b.eval", [1, [GO]], [1, [STAY]])
@@ -178,9 +176,6 @@ def test_what_is_not_clear_of_calls_is_asked_for(tmp_path):
         imported(silent, calls=ACTS)
     itself = {"tools": ("act.kind",), "belief_from": "tool:act.note"}
     assert imported(path, calls=itself).runs["raw_belief"].tolist() == ["na", "nb"]
-    both = {"tools": ("report_confidence", "treat"), "belief_from": REPORTED}
-    with pytest.raises(InputError, match=r"report_confidence' reports beliefs"):
-        imported(AGENT, calls=both)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def notes_of(report):
 
 def test_p_true_of_a_plain_table_is_left_alone_and_said():
     report = analyze(plain(), checks=["calibration"], rng=1)
-    assert "p_true was not taken for the exact posterior" in notes_of(report)
+    assert "p_true was taken for a column of your own" in notes_of(report)
     assert "--exact p_true" in notes_of(report)
     without = analyze(plain().drop(columns="p_true"), checks=["calibration"], rng=1)
     pd.testing.assert_frame_equal(report.results, without.results)

@@ -62,9 +62,9 @@ a field and one within | {"a.p": 0.5, "a": {"p": 0.6}, "theta": 1} | | row 0 has
 keys twice but for blanks | {"p": 0.5, " p": 0.6, "theta": 1} | | 'p' occurs more than once
 a model beside none | p,theta,model/.5,1,m/.2,0, | | 'model' is empty in row 1
 some signs | p,theta/70%,1/20,0 | | both percent signs, such as '70%', and numbers without one
-probabilities | p,theta/.7,1/.9,0 | percent=1 | percentages, and the largest of 2 values is 0.9
+probabilities | p,theta/.7,1/.9,0 | percent=1 | the largest of 2 values is 0.9
 one slip | p,theta/.2,1/.7,0/95,0/.5,1 | percent=1 | 3 of 4 values lie between 0 and 1
-one slip without a word | p,theta/.2,1/.7,0/95,0/.5,1 | | Most values are probabilities; correct the
+one slip without a word | p,theta/.2,1/.7,0/95,0/.5,1 | | Correct these values
 states that are none | p_a,p_b,theta/.4,.6,a | percent=1 | 'p_a, p_b' is said to hold percentages
 off the scale | p,theta/1,0/7,1 | scale=1..6 | scale 1..6; 1 of 2 values do not, the first is 7
 no scale | p,theta/1,0 | scale=1-7 | must be LOW..HIGH
@@ -126,7 +126,7 @@ def test_signs_beside_probabilities_are_one_fault_whatever_is_said(lines, shown,
         read(lines, percent)
     said, (signed, bare) = str(refused.value), shown
     assert f"percent signs, such as {signed}, and numbers without one, such as {bare}. " in said
-    assert "Write the column in one way" in said
+    assert "probabilities alone." in said
     assert (said.count("percent=True"), said.count("--percent"), said.count(" | ")) == (0, 0, 0)
 
 

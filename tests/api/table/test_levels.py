@@ -31,10 +31,10 @@ def test_levels_come_back_from_every_format(tmp_path, ending):
     ("columns", "message"),
     [
         ({"level": [None, 15, 85]}, r"'level' must hold chances between 0 and 1.*Divide percent"),
-        ({"level": [None, 0.0, 0.5]}, r"the first is 0 \(row 1\).*Leave out these questions"),
+        ({"level": [None, 0.0, 0.5]}, r"the first is 0 \(row 1\).*Leave out questions"),
         ({"level": [None, "low", 0.5]}, r"'level' must hold chances.*'low' \(row 1\)"),
         ({"frame": [None, "gain", None]}, r"'frame' must be one of event.*'gain' \(row 1\)"),
-        ({"order": [None, "act", None]}, r"'order' must name the option.*'act' \(row 1\)"),
+        ({"order": [None, "act", None]}, r"'order' must be one of event.*'act' \(row 1\)"),
         ({"p": [0.3, 0.3, None]}, r"'level' must be empty in rows with a belief.*row of its own"),
         ({"action": ["treat", None, "event"]}, r"status is 'ok' but 'action' is empty in row 1"),
     ],

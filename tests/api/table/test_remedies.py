@@ -7,7 +7,7 @@ import pandas
 import pandas as pd
 import pytest
 
-from coherence import SchemaError, analyze, read_runs
+from coherence import SchemaError, analyze, cmi_test, read_runs
 from coherence.errors import InputError
 
 N = 60
@@ -54,11 +54,7 @@ SPELLED = [SPELLINGS[state][at % 5] for at, state in enumerate(TRUTH)]
     ("column", "cells", "options", "meant", "said"),
     [
         ("belief", numpy.log(BELIEF), {}, BELIEF, "log-probabilities"),
-        ("belief", [f"$ {each}" for each in BELIEF], {}, BELIEF, "'$ "),
-        ("cost", [f"€ {each}" for each in AMOUNTS], STAKES, AMOUNTS, "'€ 1' (rows 0, 1"),
-        ("cost", [f"{each}\u00a0€" for each in AMOUNTS], STAKES, AMOUNTS, "(rows 0, 1"),
         ("cost", -3 * AMOUNTS, STAKES, 3 * AMOUNTS, "-3 (rows 0, 1"),  # -9 is one of them
-        ("cost", [f"{a},5 €" for a in AMOUNTS], STAKES | {"decimal": ","}, AMOUNTS + 0.5, "€"),
         ("outcome", SPELLED, {}, TRUTH, "'No' ("),
         ("decision", SPELLED, {}, TRUTH, "'TRUE' ("),
     ],
@@ -70,6 +66,68 @@ def test_a_line_of_pandas_gives_what_was_meant(tmp_path, column, cells, options,
     fixed = in_pandas(message, path)
     numpy.testing.assert_allclose(fixed[column], meant, atol=1e-9)
     read_runs(fixed, **{"columns": NAMED, **options})
+
+
+def test_signs_of_a_currency_are_refused_with_their_rows(tmp_path):
+    for column, cell in (("belief", "$ 0.5"), ("cost", "3\u00a0€")):
+        message = refusal(
+            written(tmp_path, **{column: cell}), **(STAKES if column == "cost" else {})
+        )
+        assert f"column '{column}' (mapped" in message
+        assert f"must hold numbers; 60 of 60 values do not, the first is {cell!r}" in message
+
+
+def test_beliefs_a_little_above_1_are_no_percentages(tmp_path):
+    """Breaks if .5 to 1.2 is divided by 100, in files or as arrays."""
+    path = written(tmp_path, belief=(BELIEF * 1.3).round(2))
+    message = refusal(path)
+    assert "must hold probabilities in [0, 1]; " in message
+    assert ("percent" in message, "Correct these values" in message) == (False, True)
+    with pytest.raises(InputError, match="Correct these values"):
+        cmi_test(BELIEF * 1.3, ACTION, TRUTH)
+    assert "--percent" in refusal(written(tmp_path, belief=(100 * BELIEF).round()))
+
+
+@pytest.mark.parametrize("stem", ["sure", "p"])
+def test_a_column_for_each_answer_is_pointed_to_the_recipe(stem):
+    wide = pd.DataFrame({f"{stem}_{at}": BELIEF for at in range(3)})
+    with pytest.raises(SchemaError, match="own-data.md#rows-and-cells-to-change-first"):
+        read_runs(wide.assign(action=ACTION, theta=TRUTH))
+
+
+def test_rounded_states_are_read_alike_from_tables_and_arrays():
+    """Breaks if .33 three times is a distribution in a file, and none in an array."""
+    rng = numpy.random.default_rng(0)
+    shares = rng.dirichlet([1, 1, 1], N).round(2)
+    shares[0] = [0.33, 0.33, 0.33]
+    states = pd.DataFrame(shares, columns=["p_a", "p_b", "p_c"])
+    truth = [*"abc"] * (N // 3)
+    runs = states.assign(action=ACTION, theta=truth, context=range(N))
+    report = analyze(runs, checks=["cmi"], rng=1)
+    beliefs = states.set_axis([*"abc"], axis=1)
+    result = cmi_test(beliefs, ACTION, truth, rng=1)
+    assert report.results["estimate"].tolist() == [pytest.approx(result.estimate)]
+
+
+def test_shares_of_actions_are_divided_as_the_error_says():
+    given = table(action_treat=3 * BELIEF, action_wait=3 - 3 * BELIEF).drop(columns="decision") / 1
+    given[["action_treat", "action_wait"]] /= 4
+    named = {"belief": "belief", "truth": "outcome", "context": "id"}
+    with pytest.raises(SchemaError, match="must sum to 1") as caught:
+        read_runs(given, columns=named)
+    line = re.search(r"in pandas: (.*)\.(?: \||$)", str(caught.value))[1]
+    names = {"table": given.copy()}
+    exec(line, names)  # noqa: S102
+    read_runs(names["table"], columns=named)
+    with pytest.raises(InputError, match=r"shape \(n,\), one a row"):
+        cmi_test(BELIEF, [["a", "b", "c"]] * N, TRUTH)
+
+
+def test_turns_of_a_case_that_count_as_repetitions_are_said():
+    """Breaks if five turns of an episode are five repetitions in silence."""
+    turns = pd.concat([table(turn=at) for at in range(3)], ignore_index=True)
+    said = [str(note) for note in analyze(turns, columns=NAMED, rng=1).evaluations[0].notes]
+    assert any("--where 'turn == N'" in each and "--rep turn" in each for each in said)
 
 
 def test_ids_that_each_group_numbers_anew_have_both_remedies(tmp_path):
@@ -140,3 +198,12 @@ def test_ids_that_a_spreadsheet_shortened_are_refused():
         read_runs(table, columns={"context": "id"})
     kept = [*["1.5E+1"] * 10, *["1E+05"] * 10, *["1.23456E+3"] * 10]  # no digit is lost
     assert len(read_runs(table.assign(id=kept), columns={"context": "id"})) == 30
+
+
+def test_errors_of_states_come_with_those_of_cells(tmp_path):
+    """Breaks if annulled truths are said only when all else was corrected."""
+    truth = numpy.where(numpy.arange(N) < 4, "void", numpy.where(TRUTH, "yes", "no"))
+    path = written(tmp_path, belief=BELIEF + 0.5, outcome=truth)
+    with pytest.raises(SchemaError) as caught:
+        analyze(pd.read_csv(path), columns=NAMED, rng=1)
+    assert ["[0, 1]" in caught.value.errors[0], "'void'" in caught.value.errors[1]] == [True] * 2

@@ -8,8 +8,8 @@ import pytest
 
 import coherence
 from coherence import SchemaError, read_runs, simulate, write_runs
+from coherence.decoding.ranges import ROUNDING
 from coherence.inputs import as_belief
-from coherence.runs.columns import PROBABILITY_TOLERANCE
 from coherence.runs.read import validate_runs
 from coherence.runs.runs import Runs
 
@@ -77,21 +77,19 @@ def test_a_hair_outside_counts_as_the_end_and_is_said():
 def test_what_is_farther_out_is_refused():
     answers = simulate("rational", n_contexts=30, n_reps=2, rng=1)
     answers.loc[0, "p"] = 1.00001
-    said = r"'p' must hold .* \[0, 1\]; 1 of .* the first is 1.00001 \(row 0\)\. Up to 1e-06"
+    said = r"'p' must hold .* \[0, 1\]; 1 of .* the first is 1.00001 \(row 0\)\. Correct these"
     with pytest.raises(SchemaError, match=said):
         coherence.analyze(answers)
     answers.loc[0, "p"] = 85
-    with pytest.raises(
-        SchemaError, match=r"the first is 85 .* Most values are probabilities; correct the others"
-    ):
+    with pytest.raises(SchemaError, match=r"the first is 85 .* Correct these values"):
         coherence.analyze(answers)
 
 
 def test_arrays_have_the_same_tolerance(caplog):
-    out = 1 + PROBABILITY_TOLERANCE * np.array([0.9, -0.9])
+    out = 1 + ROUNDING * np.array([0.9, -0.9])
     assert as_belief(out).tolist() == [1.0, out[1]]
     assert "belief holds rounding errors" in caplog.text
     with pytest.raises(ValueError, match=r"the first is 1\.0000011 at position 0"):
-        as_belief([1 + 1.1 * PROBABILITY_TOLERANCE])
+        as_belief([1 + 1.1 * ROUNDING])
     with pytest.raises(ValueError, match=r"the first is -1\.1e-06 at position 1"):
-        as_belief([0.5, -1.1 * PROBABILITY_TOLERANCE])
+        as_belief([0.5, -1.1 * ROUNDING])
