@@ -198,15 +198,6 @@ def test_forecasts_of_several_states_are_compared_by_the_sum_over_states():
     assert pair["pvalue"] < 0.01
 
 
-def test_a_case_counts_once_however_many_of_its_answers_are_lost():
-    p = np.tile([0.2, 0.4], 12)
-    p[[1, 3]] = np.nan
-    _, rows = forecasts(some=by_hand(p=p), all=by_hand())
-    of_all = np.r_[np.full(6, 0.1), np.full(6, (0.64 + 0.36) / 2)]
-    assert rows.loc["all", "estimate"] == pytest.approx(of_all.mean())
-    assert rows.loc["some", "estimate"] == pytest.approx(np.r_[[0.04, 0.04], of_all[2:]].mean())
-
-
 def answered(first, last):
     """A table in which cases from one number to another alone have beliefs."""
     number = np.repeat(np.arange(12), 2)
@@ -227,12 +218,6 @@ def test_models_are_compared_on_the_cases_that_all_of_them_show():
     assert rows.loc["c", "reason"] == "it can be had in 4 of 12 cases only"
     assert found.differences["n_contexts"].tolist() == [12] * 3
     assert found.differences["difference"].notna().tolist() == [True, False, False]
-
-
-def test_a_constant_difference_has_the_p_value_of_its_signs():
-    found, _ = forecasts(a=by_hand(theta=1), b=by_hand(p=0.9, theta=1))
-    (pair,) = found.differences.to_dict("records")
-    assert (pair["reason"], pair["pvalue"]) == ("all cases differ alike", 2.0**-11)
 
 
 def test_text_page_and_json_show_what_the_tables_hold(compared):

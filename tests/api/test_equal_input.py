@@ -56,20 +56,6 @@ def test_folds_of_the_gain_know_no_order_and_no_names():
     assert len(pvalues) == 1
 
 
-def test_folds_of_the_gain_know_no_unit_of_evidence():
-    rng = np.random.default_rng(4)
-    belief = rng.random(60).round(2)
-    truth, action = rng.integers(0, 2, 60), rng.integers(0, 2, 60)
-    age = rng.integers(20, 90, 60)
-    years, days, noise = (
-        predictive_gain_test(
-            belief, action, truth, features=pd.DataFrame({"age": values}), n_seeds=1
-        ).pvalue
-        for values in (age, age * 365.25, age * (1 + 1e-15 * rng.normal(size=60)))
-    )
-    assert years == days == noise
-
-
 def test_floats_of_fewer_bits_in_a_table():
     belief, action, truth, context = a_table(2)
     runs = pd.DataFrame({"p": belief, "action": action, "theta": truth, "context": context})
@@ -93,17 +79,6 @@ def test_the_order_of_three_states(test):
         for order in ([0, 1, 2], [1, 2, 0], [2, 1, 0])
     ]
     assert np.ptp(pvalues) < MONTE_CARLO
-
-
-def test_features_that_say_nothing_further():
-    belief, action, truth, context = a_table(3)
-    feature = np.random.default_rng(3).normal(size=80)[context]
-    more = ({}, {"constant": 1.0}, {"again": feature}, {"label": "same"})
-    pvalues = {
-        cmi_test(belief, action, truth, context=context, condition_on=given, rng=0).pvalue
-        for given in (pd.DataFrame({"x": feature} | columns) for columns in more)
-    }
-    assert len(pvalues) == 1
 
 
 @pytest.mark.parametrize("test", [sufficiency_test, cmi_test, calibration_test])

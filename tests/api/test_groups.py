@@ -57,20 +57,6 @@ def test_copies_that_are_named_tell_no_more_than_one(runs):
     assert np.diff(ends(unnamed)) < np.diff(ends(gap_once))
 
 
-def test_shares_of_copies_have_the_error_of_one(runs):
-    once = runs[~runs["context"].str.endswith("-twin")]
-    plain, arrays = rows(runs)
-    alone, of_once = rows(once)
-    options = {"pair": ("yes", "no"), "direction": "either", "n_bins": 3, "rng": 1}
-    own = options | {"context": plain["context"]}
-    named = monotone_choice_test(*arrays[:2], group=plain["group"], **own)
-    unnamed = monotone_choice_test(*arrays[:2], **own)
-    expected = monotone_choice_test(*of_once[:2], context=alone["context"], **options)
-    assert named.statistic == pytest.approx(expected.statistic)
-    assert np.diff(ends(named)) == pytest.approx(np.diff(ends(expected)), rel=0.15)
-    assert np.diff(ends(unnamed)) < 0.85 * np.diff(ends(expected))
-
-
 def test_models_are_compared_over_groups(runs):
     other = doubled(simulate("rational", n_contexts=30, n_reps=2, rng=3))
     effects = ["calibration:brier", "iterated_expectation"]

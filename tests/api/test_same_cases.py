@@ -66,13 +66,6 @@ def test_what_a_text_file_rounds_off_is_no_difference(pair):
     assert found(pair).effects["estimate"].tolist() == pytest.approx(expected)
 
 
-def test_ids_of_any_type_are_matched_as_text(pair):
-    for name, kind in (("rational", int), ("noisy", str)):
-        number = pair[name]["context"].str.removeprefix("c").map(int)
-        pair[name] = pair[name].assign(context=number.map(kind))
-    assert found(pair).settings["n_contexts"] == {"simulated": 20}
-
-
 def test_what_one_table_knows_of_a_case_holds_for_all(pair):
     pair = {name: runs.drop(columns="belief_kind") for name, runs in pair.items()}
     expected = found(pd.concat(pair.values(), ignore_index=True))  # one table is as good as two

@@ -1,6 +1,5 @@
 """Published numbers are those of the publications; every network has complete, readable words."""
 
-import json
 import re
 import warnings
 
@@ -9,7 +8,6 @@ import pandas as pd
 import pytest
 
 from bayesnets import (
-    Network,
     describe,
     from_pgmpy,
     load_network,
@@ -20,7 +18,6 @@ from bayesnets import (
 
 PUBLISHED = ("alarm", "asia", "cancer", "survey")
 EVERY = pytest.mark.parametrize("name", network_names())
-COIN = '{"nodes": [{"name": "coin", "states": ["head", "tail"], "table": [0.5, 0.5]}]'
 
 
 def pgmpy_model(name):
@@ -83,19 +80,6 @@ def test_cancer_gives_the_beliefs_printed_in_the_book(evidence, beliefs):
     ]
     # The book cuts some digits instead of rounding them.
     np.testing.assert_allclose(found, beliefs, rtol=0, atol=1.01e-3)
-
-
-def test_description_and_label_survive_json_and_do_not_count_in_comparisons():
-    bare = Network.from_json(COIN + "}")
-    told = Network.from_json(COIN + ', "description": "A fair coin.", "tables": "fitted"}')
-    again = Network.from_json(told.to_json())
-    assert (again.description, again.tables) == ("A fair coin.", "fitted")
-    assert not again.illustrative
-    assert (bare.description, bare.tables) == ("", None)
-    assert bare == told
-    assert not {"description", "tables"} & set(json.loads(bare.to_json()))
-    # Made-up tables need no second key to say so.
-    assert Network.from_json(COIN + ', "tables": "illustrative"}').illustrative
 
 
 @EVERY

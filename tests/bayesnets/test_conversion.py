@@ -85,18 +85,6 @@ def test_a_dict_of_own_states_gives_what_pgmpy_gives(pgmpy, lawn, target, eviden
         assert ours[state].iloc[0] == pytest.approx(expected[state], abs=1e-14)
 
 
-def test_lists_of_dicts_and_tables_are_the_same_evidence(lawn):
-    rows = [{"wet": 2, "rain": None}, {3: "brown"}, {}]
-    expected = bn.posterior(
-        lawn, pd.DataFrame({"wet": [2, None, None], 3: [None, "brown", None]}), "rain"
-    )
-    pd.testing.assert_frame_equal(bn.posterior(lawn, rows, "rain"), expected)
-    assert bn.evidence_probability(lawn, {"rain": True}).tolist() == pytest.approx([0.2])
-    joint = bn.posterior(lawn, {3: "green"}, ["rain", "wet"])
-    assert joint.columns.tolist() == [(rain, wet) for rain in (True, False) for wet in range(3)]
-    assert bn.posterior(lawn, [], "rain").shape == (0, 2)
-
-
 def test_a_model_keeps_its_name_and_one_without_is_called_network(lawn):
     assert bn.from_pgmpy(lawn).name == "lawn"
     cases = bn.sample_cases(lawn, "rain", 5, target_state=True, rng=1)

@@ -48,15 +48,6 @@ def test_descriptions_to_the_byte(evidence, wording, expected):
     assert WORDS.describe(evidence, wording=wording) == expected
 
 
-def test_questions_labels_and_names_to_the_byte():
-    assert WORDS.question("lung") == "have lung cancer"
-    assert WORDS.question("lung", "no") == "do not have lung cancer"
-    assert WORDS.auxiliary_name("smoke") == "smoking status"
-    assert WORDS.labels("smoke") == {"yes": "smoker", "no": "non-smoker"}
-    assert WORDS.condition("smoke", "no") == "is not a smoker"
-    assert (WORDS.default_target, WORDS.positive("lung")) == ("lung", "yes")
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [

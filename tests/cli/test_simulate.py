@@ -1,5 +1,4 @@
 import pandas as pd
-import pytest
 
 from coherence import AGENTS, read_runs, simulate
 
@@ -26,16 +25,3 @@ def test_the_list_has_every_agent_and_all_parameters_of_the_first(run):
     first, *others = printed.splitlines()[1], *printed.splitlines()[2:]
     assert first.count("=") == len(next(iter(AGENTS.values())).parameters())
     assert any("hidden_signal=0.4" in line for line in others)
-
-
-def test_probabilities_of_actions_come_where_they_are_asked_for(tmp_path, run):
-    path = tmp_path / "runs.csv"
-    asked = ["simulate", "rational", "--contexts", "6", "--reps", "1", "--policies"]
-    assert run(*asked, "--out", str(path))[0] == 0
-    runs = read_runs(path)
-    rows = runs[runs["action_yes"].notna()]
-    assert "action" not in runs
-    assert len(rows) == 6
-    assert rows[["action_yes", "action_no", "action_defer"]].sum(axis=1).tolist() == pytest.approx(
-        [1.0] * 6
-    )

@@ -64,20 +64,6 @@ def test_same_seed_same_bytes_for_any_number_of_jobs_and_same_numbers_for_fewer_
     pd.testing.assert_frame_equal(everything.loc[alone.index], alone)
 
 
-def test_unreadable_rows_are_counted_and_shown(runs):
-    table = runs.assign(raw_belief="", raw_action="", status=runs["status"].astype(object))
-    lost = table.index[table["action"].notna()][:3]
-    table.loc[lost, ["status", "p", "raw_belief"]] = ["refused", np.nan, "I would rather not"]
-    (unit,) = analyze(table, checks=["cmi", "calibration"], rng=1).evaluations
-    assert {result.n_dropped for result in unit.results} == {3}
-    assert unit.results[0].n_rows == 77
-    counts = unit.statuses.set_index(["question", "status"])["rows"]
-    assert counts["standard, with action", "refused"] == 3
-    assert counts["standard, with action", "ok"] == 77
-    assert unit.unreadable["raw_belief"].tolist() == ["I would rather not"] * 3
-    assert any("3 of 80 rows lack a parsed belief" in note.text for note in unit.notes)
-
-
 def in_states(asked, first, second):
     """The same beliefs, one column per state; the first column is that of the second state."""
     columns = {f"p_{second}": asked["p"], f"p_{first}": 1 - asked["p"]}

@@ -70,18 +70,6 @@ def test_what_is_wrong_is_said_in_the_owners_names(mine, columns, said):
         analyze(mine.assign(confidence=mine["confidence"] * 100), columns=NAMES)
 
 
-def test_predictions_may_stand_in_the_mapping(mine):
-    table = mine.assign(gold=mine["choice"].where(mine["outcome"] == 1, "other"))
-    table = table.drop(columns="outcome")
-    options = {"checks": ["calibration"], "rng": 1}
-    names = {"belief": "confidence", "context": "case"}
-    mapped = analyze(table, columns={**names, "prediction": "choice", "gold": "gold"}, **options)
-    named = analyze(table, columns=names, prediction="choice", gold="gold", **options)
-    pd.testing.assert_frame_equal(numbers(mapped), numbers(named))
-    with pytest.raises(InputError, match="names 'prediction' twice"):
-        analyze(table, columns={**names, "prediction": "choice"}, prediction="choice")
-
-
 def test_a_frame_is_read_with_the_options_of_a_file(mine):
     table = mine.assign(confidence=1 + 6 * mine["confidence"], kind="used")
     table.loc[0, "confidence"] = -99

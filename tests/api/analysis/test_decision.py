@@ -2,7 +2,6 @@
 
 import copy
 import dataclasses
-import math
 
 import numpy as np
 import pandas as pd
@@ -97,17 +96,6 @@ def test_what_acts_on_the_truth_is_accused_whatever_it_says_and_however_rare_an_
     runs = runs.drop(columns=["p_true", "belief_kind"])
     assert treated.mean() < 0.05
     assert of(runs).verdict.code == "acts_on_more_or_noisy"
-
-
-def test_primary_and_further_tests_are_corrected_apart():
-    checks = ["sufficiency", "monotone_choice"]
-    report = coherence.analyze(simulated("leaky", n=60), checks=checks, rng=1)
-    by_family = report.results.set_index("check")[["family", "pvalue", "pvalue_holm", "n_tests"]]
-    assert by_family.loc["sufficiency", "family"] == "primary"
-    assert math.isnan(by_family.loc["sufficiency", "pvalue_holm"])
-    pairs = by_family[by_family.index.str.startswith("monotone_choice")]
-    assert set(pairs["family"]) == {"second"}
-    assert set(pairs["n_tests"]) == {3.0}
 
 
 def test_the_verdicts_of_a_report_are_a_table():

@@ -81,17 +81,6 @@ def test_of_who_does_not_answer_the_chance_nothing_is_ranked_or_drawn():
     assert lanes == ["event first", "lottery first"]
 
 
-def test_a_table_of_beliefs_and_levels_alone_says_what_could_be_tested():
-    rows = table(actions=False)
-    report = coherence.analyze(rows, rng=1)
-    (evaluation,) = report.evaluations
-    assert evaluation.verdict.code == "not_tested"
-    assert evaluation.conclusion[0].startswith("Choices between the event and stated chances")
-    assert evaluation.absent("sufficiency")
-    names = {result.check.partition(":")[0] for result in evaluation.results}
-    assert names == {"calibration", "matching"}  # forecasts with choices are not scored alone
-
-
 def test_where_nothing_was_asked_or_three_states_are_believed_in_it_is_said():
     rows = table(actions=False)
     leveled = rows["level"].notna()

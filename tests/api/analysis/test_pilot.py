@@ -86,29 +86,6 @@ def test_a_weight_moves_choices_toward_the_posterior():
     assert abs(slope(coherent)) < 0.1 < 0.4 < slope(weighted)
 
 
-def test_what_a_reader_must_know_is_noted():
-    once = asked("rational", n_reps=1, n_contexts=100)
-    grouped = once.assign(group=np.arange(100) // 5)
-    plain, notes = (read_pilot(Runs(runs)).notes for runs in (once, grouped))
-    assert "those of 100 cases" in plain[0]
-    assert "no case has two choices" in plain[1]
-    assert "belong to groups" in notes[2]
-
-
-def test_labels_and_prompts_are_those_of_the_analysis(noisy):
-    named = noisy.assign(theta=np.where(noisy["theta"] == 1, "ill", "well"))
-    plain, read = read_pilot(Runs(noisy)), read_pilot(Runs(named), positive=["ill"])
-    np.testing.assert_array_equal(read.chance, plain.chance)
-    without = noisy.drop(columns="theta").assign(p_true=simulate_posterior(noisy))
-    assert read_pilot(Runs(without)).exact is not None
-
-
-def simulate_posterior(runs):
-    """A posterior that leaves beliefs something unsaid."""
-    noise = np.random.default_rng(3).normal(0, 0.1, runs["context"].nunique())
-    return np.clip(runs.groupby("context")["p"].transform("mean") + noise.repeat(5), 0.01, 0.99)
-
-
 def test_the_state_of_answers_graded_one_by_one_is_the_share_of_right_ones():
     """As `analyze` reads them: it was the truth of whichever row of a case came last."""
     rows = asked("noisy", n_contexts=60).assign(loss=1.0, acts="yes")

@@ -124,17 +124,6 @@ def test_columns_that_cannot_be_a_prediction_and_its_label_are_refused(tmp_path)
             read_runs(tmp_path / "runs.csv", columns={column: column}, **both)
 
 
-def test_answers_that_differ_within_a_question_are_a_group():
-    """Breaks if the error of such a context names no way out, or the way is warned of."""
-    table = pd.DataFrame({"p": np.linspace(0.1, 0.9, 60), "theta": np.arange(60) % 2})
-    table["context"] = [f"q{at // 4}" for at in range(60)]
-    with pytest.raises(coherence.SchemaError, match="--group context in place of --context"):
-        analyze(table)
-    report = analyze(table.rename(columns={"context": "group"}), checks=["calibration"], rng=1)
-    assert not report.evaluations[0].alerts
-    assert any(note.text.startswith("15 groups") for note in report.evaluations[0].notes)
-
-
 def test_an_abstention_among_predictions_is_warned_of():
     """Breaks if "I don't know" counts as a wrong prediction and nothing says so."""
     table = answers()

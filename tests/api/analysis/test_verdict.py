@@ -3,12 +3,9 @@ not rejecting for evidence."""
 
 import math
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from coherence import AGENTS, CheckResult, InputError, Interval, analyze, simulate
-from coherence.analysis.evaluation import EvaluationRows
 from coherence.analysis.verdict import NO_INTERVAL, conclude_further, sentence_of
 from coherence.checks.catalogue import declarations
 from coherence.checks.check import ANY
@@ -105,18 +102,6 @@ def test_failing_names_what_fails_once_and_what_is_no_further_test_is_not_counte
     for results in ((), (further("calibration:rmse", None),), (further("cmi", math.nan),)):
         assert said(*results) == ()
     assert said(further("cmi", 0.4)) == ("The one further test does not reject.",)
-
-
-def test_computed_beliefs_scatter_between_wordings():
-    """Repetitions of a computed belief are equal; further evidence is no wording."""
-    prompts = ["standard", "standard", "other", "standard", "other", "standard"]
-    table = pd.DataFrame({"context": [*"aaaaab"], "prompt": prompts})
-    table["z_state"] = [None, None, None, "on", None, None]
-    table["p"] = [0.3, 0.3, 0.5, 1.0, np.nan, 0.2]
-    assert EvaluationRows(table).scatter.sd == 0
-    across = EvaluationRows(table.assign(belief_kind="stated:exact")).scatter
-    assert across.sd == pytest.approx(math.sqrt(0.02))
-    assert (across.n_groups, across.across) == (1, "wordings")
 
 
 @pytest.mark.lengthy

@@ -127,11 +127,6 @@ def test_forests_run_in_full_alone_and_move_no_other_number(runs):
     pd.testing.assert_frame_equal(full[~forests].reset_index(drop=True), quick)
 
 
-def test_seven_actions_are_tested_by_pairs(runs):
-    report = analyze(chosen(lambda number: str(number % 7))(runs), checks=["monotone_choice"])
-    assert len(report.results) == 21
-
-
 def test_probabilities_of_actions_of_which_none_was_parsed_leave_the_beliefs():
     runs = simulate("leaky", n_contexts=40, n_reps=1, policies=True, iterated=False, rng=1)
     actions = [name for name in runs if name.startswith("action_")]
@@ -139,23 +134,6 @@ def test_probabilities_of_actions_of_which_none_was_parsed_leave_the_beliefs():
     checks = set(analyze(unread, rng=1).results["check"].str.partition(":")[0])
     assert "calibration" in checks
     assert "sufficiency" not in checks
-
-
-def test_gaps_of_a_single_context_are_said_beside_their_size():
-    runs = simulate("rational", n_contexts=20, n_reps=2, prompts=["standard"], rng=1)
-    moved = runs["context"].eq("c0003") & runs["z_state"].isna()
-    runs.loc[moved, "p"] = (runs.loc[moved, "p"] + 0.4) % 1
-    runs = runs.drop(columns=[f"x_{number}" for number in range(1, 7)])  # no forests
-    results = analyze(runs, checks=["iterated_expectation"], rng=0).evaluations[0].results
-    share = results[0].settings["share_of_largest_tenth"]
-    assert share > 0.9
-    assert f"{share:.0%} of squares" in results[2].assumptions[-1]
-    # What a check gives besides its test is in its details.
-    details = results[0].details.set_index("measure")
-    for result in results[1:3]:
-        row = details.loc[result.null]
-        assert (result.statistic, result.pvalue) == (row["value"], None)
-        assert (result.interval.low, result.interval.high) == (row["low"], row["high"])
 
 
 def test_one_probability_and_three_states_are_tested_once_the_state_is_named(runs):

@@ -25,16 +25,6 @@ def test_closed_forms():
     assert brier.interval.low < brier.statistic < brier.interval.high
 
 
-def test_intervals_use_contexts():
-    """Ten copies of each row: the interval must be as wide as without the copies."""
-    rng = np.random.default_rng(1)
-    belief, truth = rng.random(100), rng.integers(0, 2, 100)
-    once = calibration_estimates(belief, truth)[0].interval
-    context = np.repeat(np.arange(100), 10)
-    copied = calibration_estimates(belief[context], truth[context], context=context)[0].interval
-    assert copied.high - copied.low == pytest.approx(once.high - once.low, rel=1e-6)
-
-
 def test_the_reliability_table_by_hand_is_that_of_the_own_target():
     table = reliability_table([0.0, 0.2, 0.8, 1.0], [0, 0, 1, 0], n_bins=2)
     assert table["belief"].tolist() == pytest.approx([0.1, 0.9])
@@ -64,16 +54,6 @@ def test_equal_errors_have_no_interval():
     one_wrong = calibration_estimates(np.where(np.arange(40) == 7, 0, state), state)[0]
     assert one_wrong.interval.low < one_wrong.statistic == 1 / 40 < one_wrong.interval.high
     assert one_wrong.reason == ""
-
-
-def test_either_target_is_enough_and_gives_the_same_numbers():
-    rng = np.random.default_rng(3)
-    exact = rng.uniform(0.1, 0.9, 60)
-    belief = np.clip(exact + rng.normal(0, 0.05, 60), 0, 1)
-    truth = (rng.random(60) < exact).astype(int)
-    both = calibration_estimates(belief, truth, p_true=exact)
-    assert calibration_estimates(belief, p_true=exact) == both[:3]
-    assert calibration_estimates(belief, truth) == both[3:]
 
 
 @pytest.mark.lengthy

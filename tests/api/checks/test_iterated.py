@@ -89,23 +89,6 @@ def test_published_is_the_median_relative_gap_and_needs_beliefs_above_0():
     assert result.interval.low <= result.statistic <= result.interval.high
 
 
-def several_variables(n_variables):
-    """Coherent beliefs whose plain answer scatters by .08; what is said given z does not."""
-    rng = np.random.default_rng(4)
-    first = hand_made(n_contexts=200, n_reps=2)
-    plain = first["z_state"].isna()
-    first.loc[plain, "p"] += rng.normal(0, 0.08, int(plain.sum()))
-    others = [first[~plain].assign(z=f"z{number}") for number in range(1, n_variables)]
-    return pd.concat([first, *others], ignore_index=True)
-
-
-def test_noise_that_auxiliary_variables_share_is_removed():
-    one, three = (iterated_expectation_test(several_variables(n), rng=0) for n in (1, 3))
-    assert value(three, REMOVED) == pytest.approx(value(one, REMOVED))
-    assert value(three, NOISE) == pytest.approx(value(one, NOISE))
-    assert value(one, NOISE) == pytest.approx(0.08, rel=0.1)
-
-
 def test_only_rows_of_the_reference_prompt_enter():
     runs = hand_made(gap=0.1, n_contexts=15).assign(prompt="standard")
     given = runs["z_state"].notna()
@@ -122,17 +105,6 @@ def test_only_rows_of_the_reference_prompt_enter():
     assert "given z are there under 'mse' only" in elsewhere.reason
     split = with_prompt(runs["prompt"].mask(runs["z_state"] == "b", "mse"))
     assert (split.n_rows, split.n_dropped) == (0, 15)  # half of the distribution is no whole
-
-
-def test_a_state_asked_for_twice_counts_once():
-    runs = hand_made(gap=0.1, n_contexts=15)
-    again = runs[runs["z_state"] == "a"]
-    twice = iterated_expectation_test(pd.concat([runs, again], ignore_index=True), rng=0)
-    assert twice.statistic == pytest.approx(0.1)
-    assert value(twice, TOTAL) == pytest.approx(0)
-    lacking = runs[(runs["z_state"] != "b") | (runs["context"] == 0)]
-    lacking = pd.concat([lacking, again], ignore_index=True)
-    assert iterated_expectation_test(lacking, rng=0).n_rows == 1
 
 
 def test_summaries_by_hand():
@@ -225,16 +197,6 @@ def test_gaps_beyond_rounding_are_found_and_sized():
         assert row.value == pytest.approx(0.1, abs=0.003)
 
 
-def test_without_repetitions_rounding_alone_is_removed():
-    result = iterated_expectation_test(rounded_agent(0.1, n_reps=1), rng=0)
-    table = result.details.set_index("measure")
-    assert math.isnan(table.loc[BEYOND, "value"])
-    assert "two repetitions" in table.loc[BEYOND, "reason"]
-    row = table.loc["root-mean-square gap, rounding removed and noise not"]
-    assert row.low == 0
-    assert row.high < table.loc[SQUARE, "low"]
-
-
 def with_gaps(gaps, **columns):
     """Beliefs that differ from the average of those given z by the gap of their context."""
     runs = hand_made(n_contexts=len(gaps))
@@ -268,11 +230,3 @@ def test_noise_is_removed_from_ten_contexts_with_two_repetitions(n_repeated, kno
     runs = runs[(runs["context"] < n_repeated) | (runs["rep"] == 0)]
     result = iterated_expectation_test(runs, rng=0)
     assert math.isfinite(value(result, REMOVED)) == known
-
-
-def test_scatter_wider_than_a_step_averages_rounding_out():
-    """The noise estimate holds it already: taken off twice, it would make gaps too small."""
-    runs = rounded_agent(0.05, gap=0.05, scatter=0.05, n_reps=5)
-    result = iterated_expectation_test(runs, rng=0)
-    assert value(result, FLOOR) < 0.003
-    assert value(result, BEYOND) == pytest.approx(value(result, REMOVED), abs=0.0005)

@@ -199,10 +199,3 @@ def test_who_goes_by_an_order_that_goes_with_the_chance_does_not_answer_it(level
     results = found(rows.assign(action_event=event, action_lottery=1 - event))
     assert not results["swing"].settings["answered"]
     assert math.isnan(results["difference"].statistic)
-
-
-def test_the_swing_stays_within_its_bounds():
-    rows = policies(STATED).query("frame != 'complement' and order != 'lottery'")
-    event = np.where(EXACT[rows["context"]] > rows["level"], "event", "lottery")
-    rows = rows.assign(action=np.where(rows["level"].isna(), None, event)).drop(columns=COMPUTED)
-    assert found(rows)["swing"].interval.high <= 1

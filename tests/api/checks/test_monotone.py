@@ -126,25 +126,6 @@ def test_one_bin_or_one_action_of_the_pair_leave_nothing_to_test():
     assert result.reason == "of 'yes' and 'defer' only 'yes' was chosen"
 
 
-def test_a_drop_of_shares_ends_at_one():
-    """Choices that turn at one belief: the widest drop that there can be."""
-    rng = np.random.default_rng(3)
-    belief = np.repeat(np.linspace(0.1, 0.9, 5), 6)
-    action = np.where(rng.random(30) < np.repeat([1, 1, 0.5, 0, 0], 6), "yes", "no")
-    result = monotone_choice_test(belief, action, pair=("yes", "no"), n_draws=999, rng=0)
-    assert result.interval.high == 1.0
-    assert result.interval.low < result.statistic <= 1.0
-
-
-@pytest.mark.parametrize("n_copies", [1, 20])
-def test_copies_of_an_answer_are_no_evidence(n_copies):
-    """Five contexts choose a, five at a higher belief choose b: 1 in 252 exchanges is as clear."""
-    belief, action = np.repeat([0.1, 0.9], 5 * n_copies), np.repeat(["a", "b"], 5 * n_copies)
-    context = np.arange(10).repeat(n_copies)
-    found = monotone_choice_test(belief, action, pair=("a", "b"), context=context, rng=1)
-    assert 0.002 < found.pvalue < 0.01
-
-
 def policies_in_step(fall, n_contexts, noise=0.0):
     """Two beliefs in every context, between which the probability of yes falls."""
     rng = np.random.default_rng(1)
@@ -170,7 +151,3 @@ def test_a_drop_that_all_contexts_nearly_share_is_judged_alike():
     np.testing.assert_allclose([result.pvalue for result in known], known[0].pvalue, atol=0.01)
     for result in known:
         assert result.interval.low == pytest.approx(known[0].interval.low, abs=0.005)
-
-
-def test_a_drop_that_many_contexts_share_is_found():
-    assert policies_in_step(0.05, 200, 0.01).pvalue < 0.001

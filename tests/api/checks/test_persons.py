@@ -164,14 +164,6 @@ def test_neither_the_order_of_rows_nor_names_matter():
     assert abs(turned.statistic) == pytest.approx(abs(first.statistic), abs=1e-6)
 
 
-def test_an_exact_posterior_takes_the_place_of_the_truth():
-    rows = panel(60, 10, np.random.default_rng(7))
-    result = judged(rows, truth=None, exact="exact")
-    assert result.settings["state"] == "exact"
-    assert result.pvalue > 0.05
-    assert result.interval.low < 0 < result.interval.high
-
-
 def test_both_states_estimate_the_same_difference():
     """The posterior differs less than the truth, by the toss; in its own unit it is larger."""
     found = {"truth": [], "exact": []}
@@ -220,16 +212,3 @@ def test_a_group_that_has_the_state_names_context_and_person():
     assert math.isnan(result.pvalue)
     assert "--context" in result.reason
     assert "--person" in result.reason
-
-
-def test_of_three_actions_that_which_rises_most_is_tested():
-    rng = np.random.default_rng(13)
-    rows = panel(60, 8, rng, weight=0.4)
-    other = rng.random(len(rows)) < 0.2
-    result = judged(rows.assign(action=rows["action"].astype(str).mask(other, "defer")))
-    assert len(result.details.dropna(subset="low")) == 3
-    assert (result.details["pvalue_adjusted"] >= result.details["pvalue_single"]).all()
-    assert result.pvalue < 0.05
-    # What one action gains the others lose.
-    of_actions = result.details["estimate"].head(3)
-    assert of_actions.sum() == pytest.approx(0, abs=1e-6)

@@ -77,22 +77,6 @@ def test_choices_written_as_probabilities_give_the_numbers_of_labels(test):
     pd.testing.assert_frame_equal(labels.details, ones.details)
 
 
-def test_doubled_rows_of_a_context_are_one_observation():
-    """The policy of a context was computed once, however often it stands in the table."""
-    belief, policy, truth, context = world()
-    twice = np.repeat(np.arange(len(belief)), 2)
-    single = sufficiency_test(belief, policy, truth, context=context, rng=1)
-    double = sufficiency_test(
-        belief[twice], policy.iloc[twice], truth[twice], context=context[twice], rng=1
-    )
-    assert double.statistic == pytest.approx(single.statistic, abs=1e-4)
-    assert double.interval.low == pytest.approx(single.interval.low, abs=1e-3)
-    shift = sufficiency_test(*world(6, n=200, signal=0.1, taste=0.0)[:3], rng=1)
-    # Without noise of choice, a shift of .1 to first order: off by what the curve of choice bends.
-    found = shift.details.set_index("component").loc["hidden shift of belief"]
-    assert found["estimate"] == pytest.approx(0.1, abs=0.01)
-
-
 @pytest.mark.lengthy
 def test_expected_gain_of_drawn_actions_is_that_of_probabilities():
     """Losses of models learnt from draws are larger, by their noise; the gain is of one size.

@@ -230,16 +230,6 @@ def test_losses_are_averaged_over_seeds_and_summed_over_contexts(monkeypatch):
     assert seen == [number for number in range(40) for _ in range(2)]
 
 
-def test_the_monte_carlo_error_of_two_fold_assignments_is_half_their_difference():
-    """Half of it is how far the first is from the mean of both."""
-    runs, arrays = columns("clairvoyant", 40, 2, seed=1)
-    one, two = (predictive_gain_test(*arrays, context=runs["context"], n_seeds=n) for n in (1, 2))
-    first, mean = (result.details["log_loss"].iloc[2] for result in (one, two))
-    error = two.details["monte_carlo_error"].iloc[2]
-    assert error == pytest.approx(abs(first - mean))
-    assert error > 0
-
-
 @pytest.mark.parametrize("published", [False, True])
 def test_what_single_precision_cannot_tell_apart_is_constant(published):
     """CatBoost takes numbers in single precision, and refuses columns that are constant there."""

@@ -55,19 +55,6 @@ def test_the_parts_add_up_however_many_rows_a_case_has():
     assert scores.brier == pytest.approx(of_case.mean())
 
 
-def test_repetitions_change_nothing():
-    """Breaks if rows were taken for independent outcomes."""
-    rng = np.random.default_rng(8)
-    belief = rng.random(40)
-    truth = (rng.random(40) < belief).astype(int)
-    once = scored(belief, truth)
-    context = np.repeat(np.arange(40), 3)
-    thrice = scored(belief[context], truth[context], context=context)
-    assert thrice.statistic == pytest.approx(once.statistic)
-    assert thrice.fitted.brier_interval.low == pytest.approx(once.fitted.brier_interval.low)
-    assert abs(thrice.pvalue - once.pvalue) < 0.15  # other draws of the same null
-
-
 def crowd(rng, stretch, n=150, n_each=30):
     """People around a centre; a case happens with its mean forecast, made as extreme."""
     context = np.repeat(np.arange(n), n_each)
@@ -170,14 +157,6 @@ def test_the_distance_to_the_exact_posterior_stands_in_the_table_where_it_is_kno
     assert "RMSE" in str(report)
     assert report.scores["rmse"].iloc[0] == pytest.approx(0, abs=1e-9)
     assert report.scores["rmse"].iloc[1] > 0.1
-
-
-def test_forecasts_of_different_cases_are_pointed_to_paired_differences():
-    table = forecasters()
-    assert "of different cases" not in " ".join(str(coherence.analyze(table, rng=1)).split())
-    table = table[~((table["model"] == "noisy") & (table["context"] < 20))]
-    report = coherence.analyze(table, rng=1)
-    assert "of different cases" in " ".join(str(report).split())
 
 
 def test_many_forecasters_have_one_page():

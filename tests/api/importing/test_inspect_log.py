@@ -115,22 +115,6 @@ def test_the_logs_own_answer_comes_before_the_words_of_the_reply(tmp_path):
     assert runs["status"].tolist() == ["ok", "ok", "unparsed", "unparsed", "truncated"]
 
 
-def test_a_confidence_in_the_metadata_of_a_score_is_a_field(tmp_path):
-    scores = {"s": {"value": "C", "metadata": {"said": {"p": 0.8}, "why": "long " * 100}}}
-    log = packed(tmp_path / "a.eval", sample(1, scores=scores))
-    assert imported(log, mapping={"p": "scores.s.metadata.said.p"}).runs["p"].tolist() == [0.8]
-    with pytest.raises(InputError, match="no log has the field"):
-        imported(log, mapping={"p": "scores.s.metadata.why"})
-
-
-def test_a_number_in_inspects_form_is_no_repair(tmp_path):
-    first = sample(1, "It rained yesterday: 0.9.\nANSWER: 0.25")
-    runs = imported(packed(tmp_path / "a.eval", first, sample(2, "ANSWER: maybe 0.5"))).runs
-    assert runs["p"].tolist()[0] == 0.25
-    assert runs["status"].tolist() == ["ok", "unparsed"]
-    assert runs["raw_belief"].tolist()[0].startswith("It rained")
-
-
 def test_a_run_without_one_answer_is_refused_with_its_most_frequent_error(tmp_path):
     messages = ["no network", "rate limit\ntraceback", "rate limit\nx"]
     log = packed(tmp_path / "f.eval", *(failed(*each) for each in enumerate(messages)))

@@ -84,15 +84,6 @@ def test_filters_of_lm_eval_are_fields_and_no_second_answers(tmp_path):
         imported(path, mapping={"theta": "exact_match"})  # each filter is scored by itself
 
 
-def test_arguments_without_names(tmp_path):
-    def older(lines):
-        for line in lines:
-            line["arguments"] = [list(each.values()) for each in line["arguments"].values()]
-
-    runs = imported(logged(tmp_path, older)).runs.assign(task="rain_yes")
-    pd.testing.assert_frame_equal(runs, imported(YES).runs, check_dtype=False)
-
-
 def test_choices_that_are_scored_alone_or_twice_have_no_shares(tmp_path):
     def alone(lines):
         del lines[0]["arguments"]["gen_args_1"], lines[0]["resps"][1:]

@@ -8,16 +8,7 @@ import pytest
 from coherence import InputError, SchemaError
 from coherence.runs.logs.answers import AnswerForm
 from coherence.runs.logs.assemble import assemble
-from tests.api.importing.conftest import ACTION, BELIEF, CHOICE, TEXT, YES, imported, log_of
-
-
-def test_several_belief_tasks_are_wordings_and_the_action_stands_on_the_first():
-    tasks = {"belief": ["rain_text", "rain_yes"], "action": ["rain_choice"]}
-    runs = imported(TEXT, YES, CHOICE, **tasks).runs
-    assert runs.groupby("prompt").size().to_dict() == {"rain_text": 36, "rain_yes": 18}
-    assert set(runs.loc[runs["action"].notna(), "prompt"]) == {"rain_text"}
-    assert runs["prompt"].iloc[0] == "rain_text"
-
+from tests.api.importing.conftest import ACTION, BELIEF, imported, log_of
 
 ONE = {"belief": ["rain_belief"]}
 
@@ -44,14 +35,6 @@ ONE = {"belief": ["rain_belief"]}
 def test_what_is_not_clear_is_asked_for(options, message):
     with pytest.raises((InputError, SchemaError), match=message):
         imported(BELIEF, ACTION, **options)
-
-
-def test_a_mapping_of_the_action_is_not_looked_for_in_the_beliefs():
-    columns = {"action": "scores.match.answer", "p": "scores.match.answer"}
-    runs = imported(BELIEF, ACTION, **ONE, mapping=columns, actions=("take", "leave")).runs
-    assert runs["p"].iloc[0] == 0.05
-    assert runs["action"].iloc[0] == "leave"
-    assert "theta" not in imported(BELIEF, mapping={"theta": "-"}).runs.columns
 
 
 def joined(beliefs, actions):
@@ -88,14 +71,6 @@ def test_actions_that_were_asked_in_vain_keep_their_column():
     runs = joined("context,p,theta\na,0.2,0\nb,0.8,\n", "context,action\na,\nb,\n").runs
     assert runs["action"].isna().all()
     assert runs["status"].tolist() == ["unparsed", "unparsed"]
-
-
-def test_samples_gathered_into_contexts_are_counted():
-    lines = "".join(f"{at},{at // 2},0.5,1,a\n" for at in range(6))
-    log = log_of(f"id,group,p,theta,action\n{lines}")
-    runs = assemble([log], AnswerForm(), mapping={"context": "group"}).runs
-    assert runs["context"].tolist() == [0, 0, 1, 1, 2, 2]
-    assert runs["rep"].tolist() == [0, 1, 0, 1, 0, 1]
 
 
 SAMPLES = pd.DataFrame({"case": [f"case {at}" for at in range(12)], "p": 0.5, "action": "go"})

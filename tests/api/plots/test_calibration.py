@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.plots import plot_calibration, plot_calibration_gaps
+from coherence.plots import plot_calibration_gaps
 from coherence.statistics.figure_tables import calibration_bins
 from coherence.statistics.mean_interval import mean_interval
 
@@ -24,16 +24,6 @@ def test_asking_again_does_not_narrow_the_intervals_over_contexts(p_true):
         np.testing.assert_allclose(often[name], once[name], rtol=1e-9)
     assert (once["low"] < once["outcome"]).all()
     assert (once["outcome"] < once["high"]).all()
-
-
-def test_calibration_prefers_the_exact_posterior_and_shows_one_mark_per_context(
-    choices, ax, drawn, ends
-):
-    plot_calibration(choices(), ax=ax)
-    (contexts,) = drawn(ax, "contexts")
-    assert len(contexts.get_offsets()) == 60
-    assert ax.get_ylabel() == "exact posterior"
-    assert [ends(line) for line in drawn(ax, "diagonal")] == [[(0, 0), (1, 1)]]
 
 
 @pytest.mark.parametrize("p_true", [False, True])

@@ -38,12 +38,3 @@ def test_a_significant_reversal_over_several_bins_is_drawn_more_lightly(pairs, a
     far, near = drawn(ax, "reversal")
     assert ends(far) == [(0.08, 0.6), (0.93, 0.2)]
     assert far.get_linewidth() < near.get_linewidth()
-
-
-def test_small_shares_fill_their_axis_and_no_interval_is_cut_off(pairs, ax):
-    bars = {"low_j": 0.002, "high_j": 0.03, "low_k": 0.002, "high_k": 0.03}
-    shares = tuple(0.01 * share for share in (0.1, 0.35, 0.8, 0.45, 0.9))
-    plot_pairwise_choice(result(pairs(shares=shares).assign(**bars)), ax=ax)
-    assert ax.get_ylim()[0] < 0.001 < 0.03 < ax.get_ylim()[1] < 0.04
-    plot_pairwise_choice(result(pairs(shares=shares)), scale=(0.0, 0.9), ax=ax)
-    assert ax.get_ylim() == (-0.04, 1.04)

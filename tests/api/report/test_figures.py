@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure as MatplotlibFigure
 
 from coherence import CheckResult, Interval
-from coherence.plots import plot_beliefs, plot_pairwise_choice
+from coherence.plots import plot_pairwise_choice
 from coherence.report.figure_svg import render_svg
 from coherence.report.figures import WIDTH, evaluation_figures, forest_figures
 from coherence.report.variation import Variation
@@ -143,8 +143,3 @@ def test_svg_is_deterministic_scalable_and_free_of_outside_references(pairs):
     assert len(ids) == len(set(ids))
     assert all(name.startswith("one-") for name in ids)
     assert not any(name.startswith("on") for element in root.iter() for name in element.attrib)
-
-
-def test_scripts_without_glyphs_here_are_drawn_without_a_warning(choices):
-    draw = partial(plot_beliefs, choices(actions=("決める", "待つ")))
-    assert "決める (n = " in render_svg(draw, key="k", title="t")

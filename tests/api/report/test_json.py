@@ -45,14 +45,6 @@ def test_record_holds_everything_unrounded(report):
     assert [consistency["pvalue"], undefined["estimate"], undefined["low"]] == [None] * 3
 
 
-def test_one_row_per_unit_and_check_with_the_settings_as_json(report):
-    table = report.results
-    assert table["model"].tolist() == ["small-lm"] * 5 + ["large-lm"] * 2
-    assert json.loads(table["settings"].iloc[0]) == {"k": 3, "n_permutations": "999"}
-    assert table["verdict"].tolist()[:5] == list(report.evaluations[0].verdicts)
-    assert table["pvalue"].tolist()[:2] == [0.004, 0.31]
-
-
 def test_equal_runs_give_equal_bytes_whatever_the_number_of_jobs(report):
     alone = Report(report.evaluations, {"seed": 0, "n_jobs": 1, "version": "0.1.0"})
     parallel = Report(report.evaluations, {"version": "0.1.0", "n_jobs": 2, "seed": 0})

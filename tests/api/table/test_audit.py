@@ -96,12 +96,3 @@ def test_probabilities_of_actions_count_as_answers():
 def test_where_half_of_the_mass_is_elsewhere_the_report_warns(mass, warned):
     said = str(report_of(rows(answer_mass=mass, belief_kind="token")))
     assert ("warning: the form of the answers" in said) is warned
-
-
-def test_mass_of_rows_with_an_action_is_told_from_that_of_beliefs_alone():
-    """A median over both would be .3 and hide that of actions."""
-    acting, alone = rows(3, answer_mass=0.02), rows(6, answer_mass=0.3, action=None)
-    table = pd.concat([acting, alone.assign(prompt="bayes")])
-    report = report_of(table.reset_index(drop=True))
-    masses = json.loads(report.to_json())["evaluations"][0]["answering"]["answer_mass"]
-    assert {mass["of"]: mass["median"] for mass in masses} == {"belief alone": 0.3, "action": 0.02}

@@ -7,7 +7,6 @@ import pytest
 from coherence import InputError, analyze, read_runs, simulate
 from coherence.cli.main import main
 from coherence.runs.exact import calibration_pvalue
-from coherence.runs.read import validate_runs
 
 ONCE = {"n_reps": 1, "prompts": ["standard"], "iterated": False}
 
@@ -28,14 +27,6 @@ def test_p_true_of_a_plain_table_is_left_alone_and_said():
     assert "--exact p_true" in notes_of(report)
     without = analyze(plain().drop(columns="p_true"), checks=["calibration"], rng=1)
     pd.testing.assert_frame_equal(report.results, without.results)
-
-
-def test_tables_of_ours_need_no_word(tmp_path):
-    runs = simulate("rational", n_contexts=30, n_reps=1, rng=1)
-    assert set(runs["truth_kind"]) == {"drawn"}
-    runs.to_csv(tmp_path / "runs.csv", index=False)
-    assert read_runs(tmp_path / "runs.csv")["p_true"].notna().all()
-    assert "p_true" not in validate_runs(runs.drop(columns="truth_kind")).names
 
 
 def test_what_is_named_is_the_exact_posterior_without_theta_too(tmp_path):

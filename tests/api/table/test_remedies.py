@@ -141,12 +141,6 @@ def test_ids_that_each_group_numbers_anew_have_both_remedies(tmp_path):
         assert runs.groupby("context")["group"].nunique().tolist() == [1] * N
 
 
-def test_tasks_may_spell_no_and_yes_in_ways_of_their_own():
-    several = table(task=["a", "b"] * (N // 2)).astype({"outcome": object})
-    several.loc[1::2, "outcome"] = several["outcome"][1::2].map({0: "no", 1: "yes"})
-    assert set(read_runs(several, columns=NAMED)["theta"].astype(str)) == {"0", "1", "no", "yes"}
-
-
 def test_an_empty_action_beside_one_label_is_asked(tmp_path):
     path = written(tmp_path, decision=numpy.where(ACTION == "treat", "treat", None))
     message = refusal(path)

@@ -180,14 +180,6 @@ def test_what_is_no_condition_is_refused_with_the_way_to_write_it(condition, mes
         read_runs(ROWS, where=condition)
 
 
-def test_a_truth_that_looks_reversed_is_remarked_on(cases):
-    table = pd.DataFrame({"p": cases["confidence"], "theta": cases["correct"]})
-    for frame, expected in ((table, False), (table.assign(p=1 - table["p"]), True)):
-        (unit,) = analyze(frame, checks=["calibration"], rng=1).evaluations
-        said = " ".join(map(str, unit.notes))
-        assert ("beliefs are lower where the state came true" in said) is expected
-
-
 def test_a_column_called_theta_names_the_cases_of_predictions(tmp_path, cases):
     """Breaks if the file's theta is lost that was mapped to something else."""
     table = cases.rename(columns={"question": "theta"}).assign(gold="treat")

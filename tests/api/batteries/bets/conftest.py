@@ -24,6 +24,3 @@ def by_truth(scores):
     return scores.accuracy.set_index(["template", "truth"])
 
 
-@pytest.fixture(scope="module")
-def without_ladders():
-    return pd.concat([VALUES, bet_questions(ITEMS, splits=SPLITS)], ignore_index=True)

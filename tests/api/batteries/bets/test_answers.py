@@ -104,16 +104,3 @@ def test_scores_without_probabilities_are_divided_by_their_sum(bets):
     np.testing.assert_allclose(group.probabilities, expected)
     assert group.choice.tolist() == [0, NO_CHOICE, 2] * 4
     assert not group.stated.any()
-
-
-def test_probabilities_tell_scores_apart_that_round_to_one(bets):
-    chances = np.tile([0.2, 0.7, 0.1], (12, 1))
-    columns = by_letter(bets, "score", np.ones((12, 3))) | by_letter(bets, "prob", chances)
-    group = answered(bets, **columns)
-    np.testing.assert_allclose(group.probabilities, chances)
-    assert set(group.choice) == {1}
-    # Rounded probabilities are as good; such as sum to .97 or 1.03 are none.
-    answered(bets, **columns | by_letter(bets, "prob", np.full((12, 3), 0.33)))
-    for faulty in (0.97 / 3, 1.03 / 3):
-        with pytest.raises(SchemaError, match="prob_a to prob_c must sum to 1"):
-            answered(bets, **columns | by_letter(bets, "prob", np.full((12, 3), faulty)))

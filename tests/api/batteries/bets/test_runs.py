@@ -38,38 +38,6 @@ def test_half_of_the_same_counts_as_belief(questions):
     assert set(runs["action"]) == {"none"}
 
 
-def test_disjoint_contexts_share_no_thing(without_ladders):
-    groups = join_answers(without_ladders, simulate_answers("maximiser", without_ladders, rng=0))
-    runs = belief_runs(groups)
-    coin = runs[runs["task"] == "bets:coin"]
-    assert coin["context"].nunique() == 10  # five of dev, five of test
-    contexts = coin["context"].drop_duplicates().str.split(" | ", regex=False)
-    things = contexts.map(lambda words: words[:2]).sum()
-    assert len(things) == len(set(things)) == 20
-    assert coin.groupby("context")["theta"].first().value_counts().to_dict() == {0: 5, 1: 5}
-
-
-def test_other_wordings_of_a_belief_carry_no_action(questions):
-    """Of two wordings one is the reference; only answers of the same model are joined."""
-    answers = simulate_answers("maximiser", questions, sharpness=1e4, rng=0)
-    values = questions[questions["kind"] == "value"]
-    worded = values.assign(template="other words", question="other-" + values["question"])
-    table = pd.concat([questions, worded], ignore_index=True)
-    again = answers[answers["question"].isin(values["question"])]
-    both = pd.concat([answers, again.assign(question="other-" + again["question"])])
-    runs = belief_runs(join_answers(table, both))
-    assert len(runs) == 40
-    standard = runs["prompt"] == "standard"
-    assert set(runs.loc[~standard, "prompt"]) == {"other words"}
-    assert runs.loc[standard, "action"].notna().all()
-    assert runs.loc[~standard, "action"].isna().all()
-    assert (runs["status"] == "ok").all()
-    stranger = answers.assign(model="somebody else")
-    stranger = stranger[~stranger["question"].isin(values["question"])]
-    mixed = belief_runs(join_answers(table, pd.concat([both, stranger])))
-    pd.testing.assert_frame_equal(mixed, runs)
-
-
 def test_a_ladder_tells_the_odds_of_its_contexts(questions):
     steps = questions[questions["kind"] == "ladder"]
     groups = join_answers(steps, simulate_answers("maximiser", steps, sharpness=1e6, rng=0))

@@ -26,16 +26,6 @@ def test_accuracy_does_not_depend_on_the_order_of_rows_or_letters(questions):
     pd.testing.assert_frame_equal(*tables)
 
 
-def test_sets_of_letters_are_scored_as_sets(questions):
-    bets = questions[(questions["kind"] == "bet") & (questions["split"] == "test")]
-    both = pd.DataFrame({"question": bets["question"], "answer": "a+b"})
-    accuracy = by_truth(score_bets(questions, both))["accuracy"]
-    # Half the stake on each side gains 14.75 where the high thing is won.
-    assert accuracy["coin", "positive gain"] == 1
-    assert accuracy["coin", "non-negative gain"] == 0.5
-    assert accuracy["coin", "strict"] == accuracy["coin", "correct"] == 0
-
-
 def test_unread_answers_are_wrong_and_counted(questions):
     values = questions[(questions["kind"] == "value") & (questions["split"] == "test")]
     texts = ["A", "(a)", "a.", "", "As I see it, a car", "A house."] + ["a"] * 19
@@ -105,19 +95,3 @@ def test_who_always_declines_is_no_better_than_the_best_constant_answer(card_bet
         assert row["p_exact"] == pytest.approx(exact_test(50, np.full(100, 0.5)))
         assert row["p_z"] == pytest.approx(0.5)
     assert any("100 of 100 answers are 'none', whatever was asked" in n for n in scores.notes)
-
-
-def test_a_letter_that_is_always_right_is_a_constant_answer():
-    """The paper names the dearer thing first and calls it a; in both orders no letter is right
-    more than half of the time."""
-    once = value_questions(ITEMS, splits=["test"], templates=["choice-valuable"])
-    scores = score_bets(once, answered(once, "high"))
-    row = scores.accuracy.set_index("truth").loc["correct"]
-    assert (row["constant"], row["constant_rate"], row["p_exact"]) == ("letter a", 1, 1)
-    assert any("always answers 'letter a' is right in 100%" in note for note in scores.notes)
-    turned = once.assign(question="turned-" + once["question"], first="low")
-    turned[["role_a", "role_b"]] = once[["role_b", "role_a"]].to_numpy()
-    both = pd.concat([once, turned], ignore_index=True)
-    row = score_bets(both, answered(both, "high")).accuracy.set_index("truth").loc["correct"]
-    assert (row["constant_rate"], row["accuracy"]) == (0.5, 1)
-    assert row["p_exact"] == pytest.approx(0.5 ** len(both))

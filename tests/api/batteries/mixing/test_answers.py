@@ -24,18 +24,6 @@ def test_counts_single_answers_and_orders_of_rows_agree():
     pd.testing.assert_frame_equal(single, mixed)
 
 
-def test_words_are_counted_by_their_place_in_the_pair():
-    table = pd.DataFrame(
-        {"experiment": "words", "item": "cat/Dog"}
-        | {"order": ["forward"] * 3 + ["reverse"] * 2}
-        | {"answer": ["cat", "DOG", " dog ", "cat", "Cat"]}
-    )
-    curves = scored(table).curves.set_index("order")
-    assert curves["rate"].to_dict() == {"forward": pytest.approx(1 / 3), "reverse": 1}
-    assert curves["draws"].to_dict() == {"forward": 3, "reverse": 2}
-    assert curves["p"].tolist() == [0.5, 0.5]
-
-
 @pytest.mark.parametrize(
     ("experiment", "answers", "expected"),
     [
@@ -52,28 +40,6 @@ def test_answers_are_read_in_every_spelling_of_a_spreadsheet(experiment, answers
     ]
     curves = scored(pd.concat(asked)).curves
     assert curves.loc[curves["p"] == 0.2, "rate"].tolist() == pytest.approx(expected)
-
-
-def test_numbers_may_come_as_text_and_p_with_a_rounding_error():
-    rows = [("0.3", "1", "2"), (0.1 + 0.2, "0", "1"), ("0.5", "1", "1")]
-    table = pd.DataFrame(rows, columns=["p", "answer", "count"]).assign(experiment="flip")
-    curves = scored(table).curves
-    assert curves["p"].tolist() == [0.3, 0.5]
-    assert curves["rate"].tolist() == pytest.approx([2 / 3, 1])
-    rows = pd.DataFrame({"experiment": "three_outcomes", "p": [0.0, 1 - 0.4], "answer": "1"})
-    assert set(scored(rows).curves["p"]) == {0, 0.6}
-    words = pd.DataFrame({"experiment": "words", "item": "cat/dog", "answer": "cat"}, index=[0, 1])
-    words = words.assign(order=["forward", "reverse"], p=["", " "])
-    assert scored(words).curves["p"].tolist() == [0.5, 0.5]
-
-
-def test_statuses_stay_what_they_are():
-    """A refusal that came with words stays one, and only what has no status gets it from its
-    answer.
-    """
-    table = pd.DataFrame({"experiment": "flip", "p": [0.2, 0.8], "answer": ["1", "1"]})
-    assert scored(table.assign(status=["refused", "ok"])).curves["refused"].tolist() == [1, 0]
-    assert scored(table.assign(answer=["1", None])).curves["unread"].tolist() == [0, 1]
 
 
 ROW = {"experiment": "flip", "p": 0.2, "item": "", "order": "", "answer": "1", "status": "ok"}

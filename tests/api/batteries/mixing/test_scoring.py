@@ -77,31 +77,6 @@ def test_unreadable_answers_leave_the_rates_and_come_back_as_bounds():
     assert row["worst"] == pytest.approx(20 * (1 - max(filled)))
 
 
-def test_where_nothing_was_read_any_rate_may_have_been_and_the_score_is_undefined():
-    rows = [("flip", 0.2, None, "refused", 3), ("flip", 0.6, "1", "ok", 3)]
-    rows += [("flip", 0.6, "0", "ok", 1), ("flip", 0.6, None, "unparsed", 1)]
-    table = pd.DataFrame(rows, columns=["experiment", "p", "answer", "status", "count"])
-    scores = scored(table)
-    lost, kept = scores.curves.to_dict("records")
-    assert math.isnan(lost["rate"])
-    assert (lost["rate_least"], lost["rate_most"], lost["draws"]) == (0, 1, 0)
-    assert (lost["refused"], lost["unread"]) == (1, 1)
-    assert kept["rate"] == 0.75
-    assert (kept["rate_least"], kept["rate_most"]) == pytest.approx((0.6, 0.8))
-    assert (kept["refused"], kept["unread"], kept["draws"]) == (0, 0.2, 4)
-    row = scores.experiments.set_index("experiment").loc[1]
-    assert (row["answers"], row["refused"], row["unread"]) == (8, 3 / 8, 0.5)
-    assert math.isnan(row["ceiling"])
-    answers = simulate_mixing("ideal", n_draws=5, rng=0)
-    empty = (answers["experiment"] == "flip") & (answers["p"] == 0.5)
-    whole = scored(answers.assign(status=np.where(empty, "refused", "ok"))).experiments
-    whole = whole.set_index("experiment")
-    assert math.isnan(whole.loc[1, "published"])
-    assert math.isnan(whole.loc[0, "corrected"])
-    assert 0 <= whole.loc[1, "worst"] < whole.loc[1, "best"] <= 20
-    assert whole.loc[2, "published"] > 0
-
-
 def test_curves_hold_the_rate_of_every_quantity_with_its_target():
     curves = scored(expected_answers("argmax")).curves
     flips = curves[curves["part"] == "two_flips"].set_index(["quantity", "p"])

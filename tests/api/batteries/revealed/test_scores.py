@@ -51,19 +51,6 @@ def test_summary_has_the_spread_over_wordings():
     assert summary.loc["answer_mass", "n_settings"] == 3
 
 
-def test_a_belief_that_was_not_read_is_no_answer_mass_of_zero():
-    read = beliefs("s", "a", [0.6, 0.2], EVEN)
-    for masses in ([math.nan, math.nan], [0.4, math.nan]):
-        both = score_beliefs(pd.concat([read, beliefs("t", "a", masses, EVEN)])).set_index(
-            "setting"
-        )
-        assert math.isnan(both.loc["t", "answer_mass"])
-        row = summarise_scores(both.reset_index()).set_index("metric").loc["answer_mass"]
-        assert (row["mean"], row["n_settings"]) == (pytest.approx(0.8), 1)
-    # Read, and nothing found, is 0.
-    assert score_beliefs(beliefs("s", "a", [0.0, 0.0], EVEN))["answer_mass"].item() == 0
-
-
 def test_intervals_of_a_summary_hold_nothing_impossible():
     """Two wordings that differ, for which the t interval alone is more than ten standard errors to
     either side.
@@ -81,13 +68,6 @@ def test_intervals_of_a_summary_hold_nothing_impossible():
         assert summary.loc[metric, ["low", "high"]].tolist() == ends
     assert summary.loc["l1_relative", "low"] == 0
     assert summary.loc["l1_relative", "high"] > 1  # a belief may be further off than a point mass
-
-
-def test_the_stated_error_is_that_of_answers_among_the_letters():
-    rows = stated("s", [0.1] * 4, source="instruct")
-    errors = score_stated(rows.assign(mass=rows["mass"] + 0.3 * rows["correct"]))
-    assert errors["stated_error"].item() == pytest.approx(3 / 7)
-    assert errors["answer_mass"].item() == pytest.approx(0.7)
 
 
 def test_a_letter_without_a_probability_is_named_with_its_setting():
@@ -211,30 +191,6 @@ def test_distances_are_those_of_a_hand_calculation(table):
     assert row["stated_guess"] == pytest.approx((0 + 0.25 + 0.5 + 0.125) / 4)
     assert (row["n_settings"], row["n_wordings"]) == (2, 2)
     assert row["answer_mass"] == pytest.approx((0.2 + 0.02) / 2)
-
-
-def test_rotations_that_prefer_a_letter_show_as_a_range(table):
-    """All on the first letter: each rotation says another option."""
-    rows = stated("s", [0] * 4)
-    always = rows.assign(mass=rows["letter"].eq("A").astype(float))
-    (row, _) = compare_misses(table, always).to_dict("records")
-    assert (row["stated_least"], row["stated_most"]) == (0.0, 0.5)
-    assert row["stated_miss"] == pytest.approx(row["stated_guess"])
-
-
-def test_what_was_not_read_both_ways_is_left_out(table):
-    """A rotation unread takes its setting away: a letter that is liked would not average out."""
-    unread = stated("t", [1, 0, 0, 0])
-    unread.loc[unread["rotation"] == 2, "mass"] = 0.0
-    missing = stated("u", [1, 0, 0, 0])
-    both = pd.concat([stated("s", [1, 0, 0, 0]), unread, missing])
-    assert compare_misses(table, both)["n_settings"].tolist() == [1, 1]
-    gap = table.assign(
-        mass=table["mass"].mask((table["setting"] == "s") & (table["wording"] == "a"))
-    )
-    assert compare_misses(gap, both)["n_wordings"].tolist() == [1, 1]
-    other = stated("s", [1, 0, 0, 0], source="another")
-    assert compare_misses(table, other).empty
 
 
 def test_an_option_that_is_no_number_is_named(table):
