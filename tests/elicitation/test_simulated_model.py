@@ -84,23 +84,6 @@ def test_noisy_reports_on_no_grid_cannot_be_listed(asia, many):
         session(agent, asia, many.head(2), answers="exact", reps=1)
 
 
-@pytest.mark.lengthy
-def test_a_rational_agent_states_the_truth_on_its_grid(asia, many):
-    runs = session("rational", asia, many)
-    ordinary = runs[runs["z"].isna()]
-    np.testing.assert_allclose(ordinary["p"], np.round(ordinary["p_true"] * 20) / 20, atol=1e-9)
-    assert set(ordinary["action"].dropna()) <= {"yes", "no", "defer"}
-    finer = session(AGENTS["rational"].with_parameters(grid=0.0), asia, many, reps=1)
-    np.testing.assert_allclose(finer["p"], finer["p_true"], atol=5e-5 + 1e-9)
-    conditional = finer[finer["z"].notna()]
-    np.testing.assert_allclose(conditional["p_z"], conditional["p_z_true"], atol=0.005 + 1e-9)
-    sampled = session("rational", asia, many, belief="sampled", draws=200, reps=1)
-    limit = 0.025 + 4.5 * np.sqrt(0.25 / 200)
-    np.testing.assert_allclose(sampled["p"], sampled["p_true"], atol=limit)
-    read_off = session("rational", asia, many, belief="token", reps=1)
-    np.testing.assert_allclose(read_off["p"], np.round(read_off["p_true"] * 20) / 20, atol=1e-9)
-
-
 @pytest.mark.parametrize("name", sorted(AGENTS))
 def test_what_was_planted_is_found(asia, many, name):
     agent, runs = AGENTS[name], session(name, asia, many)

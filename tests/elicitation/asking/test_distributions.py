@@ -119,22 +119,6 @@ def test_distributions_are_sums_over_every_token_sequence(model_and_bytes, form)
         assert total > 0
 
 
-def test_texts_of_several_forms_are_answered_each_in_its_own(model_and_bytes):
-    model, _ = model_and_bytes
-    lines, choice = AnswerForm("lines", ("Yes", "No", "a")), AnswerForm("choice", ("Yes", "No"))
-    forms, texts = (
-        [BELIEF, AnswerForm("decision"), lines, BELIEF, choice],
-        ["1", "1", "0", "Yes", "1"],
-    )
-    together = answers_in_form(model, texts, forms)
-    for text, form, answer in zip(texts, forms, together, strict=True):
-        (alone,) = answers_in_form(model, [text], [form])
-        parts, expected = (Distribution.load(each.text).parts for each in (answer, alone))
-        assert len(parts) == len(form.parts)
-        for part, apart in zip(parts, expected, strict=True):
-            assert part == pytest.approx(apart, abs=1e-6)
-
-
 def test_a_form_with_little_mass_is_read_more_finely_and_stored_with_every_digit():
     for mass in (1e-5, 1 / 3):
         model = Rare(mass)

@@ -13,9 +13,6 @@ import pytest
 from coherence import InputError
 from coherence.runs.read import validate_runs
 from elicitation import Answer, AnswerStore, Design, Distribution, elicit, plan_task
-from elicitation.asking.session import run_plan
-from elicitation.asking.store import preview, read_store
-from elicitation.questions.question import QuestionSpec, Way
 
 ACTIONS = ["action_no", "action_yes", "action_defer"]
 
@@ -135,28 +132,6 @@ def test_a_model_that_masks_is_named_as_such(asia, cases, store):
     ):
         with pytest.raises(InputError, match=message):
             elicit(model, asia, cases, store, design=Design(**options))
-
-
-@pytest.mark.parametrize(
-    "design", [Design(answers="forced", reps=2), Design(answers="exact"), Design(temperature=0)]
-)
-def test_dry_run_progress_summary_and_store_count_the_same_answers(
-    asia, cases, tmp_path, scripted, design
-):
-    path, plan, steps = tmp_path / "s.sqlite", plan_task(asia, cases, design), []
-    model = scripted() if design.answers == "drawn" else Known()
-    expected = preview(plan.questions, model_name=model.name).n_left
-    with AnswerStore(path) as store:
-        _, tally = run_plan(model, plan, store, progress=lambda *counts: steps.append(counts))
-    assert (tally.asked, tally.reused) == (expected, 0)
-    assert steps[-1] == (expected, expected)
-    assert steps == sorted(steps)
-    assert {total for _, total in steps} == {expected}
-    kept = list(read_store(path))
-    distributions = [QuestionSpec.load(row.spec_json).way is Way.EXACT for row in kept]
-    assert distributions.count(design.answers == "exact") == expected
-    if design.answers == "forced":
-        assert sum(distributions) == len({question.text for question in plan.questions})
 
 
 @pytest.mark.parametrize("answers", ["exact", "forced"])

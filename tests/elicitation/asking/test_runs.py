@@ -70,16 +70,6 @@ def test_a_row_has_its_gravest_status_and_keeps_what_could_be_read(
     assert tally.readable < tally.total
 
 
-def test_an_unreadable_distribution_of_z_leaves_the_belief(asia, cases, store, scripted):
-    model = scripted({"auxiliary": "high: 0.2\nlow: 0.8"})
-    runs, _ = elicit(model, asia, cases, store, design=Design(reps=1))
-    conditional = runs[runs["z"].notna()]
-    assert (conditional["status"] == "unparsed").all()
-    assert conditional["p"].notna().all()
-    assert conditional["p_z"].isna().all()
-    assert (runs.loc[runs["z"].isna(), "status"] == "ok").all()
-
-
 class Even:
     """Gives equal probabilities to all answers in a form."""
 

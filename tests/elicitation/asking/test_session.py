@@ -6,8 +6,7 @@ Breaks if an answer lands on the wrong row, is asked twice, or is given a value 
 import pandas as pd
 import pytest
 
-from coherence.decoding.decode import PARSED
-from elicitation import Answer, AnswerStore, Design, elicit, plan_task
+from elicitation import AnswerStore, Design, elicit, plan_task
 
 
 def test_an_interrupted_session_asks_only_the_rest_and_a_second_one_nothing(
@@ -48,22 +47,3 @@ def test_draws_have_seeds_of_their_own_and_none_without_a_temperature(asia, case
     twins = pd.concat([cases.iloc[[0, 0]]]).assign(context=["a", "b"])
     questions = plan_task(asia, twins, Design(reps=2)).questions
     assert len({question.key("f") for question in questions}) == len(questions)
-
-
-class Changing:
-    """A model that a server replaces midway, and that never names an action."""
-
-    name = fingerprint = "changing"
-
-    def generate(self, requests):
-        versions = (f"version {number % 2}" for number, _ in enumerate(requests))
-        return [Answer("No: 0.4\nYes: 0.6", served_by=version) for version in versions]
-
-
-def test_the_tally_counts_rows_as_a_report_does_and_versions_of_the_model(asia, cases, store):
-    design = Design(reps=2, prompts=("standard",), iterated=False)
-    runs, tally = elicit(Changing(), asia, cases, store, design=design)
-    assert tally.readable == tally.total / 2  # every belief and no action
-    assert tally.unparsed_rows == 1 == (~runs["status"].isin(PARSED)).mean()
-    assert set(tally.served_by) == {"version 0", "version 1"}
-    assert sum(tally.served_by.values()) == tally.total

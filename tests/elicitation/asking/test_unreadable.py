@@ -87,27 +87,6 @@ def test_one_readable_answer_among_fifty_is_enough(model, plan):
     assert tally.readable == 200 - UNREADABLE_LIMIT + 1
 
 
-class Impatient(Babbler):
-    """Babbles where it is asked at length."""
-
-    def generate(self, requests):
-        self.sense_after = 0
-        said = super().generate(requests)
-        return [
-            answer if len(request.text) < 1000 else Answer("Hm.", finish_reason="stop")
-            for answer, request in zip(said, requests, strict=True)
-        ]
-
-
-@pytest.mark.parametrize("batch_size", [8, 64])
-def test_one_framing_without_sense_ends_no_session(batch_size):
-    words = [f"Rain{' ' + 'or shine' * 130 * (n % 3 > 0)} on day {n}?" for n in range(120)]
-    plan = planned(days(120, belief_question=words), reps=1)
-    with AnswerStore(":memory:") as store:
-        tally = run_plan(Impatient(), plan, store, batch_size=batch_size)[1]
-    assert tally.readable == 40
-
-
 def test_the_command_ends_with_one_line_and_status_2(tmp_path, run):
     table, out = tmp_path / "days.csv", tmp_path / "runs.csv"
     days(40).to_csv(table, index=False)

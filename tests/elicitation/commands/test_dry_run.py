@@ -121,20 +121,3 @@ def test_a_hosted_model_is_asked_what_was_counted(name, session):
         mine.run()
         assert sum(not probing(body) for _, body in fake.asked) == n
         assert mine.left() == 0
-
-
-def test_several_models_and_wrong_words(blank_models, tmp_path, run, answers):
-    base, instruct = blank_models
-    out = f"--out {tmp_path}/o"
-    said = run(f"reveal --model {base} --model {instruct} {COINS} {out} --dry-run").out
-    first, second = said.split("\n\n")
-    assert first.startswith("model      base\n")
-    assert second.startswith("model      instruct\n")
-    training = f"train --model m --modality coin --out {tmp_path}/t"
-    for words, remedy in (
-        (f"mix --answers {answers} {out} --dry-run", "--dry-run is for --model"),
-        (f"reveal --write-questions {tmp_path}/q.csv --dry-run", "--dry-run has no meaning"),
-        (f"bets --dry-run {training}", "--dry-run does not belong"),
-    ):
-        assert remedy in run(words, 2).err
-    assert not {"o", "q.csv", "t"} & {path.name for path in tmp_path.iterdir()}

@@ -1,7 +1,5 @@
 """``coherence models`` and ``coherence organisms``: breaks if an option or figure gets lost."""
 
-import pytest
-
 
 def test_lists(run):
     said = run("models list").out
@@ -10,17 +8,6 @@ def test_lists(run):
     said = run("organisms --list").out
     assert "leaky (incoherent)" in said
     assert said.count("says  ") == said.count("acts on  ") == 3
-
-
-@pytest.mark.parametrize(("made", "word"), [(True, "ready"), (False, "there already, complete")])
-def test_fetch_says_whether_anything_was_made(made, word, monkeypatch, run):
-    calls = []
-    monkeypatch.setattr(
-        "elicitation.models.fetch.fetch_model", lambda *words: calls.append(words) or made
-    )
-    assert run("models fetch smollm2").out == f"models/smollm2: smollm2, {word}\n"
-    run("models fetch smollm2 --out x")
-    assert calls == [("smollm2", "models/smollm2"), ("smollm2", "x")]
 
 
 def test_options_reach_the_training_and_its_figures_the_screen(tmp_path, monkeypatch, run):

@@ -58,32 +58,6 @@ def test_from_a_model_folder_to_the_verdict(blank_models, tmp_path, run):
 
 
 @pytest.mark.lengthy
-def test_base_and_instruct_side_by_side(blank_models, tmp_path, run):
-    base, instruct = blank_models
-    words = f"reveal --model {base} --model {instruct} --out {tmp_path} --labels Up/In"
-    words += " --where variant=single,independent --where scenario=choice,preference"
-    said = run(f"{words} --paper {tmp_path}/paper").err
-    assert "base has no chat template, and is not asked for stated answers" in said
-    columns = pd.read_csv(tmp_path / "paper" / "revealed-choice.csv").columns
-    assert {"l1.base", "l1.instruct", "stated.instruct"} <= set(columns)
-    keys = ["group", "metric"]
-    table = pd.read_csv(tmp_path / "summary.csv").pivot(index=keys, columns="source", values="mean")
-    assert (
-        table.loc[(slice(None), "l1"), "base"] != table.loc[(slice(None), "l1"), "instruct"]
-    ).all()
-    errors = pd.read_csv(tmp_path / "stated_errors.csv")
-    assert set(errors["source"]) == {"instruct"}
-    assert errors["stated_error"].between(0, 1).all()
-    assert set(pd.read_csv(tmp_path / "orders.csv")["option"]) == {"In"}
-    assert {"previous.png", "orders.png"} <= written(tmp_path)
-    # Asked by itself, a model says the same: neither one's answers reach the other.
-    alone = words.replace(f"--model {base}", "")
-    run(alone.replace(str(tmp_path), f"{tmp_path}/x"))
-    alone = pd.read_csv(tmp_path / "x" / "summary.csv").set_index(keys)["mean"]
-    assert alone[table.index].tolist() == pytest.approx(table["instruct"].tolist(), nan_ok=True)
-
-
-@pytest.mark.lengthy
 def test_answers_from_elsewhere_need_no_model(fill_in, tmp_path):
     """Breaks if torch is loaded on the way: scoring a table must work without the extra."""
     where = "--faces 6 --where scenario=dice --where variant=single"

@@ -13,7 +13,6 @@ SESSIONS = {
     "bets": "--items {things} --out {out}",
     "mix": "--draws 1 --out {out}",
 }
-BATTERIES = ("reveal", "bets", "mix")
 
 
 @pytest.fixture
@@ -46,33 +45,6 @@ def test_hosted_models_get_all_options(command, session, run, monkeypatch):
     assert {headers["authorization"] for headers in fake.headers} == {"Bearer sk-very-secret"}
     assert fake.most_under_way == 1
     assert "very-secret" not in said.out + said.err
-
-
-@pytest.mark.parametrize(
-    ("kind", "loader"),
-    [
-        ("ForMultipleChoice", "multiple_choice.load_multiple_choice_model"),
-        ("ForCausalLM", "causal.load_causal_model"),
-    ],
-)
-def test_a_folder_is_loaded_as_what_it_says_it_is(
-    kind, loader, session, tmp_path, run, monkeypatch
-):
-    class LoadedError(Exception):
-        pass
-
-    def loaded(folder, **settings):
-        raise LoadedError(settings)
-
-    monkeypatch.setattr(f"elicitation.models.local.{loader}", loaded)
-    folder = tmp_path / "model"
-    folder.mkdir()
-    (folder / "config.json").write_text(json.dumps({"architectures": [kind]}), encoding="utf-8")
-    for name in ("model.safetensors", "tokenizer.json"):
-        (folder / name).write_text("{}", encoding="utf-8")
-    with pytest.raises(LoadedError) as caught:
-        run(f"{session('bets')} --model {folder} --device cpu --batch-size 7")
-    assert {"device": "cpu", "batch_size": 7}.items() <= caught.value.args[0].items()
 
 
 @pytest.mark.parametrize(

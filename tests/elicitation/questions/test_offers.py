@@ -120,25 +120,6 @@ def test_what_cannot_be_asked_is_one_line(options, named):
     assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.lengthy
-def test_planted_weights_are_recovered_from_what_agents_answer(asia):
-    cases = asia.cases(60, seed=1)
-    for name, weight in (("leaky", 1.0), ("shaded", 0.4)):
-        runs = session(name, asia, cases, answers="exact", **MATCHING)
-        ordinary, leveled = runs[runs["level"].isna()], runs[runs["level"].notna()]
-        assert (len(ordinary), len(leveled)) == (60, 60 * 40)
-        assert leveled["p"].isna().all()
-        actions = ["action_event", "action_lottery"]
-        assert ordinary[actions].isna().all(axis=None)
-        columns = {name: name for name in ("frame", "order", "context")} | {"exact": "p_true"}
-        swing, share, _, order = coherence.matching_estimates(
-            "p", actions, "level", data=runs, **columns, computed=True
-        )
-        assert share.statistic == pytest.approx(weight, abs=0.05)
-        assert swing.interval.low > 0.2
-        assert abs(order.statistic) < 1e-9
-
-
 def test_acting_pays_from_the_stated_threshold_on(asia, cases):
     runs = session("greedy", asia, cases, temperature=0, reps=2, **STAKES)
     stated = runs[runs["loss"].isna()].groupby("context")["p"].first()

@@ -22,5 +22,3 @@ def questions():
 
 def by_truth(scores):
     return scores.accuracy.set_index(["template", "truth"])
-
-

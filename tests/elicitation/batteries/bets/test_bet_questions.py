@@ -73,14 +73,6 @@ def asked_about(items):
     return pd.concat(tables, ignore_index=True).set_index("question")
 
 
-def test_plain_questions_have_plain_ids():
-    plain = asked_about(ITEMS)
-    assert plain.index.str.fullmatch(r"(ladder-)?[a-z-]+-(train|dev|test)-\d{3}").all()
-    # A step of another ladder says something else.
-    steps = ladder_questions(ITEMS, chances=(0.25,)).set_index("question")
-    assert not plain.index.isin(steps.index).any()
-
-
 def test_ids_depend_on_the_things():
     first = ITEMS.of("high", "test")[0]
     yacht = Item("a yacht", "high", "test", first.price)

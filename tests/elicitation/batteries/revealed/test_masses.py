@@ -129,19 +129,6 @@ def letters_of(answer):
     ]
 
 
-def test_questions_go_through_the_chat_template_with_the_same_weights(model_folder):
-    from elicitation import load_causal_model
-
-    plain = load_causal_model(model_folder, chat=False)
-    assert plain.in_chat() is plain  # it has no template
-    plain.tokenizer.chat_template = "{% for m in messages %}<{{ m['content'] }}>{% endfor %}"
-    asked = plain.in_chat()
-    assert asked.render("Which?") == "<Which?>"
-    assert plain.render("Which?") == "Which?"
-    assert asked.network is plain.network
-    assert asked.fingerprint != plain.fingerprint
-
-
 @pytest.mark.lengthy
 @pytest.mark.parametrize(
     "outcomes", [("0", "1"), ("Heads", "Tails"), ("a b", "a c"), ("1\n0", "1\n1")]

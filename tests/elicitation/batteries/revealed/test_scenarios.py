@@ -175,24 +175,6 @@ def test_few_faces_leave_out_observations_that_cannot_be_or_say_the_same(faces):
     assert {"smaller", "larger", "even", "odd", "not first"} <= facts
 
 
-def test_texts_say_what_the_truth_supposes():
-    text = dice.observed(2, 6, ["larger", "not middle"]).texts
-    assert all("more than 7 and not 7" in story for story in text.values())
-    assert all("not 1" in story for story in dice.observed(1, 4, ["not first"]).texts.values())
-    assert "result: 2" in dice.setting(1, 6, 2, dependent=False).texts["record"]
-    assert "heads as on tails" in coins.setting(2, "heads", 3).texts["standard"]
-    assert "tails as on heads" in coins.setting(2, "tails", 3).texts["story"]
-    swapped = preference.setting("Left", "Right", bias=2, favoured_first=False)
-    for text in swapped.texts.values():
-        assert text.index("Right") < text.index("Left")
-        assert "Left is 2 times as likely" in text
-    # An earlier draw changes the text and not the truth.
-    alone, after = choice.setting(3), choice.setting(3, "B")
-    assert (alone.truth, alone.name) == (after.truth, after.baseline)
-    assert all("B" in text for text in after.texts.values())
-    assert not set(alone.texts.values()) & set(after.texts.values())
-
-
 @pytest.mark.parametrize(
     ("make", "match"),
     [

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence.batteries import score_beliefs
-from coherence.batteries.revealed.scores import order_preferences, previous_influences, score_stated
+from coherence.batteries.revealed.scores import score_stated
 from coherence.runs.read import validate_runs
 from elicitation.batteries.revealed.questions import (
     COLUMNS,
@@ -180,24 +179,3 @@ def table(bet_mass, *, share=1.0, drawn=(), mass=0.6, reps=3):
     bets = {setting.name: Bet(share, bet_mass, drawn)}
     rows = tabulate_wagers([setting], beliefs, bets, model="m", reps=reps, seed=1)
     return rows[rows["prompt"] == REFERENCE], rows[rows["prompt"] == other]
-
-
-@pytest.mark.lengthy
-def test_believers_of_the_lesson_show_their_flaw_and_no_other():
-    lesson = run_path(LESSON)
-    settings = select(GRID, {"variant": ["single", "independent", "dependent"]})
-    believe = lesson["simulate_beliefs"]
-    tables = {name: believe(of, settings, source=name) for name, of in lesson["BELIEVERS"].items()}
-    scores = {name: score_beliefs(table) for name, table in tables.items()}
-    assert scores["exact"]["l1"].max() < 1e-12
-    assert scores["point mass"]["l1_relative"].to_numpy() == pytest.approx(1)
-    assert (scores["first-outcome lover"]["first_excess"] > 0).all()
-    order = order_preferences(tables["first-outcome lover"])["position"]
-    assert order.to_numpy() == pytest.approx(0.2)
-    assert previous_influences(tables["first-outcome lover"])["distance"].max() < 1e-12
-    gambler = previous_influences(tables["gambler"])
-    assert (gambler["pull"] < 0).all()  # independent, and dependent with the shift taken back
-    assert len(gambler) == sum(bool(setting.baseline) for setting in settings)
-    singles = {setting.name for setting in settings if setting.variant == "single"}
-    gambler = scores["gambler"]
-    assert gambler.loc[gambler["setting"].isin(singles), "l1"].max() < 1e-12

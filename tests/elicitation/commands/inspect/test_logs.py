@@ -30,20 +30,6 @@ def test_analyze_reads_a_log_as_it_reads_the_table_of_it(log, tmp_path, run):
     assert "runs.csv" in run(f"analyze {log} {tmp_path}/runs.csv", status=2).err
 
 
-@pytest.mark.lengthy
-def test_logs_of_several_models_are_compared_and_the_same_answers_not_read_twice(
-    log, run_task, tmp_path, run
-):
-    other = run_task("beliefs_and_actions", name="other", task_args=QUESTIONS).location
-    said = run(f"analyze {log} {other}").out
-    assert "mockllm/model" in said
-    assert "mockllm/other" in said
-    run(f"compare {log} {other} --out {tmp_path}/comparison")
-    again = run_task("beliefs_and_actions", task_args=QUESTIONS).location
-    said = run(f"analyze {log} {again}", status=2).err
-    assert "together two answers would stand for one" in said
-
-
 @pytest.mark.parametrize("change", [None, {"rep": "x"}, {"spec": "{}"}])
 def test_damaged_metadata_are_one_line(log, tmp_path, run, change):
     from inspect_ai.log import read_eval_log, write_eval_log

@@ -7,7 +7,7 @@ import pytest
 
 import elicitation
 from coherence import InputError
-from elicitation import Design, elicit_questions
+from elicitation import Design
 from elicitation.batteries.bets.words import choose_in_words
 from elicitation.batteries.mixing import elicit_mixing
 from elicitation.inspect_logs import (
@@ -39,22 +39,6 @@ def test_equal_answers_give_equal_tables(run_task, session, same, arguments):
     design = Design(**arguments)
     runs, tally = session(elicitation.elicit, task, cases, design=design)
     assert len(log.samples) == tally.total
-    same(log, runs)
-
-
-@pytest.mark.lengthy
-def test_own_tables_are_tasks_too(run_task, session, same, tmp_path):
-    (tmp_path / "rain.csv").write_text(
-        "context,belief_question,action_question,options,theta,p_true,x_day,x_place\n"
-        "a,Will it rain?,Take an umbrella?,Yes|No,1,.25,1,Oslo\n"
-        "b,Will it snow?,Take an umbrella?,Yes|No,,,2,\n"
-        "c,Will it hail?,Take an umbrella?,Yes|No,0,.5,3,Rome\n"
-    )
-    questions = elicitation.load_questions(tmp_path / "rain.csv")
-    runs, _ = session(elicit_questions, questions, task="rain", design=Design(reps=2))
-    log = run_task(BELIEFS, task_args={"task_file": str(tmp_path / "rain.csv"), "reps": 2})
-    # The file is not needed any more: all that is known stands in the log.
-    (tmp_path / "rain.csv").unlink()
     same(log, runs)
 
 

@@ -15,7 +15,7 @@ import torch
 from tokenizers import decoders
 
 from coherence import InputError
-from elicitation import AnswerForm, Request
+from elicitation import Request
 from elicitation.spelling.forms import spellings_of
 
 from ...outcome_masses import outcome_masses
@@ -138,18 +138,6 @@ def test_what_is_given_up_is_bounded_and_stated(tiny):
         assert (read.unresolved <= tolerance).all()
         gaps.append(float(gap.sum(axis=1).max()))
     assert gaps[0] > gaps[2]
-
-
-def test_shares_of_improbable_labels_are_those_of_all_their_sequences(tiny):
-    model, _ = tiny
-    form = AnswerForm("labels", ("a1a", "2a2"))
-    read = [each for _, each in model.distributions([(text, form) for text in TEXTS])]
-    exact = model.spelling_masses(model.encode(TEXTS), form.parts[0].spellings, tolerance=0)
-    expected = by_outcome(form.parts[0].spellings, exact.masses)
-    assert expected.sum(axis=1).min() < 1e-3
-    for masses, whole in zip(read, expected, strict=True):
-        share = masses.parts[0]["a1a"] / sum(masses.parts[0].values())
-        assert share == pytest.approx(whole[0] / whole.sum(), abs=1e-5)
 
 
 def by_outcome(spellings, masses):
