@@ -31,7 +31,13 @@ _DATE_CODES = (
 # A tag at the end of a prompt, of a name that nobody knows; tags of turns are special tokens, or
 # have one of the names below, as tags of answers do.
 _OPENING = re.compile(
-    r"(?:<(?P<name>[a-z][\w:-]*)(?:\s[^<>]*)?>|\[(?P<bracket>[a-z][\w -]*)\])\s*", re.IGNORECASE
+    r"(?:<(?P<bar>\|?)(?P<name>[a-z][\w:-]*)(?:\s[^<>]*)?(?P=bar)>"
+    r"|\[(?P<bracket>[a-z][\w -]*)\])\s*",
+    re.IGNORECASE,
+)
+# What such a tag is called where it is a special token, as those of turns are, or has bars.
+_THOUGHT = re.compile(
+    r"think|thought|reason|reflect|analy|(?:^|_)cot(?:$|_)|scratch", re.IGNORECASE
 )
 _TURNS = re.compile(
     r"(?:start_of_)?(?:assistant|ai|bot|chatbot|gpt|model|system|user|turn|inst)(?:_turn)?"
@@ -68,8 +74,13 @@ class PromptFacts:
         tag = _OPENING.fullmatch(self.thinking)
         if tag is None or is_thinking_tag(self.thinking.strip()):
             return f'--set "prefill={closing_tag(self.thinking)}"'
-        closing = f"</{tag['name']}>" if tag["name"] else f"[/{tag['bracket']}]"
-        return f'--set "prefill={closing}"'
+        return f'--set "prefill={_closing(tag)}"'
+
+
+def _closing(tag: re.Match[str]) -> str:
+    """Return what closes a tag of `_OPENING`."""
+    bar = tag["bar"] or ""
+    return f"<{bar}/{tag['name']}{bar}>" if tag["name"] else f"[/{tag['bracket']}]"
 
 
 def examine_prompt(
@@ -85,6 +96,8 @@ def examine_prompt(
     tokens = special_tokens(tokenizer)
     behind = prompt.rpartition(_PROBE)[2]
     # Of a system message that speaks of thinking nothing is opened: what counts comes behind.
+    unknown = _unknown_opening(behind, tokens.values())
+    closing = None if unknown is None else _closing(unknown)
     return PromptFacts(
         # What it does not know is part of the text.
         n_behind=max(
@@ -93,18 +106,22 @@ def examine_prompt(
             ),
             _n_more_behind(ids, plain),
         ),
-        thinking=open_thinking(behind) or _unknown_opening(behind, tokens.values()),
+        thinking=open_thinking(behind) or ("" if unknown is None else unknown[0]),
         is_dated=prompt != render(_PROBE, _OTHER_DAY),
-        tags={i: token for i, token in tokens.items() if is_thinking_tag(token)},
+        tags={i: it for i, it in tokens.items() if is_thinking_tag(it) or it == closing},
     )
 
 
-def _unknown_opening(prompt: str, special: Collection[str]) -> str:
-    """Return the tag that a prompt ends in, where it may open a thinking; "" where none does."""
+def _unknown_opening(prompt: str, special: Collection[str]) -> re.Match[str] | None:
+    """Return the tag that a prompt ends in, where it may open a thinking."""
     *_, tag = [None, *_OPENING.finditer(prompt)]
-    if tag is None or tag.end() < len(prompt) or tag[0].strip() in special:
-        return ""
-    return "" if _TURNS.fullmatch(tag["name"] or tag["bracket"]) else tag[0]
+    if tag is None or tag.end() < len(prompt):
+        return None
+    name = tag["name"] or tag["bracket"]
+    if name.lower().startswith("end"):
+        return None
+    plain = not tag["bar"] and tag[0].strip() not in special
+    return tag if _THOUGHT.search(name) or (plain and not _TURNS.fullmatch(name)) else None
 
 
 def special_tokens(tokenizer: Any) -> dict[int, str]:

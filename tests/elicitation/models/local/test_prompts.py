@@ -141,6 +141,8 @@ def test_probabilities_inside_a_thinking_are_refused_and_the_remedy_works(change
             ("<|channel>thought", "<channel|>"),
             ("<analysis>\n", "</analysis>"),
             ("[REASONING]", "[/REASONING]"),
+            ("<|analysis|>", "<|/analysis|>"),
+            ("<reason>", "</reason>"),
             ("<think type=deep>", "</think>"),
         )),
     ],
@@ -148,10 +150,12 @@ def test_probabilities_inside_a_thinking_are_refused_and_the_remedy_works(change
 def test_a_thinking_is_known_by_the_tags_of_its_maker_and_may_be_closed(
     changed, reply, options, opens
 ):
-    folder = changed("thinks", CHAT.replace("Reply:", reply))
+    special = ("<reason>", "</reason>")  # as turns are: known by what it is called
+    folder = changed("thinks", CHAT.replace("Reply:", reply), special=special)
     if opens:
         facts = load_causal_model(folder).facts
         assert facts.thinking == opens
+        assert ("</reason>" in facts.tags.values()) == (opens == "<reason>")
         assert f'prefill={options["prefill"]}"' in facts.remedy
     assert not load_causal_model(folder, **options).facts.thinking
 
