@@ -11,7 +11,7 @@ import pandas as pd
 
 from coherence.runs.columns import declared
 from coherence.runs.notes import Code, Level, Note
-from coherence.runs.row_condition import quoted_column
+from coherence.runs.row_condition import label_condition
 from coherence.runs.runs import EVALUATION, Runs
 from coherence.runs.states import typed_option
 
@@ -88,7 +88,8 @@ def _turns(runs: Runs) -> Iterator[Note]:
     keys = [name for name in (*EVALUATION, "context", "prompt") if name in runs.names]
     for name, most in _within_cases(runs, "rep"):
         if not runs.table.duplicated([*keys, name]).any():
-            kept = typed_option("--where", f"{quoted_column(name)} == N")
+            last = label_condition(name, [runs.table[name].iloc[-1]], left_out=False)
+            kept = typed_option("--where", last)
             text = (
                 f"{name} has {most} values in one case, one a row, and rows of a case were taken "
                 f"as repetitions. If they are turns, each with another action, keep one of a case, "

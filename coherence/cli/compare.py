@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from coherence.cli.reading import (
     is_log,
     read_logs,
     reading,
+    state_errors_of,
 )
 from coherence.cli.run_options import add_jobs, add_seed, comma_separated, require_seed, workers
 from coherence.errors import InputError
@@ -91,7 +93,8 @@ def _read(args: argparse.Namespace) -> "dict[str, Runs]":
     tables = {name: read_table(file, how) for name, file in files.items()}
     if logs:  # their models have names
         tables[logs[0]], files[logs[0]] = FileTable(read_logs(logs)), logs[0]
-    return {name: as_runs(table, how, Path(files[name])) for name, table in tables.items()}
+    more = partial(state_errors_of, args)
+    return {name: as_runs(table, how, Path(files[name]), more) for name, table in tables.items()}
 
 
 def write_comparison(

@@ -148,7 +148,7 @@ def require_one_table(files: Sequence[str]) -> None:
         )
 
 
-def _state_errors(args: argparse.Namespace, runs: "Runs") -> list[str]:
+def state_errors_of(args: argparse.Namespace, runs: "Runs") -> list[str]:
     """Return what is wrong with the states of a table that has other errors."""
     from coherence.analysis.reading import state_errors
     from coherence.checks import CHECKS
@@ -163,7 +163,7 @@ def read_table(args: argparse.Namespace) -> "Runs":
     from coherence.runs.formats import FileTable
     from coherence.runs.read import as_runs, read_file
 
-    how, more = reading(args), partial(_state_errors, args)
+    how, more = reading(args), partial(state_errors_of, args)
     if is_log(args.runs):
         return as_runs(FileTable(read_logs(args.files)), how, Path(args.runs), more)
     return read_file(args.runs, how, more)

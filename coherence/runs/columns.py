@@ -439,12 +439,12 @@ class Reading:
                 "column of the predicted labels and that of the right ones: --prediction COLUMN "
                 "--gold COLUMN (prediction=, gold=)."
             )
-        if "theta" in self.columns:
+        elif "theta" in self.columns:
             yield (
                 "prediction and gold say what theta is, whether the prediction is right; received "
                 f"the truth {self.columns['theta']!r} as well. Leave --truth out (columns)."
             )
-        if self.columns.get("action") in pair.values():
+        elif self.columns.get("action") in pair.values():
             yield (
                 f"action must be another choice than the prediction, such as whether to abstain; "
                 f"received {self.columns['action']!r} for both. Leave --action out (columns)."

@@ -68,7 +68,11 @@ def as_runs(
 ) -> Runs:
     """Turn a table as a file has it into a runs table, or raise with all that is wrong with it."""
     runs, found = examined(read, reading)
-    if more is not None and (found.of_options or found.of_table):
+    if (
+        more is not None
+        and read.table.columns.nlevels == 1
+        and (found.of_options or found.of_table)
+    ):
         # Errors may hide what is looked for, and then are said alone.
         with suppress(Exception):
             found.of_table += more(runs)

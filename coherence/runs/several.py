@@ -286,7 +286,6 @@ def _shares_of_options(rows: pd.DataFrame, case: str, options: Cells) -> tuple[f
 STOOD_ASIDE = {"theta": "unmapped_theta"}
 """What a column of the file is called whose name is that of the state that is made."""
 _MOST_LABELS = 10  # of a closed list of right labels
-_MOST_NAMED = 4  # labels that a condition lists as those to leave out
 _TIMES_EACH = 5  # how often each of them must stand there on average
 _BY_CHANCE = 0.001  # probability below which labels are not of one action by chance
 
@@ -313,11 +312,7 @@ def _doubt_never_right(
         return
     counts = labels[0][odd].value_counts()
     held = listing((f"{label!r} ({counted(n, 'row')})" for label, n in counts.items()), 4)
-    condition = label_condition(prediction, list(counts.index))
-    if len(counts) > _MOST_NAMED:
-        right = sorted(labels[0][known & ~odd].unique(), key=str)
-        condition = label_condition(prediction, right, left_out=False)
-    typed = typed_option("--where", condition)
+    typed = typed_option("--where", label_condition(prediction, list(counts.index)))
     if actions is not None and _are_one_action(actions[known], odd[known]):
         found.of_options.append(
             f"predictions that {gold!r} never holds would count as wrong, and those of "

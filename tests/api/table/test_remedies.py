@@ -127,7 +127,7 @@ def test_turns_of_a_case_that_count_as_repetitions_are_said():
     """Breaks if five turns of an episode are five repetitions in silence."""
     turns = pd.concat([table(turn=at) for at in range(3)], ignore_index=True)
     said = [str(note) for note in analyze(turns, columns=NAMED, rng=1).evaluations[0].notes]
-    assert any("--where 'turn == N'" in each and "--rep turn" in each for each in said)
+    assert any("--where 'turn == 2'" in each and "--rep turn" in each for each in said)
 
 
 def test_ids_that_each_group_numbers_anew_have_both_remedies(tmp_path):
