@@ -5,12 +5,12 @@ Formatting lives in ``__str__`` and in ``coherence.report``; everything else kee
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from html import escape
 from importlib import import_module
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias, TypeVar
 
 import pandas as pd
 
@@ -163,7 +163,7 @@ class CheckResult:
     n_dropped : int
         Rows left out because a value was missing.
     settings : mapping
-        Every option that shaped the number.
+        Every option that shaped the number, and beside it what was found, by the names of fields.
     details : DataFrame
         The table behind the statistic.
     assumptions : tuple of str
@@ -188,6 +188,8 @@ class CheckResult:
         those of `mean_square`. None where the estimate does not change smoothly with a context.
     also : mapping
         Further estimates from the same data, by name.
+    component, tested : str or None
+        Which difference the statistic is, of several, and what the p-value concerns besides.
     mean_square : float or None
         The mean square of which the statistic is the root; chance may push it below 0, where the
         statistic is 0. None where it is no root.
@@ -195,13 +197,13 @@ class CheckResult:
 
     check: str
     null: str
-    statistic: float
-    unit: str
+    statistic: float = math.nan
+    unit: str = ""
     # Names in quotes are short where the signature is shown.
-    interval: "Interval | None"
-    pvalue: float | None
-    n_rows: int
-    n_contexts: int
+    interval: "Interval | None" = None
+    pvalue: float | None = None
+    n_rows: int = 0
+    n_contexts: int = 0
     n_dropped: int = 0
     settings: "Settings" = field(default_factory=dict)
     details: "pd.DataFrame" = field(default_factory=pd.DataFrame, repr=False, compare=False)
@@ -216,6 +218,26 @@ class CheckResult:
     mean_square: float | None = field(default=None, repr=False, compare=False)
     also: "Estimates" = field(default_factory=dict, repr=False, compare=False)
     family: "Family | None" = None
+    # What was found: these fields, and those that a check's own class of results adds.
+    component: str | None = None
+    tested: str | None = None
+
+    def __post_init__(self) -> None:
+        """Put what was found among the settings, as tables, pages and JSON list it."""
+        names = [each.name for each in fields(self)]
+        found = {name: getattr(self, name) for name in names[names.index("component") :]}
+        options = {name: value for name, value in self.settings.items() if name not in found}
+        known = {name: value for name, value in found.items() if value is not None}
+        object.__setattr__(self, "settings", options | known)
+
+    def noting(self, *reasons: str) -> Self:
+        """Return it with these reasons, those that are empty left out."""
+        return replace(self, reason="; ".join(filter(None, reasons)))
+
+    @property
+    def published(self) -> bool:
+        """Whether the papers' own procedure was run."""
+        return bool(self.settings.get("published"))
 
     @property
     def estimate(self) -> float:
@@ -269,7 +291,7 @@ class CheckResult:
         """
         if self.pvalue is not None and not math.isnan(self.pvalue):
             return False
-        untested = self.pvalue is not None and not self.settings.get("published")
+        untested = self.pvalue is not None and not self.published
         return untested or (bool(self.reason) and math.isnan(self.statistic))
 
     def to_row(self) -> dict[str, Any]:
@@ -331,10 +353,9 @@ class CheckResult:
             Sentences; empty where there is one effect and it does not lie below its interval.
         """
         notes = []
-        if component := self.settings.get("component"):
-            tested = self.settings.get("tested")
-            of = f"; p is that of {tested}" if tested and self.pvalue is not None else ""
-            notes.append(f"The effect shown is {component}{of}.")
+        if self.component:
+            of = f"; p is that of {self.tested}" if self.tested and self.pvalue is not None else ""
+            notes.append(f"The effect shown is {self.component}{of}.")
         interval = self.interval
         if interval is not None and interval.low == 0 and self.statistic < 0:
             notes.append(
@@ -421,6 +442,15 @@ class ForecastScores:
         default_factory=lambda: pd.Series(dtype=float), repr=False, compare=False
     )
     n_states: int = 2
+
+
+Found = TypeVar("Found", bound=CheckResult)
+
+
+def by_variant(results: Iterable[CheckResult], kind: type[Found]) -> dict[str, Found]:
+    """Return the results of one check, which are of a kind of their own, by variant."""
+    of_kind = (result for result in results if isinstance(result, kind))
+    return {result.check.partition(":")[2]: result for result in of_kind}
 
 
 def contributions_to_mean(values: "pd.Series[float]") -> "pd.Series[float]":

@@ -20,19 +20,18 @@ from coherence.analysis.finishing import adjusted, with_results
 from coherence.analysis.reading import positive_labels
 from coherence.analysis.same_cases import Sources, Task, shared_tasks, where_of
 from coherence.checks import CHECKS
-from coherence.checks.catalogue import declaration, declared_name
+from coherence.checks.catalogue import declaration, declarations, declared_name
 from coherence.checks.check import Question
-from coherence.checks.leak import NAME as LEAK
 from coherence.checks.scores import NAME as SCORES
-from coherence.checks.stakes import NAME as STAKES
 from coherence.checks.sufficiency import NAME as PRIMARY
-from coherence.checks.threshold import NAME as THRESHOLD
+from coherence.checks.sufficiency_result import Sufficiency
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import MIN_CONTEXTS, as_codes, number_of_jobs, require
 from coherence.public_names import rng_for_seed
 from coherence.report.evaluation import EvaluationReport, Verdict
 from coherence.report.report import Report
-from coherence.result import ForecastScores, Interval
+from coherence.report.verdicts import family_of
+from coherence.result import Family, ForecastScores, Interval
 from coherence.runs.audit import answering
 from coherence.runs.columns import Reading
 from coherence.runs.runs import Runs
@@ -96,7 +95,7 @@ def _effect(report: EvaluationReport, name: str, verdict: Verdict) -> _Effect:
         kind = f"{scores.n_states} states"
         return _Effect(scores.brier, scores.brier_interval, scores.losses, of=kind)
     estimate = result.statistic, result.interval
-    if name == PRIMARY and result.settings.get("turns"):
+    if isinstance(result, Sufficiency) and result.turns:
         return _Effect(*estimate, reason="its direction turns with the belief")
     added = result.contributions
     if added is None:
@@ -105,9 +104,10 @@ def _effect(report: EvaluationReport, name: str, verdict: Verdict) -> _Effect:
     square = result.mean_square
     scale = "estimate" if square is None else "mean square"
     values = len(added) * added + (result.statistic if square is None else square)
-    of = str(result.settings.get("state", ""))
-    allowed = float(result.settings.get("allowed", 0.0))
-    return _Effect(*estimate, values, scale, of, result.reason, allowed)
+    effect = _Effect(*estimate, values, scale, reason=result.reason)
+    if not isinstance(result, Sufficiency):
+        return effect
+    return replace(effect, of=result.state or "", allowed=result.allowed or 0.0)
 
 
 @rng_for_seed
@@ -220,7 +220,9 @@ def compare(
     calls, called = [(each,) for each in models.values()], [model for _, model in models]
     reports = run_calls(_Model.report, calls, n_jobs, progress=progress, labels=called)
     analysed = dict(zip(models, reports, strict=True))
-    forecasts = [key for key, report in analysed.items() if report.verdict.rests_on == SCORES]
+    forecasts = [
+        key for key, report in analysed.items() if family_of(report.verdict) is Family.SCORES
+    ]
     corrected = adjusted([analysed[key].results for key in forecasts])  # over all models
     for key, results in zip(forecasts, corrected, strict=True):
         analysed[key] = with_results(analysed[key], results)
@@ -279,9 +281,11 @@ def _require_found(named: Sequence[str], reports: Iterable[EvaluationReport]) ->
 
 def _checks(names: Sequence[str], rows: Runs) -> list[str]:
     """Return the checks that have these effects, and those that a model's verdict stands with."""
-    first = (LEAK, STAKES, THRESHOLD) if PRIMARY in names else ()
-    guard = [name for name in first if declaration(name).by_itself(rows)]
-    return list(dict.fromkeys([*guard, *(name.partition(":")[0] for name in names)]))
+    named = dict.fromkeys(name.partition(":")[0] for name in names)
+    if any(declaration(name).family is Family.PRIMARY for name in named):
+        beside = (check for check in declarations() if check.beside_primary)
+        named |= dict.fromkeys(check.name for check in beside if check.by_itself(rows))
+    return [*named]
 
 
 def _positive_by_task(tasks: Sequence[Task], positive: Any) -> dict[str, list[Any] | None]:

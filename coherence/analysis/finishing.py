@@ -20,6 +20,7 @@ from coherence.analysis.verdict import (
     sentence_of,
 )
 from coherence.checks.catalogue import check_of
+from coherence.checks.sufficiency_result import Sufficiency
 from coherence.report.acted_on import question_sentences
 from coherence.report.evaluation import EvaluationReport, Verdict
 from coherence.report.variation import variation
@@ -46,23 +47,23 @@ def adjusted(by_evaluation: Sequence[Sequence[CheckResult]]) -> list[list[CheckR
     it; the further tests of an evaluation are corrected among themselves; tests of calibration of
     forecasts over all evaluations. What is an estimate in a report has no p-value.
     """
-    together = [result for results in by_evaluation for result in results]
-    of = {id(result): _family_of(result) for result in together}
-    changes: dict[int, dict[str, Any]] = {}
-    for family in (Family.PRIMARY, Family.SCORES):
-        changes |= _corrected([result for result in together if of[id(result)] is family])
-    for results in by_evaluation:
-        changes |= _corrected([each for each in results if of[id(each)] is Family.SECOND])
-    return [
-        [_in_report(each, of[id(each)], changes.get(id(each), {})) for each in results]
-        for results in by_evaluation
-    ]
+    groups: dict[tuple[Family, int], list[CheckResult]] = {}
+    for at, results in enumerate(by_evaluation):
+        for result in results:
+            family = _family_of(result)
+            groups.setdefault((family, at * (family is Family.SECOND)), []).append(result)
+    done = {
+        id(result): _in_report(result, family, changes)
+        for (family, _), group in groups.items()
+        for result, changes in zip(group, _corrected(family, group), strict=True)
+    }
+    return [[done[id(each)] for each in results] for results in by_evaluation]
 
 
 def _family_of(result: CheckResult) -> Family:
     """Return what a result is in the report; as the papers have it, it is no test."""
     check = check_of(result.check)
-    estimate = check is None or result.pvalue is None or result.settings.get("published")
+    estimate = check is None or result.pvalue is None or result.published
     return Family.ESTIMATE if check is None or estimate else check.family
 
 
@@ -70,20 +71,22 @@ def _in_report(result: CheckResult, family: Family, corrected: dict[str, Any]) -
     """Say what a result is, with its p-value corrected; the primary test keeps its level."""
     if family is Family.PRIMARY:
         corrected["pvalue_holm"] = None
-    elif family is Family.ESTIMATE and not result.settings.get("published"):
+    elif family is Family.ESTIMATE and not result.published:
         corrected["pvalue"] = None
     return replace(result, family=family, **corrected)
 
 
-def _corrected(results: Sequence[CheckResult]) -> dict[int, dict[str, Any]]:
-    """Return by result what the correction over a family gives."""
+def _corrected(family: Family, results: Sequence[CheckResult]) -> list[dict[str, Any]]:
+    """Return what the correction over a family gives of each result; nothing of estimates."""
+    if family is Family.ESTIMATE:
+        return [{} for _ in results]
     pvalues = [math.nan if result.pvalue is None else result.pvalue for result in results]
     n_tests = sum(not math.isnan(pvalue) for pvalue in pvalues)
-    both = zip(results, holm(pvalues), benjamini_hochberg(pvalues), strict=True)
-    return {
-        id(result): {"pvalue_holm": float(first), "pvalue_bh": float(second), "n_tests": n_tests}
-        for result, first, second in both
-    }
+    both = zip(holm(pvalues), benjamini_hochberg(pvalues), strict=True)
+    return [
+        {"pvalue_holm": float(first), "pvalue_bh": float(second), "n_tests": n_tests}
+        for first, second in both
+    ]
 
 
 def measured(
@@ -163,7 +166,9 @@ def withheld(result: CheckResult, verdict: Verdict) -> CheckResult:
     if not (verdict.open and (verdict.of_other_belief or result.family is Family.PRIMARY)):
         return result
     reason = result.reason or verdict.reason
-    hidden = ("p_direction", "p_beyond", "p_turn", "turns", "allowed")
+    if isinstance(result, Sufficiency):
+        result = replace(result, p_direction=None, p_beyond=None, p_turn=None)
+        result = replace(result, turns=None, allowed=None)
     return replace(
         result,
         statistic=math.nan,
@@ -174,7 +179,6 @@ def withheld(result: CheckResult, verdict: Verdict) -> CheckResult:
         reason=reason,
         also={name: each.withheld(reason) for name, each in result.also.items()},
         details=result.details.iloc[:0],
-        settings={key: value for key, value in result.settings.items() if key not in hidden},
         contributions=None,
     )
 

@@ -112,13 +112,10 @@ class Pilot:
 
 def _says_all(belief: Floats, exact: Floats, context: Codes) -> bool:
     """Tell whether a monotone function of mean reports gives the posterior, but for rounding."""
-    rows = pd.DataFrame({"belief": belief, "exact": exact, "context": context})
-    means = rows.groupby("context")[["belief", "exact"]].mean()
-    if len(means) < 2:
+    if (n := int(context.max()) + 1) < 2:
         return False
-    state = means["exact"].to_numpy(dtype=np.float64)
-    left = left_by_belief(means["belief"].to_numpy(dtype=np.float64), state)
-    rounding = rounding_bound(rows["belief"].to_numpy(dtype=np.float64), len(means))
+    mean, state = (context_means(values, context, n) for values in (belief, exact))
+    left, rounding = left_by_belief(mean, state), rounding_bound(belief, n)
     return left**2 <= max(min(RESOLVED, 0.1 * float(state.std())) ** 2, rounding)
 
 

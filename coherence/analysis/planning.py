@@ -42,9 +42,8 @@ class Job:
         """Run the check and return its results."""
         options = {} if self.seed is None else {"rng": self.seed}
         outcome = self.call.function(**options)
-        results = outcome if isinstance(outcome, list) else [outcome]
-        n_dropped = self.call.n_dropped
-        if n_dropped is None or all(result.n_dropped == n_dropped for result in results):
+        results = [outcome] if isinstance(outcome, CheckResult) else [*outcome]
+        if (n_dropped := self.call.n_dropped) is None:
             return results
         return [replace(result, n_dropped=n_dropped) for result in results]
 
@@ -290,7 +289,7 @@ def plan_evaluation(
     for check in there:
         data = evaluation.data(check.needs)
         parts = [p for p in check.parts if named or full or p.by_itself(evaluation.runs)]
-        for declared in (check, *parts):
+        for declared in (of for of in (check, *parts) if of.of_papers or not published):
             for step in declared.plan(data, published):
                 if not isinstance(step, Call):
                     notes.append(step)

@@ -23,7 +23,7 @@ from coherence.checks.check import Call
 from coherence.errors import InputError, closest
 from coherence.inputs import MIN_CONTEXTS, number_of_jobs, require, whole_number
 from coherence.public_names import rng_for_seed
-from coherence.result import LEVEL, Family
+from coherence.result import LEVEL, CheckResult, Family
 from coherence.runs.needs import GIVEN_Z
 from coherence.runs.runs import Runs
 from coherence.statistics.parallel import run_calls
@@ -239,7 +239,7 @@ class _Design:
                 for name, least in step.cheapest_options.items()
             }
             outcome = step.function(**draws, **(options if step.draws else {}))
-            for result in outcome if isinstance(outcome, list) else [outcome]:
+            for result in [outcome] if isinstance(outcome, CheckResult) else outcome:
                 if result.pvalue is not None:  # an estimate has none
                     pvalues[result.check] = result.pvalue
         return pvalues

@@ -13,8 +13,10 @@ from enum import Enum
 
 from coherence.analysis.evaluation import joined_names
 from coherence.checks.catalogue import interpretation_of, variant_of
+from coherence.checks.scores import ScoresResult
 from coherence.checks.sufficiency import NAME as PRIMARY
 from coherence.checks.sufficiency import SEQUENCES
+from coherence.checks.sufficiency_result import primary_of
 from coherence.errors import InputError
 from coherence.printable import capitalised, counted, numbered
 from coherence.report.wording import clean, format_numbers
@@ -81,12 +83,10 @@ def _explained(
 
 def noise_robust_test(results: Sequence[CheckResult]) -> CheckResult | None:
     """Return the test that allows for noise in the reports, where it was run and has a p-value."""
-    for result in results:
-        allows = result.settings.get("reports") == Reports.DIFFER
-        if result.check == PRIMARY and allows and result.settings.get("test") == SEQUENCES:
-            known = result.pvalue is not None and not math.isnan(result.pvalue)
-            return result if known else None
-    return None
+    result = primary_of(results)
+    if result is None or result.reports != Reports.DIFFER or result.test != SEQUENCES:
+        return None
+    return result if result.pvalue is not None and not math.isnan(result.pvalue) else None
 
 
 # What one result means
@@ -105,7 +105,7 @@ def sentence_of(
         # An effect may stand where its test is undefined, as when every gap is exactly 0.
         lacking = "Undefined" if math.isnan(result.statistic) else "Not tested"
         return f"{lacking}: {result.reason}."
-    if result.settings.get("published"):
+    if result.published:
         sentence = _filled("published", "the published procedure", result, belief)
     elif result.pvalue is None:
         sentence = _filled("of_estimate", "an estimate", result, belief)
@@ -170,9 +170,10 @@ def _filled(which: str, what: str, result: CheckResult, belief: str) -> str:
 
 def _belief_of(results: Sequence[CheckResult], belief: str) -> str:
     """Name the beliefs that were compared: of a case, of its mean forecast, of each person."""
-    if any(result.settings.get("averaged") for result in results):
+    if any(isinstance(result, ScoresResult) and result.averaged for result in results):
         return f"mean {belief}"
-    persons = any(result.settings.get("n_persons") for result in results)
+    primary = primary_of(results)
+    persons = primary is not None and primary.n_persons
     return f"{belief} of their own" if persons else belief
 
 

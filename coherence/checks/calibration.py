@@ -34,7 +34,7 @@ from coherence.runs.notes import Code, Note, not_run
 from coherence.statistics.bins import belief_bins
 from coherence.statistics.evaluation import EvaluationData, evaluation_data, require_state
 from coherence.statistics.mean_interval import mean_result, why_none
-from coherence.statistics.resample import Clusters, context_means
+from coherence.statistics.resample import context_means
 
 WITH_CHANCE = "chance alone keeps it above 0; calibration_error has an interval"
 N_BINS = 10
@@ -55,17 +55,7 @@ def reliability_table(
     0    0     0.1     0.0  2
     1    1     0.9     0.5  2
     """
-    require_aligned(belief=belief, target=target)
-    happened = np.asarray(target)
-    if happened.dtype == bool:
-        happened = happened.astype(np.float64)
-    values, wanted = as_belief(belief), as_belief(happened, "target")
-    n_bins = whole_number(n_bins, "n_bins", 1)
-    require(
-        values.shape == wanted.shape,
-        f"target must have one value per belief; received shapes {wanted.shape} and "
-        f"{values.shape}.",
-    )
+    values, wanted = as_belief(belief), as_belief(target, "target")
     bins = belief_bins(values, n_bins)
     n = np.bincount(bins)
     belief, target = (np.bincount(bins, weights=of_row) / n for of_row in (values, wanted))
@@ -283,86 +273,66 @@ def calibration_of(
     data: EvaluationData, *, state: Floats | None, exact: Floats | None, n_bins: int = N_BINS
 ) -> list[CheckResult]:
     """Run `calibration_estimates` on validated data, by its realised state, posterior or both."""
-    values, of_row, contexts, clusters = data.belief, data.context, data.contexts, data.clusters
-    unit, bins = clusters.of_context[of_row], belief_bins(values, n_bins)
-    beliefs = _Beliefs(values, of_row, contexts, clusters, unit, bins, n_bins)
-    results = []
+    beliefs, results = _Beliefs(data, belief_bins(data.belief, n_bins), n_bins), []
     if exact is not None:
         what = "root-mean-square error of belief to the exact posterior"
         results.append(beliefs.mean_square("rmse", what, exact, root=True))
         results += beliefs.gaps(exact, "_exact", "the exact posterior")
-        table = reliability_table(values, exact, n_bins=n_bins)
+        table = reliability_table(data.belief, exact, n_bins=n_bins)
         results = [replace(result, details=table) for result in results]
     if state is not None:
         what = "mean squared error of belief to the realised state"
         of_state = [beliefs.mean_square("brier", what, state, root=False)]
         of_state += beliefs.gaps(state, "", "the realised state", of_outcomes=True)
-        table = reliability_table(values, state, n_bins=n_bins)
+        table = reliability_table(data.belief, state, n_bins=n_bins)
         results += [replace(result, details=table) for result in of_state]
     return results
 
 
 @dataclass(frozen=True)
 class _Beliefs:
-    """Beliefs of one unit in bins, and the estimates that a target makes of them."""
+    """Beliefs of one evaluation in bins, and the estimates that a target makes of them."""
 
-    values: Floats
-    context: Codes  # of each row
-    contexts: tuple[Any, ...]
-    clusters: Clusters
-    unit: Codes  # of each row
+    data: EvaluationData
     bins: Codes
     n_bins: int
-
-    @property
-    def n_contexts(self) -> int:
-        return len(self.contexts)
-
-    def _by_context(self, values: Floats) -> pd.Series[float]:
-        return pd.Series(values, index=pd.Index(list(self.contexts), tupleize_cols=False))
 
     def _estimate(
         self,
         name: str,
         what: str,
-        statistic: float,
+        statistic: float = math.nan,
         *,
         unit: str = "probability",
         interval: Interval | None = None,
         reason: str = "",
-        contributions: pd.Series[float] | None = None,
-        mean_square: float | None = None,
+        **further: Any,
     ) -> CheckResult:
-        too_few = self.n_contexts < MIN_CONTEXTS
-        few = few_contexts(self.n_contexts)
-        if self.clusters.too_few:
-            interval, reason = None, reason or self.clusters.too_few
-        return CheckResult(
+        clusters = self.data.clusters
+        blank = CheckResult(
             check=f"calibration:{name}",
             null=what,
-            statistic=math.nan if too_few else statistic,
             unit=unit,
-            interval=None if too_few or interval is None else interval.within(0.0, 1.0),
-            pvalue=None,
-            n_rows=len(self.values),
-            n_contexts=self.n_contexts,
-            settings={"n_bins": self.n_bins, "cluster of resampling": self.clusters.name},
-            assumptions=(self.clusters.independent,),
-            reason=few if too_few else reason,
-            contributions=None if too_few else contributions,
-            mean_square=None if too_few else mean_square,
+            n_rows=self.data.n_rows,
+            n_contexts=self.data.n_contexts,
+            settings={"n_bins": self.n_bins, "cluster of resampling": clusters.name},
+            assumptions=(clusters.independent,),
         )
+        if few := few_contexts(self.data.n_contexts):
+            return replace(blank, reason=few)
+        if clusters.too_few:
+            interval, reason = None, reason or clusters.too_few
+        ends = interval and interval.within(0.0, 1.0)
+        return replace(blank, statistic=statistic, interval=ends, reason=reason, **further)
 
     def mean_square(self, name: str, what: str, target: Floats, *, root: bool) -> CheckResult:
         """Average the squared error, or take the root of its average."""
-        square = (self.values - target) ** 2
-        of_context = context_means(square, self.context, self.n_contexts)
-        unit = "probability" if root else "squared error"
-        result = self._estimate(name, what, math.nan, unit=unit)
-        if self.n_contexts < MIN_CONTEXTS:
+        data, square = self.data, (self.data.belief - target) ** 2
+        result = self._estimate(name, what, unit="probability" if root else "squared error")
+        if data.n_contexts < MIN_CONTEXTS:
             return result
-        means = self._by_context(of_context)
-        result = mean_result(result, means, self.clusters, "error", root=root)
+        means = data.by_context(context_means(square, data.context, data.n_contexts))
+        result = mean_result(result, means, data.clusters, "error", root=root)
         if not root and not np.ptp(target):  # of an exact posterior it is the root
             return replace(result, interval=None, reason=ONE_OUTCOME)
         return result
@@ -371,30 +341,31 @@ class _Beliefs:
         self, target: Floats, suffix: str, against: str, *, of_outcomes: bool = False
     ) -> list[CheckResult]:
         """Estimate the gaps of the bins, without the part that chance adds and with it."""
-        plain = np.abs(np.bincount(self.bins, weights=self.values - target)).sum()
+        data, clusters, errors = self.data, self.data.clusters, self.data.belief - target
         ece = self._estimate(
             f"ece{suffix}",
             f"expected calibration error to {against}, biased upwards by chance",
-            float(plain / self.bins.size),
+            float(np.abs(np.bincount(self.bins, weights=errors)).sum() / self.bins.size),
             reason=WITH_CHANCE,
         )
         name = f"calibration_error{suffix}"
         what = f"root-mean-square calibration error to {against}, noise removed"
-        if self.n_contexts < MIN_CONTEXTS or self.clusters.n < 2:
-            return [self._estimate(name, what, math.nan), ece]
+        if data.n_contexts < MIN_CONTEXTS or clusters.n < 2:
+            return [self._estimate(name, what), ece]
+        unit = clusters.of_context[data.context]
         square, interval, reason = _calibration_error(
-            self.bins, self.values, target, self.unit, self.clusters.n, self.clusters.plural
+            self.bins, data.belief, target, unit, clusters.n, clusters.plural
         )
         if of_outcomes and not np.ptp(target):
             interval, reason = None, ONE_OUTCOME
-        totals = _bin_totals(self.bins, self.values - target, self.context, self.n_contexts)
+        totals = _bin_totals(self.bins, errors, data.context, data.n_contexts)
         noiseless = self._estimate(
             name,
             what,
             math.sqrt(max(square, 0.0)),
             interval=interval,
             reason=reason,
-            contributions=contributions_to_mean(self._by_context(_pseudo_values(*totals))),
+            contributions=contributions_to_mean(data.by_context(_pseudo_values(*totals))),
             mean_square=square,
         )
         return [noiseless, ece]

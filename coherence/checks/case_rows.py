@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -32,6 +32,7 @@ from coherence.statistics.mean_interval import interval_or_reason
 from coherence.statistics.resample import Clusters, context_means, groups_of_contexts
 from coherence.statistics.shares import context_shares
 
+Result = TypeVar("Result", bound=CheckResult)
 NOTHING = 1e-18  # variance of reports that are copies
 
 
@@ -118,22 +119,20 @@ def reports_of(values: Floats, context: Codes, n: int, *, computed: bool) -> Rep
 
 
 def blanks(
+    kind: type[Result],
     check: str,
     sentences: Mapping[str, Interpretation],
     units: Mapping[str, str],
     rows: CaseRows,
     assumptions: tuple[str, ...],
     **settings: Any,
-) -> dict[str, CheckResult]:
-    """Return a result for each of what is declared, without its numbers."""
+) -> dict[str, Result]:
+    """Return a result of a kind for each of what is declared, without its numbers."""
     return {
-        name: CheckResult(
+        name: kind(
             check=f"{check}:{name}",
             null=declared.words,
-            statistic=math.nan,
             unit=units.get(name, "probability"),
-            interval=None,
-            pvalue=None,
             n_rows=rows.n_rows,
             n_contexts=len(rows.cases),
             n_dropped=rows.n_dropped,
@@ -177,15 +176,15 @@ def around(value: float, reach: float, method: str) -> Interval:
     return Interval(value - reach, value + reach, 0.95, method)
 
 
-def mean_of_cases(blank: CheckResult, values: Floats, clusters: Clusters, what: str) -> CheckResult:
+def mean_of_cases(blank: Result, values: Floats, clusters: Clusters, what: str) -> Result:
     """Estimate the mean over cases of these values of `what`."""
     interval, reason = interval_or_reason(values, clusters, what)
     return replace(blank, statistic=float(values.mean()), interval=interval, reason=reason)
 
 
 def paired_difference(
-    blank: CheckResult, table: CaseRows, values: Floats, rows: tuple[Any, Any]
-) -> CheckResult:
+    blank: Result, table: CaseRows, values: Floats, rows: tuple[Any, Any]
+) -> Result:
     """Estimate the mean of the first of two kinds of choices less the second, within cases."""
     n = len(table.cases)
     with np.errstate(invalid="ignore"):

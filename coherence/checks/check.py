@@ -5,7 +5,7 @@ A check is a file of this folder that ends in ``CHECK = Check(...)``, and a line
 columns of an evaluation and hands them over as `EvaluationData`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 
@@ -101,7 +101,7 @@ class Call:
     """One run of a check, ready to be sent to another process."""
 
     # the check with its arguments (`functools.partial`), but for `rng`.
-    function: Callable[..., CheckResult | list[CheckResult]]
+    function: Callable[..., CheckResult | Sequence[CheckResult]]
     # rows left out before the call; None where the function counts them itself
     n_dropped: int | None = None
     draws: bool = True  # whether the function takes `rng`
@@ -128,6 +128,7 @@ class Check:
     plan: Callable[[EvaluationData, bool], CallsAndNotes]
     # "Published: SOURCE", "Adapted from SOURCE", or "Ours"
     origin: str = "Ours"
+    of_papers: bool = True  # whether it runs where the papers' own procedures were asked for
     figure: str = ""  # the function of `coherence.plots` that draws its result; empty for none
     states_named: bool = False  # of two states, the check must know which belief is in which
     every_prompt: bool = False  # whether rows under other prompts than the reference enter it
@@ -138,6 +139,7 @@ class Check:
     of_persons: bool = False
     question: Question = Question.FURTHER  # under which its results stand
     leader: Leader = Leader.FIRST_ESTIMATE
+    beside_primary: bool = False  # whether verdicts on the primary test stand with what it finds
     of_truth: bool = False  # whether it compares beliefs with the truth, whatever choices do
     takes_margin: bool = False  # whether what it finds is compared with a margin
     # parameter of simulated agents that gives an effect to be found (`coherence.power`); empty for

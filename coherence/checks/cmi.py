@@ -27,7 +27,7 @@ from coherence.checks.check import (
     Interpretation,
     Question,
 )
-from coherence.checks.persons import SEPARATED
+from coherence.checks.sufficiency_result import SEPARATED
 from coherence.inputs import (
     Codes,
     Floats,
@@ -36,7 +36,6 @@ from coherence.inputs import (
     require,
     require_aligned,
     whole_number,
-    with_missing,
 )
 from coherence.result import EXACT_REPORT, CheckResult, Interval
 from coherence.runs.needs import NEEDS_STATE_AND_ACTION
@@ -56,6 +55,7 @@ from coherence.statistics.knn import (
     scaled_policies,
     sorted_information,
 )
+from coherence.statistics.learners import feature_frame
 from coherence.statistics.permutation import (
     Contexts,
     Permuted,
@@ -219,19 +219,13 @@ def cmi_test(
     require_aligned(belief=belief, condition_on=condition_on)
     options: dict[str, Any] = {"positive": positive, "oriented": isotonic, "group": group}
     choices = as_choices(belief, action, truth, context, **options)
-    k = whole_number(k, "k", 1)
-    n_permutations = whole_number(n_permutations, "n_permutations", 1)
-    n_bootstraps = whole_number(n_bootstraps, "n_bootstraps", 2)
-    return cmi(
-        choices,
-        condition_on=condition_on,
-        k=k,
-        n_permutations=n_permutations,
-        n_bootstraps=n_bootstraps,
-        isotonic=isotonic,
-        published=published,
-        rng=rng,
-    )
+    numbers: dict[str, Any] = {
+        "k": whole_number(k, "k", 1),
+        "n_permutations": whole_number(n_permutations, "n_permutations", 1),
+        "n_bootstraps": whole_number(n_bootstraps, "n_bootstraps", 2),
+    }
+    numbers |= {"isotonic": isotonic, "published": published, "rng": rng}
+    return cmi(choices, condition_on=condition_on, **numbers)
 
 
 def cmi(
@@ -341,38 +335,6 @@ class Conditioning:
     discrete: tuple[str, ...] = ()
 
 
-def _frame(features: ArrayLike | pd.DataFrame, n_rows: int) -> pd.DataFrame:
-    if isinstance(features, pd.DataFrame | pd.Series):
-        frame = pd.DataFrame(features).reset_index(drop=True)
-    else:
-        values = np.asarray(with_missing(features))
-        require(
-            values.ndim in (1, 2),
-            f"condition_on must have shape (n,) or (n, n_features); received shape {values.shape}.",
-        )
-        require(
-            len(values) > 0,
-            f"condition_on must have a value for every row; received shape {values.shape}. Leave "
-            "it out to condition on nothing but the belief.",
-        )
-        # An array of mixed types is one of objects: numbers among them become numbers again.
-        values = values.reshape(len(values), -1)
-        frame = pd.DataFrame(
-            values, columns=[f"feature {position + 1}" for position in range(values.shape[1])]
-        ).infer_objects()
-    require(
-        len(frame) == n_rows,
-        f"condition_on must have one row per row of belief; received {len(frame)} rows "
-        f"for {n_rows}.",
-    )
-    require(
-        frame.shape[1] > 0,
-        "condition_on must hold at least one feature; received none. Leave it out to condition on "
-        "the belief alone.",
-    )
-    return frame
-
-
 def _scaled(column: pd.Series[float], name: str) -> Floats:
     require(
         not pd.api.types.is_complex_dtype(column),
@@ -401,7 +363,10 @@ def gather_conditioning(
     indicators: list[Floats] = []
     stratum = np.zeros(n_rows, dtype=np.int64)
     numeric, discrete = [], []
-    frame = pd.DataFrame(index=range(n_rows)) if features is None else _frame(features, n_rows)
+    nothing = pd.DataFrame(index=range(n_rows))
+    frame = nothing if features is None else feature_frame(features, n_rows, "condition_on")
+    if not isinstance(features, pd.Series | pd.DataFrame):
+        frame = frame.rename(columns=lambda at: f"feature {at + 1}")
     for position, label in enumerate(frame.columns):
         column, name = frame.iloc[:, position], str(label)
         # pandas counts truth values as numeric; here they are two labels.

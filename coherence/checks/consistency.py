@@ -171,10 +171,7 @@ def consistency_of(
         check=f"prompt_consistency:{compared[0]}" if len(compared) == 1 else "prompt_consistency",
         null="root-mean-square difference of expected beliefs between "
         f"{', '.join(compared)} and {reference}",
-        statistic=math.nan,
         unit=UNIT,
-        interval=None,
-        pvalue=None,
         n_rows=len(used),
         n_contexts=len(square),
         n_dropped=len(asked) - len(used),

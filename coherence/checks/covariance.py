@@ -22,7 +22,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.checks.several_states import FEWEST_OF_STATE, NO_SPREAD, ONCE, permuted_states
+from coherence.checks.several_states import permuted_states
+from coherence.checks.sufficiency_result import (
+    MOVES_MOST,
+    NO_SPREAD,
+    SEPARATED,
+    SETTLED,
+    Sufficiency,
+    rare_state,
+)
 from coherence.checks.unsaid import (
     local_slopes,
     noise_of_means,
@@ -32,7 +40,7 @@ from coherence.checks.unsaid import (
 )
 from coherence.errors import listing
 from coherence.inputs import Floats, few_contexts
-from coherence.result import EXACT_REPORT, LEVEL, CheckResult, Interval, Lack
+from coherence.result import EXACT_REPORT, LEVEL, Interval, Lack
 from coherence.statistics.difference_sequences import (
     CURVE_OF_ITS_OWN,
     FEWEST_CONTEXTS,
@@ -74,11 +82,6 @@ UNIT = "probability"
 N_DRAWS = 9_999
 OF_DIRECTION, OF_TURN = 0.8, 0.2  # parts of the level
 SHIFT = "hidden shift of belief"
-SEPARATED = (
-    "a threshold of the belief separates the states, "
-    "which leaves no other state to compare with at equal belief"
-)
-SETTLED = "the stated belief settles the action, and leaves the state nothing to move"
 POSTERIOR_SETTLED = (
     "the stated belief{group} settles the exact posterior to half a percentage point, and leaves "
     "actions nothing more to know"
@@ -92,7 +95,6 @@ ROUND = "reports that miss round numbers by a hair are taken for these"
 COARSE = 1 / 3  # share of contexts that say one value
 CERTAIN = 0.02  # chance of a state below which next to nothing is left open
 TOGETHER = "all {} together"
-MOVES_MOST = "beliefs give no direction, and p is that of the difference that moves most, {}"
 INVERTED = "the test inverted (signs of products of neighbours)"
 FOLLOWS = 5.0  # t of the slope of choice on belief from which a shift of belief can be read off it
 
@@ -102,7 +104,7 @@ def arrangement_test(
     n_draws: int,
     rng: np.random.Generator,
     level: float = 0.95,
-) -> tuple[CheckResult, Arranged | None]:
+) -> tuple[Sufficiency, Arranged | None]:
     """Return the test, and what two states were arranged to where it has one.
 
     `level` is that of intervals, in two states.
@@ -112,19 +114,15 @@ def arrangement_test(
     null = (PERMUTED if several else NULL).format(
         group="" if data.group is None else " and the group", state=STATES[exact]
     )
-    undefined = CheckResult(
+    undefined = Sufficiency(
         check="sufficiency",
         null=null,
-        statistic=math.nan,
         unit=UNIT,
-        interval=None,
         pvalue=math.nan,
         n_rows=data.n_rows,
         n_contexts=data.n_contexts,
-        settings={
-            "cluster of resampling": data.clusters.name,
-            "state": "exact" if exact else "realised",
-        },
+        settings={"cluster of resampling": data.clusters.name},
+        state="exact" if exact else "realised",
     )
     if lack := data.degenerate:
         in_one_sequence = not several and data.group is None
@@ -143,23 +141,22 @@ def arrangement_test(
     kept, heap, apart = outside_heaps(data, contexts)
     done = "left out" if apart else "too few others to leave them out"
     found = _arranged(data, kept, n_draws, rng, undefined)
-    if apart and heap.any() and isinstance(found, CheckResult):
+    if apart and heap.any() and isinstance(found, Sufficiency):
         kept, apart, done = contexts, False, "the others leave nothing to test"
         found = _arranged(data, kept, n_draws, rng, undefined)
     tested = replace(found, level=level) if isinstance(found, Arranged) else None
-    result = found if isinstance(found, CheckResult) else undefined
+    result = found if isinstance(found, Sufficiency) else undefined
     if tested is not None:
         result = _tested_by_products(data, tested, undefined)
     if heap.any():
         words = _said_by_many(contexts.belief[heap], data.n_contexts)
-        settings = {**result.settings, "left_out" if apart else "in_heaps": words}
-        reason = "; ".join(filter(None, [result.reason, f"{words}: {done}"]))
-        result = replace(result, reason=reason, settings=settings)
+        left_out, in_heaps = (words, None) if apart else (None, words)
+        result = result.noting(result.reason, f"{words}: {done}")
+        result = replace(result, left_out=left_out, in_heaps=in_heaps)
     if apart and len(coarse := _too_frequent(data, kept.belief)):
-        words = _said_by_many(coarse, data.n_contexts)
-        result = replace(result, settings={**result.settings, "in_heaps": words})
+        result = replace(result, in_heaps=_said_by_many(coarse, data.n_contexts))
     if taken:
-        result = replace(result, settings={**result.settings, "taken_for": ROUND})
+        result = replace(result, taken_for=ROUND)
     return result, tested
 
 
@@ -178,7 +175,7 @@ def _said_by_many(belief: Floats, n: int) -> str:
     return f"{len(belief)} of {n} cases say {values}, which {stand}"
 
 
-def lacking(undefined: CheckResult, reason: str, lack: Lack) -> CheckResult:
+def lacking(undefined: Sufficiency, reason: str, lack: Lack) -> Sufficiency:
     """Say why there is no p-value, and what kind of thing is lacking."""
     return replace(undefined, reason=reason, lack=lack)
 
@@ -232,8 +229,8 @@ def _arranged(
     contexts: Contexts,
     n_draws: int,
     rng: np.random.Generator,
-    undefined: CheckResult,
-) -> Arranged | CheckResult:
+    undefined: Sufficiency,
+) -> Arranged | Sufficiency:
     """Lay contexts out along the belief and draw; `undefined` with a reason where nothing can."""
     line = in_canonical_direction(contexts)
     layout = layout_of(line.belief, line.group)
@@ -246,8 +243,7 @@ def _arranged(
     scores = _scores(line)
     freed = [part_left(layout, line, column) for column in scores.columns.T]
     if scores.directed and not _size(freed[0][0].values) > ROUNDING:
-        settled = {**undefined.settings, "settled": True}
-        return replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED, settings=settled)
+        return replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED, settled=True)
     kept, whole = (
         mean_squared_difference(layout, line.belief, values) for values in (left.values, line.state)
     )
@@ -345,12 +341,12 @@ def _foretold(line: Line, left: Floats) -> Floats:
 
 
 def _tested_by_products(
-    data: EvaluationData, found: Arranged, undefined: CheckResult
-) -> CheckResult:
+    data: EvaluationData, found: Arranged, undefined: Sufficiency
+) -> Sufficiency:
     """Test the direction in which a higher belief moves choice, and whether it turns."""
     contexts, line, scores, sums = found.contexts, found.line, found.scores, found.sums
     of_actions = _pvalues_of_actions(found)
-    facts: dict[str, float | bool] = {}
+    facts: dict[str, Any] = {}
     pvalue = direction = float(of_actions[1].min())
     if scores.directed:
         exact, direction = (sums.pvalue(sums.beyond(0, by)) for by in (0.0, found.beyond(0)))
@@ -376,19 +372,16 @@ def _tested_by_products(
         reason=MOVES_MOST.format(other) if other else "",
         statistic=estimate,
         pvalue=pvalue,
-        settings={
-            **undefined.settings,
-            "component": details["component"][at],
-            "action": str(data.actions[at]),
-            "states": [str(data.states[1]), str(data.states[0])],
-            **({"tested": tested} if tested else {}),
-            **facts,
-            "allowed": found.beyond(scores.shown),
-            **({"small_groups": True} if _small_groups(line) else {}),
-            "n_untold": found.n_untold,
-            "n_draws": len(sums.drawn),
-            "n_orders": len(sums.totals),
-        },
+        settings={**undefined.settings, "n_orders": len(sums.totals)},
+        component=details["component"][at],
+        action=str(data.actions[at]),
+        states=[str(data.states[1]), str(data.states[0])],
+        tested=tested or None,
+        allowed=found.beyond(scores.shown),
+        small_groups=_small_groups(line) or None,
+        n_untold=found.n_untold,
+        n_draws=len(sums.drawn),
+        **facts,
         details=details,
         assumptions=(
             "contexts are independent given belief"
@@ -403,7 +396,7 @@ def _tested_by_products(
         ),
     )
     if without_interval:
-        return replace(result, reason="; ".join(filter(None, [without_interval, result.reason])))
+        return result.noting(without_interval, result.reason)
     interval = Interval(low, high, found.level, INVERTED)
     return replace(result, interval=interval.within(-1.0, 1.0))
 
@@ -540,6 +533,5 @@ def _no_interval(contexts: Contexts) -> str:
     if contexts.exact is not None:
         return ""
     if not any(np.ptp(contexts.share[contexts.state == state], axis=0).any() for state in (0, 1)):
-        return NO_SPREAD
-    n = int(min((contexts.state == 1).sum(), (contexts.state != 1).sum()))
-    return "" if n >= FEWEST_OF_STATE else ONCE.format(n=n, fewest=FEWEST_OF_STATE)
+        return NO_SPREAD.format("belief and state")
+    return rare_state(contexts.state)

@@ -6,7 +6,6 @@ the predictions average out. A model's own gap is read against theirs. Needs the
 may be any number of discrete variables.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -151,10 +150,7 @@ def _baseline(runs: pd.DataFrame, features: Sequence[str], n_trees: int = 50) ->
     undefined = CheckResult(
         check=NAME,
         null=NULL,
-        statistic=math.nan,
         unit=UNIT,
-        interval=None,
-        pvalue=None,
         n_rows=len(runs),
         n_contexts=int(runs["context"].nunique()),
         settings={"n_trees": n_trees, "max_contexts": MAX_CONTEXTS},
@@ -170,6 +166,7 @@ def _baseline(runs: pd.DataFrame, features: Sequence[str], n_trees: int = 50) ->
 
     n_complete = len(plain)
     plain, pieces = _taken(plain, pieces, names)
+    taken = f"{len(plain)} of {n_complete} contexts stand for all, the same ones for every model"
     details = _predicted(plain, pieces, names, target, n_trees)
     relative = (details["gap"].abs() / details["belief"].where(details["belief"] > 0)).dropna()
     context = details.loc[relative.index, "context"]
@@ -196,15 +193,9 @@ def _baseline(runs: pd.DataFrame, features: Sequence[str], n_trees: int = 50) ->
             "cluster of resampling": clusters.name,
         },
         details=details,
-        assumptions=(clusters.independent, *_left_out(len(plain), n_complete)),
+        assumptions=(clusters.independent, *([taken] if len(plain) < n_complete else ())),
         reason=reason,
     )
-
-
-def _left_out(n_taken: int, n_complete: int) -> tuple[str, ...]:
-    if n_taken == n_complete:
-        return ()
-    return (f"{n_taken} of {n_complete} contexts stand for all, the same ones for every model",)
 
 
 def _taken(
@@ -266,11 +257,6 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     yield Call(partial(_baseline, runs, features), draws=False)
 
 
-def _on_demand(runs: Runs) -> bool:
-    """It takes a quarter of the time of a small table, and compares: it must be asked for."""
-    return False
-
-
 CHECK = Check(
     name=NAME,
     origin="Adapted from the forests of Yamin et al.",
@@ -284,5 +270,6 @@ CHECK = Check(
     },
     question=Question.TOGETHER,
     plan=_plan,
-    by_itself=_on_demand,
+    # It takes a quarter of the time of a small table, and compares: it must be asked for.
+    by_itself=lambda runs: False,
 )

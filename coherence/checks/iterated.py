@@ -8,6 +8,7 @@ reports add (Sheppard's correction).
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -298,10 +299,10 @@ def floors_of(gaps: Gaps) -> str:
 
 @dataclass
 class _Measures:
-    """Rows of the table of summaries, whose clusters of resampling are given."""
+    """Summaries by name, whose clusters of resampling are given: value, ends, why without them."""
 
     clusters: Clusters
-    rows: list[tuple[str, float, float, float, str]] = field(default_factory=list)
+    rows: dict[str, tuple[float, float, float, str]] = field(default_factory=dict)
 
     def record(
         self, measure: str, value: float, interval: Interval | None, reason: str = ""
@@ -309,8 +310,13 @@ class _Measures:
         if self.clusters.too_few:
             interval, reason = None, self.clusters.too_few
         low, high = (math.nan, math.nan) if interval is None else (interval.low, interval.high)
-        said = "" if interval else reason
-        self.rows.append((measure, value, low, high, said))
+        self.rows[measure] = value, low, high, "" if interval else reason
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row a summary."""
+        rows = [(measure, *row) for measure, row in self.rows.items()]
+        return pd.DataFrame(rows, columns=["measure", "value", "low", "high", "reason"])
 
     def mean(self, measure: str, of_context: Floats, least: float, most: float) -> None:
         """Add a mean over contexts that lies between two ends."""
@@ -338,7 +344,7 @@ class _Measures:
         self.record(measure, value, bounded, reason)
 
 
-def _measures_of(gaps: Gaps, relative: Floats) -> tuple[pd.DataFrame, Squares | None]:
+def _measures_of(gaps: Gaps, relative: Floats) -> tuple[_Measures, Squares | None]:
     """Summarise gaps of at least `MIN_CONTEXTS` contexts, with intervals over contexts."""
     rows, context = gaps.rows, gaps.rows["context"]
     squares = squares_of(gaps, repeated=not gaps.computed)
@@ -381,8 +387,16 @@ def _measures_of(gaps: Gaps, relative: Floats) -> tuple[pd.DataFrame, Squares | 
         table.root(measure, used.beyond, gaps.clusters(used.context), COARSE if coarse else "")
     residual = mean_over_contexts(rows["residual"], context)
     table.mean("sum of P(z|x) minus 1", residual, -1.0, math.inf)
-    columns = ["measure", "value", "low", "high", "reason"]
-    return pd.DataFrame(table.rows, columns=columns), used
+    return table, used
+
+
+@dataclass(frozen=True, repr=False)
+class IteratedResult(CheckResult):
+    """Result of `coherence.iterated_expectation_test`."""
+
+    steps: dict[str, float] | None = None  # of each kind of report, 0 for none
+    share_of_largest_tenth: float | None = None  # of squared gaps, by the tenth of contexts
+    floor: str | None = None  # where reports pile up at a limit; empty for nowhere
 
 
 @rng_for_seed
@@ -393,7 +407,7 @@ def iterated_expectation_test(
     n_bootstraps: int = 2000,
     published: bool = False,
     rng: Seed = None,
-) -> CheckResult:
+) -> IteratedResult:
     """Test whether beliefs average out over an auxiliary variable.
 
     Null: averaged over cases, the expected belief equals the expected average of the beliefs given
@@ -424,7 +438,7 @@ def iterated_expectation_test(
 
     Returns
     -------
-    CheckResult
+    IteratedResult
         `statistic` is the mean signed gap, with an interval over contexts and the two-sided p-value
         at which the interval ends at 0. `details` holds, with intervals: the mean signed gap, the
         mean and the median absolute gap, the median of ``|gap| / belief``, the root-mean-square
@@ -434,8 +448,8 @@ def iterated_expectation_test(
         noise and rounding, and the mean of ``sum_j P(z = j | x) - 1``; ``reason`` there says what
         keeps a value or an interval from being known. Without repetitions rounding alone is
         removed, in a row that says so. Noise is removed within each auxiliary variable, then the
-        variables of a context are averaged. ``settings["steps"]`` says what steps each kind of
-        column shows, ``settings["floor"]`` where reports pile up at a limit.
+        variables of a context are averaged. `steps` says what steps each kind of
+        column shows, `floor` where reports pile up at a limit.
 
     Raises
     ------
@@ -484,7 +498,7 @@ def iterated_expectation_test(
     table = Runs(with_columns(runs, (*KEY, "p", "z", "z_state", "p_z")))
     reference = table.reference() if reference is None else str(reference)
     options: dict[str, Any] = {"n_bootstraps": n_bootstraps, "published": published, "rng": rng}
-    return _iterated_expectation(table, reference, **options)
+    return _iterated_expectation(table, reference, **options)[0]
 
 
 def _iterated_expectation(
@@ -494,20 +508,18 @@ def _iterated_expectation(
     n_bootstraps: int = 2000,
     published: bool = False,
     rng: Seed = None,
-) -> CheckResult:
-    """Run `iterated_expectation_test` on validated rows."""
+) -> list[IteratedResult]:
+    """Run `iterated_expectation_test` on validated rows, and lift the sizes that people quote."""
     runs, generator = table.table, check_stream(rng, "iterated_expectation")
     used, elsewhere = under_prompt(runs, reference)
     # A state that only another prompt asked for is missing under this one.
     asked_states = runs[runs["z_state"].notna()].groupby("z", observed=True)["z_state"].nunique()
     gaps = gaps_of(used, asked_states, computed=all_computed(used, ["p"]))
     n_contexts = int(gaps.rows["context"].nunique())
-    result = CheckResult(
+    result = IteratedResult(
         check="iterated_expectation",
         null=NULL,
-        statistic=math.nan,
         unit="of belief" if published else UNIT,
-        interval=None,
         pvalue=None if published else math.nan,
         n_rows=len(gaps.rows),
         n_contexts=n_contexts,
@@ -520,16 +532,15 @@ def _iterated_expectation(
     )
     if n_contexts < MIN_CONTEXTS:
         asked = bool(used["z_state"].notna().any())
-        return replace(
-            result, reason=_too_little(n_contexts, [] if asked else elsewhere, reference)
-        )
+        reason = _too_little(n_contexts, [] if asked else elsewhere, reference)
+        return [replace(result, reason=reason)]
     rows = gaps.rows
     relative = (rows["gap"].abs() / rows["p"].where(rows["p"] > 0)).to_numpy(dtype=np.float64)
     if published:
-        return _published(result, rows, relative, n_bootstraps, generator)
+        return [_published(result, rows, relative, n_bootstraps, generator)]
 
-    details, squares = _measures_of(gaps, relative)
-    value, low, high = _measured(details, SIGNED)
+    measures, squares = _measures_of(gaps, relative)
+    value, low, high, _ = measures.rows[SIGNED]
     # Repetitions and variables of a context share its evidence.
     by_context = rows.groupby("context", observed=True)["gap"].mean()
     of_context, clusters = by_context.to_numpy(dtype=np.float64), gaps.clusters(by_context.index)
@@ -539,24 +550,23 @@ def _iterated_expectation(
     if math.isnan(pvalue) and not clusters.too_few:
         reason = "every gap is exactly zero: nothing to test"
     method = PAIRED.format(clusters=clusters.plural)
-    found = {
-        "steps": {} if squares is None else squares.steps,
-        "share_of_largest_tenth": _of_largest_tenth(of_context),
-        "floor": floors_of(gaps),
-        "cluster of resampling": clusters.name,
-    }
-    return replace(
+    floor = floors_of(gaps)
+    result = replace(
         result,
         statistic=value,
         interval=None if math.isnan(low) else Interval(low, high, 0.95, method),
         pvalue=pvalue,
-        settings={**result.settings, **found},
-        details=details,
+        settings={**result.settings, "cluster of resampling": clusters.name},
+        steps={} if squares is None else squares.steps,
+        share_of_largest_tenth=_of_largest_tenth(of_context),
+        floor=floor,
+        details=measures.table,
         assumptions=(clusters.independent, *ASSUMPTIONS),
-        reason=reason or str(found["floor"]),
+        reason=reason or floor,
         contributions=contributions_to_mean(by_context),
         fitted=squares,
     )
+    return [result, *_lifted(result, measures, squares)]
 
 
 def _of_largest_tenth(gaps: Floats) -> float:
@@ -575,19 +585,13 @@ def _too_little(n_contexts: int, elsewhere: list[str], reference: str) -> str:
     return few_contexts(n_contexts, "with a belief and all beliefs given z")
 
 
-def _measured(details: pd.DataFrame, measure: str) -> tuple[float, float, float]:
-    """Read one summary and the ends of its interval."""
-    row = details.loc[details["measure"] == measure].iloc[0]
-    return float(row["value"]), float(row["low"]), float(row["high"])
-
-
 def _published(
-    result: CheckResult,
+    result: IteratedResult,
     gaps: pd.DataFrame,
     relative: Floats,
     n_bootstraps: int,
     rng: np.random.Generator,
-) -> CheckResult:
+) -> IteratedResult:
     """Report the median relative gap with a percentile interval over rows."""
     known = relative[~np.isnan(relative)]  # of a belief of 0 there is no relative gap
     if gaps.loc[gaps["p"] > 0, "context"].nunique() < MIN_CONTEXTS:
@@ -604,28 +608,24 @@ def _published(
     )
 
 
-def _with_lifted(runs: Runs, reference: str, **options: Any) -> list[CheckResult]:
-    """Run the test, and lift the two effect sizes that people quote out of its details."""
-    result = _iterated_expectation(runs, reference, **options)
-    if options.get("published") or math.isnan(result.statistic):
-        return [result]
-    results = [result]
+def _lifted(
+    result: IteratedResult, measures: _Measures, squares: Squares | None
+) -> Iterator[IteratedResult]:
+    """Make results of the two effect sizes that people quote."""
     for variant, measure, unit, method, lack in (
         ("relative", RELATIVE, "of belief", MEDIAN_METHOD, NEVER_ABOVE_0),
         ("noise_removed", BEYOND, "probability", ROUNDING_METHOD, TOO_FEW),
     ):
-        value, low, high = _measured(result.details, measure)
-        row = result.details["measure"] == measure
-        reason = lack if math.isnan(value) else str(result.details.loc[row, "reason"].iloc[0])
-        clusters = f"{result.settings['cluster of resampling']}s"
-        interval = None if reason else Interval(low, high, 0.95, method.format(clusters=clusters))
+        value, low, high, reason = measures.rows[measure]
+        reason = lack if math.isnan(value) else reason
+        method = method.format(clusters=measures.clusters.plural)
         lifted = replace(
             result,
             check=f"iterated_expectation:{variant}",
             null=measure,
             statistic=value,
             unit=unit,
-            interval=interval,
+            interval=None if reason else Interval(low, high, 0.95, method),
             pvalue=None,
             details=pd.DataFrame(),
             reason=reason,
@@ -633,26 +633,16 @@ def _with_lifted(runs: Runs, reference: str, **options: Any) -> list[CheckResult
             contributions=None,
             fitted=None,
         )
-        if variant == "noise_removed":
-            share = result.settings["share_of_largest_tenth"]
+        if measure == BEYOND:
             # Of 30 to 50 contexts, a tenth with nearly all of the gap: held in .75 to .85.
-            spread = f"gaps are spread over contexts (the largest tenth has {share:.0%} of squares)"
-            lifted = replace(
-                lifted,
-                assumptions=(*lifted.assumptions, spread),
-                reason=reason or str(result.settings["floor"]),
-            )
-            squares = result.fitted
-            if isinstance(squares, Squares) and not math.isnan(value):
-                lifted = replace(
-                    lifted,
-                    contributions=contributions_to_mean(
-                        pd.Series(squares.beyond, index=squares.context)
-                    ),
-                    mean_square=float(squares.beyond.mean()),
-                )
-        results.append(lifted)
-    return results
+            most = f"the largest tenth has {result.share_of_largest_tenth:.0%} of squares"
+            said = (*lifted.assumptions, f"gaps are spread over contexts ({most})")
+            lifted = replace(lifted, assumptions=said, reason=reason or result.floor or "")
+            if squares is not None and not math.isnan(value):
+                each = pd.Series(squares.beyond, index=squares.context)
+                added, mean = contributions_to_mean(each), float(squares.beyond.mean())
+                lifted = replace(lifted, contributions=added, mean_square=mean)
+        yield lifted
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
@@ -661,7 +651,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
         note = f"{lack}: the law of iterated expectation was not checked."
         yield not_run(note, "iterated_expectation")
         return
-    yield Call(partial(_with_lifted, data.runs, data.prompt, published=published))
+    yield Call(partial(_iterated_expectation, data.runs, data.prompt, published=published))
 
 
 _HALF = "Half of the gaps exceed {value:.1%} of the belief; answer noise is included."

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -28,7 +28,7 @@ from coherence.checks.check import (
     Interpretation,
     Question,
 )
-from coherence.checks.several_states import FEWEST_OF_STATE, ONCE
+from coherence.checks.sufficiency_result import NO_SPREAD, rare_state
 from coherence.inputs import (
     Floats,
     few_contexts,
@@ -40,7 +40,6 @@ from coherence.runs.columns import DRAWN, KIND
 from coherence.runs.exact import SMALLEST, calibration_pvalue
 from coherence.runs.needs import DRAWN_CHOICES
 from coherence.runs.notes import not_run
-from coherence.runs.runs import Runs
 from coherence.statistics.adjustment import Differences, differences, left_over
 from coherence.statistics.evaluation import EvaluationData, as_choices, one_dimensional
 from coherence.statistics.resample import (
@@ -76,7 +75,6 @@ ODD_STATES = (
     "the states do not look like draws from the exact posterior (score test of calibration, p = "
     "{p:.2g}): look for rows that were joined wrongly, or the posterior of another state"
 )
-NO_SPREAD = "no interval, because posterior and state leave nothing of choices to chance"
 ONE_DRAW = (
     "each of {n} groups has one state, and evidence leak takes "
     "states that were drawn for each context: it was not run. Test one context of each group."
@@ -85,6 +83,14 @@ BY_CHANCE = 0.001  # probability below which groups do not have one state each b
 NAME = "evidence_leak"
 SURE = 1e-9  # posteriors this near 0 or 1 leave the state no chance
 DEGREE = 3
+
+
+@dataclass(frozen=True, repr=False)
+class LeakResult(CheckResult):
+    """Result of `coherence.evidence_leak_test`."""
+
+    case: str | None = None  # that speaks most against the null
+    p_without_case: float | None = None  # where the test rejects with it alone
 
 
 @takes_columns("belief", "action", "truth", "exact", "context")
@@ -99,7 +105,7 @@ def evidence_leak_test(
     positive: Any = None,
     n_draws: int = 9_999,
     rng: Seed = None,
-) -> CheckResult:
+) -> LeakResult:
     """Test whether actions or beliefs know more of the realised state than the evidence does.
 
     Null: given the exact posterior, actions and beliefs are independent of the realised state,
@@ -137,7 +143,7 @@ def evidence_leak_test(
 
     Returns
     -------
-    CheckResult
+    LeakResult
         `statistic` is the difference in the probability of an action between the states at equal
         exact posterior, for the action that rises most with the posterior; 0 where nothing leaks.
         `details` has every action and the belief, each with an interval and a p-value of its own,
@@ -193,7 +199,7 @@ def evidence_leak_test(
 
 def _evidence_leak(
     choices: EvaluationData, *, n_draws: int = 9_999, rng: Seed = None
-) -> CheckResult:
+) -> LeakResult:
     """Run `evidence_leak_test` on validated data."""
     stated = one_dimensional(choices, "evidence_leak_test")
     posterior, generator = exact_of_contexts(choices), check_stream(rng, NAME)
@@ -202,12 +208,10 @@ def _evidence_leak(
     state[choices.context] = choices.truth
     share = context_means(choices.share, choices.context, n)
     held = context_means(stated, choices.context, n)
-    result = CheckResult(
+    result = LeakResult(
         check=NAME,
         null=NULL,
-        statistic=math.nan,
         unit=UNIT,
-        interval=None,
         pvalue=math.nan,
         n_rows=choices.n_rows,
         n_contexts=n,
@@ -246,23 +250,19 @@ def _evidence_leak(
         result,
         statistic=float(value),
         pvalue=float(together),
-        settings={
-            **result.settings,
-            "component": details["component"][headline],
-            "tested": _tested(choices, details),
-            "case": str(choices.contexts[int(np.argmax(np.round(surprise, 9)))]),
-        },
+        component=details["component"][headline],
+        tested=_tested(choices, details),
+        case=str(choices.contexts[int(np.argmax(np.round(surprise, 9)))]),
         details=details,
         reason=odd,
     )
     if reason := _no_interval(float(value), float(high - low), state):
-        return replace(result, reason="; ".join(filter(None, [reason, odd])))
-    index = pd.Index(choices.contexts, tupleize_cols=False)
+        return result.noting(reason, odd)
     added = found.contributions[:, headline]
     return replace(
         result,
         interval=Interval(float(low), float(high), 0.95, METHOD).within(-1.0, 1.0),
-        contributions=pd.Series(added - added.mean(), index=index, name="contribution"),
+        contributions=choices.by_context(added - added.mean()),
     )
 
 
@@ -372,9 +372,8 @@ def _no_interval(value: float, width: float, state: Floats) -> str:
     if math.isnan(value):
         return STATE_SETTLED
     if not width > 1e-9:  # or undefined
-        return NO_SPREAD
-    n = int(min(state.sum(), (1 - state).sum()))
-    return "" if n >= FEWEST_OF_STATE else ONCE.format(n=n, fewest=FEWEST_OF_STATE)
+        return NO_SPREAD.format("posterior and state")
+    return rare_state(state)
 
 
 def _tested(data: EvaluationData, details: pd.DataFrame) -> str:
@@ -385,13 +384,7 @@ def _tested(data: EvaluationData, details: pd.DataFrame) -> str:
     return f"{actions} and beliefs together{moved}"
 
 
-def _drawn(runs: Runs) -> bool:
-    return KIND in runs.table and bool((runs.table[KIND] == DRAWN).any())
-
-
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
-    if published:  # no paper has published a procedure to reproduce
-        return
     rows = data.known("posterior", "truth")
     if data.drawn is not None:
         rows &= data.drawn
@@ -405,10 +398,10 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     yield Call(partial(_with_influence, used), used.n_dropped)
 
 
-def _with_influence(data: EvaluationData, **options: Any) -> CheckResult:
+def _with_influence(data: EvaluationData, **options: Any) -> LeakResult:
     """Test, and where the test rejects, once more without the case that speaks most against it."""
     result = _evidence_leak(data, **options)
-    case = result.settings.get("case")
+    case = result.case
     if case is None or result.outcome() is not Outcome.REJECTED:
         return result
     at = [str(each) for each in data.contexts].index(str(case))
@@ -418,11 +411,7 @@ def _with_influence(data: EvaluationData, **options: Any) -> CheckResult:
     found = without.pvalue
     left = "nothing is left to test" if found is None or math.isnan(found) else f"p = {found:.2g}"
     said = f"the rejection hangs on one case: without {case!r} {left}"
-    return replace(
-        result,
-        settings={**result.settings, "p_without_case": found},
-        reason="; ".join(filter(None, [result.reason, said])),
-    )
+    return replace(result.noting(result.reason, said), p_without_case=found)
 
 
 def _one_draw_a_group(data: EvaluationData) -> bool:
@@ -456,6 +445,8 @@ CHECK = Check(
     },
     question=Question.KNOWS,
     plan=_plan,
+    of_papers=False,
     states_named=True,
-    by_itself=_drawn,
+    by_itself=lambda runs: KIND in runs.table and bool((runs.table[KIND] == DRAWN).any()),
+    beside_primary=True,
 )

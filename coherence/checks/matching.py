@@ -80,6 +80,13 @@ ASSUMPTIONS = (
 )
 
 
+@dataclass(frozen=True, repr=False)
+class MatchingResult(CheckResult):
+    """One result of `coherence.matching_estimates`."""
+
+    answered: bool | None = None  # of the swing: whether choices answer the stated chance
+
+
 @takes_columns("belief", "action", "level", "exact", "frame", "order", "context", "group")
 def matching_estimates(
     belief: ArrayLike,
@@ -93,7 +100,7 @@ def matching_estimates(
     context: ArrayLike | None = None,
     group: ArrayLike | None = None,
     computed: bool = False,
-) -> list[CheckResult]:
+) -> list[MatchingResult]:
     """Estimate the belief that choices between an event and a stated chance are made by.
 
     Rows are of two kinds: with a stated belief and no level, or with a choice and its level.
@@ -130,8 +137,8 @@ def matching_estimates(
 
     Returns
     -------
-    list of CheckResult
-        ``matching:swing`` (the gate, which `settings` call ``answered``), ``matching:share`` (of
+    list of MatchingResult
+        ``matching:swing`` (the gate; `answered` says how it ended), ``matching:share`` (of
         the exact posterior in what is acted on; `details` has the weights, in units of the level),
         ``matching:difference`` (acted on minus stated, the mean over a population of such cases)
         and ``matching:order``. Where the lower end of the swing is not above .2 all others but the
@@ -199,7 +206,15 @@ def matching_estimates(
         frame=frames[rows],
     )
     n_levels = int(np.unique(answers.level).size)
-    blank = blanks("matching", SENTENCES, {"share": "share"}, table, ASSUMPTIONS, n_levels=n_levels)
+    blank = blanks(
+        MatchingResult,
+        "matching",
+        SENTENCES,
+        {"share": "share"},
+        table,
+        ASSUMPTIONS,
+        n_levels=n_levels,
+    )
     swing, by_order = _swing(blank["swing"], answers), blank["order"]
     if answers.first.any():
         both = answers.first > 0, answers.first < 0
@@ -209,7 +224,7 @@ def matching_estimates(
     why = never_chosen or few_contexts(len(table.cases)) or table.clusters.too_few or swing.reason
     if not why and (swing.interval is None or swing.interval.low <= LEAST_SWING):
         why = _unanswered(swing, by_order)
-    swing = replace(swing, reason=why, settings={**swing.settings, "answered": not why})
+    swing = replace(swing, reason=why, answered=not why)
     if why:
         share, difference = (replace(blank[name], reason=why) for name in ("share", "difference"))
         return [swing, share, difference, by_order]
@@ -364,7 +379,7 @@ def _jackknife(answers: _Answers) -> dict[str, tuple[float, Interval]]:
 # What is returned
 
 
-def _unanswered(swing: CheckResult, order: CheckResult) -> str:
+def _unanswered(swing: MatchingResult, order: MatchingResult) -> str:
     """Say by which numbers the choice does not answer the stated chance."""
     low = swing.statistic if swing.interval is None else swing.interval.low
     rise, low = (round(each, 3) + 0.0 for each in (swing.statistic, low))  # no -0.000
@@ -393,7 +408,7 @@ def _at_equal_wording(answers: _Answers) -> tuple[Floats, str]:
     return answers.lottery - varied @ effect[2:], ""
 
 
-def _swing(blank: CheckResult, answers: _Answers) -> CheckResult:
+def _swing(blank: MatchingResult, answers: _Answers) -> MatchingResult:
     """Tell whether choices answer the stated chance at all."""
     levels, of_level = np.unique(answers.stated_level, return_inverse=True)
     if (n := len(levels)) < 2:
@@ -422,8 +437,8 @@ def _swing(blank: CheckResult, answers: _Answers) -> CheckResult:
 
 
 def _share(
-    blank: CheckResult, answers: _Answers, found: dict[str, tuple[float, Interval]]
-) -> CheckResult:
+    blank: MatchingResult, answers: _Answers, found: dict[str, tuple[float, Interval]]
+) -> MatchingResult:
     """Say what share of the belief acted on is the exact posterior, or why none is told."""
     reports, n, reason = answers.table.reports, len(answers.table.cases), ""
     behind, reliability, first_stage = _calibrated(reports, np.full(n, True))
@@ -480,7 +495,7 @@ def _is_a_curve(exact: Floats, stated: Floats) -> bool:
 # In an analysis
 
 
-def _of_evaluation(data: EvaluationData) -> list[CheckResult]:
+def _of_evaluation(data: EvaluationData) -> list[MatchingResult]:
     """Estimate from the questions of an evaluation; of who does not answer, the gate alone."""
     rows = data.questions
     assert rows is not None
@@ -492,7 +507,7 @@ def _of_evaluation(data: EvaluationData) -> list[CheckResult]:
         order=rows["order"] if rows["order"].notna().any() else None,
     )
     results = [replace(each, n_dropped=each.n_dropped + data.n_dropped) for each in results]
-    return results if results[0].settings["answered"] else [results[0], results[-1]]
+    return results if results[0].answered else [results[0], results[-1]]
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:

@@ -59,6 +59,15 @@ _LEAST_VARIANCE = 1e-18  # keeps a drop between two bins that move together from
 ORDERED_PAIRS = (("yes", "no"), ("yes", "defer"), ("defer", "no"))
 
 
+@dataclass(frozen=True, repr=False)
+class MonotoneResult(CheckResult):
+    """Result of `coherence.monotone_choice_test`."""
+
+    pair: list[Any] | None = None
+    direction: str | None = None  # as it was asked for
+    direction_tested: str | None = None  # of two, the one in which the share moves more nearly
+
+
 @takes_columns("belief", "action", "context", "group")
 def monotone_choice_test(
     belief: ArrayLike,
@@ -73,7 +82,7 @@ def monotone_choice_test(
     n_draws: int = 9_999,
     published: bool = False,
     rng: Seed = None,
-) -> CheckResult:
+) -> MonotoneResult:
     """Test whether the share of one action among two is monotone in the stated belief.
 
     Null: among the choices of a pair of actions, the share of the first is non-decreasing in the
@@ -116,7 +125,7 @@ def monotone_choice_test(
 
     Returns
     -------
-    CheckResult
+    MonotoneResult
         `statistic` is the largest drop of the share from one bin to a later one (negative: rising
         everywhere, with that margin), with an interval for the largest true drop (conservative
         where several pairs of bins tie for the largest) and one p-value for the pair. `details`
@@ -173,7 +182,7 @@ def _monotone_choice(
     n_draws: int = 9_999,
     published: bool = False,
     rng: Seed = None,
-) -> CheckResult:
+) -> MonotoneResult:
     """Run `monotone_choice_test` on validated data."""
     values, policies, labels = choices.belief, choices.policy is not None, choices.actions
     of_row, contexts, clusters = choices.context, choices.contexts, choices.clusters
@@ -181,24 +190,22 @@ def _monotone_choice(
     first, mass = (_probability_of(wanted, choices) for wanted in (pair[:1], pair))
     in_pair = mass > 0
     settings = {
-        "pair": list(pair),
-        "direction": direction,
         "n_bins": n_bins,
         "published": published,
         "cluster of resampling": "row" if published else clusters.name,
     }
     moves = {"increasing": "non-decreasing", "decreasing": "non-increasing"}
-    result = CheckResult(
+    result = MonotoneResult(
         check=f"monotone_choice:{pair[0]}/{pair[1]}",
         null=f"the share of {pair[0]!r} among {pair[0]!r} and {pair[1]!r} is "
         f"{moves.get(direction, 'monotone')} in the belief",
-        statistic=math.nan,
         unit=UNIT_PUBLISHED if published else UNIT,
-        interval=None,
         pvalue=None if published else math.nan,
         n_rows=int(in_pair.sum()),
         n_contexts=int(np.unique(of_row[in_pair]).size),
         settings=settings,
+        pair=list(pair),
+        direction=direction,
     )
     declined = NO_PUBLISHED if published and policies else ""
     few_groups = "" if published else clusters.too_few
@@ -235,7 +242,8 @@ def _monotone_choice(
         statistic=float(drops.drop.max()),
         interval=Interval(drops.low, drops.high, 0.95, method).within(-1.0, 1.0),
         pvalue=drops.pvalue,
-        settings={**result.settings, "n_draws": n_draws, "direction_tested": toward},
+        settings={**result.settings, "n_draws": n_draws},
+        direction_tested=toward,
         details=details,
         assumptions=(
             clusters.independent,
@@ -453,7 +461,7 @@ def _significant(table: pd.DataFrame) -> pd.Series[bool]:
     return table["violation"] & table["pvalue"].map(rejects)
 
 
-def _published(result: CheckResult, details: pd.DataFrame, sign: int) -> CheckResult:
+def _published(result: MonotoneResult, details: pd.DataFrame, sign: int) -> MonotoneResult:
     """Test each violating pair of bins for itself, over rows and uncorrected."""
     pvalues = []
     for pair in details.itertuples():

@@ -18,8 +18,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from coherence.checks.sufficiency_result import SEPARATED, Sufficiency
 from coherence.inputs import Codes, Floats, require
-from coherence.result import EXACT_REPORT, CheckResult, Estimate, Interval, Lack
+from coherence.result import EXACT_REPORT, Estimate, Interval, Lack
 from coherence.statistics.evaluation import EvaluationData, one_dimensional, separated
 from coherence.statistics.report_noise import Reports, kind_of_reports
 from coherence.statistics.state_shares import shares_by_side, sides_of
@@ -40,10 +41,6 @@ RARE = (
     "either, however many persons judge each"
 )
 FEW = "{persons} persons share {n} cases: the test takes {fewest}, however many persons judge each"
-SEPARATED = (
-    "a threshold of the belief separates the states, "
-    "which leaves no other state to compare with at equal belief"
-)
 ALIKE = "own beliefs{group} leave nothing of the truth open: nothing to compare"
 FOLLOWS = (
     "change in P(action) from a stated belief of 0 to one of 1, by least squares, each person with "
@@ -76,7 +73,7 @@ class _Fit:
         return float(2 * stats.t.sf(slope / error, self.degrees))
 
 
-def own_belief_test(data: EvaluationData, level: float) -> tuple[CheckResult, Estimate]:
+def own_belief_test(data: EvaluationData, level: float) -> tuple[Sufficiency, Estimate]:
     """Return `sufficiency_test` of a panel, and the slope of choice on the own belief."""
     person, belief = _persons(data), one_dimensional(data, "a panel of persons")
     n_persons, case, exact = int(person.max()) + 1, data.context, data.exact is not None
@@ -85,22 +82,18 @@ def own_belief_test(data: EvaluationData, level: float) -> tuple[CheckResult, Es
     group = " and the group" if grouped else ""
     state = data.exact if data.exact is not None else data.truth.astype(np.float64)
     named = "exact posterior of the state" if exact else "realised state"
-    undefined = CheckResult(
+    undefined = Sufficiency(
         check="sufficiency",
         null=NULL.format(group=group, state=named),
-        statistic=math.nan,
         unit="probability",
-        interval=None,
         pvalue=math.nan,
         n_rows=data.n_rows,
         n_contexts=data.n_contexts,
-        settings={
-            "cluster of resampling": "case and person",
-            "state": "exact" if exact else "realised",
-            "n_persons": n_persons,
-            "test": OWN_BELIEF,
-            "reports": str(kind),
-        },
+        settings={"cluster of resampling": "case and person"},
+        state="exact" if exact else "realised",
+        n_persons=n_persons,
+        test=OWN_BELIEF,
+        reports=kind,
     )
     slope = Estimate(math.nan, math.nan, math.nan, "probability", FOLLOWS, SAME)
     lacking = _lacking(data, n_persons, state)
@@ -124,9 +117,8 @@ def own_belief_test(data: EvaluationData, level: float) -> tuple[CheckResult, Es
     if left < (min(RESOLVED, 0.1 * float(state.std())) if exact else NOTHING):
         return replace(undefined, reason=ALIKE.format(group=group), lack=Lack.OPEN), slope
     if float(np.sqrt((choices[:, at] ** 2).mean())) < NOTHING:
-        settings = {**undefined.settings, "settled": True}
-        settled = replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED, settings=settings)
-        return settled, slope
+        nothing = replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED, settled=True)
+        return nothing, slope
     # The posterior differs less than the truth, by the toss between them: in units of the truth,
     # whose difference is named.
     toss = None if data.exact is None else _toss(data.exact, lines, others, case)
@@ -139,35 +131,31 @@ def own_belief_test(data: EvaluationData, level: float) -> tuple[CheckResult, Es
 
 
 def _result(
-    data: EvaluationData, undefined: CheckResult, fit: _Fit, at: int, level: float
-) -> CheckResult:
+    data: EvaluationData, undefined: Sufficiency, fit: _Fit, at: int, level: float
+) -> Sufficiency:
     """Return the difference of every action, and that which is shown."""
     details = _details(data, fit, level)
     moved = fit.moved[:, at] - fit.moved[:, at].mean()
     size = float(np.sqrt(moved @ moved))
     added = moved * (float(fit.errors[at]) / size if size > 0 else 0.0)
-    index = pd.Index(list(data.contexts), tupleize_cols=False)
     pvalue = fit.pvalue(at)
     return replace(
         undefined,
         statistic=float(fit.slopes[at]),
         interval=Interval(*fit.interval(at, level), level, METHOD).within(-1.0, 1.0),
         pvalue=pvalue,
-        settings={
-            **undefined.settings,
-            "component": details["component"][at],
-            "action": str(data.actions[at]),
-            "states": [str(data.states[1]), str(data.states[0])],
-            "n_counting": round(fit.n_counting, 1),
-            "p_direction": pvalue,
-        },
+        component=details["component"][at],
+        action=str(data.actions[at]),
+        states=[str(data.states[1]), str(data.states[0])],
+        n_counting=round(fit.n_counting, 1),
+        p_direction=pvalue,
         details=details,
         assumptions=(
             "cases are independent, and persons are",
             "choices rise with the own belief by a line of each person's own and bends of all",
             EXACT_REPORT,
         ),
-        contributions=pd.Series(added, index=index, name="contribution"),
+        contributions=data.by_context(added),
     )
 
 

@@ -199,15 +199,12 @@ def predictive_gain_test(
     require_aligned(belief=belief, features=features)
     choices = as_choices(belief, action, truth, context, positive=positive, group=group)
     one_dimensional(choices, "predictive_gain_test")
-    return _predictive_gain(
-        choices,
-        features=features,
-        n_folds=whole_number(n_folds, "n_folds", 2),
-        n_seeds=None if n_seeds is None else whole_number(n_seeds, "n_seeds", 1),
-        n_bootstraps=whole_number(n_bootstraps, "n_bootstraps", 2),
-        published=published,
-        rng=rng,
-    )
+    numbers: dict[str, Any] = {
+        "n_folds": whole_number(n_folds, "n_folds", 2),
+        "n_seeds": None if n_seeds is None else whole_number(n_seeds, "n_seeds", 1),
+        "n_bootstraps": whole_number(n_bootstraps, "n_bootstraps", 2),
+    }
+    return _predictive_gain(choices, features=features, published=published, rng=rng, **numbers)
 
 
 def _predictive_gain(
@@ -237,9 +234,7 @@ def _predictive_gain(
     result = CheckResult(
         check="predictive_gain" if evidence is None else "predictive_gain:features",
         null=NULL.format(features="" if evidence is None else " and features"),
-        statistic=math.nan,
         unit=UNIT,
-        interval=None,
         pvalue=None if published else math.nan,
         n_rows=choices.n_rows,
         n_contexts=choices.n_contexts,

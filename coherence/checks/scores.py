@@ -68,6 +68,14 @@ _NOTHING = 1e-12
 _TIE = 1e-9  # of redrawn and observed statistic, but for rounding
 
 
+@dataclass(frozen=True, repr=False)
+class ScoresResult(CheckResult):
+    """Result of `coherence.calibration_test`, whose scores are `fitted`."""
+
+    averaged: bool | None = None  # whether a forecast is the mean of those of its case
+    prompt: str | None = None  # of a report: under which the forecasts were made
+
+
 @takes_columns("belief", "truth", "context", "group")
 def calibration_test(
     belief: ArrayLike,
@@ -80,7 +88,7 @@ def calibration_test(
     states: Sequence[Any] | None = None,
     n_draws: int = N_DRAWS,
     rng: Seed = None,
-) -> CheckResult:
+) -> ScoresResult:
     """Score forecasts, and test whether outcomes happen as often as they say.
 
     Null: each outcome is drawn, independently of the others, with the probability that was
@@ -116,7 +124,7 @@ def calibration_test(
 
     Returns
     -------
-    CheckResult
+    ScoresResult
         `statistic` is the miscalibration (MCB, squared error) of the mean forecasts of cases,
         without an interval; `pvalue` is (1 + b) / (1 + `n_draws`) with b redrawn sets of outcomes
         whose score is as large as that of the data. `fitted` holds ``miscalibration``,
@@ -170,7 +178,7 @@ def calibration_test(
 
 def _calibration(
     forecasts: _Forecasts, data: EvaluationData, *, n_draws: int = N_DRAWS, rng: Seed = None
-) -> CheckResult:
+) -> ScoresResult:
     """Run `calibration_test` on validated forecasts, and the contexts and groups of their rows."""
     n_rows, n_contexts, clusters = data.n_rows, len(data.contexts), data.clusters
     too_few = n_contexts < MIN_CONTEXTS  # the score and the test are then undefined
@@ -208,7 +216,7 @@ def _calibration(
     lacks = [untested]
     if not too_few:
         lacks += [clusters.too_few, ONE_OUTCOME * one_outcome]
-    return CheckResult(
+    return ScoresResult(
         check=NAME,
         null=f"each outcome is drawn, independently of the others, with the {forecast}",
         statistic=scores.brier if forecasts.n_states > 2 else scores.miscalibration,
@@ -217,11 +225,8 @@ def _calibration(
         pvalue=pvalue,
         n_rows=n_rows,
         n_contexts=n_contexts,
-        settings={
-            "n_draws": n_draws,
-            "cluster of resampling": clusters.name,
-            **({"averaged": True} if averaged else {}),
-        },
+        settings={"n_draws": n_draws, "cluster of resampling": clusters.name},
+        averaged=averaged or None,
         details=details,
         assumptions=("outcomes of different contexts are independent, given the forecasts",),
         reason="; ".join(filter(None, lacks)),
@@ -384,8 +389,7 @@ def _evenly(forecasts: Floats) -> NDArray[np.int64]:
 def _losses(forecasts: _Forecasts, data: EvaluationData) -> pd.Series[float]:
     """Return the mean squared error of each case; of several states summed over them."""
     square = ((forecasts.values - forecasts.happened) ** 2).sum(axis=1)
-    means = context_means(square, data.context, len(data.contexts))
-    return pd.Series(means, index=pd.Index(list(data.contexts), tupleize_cols=False))
+    return data.by_context(context_means(square, data.context, data.n_contexts))
 
 
 def forecasts_alone(runs: Runs) -> bool:
@@ -428,10 +432,10 @@ def _under_prompt(variant: str, data: EvaluationData) -> Call:
     return Call(score, n_dropped=used.n_dropped)
 
 
-def _named(name: str, prompt: str, *forecasts: Any, **options: Any) -> CheckResult:
+def _named(name: str, prompt: str, *forecasts: Any, **options: Any) -> ScoresResult:
     """Name the scores of a prompt."""
     result = _calibration(*forecasts, **options)
-    return replace(result, check=name, settings={**result.settings, "prompt": prompt})
+    return replace(result, check=name, prompt=prompt)
 
 
 CHECK = Check(

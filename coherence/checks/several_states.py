@@ -16,8 +16,15 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from coherence.checks.sufficiency_result import (
+    MOVES_MOST,
+    NO_SPREAD,
+    SETTLED,
+    Sufficiency,
+    rare_state,
+)
 from coherence.inputs import Codes, Floats
-from coherence.result import EXACT_REPORT, CheckResult, Interval, Lack
+from coherence.result import EXACT_REPORT, Interval, Lack
 from coherence.statistics.adjustment import Differences, differences, explained_by, left_over
 from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.permutation import (
@@ -32,12 +39,8 @@ from coherence.statistics.permutation import (
     too_few,
 )
 
-SETTLED = "the stated belief settles the action, and leaves the state nothing to move"
-ONCE = "one state was seen in {n} contexts, and an interval takes {fewest}"
 FEW_GROUPS = "{n} too few for an interval over groups; {fewest} are needed"
-NO_SPREAD = "no interval, because belief and state leave nothing of choices to chance"
-FEWEST_OF_STATE, FEWEST_GROUPS = 3, 10
-MOVES_MOST = "beliefs give no direction, and p is that of the difference that moves most, {}"
+FEWEST_GROUPS = 10
 MANY = 5_000  # contexts from which permuted sums are drawn from their normal limit
 
 
@@ -46,8 +49,8 @@ def permuted_states(
     contexts: Contexts,
     n_draws: int,
     rng: np.random.Generator,
-    undefined: CheckResult,
-) -> CheckResult:
+    undefined: Sufficiency,
+) -> Sufficiency:
     """Fill in the test of whether states of whole contexts are exchangeable at like belief."""
     cuts, pooled = permutation_blocks(contexts.belief, contexts.group)
     if few := too_few(cuts[0], contexts.state):
@@ -72,11 +75,11 @@ def permuted_states(
         pvalue=float(permuted.pvalues[0]),
         settings={
             **undefined.settings,
-            "component": details["component"][headline],
-            **({"tested": tested} if slopes is not None and (tested := _tested(data)) else {}),
             **({"pooled": pooled} if pooled else {}),
             **permuted.settings,
         },
+        component=details["component"][headline],
+        tested=(slopes is not None and _tested(data)) or None,
         details=details,
         assumptions=(
             "contexts are independent" if contexts.group is None else "groups are independent",
@@ -90,11 +93,10 @@ def permuted_states(
         ),
     )
     if without_interval:
-        reasons = filter(None, [without_interval, result.reason])
-        return replace(result, reason="; ".join(reasons))
+        return result.noting(without_interval, result.reason)
     low, high = (float(details[end][headline]) for end in ("low", "high"))
     if high - low < 1e-9:
-        return replace(result, reason="; ".join(filter(None, [NO_SPREAD, result.reason])))
+        return result.noting(NO_SPREAD.format("belief and state"), result.reason)
     error = "HC3 error over contexts" if contexts.group is None else "CR3 error over groups"
     interval = Interval(low, high, 0.95, f"{error}, Satterthwaite's degrees of freedom")
     return replace(result, interval=interval.within(-1.0, 1.0))
@@ -257,5 +259,4 @@ def _no_interval(contexts: Contexts, state: int) -> str:
     if contexts.group is not None and (n := np.unique(contexts.group).size) < FEWEST_GROUPS:
         few = "1 group is" if n == 1 else f"{n} groups are"
         return FEW_GROUPS.format(n=few, fewest=FEWEST_GROUPS)
-    n = int(min((contexts.state == state).sum(), (contexts.state != state).sum()))
-    return "" if n >= FEWEST_OF_STATE else ONCE.format(n=n, fewest=FEWEST_OF_STATE)
+    return rare_state(contexts.state == state)

@@ -105,6 +105,25 @@ ASSUMPTIONS = (
 )
 
 
+@dataclass(frozen=True, repr=False)
+class StakesResult(CheckResult):
+    """One result of `coherence.stakes_estimates`; None is what it does not tell."""
+
+    # of the movement
+    moves: str | None = None  # whether choices move: IGNORES, MOVES or OPEN
+    upper: float | None = None  # one-sided 95% end
+    highest: str | None = None  # stake, as odds
+    crossed: bool | None = None  # whether cases have several stakes
+    # cases with stakes clear of the belief on both sides; shares that act where it pays, and loses
+    n_clear: int | None = None
+    pays: float | None = None
+    loses: float | None = None
+    # of the loss: that of never and of always acting, and what it is at most where it is unknown
+    never: float | None = None
+    always: float | None = None
+    at_most: float | None = None
+
+
 @takes_columns("belief", "action", "loss", "gain", "said", "context", "group")
 def stakes_estimates(
     belief: ArrayLike,
@@ -118,7 +137,7 @@ def stakes_estimates(
     context: ArrayLike | None = None,
     group: ArrayLike | None = None,
     computed: bool = False,
-) -> list[CheckResult]:
+) -> list[StakesResult]:
     """Estimate whether choices move with their stakes as stated beliefs ask, and what they lose.
 
     Null: none is tested.
@@ -157,13 +176,12 @@ def stakes_estimates(
 
     Returns
     -------
-    list of CheckResult
-        ``stakes:movement``, whose `settings` say ``moves`` (ignores, moves, or open), the one-sided
-        ``upper`` end, the ``highest`` stake, whether cases have several (``crossed``), and, as
-        means over the ``n_clear`` cases that have both (or with one stake a case, a tenth of all
-        stakes so far away on either side), the shares that act where it ``pays`` by .1 or more and
-        where it ``loses`` as much.
-        ``stakes:loss``, with those of ``never`` and ``always`` acting, or what it is ``at_most``.
+    list of StakesResult
+        ``stakes:movement``, with the fields `moves` to `loses` of
+        `coherence.checks.stakes.StakesResult`: `moves` says ignores, moves or open; shares that act
+        are means over the `n_clear` cases with stakes clear of the belief by .1 on both sides (or
+        with one stake a case, a tenth of all stakes so far away on either side).
+        ``stakes:loss``, with those of `never` and `always` acting, or what it is `at_most`.
         ``stakes:against``, the share of choices against the stated belief. ``stakes:slope`` and
         ``stakes:difference``, of the belief from which it acts and the one from which acting pays;
         with `said`, ``stakes:said_slope``, ``stakes:said`` and ``stakes:acted_less_said`` of what
@@ -210,7 +228,7 @@ def stakes_estimates(
     ...     belief, np.where(answers, "answer", "abstain"), penalty, acts="answer", context=case,
     ...     computed=True,
     ... )
-    >>> movement.settings["moves"], bool(loss.low > 0.05)
+    >>> movement.moves, bool(loss.low > 0.05)
     ('ignores', True)
     """
     require(isinstance(computed, bool), f"computed must be True or False; received {computed!r}.")
@@ -232,7 +250,7 @@ def stakes_estimates(
     rows = replace(rows, n_dropped=rows.n_dropped - int((~silent).sum()))
     choices = _Choices(rows, *(each[rows.rows] for each in (stake, acting, stated)))
     n_stakes = int(np.unique(choices.stake).size)
-    blank = blanks(NAME, SENTENCES, UNITS, rows, ASSUMPTIONS, n_stakes=n_stakes)
+    blank = blanks(StakesResult, NAME, SENTENCES, UNITS, rows, ASSUMPTIONS, n_stakes=n_stakes)
     if why := few_contexts(len(rows.cases)) or rows.clusters.too_few:
         return [replace(blank[name], reason=why) for name in ("movement", "loss")]
     fit, told = _fitted(choices), known & ~silent
@@ -287,7 +305,7 @@ class _Choices:
 # Whether it moves with the stakes
 
 
-def _movement(blank: CheckResult, choices: _Choices) -> CheckResult:
+def _movement(blank: StakesResult, choices: _Choices) -> StakesResult:
     """Compare how choices move where a stake crosses the stated belief with what that asks for."""
     clusters, n = choices.rows.clusters, len(choices.rows.cases)
     stakes, of_stake = np.unique(np.round(choices.stake, 9), return_inverse=True)
@@ -305,15 +323,15 @@ def _movement(blank: CheckResult, choices: _Choices) -> CheckResult:
 
     both = clear(True)
     pays, loses = (_share_of(acts, side & both[case], case) for side in sides)
-    settings = {
-        **blank.settings,
-        "crossed": crossed,
-        "n_clear": int(both.sum()),
-        "highest": odds(float(t.max())),
-        "pays": pays,
-        "loses": loses,
-    }
-    result = replace(blank, settings=settings, details=_by_belief(choices))
+    result = replace(
+        blank,
+        crossed=crossed,
+        n_clear=int(both.sum()),
+        highest=odds(float(t.max())),
+        pays=pays,
+        loses=loses,
+        details=_by_belief(choices),
+    )
     fewest = max(FEWEST_CLEAR, math.ceil(SHARE_CLEAR * n - 1e-9))
     if len(stakes) == 1:
         return replace(result, reason="all choices have one stake")
@@ -334,7 +352,8 @@ def _movement(blank: CheckResult, choices: _Choices) -> CheckResult:
         result,
         statistic=ratio,
         interval=around(ratio, reach, CLUSTERED.format(clusters=clusters.plural)),
-        settings={**settings, "moves": moves, "upper": ratio + upper},
+        moves=moves,
+        upper=ratio + upper,
     )
 
 
@@ -462,7 +481,7 @@ def _without_noise(estimates: Floats, factor: float) -> Floats:
     return np.asarray(estimates[0] + factor * (estimates[0] - parts.mean(axis=0)))
 
 
-def _losses(blank: dict[str, CheckResult], choices: _Choices) -> list[CheckResult]:
+def _losses(blank: dict[str, StakesResult], choices: _Choices) -> list[StakesResult]:
     """Average losses, and choices against the belief, by case, then over cases."""
     rows, loss = choices.rows, blank["loss"]
     gain = np.round(rows.reports.mean[rows.context] - choices.stake, 9)
@@ -492,20 +511,18 @@ def _losses(blank: dict[str, CheckResult], choices: _Choices) -> list[CheckResul
         interval = Interval(low, high, 0.95, method).within(0.0, 1.0)
         result = replace(result, interval=interval)
     never, always = (float(of_policy(acts)[0].mean()) for acts in (0.0, 1.0))
-    settings = {**loss.settings, "never": never, "always": always}
     equal = np.isin(np.round(rows.reports.values, 9), np.round(choices.stake, 9))
     on_stakes = rows.reports.noise > NOTHING and equal.mean() >= MOST_ON_STAKES
     bounded = ON_STAKES if on_stakes else _too_coarse(rows.reports)
     if bounded:
         reason = bounded.format(what="add to the loss")
-        if result.interval is not None:
-            settings["at_most"] = result.high
-            reason += f", which is at most {result.high:.3f}"
-        result = replace(loss, reason=reason)
+        most = None if result.interval is None else result.high
+        reason += "" if most is None else f", which is at most {most:.3f}"
+        result = replace(loss, reason=reason, at_most=most)
     else:
         named = pd.Series(values, [rows.cases[at] for at in kept])
         result = replace(result, contributions=contributions_to_mean(named))
-    return [replace(result, n_contexts=len(kept), settings=settings), against]
+    return [replace(result, n_contexts=len(kept), never=never, always=always), against]
 
 
 # Which belief it acts from
@@ -526,17 +543,17 @@ class _Fit:
     clusters: Clusters
     n_contexts: int
 
-    def slope(self, blank: CheckResult) -> CheckResult:
+    def slope(self, blank: StakesResult) -> StakesResult:
         """Estimate how the belief from which it acts rises with the one from which acting pays."""
         return self._estimate(blank, -self.by_stake / self.by_belief)
 
-    def less_asked(self, blank: CheckResult, stakes: Floats) -> CheckResult:
+    def less_asked(self, blank: StakesResult, stakes: Floats) -> StakesResult:
         """Estimate how far the belief from which it acts lies above these, on average."""
         mean = float(stakes.mean())
         acted = 0.5 - (self.constant + self.by_stake * (mean - 0.5)) / self.by_belief
         return self._estimate(blank, acted - mean)
 
-    def _estimate(self, blank: CheckResult, values: Floats) -> CheckResult:
+    def _estimate(self, blank: StakesResult, values: Floats) -> StakesResult:
         both = np.array([values[0], _without_noise(values, self.factor)])
         away = np.sqrt(np.diag(jackknife((both[:, 1:] - both[:, :1]).T)))
         low, high = float((both[:, 0] - away).min()), float((both[:, 0] + away).max())
@@ -576,7 +593,9 @@ def _fitted(choices: _Choices) -> _Fit | str:
     return _Fit(constant, by_stake, by_belief, factor, stakes, of, len(cases))
 
 
-def _slopes(blank: dict[str, CheckResult], fit: _Fit | str, choices: _Choices) -> list[CheckResult]:
+def _slopes(
+    blank: dict[str, StakesResult], fit: _Fit | str, choices: _Choices
+) -> list[StakesResult]:
     """Estimate how the belief from which it acts rises with the stakes, and lies above them."""
     ends = int(np.isin(choices.stake, (0.0, 1.0)).sum())
     slope, difference = blank["slope"], blank["difference"]
@@ -587,8 +606,8 @@ def _slopes(blank: dict[str, CheckResult], fit: _Fit | str, choices: _Choices) -
 
 
 def _said(
-    blank: dict[str, CheckResult], fit: _Fit | str, said: Floats, stake: Floats, computed: bool
-) -> list[CheckResult]:
+    blank: dict[str, StakesResult], fit: _Fit | str, said: Floats, stake: Floats, computed: bool
+) -> list[StakesResult]:
     """Estimate from which probability it says it acts, beside the stakes and beside its choices.
 
     Answers at a stake are independent draws, and stakes count alike.
@@ -601,7 +620,7 @@ def _said(
     times = float(stats.t.ppf(0.975, max(int((number - 1).sum()), 1)))
     details = pd.DataFrame({"stake": stakes, "said": mean, "n_answers": number})
 
-    def estimate(name: str, value: float, weights: Floats) -> CheckResult:
+    def estimate(name: str, value: float, weights: Floats) -> StakesResult:
         found = replace(blank[name], statistic=value, n_rows=len(said), details=details)
         if not computed and number.min() < 2:
             return replace(found, reason="stakes have one answer each")
@@ -625,7 +644,7 @@ def _said(
     return [*results, replace(acted, statistic=value, interval=interval, reason=spoken.reason)]
 
 
-def _confidence(blank: CheckResult, choices: _Choices) -> list[CheckResult]:
+def _confidence(blank: StakesResult, choices: _Choices) -> list[StakesResult]:
     """Estimate how far the belief itself moves from the lowest stake to the highest, if known."""
     rows, told = choices.rows, ~np.isnan(choices.own)
     ends = choices.stake[told].min(initial=1.0), choices.stake[told].max(initial=0.0)
@@ -663,5 +682,6 @@ CHECK = Check(
     takes_margin=True,
     plan=_plan,
     by_itself=lambda runs: STAKES_QUESTIONS in runs.kinds_of_questions,
+    beside_primary=True,
     family=Family.ESTIMATE,
 )

@@ -34,6 +34,7 @@ from coherence.checks.check import (
 )
 from coherence.checks.covariance import CERTAIN, N_DRAWS, Arranged, arrangement_test
 from coherence.checks.persons import own_belief_test
+from coherence.checks.sufficiency_result import Sufficiency
 from coherence.inputs import require, whole_number
 from coherence.result import CheckResult, Estimate, Family
 from coherence.runs.needs import STATE_AND_CHOICES
@@ -99,7 +100,7 @@ def sufficiency_test(
     computed: bool = False,
     n_draws: int = N_DRAWS,
     rng: Seed = None,
-) -> CheckResult:
+) -> Sufficiency:
     """Test whether the stated belief could be the belief acted on: the primary test.
 
     Null: given the belief (and the group), the actions of a case do not covary with its state.
@@ -153,10 +154,10 @@ def sufficiency_test(
 
     Returns
     -------
-    CheckResult
+    Sufficiency
         `statistic` is the difference in the probability of one action between the states at equal
         belief, weighed by the variance that the belief leaves of the state: of the action that
-        rises most with the belief, which `settings` names; with one belief throughout, of the most
+        rises most with the belief, `action`; with one belief throughout, of the most
         frequent one. The interval is the test of the direction inverted, at its part of the level.
         With more than two actions or states the p-value is that of all of them together, and may be
         small where this interval holds 0. `details` has the difference of every action with the
@@ -164,12 +165,8 @@ def sufficiency_test(
         for (below), and, where choice follows the belief, the hidden shift: choices move with the
         truth as if the belief acted on were that much higher (units of belief, to first order).
         `also` has ``plain_average``, the same with every case alike, and ``hidden_share``,
-        E cov(A, S | p) / cov(A, S). `settings` says which test was run (``test``: direction and
-        turn, permuted blocks, or own belief), what reports tell of their noise (``reports``: exact,
-        differ, single or alike), ``p_direction`` with reports as exact, ``p_beyond`` what is
-        allowed for, ``p_turn``, whether the turn alone rejects (``turns``), ``n_untold`` contexts
-        whose reports do not tell beliefs apart, and which were ``left_out`` or could not be
-        (``in_heaps``).
+        E cov(A, S | p) / cov(A, S). Fields of `coherence.checks.sufficiency_result.Sufficiency`
+        say which `test` was run, what `reports` tell of their noise, its p-values apart, and more.
         Where there is no p-value, as below 20 contexts (10 that can be permuted with more than two
         states), `reason` says why and ``lack`` what for. `contributions` holds those of contexts to
         the statistic.
@@ -269,7 +266,7 @@ def sufficiency_test(
 
 def sufficiency(
     choices: EvaluationData, *, n_draws: int = N_DRAWS, rng: Seed = None, level: float = 0.95
-) -> CheckResult:
+) -> Sufficiency:
     """Run `sufficiency_test` on validated data; `level` is of its intervals, in two states."""
     if choices.person is not None:
         result, slope = own_belief_test(choices, level)
@@ -278,12 +275,11 @@ def sufficiency(
             PLAIN: _none(PLAIN, result.reason or OWN_WEIGHTS),
             SLOPE: slope,
         }
-        coarse = {"coarse": True} if _coarse(choices) else {}
-        return replace(result, also=also, settings={**result.settings, **coarse})
+        return replace(result, also=also, coarse=_coarse(choices) or None)
     seed = as_seed(rng)
     result = _of_one_agent(choices, n_draws, seed, level)
-    drawn = result.settings.get("n_draws")
-    if result.settings["test"] != SEQUENCES or not isinstance(drawn, int):
+    drawn = result.n_draws
+    if result.test != SEQUENCES or drawn is None:
         return result
     if near_level(result.pvalue or 0.0, drawn):
         result = _of_one_agent(choices, LONGER * n_draws, seed, level)
@@ -292,7 +288,7 @@ def sufficiency(
     return result
 
 
-def _of_one_agent(choices: EvaluationData, n_draws: int, seed: int, level: float) -> CheckResult:
+def _of_one_agent(choices: EvaluationData, n_draws: int, seed: int, level: float) -> Sufficiency:
     """Test choices whose reports of a case are copies of one belief."""
     kind, noise = kind_of_reports(choices.belief, choices.context)
     if choices.computed:
@@ -301,13 +297,10 @@ def _of_one_agent(choices: EvaluationData, n_draws: int, seed: int, level: float
     two_states = len(choices.states) <= 2 and not in_several_states(choices)
     result = replace(
         direction,
-        settings={
-            **direction.settings,
-            "test": SEQUENCES if two_states else PERMUTED,
-            "reports": str(kind),
-            **({} if math.isnan(noise) else {"noise_share": noise}),
-            **({"coarse": True} if not two_states and _coarse(choices) else {}),
-        },
+        test=SEQUENCES if two_states else PERMUTED,
+        reports=kind,
+        noise_share=None if math.isnan(noise) else noise,
+        coarse=(not two_states and _coarse(choices)) or None,
         also=_without(SEVERAL_STATES),
     )
     if not two_states:
@@ -316,7 +309,7 @@ def _of_one_agent(choices: EvaluationData, n_draws: int, seed: int, level: float
     return replace(result, also={**result.also, SLOPE: _slope(choices, level)})
 
 
-def _with_effects(result: CheckResult, found: Arranged | None, level: float) -> CheckResult:
+def _with_effects(result: Sufficiency, found: Arranged | None, level: float) -> Sufficiency:
     """Add the further effects to the test."""
     if found is None:
         return replace(result, also=_without(result.reason))
@@ -379,7 +372,7 @@ def _coarse(data: EvaluationData) -> bool:
 
 def hides_all(result: CheckResult) -> bool:
     """Tell whether what reports may leave unsaid is more than any difference can be."""
-    return abs(float(result.settings.get("allowed", 0.0))) >= 1
+    return isinstance(result, Sufficiency) and abs(result.allowed or 0.0) >= 1
 
 
 def _none(name: str, reason: str) -> Estimate:
@@ -434,8 +427,6 @@ def _hidden_share(found: Arranged, level: float) -> Estimate:
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
-    if published:  # no paper has published a procedure to reproduce
-        return
     test = partial(sufficiency, data)
     yield Call(test, data.n_dropped, cheapest_options={"n_draws": FEWEST_DRAWS})
 
@@ -459,6 +450,7 @@ CHECK = Check(
     takes_margin=True,
     planted="weight",
     plan=_plan,
+    of_papers=False,
     of_persons=True,
     states_named=True,
     family=Family.PRIMARY,

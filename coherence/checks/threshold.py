@@ -9,7 +9,7 @@ falls below one half, and where the highest rises above it, which takes no model
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -46,6 +46,18 @@ AS_STATED = (
 )
 
 
+@dataclass(frozen=True, repr=False)
+class ThresholdResult(CheckResult):
+    """One result of `coherence.threshold_estimates`."""
+
+    start: str = ""  # action of low beliefs
+    to: str = ""  # action of high beliefs; empty where choices do not change
+    as_stated: bool = False  # whether the noise of reports is not known, and stays in it
+    # stated belief that the threshold lies above, or below, where it lies outside of all of them
+    above: float | None = None
+    below: float | None = None
+
+
 @takes_columns("belief", "action", "context", "group")
 def threshold_estimates(
     belief: ArrayLike,
@@ -55,7 +67,7 @@ def threshold_estimates(
     context: ArrayLike | None = None,
     group: ArrayLike | None = None,
     computed: bool = False,
-) -> list[CheckResult]:
+) -> list[ThresholdResult]:
     """Estimate the stated belief at which the agent changes from one action to another.
 
     Null: none is tested.
@@ -80,10 +92,10 @@ def threshold_estimates(
 
     Returns
     -------
-    list of CheckResult
+    list of ThresholdResult
         Of two actions one result, ``threshold``; of more ``threshold:lowest``, where the action of
         the lowest beliefs falls below one half, and ``threshold:highest``, where that of the
-        highest rises above it. `settings` name the actions (``start``, ``to``), and where the
+        highest rises above it. Each names the actions (`start`, `to`), and where the
         threshold lies outside the stated beliefs its bound (``above`` or ``below``). With one
         report a case, or the same in all rows of a case, ``as_stated`` is true.
 
@@ -120,7 +132,7 @@ def threshold_estimates(
     >>> belief = rng.integers(1, 20, 200) / 20
     >>> action = np.where(rng.random(200) < 1 / (1 + np.exp(20 * (0.3 - belief))), "yes", "no")
     >>> result = threshold_estimates(belief, action, computed=True)[0]
-    >>> bool(result.interval.low < 0.3 < result.interval.high), result.settings["to"]
+    >>> bool(result.interval.low < 0.3 < result.interval.high), result.to
     (True, 'yes')
     """
     require(isinstance(computed, bool), f"computed must be True or False; received {computed!r}.")
@@ -128,7 +140,7 @@ def threshold_estimates(
     return threshold(replace(choices, computed=computed))
 
 
-def threshold(data: EvaluationData) -> list[CheckResult]:
+def threshold(data: EvaluationData) -> list[ThresholdResult]:
     """Run `threshold_estimates` on validated data."""
     n, context = data.n_contexts, data.context
     stated = one_dimensional(data, "threshold_estimates")
@@ -138,17 +150,15 @@ def threshold(data: EvaluationData) -> list[CheckResult]:
     start, last = int(np.argmin(slopes)), int(np.argmax(slopes))
     labels, clusters = [str(label) for label in data.actions], data.clusters
 
-    def blank(variant: str, start: str, to: str, reason: str) -> CheckResult:
-        return CheckResult(
+    def blank(variant: str, start: str, to: str, reason: str) -> ThresholdResult:
+        return ThresholdResult(
             f"{NAME}{variant}",
             NULL.format(start=repr(start), to=repr(to)),
             *(math.nan, "probability", None, None, data.n_rows, n, data.n_dropped),
-            settings={
-                "start": start,
-                "to": to,
-                "as_stated": reports.once,
-                "cluster of resampling": clusters.name,
-            },
+            settings={"cluster of resampling": clusters.name},
+            start=start,
+            to=to,
+            as_stated=reports.once,
             assumptions=(clusters.independent, "choices rise with the belief"),
             reason=reason,
         )
@@ -181,8 +191,8 @@ def _reliability(reports: Reports) -> float:
 
 
 def _estimated(
-    blank: CheckResult, reports: Reports, share: Floats, clusters: Clusters
-) -> CheckResult:
+    blank: ThresholdResult, reports: Reports, share: Floats, clusters: Clusters
+) -> ThresholdResult:
     """Return the threshold, what it lies beyond, or why neither is known."""
     belief, reason = reports.mean, WIDE
     changed = min(int((share > 0).sum()), int((share < 1).sum()))
@@ -202,19 +212,20 @@ def _estimated(
                     blank,
                     statistic=float(ends[0]),
                     interval=Interval(float(low), float(high), 0.95, method),
-                    reason=AS_STATED if blank.settings["as_stated"] else "",
+                    reason=AS_STATED if blank.as_stated else "",
                 )
     n = max(FEWEST_AT_AN_END, math.ceil(END * len(belief)))
     order = np.argsort(belief, kind="stable")
     for side, end, which, at, rise, action in (
-        ("above", "highest", order[-n:], order[-n], 1 - share, blank.settings["start"]),
-        ("below", "lowest", order[:n], order[n - 1], share, blank.settings["to"]),
+        ("above", "highest", order[-n:], order[-n], 1 - share, blank.start),
+        ("below", "lowest", order[:n], order[n - 1], share, blank.to),
     ):
         wins, ties = int((rise[which] > 0.5).sum()), int((rise[which] == 0.5).sum())
         if stats.binom.sf(math.ceil(wins + ties / 2) - 1, n, 0.5) <= 0.025:
             bound = float(belief[at])
             said_of = BEYOND.format(side=side, at=bound, end=end, action=repr(action))
-            return replace(blank, settings={**blank.settings, side: bound}, reason=said_of)
+            found: dict[str, Any] = {side: bound}
+            return replace(blank, reason=said_of, **found)
     return replace(blank, reason=reason)
 
 
@@ -234,8 +245,6 @@ def _fieller(belief: Floats, share: Floats, number: Any, clusters: Clusters) -> 
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
-    if published:  # no paper has published a procedure to reproduce
-        return
     yield Call(partial(threshold, data), data.n_dropped, draws=False)
 
 
@@ -254,6 +263,8 @@ CHECK = Check(
     },
     question=Question.FOLLOWS,
     plan=_plan,
+    of_papers=False,
     by_itself=lambda runs: STAKES_QUESTIONS not in runs.kinds_of_questions,
+    beside_primary=True,
     family=Family.ESTIMATE,
 )

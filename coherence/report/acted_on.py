@@ -3,15 +3,15 @@
 import math
 from collections.abc import Sequence
 
+from coherence.checks.matching import MatchingResult
+from coherence.checks.stakes import StakesResult
+from coherence.checks.threshold import ThresholdResult
 from coherence.report.wording import clean, format_interval, with_interval
-from coherence.result import CheckResult, Estimate, Family, Interval
+from coherence.result import CheckResult, Estimate, Family, Interval, by_variant
 
-SWING, SHARE, DIFFERENCE = "matching:swing", "matching:share", "matching:difference"
+SWING, DIFFERENCE, MOVEMENT = "matching:swing", "matching:difference", "stakes:movement"
 THRESHOLD = "threshold"
 STEEP = 2.0  # slope above which neither neglect nor dislike of losses explains it
-MOVEMENT, LOSS, AGAINST = "stakes:movement", "stakes:loss", "stakes:against"
-SLOPE, CONFIDENCE, OWN_LESS_ASKED = "stakes:slope", "stakes:confidence", "stakes:difference"
-SAID, SAID_SLOPE, BEYOND_SAID = "stakes:said", "stakes:said_slope", "stakes:acted_less_said"
 
 
 def question_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
@@ -24,31 +24,31 @@ def question_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
 
 def threshold_sentence(result: CheckResult) -> str:
     """Return where choices change, or what that lies beyond; nothing of another result."""
-    if not (where := threshold_place(result)):
+    if not (where := threshold_place(result)) or not isinstance(result, ThresholdResult):
         return ""
-    start, to = (clean(result.settings[name], limit=40) for name in ("start", "to"))
+    start, to = (clean(label, limit=40) for label in (result.start, result.to))
     place = f"of {where}" if where[0].isdigit() else where  # a bound: "above 47%"
     return f"Choices change from {start} to {to} at a stated belief {place}."
 
 
 def threshold_place(result: CheckResult | None) -> str:
     """Return a threshold in percent, or its bound; empty where there is neither."""
-    if result is None or result.check.partition(":")[0] != THRESHOLD:
+    if not isinstance(result, ThresholdResult):
         return ""
     if not math.isnan(result.statistic):
         return percent(result)
-    bounds = {side: result.settings.get(side) for side in ("above", "below")}
+    bounds = {"above": result.above, "below": result.below}
     return next((f"{side} {100 * at:.0f}%" for side, at in bounds.items() if at is not None), "")
 
 
 def acted_on_sentence(results: Sequence[CheckResult]) -> str:
     """Return what the check `matching` found; empty where it was not run."""
-    found = {result.check: result for result in results}
-    if (swing := found.get(SWING)) is None:
+    found = by_variant(results, MatchingResult)
+    if (swing := found.get("swing")) is None:
         return ""
-    if (difference := found.get(DIFFERENCE)) is None:
+    if (difference := found.get("difference")) is None:
         return f"The belief acted on is not identified, since {clean(swing.reason)}."
-    share = found[SHARE]
+    share = found["share"]
     weight = f"the exact posterior has {percent(share)} of the weight in it, beside what is said"
     if math.isnan(share.statistic):
         weight = f"the weight of the exact posterior in it is not identified: {clean(share.reason)}"
@@ -74,10 +74,11 @@ def share_with_interval(share: Estimate) -> str:
 
 def stakes_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
     """Return what choices at stakes lose, and from which belief they act; none where not run."""
-    found = {result.check: result for result in results}
-    if (loss := found.get(LOSS)) is None or AGAINST not in found:
+    found = by_variant(results, StakesResult)
+    if (loss := found.get("loss")) is None or "against" not in found:
         return ()
-    beside = [loss.settings.get(name, math.nan) for name in ("at_most", "never", "always")]
+    of = (loss.at_most, loss.never, loss.always)
+    beside = [math.nan if share is None else share for share in of]
     shares = [*beside, loss.statistic, loss.low, loss.high]
     most, never, always, value, low, high = (f"{100 * share:.1f}" for share in shares)
     lost = f"it loses {value} [{low}, {high}]"
@@ -86,24 +87,25 @@ def stakes_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
     would = f"never acting would lose {never}, always acting {always}"
     if math.isnan(loss.statistic) and math.isnan(beside[0]):
         lost, would = would, "what it loses is not known"
-    slope, moved = found[SLOPE], found.get(CONFIDENCE)
+    slope, moved = found["slope"], found.get("confidence")
     said = [
         f"Of 100 at stake in a choice {lost}; {would}. It chooses against its stated belief in "
-        f"{percent(found[AGAINST])} of choices."
+        f"{percent(found['against'])} of choices."
     ]
     if not math.isnan(slope.statistic):
         units = "; is the gain in the unit of the loss?" if slope.low > STEEP else ""
         said.append(
             f"The stated belief from which it acts rises {numbers(slope)} times as much as the one "
             "from which acting pays (1 if costs count as stated, less where losses are disliked"
-            f"{units}), and lies {above(found[OWN_LESS_ASKED])} it on average."
+            f"{units}), and lies {above(found['difference'])} it on average."
         )
-    if SAID in found:
-        rises = f", and rises {numbers(found[SAID_SLOPE])} times as much" * (SAID_SLOPE in found)
-        acts = f" It acts from a belief {above(found[BEYOND_SAID])} that."
-        acts = acts * (not math.isnan(found[BEYOND_SAID].statistic))
+    if (spoken := found.get("said")) is not None:
+        line, beyond = found.get("said_slope"), found["acted_less_said"]
+        rises = "" if line is None else f", and rises {numbers(line)} times as much"
+        acts = f" It acts from a belief {above(beyond)} that."
+        acts = acts * (not math.isnan(beyond.statistic))
         said.append(
-            f"The probability from which it says it would act lies {above(found[SAID])} the one "
+            f"The probability from which it says it would act lies {above(spoken)} the one "
             f"from which acting pays{rises}.{acts}"
         )
     if moved is not None and (moved.low > 0 or moved.high < 0):

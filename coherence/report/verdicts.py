@@ -10,23 +10,27 @@ import math
 from dataclasses import dataclass
 from functools import cached_property, partial
 
+from coherence.checks.catalogue import check_of
 from coherence.checks.covariance import OF_DIRECTION
 from coherence.checks.leak import NAME as LEAK
+from coherence.checks.leak import LeakResult
 from coherence.checks.scores import NAME as SCORES
-from coherence.checks.stakes import CLEAR, IGNORES, MOVES
+from coherence.checks.scores import ScoresResult
+from coherence.checks.stakes import CLEAR, IGNORES, MOVES, StakesResult
 from coherence.checks.stakes import NAME as STAKES
 from coherence.checks.sufficiency import MOST_UNTOLD, SEQUENCES, SHARE, SLOPE, hides_all
-from coherence.checks.sufficiency import NAME as PRIMARY
+from coherence.checks.sufficiency_result import Sufficiency, primary_of
 from coherence.printable import capitalised
 from coherence.report import next_steps
-from coherence.report.acted_on import LOSS, MOVEMENT, percent, share_with_interval
+from coherence.report.acted_on import percent, share_with_interval
 from coherence.report.evaluation import EvaluationReport, Verdict
 from coherence.report.margins import bounds_margins, held_against, smallest_margin
 from coherence.report.variation import stillness
 from coherence.report.wording import clean, format_pvalue, points, with_interval
-from coherence.result import LEVEL, CheckResult, Estimate, Interval, Lack, rejects
+from coherence.result import LEVEL, Estimate, Family, Interval, Lack, by_variant, rejects
 from coherence.statistics.report_noise import Reports
 
+NOT_RUN = Sufficiency("", "", math.nan, "", None, None, 0, 0)
 LEAKED = 0.001  # p-value of `evidence_leak` from which answers are said to know the truth
 FEWEST_OF_MARGIN = 40  # cases from which a loss is compared with a margin
 REJECTS, CANNOT_TELL, NOT_REJECTED, SHOWS, NO_MARK = "✗", "?", "·", "✓", ""
@@ -40,19 +44,29 @@ class VerdictInput:
     evaluation: EvaluationReport
 
     @cached_property
-    def results(self) -> dict[str, CheckResult]:
-        """Results by name."""
-        return {result.check: result for result in self.evaluation.results}
+    def of_stakes(self) -> dict[str, StakesResult]:
+        """What `coherence.stakes_estimates` found, by variant."""
+        return by_variant(self.evaluation.results, StakesResult)
+
+    @cached_property
+    def leak(self) -> LeakResult | None:
+        """Result of the test of leaked answers; None where it was not run."""
+        return by_variant(self.evaluation.results, LeakResult).get("")
 
     @property
-    def primary(self) -> CheckResult | None:
+    def primary(self) -> Sufficiency | None:
         """Result of the primary test; None where it was not run."""
-        return self.results.get(PRIMARY)
+        return primary_of(self.evaluation.results)
+
+    @property
+    def found(self) -> Sufficiency:
+        """What it found; nothing where it was not run."""
+        return self.primary or NOT_RUN
 
     @property
     def action(self) -> str | None:
         """Name the action whose difference is shown; None with several states."""
-        name = self.says("action")
+        name = self.found.action
         return None if name is None else f'"{clean(name)}"'
 
     @property
@@ -60,8 +74,7 @@ class VerdictInput:
         """Name the state in which it is chosen more often, or less."""
         if self.evaluation.state_name:
             return clean(self.evaluation.state_name)
-        states = self.says("states")
-        happened, other = states if isinstance(states, list) else ("1", "0")
+        happened, other = self.found.states or ("1", "0")
         return f"the truth is {_quoted(happened)} than when it is {_quoted(other)}"
 
     @property
@@ -87,32 +100,25 @@ class VerdictInput:
         moves = self.evaluation.variation
         return moves is not None and (moves.one_sided or moves.narrow) and not self.rejected
 
-    def says(self, name: str) -> object:
-        """Return a setting of the primary test."""
-        return None if self.primary is None else self.primary.settings.get(name)
-
     def rejects_as_exact(self) -> bool:
         """Whether the direction alone rejects, reports taken as exact."""
-        pvalue = self.says("p_direction")
-        return isinstance(pvalue, float) and rejects(pvalue, alpha=OF_DIRECTION * LEVEL)
+        return rejects(self.found.p_direction, alpha=OF_DIRECTION * LEVEL)
 
     @property
     def untold(self) -> int:
         """Number of cases whose reports do not tell beliefs apart, where these are too many."""
-        n = self.says("n_untold")
-        assert self.primary is not None
-        known = n if isinstance(n, int) else 0
-        return known if known > MOST_UNTOLD * self.primary.n_contexts else 0
+        known = self.found.n_untold or 0
+        return known if known > MOST_UNTOLD * self.found.n_contexts else 0
 
     @property
     def noise_unknown(self) -> bool:
         """Whether nothing allows for what reports, or groups, may leave unsaid."""
-        if self.says("coarse") or self.says("small_groups"):
+        if self.found.coarse or self.found.small_groups:
             return True
-        if self.says("reports") == Reports.DIFFER:
-            unsure = bool(self.untold or self.says("in_heaps")) or self.opposes
-            return unsure or self.says("test") != SEQUENCES
-        return self.says("reports") != Reports.EXACT or bool(self.says("in_heaps"))
+        if self.found.reports == Reports.DIFFER:
+            unsure = bool(self.untold or self.found.in_heaps) or self.opposes
+            return unsure or self.found.test != SEQUENCES
+        return self.found.reports != Reports.EXACT or bool(self.found.in_heaps)
 
     @property
     def opposes(self) -> bool:
@@ -122,13 +128,12 @@ class VerdictInput:
     @property
     def turns(self) -> bool:
         """Whether only the turn of the primary test rejects."""
-        return bool(self.says("turns"))
+        return bool(self.found.turns)
 
     @property
     def leaked(self) -> bool:
         """Whether answers go with the truth beyond all evidence."""
-        leak = self.results.get(LEAK)
-        return leak is not None and rejects(leak.pvalue, alpha=LEAKED)
+        return self.leak is not None and rejects(self.leak.pvalue, alpha=LEAKED)
 
     def within_margin(self) -> bool:
         """Whether all plain averages are shown to lie within the margin."""
@@ -145,16 +150,26 @@ class VerdictInput:
         return slope is None or slope.low > 0 or (slope.value > 0 and math.isnan(slope.low))
 
     @property
-    def stakes(self) -> object:
+    def stakes(self) -> str | None:
         """What choices do as stakes change, as the check says; None where there are none."""
-        movement = self.results.get(MOVEMENT)
-        return None if movement is None else movement.settings.get("moves", "")
+        return (self.movement.moves or "") if self.of_stakes else None
+
+    @property
+    def movement(self) -> StakesResult:
+        """How choices move with stakes, of a table that has some."""
+        return self.of_stakes["movement"]
 
     def loses_little(self) -> bool:
         """Whether the loss against acting on the belief is shown to be within the margin."""
-        loss = self.results[LOSS]
+        loss = self.of_stakes["loss"]
         below = self.evaluation.margin is not None and loss.high < self.evaluation.margin
         return below and loss.n_contexts >= FEWEST_OF_MARGIN
+
+
+def family_of(verdict: Verdict) -> Family | None:
+    """Return the family of the check that a verdict rests on; None of none."""
+    check = check_of(verdict.rests_on)
+    return None if check is None else check.family
 
 
 def decide(facts: VerdictInput) -> Verdict:
@@ -174,11 +189,11 @@ def decide_stakes(facts: VerdictInput) -> Verdict | None:
 
 def sentence(verdict: Verdict, facts: VerdictInput) -> str:
     """Say a verdict, with the effect and interval that it rests on."""
-    primary, left_out = facts.primary, facts.says("left_out")
+    primary, left_out = facts.primary, facts.found.left_out
     parts = [verdict.sentence(facts), _beside(verdict, facts)]
     if left_out and facts.tested:
         parts.append(f"{left_out}: left out.")
-    if (taken_for := facts.says("taken_for")) and facts.tested:
+    if (taken_for := facts.found.taken_for) and facts.tested:
         parts.append(f"{capitalised(str(taken_for))}.")
     named = None if verdict.says_margin else facts.evaluation.margin
     if named is not None and primary is not None and (not verdict.open or bounds_margins(primary)):
@@ -187,7 +202,8 @@ def sentence(verdict: Verdict, facts: VerdictInput) -> str:
 
 
 def _leaked(facts: VerdictInput) -> str:
-    leak = facts.results[LEAK]
+    leak = facts.leak
+    assert leak is not None
     return (
         "Its answers know the truth itself: at the same exact posterior they go with the realised "
         f"state, of which the evidence says no more ({_p(leak.pvalue)}).{_one_case(leak)} "
@@ -195,13 +211,12 @@ def _leaked(facts: VerdictInput) -> str:
     )
 
 
-def _one_case(leak: CheckResult) -> str:
+def _one_case(leak: LeakResult) -> str:
     """Say that a leak is seen in one case alone."""
-    without = leak.settings.get("p_without_case")
-    if not isinstance(without, float):
+    if (without := leak.p_without_case) is None:
         return ""
     left = "nothing is left to test" if math.isnan(without) else _p(without)
-    return f" It hangs on one case: without {str(leak.settings['case'])!r} {left}."
+    return f" It hangs on one case: without {leak.case!r} {left}."
 
 
 def _reason(facts: VerdictInput) -> str:
@@ -222,15 +237,15 @@ def _acts(facts: VerdictInput) -> str:
 
 def _or_noisy(facts: VerdictInput) -> str:
     assert facts.primary is not None
-    persons = facts.says("n_persons")
-    if facts.says("coarse"):
+    persons = facts.found.n_persons
+    if facts.found.coarse:
         acts = "They act on more than they say" if persons else "Acts on more than it says"
         why = "persons" if persons else "more than two states"
         return (
             f"{acts}, or reports are too coarse: {_points(facts)}. The test of {why} allows for no "
             "rounding."
         )
-    if facts.says("small_groups"):
+    if facts.found.small_groups:
         return (
             f"Acts on more than it says, or groups differ in how they report: {_points(facts)}. "
             "Groups of fewer than 8 cases do not show whether each has curves of its own."
@@ -239,29 +254,29 @@ def _or_noisy(facts: VerdictInput) -> str:
         return (
             "They act on more than they say, or their single reports are noisy: "
             f"{_points(facts)}. One report of a person on a case cannot tell the two apart. The "
-            f"{facts.primary.n_contexts} cases count as {facts.says('n_counting'):g} equal ones."
+            f"{facts.primary.n_contexts} cases count as {facts.found.n_counting:g} equal ones."
         )
     if facts.untold:
         return (
             f"Acts on more than it says, or its reports are too noisy: {_points(facts)}. At "
             f"{facts.untold} of {facts.primary.n_contexts} cases reports do not tell beliefs apart."
         )
-    if facts.says("reports") == Reports.DIFFER and facts.says("test") != SEQUENCES:
+    if facts.found.reports == Reports.DIFFER and facts.found.test != SEQUENCES:
         return (
             "Acts on more than it says, or its reports are noisy: no test of beliefs over several "
             f"states allows for that ({_p(facts.primary.pvalue)})."
         )
-    if heaps := facts.says("in_heaps"):
+    if heaps := facts.found.in_heaps:
         return (
             f"Acts on more than it says, or its reports are too coarse: {_points(facts)}. {heaps}."
         )
-    if facts.says("reports") == Reports.DIFFER:
+    if facts.found.reports == Reports.DIFFER:
         return (
             "Acts on more than it says, or on a belief of its own in each answer: "
             f"{_points(facts)}. Reports of a case differ, and so may the beliefs acted on."
         )
     tell = "One report a case cannot tell the two apart."
-    if facts.says("reports") == Reports.ALIKE:
+    if facts.found.reports == Reports.ALIKE:
         tell = (
             "Reports of a case are equal, as copies of one are: if asking again gives them again, "
             "write stated:fixed in a column belief_kind."
@@ -278,7 +293,7 @@ def _turning(facts: VerdictInput) -> str:
 
 def _explained(facts: VerdictInput) -> str:
     assert facts.primary is not None
-    differ = facts.says("reports") == Reports.DIFFER
+    differ = facts.found.reports == Reports.DIFFER
     what = "the spread of its reports" if differ else "the rounding of its reports"
     return (
         f"It looks as if it acted on more than it says, but {what} can explain it: the test that "
@@ -305,7 +320,7 @@ def _not_following(facts: VerdictInput) -> str:
 
 
 def _no_evidence(facts: VerdictInput) -> str:
-    persons = facts.says("n_persons")
+    persons = facts.found.n_persons
     what = "they act on more than they say" if persons else "it acts on more than it says"
     return f"No evidence that {what}.{_compatible(facts)}"
 
@@ -322,7 +337,7 @@ def _points(facts: VerdictInput) -> str:
     if math.isnan(result.statistic):
         return f"choices go with the truth at equal stated belief ({pvalue})"
     if facts.action is None:  # one of several differences between several states
-        component = clean(result.settings.get("component", "choice"))
+        component = clean(result.component or "choice")
         effect = with_interval(result.statistic, result.interval, " points")
         return f"at equal stated belief {component} is {effect} ({pvalue})"
     value, interval = result.statistic, result.interval
@@ -330,7 +345,7 @@ def _points(facts: VerdictInput) -> str:
         value, interval = -value, interval and Interval(-interval.high, -interval.low)
     how = "more" if result.statistic >= 0 else "less"
     chooses = "at equal stated belief it chooses"
-    if facts.says("n_persons"):
+    if facts.found.n_persons:
         chooses = "at the same stated belief of their own they choose"
     return (
         f"{chooses} {facts.action} "
@@ -357,16 +372,16 @@ def _compatible(facts: VerdictInput) -> str:
             return f" {capitalised(reason)}."
         return " There is no interval: what effect was missed is not known."
     low, high = points([result.interval.low, result.interval.high])
-    component = clean(result.settings.get("component", ""))
+    component = clean(result.component or "")
     of = f" for {component}" if component else ""
     if facts.action is not None:
-        chooses = "they choose" if facts.says("n_persons") else "it chooses"
+        chooses = "they choose" if facts.found.n_persons else "it chooses"
         of = f" in how often {chooses} {facts.action}"
     if hides_all(result):
         return (
             f" Its reports are too noisy or too coarse to tell{of}: they may hide any difference."
         )
-    unknown = facts.says("reports") in (Reports.SINGLE, Reports.ALIKE)
+    unknown = facts.found.reports in (Reports.SINGLE, Reports.ALIKE)
     taken = ", reports taken as exact" if unknown else ""
     return (
         f" Effects from {low} to {high} points{of} are compatible with the data{taken}; not "
@@ -379,7 +394,7 @@ def _beside(verdict: Verdict, facts: VerdictInput) -> str:
     result = facts.primary
     if result is None or result.interval is None or not facts.tested:
         return ""
-    if verdict.open or verdict.rests_on != PRIMARY:
+    if verdict.open or family_of(verdict) is not Family.PRIMARY:
         return ""
     excludes = result.interval.low > 0 or result.interval.high < 0
     if facts.turns or excludes == facts.rejected:
@@ -409,30 +424,29 @@ def _pays(facts: VerdictInput) -> str:
 
 
 def _stakes_open(facts: VerdictInput) -> str:
-    movement = facts.results[MOVEMENT]
+    movement = facts.movement
     why = clean(movement.reason) or f"choices move {percent(movement)} of what beliefs ask for"
     return f"Cannot tell whether it moves with the stakes: {why}{_stakes_up_to(facts)}."
 
 
 def _moves(opening: str, facts: VerdictInput) -> str:
     """Say how often it acts where that pays, and where it loses."""
-    movement = facts.results[MOVEMENT]
-    told, points = movement.settings, f"{100 * CLEAR:.0f} points or more below and above the stated"
-    cases = f"{told['n_clear']} of {movement.n_contexts} cases"
+    told, points = facts.movement, f"{100 * CLEAR:.0f} points or more below and above the stated"
+    cases = f"{told.n_clear} of {told.n_contexts} cases"
     where = f"in the {cases} (counted alike) with stakes {points} belief, it acts in"
-    if not told["crossed"]:
+    if not told.crossed:
         where = (
             f"where a tenth of all stakes lie {points} belief ({cases}, one stake each), it acts in"
         )
     return (
-        f"{opening} the stakes: {where} {told['pays']:.0%} of choices that pay by as much, and in "
-        f"{told['loses']:.0%} of those that lose as much{_stakes_up_to(facts)}."
+        f"{opening} the stakes: {where} {told.pays:.0%} of choices that pay by as much, and in "
+        f"{told.loses:.0%} of those that lose as much{_stakes_up_to(facts)}."
     )
 
 
 def _stakes_up_to(facts: VerdictInput) -> str:
-    told = facts.results[MOVEMENT].settings
-    return f" (stakes up to {told['highest']})" if "highest" in told else ""
+    highest = facts.movement.highest
+    return "" if highest is None else f" (stakes up to {highest})"
 
 
 # The records
@@ -464,7 +478,7 @@ OF_PRIMARY: tuple[Verdict, ...] = (
         "forecasts",
         NO_MARK,
         "beliefs alone, which are scored",
-        holds=lambda f: f.primary is None and SCORES in f.results,
+        holds=lambda f: f.primary is None and bool(by_variant(f.evaluation.results, ScoresResult)),
         sentence=lambda f: "",
         next_step=next_steps.plan,
         rests_on=SCORES,

@@ -108,6 +108,11 @@ class EvaluationData:
         """Rows that were asked and are not here."""
         return self.n_asked - self.n_rows
 
+    def by_context(self, values: Floats) -> "pd.Series[float]":
+        """Index values of contexts, which are in their order, by their ids."""
+        index = pd.Index(list(self.contexts), tupleize_cols=False)
+        return pd.Series(values, index=index, name="contribution")
+
     @property
     def clusters(self) -> Clusters:
         """What is resampled: contexts, or the groups that they belong to."""

@@ -37,25 +37,11 @@ def share_of_covariance(
     group: Codes | None = None,
     level: float = 0.95,
 ) -> Ratio:
-    """Divide a covariance at equal belief by the whole one.
+    """Divide a covariance at equal belief, with its standard error, by the whole one.
 
-    Parameters
-    ----------
-    within, error : float
-        Covariance at equal belief and its standard error.
-    added : ndarray, shape (n,)
-        What each context adds to it; sums to `within`.
-    score, state : ndarray, shape (n,)
-        Choices and state of contexts.
-    group : ndarray, shape (n,), optional
-        Groups, within which the covariances are, and over which the whole one has its error.
-    level : float
-        Of the interval.
-
-    Returns
-    -------
-    Ratio
-        NaN throughout where the whole covariance is 0, or its groups are fewer than ten.
+    `added`, shape (n,), is what each context adds to `within`, and sums to it; `score` and `state`,
+    shape (n,), are choices and state of contexts. Covariances are within groups, over which the
+    whole one has its error. NaN throughout where that is 0, or groups are fewer than ten.
     """
     n = len(score)
     unknown = Ratio(math.nan, math.nan, math.nan, 0.0)

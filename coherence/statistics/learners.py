@@ -103,25 +103,33 @@ def cross_fitted_losses(
     return losses
 
 
-def _named_columns(features: Any, n_rows: int) -> Iterator[tuple[str, pd.Series]]:
+def feature_frame(features: Any, n_rows: int, name: str) -> pd.DataFrame:
+    """Return features as columns, whatever a user has of them; `name` is the argument's."""
     if isinstance(features, pd.Series | pd.DataFrame):
         frame = pd.DataFrame(features).reset_index(drop=True)
     else:
-        cells = np.asarray(with_missing(features), dtype=object)
+        # A list of mixed types is one of objects: numbers among them become numbers again.
+        given = with_missing(features)
+        cells = given if isinstance(given, np.ndarray) else np.asarray(given, dtype=object)
         require(
             cells.ndim in (1, 2),
-            f"features must have one row per belief; received an array of shape {cells.shape}.",
+            f"{name} must have one row per belief; received an array of shape {cells.shape}.",
         )
-        frame = pd.DataFrame(cells).infer_objects()
-    require(
-        len(frame) == n_rows,
-        f"features must have one row per belief; received {len(frame)} rows for {n_rows}.",
-    )
+        frame = pd.DataFrame(cells if len(cells) else None).infer_objects()
     require(
         frame.shape[1] > 0,
-        "features must have at least one column; received none. Leave the argument out instead.",
+        f"{name} must have at least one column; received none. Leave it out instead.",
     )
-    # Learners break ties by position: columns in another order are the same evidence.
+    require(
+        len(frame) == n_rows,
+        f"{name} must have one row per belief; received {len(frame)} rows for {n_rows}.",
+    )
+    return frame
+
+
+def _named_columns(features: Any, n_rows: int) -> Iterator[tuple[str, pd.Series]]:
+    """Yield columns by name: ties are broken by position, and order is no evidence."""
+    frame = feature_frame(features, n_rows, "features")
     names = [str(name) for name in frame.columns]
     for position in sorted(range(len(names)), key=names.__getitem__):
         yield names[position], frame.iloc[:, position]

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import false_discovery_control
 
-from coherence.inputs import Floats, as_numbers, require
+from coherence.inputs import Floats
 
 
 def _adjusted(pvalues: ArrayLike, method: Callable[[Floats], Floats]) -> Floats:
-    values = as_numbers(pvalues, "pvalues")
+    values = np.asarray(pvalues, dtype=np.float64)
     run = ~np.isnan(values)
-    require(bool(((values[run] >= 0) & (values[run] <= 1)).all()), "pvalues must lie in [0, 1].")
     adjusted = np.full(values.shape, np.nan)
     if run.any():
         adjusted[run] = method(values[run])

@@ -408,6 +408,6 @@ def permutation_test(
 
 
 def by_context(values: Floats, contexts: Contexts, data: EvaluationData) -> "pd.Series[float]":
-    """Index values of contexts by their ids, centred."""
+    """Index values of contexts in their own order by their ids, centred."""
     index = pd.Index([data.contexts[code] for code in contexts.order], tupleize_cols=False)
     return pd.Series(values - values.mean(), index=index, name="contribution")

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from coherence.inputs import as_numbers, require
-
 
 @dataclass(frozen=True)
 class Pooled:
@@ -28,7 +26,7 @@ def random_effects(
     n_contexts: ArrayLike,
     allowed: ArrayLike | None = None,
 ) -> Pooled:
-    """Pool effects of several tasks, each with its standard error and its number of contexts.
+    """Pool effects of two tasks or more, with standard errors and numbers of contexts, all above 0.
 
     The interval is that of Hartung and Knapp (2001): a t with one degree of freedom less than there
     are tasks, and the spread of the effects themselves in place of a variance taken as known.
@@ -40,17 +38,8 @@ def random_effects(
     from scipy.stats import t
     from statsmodels.stats.meta_analysis import combine_effects
 
-    values, errors = as_numbers(estimates, "estimates"), as_numbers(standard_errors, "errors")
-    sizes = as_numbers(n_contexts, "n_contexts")
-    require(
-        values.ndim == 1 and values.shape == errors.shape == sizes.shape and values.size > 1,
-        "estimates, standard_errors and n_contexts must be lists of equal length, two or more; "
-        f"received shapes {values.shape}, {errors.shape} and {sizes.shape}.",
-    )
-    positive = np.concatenate([errors, sizes])
-    require(
-        bool(np.isfinite(values).all() and (positive > 0).all() and np.isfinite(positive).all()),
-        "estimates must be finite, standard_errors and n_contexts finite and positive.",
+    values, errors, sizes = (
+        np.asarray(each, dtype=np.float64) for each in (estimates, standard_errors, n_contexts)
     )
     variances = np.mean(errors**2 * sizes) / sizes
     with warnings.catch_warnings():
@@ -62,7 +51,7 @@ def random_effects(
     error = float(fit.sd_eff_w_re_hksj)
     mean = float(fit.mean_effect_re)
     weights = 1 / (variances + max(float(fit.tau2), 0.0))
-    none = np.zeros(values.size) if allowed is None else as_numbers(allowed, "allowed")
+    none = np.zeros(values.size) if allowed is None else np.asarray(allowed, dtype=np.float64)
     least, most = (np.average(bound(none, 0.0), weights=weights) for bound in (np.fmin, np.fmax))
     beyond = abs(mean - min(max(mean, least), most))
     return Pooled(

@@ -50,14 +50,8 @@ def ranked(policy: Floats, context: Codes) -> Choices:
     """Put each probability into a quarter of those of the window; a table for every action.
 
     Ranks within the window see a state that moves the spread of a policy alone, and policies that
-    hardly move.
-
-    Parameters
-    ----------
-    policy : ndarray, shape (n_rows, n_actions)
-        Probabilities of actions, or what the belief leaves of them.
-    context : ndarray of int, shape (n_rows,)
-        Place of each row's context in the order of the windows.
+    hardly move. `policy`, shape (n_rows, n_actions), are probabilities of actions, or what the
+    belief leaves of them; `context` is the place of each row's in the order of the windows.
     """
     rows_of = np.bincount(context)
     weight, levels = 1 / rows_of[context], as_levels(policy)
@@ -82,21 +76,11 @@ def ranked(policy: Floats, context: Codes) -> Choices:
 
 
 def local_information(summary: Floats, choices: Choices, n_states: int) -> Statistic:
-    """Prepare the information in windows, as a function of contexts' states.
+    """Prepare the information in windows, as a function of arrangements of contexts' states.
 
-    Parameters
-    ----------
-    summary : ndarray, shape (n_contexts,) or (n_contexts, n_columns)
-        What is conditioned on; contexts are as far apart as their most different column.
-    choices : Choices
-        What the contexts of a window choose.
-    n_states : int
-        Number of states.
-
-    Returns
-    -------
-    Statistic
-        Of arrangements of states, shape (n, n_contexts): nats, shape (n, 1).
+    `summary`, shape (n_contexts,) or (n_contexts, n_columns), is what is conditioned on; contexts
+    are as far apart as their most different column. Arrangements of shape (n, n_contexts) give
+    nats, shape (n, 1).
     """
     points = ordered_levels(summary.reshape(len(summary), -1))
     n = len(points)

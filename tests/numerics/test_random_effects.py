@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from coherence import InputError
 from coherence.statistics.random_effects import random_effects
 
 
@@ -60,9 +59,3 @@ def test_what_may_be_unsaid_belief_does_not_count_in_a_mean():
     assert random_effects(effects, errors, sizes, np.full(6, 0.2)).pvalue == 1.0
     # Of the other sign it is the other end.
     assert random_effects(effects, errors, sizes, np.full(6, -0.04)).low == plain.low
-
-
-def test_what_cannot_be_pooled_is_refused():
-    for values, errors in (([0.1], [0.1]), ([0.1, np.nan], [0.1, 0.1]), ([0.1, 0.2], [0.1, 0.0])):
-        with pytest.raises(InputError, match="estimates"):
-            random_effects(values, errors, [50] * len(values))
