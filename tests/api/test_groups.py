@@ -10,6 +10,7 @@ from coherence import (
     compare,
     iterated_expectation_test,
     monotone_choice_test,
+    predictive_gain_test,
     prompt_consistency,
     simulate,
 )
@@ -115,3 +116,13 @@ def test_a_group_that_all_cases_share_is_warned_of():
     halves = runs.assign(site=runs["context"] < "c0020")
     said = analyze(halves, columns={"group": "site"}, checks=["sufficiency"], rng=1)
     assert "is the same in all cases" not in str(said)
+
+
+def test_few_groups_have_neither_interval_nor_pvalue():
+    rng = np.random.default_rng(1)
+    belief = rng.random(90)
+    action = rng.choice(["a", "b", "c"], 90)
+    result = predictive_gain_test(belief, action, belief > 0.5, group=np.arange(90) % 9)
+    assert result.interval is None
+    assert np.isnan(result.pvalue)
+    assert result.reason == "9 groups are too few to be the clusters; 10 are needed"

@@ -72,3 +72,9 @@ def test_no_interval_no_claim(runs):
     told = analyze(few, checks=CHECKS, margin=0.05, rng=1).evaluations[0].conclusion[0]
     assert told.startswith("Cannot tell: too few cases")
     assert "ithin" not in told
+
+
+@pytest.mark.parametrize("margin", [0, 1, 1.5, True, "5"])
+def test_a_margin_is_a_difference_of_probabilities(margin):
+    with pytest.raises(InputError, match=f"between 0 and 1.*received {margin!r}"):
+        analyze(LEAKY, checks=CHECKS, margin=margin)

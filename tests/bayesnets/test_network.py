@@ -112,3 +112,9 @@ def test_a_pgmpy_table_that_lists_a_parents_states_in_another_order_is_reordered
     child = TabularCPD("b", 2, [[0.1, 0.2], [0.9, 0.8]], ["a"], [2], state_names=states)
     model.add_cpds(TabularCPD("a", 2, [[0.3], [0.7]], state_names={"a": ["x", "y"]}), child)
     assert from_pgmpy(model).node("b").table[0].tolist() == [0.2, 0.1]
+
+
+def test_a_table_cannot_be_written_to():
+    """Breaks if a posterior may follow another table than the one that was validated."""
+    with pytest.raises(ValueError, match="read-only"):
+        COIN.table[0] = 1.0

@@ -4,6 +4,9 @@ import copy
 
 import pytest
 
+import bayesnets
+import coherence
+import elicitation
 from coherence import InputError, SchemaError
 from coherence.errors import closest, suggestion
 
@@ -45,3 +48,14 @@ def test_errors_keep_their_faults_between_processes_and_under_another_name(error
     back = copy.copy(error)  # as pickle does
     assert str(back) == str(error)
     assert back.lines() == error.lines()
+
+
+@pytest.mark.parametrize("package", [bayesnets, coherence, elicitation])
+def test_a_package_proposes_its_own_names(package):
+    for name in package.__all__[:3]:
+        with pytest.raises(
+            AttributeError, match=f"has no attribute '{name}_'.*name found: '{name}'"
+        ):
+            getattr(package, f"{name}_")
+    with pytest.raises(AttributeError, match="has no attribute '__nothing__'$"):  # others ask
+        _ = package.__nothing__

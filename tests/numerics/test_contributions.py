@@ -3,12 +3,15 @@
 Breaks if contributions are of another scale, order or estimate than the statistic.
 """
 
+from dataclasses import astuple
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from coherence import AGENTS, analyze, simulate
 from coherence.checks.calibration import calibration_estimates
+from coherence.statistics.hidden_share import share_of_covariance
 
 SMOOTH = {
     "sufficiency": ["sufficiency"],
@@ -88,3 +91,16 @@ def test_what_is_not_smooth_has_none(runs):
     found = results_of(runs, checks)
     assert set(found) >= NOT_SMOOTH
     assert {name for name in NOT_SMOOTH if found[name].contributions is not None} == set()
+
+
+def test_what_groups_share_is_no_part_of_a_share_of_covariance():
+    rng = np.random.default_rng(2)
+    group, state = np.arange(240) % 12, rng.normal(size=240)
+    added = 0.2 * state * rng.random(240) / 240
+    given = added.sum(), 0.01, added
+    score, shift = state + rng.normal(size=240), 5 * rng.normal(size=12)[group]
+    plain = share_of_covariance(*given, score, state, group)
+    shifted = share_of_covariance(*given, score + shift, state - 2 * shift, group)
+    assert astuple(shifted) == pytest.approx(astuple(plain))
+    assert plain.low < plain.value < plain.high
+    assert np.isnan(share_of_covariance(*given, score, state, group % 9).value)

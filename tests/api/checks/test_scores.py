@@ -10,6 +10,7 @@ from scipy import stats
 
 import coherence
 from coherence.errors import InputError
+from coherence.statistics.discrimination import clustered_auc
 
 
 def scored(belief, truth, **options):
@@ -189,3 +190,36 @@ def test_tables_with_actions_have_their_tests_alone():
     report = coherence.analyze(acting, checks=["sufficiency", "scores"], rng=1)
     assert len(report.scores) == 2
     assert "calibrat" in " ".join(report.evaluations[0].conclusion)
+
+
+def test_the_interval_of_discrimination_is_that_of_a_jackknife_over_clusters():
+    """Clusters whose rows share their noise and have either state."""
+    rng = np.random.default_rng(7)
+    cluster = np.repeat(np.arange(150), 4)
+    state = rng.integers(0, 2, 600)
+    belief = state + 2 * rng.normal(size=150)[cluster] + rng.normal(size=600)
+
+    def area(rows):
+        ranks, of = stats.rankdata(belief[rows]), state[rows]
+        return (ranks[of == 1].mean() - (of.sum() + 1) / 2) / (of == 0).sum()
+
+    left_out = np.array([area(cluster != at) for at in range(150)])
+    error = math.sqrt(149 / 150 * ((left_out - left_out.mean()) ** 2).sum())
+    value, low, high = clustered_auc(belief, state.astype(float), cluster)
+    assert value == pytest.approx(area(cluster >= 0))
+    assert (high - low) / 2 == pytest.approx(1.96 * error, rel=0.02)
+
+
+def test_the_sentence_of_scores_counts_tests_that_are_rejected():
+    rng, n = np.random.default_rng(3), 200
+    chance = rng.random(n)
+    one = pd.DataFrame({"context": np.arange(n), "theta": (rng.random(n) < chance).astype(int)})
+    wrong = one.assign(p=1 - chance, model="wrong")
+    right = one.assign(p=chance, model="right")
+    for models, said in (
+        ([wrong], "calibration is rejected"),
+        ([right], "calibration is not rejected"),
+        ([right, wrong], "calibration is rejected in 1 of 2 tests"),
+    ):
+        report = coherence.analyze(pd.concat(models), checks=["scores"], rng=1)
+        assert said in " ".join(str(report).split())

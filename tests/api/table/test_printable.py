@@ -1,8 +1,9 @@
 """What is printed of names and numbers. Breaks if a name can command a terminal."""
 
 import pandas as pd
+import pytest
 
-from coherence.printable import clean, spreadsheet_safe
+from coherence.printable import clean, odds, spreadsheet_safe
 from coherence.runs.write import write_table
 
 
@@ -38,3 +39,10 @@ def test_tables_that_people_open_are_guarded_and_others_keep_their_texts(tmp_pat
     assert pd.read_csv(tmp_path / "a.csv")["model"][0] == "'=HYPERLINK(1)"
     assert pd.read_csv(tmp_path / "a.csv")["value"].tolist() == [-0.5, 1.0]
     assert pd.read_parquet(tmp_path / "a.parquet")["model"][0] == "=HYPERLINK(1)"
+
+
+def test_odds_are_read_back_as_the_belief_from_which_acting_pays():
+    for stake in (0.0, 0.001, 0.1, 0.25, 0.5, 2 / 3, 0.9, 0.9999):
+        loss, gain = (float(each.replace(",", "")) for each in odds(stake).split(":"))
+        assert loss / (loss + gain) == pytest.approx(stake, rel=5e-3)
+    assert odds(1.0) == "a loss alone"

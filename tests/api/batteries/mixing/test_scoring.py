@@ -9,6 +9,7 @@ import pytest
 from coherence.batteries import expected_answers, simulate_mixing
 from coherence.batteries.mixing.answers import check_answers, count_checked
 from coherence.batteries.mixing.losses import measures_of
+from coherence.batteries.mixing.tables import mix_report
 from tests.api.batteries.mixing.conftest import scored
 
 TENTHS = np.arange(1, 10) / 10
@@ -142,3 +143,18 @@ def test_only_what_was_read_is_a_draw_and_each_model_has_its_own():
     # All draws of a condition are equal: so are all neighbours, whatever the order.
     theirs = twice[twice["model"] == "other"]
     assert theirs[["observed", "expected"]].to_numpy().tolist() == [[1, 1]]
+
+
+def test_a_report_says_of_each_model_what_its_own_report_says():
+    flips = [simulate_mixing(name, n_draws=4, rng=1) for name in ("steep", "uniform")]
+    flips = [table[table["experiment"].isin(["flip", "two_flips"])] for table in flips]
+    lost = flips[0]["draw"] == 3
+    flips[0] = flips[0].assign(status=np.where(lost, "refused", "ok"))
+
+    def said(table):
+        lines = mix_report(scored(table)).splitlines()
+        return [line.partition(", 95%")[0] for line in lines if " given " in line or "S of" in line]
+
+    assert said(pd.concat(flips)) == [line for table in flips for line in said(table)]
+    assert len(said(flips[0])) == 3
+    assert set(scored(flips[0]).curves["refused"]) == {1 / 4}
