@@ -41,7 +41,7 @@ BUDGET = {
     "elicitation/training": 1_046,
     "bayesnets": 5_469,
     "benchmarks": 6_998,
-    "tests": 30_323,
+    "tests": 30_313,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",

@@ -5,7 +5,6 @@ import pytest
 from scipy import stats
 
 from coherence import AGENTS, InputError, simulate
-from coherence.runs.read import validate_runs
 
 
 def test_choices_follow_the_softmax_of_the_documented_utilities():
@@ -40,15 +39,6 @@ def test_weights_lapses_heaps_and_drift_are_those_of_the_parameters():
     assert means[4] - means[0] == pytest.approx(0.2, abs=0.02)
     with pytest.raises(InputError, match="prelec must be above 0; received 0"):
         rational.with_parameters(prelec=0)
-
-
-@pytest.mark.parametrize("name", AGENTS)
-def test_every_agent_gives_a_valid_table(name):
-    runs = simulate(name, n_contexts=12, n_reps=3, rng=0)
-    validate_runs(runs)
-    assert len(runs) == 12 * 3 * (4 + 2)
-    assert runs["action"].notna().sum() == 36
-    assert AGENTS[name].description.endswith(".")
 
 
 def test_world_is_exact():

@@ -151,17 +151,6 @@ def test_what_a_verdict_withholds_has_no_difference(asked):
     assert others["pvalue"].notna().any()
 
 
-def test_a_model_without_choices_is_left_out_of_theirs_alone(asked):
-    tables = asked | {"rational": asked["rational"].drop(columns="action")}
-    found = compare(tables, effects=["calibration:brier"], rng=1)
-    rows = found.effects.set_index(["effect", "model"])
-    lost = rows.loc[("sufficiency", "rational")]
-    assert np.isnan(lost["estimate"])
-    assert lost["reason"]
-    assert rows.loc["sufficiency"].drop("rational")["estimate"].notna().all()
-    assert rows.loc[("calibration:brier", "rational"), "n_contexts"] == 100
-
-
 def test_one_state_for_all_models_of_a_task(asked):
     """A posterior that no table has in some cases is the state of no model there."""
     runs = {name: asked[name] for name in ("rational", "heaping")}

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -88,37 +87,3 @@ def test_judgements_become_beliefs_and_beliefs_given_another_event():
     gaps = report.results.query("check == 'iterated_expectation'")["estimate"]
     assert gaps.abs().max() < 1e-9
     script("human_judgements").print_gaps(report)
-
-
-def test_forecasts_of_replications_are_those_of_the_files(tmp_path, capsys):
-    """Two projects with equal numbers of findings, trades out of order, and a person unnamed."""
-    rng = np.random.default_rng(2)
-    ids = [("RPP", at) for at in range(1, 21)] + [("ML2", at) for at in range(1, 21)]
-    findings = pd.DataFrame(ids, columns=["project", "finding_id"])
-    findings["replicated"] = (rng.random(40) < 0.5).astype(int)
-    findings.to_csv(tmp_path / "All Study Data.csv", index=False)
-    said = findings.loc[findings.index.repeat(3), ["project", "finding_id"]]
-    said = said.assign(forecaster_id=["a", "b", None] * 40, response=rng.random(120).round(2))
-    said.to_csv(tmp_path / "All Survey Data.csv", index=False)
-    late, early = (
-        findings[["project", "finding_id"]].assign(time_stamp=time, price=rng.random(40))
-        for time in ("2012-11-09T10:24:21Z", "2012-11-09T10:08:20Z")
-    )
-    pd.concat([late, early]).to_csv(tmp_path / "All Market Data.csv", index=False)
-    module = script("replication_markets")
-    forecasts = module.read_forecasts(tmp_path)
-    by_model = forecasts.groupby("model")
-    sizes = dict.fromkeys((module.MARKET, module.MEAN, module.MEDIAN), 40) | {module.ONE: 120}
-    assert by_model.size().to_dict() == sizes
-    market = by_model.get_group(module.MARKET).set_index("context")
-    assert market.loc["ML27", "p"] == pytest.approx(late["price"].iloc[26])
-    assert market.loc["ML27", "replicated"] == findings["replicated"].iloc[26]
-    mean = by_model.get_group(module.MEAN).set_index("context")["p"]
-    assert mean["RPP20"] == pytest.approx(said["response"].iloc[57:60].mean())
-    module.print_published(forecasts)
-    right = (market["p"] > 0.5) == (market["replicated"] == 1)
-    assert f"market: {right.sum()} of 40 on the right side" in capsys.readouterr().out
-    scores = module.scored(forecasts).scores.set_index("model")
-    error = (market["p"] - market["replicated"]) ** 2
-    assert scores.loc[module.MARKET, "brier"] == pytest.approx(error.mean())
-    assert (scores["n_contexts"] == 40).all()

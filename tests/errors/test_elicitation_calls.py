@@ -61,6 +61,13 @@ CALLS = {
     ),
     "samples of exact answers": (designing(answers="exact", belief="sampled"), "Take belief='tok"),
     "a guess": (designing(belief="guess"), "belief must be one of"),
+    "one level": (designing(decision="matching", levels=1), "levels must be at least 2.*'1'"),
+    "levels beyond percents": (designing(decision="matching", levels=100), "at most 99.*'100'"),
+    "levels of stakes": (designing(decision="stakes", levels=5), "are those of decision='match"),
+    "a decision misspelt": (designing(decision="match"), "one of usual, matching, stakes"),
+    "costs of lotteries": (designing(decision="matching", costs="3:1,1:1"), "decision='stakes'"),
+    "a cost of half a pair": (designing(decision="stakes", costs="3:1,1"), "with a colon.*'1'"),
+    "one ratio": (designing(decision="stakes", costs="3:1,6:2"), "2 to 20 different ratios"),
     "no contexts": (lambda folder: ASIA.cases(0, seed=0), "contexts must be at least 1"),
     "an agent misspelt": (
         lambda folder: elicitation.agent_for_task("ratonal", ASIA, CASES),

@@ -15,14 +15,6 @@ def columns(name, seed=1):
     return runs["p"], runs["action"], runs["context"]
 
 
-def test_flags_the_nonmonotone_agent_and_not_the_rational_one():
-    for name, expected in (("nonmonotone", True), ("rational", False)):
-        belief, action, context = columns(name)
-        result = monotone_choice_test(belief, action, pair=("yes", "no"), context=context, rng=1)
-        assert (result.pvalue <= 0.01) is expected
-        assert (result.interval.low > 0) is expected
-
-
 def test_either_direction_accepts_a_falling_share_and_rejects_a_hump():
     found = {}
     for name in ("rational", "nonmonotone"):

@@ -134,14 +134,6 @@ def test_noise_of_reports_is_allowed_for_in_the_pvalue_and_at_one_end(noise):
     assert accused == seen == 0
 
 
-def test_a_leak_is_seen_through_noise():
-    seen = 0
-    for seed in range(5):
-        rows = of_agent(replace(named_agent("leaky"), report_noise=0.05), 100, 3, seed)
-        seen += found_in(rows).interval.low > 0
-    assert seen == 5
-
-
 def test_a_choice_may_be_made_on_the_very_report_of_its_row():
     pvalues = []
     for seed in range(20):

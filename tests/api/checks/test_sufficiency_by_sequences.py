@@ -18,16 +18,6 @@ def columns(seed=1, n_contexts=200, n_reps=5, **changes):
     return arrays, runs["context"].to_numpy()
 
 
-def test_flags_the_leaky_agent_and_not_the_rational_one():
-    arrays, context = columns(hidden_signal=0.4)
-    leaky = sufficiency_test(*arrays, context=context, rng=1)
-    assert leaky.pvalue <= 0.001
-    assert (leaky.unit, leaky.settings["component"]) == ("probability", "P(yes | 1) - P(yes | 0)")
-    assert 0 < leaky.interval.low < leaky.statistic < leaky.interval.high
-    arrays, context = columns()
-    assert sufficiency_test(*arrays, context=context, rng=1).pvalue > 0.05
-
-
 def test_the_shift_in_units_of_belief_stands_in_details():
     arrays, context = columns(seed=3, n_contexts=2000, n_reps=2, hidden_signal=0.1)
     details = sufficiency_test(*arrays, context=context, n_draws=99, rng=1).details

@@ -102,24 +102,6 @@ def test_chances_are_whole_percents_and_their_own_complement(n, first):
     assert [round(1 - chance, 2) for chance in reversed(chances)] == list(chances)
 
 
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"decision": "matching", "levels": 1}, "levels must be at least 2.*received '1'"),
-        ({"decision": "matching", "levels": 100}, "at most 99.*received '100'"),
-        ({"decision": "stakes", "levels": 5}, "levels are those of decision='matching'"),
-        ({"decision": "match"}, "decision must be one of usual, matching, stakes"),
-        ({"decision": "matching", "costs": "3:1,1:1"}, "costs are those of decision='stakes'"),
-        ({"decision": "stakes", "costs": "3:1,1"}, "with a colon.*received '1'"),
-        ({"decision": "stakes", "costs": "3:1,6:2"}, "2 to 20 different ratios"),
-    ],
-)
-def test_what_cannot_be_asked_is_one_line(options, named):
-    with pytest.raises(InputError, match=named) as caught:
-        Design(**options)
-    assert len(str(caught.value).splitlines()) == 1
-
-
 def test_acting_pays_from_the_stated_threshold_on(asia, cases):
     runs = session("greedy", asia, cases, temperature=0, reps=2, **STAKES)
     stated = runs[runs["loss"].isna()].groupby("context")["p"].first()

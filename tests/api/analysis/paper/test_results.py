@@ -77,16 +77,3 @@ def test_scatter_and_errors_are_those_of_their_formulas(runs, results):
     # The noisy agent reports the truth with scatter: only the single answers miss it by much.
     assert results["truth_rmse:standard"].statistic == pytest.approx(scatter, rel=0.25)
     assert results["truth_rmse_noise_removed:standard"].statistic < scatter / 2
-
-
-def test_contexts_of_a_group_are_one_unit(runs, results):
-    """Four copies of every context tell no more than one, where the group says whose they are."""
-    names = runs["context"].astype(str)
-    copies = [runs.assign(context=names + f" {copy}", group=names) for copy in range(4)]
-    grouped = results_of(pd.concat(copies, ignore_index=True))
-    for check in ("repetition_sd", "truth_rmse:mse", "truth_rmse_noise_removed:mse"):
-        one, four = results[check], grouped[check]
-        assert four.statistic == pytest.approx(one.statistic, rel=1e-12)
-        for end in ("low", "high"):
-            wanted = getattr(one.interval, end)
-            assert getattr(four.interval, end) == pytest.approx(wanted, rel=1e-9)
