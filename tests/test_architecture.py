@@ -21,16 +21,16 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 41_716,
-    "coherence/analysis": 4_454,
+    "coherence": 41_630,
+    "coherence/analysis": 4_435,
     "coherence/batteries": 4_853,
-    "coherence/checks": 8_111,
+    "coherence/checks": 8_105,
     "coherence/cli": 1_936,
     "coherence/decoding": 1_105,
     "coherence/plots": 1_880,
     "coherence/report": 5_874,
     "coherence/runs": 7_209,
-    "coherence/statistics": 4_448,
+    "coherence/statistics": 4_387,
     "elicitation": 16_190,
     "elicitation/asking": 1_422,
     "elicitation/batteries": 2_740,
@@ -41,7 +41,7 @@ BUDGET = {
     "elicitation/training": 1_046,
     "bayesnets": 5_469,
     "benchmarks": 6_998,
-    "tests": 30_313,
+    "tests": 30_287,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",

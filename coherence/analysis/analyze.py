@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.analysis.evaluation import require_state
+from coherence.analysis.evaluation import require_kind_of_state
 from coherence.analysis.finishing import adjusted, measured, with_results
 from coherence.analysis.planning import Job, plan_evaluation
 from coherence.analysis.reading import (
@@ -179,7 +179,7 @@ def analyze(
         f"checks={list(names)}. Add {PRIMARY} to them.",
     )
     n_jobs = number_of_jobs(n_jobs)
-    require_state(state)
+    require_kind_of_state(state)
     reading = Reading(columns or {}, prediction=prediction, gold=gold, acts=acts)
     table = as_runs(runs, reading, partial(state_errors, positive=positive, checks=names))
     evaluations, assumed = read_evaluations(

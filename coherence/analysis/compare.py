@@ -15,7 +15,7 @@ import pandas as pd
 
 from coherence.analysis.analyze import analyze
 from coherence.analysis.comparison import DIFFERENCES, EFFECTS, Comparison
-from coherence.analysis.evaluation import require_state
+from coherence.analysis.evaluation import require_kind_of_state
 from coherence.analysis.finishing import adjusted, with_results
 from coherence.analysis.reading import positive_labels
 from coherence.analysis.same_cases import Sources, Task, shared_tasks, where_of
@@ -191,7 +191,7 @@ def compare(
     0       sufficiency  rational   leaky       -0.29
     1  calibration:rmse  rational   leaky       -0.04
     """
-    require_state(state)
+    require_kind_of_state(state)
     named = _checked_effects(effects)
     n_jobs, seed = number_of_jobs(n_jobs), as_seed(rng)
     tasks, notes = shared_tasks(

@@ -82,7 +82,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Outcomes:
     """What a condition found in a report."""
 
     # a line for each value that meets it; names in it are the user's, and not safe to print
@@ -142,7 +142,7 @@ def _values(condition: Condition, evaluation: EvaluationReport) -> Iterator[tupl
             yield result.check, float(result.to_row()[_OF_RESULTS[condition.quantity]])
 
 
-def compare(condition: Condition, evaluations: Sequence[EvaluationReport]) -> Comparison:
+def held_against(condition: Condition, evaluations: Sequence[EvaluationReport]) -> Outcomes:
     """Hold a condition against every evaluation of a report."""
     met, lacking = [], []
     n_defined = n_undefined = 0
@@ -166,4 +166,4 @@ def compare(condition: Condition, evaluations: Sequence[EvaluationReport]) -> Co
             if _COMPARISONS[condition.sign](value, condition.number):
                 said = f"{of}: {condition.quantity} is {value:.15g}"
                 met.append(f"{where}: {said}" if where else said)
-    return Comparison(tuple(met), n_defined, n_undefined, tuple(lacking))
+    return Outcomes(tuple(met), n_defined, n_undefined, tuple(lacking))

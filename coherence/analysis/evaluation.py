@@ -41,7 +41,7 @@ N_UNREADABLE_SHOWN = 8
 STATE_KINDS = ("auto", "exact", "realised")
 
 
-def require_state(state: Any) -> None:
+def require_kind_of_state(state: Any) -> None:
     """Refuse what is no kind of state."""
     require(
         state in STATE_KINDS,

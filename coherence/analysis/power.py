@@ -15,7 +15,7 @@ import pandas as pd
 from scipy import stats
 
 from coherence.agents import AGENTS, PROMPTS, Agent, named_agent, simulate
-from coherence.analysis.evaluation import EvaluationRows, require_state
+from coherence.analysis.evaluation import EvaluationRows, require_kind_of_state
 from coherence.analysis.pilot import Pilot, read_pilot
 from coherence.analysis.reading import as_runs
 from coherence.checks.catalogue import declaration, declarations
@@ -126,7 +126,7 @@ def power(
         f"check must be one of {', '.join(planted_by)}; received {check!r}. "
         f"{closest(str(check), planted_by)}",
     )
-    require_state(state)
+    require_kind_of_state(state)
     each = [n_cases] if isinstance(n_cases, int | np.integer) else n_cases
     require(
         not isinstance(each, str) and len(each) > 0,

@@ -352,9 +352,9 @@ class _Beliefs:
         what = f"root-mean-square calibration error to {against}, noise removed"
         if data.n_contexts < MIN_CONTEXTS or clusters.n < 2:
             return [self._estimate(name, what), ece]
-        unit = clusters.of_context[data.context]
+        cluster = clusters.of_context[data.context]
         square, interval, reason = _calibration_error(
-            self.bins, data.belief, target, unit, clusters.n, clusters.plural
+            self.bins, data.belief, target, cluster, clusters.n, clusters.plural
         )
         if of_outcomes and not np.ptp(target):
             interval, reason = None, ONE_OUTCOME

@@ -37,7 +37,7 @@ NOTHING = 1e-18  # variance of reports that are copies
 
 
 @dataclass(frozen=True)
-class Reports:
+class CaseReports:
     """Stated beliefs of the cases, and their exact posteriors."""
 
     values: Floats  # each report
@@ -55,7 +55,7 @@ class CaseRows:
 
     rows: Codes  # of the table, which hold the choices
     context: Codes  # of each choice
-    reports: Reports
+    reports: CaseReports
     cases: tuple[Any, ...]
     clusters: Clusters  # groups where they are given, otherwise cases
     n_rows: int  # that entered, choices and reports
@@ -78,7 +78,7 @@ def case_rows(
         "context must be given: it says which belief belongs to which choices. Name the column of "
         "the cases.",
     )
-    require_inside(stated, "belief", 0.0, 1.0)
+    require_probabilities(stated, "belief")
     codes, cases = as_contexts(context, len(stated))
     told = ~np.isnan(stated)
     both = np.isin(codes, np.intersect1d(codes[chosen], codes[told]))
@@ -108,14 +108,14 @@ def case_rows(
     )
 
 
-def reports_of(values: Floats, context: Codes, n: int, *, computed: bool) -> Reports:
+def reports_of(values: Floats, context: Codes, n: int, *, computed: bool) -> CaseReports:
     """Return mean and noise of the reports of `n` contexts."""
     number = np.bincount(context, minlength=n)
     mean = np.bincount(context, values, n) / number
     away, degrees = values - mean[context], int((number - 1).sum())
     noise = 0.0 if computed else float(away @ away) / degrees if degrees else math.nan
     once, unknown = not (computed or noise > NOTHING), np.full(n, math.nan)
-    return Reports(values, context, mean, number, noise, once, unknown)
+    return CaseReports(values, context, mean, number, noise, once, unknown)
 
 
 def blanks(
@@ -222,15 +222,10 @@ def require_one_per_row(belief: Any, **values: Any) -> None:
         )
 
 
-def require_inside(
-    values: Floats, name: str, low: float, high: float, *, strict: bool = False
-) -> None:
-    """Refuse numbers outside of a range, or at its ends; NaN is left to others."""
-    known = ~np.isnan(values)
-    wrong = known & (
-        (values <= low) | (values >= high) if strict else (values < low) | (values > high)
-    )
-    ends = f"({low:g}, {high:g})" if strict else f"[{low:g}, {high:g}]"
+def require_probabilities(values: Floats, name: str, *, strict: bool = False) -> None:
+    """Refuse numbers outside of [0, 1], or (0, 1); NaN is left to others."""
+    known, ends = ~np.isnan(values), "(0, 1)" if strict else "[0, 1]"
+    wrong = known & ((values <= 0) | (values >= 1) if strict else (values < 0) | (values > 1))
     if wrong.any():
         at = int(np.flatnonzero(wrong)[0])
         require(
@@ -244,7 +239,7 @@ def _exact_of_cases(exact: ArrayLike | None, codes: Codes, cases: tuple[Any, ...
     """Return the posterior of each context; NaN where that of any row is not known."""
     if exact is None or np.isnan(values := as_numbers(exact, "exact")).any():
         return np.full(len(cases), np.nan)
-    require_inside(values, "exact", 0.0, 1.0)
+    require_probabilities(values, "exact")
     distinct, labels = as_codes(values, "exact", len(values))
     of = of_contexts(distinct, labels, codes, cases, "exact", "Give each context one posterior.")
     return np.asarray(labels, dtype=np.float64)[of]

@@ -57,7 +57,7 @@ def interpretation_of(result: str) -> Interpretation:
     )
 
 
-def lacking(runs: Runs) -> dict[str, tuple[str, ...]]:
+def unmet_needs(runs: Runs) -> dict[str, tuple[str, ...]]:
     """Say what each check lacks in a table; of questions that are asked on purpose, none does."""
     unmet = runs.unmet()
     on_purpose = unmet & {MATCHING_QUESTIONS, STAKES_QUESTIONS}

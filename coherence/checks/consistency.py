@@ -44,20 +44,23 @@ TOO_FEW = (
 )
 
 
-def _by_context(runs: pd.DataFrame, prompt: str) -> pd.DataFrame:
+def over_repetitions(belief: Floats, context: "pd.Series[Any]") -> pd.DataFrame:
+    """Return ``mean``, ``variance`` and number ``n`` of the beliefs of each context, by its id."""
+    contexts = pd.Series(belief, index=context.index).groupby(context, observed=True)
+    variance = variances_within(belief, np.asarray(contexts.ngroup(), dtype=np.int64))
+    table = pd.DataFrame({"mean": contexts.mean(), "n": contexts.count()})
+    return table.assign(variance=variance)
+
+
+def _under(runs: pd.DataFrame, prompt: str) -> pd.DataFrame:
     """Mean, variance and number of repetitions of each context under one prompt."""
     rows = runs.loc[runs["prompt"] == prompt]
-    contexts = rows.groupby("context", observed=True)
-    answers = contexts["p"]
-    within = variances_within(
-        rows["p"].to_numpy(dtype=np.float64), np.asarray(contexts.ngroup(), dtype=np.int64)
-    )
-    variance = pd.Series(within, index=answers.mean().index)
+    table = over_repetitions(rows["p"].to_numpy(dtype=np.float64), rows["context"])
     if "belief_kind" in rows.columns:
         # What is computed is the expectation itself: one answer leaves no noise to be removed.
         computed = rows["belief_kind"].isin(COMPUTED_KINDS).groupby(rows["context"], observed=True)
-        variance = variance.mask(variance.isna() & computed.all(), 0.0)
-    return pd.DataFrame({"mean": answers.mean(), "variance": variance, "n": answers.count()})
+        table["variance"] = table["variance"].mask(table["variance"].isna() & computed.all(), 0.0)
+    return table
 
 
 def _root(mean_square: Floats | float) -> Any:
@@ -151,7 +154,7 @@ def consistency_of(
 ) -> CheckResult:
     """Run `prompt_consistency` on validated rows, those with beliefs given z left out."""
     answers = plain[plain["p"].notna()]
-    base = _by_context(answers, reference)
+    base = _under(answers, reference)
     group = group_of_contexts(plain)
     found = [_compare(answers, base, prompt, group) for prompt in compared]
     rows, squares = zip(*found, strict=True)
@@ -233,7 +236,7 @@ def _compare(
     group: "pd.Series[Any] | None" = None,
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Describe one prompt against the reference, and return its squared differences by context."""
-    other = _by_context(answers, prompt)
+    other = _under(answers, prompt)
     joined = base.add_suffix("_reference").join(other.add_suffix("_prompt"), how="inner")
     # Two means of noisy answers differ by the variances of both means on average, whatever the
     # prompts do.

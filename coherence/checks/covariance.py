@@ -128,12 +128,12 @@ def arrangement_test(
         in_one_sequence = not several and data.group is None
         if _lack_of(data) is Lack.CASES and in_one_sequence:
             lack = few_contexts(data.n_contexts, fewest=FEWEST_CONTEXTS)
-        return lacking(undefined, lack, _lack_of(data)), None
+        return untested(undefined, lack, _lack_of(data)), None
     if not exact and separated(data):
-        return lacking(undefined, SEPARATED, Lack.OPEN), None
+        return untested(undefined, SEPARATED, Lack.OPEN), None
     contexts = contexts_of(data)
     if settled := settled_by_groups(contexts):
-        return lacking(undefined, settled, Lack.OPEN), None
+        return untested(undefined, settled, Lack.OPEN), None
     if several:
         return permuted_states(data, contexts, n_draws, rng, undefined), None
     data, taken = in_round_numbers(data)
@@ -175,7 +175,7 @@ def _said_by_many(belief: Floats, n: int) -> str:
     return f"{len(belief)} of {n} cases say {values}, which {stand}"
 
 
-def lacking(undefined: Sufficiency, reason: str, lack: Lack) -> Sufficiency:
+def untested(undefined: Sufficiency, reason: str, lack: Lack) -> Sufficiency:
     """Say why there is no p-value, and what kind of thing is lacking."""
     return replace(undefined, reason=reason, lack=lack)
 
@@ -235,11 +235,11 @@ def _arranged(
     line = in_canonical_direction(contexts)
     layout = layout_of(line.belief, line.group)
     if few := too_few_neighbours(layout):
-        return lacking(undefined, few, Lack.CASES)
+        return untested(undefined, few, Lack.CASES)
     left, of_products = part_left(layout, line, line.state)
     if line.exact and _size(left.values) < min(RESOLVED, 0.1 * float(line.state.std())):
         group = "" if line.group is None else " in its group"
-        return lacking(undefined, POSTERIOR_SETTLED.format(group=group), Lack.OPEN)
+        return untested(undefined, POSTERIOR_SETTLED.format(group=group), Lack.OPEN)
     scores = _scores(line)
     freed = [part_left(layout, line, column) for column in scores.columns.T]
     if scores.directed and not _size(freed[0][0].values) > ROUNDING:
@@ -248,9 +248,9 @@ def _arranged(
         mean_squared_difference(layout, line.belief, values) for values in (left.values, line.state)
     )
     if whole <= NOTHING:
-        return lacking(undefined, ALIKE, Lack.OPEN)
+        return untested(undefined, ALIKE, Lack.OPEN)
     if not line.exact and kept <= NOTHING:  # of mean beliefs; those of rows may overlap
-        return lacking(undefined, SEPARATED, Lack.OPEN)
+        return untested(undefined, SEPARATED, Lack.OPEN)
     # Of the toss's variance the fit takes what it takes of products.
     toss = line.state * (1 - line.state) if line.exact else np.zeros(len(line.state))
     scales = [1 / of_products / of_score for _, of_score in freed]

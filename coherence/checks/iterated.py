@@ -194,7 +194,7 @@ def _rounding(gaps: Gaps, *, repeated: bool) -> tuple["pd.Series[float]", dict[s
     weights that sum to 1 were rounded once. Repetitions that vary take a part of it as noise.
     """
     rows, pieces = gaps.rows, gaps.pieces
-    unit = ["context", "z"]
+    of_gaps = ["context", "z"]
     joined = pieces.merge(rows[[*KEY, "z", "total", "reconstructed"]], on=[*KEY, "z"])
     of_gap = (
         joined.assign(
@@ -214,12 +214,12 @@ def _rounding(gaps: Gaps, *, repeated: bool) -> tuple["pd.Series[float]", dict[s
     once = (of_gap["size"] == 2) & ((of_gap["total"] - 1).abs() < 1e-9)
     span = (of_gap["high"] - of_gap["low"]) ** 2
     of_gap["weight"] = of_gap["weight"].where(~once, span)
-    share = of_gap[["given", "weight"]].assign(belief=1.0).groupby(unit, observed=True).mean()
+    share = of_gap[["given", "weight"]].assign(belief=1.0).groupby(of_gaps, observed=True).mean()
     answers = rows.drop_duplicates(KEY)
     kinds = {
         "belief": (answers, "p", ["context"]),
-        "given": (pieces, "p", [*unit, "z_state"]),
-        "weight": (pieces, "p_z", [*unit, "z_state"]),
+        "given": (pieces, "p", [*of_gaps, "z_state"]),
+        "weight": (pieces, "p_z", [*of_gaps, "z_state"]),
     }
     names = {"belief": "p", "given": "p given z", "weight": "p_z"}
     steps = {}
@@ -365,8 +365,8 @@ def _measures_of(gaps: Gaps, relative: Floats) -> tuple[_Measures, Squares | Non
         if context[known].nunique() < MIN_CONTEXTS:
             table.record(measure, math.nan, None, NEVER_ABOVE_0)
             continue
-        unit = clusters.of_context[contexts.get_indexer(context[known])]
-        bounds = median_interval(values[known], unit)
+        cluster = clusters.of_context[contexts.get_indexer(context[known])]
+        bounds = median_interval(values[known], cluster)
         value = float(np.median(values[known]))
         table.record(measure, value, bounds, alike)
     table.root("root-mean-square gap", mean_over_contexts(rows["gap"] ** 2, context), clusters)

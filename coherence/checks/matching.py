@@ -20,16 +20,16 @@ from numpy.typing import ArrayLike
 
 from coherence.checks.by_name import takes_columns
 from coherence.checks.case_rows import (
+    CaseReports,
     CaseRows,
-    Reports,
     around,
     asked_of,
     blanks,
     case_rows,
     least_squares,
     paired_difference,
-    require_inside,
     require_one_per_row,
+    require_probabilities,
     share_table,
     shares_of,
 )
@@ -185,7 +185,7 @@ def matching_estimates(
     arrays = {"level": level, "exact": exact, "order": order, "frame": frame, "group": group}
     require_one_per_row(belief, action=action, **arrays)
     levels = as_numbers(level, "level")
-    require_inside(levels, "level", 0.0, 1.0, strict=True)
+    require_probabilities(levels, "level", strict=True)
     asked = ~np.isnan(levels)
     side, never_chosen = _sides(action, asked)
     first = _signs(order, "order", LEVEL_OPTIONS, asked)
@@ -297,7 +297,7 @@ class _Answers:
     frame: Floats  # 1 or -1: the event itself, its complement; 0 if not known
 
 
-def _calibrated(reports: Reports, keep: Any) -> tuple[Floats, float, float]:
+def _calibrated(reports: CaseReports, keep: Any) -> tuple[Floats, float, float]:
     """Predict the belief behind the reports of each case from them and the posterior.
 
     Return with it the reliability of a mean report beyond the posterior, and the repetitions' F.

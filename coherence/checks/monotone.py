@@ -212,8 +212,8 @@ def _monotone_choice(
     if reason := _too_little(pair, chosen, len(contexts)) or declined or few_groups:
         return replace(result, reason=reason)
 
-    unit = clusters.of_context[of_row]
-    binned = binned_pair(values, first, mass, unit, n_bins=n_bins, policies=policies)
+    cluster = clusters.of_context[of_row]
+    binned = binned_pair(values, first, mass, cluster, n_bins=n_bins, policies=policies)
     if binned is None:
         few = f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} {clusters.plural}"
         return replace(result, reason=f"{few} with a choice from the pair")
@@ -259,9 +259,9 @@ def effective_contexts(bins: Codes, context: Codes, n_bins: int, mass: Floats) -
     contexts, rounded down; with equal weights it is their number. A few large groups thus leave few
     degrees of freedom, however many small ones there are.
     """
-    contexts, unit = np.unique(context, return_inverse=True)
+    contexts, cluster = np.unique(context, return_inverse=True)
     of_context = np.zeros((contexts.size, n_bins))
-    np.add.at(of_context, (unit, bins), mass)
+    np.add.at(of_context, (cluster, bins), mass)
     square = (of_context**2).sum(axis=0)
     number = np.divide(of_context.sum(axis=0) ** 2, square, out=np.zeros(n_bins), where=square > 0)
     # Equal weights must not lose a context to rounding.
@@ -275,10 +275,10 @@ def pair_shares(
     n_bins = int(bins.max()) + 1
     rows = np.bincount(bins, weights=mass, minlength=n_bins).astype(np.float64)
     share = np.bincount(bins, weights=first, minlength=n_bins) / rows
-    contexts, unit = np.unique(context, return_inverse=True)
+    contexts, cluster = np.unique(context, return_inverse=True)
     # A share is a ratio of sums over contexts; to first order this is what each context adds to it.
     influence = np.zeros((contexts.size, n_bins))
-    np.add.at(influence, (unit, bins), (first - share[bins] * mass) / rows[bins])
+    np.add.at(influence, (cluster, bins), (first - share[bins] * mass) / rows[bins])
     covariance = influence.T @ influence * contexts.size / max(contexts.size - 1, 1)
     diagonal = np.diag_indices(n_bins)
     # A bin in which all contexts agree has no spread of its own: bound its variance below by half
@@ -289,7 +289,7 @@ def pair_shares(
         number = effective_contexts(bins, context, n_bins, mass)
         covariance[diagonal] += spare_variance(covariance, unseen / np.maximum(number, 1) ** 2)
         return share, rows, covariance
-    of_bins = np.unique(np.stack([bins, unit]), axis=1)[0]
+    of_bins = np.unique(np.stack([bins, cluster]), axis=1)[0]
     n_contexts = np.bincount(of_bins, minlength=n_bins).astype(np.float64)
     # Choices are tosses: by that of a share half a context away, too.
     inner = (share * n_contexts + 0.5) / (n_contexts + 1)
@@ -318,7 +318,7 @@ def binned_pair(
     belief: Floats, first: Floats, mass: Floats, context: Codes, *, n_bins: int, policies: bool
 ) -> BinnedPair | None:
     """Cut beliefs into bins and count the choices of a pair of actions in them."""
-    # Bins are those of all choices, so that the pairs of a unit can be read side by side.
+    # Bins are those of all choices, so that pairs can be read side by side.
     bins, in_pair = belief_bins(belief, n_bins), mass > 0
     mean_belief = np.bincount(bins, weights=belief) / np.bincount(bins)
     of_pair = bins[in_pair], context[in_pair], mean_belief.size

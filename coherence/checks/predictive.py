@@ -2,7 +2,7 @@
 
 Nested models, action ~ belief against action ~ belief + truth, and the same with evidence features
 on both sides, are compared by out-of-sample log-loss; all rows of a context fall into one fold. The
-context is the unit of the interval and of the test.
+context is the cluster of the interval and of the test.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from coherence.statistics.boosted_trees import (
     PUBLISHED_DEPTH,
     PUBLISHED_ITERATIONS,
     TreeCrossFit,
-    published_trees,
+    published_losses,
 )
 from coherence.statistics.canonical_order import in_canonical_order
 from coherence.statistics.evaluation import (
@@ -47,11 +47,7 @@ from coherence.statistics.evaluation import (
     in_several_states,
     one_dimensional,
 )
-from coherence.statistics.learners import (
-    as_features,
-    cross_fitted_losses,
-    designs,
-)
+from coherence.statistics.learners import as_features, designs
 from coherence.statistics.resample import (
     Seed,
     bootstrap_ratio,
@@ -257,7 +253,7 @@ def _predictive_gain(
     if not published:
         choices, evidence, content = in_canonical_order(choices, evidence)
     models = [
-        partial(cross_fitted_losses, published_trees, design, choices, content)
+        partial(published_losses, design, choices, content)
         if published
         else TreeCrossFit(design, choices, content, result.n_contexts).losses
         for design in designs(choices, evidence)

@@ -21,8 +21,8 @@ from scipy import stats
 from coherence.checks.by_name import takes_columns
 from coherence.checks.case_rows import (
     NOTHING,
+    CaseReports,
     CaseRows,
-    Reports,
     around,
     asked_of,
     blanks,
@@ -30,8 +30,8 @@ from coherence.checks.case_rows import (
     mean_of_cases,
     of_cases,
     paired_difference,
-    require_inside,
     require_one_per_row,
+    require_probabilities,
     share_table,
     shares_of,
 )
@@ -235,7 +235,7 @@ def stakes_estimates(
     require_one_per_row(belief, action=action, loss=loss, gain=gain, said=said, group=group)
     stated, lost = as_numbers(belief, "belief"), as_numbers(loss, "loss")
     spoken = np.full(len(lost), math.nan) if said is None else as_numbers(said, "said")
-    require_inside(spoken, "said", 0.0, 1.0)
+    require_probabilities(spoken, "said")
     stake = _stakes(lost, np.ones(len(lost)) if gain is None else as_numbers(gain, "gain"))
     acting, silent, known = _acting(action, acts, len(stated)), np.isnan(spoken), ~np.isnan(stake)
     rows = case_rows(
@@ -432,7 +432,7 @@ def _by_belief(choices: _Choices) -> pd.DataFrame:
 # What it loses
 
 
-def _thinned(reports: Reports) -> tuple[Floats, Floats]:
+def _thinned(reports: CaseReports) -> tuple[Floats, Floats]:
     """Return mean reports of all cases, then those without one part of the reports after the other.
 
     NaN of a case without a second report. With them, how much further it is to no noise than from a
@@ -468,7 +468,7 @@ def _left_out(choices: _Choices, kept: Codes) -> str:
     )
 
 
-def _too_coarse(reports: Reports) -> str:
+def _too_coarse(reports: CaseReports) -> str:
     """Say that reports differ from beliefs by more than repetitions show, and what it would do."""
     n_values = len(np.unique(np.round(reports.values, 9)))
     few = FEW_VALUES.format(n=n_values, what="{what}") if n_values < FEWEST_VALUES else ""

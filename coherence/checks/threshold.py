@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.case_rows import Reports, reports_of
+from coherence.checks.case_rows import CaseReports, reports_of
 from coherence.checks.check import Call, CallsAndNotes, Check, Question, estimated
 from coherence.checks.logit import jackknife, logit
 from coherence.inputs import Floats, few_contexts, require
@@ -182,7 +182,7 @@ def threshold(data: EvaluationData) -> list[ThresholdResult]:
     ]
 
 
-def _reliability(reports: Reports) -> float:
+def _reliability(reports: CaseReports) -> float:
     """Return the part of the spread of mean reports that is not their noise; 1 if unknown."""
     if reports.number.min() < 2 or not np.ptp(reports.mean):
         return 1.0
@@ -191,7 +191,7 @@ def _reliability(reports: Reports) -> float:
 
 
 def _estimated(
-    blank: ThresholdResult, reports: Reports, share: Floats, clusters: Clusters
+    blank: ThresholdResult, reports: CaseReports, share: Floats, clusters: Clusters
 ) -> ThresholdResult:
     """Return the threshold, what it lies beyond, or why neither is known."""
     belief, reason = reports.mean, WIDE

@@ -26,12 +26,12 @@ def add_fail_on(parser: argparse._ActionsContainer) -> None:
 
 def judge(conditions: "list[Condition]", report: "Report") -> int:
     """Say on standard error what meets the conditions, and return the exit status."""
-    from coherence.analysis.conditions import compare
+    from coherence.analysis.conditions import held_against
     from coherence.report.wording import clean
 
     failed, never_applicable = False, []
     for condition in conditions:
-        found = compare(condition, report.evaluations)
+        found = held_against(condition, report.evaluations)
         for line in found.met:
             print(clean(f"--fail-on {condition.text!r} holds: {line}"), file=sys.stderr)
         failed = failed or bool(found.met)

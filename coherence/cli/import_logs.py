@@ -195,7 +195,7 @@ def _check_output(out: Path, files: Sequence[Path], *, force: bool) -> None:
 
 
 def _print_summary(imported: "Imported", out: Path, format: str) -> None:
-    from coherence.checks.catalogue import lacking
+    from coherence.checks.catalogue import unmet_needs
     from coherence.runs.runs import Runs
 
     runs = Runs(imported.runs)
@@ -204,7 +204,7 @@ def _print_summary(imported: "Imported", out: Path, format: str) -> None:
         if name in runs.names and (count := runs.table[name].nunique()):
             sizes.append(counted(count, name))
     statuses = Counter(runs.table["status"].astype(str)).most_common()
-    allowed = [check for check, needs in lacking(runs).items() if not needs]
+    allowed = [check for check, needs in unmet_needs(runs).items() if not needs]
     print(clean(f"{out}: {', '.join(sizes)}, read as {format}"))
     for line in (
         *imported.mapped,

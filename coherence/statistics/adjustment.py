@@ -111,12 +111,12 @@ def differences(
     remains = left - moved[:, None] * estimate
     full = np.column_stack([basis, moved / math.sqrt(square)])
     weight = _without_own(moved, full, group)
-    unit = np.arange(len(state)) if group is None else np.unique(group, return_inverse=True)[1]
+    cluster = np.arange(len(state)) if group is None else np.unique(group, return_inverse=True)[1]
     contributions = weight[:, None] * remains / square
-    sums = np.stack([np.bincount(unit, weights=column) for column in contributions.T], axis=1)
+    sums = np.stack([np.bincount(cluster, weights=column) for column in contributions.T], axis=1)
     # Satterthwaite: the variance estimate is a quadratic form in errors of equal variance.
-    of_cluster = np.bincount(unit, weights=weight**2)
-    shared = np.stack([np.bincount(unit, weights=weight * q) for q in full.T], axis=1)
+    of_cluster = np.bincount(cluster, weights=weight**2)
+    shared = np.stack([np.bincount(cluster, weights=weight * q) for q in full.T], axis=1)
     mean = float((of_cluster - (shared**2).sum(axis=1)).sum())
     cross = shared.T @ shared
     spread = float(

@@ -22,7 +22,7 @@ from scipy import special
 
 from coherence.inputs import Codes, Floats
 from coherence.statistics.evaluation import EvaluationData
-from coherence.statistics.learners import LearnerInputs, Predictor, expected_losses
+from coherence.statistics.learners import expected_losses
 from coherence.statistics.resample import context_folds
 
 # Iterations after which trees are judged, each about 1.4 times the one before; the shares of the
@@ -50,13 +50,6 @@ LONG_FIT = 2_000_000
 QUIET = {"thread_count": 1, "allow_writing_files": False, "verbose": False}
 # Without these the order of rows moves predictions.
 SETTLED = {"boosting_type": "Plain", "bootstrap_type": "No", "random_strength": 0, "random_seed": 0}
-
-
-def as_table(design: LearnerInputs) -> pd.DataFrame:
-    """Return what trees see: numbers, which CatBoost takes in single precision, then categories."""
-    words = pd.DataFrame(design.words, dtype=object)
-    numbers = pd.DataFrame(design.numeric, dtype=np.float32)
-    return pd.concat([numbers, words], axis=1, ignore_index=True)
 
 
 def varies(table: pd.DataFrame) -> bool:
@@ -231,7 +224,7 @@ class _Fold:
 
 
 class TreeCrossFit:
-    """Boosted trees of one design, judged out of fold.
+    """Boosted trees of one table of `coherence.statistics.learners.designs`, judged out of fold.
 
     For every fold trees are fitted to the others, and their loss on it is followed as they grow. A
     fold is predicted by the average over depths and stages of growth, exponentially weighted by
@@ -248,12 +241,11 @@ class TreeCrossFit:
 
     def __init__(
         self,
-        design: LearnerInputs,
+        table: pd.DataFrame,
         data: EvaluationData,
         content: NDArray[np.uint64],
         n_contexts: int,
     ) -> None:
-        table = as_table(design)
         self.data, self._content = data, content
         self._item = table.groupby(list(table.columns), dropna=False, sort=False).ngroup()
         self._table = table[~self._item.duplicated()].reset_index(drop=True)
@@ -312,22 +304,37 @@ def free_threads() -> int:
     return int(limit) if limit.isdecimal() and int(limit) > 0 else joblib.cpu_count()
 
 
-def published_trees(
-    design: LearnerInputs, action: Codes, seed: int, weight: Floats | None = None
-) -> Predictor:
-    """Fit CatBoost as published to all rows: depth 6 and 1000 iterations, without stopping."""
-    table = as_table(design)
-    if not varies(table):
-        shares = np.bincount(action, weights=weight) / (
-            len(action) if weight is None else weight.sum()
-        )
-        return lambda seen: np.tile(shares, (len(seen.belief), 1))
-    model = _grow(
-        pool(table, action, weight=weight),
-        loss_function="MultiClass" if action.max() > 1 else "Logloss",
-        depth=PUBLISHED_DEPTH,
-        iterations=PUBLISHED_ITERATIONS,
-        random_seed=seed,
-        **QUIET | {"thread_count": free_threads()},
-    )
-    return lambda seen: _probabilities(model, pool(as_table(seen)))
+def published_losses(
+    table: pd.DataFrame,
+    data: EvaluationData,
+    content: NDArray[np.uint64],
+    n_folds: int,
+    seed: int,
+) -> Floats:
+    """Return the out-of-fold log-loss of each chosen action in nats, shape (n,), as published.
+
+    Trees of depth 6, 1000 iterations without stopping. Folds depend on `content` and `seed` alone,
+    so that models compared under one seed differ by their design and nothing else.
+    """
+    folds = context_folds(data.context, content, n_folds, seed)
+    losses = np.empty(data.n_rows)
+    for fold in range(int(folds.max()) + 1):
+        train, test = folds != fold, folds == fold
+        # An action that training lacks is unknown to the trees: they fit the others, renumbered.
+        seen, codes = np.unique(data.action[train], return_inverse=True)
+        learnt, judged = (table[rows].reset_index(drop=True) for rows in (train, test))
+        predicted = np.zeros((len(judged), len(data.actions)))
+        if seen.size == 1 or not varies(learnt):  # nothing to learn from
+            predicted[:, seen] = np.bincount(codes) / codes.size
+        else:
+            model = _grow(
+                pool(learnt, codes),
+                loss_function="MultiClass" if seen.size > 2 else "Logloss",
+                depth=PUBLISHED_DEPTH,
+                iterations=PUBLISHED_ITERATIONS,
+                random_seed=seed,
+                **QUIET | {"thread_count": free_threads()},
+            )
+            predicted[:, seen] = _probabilities(model, pool(judged))
+        losses[test] = expected_losses(predicted, data.share[test], len(learnt))
+    return losses

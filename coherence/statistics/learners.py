@@ -1,60 +1,18 @@
 """What models of the action may see, and how they are judged: by log-loss on other contexts."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from coherence.inputs import Codes, Floats, require, with_missing
+from coherence.inputs import Floats, require, with_missing
 from coherence.statistics.evaluation import EvaluationData
-from coherence.statistics.resample import context_folds
 
 _LARGEST = float(np.finfo(np.float32).max)  # trees take features in single precision
 
 Words = NDArray[np.object_]
-
-
-@dataclass(frozen=True)
-class LearnerInputs:
-    """What a model of the action may see, row by row."""
-
-    belief: Floats  # shape (n, n_columns): stated beliefs
-    numbers: Floats  # shape (n, n_numbers): numeric features; NaN where a value was not shown
-    words: Words  # shape (n, n_words): categories
-    # shape (n, n_states - 1): indicator of each state but the first; no columns for the model
-    # without truth
-    truth: Floats
-
-    @property
-    def numeric(self) -> Floats:
-        """All columns that are numbers."""
-        return np.hstack([self.belief, self.numbers, self.truth])
-
-    @property
-    def varies(self) -> bool:
-        """Whether any column takes two values, a missing one included."""
-        numeric = self.numeric
-        first = numeric[0]
-        # NaN differs from itself, yet two missing values are the same value.
-        differs = (numeric != first) & ~(np.isnan(numeric) & np.isnan(first))
-        return bool(differs.any() or (self.words != self.words[0]).any())
-
-    def rows(self, chosen: NDArray[Any]) -> "LearnerInputs":
-        """Return some of the rows."""
-        return LearnerInputs(
-            self.belief[chosen], self.numbers[chosen], self.words[chosen], self.truth[chosen]
-        )
-
-
-Predictor = Callable[[LearnerInputs], Floats]
-
-
-# Fitted to rows of action codes 0..k-1, all of which occur, under a seed and, of policies, weights;
-# the predictor returns shape (n, k).
-Fit = Callable[[LearnerInputs, Codes, int, Floats | None], Predictor]
 
 
 def expected_losses(predicted: Floats, policy: Floats, n_train: int) -> Floats:
@@ -67,40 +25,6 @@ def expected_losses(predicted: Floats, policy: Floats, n_train: int) -> Floats:
     # As one more training row of each action would do to its share.
     mixed = (n_train * predicted + 1.0) / (n_train + predicted.shape[1])
     return np.asarray(-(policy * np.log(mixed)).sum(axis=1))
-
-
-def cross_fitted_losses(
-    fit: Fit,
-    design: LearnerInputs,
-    data: EvaluationData,
-    content: NDArray[np.uint64],
-    n_folds: int,
-    seed: int,
-) -> Floats:
-    """Out-of-fold log-loss of each row in nats, shape (n,); where actions are policies, expected.
-
-    Folds depend on `content` and `seed` alone, see `context_folds`, so that models compared under
-    one seed differ by their design and nothing else. Every row is learnt once for each action, by
-    its probability.
-    """
-    folds = context_folds(data.context, content, n_folds, seed)
-    share, losses = data.share, np.empty(data.n_rows)
-    for fold in range(int(folds.max()) + 1):
-        train, test = folds != fold, folds == fold
-        part = design.rows(train)
-        # An action that training lacks is unknown to the learner: it fits the others, renumbered.
-        seen = np.flatnonzero(share[train].any(axis=0))
-        rows, codes = np.nonzero(share[train][:, seen])
-        weight = share[train][rows, seen[codes]]
-        predicted = np.zeros((int(test.sum()), len(data.actions)))
-        if seen.size == 1 or not part.varies:  # nothing to learn from
-            predicted[:, seen] = np.bincount(codes, weights=weight) / weight.sum()
-        else:
-            of_rows = None if data.policy is None else weight
-            predict = fit(part.rows(rows), codes, seed, of_rows)
-            predicted[:, seen] = predict(design.rows(test))
-        losses[test] = expected_losses(predicted, share[test], int(train.sum()))
-    return losses
 
 
 def feature_frame(features: Any, n_rows: int, name: str) -> pd.DataFrame:
@@ -163,16 +87,24 @@ def as_features(features: Any, n_rows: int) -> tuple[Floats, Words]:
 
 def designs(
     data: EvaluationData, features: tuple[Floats, Words] | None
-) -> tuple[LearnerInputs, LearnerInputs]:
-    """Return what the model without truth sees, and what the model with truth sees."""
-    belief = data.belief if data.belief.ndim == 2 else data.belief[:, None]
-    numbers, words = (
-        features
-        if features is not None
-        else (np.empty((data.n_rows, 0)), np.empty((data.n_rows, 0), dtype=object))
-    )
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return what the model without truth sees, and what the model with truth sees.
+
+    Stated beliefs, numeric features, and indicators of each state but the first, in the single
+    precision that CatBoost takes; then categories.
+    """
+    words = np.empty((data.n_rows, 0), dtype=object)
+    known = [data.belief.reshape(data.n_rows, -1)]
+    if features is not None:
+        known, words = [*known, features[0]], features[1]
     # The first state is where all indicators are 0.
     states = (data.truth[:, None] == np.arange(1, len(data.states))).astype(np.float64)
-    return LearnerInputs(belief, numbers, words, states[:, :0]), LearnerInputs(
-        belief, numbers, words, states
+    without, with_truth = (
+        pd.concat(
+            [pd.DataFrame(np.hstack(numbers), dtype=np.float32), pd.DataFrame(words, dtype=object)],
+            axis=1,
+            ignore_index=True,
+        )
+        for numbers in (known, [*known, states])
     )
+    return without, with_truth

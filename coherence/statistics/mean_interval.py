@@ -191,9 +191,9 @@ def median_interval(
     if _all_equal(values):
         return None
     below = (values <= np.median(values)).astype(np.float64)
-    codes, unit = np.unique(context, return_inverse=True)
+    codes, cluster = np.unique(context, return_inverse=True)
     # Deviations of rows add up within a context, whatever their dependence there.
-    totals = np.bincount(unit, weights=below - below.mean())
+    totals = np.bincount(cluster, weights=below - below.mean())
     n = codes.size
     reach = (
         float(stats.t.ppf((1 + level) / 2, n - 1))

@@ -1,7 +1,7 @@
 """One null for belief sufficiency: realised states are exchangeable at equal belief.
 
 Whole contexts trade their states with contexts of like belief (Runge 2018, local permutation, with
-the context as the unit), within their group where one is named. What is computed on each
+the context as the cluster), within their group where one is named. What is computed on each
 arrangement is up to the test. Assumes that nothing but the state is lost by the trade: within a
 block the chance of a state is about the same.
 """

@@ -92,7 +92,7 @@ class Clusters:
     """The clusters of resampling: contexts, or the groups that they belong to."""
 
     name: str  # "context" or "group"
-    of_context: Codes  # shape (n_contexts,): number of the unit of each context
+    of_context: Codes  # shape (n_contexts,): number of the cluster of each context
 
     @property
     def n(self) -> int:
@@ -121,7 +121,7 @@ class Clusters:
         return f"{few} too few to be the clusters; {MIN_CONTEXTS} are needed"
 
     def values(self, of_contexts: Floats) -> Floats:
-        """Return one value (or row) per unit whose mean is that of the values of contexts.
+        """Return one value (or row) per cluster whose mean is that of the values of contexts.
 
         Of a group it is what its contexts add to the mean, to first order (the linearised values of
         cluster sampling), so that whatever takes independent values may take these.

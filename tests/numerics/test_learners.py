@@ -1,29 +1,19 @@
 """Models of the action: what they may see, and how they are judged."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
+from coherence.statistics.boosted_trees import published_losses
 from coherence.statistics.evaluation import as_choices
 from coherence.statistics.learners import (
-    LearnerInputs,
     as_features,
-    cross_fitted_losses,
     designs,
     expected_losses,
 )
-
-
-def design(belief, numbers=None, words=None, truth=None):
-    n = len(belief)
-
-    def columns(values, dtype=float):
-        return (
-            np.empty((n, 0), dtype) if values is None else np.asarray(values, dtype).reshape(n, -1)
-        )
-
-    return LearnerInputs(columns(belief), columns(numbers), columns(words, object), columns(truth))
+from coherence.statistics.resample import context_folds
 
 
 def test_losses_are_mixed_with_the_uniform_distribution():
@@ -31,19 +21,6 @@ def test_losses_are_mixed_with_the_uniform_distribution():
     predicted = np.array([[1.0, 0.0], [1.0, 0.0], [0.25, 0.75]])
     losses = expected_losses(predicted, np.eye(2)[[0, 1, 1]], 8)
     np.testing.assert_allclose(losses, -np.log([9 / 10, 1 / 10, 7 / 10]))
-
-
-class Recorder:
-    """Predicts the training shares and notes what it was shown."""
-
-    def __init__(self):
-        self.calls = []
-
-    def __call__(self, design, action, seed, weight):
-        assert weight is None  # choices count once each
-        shares = np.bincount(action) / action.size
-        self.calls.append((design.belief[:, 0], action, seed))
-        return lambda seen: np.tile(shares, (len(seen.belief), 1))
 
 
 def choices(n_contexts=12, n_reps=3, actions=3):
@@ -54,40 +31,37 @@ def choices(n_contexts=12, n_reps=3, actions=3):
     return as_choices(belief, rng.integers(0, actions, context.size), truth, context)
 
 
-def fitted(learner, data, n_folds, seed, inputs=None):
+def published(data, n_folds, seed, inputs=None):
     content = np.arange(data.n_contexts, dtype=np.uint64)
     inputs = designs(data, None)[0] if inputs is None else inputs
-    return cross_fitted_losses(learner, inputs, data, content, n_folds, seed)
+    return published_losses(inputs, data, content, n_folds, seed)
 
 
-def test_every_row_is_judged_by_a_learner_that_saw_no_row_of_its_context():
-    data, recorder = choices(40), Recorder()
-    losses = fitted(recorder, data, 5, 7)
-    assert len(recorder.calls) == 5
-    left_out = []
-    for belief, action, seed in recorder.calls:
-        test = ~np.isin(data.belief, belief)
-        left_out.append(set(data.context[test]))
-        assert len(left_out[-1]) == 8
-        shares = np.bincount(action, minlength=3) / action.size
-        mixed = (action.size * shares + 1) / (action.size + 3)
-        np.testing.assert_allclose(losses[test], -np.log(mixed[data.action[test]]))
-        assert seed == 7
-    assert set().union(*left_out) == set(range(40))
-    np.testing.assert_array_equal(losses, fitted(Recorder(), data, 5, 7))
-    assert (losses != fitted(Recorder(), data, 5, 8)).any()
+def test_every_row_is_judged_by_trees_that_saw_no_row_of_its_context():
+    data = choices(20)
+    action = np.where(data.context == 3, (data.action + 1) % 3, data.action)
+    before, after = (
+        published(replace(data, action=codes), 4, 7) for codes in (data.action, action)
+    )
+    folds = context_folds(data.context, np.arange(20, dtype=np.uint64), 4, 7)
+    beside = (folds == folds[data.context == 3][0]) & (data.context != 3)
+    assert beside.any()
+    np.testing.assert_array_equal(before[beside], after[beside])
+    assert (before != after)[folds != folds[data.context == 3][0]].all()
 
 
-def test_nothing_is_fitted_where_there_is_nothing_to_learn():
-    data = choices(10, 2, actions=1)
-    data = as_choices(data.belief, ["yes"] * 20, data.truth, data.context)
-    recorder = Recorder()
-    np.testing.assert_allclose(fitted(recorder, data, 5, 0), 0, atol=1e-12)
-    varying = choices(10, 2)
-    losses = fitted(recorder, varying, 5, 0, design(np.full(20, 0.5)))
-    assert recorder.calls == []
-    # The shares of the training rows, in both.
-    np.testing.assert_allclose(losses, fitted(recorder, varying, 5, 0))
+def test_shares_are_predicted_where_there_is_nothing_to_learn():
+    data = choices(10, 2)
+    alone = as_choices(data.belief, ["yes"] * 20, data.truth, data.context)
+    np.testing.assert_allclose(published(alone, 5, 0), 0, atol=1e-12)
+    losses = published(data, 5, 0, pd.DataFrame({0: np.full(20, 0.5)}))
+    folds = context_folds(data.context, np.arange(10, dtype=np.uint64), 5, 0)
+    for fold in range(5):
+        counts = np.bincount(data.action[folds != fold], minlength=3)
+        mixed = (counts + 1) / (counts.sum() + 3)
+        np.testing.assert_allclose(
+            losses[folds == fold], -np.log(mixed[data.action[folds == fold]])
+        )
 
 
 def test_an_action_that_training_lacks_costs_a_finite_loss():
@@ -95,7 +69,7 @@ def test_an_action_that_training_lacks_costs_a_finite_loss():
     context = np.repeat(np.arange(10), 2)
     action = np.where(context == 3, "rare", np.where(np.arange(20) % 2, "no", "yes"))
     data = as_choices(context / 10, action, context % 2, context)
-    losses = fitted(Recorder(), data, 10, 0)
+    losses = published(data, 10, 0)
     np.testing.assert_allclose(losses[context == 3], -math.log(1 / (18 + 3)))
 
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from coherence.analysis.analyze import analyze
@@ -18,6 +17,7 @@ from coherence.analysis.reading import as_runs, read_evaluations
 from coherence.checks.calibration import calibration_estimates
 from coherence.checks.catalogue import declaration
 from coherence.checks.cmi import cmi
+from coherence.checks.consistency import over_repetitions
 from coherence.errors import InputError
 from coherence.inputs import few_contexts
 from coherence.printable import capitalised
@@ -29,7 +29,6 @@ from coherence.runs.runs import REFERENCE, Runs, all_computed
 from coherence.statistics.evaluation import require_state
 from coherence.statistics.mean_interval import mean_result
 from coherence.statistics.parallel import Progress, run_calls
-from coherence.statistics.report_noise import variances_within
 from coherence.statistics.resample import Seed, as_seed, clusters_of, group_of_contexts
 
 REPAIRED, PUBLISHED = "repaired", "published"
@@ -61,7 +60,7 @@ _READ_BACK = ("strict", "reference")
 _PAPER_ORDER = (REFERENCE, "mse", "absolute", "bayes")
 _UNIT = "probability"
 
-UnitResult = tuple[str, str, CheckResult]
+EvaluationResult = tuple[str, str, CheckResult]
 """Task, model, result."""
 
 
@@ -71,7 +70,7 @@ class PaperResults:
 
     reports: dict[str, Report]  # `REPAIRED`, `PUBLISHED` or both
     # from `supplement`, of the same procedures; empty without runs
-    supplements: dict[str, list[UnitResult]]
+    supplements: dict[str, list[EvaluationResult]]
 
     def frame(self) -> pd.DataFrame:
         """Return every number, one row per procedure, task, model and check; see `COLUMNS`."""
@@ -90,7 +89,7 @@ class PaperResults:
 
     @property
     def evaluations(self) -> tuple[EvaluationReport, ...]:
-        """Units of the first report: all have the same."""
+        """Evaluations of the first report: all have the same."""
         return next(iter(self.reports.values())).evaluations
 
     def why_absent(self, procedure: str, task: str, model: str, check: str) -> str:
@@ -182,7 +181,7 @@ def supplement(
     reference: str | None = None,
     n_jobs: int = 1,
     rng: Seed = None,
-) -> list[UnitResult]:
+) -> list[EvaluationResult]:
     """Compute what the papers' tables show beyond the checks of a report."""
     how: dict[str, Any] = {"strict": strict, "positive": positive, "reference": reference}
     evaluations, _ = read_evaluations(as_runs(runs), ["cmi"], **how)
@@ -230,22 +229,17 @@ def _isotonic(evaluation: EvaluationRows, published: bool, rng: int) -> CheckRes
     return CheckResult(
         ISOTONIC,
         "information after isotonic calibration",
-        math.nan,
-        "nats",
-        None,
-        math.nan,
+        unit="nats",
+        pvalue=math.nan,
         n_rows=data.n_rows,
-        n_contexts=0,
         n_dropped=data.n_dropped,
         reason=lack,
     )
 
 
 def _undefined(check: str, what: str, asked: pd.DataFrame, reason: str) -> CheckResult:
-    n_contexts = int(asked["context"].nunique())
-    return CheckResult(
-        check, what, math.nan, _UNIT, None, None, len(asked), n_contexts, reason=reason
-    )
+    n = int(asked["context"].nunique())
+    return CheckResult(check, what, unit=_UNIT, n_rows=len(asked), n_contexts=n, reason=reason)
 
 
 def _of_squares(
@@ -266,19 +260,6 @@ def _of_squares(
     return mean_result(result, squares, clusters, "value", root=True)
 
 
-def _by_context(evaluation: EvaluationRows, rows: pd.DataFrame) -> pd.DataFrame:
-    """Mean, variance and number of the beliefs of each context."""
-    belief = evaluation.belief(rows)
-    contexts = pd.DataFrame({"context": rows["context"], "belief": belief}).groupby(
-        "context", observed=True
-    )
-    beliefs = contexts["belief"]
-    table = pd.DataFrame({"mean": beliefs.mean(), "n": beliefs.count()})
-    return table.assign(
-        variance=variances_within(belief, np.asarray(contexts.ngroup(), dtype=np.int64))
-    )
-
-
 def _scatter(evaluation: EvaluationRows) -> CheckResult:
     rows, asked, of = evaluation.parsed, evaluation.reference_rows, "two parsed repetitions"
     what = f"root of the mean variance of repeated answers within contexts, {evaluation.reference}"
@@ -296,7 +277,7 @@ def _scatter(evaluation: EvaluationRows) -> CheckResult:
         squares = (rows["p_sd"] ** 2).groupby(rows["context"], observed=True).mean()
         what = f"root of the mean variance of the computed distribution, {evaluation.reference}"
     else:
-        squares = _by_context(evaluation, rows)["variance"]
+        squares = over_repetitions(evaluation.belief(rows), rows["context"])["variance"]
     return _of_squares(SCATTER, what, squares, rows, asked, of)
 
 
@@ -322,7 +303,7 @@ def _errors(evaluation: EvaluationRows, asked: pd.DataFrame, prompt: str) -> lis
         group=rows.get("group"),
     )
     n_dropped = len(asked) - len(rows)
-    answers = _by_context(evaluation, rows)
+    answers = over_repetitions(evaluation.belief(rows), rows["context"])
     truth = rows.groupby("context", observed=True)["p_true"].mean()
     # The mean of n answers misses the expected one by their variance over n.
     noise = (

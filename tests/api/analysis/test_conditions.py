@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from coherence import CheckResult, InputError, Interval
-from coherence.analysis.conditions import QUANTITIES, compare, parse_condition
+from coherence.analysis.conditions import QUANTITIES, held_against, parse_condition
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.variation import Variation
 from coherence.report.verdicts import NOT_TESTED
@@ -82,7 +82,7 @@ def test_anything_else_is_refused_and_the_quantities_are_named(text):
     ],
 )
 def test_values_that_meet_a_condition_are_named(text, lines):
-    met = compare(parse_condition(text), (EVALUATION,)).met
+    met = held_against(parse_condition(text), (EVALUATION,)).met
     assert [line.removeprefix("task 'asia', model 'lm': ") for line in met] == [
         line for line in lines.split("; ") if line
     ]
@@ -90,10 +90,10 @@ def test_values_that_meet_a_condition_are_named(text, lines):
 
 def test_what_is_undefined_meets_nothing_and_is_counted():
     for text in ("holm<2", "holm>-1"):
-        found = compare(parse_condition(text), (EVALUATION,))
+        found = held_against(parse_condition(text), (EVALUATION,))
         assert (len(found.met), found.n_defined, found.n_undefined) == (2, 2, 3)
         assert found.lacking == ()
     units = (EVALUATION, EvaluationReport("", "", (), (), NOT_TESTED))
-    none = compare(parse_condition("sufficiency.holm<1"), units)
+    none = held_against(parse_condition("sufficiency.holm<1"), units)
     assert (none.met, none.n_defined) == ((), 0)
     assert none.lacking == ("task 'asia', model 'lm'", "the table")

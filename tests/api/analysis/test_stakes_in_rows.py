@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence.analysis.conditions import compare as meets
+from coherence.analysis.conditions import held_against as meets
 from coherence.analysis.conditions import parse_condition
 from coherence.report.verdicts import VERDICTS
 

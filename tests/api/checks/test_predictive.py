@@ -210,7 +210,7 @@ def test_losses_are_averaged_over_seeds_and_summed_over_contexts(monkeypatch):
 
     def losses_of(design, data):
         number = np.round(100 * data.belief).astype(int)
-        return (0.2 + 0.2 * (number % 4)) / (1 + design.truth.shape[1])
+        return (0.2 + 0.2 * (number % 4)) / design.shape[1]
 
     monkeypatch.setattr("coherence.checks.predictive.TreeCrossFit", stand_in(losses_of, seen))
     rng = np.random.default_rng(0)
