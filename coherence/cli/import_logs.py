@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="FILE",
         help="logs of one format: .eval or .json of Inspect, or samples_*.jsonl of lm-eval, also "
-        "packed as .gz",
+        "packed as .gz; the options of columns name their fields, and - leaves one out",
     )
     parser.add_argument(
         "--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"

@@ -13,4 +13,4 @@ def are_percentages(values: Any) -> bool:
     known = values[values == values]
     if not known.size or known.min() < 0 or not 10 <= known.max() <= 100:
         return False
-    return bool((known > 1).mean() > 1 / 2)
+    return bool((known[known > 0] > 1).mean() > 1 / 2)  # 0 is the same in both

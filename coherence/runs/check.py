@@ -450,10 +450,13 @@ def _label_errors(table: Runs, found: Findings) -> _Errors:
             yield spelled
         elif alike := labels_alike(runs, name):
             more = f" and {len(alike) - 5} more" if len(alike) > 5 else ""
+            # Of an id made of several columns each is written in one way.
+            cells = [f"table[{part.strip()!r}]" for part in found.file_name(name).split(",")]
             yield (
                 f"column {found.named(name)} has labels that differ only by blanks, case or "
-                f"Unicode form: {'; '.join(map(_alike_shown, alike[:5]))}{more}. "
-                f"{_alike_remedy(found.file_name(name), alike[0])}"
+                f"Unicode form: {'; '.join(map(_alike_shown, alike[:5]))}{more}. Name those that "
+                "are meant to differ otherwise; if they are one, in pandas: "
+                f"{'; '.join(f'{each} = {each}{_ONE_WAY}' for each in cells)}."
             )
 
 
@@ -535,20 +538,7 @@ def _alike_shown(alike: "pd.Series[int]") -> str:
     texts = list(map(repr, alike.index))
     if len(set(map(tidy, texts))) < len(texts):  # accents that are one character or two look alike
         texts = list(map(ascii, alike.index))
-    pairs = zip(texts, alike, strict=True)
-    return ", ".join(f"{text} ({counted(n, 'row')})" for text, n in pairs)
-
-
-def _alike_remedy(column: str, alike: "pd.Series[int]") -> str:
-    """Return the lines of pandas that write labels in one way, or tell them apart."""
-    cells = [f"table[{name.strip()!r}]" for name in column.split(",")]  # of several of a context
-    lines = "; ".join(f"{each} = {each}{_ONE_WAY}" for each in cells)
-    one = f"If they are one, write them in one way, in pandas: {lines}"
-    if len(cells) > 1:
-        return f"{one}."
-    rarest = str(alike.index[-1])
-    apart = f"{cells[0]}.replace({{{rarest!r}: {f'{tidy(rarest)} (2)'!r}}})"
-    return f"{one}; if they are meant to differ, name one otherwise: {cells[0]} = {apart}."
+    return ", ".join(f"{t} ({counted(n, 'row')})" for t, n in zip(texts, alike, strict=True))
 
 
 # What checks read; a missing note on an answer changes no number.

@@ -368,19 +368,16 @@ def _wrong_row(text: str, sep: str, error: object, *, has_options: bool) -> str:
     try:
         header: Sequence[str] = next(rows, [])
         for cells in rows:
-            if len(cells) != len(header) and any(cell.strip() for cell in cells):
-                remedy = "Check the quotes around texts and the separator."
-                if sep == "," and len(cells) > len(header):
-                    remedy = "Are there decimal commas? Write points, or texts in quotes."
-                    if has_options:
-                        remedy = "Are there decimal commas? Then texts need quotes, or another "
-                        remedy += "separator: --sep ';' --decimal ','."
-                elif len(cells) < len(header):
-                    remedy = "Was it cut short there? Get it again, or fill or remove the line."
-                return (
-                    f"line {rows.line_num} has {counted(len(cells), 'cell')}, the header "
-                    f"{len(header)}. {remedy}"
-                )
+            if len(cells) == len(header) or not any(cell.strip() for cell in cells):
+                continue
+            remedy = "Check the quotes around texts and the separator."
+            if len(cells) < len(header):
+                remedy = "Was it cut short there? Get it again, or fill or remove the line."
+            elif sep == ",":
+                remedy = "Are there decimal commas? Write points, or texts in quotes"
+                remedy += ", or another separator: --sep ';' --decimal ','." if has_options else "."
+            n_cells = counted(len(cells), "cell")
+            return f"line {rows.line_num} has {n_cells}, the header {len(header)}. {remedy}"
     except csv.Error as other:
         error = other
     said = str(error).splitlines()[0]

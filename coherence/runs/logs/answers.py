@@ -115,42 +115,37 @@ def _action_cell(
 _Read = Callable[[object, str | None], Cell]  # of a value, and why the answer ended
 
 
-@dataclass(frozen=True, slots=True)
-class _Reply:
-    """What a field of a record holds."""
-
-    value: object
-    picked: str | None  # what the log took for the answer; "" where it looked and found none
-    reason: str | None  # why the answer ended, where it was cut or withheld
-
-    def read(self, read: _Read) -> Cell:
-        """Read what the log picked, else the value."""
-        if self.picked:
-            return replace(read(self.picked, self.reason), raw=str(self.value))
-        cell = read(self.value, self.reason)
-        if self.picked is None or cell.value is None:
-            return cell
-        return replace(cell, status=worst([OFF_FORM, cell.status]))
-
-
-def _reply(log: AnswerLog, record: Record, name: str) -> _Reply:
+def _reply(log: AnswerLog, record: Record, name: str) -> tuple[Any, str | None, str | None]:
+    """Return what a field holds, what the log took for the answer, and why it ended too early."""
     answer, value = log.fields.get("answer", name), record.get(name)
     reason, picked = record.get("finish_reason"), record.get(PICKED)
     # A scorer of the log read the reply as it was, and knows how it ended; and what a scorer took
     # from a reply may be whole all the same.
     cut = reason in _WITHOUT_TEXT and value == record.get(answer) and picked is None
     chosen = picked if isinstance(picked, str) and name == answer else None
-    return _Reply(value, chosen, str(reason) if cut else None)
+    return value, chosen, str(reason) if cut else None
 
 
-def _found_cell(reply: _Reply, pattern: re.Pattern[str], read: _Read) -> Cell:
-    """Read the belief that a pattern finds among words: its group, of several places the last."""
-    text = "" if reply.value is None else str(reply.value)
-    found = [match[min(pattern.groups, 1)] or "" for match in pattern.finditer(text)]
-    if found and text:
-        return replace(read(found[-1], reply.reason), raw=text)
-    cell = read(reply.value, reply.reason)  # a refusal stays one
-    return cell if cell.value is None else Cell(None, "unparsed", text)
+def _read_reply(
+    value: Any, picked: str | None, reason: str | None, read: _Read, pattern: Any = None
+) -> Cell:
+    """Read the last place that a pattern finds in a reply, else what the log picked, or all of it.
+
+    `picked` is empty where the log looked for an answer and found none.
+    """
+    if pattern is not None:
+        text = "" if value is None else str(value)
+        found = [match[min(pattern.groups, 1)] or "" for match in pattern.finditer(text)]
+        cell = read(found[-1] if found else value, reason)
+        if found:
+            return replace(cell, raw=text)
+        return cell if cell.value is None else Cell(None, "unparsed", text)  # a refusal stays one
+    if picked:
+        return replace(read(picked, reason), raw=str(value))
+    cell = read(value, reason)
+    if picked is None or cell.value is None:
+        return cell
+    return replace(cell, status=worst([OFF_FORM, cell.status]))
 
 
 def _beliefs(log: AnswerLog, fields: Mapping[str, str], form: AnswerForm) -> list[Cell]:
@@ -163,9 +158,7 @@ def _beliefs(log: AnswerLog, fields: Mapping[str, str], form: AnswerForm) -> lis
     # Answers are read once, however often they were given.
     read = lru_cache(maxsize=None, typed=True)(partial(belief_cell, line=form.line))
     replies = (_reply(log, record, fields["p"]) for record in log.records)
-    if form.pattern is None:
-        return [reply.read(read) for reply in replies]
-    return [_found_cell(reply, form.pattern, read) for reply in replies]
+    return [_read_reply(*reply, read, form.pattern) for reply in replies]
 
 
 def _action(log: AnswerLog, record: Record, name: str, form: AnswerForm) -> Cell | None:
@@ -183,13 +176,13 @@ def _action(log: AnswerLog, record: Record, name: str, form: AnswerForm) -> Cell
             f"--actions A,B. The most frequent answers are {listed}."
         )
     read = partial(_action_cell, options=options, by_letter=not form.actions)
-    return _reply(log, record, name).read(read)
+    return _read_reply(*_reply(log, record, name), read)
 
 
 def stated_numbers(log: AnswerLog, name: str) -> list[float]:
     """Return the numbers without a percent sign that a field holds, or what was picked of it."""
     replies = (_reply(log, record, name) for record in log.records)
-    said = pd.Series([reply.picked or reply.value for reply in replies], dtype=object)
+    said = pd.Series([picked or value for value, picked, _ in replies], dtype=object)
     return [*map(float, numbers(said).bare)]
 
 
