@@ -5,10 +5,7 @@ same questions.
 """
 
 import logging
-import runpy
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -157,16 +154,3 @@ def test_a_task_takes_a_model(lawn):
         load_task(3)
     with pytest.raises(InputError, match="positive goes with a network of your own"):
         load_task("asia", positive="yes")
-
-
-def test_the_example_asks_about_its_model_and_writes_it(tmp_path, monkeypatch, capsys):
-    script = Path(__file__).parents[2] / "examples" / "pgmpy_network.py"
-    monkeypatch.setattr(sys, "argv", [script.name, "--out", str(tmp_path)])
-    runpy.run_path(str(script), run_name="__main__")
-    # P(rain, 2 puddles) = .2 * .3 against .8 * .02 without rain, the sprinkler off.
-    assert f"{0.06 / 0.076:.6f}" in capsys.readouterr().out
-    network = bn.read_network(tmp_path / "garden.bif")
-    cases = pd.read_csv(tmp_path / "cases.csv", dtype=str)
-    seen = cases.filter(like="x_").rename(columns=lambda name: name.removeprefix("x_"))
-    exact = bn.posterior(network, seen, "rain")["True"]
-    np.testing.assert_allclose(exact, cases["p_true"].astype(float), rtol=1e-12)

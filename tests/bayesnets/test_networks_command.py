@@ -7,6 +7,7 @@ import pytest
 
 from bayesnets import (
     load_network,
+    load_phrases,
     network_names,
     read_network,
 )
@@ -100,3 +101,10 @@ def test_a_converted_network_replaces_no_other_file(tmp_path, networks):
     before = path.read_bytes()
     assert "must be a new file" in networks(f"convert cancer --out {path}", status=2)[1]
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(("more", "target"), [("", "lung"), ("--target smoke", "smoke")])
+def test_words_begin_as_a_phrase_file_for_the_target(more, target, tmp_path, networks):
+    networks(f"phrases asia --out {tmp_path}/words.toml {more}")
+    words = load_phrases(tmp_path / "words.toml", load_network("asia"))
+    assert (words.default_target, words.positive(target)) == (target, "yes")

@@ -130,6 +130,7 @@ def test_a_condition_that_nothing_can_meet_is_an_error_and_no_pass(runs, analyze
     assert status == 2
     assert "'pvalue<.01' holds" in err
     assert "--fail-on 'holm<.05' had nothing to compare" in err
+    assert f"report.html to {tmp_path}" in err
     assert (tmp_path / "results.json").exists(), "the analysis is done and must not be lost"
 
 

@@ -1,16 +1,17 @@
 import pandas as pd
+import pytest
 
 from coherence import AGENTS, read_runs, simulate
 
 
-def test_table_is_that_of_the_python_function_and_valid(tmp_path, run):
+@pytest.mark.parametrize("policies", [[], ["--policies"]])
+def test_table_is_that_of_the_python_function_and_valid(policies, tmp_path, run):
     path = tmp_path / "runs.parquet"
     words = f"simulate clairvoyant --contexts 6 --reps 2 --seed 5 --out {path}".split()
-    status, _, printed = run(*words, "--set", "hidden_signal=0.1")
+    status, _, printed = run(*words, *policies, "--set", "hidden_signal=0.1")
     assert status == 0
-    expected = simulate(
-        AGENTS["clairvoyant"].with_parameters(hidden_signal=0.1), n_contexts=6, n_reps=2, rng=5
-    )
+    agent = AGENTS["clairvoyant"].with_parameters(hidden_signal=0.1)
+    expected = simulate(agent, n_contexts=6, n_reps=2, policies=bool(policies), rng=5)
     written, expected = read_runs(path), read_runs(expected)
     # A file knows one kind of missing value, a table in memory several.
     same = [frame.astype(object).where(frame.notna(), None) for frame in (written, expected)]

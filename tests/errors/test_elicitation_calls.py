@@ -80,6 +80,10 @@ CALLS = {
         "knows the questions of its cases alone; received 'Well",
     ),
     "labels of an agent": (lambda folder: agent_of_labels("A", "B"), "labels must be No and Yes"),
+    "a number for a question": (
+        lambda folder: elicitation.side_question(3),
+        "question must be a text",
+    ),
     "options alike": (
         lambda folder: plan_own_questions(
             pd.DataFrame([{"context": "a", "belief_question": "?", "action_question": "?"}]).assign(

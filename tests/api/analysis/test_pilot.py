@@ -108,3 +108,12 @@ def test_what_cannot_be_drawn_from_is_refused(four, noisy):
     ):
         with pytest.raises(InputError, match=said):
             read_pilot(Runs(runs), **options)
+
+
+def test_what_a_reader_must_know_is_noted():
+    once = asked("rational", n_reps=1, n_contexts=100)
+    grouped = once.assign(group=np.arange(100) // 5)
+    plain, notes = (read_pilot(Runs(runs)).notes for runs in (once, grouped))
+    assert "those of 100 cases" in plain[0]
+    assert "no case has two choices" in plain[1]
+    assert "belong to groups" in notes[2]

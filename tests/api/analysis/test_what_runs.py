@@ -127,15 +127,6 @@ def test_forests_run_in_full_alone_and_move_no_other_number(runs):
     pd.testing.assert_frame_equal(full[~forests].reset_index(drop=True), quick)
 
 
-def test_probabilities_of_actions_of_which_none_was_parsed_leave_the_beliefs():
-    runs = simulate("leaky", n_contexts=40, n_reps=1, policies=True, iterated=False, rng=1)
-    actions = [name for name in runs if name.startswith("action_")]
-    unread = runs.assign(status="unparsed", **dict.fromkeys(actions, np.nan))
-    checks = set(analyze(unread, rng=1).results["check"].str.partition(":")[0])
-    assert "calibration" in checks
-    assert "sufficiency" not in checks
-
-
 def test_one_probability_and_three_states_are_tested_once_the_state_is_named(runs):
     """At equal p, evidence for another state may move the choices of a coherent agent."""
     table = in_three(runs)

@@ -94,3 +94,15 @@ def test_exact_distribution_of_z_is_preferred_and_incomplete_contexts_are_left_o
     assert "column p_true is missing" in missing.reason
     assert "no column starts with x_" in quick(runs.filter(regex="^(?!x_)")).reason
     assert "0 contexts" in quick(runs[runs["z_state"].isna()]).reason
+
+
+def test_gap_is_that_of_the_predictions(runs):
+    result = quick(runs)
+    table = result.details
+    assert result.statistic == pytest.approx(
+        np.median((table["belief"] - table["reconstructed"]).abs() / table["belief"])
+    )
+    assert result.interval.low < result.statistic < result.interval.high
+    assert result.statistic > 0.02  # well fitted, but nothing makes the predictions average out
+    assert np.corrcoef(table["belief"], table["p_true"])[0, 1] > 0.3
+    assert (result.n_contexts, result.n_rows, result.pvalue) == (60, 60, None)

@@ -137,3 +137,29 @@ def test_results_are_strict_json_and_hold_what_is_described(name, monkeypatch, r
         assert any(found["pvalue"] is None for found in results)
     if name == "answers of a model":
         assert all("answering" in unit for unit in record["evaluations"])
+
+
+@pytest.fixture(scope="module")
+def record():
+    return strict(coherence.analyze(simulated(), checks=["calibration"], rng=1).to_json())
+
+
+def first(record):
+    return record["evaluations"][0]["results"][0]
+
+
+@pytest.mark.parametrize(
+    "breaks",
+    [
+        lambda record: record.pop("settings"),
+        lambda record: first(record).update(pvalue=1.5),
+        lambda record: first(record).update(outcome="significant"),
+        lambda record: record["evaluations"][0]["figures"]["calibration"][0].pop("gap"),
+    ],
+)
+def test_records_that_break_it_are_refused(record, breaks, schema):
+    broken = json.loads(json.dumps(record))
+    jsonschema.validate(broken, schema)
+    breaks(broken)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(broken, schema)

@@ -176,15 +176,6 @@ def test_what_names_hold_is_text_and_no_code_reaches_the_terminal(of, first, n, 
     assert shown(hostile, ascii_only=True).isascii()
 
 
-def test_a_model_without_the_primary_test_has_no_mark_and_says_why():
-    runs = simulate("rational", n_contexts=30, n_reps=2, rng=1)
-    silent = runs.assign(model="silent", p=math.nan, action=None, status="refused")
-    table = pd.concat([runs.assign(model="talks"), silent])
-    report = analyze(table, checks=["sufficiency", "calibration"], rng=1)
-    text = shown(*report.evaluations)
-    assert "\n    No verdict (no row has a parsed belief, action and state: sufficiency" in text
-
-
 # Where the primary test was not asked for
 
 
