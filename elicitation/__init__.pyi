@@ -1,6 +1,5 @@
 from .asking.session import Tally as Tally
 from .asking.session import elicit as elicit
-from .asking.session import elicit_questions as elicit_questions
 from .asking.side_question import side_question as side_question
 from .asking.store import AnswerStore as AnswerStore
 from .models.base import Answer as Answer

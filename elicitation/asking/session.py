@@ -315,7 +315,7 @@ class Tally:
 
 def elicit(
     model: Model,
-    task: Subject,
+    task: Subject | str,
     cases: pd.DataFrame,
     store: AnswerStore,
     *,
@@ -330,10 +330,11 @@ def elicit(
     ----------
     model : Model
         Who is asked; any object with the three members of `Model`.
-    task : Task
-        What about.
+    task : Task or str
+        What about; of questions of one's own the value of the column `task`.
     cases : DataFrame
-        The contexts, from `Task.cases`.
+        The contexts, from `Task.cases`; or questions of one's own, from `load_questions` or made
+        in Python with the same columns.
     store : AnswerStore
         Where answers are kept and found.
     design : Design
@@ -355,7 +356,7 @@ def elicit(
     Raises
     ------
     InputError
-        An option is outside its range.
+        An option is outside its range, or a table of questions breaks a rule.
     CoherenceError
         The store failed, or none of the first answers can be read; what the store holds is kept.
 
@@ -371,66 +372,10 @@ def elicit(
     (True, 20)
     >>> store.close()
     """
-    plan = plan_task(task, cases, design)
-    return run_plan(
-        model, plan, store, batch_size=batch_size, keep_going=keep_going, progress=progress
-    )
-
-
-def elicit_questions(
-    model: Model,
-    questions: pd.DataFrame,
-    store: AnswerStore,
-    *,
-    task: str = "questions",
-    design: Design = _USUAL,
-    batch_size: int = 64,
-    keep_going: bool = False,
-    progress: Progress | None = None,
-) -> tuple[pd.DataFrame, Tally]:
-    r"""Ask a model questions of one's own; as `elicit`.
-
-    Parameters
-    ----------
-    questions : DataFrame
-        From ``elicitation.load_questions``, or made in Python with the same columns.
-    task : str
-        Value of the `task` column.
-    model, store, design, batch_size, keep_going, progress
-        As of `elicit`.
-
-    Returns
-    -------
-    runs, tally
-        As from `elicit`.
-
-    Raises
-    ------
-    InputError
-        An option is outside its range, or the table breaks a rule.
-    CoherenceError
-        The store failed, or none of the first answers can be read; what the store holds is kept.
-
-    Examples
-    --------
-    >>> import elicitation
-    >>> store = elicitation.AnswerStore(":memory:")
-    >>> import pandas as pd
-    >>> class Steadfast:
-    ...     name, fingerprint = "steadfast", "always 0.7"
-    ...
-    ...     def generate(self, requests):
-    ...         return [elicitation.Answer("No: 0.30\nYes: 0.70") for _ in requests]
-    >>> table = pd.DataFrame(
-    ...     {"context": ["monday"], "belief_question": ["How probable is rain on Monday?"]}
-    ... )
-    >>> design = elicitation.Design(reps=2, prompts=("standard",))
-    >>> runs, _ = elicit_questions(Steadfast(), table, store, design=design)
-    >>> runs["p"].tolist()
-    [0.7, 0.7]
-    >>> store.close()
-    """
-    plan = plan_own_questions(questions, design, task=task)
+    if isinstance(task, str):
+        plan = plan_own_questions(cases, design, task=task)
+    else:
+        plan = plan_task(task, cases, design)
     return run_plan(
         model, plan, store, batch_size=batch_size, keep_going=keep_going, progress=progress
     )

@@ -553,4 +553,5 @@ class CausalModel(Prompting, ReadsForms):
 
         Raises `InputError` where it gives no probabilities of continuations.
         """
-        self.reading_at(1)
+        if isinstance(self._reading, NetworkReading):
+            self._reading.check()

@@ -17,6 +17,7 @@ from itertools import chain
 from typing import Any, NoReturn
 
 import numpy as np
+import psutil
 import torch
 
 from coherence.errors import CoherenceError, InputError
@@ -49,7 +50,7 @@ _STEP = 64  # a length is compared at the next multiple of it, and every shorter
 _COMMON = 28
 # What follows the long and the short text, a token a letter. The short one divides, and leaves the
 # batch while the other goes on, since what is little at first is more with every token.
-_PATHS = (("abceadbaecdbaecbdea",), ("abceadbaec", "abd"))
+_PATHS = (("abceadbaecdb",), ("abcead", "abd"))
 _PADDED = ReadingMode(takes_trees=False)
 _WAYS = (ReadingMode(), _PADDED, replace(_PADDED, steps_by_whole_mask=False))
 _IS_WINDOW = re.compile(r"window|chunk|block_size|local_att|index_topk")
@@ -62,6 +63,7 @@ class NetworkReading:
         self.network, self.name = network, name
         self.window, self.context = least_window(network), context_size(network)
         self.found: dict[int, ReadingMode] = {}
+        self.is_checked = False
 
     def at(self, n_tokens: int) -> ReadingMode:
         """Return how texts are read of which none has more tokens than these, in the end.
@@ -72,24 +74,26 @@ class NetworkReading:
         if self.window is not None and n_tokens < self.window:
             size = min(size, self.window - 1)
         size = size if self.context is None else min(size, self.context)
-        with quiet_transformers(), torch.inference_mode(False), torch.no_grad():
-            if not self.found:
-                self._require_causal()
+        self.check()
+        with _looking():
             if any(at > size and way.takes_trees for at, way in self.found.items()):
                 return replace(_WAYS[0], window=self.window)
             if size not in self.found:
                 self.found[size] = replace(self._compare(size), window=self.window)
         return self.found[size]
 
-    def _require_causal(self) -> None:
-        """Refuse what has no probabilities of continuations."""
+    def check(self) -> None:
+        """Raise `InputError` for what has no probabilities of continuations, looked at once."""
+        if self.is_checked:
+            return
         if network_within(self.network).training:
             raise InputError(
                 f"{self.name} is in training mode, in which its numbers are drawn anew each time. "
                 "Call network.eval() first."
             )
         try:
-            causal = _is_causal(self.network)
+            with _looking():
+                causal = _is_causal(self.network)
         except Exception as error:
             self._refuse(error, _COMMON)
         if not causal:
@@ -98,6 +102,7 @@ class NetworkReading:
                 "words after a place change what it says there, so that it has no probabilities "
                 "of continuations. Use a causal language model."
             )
+        self.is_checked = True
 
     def _compare(self, n_tokens: int) -> ReadingMode:
         """Return the fastest way that gives what plain passes give; say where there is none."""
@@ -138,6 +143,12 @@ class NetworkReading:
             f"{self.name} cannot be asked: a text by itself, without padding or cache, ends in "
             f"{type(error).__name__}: {' '.join(str(error).split())[:200]}. Use another model."
         ) from error
+
+
+@contextmanager
+def _looking() -> Iterator[None]:
+    with quiet_transformers(), torch.inference_mode(False), torch.no_grad():
+        yield
 
 
 def least_window(network: Any) -> int | None:
@@ -188,6 +199,11 @@ def _single_precision(network: Any, wanted: bool) -> Iterator[None]:
     """Have weights in single precision meanwhile, which loses nothing there and back."""
     tensors = [*network.parameters(), *network.buffers()] if wanted else []
     kept = [(each, each.data) for each in tensors if each.dtype in (torch.bfloat16, torch.float16)]
+    needed = 4 * sum(data.numel() for _, data in kept)
+    on_gpu = any(data.is_cuda for _, data in kept)
+    free = torch.cuda.mem_get_info()[0] if on_gpu else psutil.virtual_memory().available
+    if 2 * needed > free:  # a processor without memory ends the program, with no error to catch
+        raise MemoryError
     try:
         for tensor, data in kept:
             tensor.data = data.float()

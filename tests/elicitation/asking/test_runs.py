@@ -9,7 +9,6 @@ from elicitation import (
     Design,
     Distribution,
     elicit,
-    elicit_questions,
 )
 
 
@@ -92,7 +91,7 @@ def test_an_action_is_a_distribution_over_what_was_offered(store):
     table["action_question"] = ["What now?", "And now?"]
     table["options"] = [("wait", "treat"), ("wait", "refer")]
     design = Design(answers="exact", prompts=("standard", "mse"))
-    runs, _ = elicit_questions(Even(), table, store, design=design)
+    runs, _ = elicit(Even(), "questions", table, store, design=design)
     names = ["action_wait", "action_treat", "action_refer"]
     assert "action" not in runs
     position = list(runs).index("belief_kind") + 1

@@ -16,7 +16,6 @@ from elicitation import (
     Design,
     agent_for_task,
     elicit,
-    elicit_questions,
     load_prompts,
     load_task,
     plan_task,
@@ -201,7 +200,7 @@ def test_questions_of_ones_own_are_prizes_on_the_answer_yes(tmp_path, store):
     table["yes_no_question"] = ["Will it rain?", "Will it snow?"]
     table["action_question"] = "What do you do?"
     design = Design(reps=4, **MATCHING)
-    runs, _ = elicit_questions(Scripted(Answer("A")), table, store, design=design)
+    runs, _ = elicit(Scripted(Answer("A")), "questions", table, store, design=design)
     asked = runs[runs["level"].notna()]
     texts, named = asked["asked_action"], asked["context"].map({"a": "rain?", "b": "snow?"})
     assert (named == texts.str.extract(r"(\w+\?)")[0]).all()

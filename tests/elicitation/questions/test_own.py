@@ -11,7 +11,7 @@ import pytest
 
 from coherence import CoherenceError, InputError
 from coherence.runs.read import validate_runs
-from elicitation import Answer, Design, Distribution, elicit_questions, load_questions
+from elicitation import Answer, Design, Distribution, elicit, load_questions
 from elicitation.questions.plan import plan_own_questions
 
 from ..models.hosted.fake_server import Fake, answer, connected, listing
@@ -60,7 +60,7 @@ def table(tmp_path):
 
 
 def asked(model, table, store, **design):
-    return elicit_questions(model, table, store, design=Design(**{"reps": 1, **design}))
+    return elicit(model, "questions", table, store, design=Design(**{"reps": 1, **design}))
 
 
 def test_csv_and_jsonl_say_the_same(table, tmp_path):
@@ -75,7 +75,7 @@ def test_csv_and_jsonl_say_the_same(table, tmp_path):
 
 def test_questions_are_asked_as_they_stand_and_answers_land_on_their_rows(table, store):
     model = Own()
-    runs, tally = elicit_questions(model, table, store, task="rain", design=Design(reps=2))
+    runs, tally = elicit(model, "rain", table, store, design=Design(reps=2))
     validate_runs(runs)
     assert (len(runs), tally.total) == (2 * 2 * 4, 2 * 2 * 5)
     assert any(text.startswith('How probable is rain? {sky} "grey"\n') for text in model.texts)

@@ -18,7 +18,7 @@ OUT_OF_MEMORY = {
 def limited(network, tokenizer, *, limit, error=None):
     """A model that has been looked at, and then has little memory."""
     model = model_of(Watched(network, error=error), tokenizer)
-    model.check()
+    model.reading_at(1)
     model.network.limit = limit
     return model
 

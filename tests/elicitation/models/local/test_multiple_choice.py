@@ -22,7 +22,7 @@ from transformers import (
 )
 
 from coherence import InputError
-from elicitation import Design, Request, elicit_questions
+from elicitation import Design, Request, elicit
 from elicitation.models.local.multiple_choice import load_multiple_choice_model
 
 TEXTS = [
@@ -120,7 +120,7 @@ def test_it_does_not_pretend_to_write(folder, store):
         model.generate([Request("Well?", 0, 5)])
     table = pd.DataFrame({"context": range(3), "yes_no_question": TEXTS})
     with pytest.raises(InputError, match="needs a model that gives the probabilities of labels"):
-        elicit_questions(model, table, store, design=Design(reps=1, belief="token"))
+        elicit(model, "questions", table, store, design=Design(reps=1, belief="token"))
 
 
 def test_texts_that_do_not_fit_are_refused_and_the_longest_is_not(folder):

@@ -71,7 +71,7 @@ def test_what_is_shared_or_will_follow_is_read_once():
     network = Watched(network_of("llama"))
     tokenizer = tokenizer_of(BYTE_LEVEL, decoders.ByteLevel())
     model, alone = (model_of(network, tokenizer, **options) for options in ({}, {"reading": ALONE}))
-    model.check()
+    model.reading_at(1)
     text = list(range(3, 13))
     for endings, shapes in (
         ([[5], [6], [7]], [(1, 10)]),  # single tokens cost the text alone
