@@ -84,8 +84,8 @@ class SampleCheck:
         """Raise `InputError` where joined rows are of different samples; return what differs.
 
         Hashes must be the same in each joined row, unless all documents were made anew for the
-        other log; truths too, unless that has other labels, as those of the right action; of other
-        fields those that name each sample of both logs, which then stand under other ids.
+        other log; truths too, unless that has other labels, as those of the right action. Of other
+        fields those tell that name each sample, unless another one of these agrees.
         """
         ours, theirs = self._samples(first), self._samples(second)
         names = sorted(ours.columns.intersection(theirs.columns), key=lambda name: name != HASH)
@@ -93,18 +93,21 @@ class SampleCheck:
         unlike = (one != other) & one.notna() & other.notna()
         differ = {name: int(unlike[name].sum()) for name in names if unlike[name].any()}
         tell = [name for name in names if name not in differ and one[name].nunique() > 1]
-        alike = [name for name in names if _name_the_same(ours[name], theirs[name])]
+        own = {name for name in names if _identifies(ours[name]) and _identifies(theirs[name])}
         for name, n_unlike in differ.items():
-            wrong = name in alike and not tell
+            moved = bool(other[name][unlike[name]].isin(ours[name]).any())
+            wrong = moved and name in own and own.isdisjoint(tell)
             if name == HASH:
-                wrong |= n_unlike < len(one) or not tell or name in alike
-            elif name in self.truths:
-                wrong |= bool(theirs[name].isin(ours[name].dropna()).any())
+                wrong = moved or own.isdisjoint(tell) or n_unlike < len(one)
+            elif name in self.truths:  # of labels that the other log has as well
+                wrong = bool(theirs[name].isin(ours[name].dropna()).any())
             if wrong:
+                agree = (by for by in names if by in own or by == HASH)
+                by = next((by for by in agree if _joins(by, name, ours, theirs)), None)
                 key = unlike.index[unlike[name]][0]
                 sides = [_with_keys(side).loc[key] for side in (first, second)]
                 of = f"{n_unlike} of {counted(len(one), 'joined answer')}"
-                raise InputError(self._mismatch(of, name, sides, next(iter(alike), None)))
+                raise InputError(self._mismatch(of, name, sides, by))
         of = " and ".join(listing(table[LOG].unique(), 2) for table in (first, second))
         notes = []
         if differ:
@@ -152,16 +155,21 @@ class SampleCheck:
         return said
 
 
-def _name_the_same(ours: "pd.Series[str]", theirs: "pd.Series[str]") -> bool:
-    """Tell whether contexts have a value each in both logs, and the same values in both."""
-    sets = []
-    for cells in (ours, theirs):
-        context = cells.index.get_level_values("context")
-        pairs = pd.DataFrame({"context": context, "cell": cells.to_numpy()}).drop_duplicates()
-        if pairs.isna().any(axis=None) or not all(pairs[name].is_unique for name in pairs):
-            return False
-        sets.append({*pairs["cell"]})
-    return sets[0] == sets[1] and len(sets[0]) > 1
+def _identifies(cells: "pd.Series[str]") -> bool:
+    """Tell whether every context has a value of its own."""
+    context = cells.index.get_level_values("context")
+    pairs = pd.DataFrame({"context": context, "cell": cells.to_numpy()}).drop_duplicates()
+    unique = all(pairs[name].is_unique for name in pairs)
+    return bool(pairs.notna().all(axis=None) and len(pairs) > 1) and unique
+
+
+def _joins(by: str, name: str, ours: pd.DataFrame, theirs: pd.DataFrame) -> bool:
+    """Tell whether rows that are joined by a field agree in one in which those of ids do not."""
+    if not theirs[by].isin(ours[by].dropna()).all():
+        return False
+    known = ours.drop_duplicates(by).set_index(by, drop=False)[name]
+    cells, others = known.reindex(theirs[by]).to_numpy(), theirs[name].to_numpy()
+    return bool((pd.isna(cells) | pd.isna(others) | (cells == others)).all())
 
 
 def compare_prompts(answers: pd.DataFrame, check: SampleCheck) -> list[str]:

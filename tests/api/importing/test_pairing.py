@@ -111,6 +111,12 @@ def test_joined_answers_are_about_the_same_sample(fields, other, message):
         assemble(prompts, AnswerForm(), belief_tasks=["first", "second"])
 
 
+def test_a_part_of_the_samples_under_other_ids_is_refused_too():
+    logs = answers(SAMPLES, "p", INPUT), answers(SAMPLES.iloc[1:], "action", INPUT)
+    with pytest.raises(InputError, match=r"11 of 11 .* in input.*--context input joins"):
+        joined(*logs)
+
+
 def test_a_join_that_a_message_proposes_is_the_right_one():
     samples, fields = SAMPLES.assign(p=SAMPLES.index / 20, action=SAMPLES["case"]), HASH | TRUTH
     ordered, beliefs = (answers(samples, name, fields) for name in ("action", "p"))
