@@ -116,6 +116,8 @@ def _basis(evaluation: EvaluationReport) -> str:
     asked = primary or _by_name(evaluation, SWING) or _by_name(evaluation, MOVEMENT)
     if asked is not None:
         parts.append(_cases(evaluation, asked))
+    elif _lacks_truth(evaluation) and "context" in evaluation.rows.names:
+        parts.append(counted(evaluation.rows.table["context"].nunique(), "case"))
     if primary is not None and (persons := primary.settings.get("n_persons")):
         parts.append(counted(persons, "person"))
     if not evaluation.statuses.empty:
@@ -129,6 +131,13 @@ def _basis(evaluation: EvaluationReport) -> str:
         shares = "; shares of graded answers" if evaluation.rows.graded else "; exact posteriors"
         text += shares if exact else "; realised states"
     return text
+
+
+def _lacks_truth(evaluation: EvaluationReport) -> bool:
+    """Tell whether the primary test was not run for want of a truth alone."""
+    rows = evaluation.rows
+    choices = bool(rows.beliefs) and "action" in rows.names
+    return bool(evaluation.absent("sufficiency")) and choices and "theta" not in rows.names
 
 
 def _cases(evaluation: EvaluationReport, result: CheckResult) -> str:
@@ -152,6 +161,8 @@ def headline(evaluation: EvaluationReport, said: View) -> Headline:
         further.append(f"{evaluation.verdict.mark} {said.conclusion[1]}")
     elif evaluation.stakes and evaluation.absent("sufficiency"):
         further.append(f"Choices at equal belief: {clean(why)}")
+    elif _lacks_truth(evaluation):
+        further.append(f"Without the truth the primary test cannot run: {clean(why)}")
     if evaluation.answering and (
         low := [m.median for m in evaluation.answering.masses if m.median < LOW]
     ):

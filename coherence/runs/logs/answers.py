@@ -27,6 +27,10 @@ _WITHOUT_TEXT = {"length": "truncated", WITHHELD: "refused"}
 _BARE_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+")
 
 
+class Probability(float):
+    """A number that a program of ours read of a reply: a probability, whatever scale is given."""
+
+
 @dataclass(frozen=True)
 class AnswerForm:
     """How answers are to be read."""
@@ -50,6 +54,7 @@ def belief_cell(value: Any, reason: str | None = None, *, line: Scale | None = N
     """Read a belief; `reason` is why the answer ended, where it was cut or withheld."""
     if value is None or value == "":  # the sample ended before an answer
         return Cell(None, _WITHOUT_TEXT.get(reason or "", "unparsed"))
+    line = None if isinstance(value, Probability) else line
     stated = isinstance(value, str | bool)
     if stated and line in (None, PERCENT):
         return Cell(*_decoded_belief(str(value), reason, percent=line is not None), str(value))
@@ -182,7 +187,8 @@ def _action(log: AnswerLog, record: Record, name: str, form: AnswerForm) -> Cell
 def stated_numbers(log: AnswerLog, name: str) -> list[float]:
     """Return the numbers without a percent sign that a field holds, or what was picked of it."""
     replies = (_reply(log, record, name) for record in log.records)
-    said = pd.Series([picked or value for value, picked, _ in replies], dtype=object)
+    texts = [picked or value for value, picked, _ in replies if not isinstance(value, Probability)]
+    said = pd.Series(texts, dtype=object)
     return [*map(float, numbers(said).bare)]
 
 

@@ -33,7 +33,7 @@ from coherence.runs.columns import (
 )
 from coherence.runs.formats import ARRAY, FileTable, column_of
 from coherence.runs.logs import inspect_log, lm_eval
-from coherence.runs.logs.answers import AnswerForm, answers_of, stated_numbers
+from coherence.runs.logs.answers import AnswerForm, Probability, answers_of, stated_numbers
 from coherence.runs.logs.joining import (
     LOG,
     RECORD,
@@ -159,6 +159,8 @@ def assemble(
         notes += differ
     table = _as_file(answers.drop(columns=[RECORD, LOG]), form.positive)
     table.attrs[MEANT] = [*sources]  # they are what their names say, also where it is read again
+    if "theta" not in {*table, *mapping}:
+        notes.append(_no_truth(beliefs[0]))
     # Wordings and models may be imported one by one, so a table need not allow a check by itself.
     valid, found = examined(FileTable(table), part=True, ours=True, named=Naming(sources))
     if errors := [*found.of_options, *found.of_table]:
@@ -183,14 +185,36 @@ def _line_of(
     # Shares of log-likelihoods are probabilities whatever the question asked for.
     if line is None or any(name.startswith(SHARE) for name in stated.values()):
         return None, []
+    cells = [record.get(name) for record in log.records for name in stated.values()]
+    n_read, notes = sum(isinstance(cell, Probability) for cell in cells), list[str]()
+    if n_read:
+        notes = [
+            f"{log.file}: {n_read} of {len(cells)} beliefs were read by the side question itself, "
+            "and are probabilities whatever the scale"
+        ]
+    if n_read == len(cells):
+        return None, notes
     if line is not PERCENT:
         names = ", ".join(stated.values())
-        return line, [f"{names} was read on the scale {line}: {line.described()}"]
+        return line, [*notes, f"{names} was read on the scale {line}: {line.described()}"]
     tallies = {column: stated_numbers(log, name) for column, name in stated.items()}
     errors, doubts = judge_percentages(tallies)
     if errors:
         raise InputError.all_at_once(log.file, errors)
-    return line, [f"{log.file}: {doubt}" for doubt in doubts]
+    return line, [*notes, *(f"{log.file}: {doubt}" for doubt in doubts)]
+
+
+def _no_truth(log: AnswerLog) -> str:
+    """Say that a table has no theta, and which fields may hold it."""
+    named = [
+        name
+        for name in log.field_names
+        if name.startswith(("metadata.", "doc.")) and name not in log.fields.values()
+    ]
+    return (
+        "no theta: nothing says what came true; name the field that does: --truth FIELD"
+        + f"; samples have {listing(named, 2)}" * bool(named)
+    )
 
 
 def _as_file(answers: pd.DataFrame, positive: str | None) -> pd.DataFrame:
@@ -252,6 +276,12 @@ def _split_by_task(
     # What is not named takes the role that is left, if only one way is possible.
     rest = [name for name in tasks if name not in (*belief_tasks, *action_tasks)]
     beliefs, actions = [*belief_tasks] or rest, [*action_tasks] or (rest if belief_tasks else [])
+    if len(rest) > 1 and all({"action", "answer"} <= {*log.fields} for log in logs):
+        raise InputError(
+            f"{listing(map(repr, rest))} hold beliefs and actions each, and one import is of one "
+            "task. Import each log by itself (--out, a table each), and analyse the tables one by "
+            "one, or together in Python: coherence.analyze(pandas.concat(tables))."
+        )
     if rest and ((belief_tasks and action_tasks) or (len(rest) > 1 and not action_tasks)):
         raise InputError(
             f"nothing says what {', '.join(map(repr, rest))} asked for: "

@@ -58,20 +58,7 @@ def read_inspect_log(path: Path) -> AnswerLog:
         unread = {"messages", "events", "store"}
         log = read_eval_log(str(path), resolve_attachments="core", exclude_fields=unread)
     samples = log.samples or []
-    if not samples:
-        raise InputError(
-            f"{path}: the log has no samples. "
-            + (
-                f"The run failed: {log.error.message}"
-                if log.error
-                else "Inspect leaves them out with --no-log-samples; run it again without."
-            )
-        )
-    if all(sample.error and not sample.output.choices for sample in samples):
-        raise InputError(
-            f"{path}: the run failed, and no sample has an answer. "
-            f"{_most_frequent_error(samples)}. Run it again, or leave this file out."
-        )
+    require_answers(path, log, samples)
     records = tuple(map(record_of, samples))
     fields = {
         "context": "id",
@@ -83,6 +70,25 @@ def read_inspect_log(path: Path) -> AnswerLog:
     }
     notes = tuple(notes_on(log, samples))
     return AnswerLog(path.name, log.eval.task, log.eval.model, records, fields, notes=notes)
+
+
+def require_answers(path: Path, log: EvalLog, samples: Sequence[EvalSample]) -> None:
+    """Raise where a log has no samples, or the run failed before any had an answer."""
+    if not samples:
+        raise InputError(
+            f"{path}: the log has no samples. "
+            + (
+                f"The run failed: {log.error.message}"
+                if log.error
+                else "Inspect leaves them out with --no-log-samples; run it again without."
+            )
+        )
+    if all(sample.error and not sample.output.choices for sample in samples):
+        of = f" of {log.eval.dataset.samples}" if log.eval.dataset.samples else ""
+        raise InputError(
+            f"{path}: the run failed, and no sample has an answer: {len(samples)}{of} ended in an "
+            f"error. {_most_frequent_error(samples)}. Run it again, or leave this file out."
+        )
 
 
 def read_samples(path: Path) -> tuple[EvalLog, Iterator[EvalSample]]:

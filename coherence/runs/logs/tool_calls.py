@@ -13,14 +13,19 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from coherence.errors import InputError, closest, listing
 from coherence.printable import counted
+from coherence.runs.cells import numbers
 from coherence.runs.columns import EXACT, OWN_CONTEXT, PERCENT, SAME_CONTEXT
-from coherence.runs.logs.answers import belief_cell
-from coherence.runs.logs.inspect_log import notes_on, read_samples, record_of
+from coherence.runs.logs.answers import Probability, belief_cell
+from coherence.runs.logs.inspect_log import notes_on, read_samples, record_of, require_answers
 from coherence.runs.logs.log_format import PICKED, AnswerLog, Record, names_of, sample_columns
 
 if TYPE_CHECKING:
@@ -31,14 +36,13 @@ SIDE_QUESTION, TEXT, TOOL = "side_question", "text", "tool:"
 SOURCE = "coherence.side_question"
 """Source of the event by which a solver records what it asked aside."""
 _GRADES = {"C", "I", "P", "N"}  # of an answer, as Inspect's scorers give them
-_MOST_SHOWN = 8
+_MOST_SHOWN, _MOST_VALUES = 8, 3  # calls, and values of an argument
 _NOTES = {
     "several": "episodes with several calls of these tools: {n}; the last one is the action",
     "unnamed": "episodes whose call lacks the argument that is the action, or cannot be read: {n}; "
     "their action is unparsed",
     "without": "episodes without such a call, which have no action: {n}: {names}",
     "unsaid": "episodes in which no belief was said before the action: {n}: {names}",
-    "epochs": "every epoch of a sample is a case; they share its outcome, and are a group",
 }
 
 
@@ -138,7 +142,7 @@ def read_calls(path: Path, *, reading: CallReading) -> AnswerLog:
         No call, a tool or an argument that no call has, or nothing that says where beliefs stand.
     """
     log, samples = read_samples(path)
-    seen, records, kept = _Calls(), list[Record](), []
+    seen, records, kept = _Calls(), list[dict[str, object]](), []
     found: dict[str, list[str]] = defaultdict(list)  # kind of note -> episodes
     for sample in samples:
         episode = Episode(sample)
@@ -149,7 +153,9 @@ def read_calls(path: Path, *, reading: CallReading) -> AnswerLog:
             found[kind].append(episode.name)
         # What is asked of every sample further on, without its messages and events.
         kept.append(sample.model_copy(update={"messages": [], "events": []}))
+    require_answers(path, log, kept)
     seen.check(path, reading)
+    _bare_ones_on_scale(records)
     names = names_of(records)
     columns, notes = sample_columns(names, "metadata."), [*notes_on(log, kept)]
     notes += [
@@ -164,8 +170,19 @@ def read_calls(path: Path, *, reading: CallReading) -> AnswerLog:
             f"metadata.{EXACT} is a list, and left out: give the exact posterior at the action, "
             "one number an episode"
         )
-    fields = {"context": "episode", "answer": "belief", "theta": _theta(records, names)}
-    fields |= {"created": "completed_at"} | ({"group": "id"} if found["epochs"] else {})
+    fields = {"context": "id", "answer": "belief", "created": "completed_at"}
+    fields |= _theta(records, names)
+    # What came true is the sample's; the exact posterior may be of what an epoch has seen.
+    truths = [*filter(None, (fields.get("theta"), columns.get(EXACT)))]
+    if found["epochs"] and _same_in_epochs(records, truths):
+        _number_through(records)
+        notes.append(
+            "epochs of a sample are repetitions of its case (--context episode takes each as a "
+            "case)"
+        )
+    elif found["epochs"]:
+        fields |= {"context": "episode", "group": "id"}
+        notes.append(f"{' or '.join(truths)} differs between epochs: each is a case of a group")
     as_named = ("rep", "action", "belief_context", "raw_action", "asked")
     fields |= {name: name for name in as_named if name in names}
     fields |= {"raw_belief": "reply"} if "reply" in names else {}
@@ -175,14 +192,39 @@ def read_calls(path: Path, *, reading: CallReading) -> AnswerLog:
     )
 
 
-def _theta(records: Sequence[Record], names: Sequence[str]) -> str:
+def _theta(records: Sequence[Record], names: Sequence[str]) -> dict[str, str]:
     """Return the field of the state: the sample's own, or what the only scorer gives."""
-    if "metadata.theta" in names:
-        return "metadata.theta"
     scores = [name for name in names if name.startswith("scores.") and name.endswith(".value")]
-    values = {str(record.get(scores[0])) for record in records} if len(scores) == 1 else _GRADES
-    given = any(record.get("target") not in (None, "") for record in records)
-    return "target" if given or values <= _GRADES else scores[0]
+    for name in ("metadata.theta", "target", *scores[: len(scores) == 1]):
+        values = {record.get(name) for record in records} - {None, ""}
+        if values and not (name in scores and {*map(str, values)} <= _GRADES):
+            return {"theta": name}
+    return {}
+
+
+def _same_in_epochs(records: Sequence[Record], names: Sequence[str]) -> bool:
+    """Tell whether fields have one value in all epochs of a sample."""
+    seen: dict[object, set[object]] = defaultdict(set)
+    for record, name in product(records, names):
+        seen[record["id"], name] |= {record.get(name)} - {None}
+    return all(len(values) <= 1 for values in seen.values())
+
+
+def _number_through(records: list[dict[str, object]]) -> None:
+    """Number the repetitions of a sample over its epochs."""
+    n_seen: Counter[object] = Counter()
+    for record in sorted(records, key=itemgetter("epoch")):
+        record["rep"] = n_seen[record["id"]]
+        n_seen[record["id"]] += 1
+
+
+def _bare_ones_on_scale(records: list[dict[str, object]]) -> None:
+    """Leave a bare 1 to the scale where other bare replies are above 1 and none is a fraction."""
+    bare = numbers(pd.Series([each.get("reply") for each in records], dtype=object)).bare
+    if (bare > 1).any() and not ((bare > 0) & (bare < 1)).any():
+        for record in records:
+            if str(record.get("reply")).strip() == "1":
+                record["belief"] = record["reply"]
 
 
 def _records(
@@ -235,16 +277,22 @@ def _asked(
             f"{listing(sorted(map(repr, questions)), 2)}. Ask one question a turn, or read beliefs "
             f"elsewhere: --belief-from {TEXT}."
         )
-    # A number that the solver read itself comes before the reply.
-    first = "reply" if reading.pattern else "p"
     return [
         {
-            "belief": _plain(each.get("reply") if each.get(first) is None else each[first]),
+            "belief": _answered(each, reading),
             "reply": each.get("reply"),
             "asked": each.get("question"),
         }
         for each in asked
     ]
+
+
+def _answered(asked: Mapping[str, Any], reading: CallReading) -> object:
+    """Return the number that the side question read, else the reply; by a pattern that."""
+    read, reply = asked.get("p"), _plain(asked.get("reply"))
+    if read is None or (reading.pattern and reply is not None):
+        return reply
+    return Probability(read) if isinstance(read, int | float) else _plain(read)
 
 
 def _said(episode: Episode, at: int, reading: CallReading) -> object:
@@ -268,6 +316,12 @@ def _is_belief(text: str) -> bool:
     return any(belief_cell(text, line=line).value is not None for line in (None, PERCENT))
 
 
+def _few(values: Counter[str]) -> str:
+    """Return up to three values, the most frequent first."""
+    few = "|".join(value for value, _ in values.most_common(_MOST_VALUES))
+    return f"{few}|…" if len(values) > _MOST_VALUES else few
+
+
 def _plain(value: object) -> object:
     """Return what was reported; what is neither text nor a number is shown as text."""
     is_plain = value is None or isinstance(value, str | float) or type(value) is int
@@ -278,18 +332,21 @@ class _Calls:
     """What the agents of a log called, and how often they were asked aside."""
 
     def __init__(self) -> None:
-        self.n_episodes = self.n_asked = 0
+        self.n_episodes = self.n_asked = self.n_limited = 0
         self.tools: Counter[str] = Counter()
-        self.arguments: dict[str, dict[str, str]] = defaultdict(dict)  # of tools, with a value
+        # of tools, with how often each value was given
+        self.arguments: dict[str, dict[str, Counter[str]]] = defaultdict(dict)
 
     def add(self, episode: Episode) -> None:
         """Count an episode."""
         self.n_episodes += 1
         self.n_asked += not all(isinstance(event, str) for event in episode.events)
+        self.n_limited += episode.sample.limit is not None
         for _, call in episode.calls:
             self.tools[call.function] += 1
-            values = {name: str(value)[:40] for name, value in call.arguments.items()}
-            self.arguments[call.function] |= values
+            for name, value in call.arguments.items():
+                values = self.arguments[call.function].setdefault(name, Counter())
+                values[str(value)[:40]] += 1
 
     def check(self, path: Path, reading: CallReading) -> None:
         """Raise where the log has nothing of what is to be read."""
@@ -303,10 +360,10 @@ class _Calls:
         wanted |= {reading.argument: "belief_from"} if reading.argument else {}
         for name, option in wanted.items():
             if name not in (*self.tools, *known):
+                candidates = known if "." in name else [*self.tools]
                 raise InputError(
                     f"{path}: {option} names {name!r}, which no message calls. "
-                    f"{closest(name, known if '.' in name else self.tools)} Inspect takes calls of "
-                    "submit out of the messages: AgentSubmit(keep_in_messages=True) leaves them."
+                    f"{closest(name, candidates)}{self._why_not_called(name, candidates)}"
                 )
         if reading.source == SIDE_QUESTION and not self.n_asked:
             raise InputError(
@@ -314,11 +371,23 @@ class _Calls:
                 f"--belief-from {TOOL}NAME.ARGUMENT or --belief-from {TEXT}. {self.overview()}"
             )
 
+    def _why_not_called(self, name: str, candidates: Sequence[str]) -> str:
+        """Say why the messages may lack a call."""
+        if self.n_limited:
+            episodes = counted(self.n_limited, "episode")
+            return f" A limit ended {episodes} of {self.n_episodes}, which may lack the call."
+        if "submit" not in name and closest(name, candidates, far=""):
+            return ""
+        return (
+            " Inspect takes calls of submit out of the messages: "
+            "AgentSubmit(keep_in_messages=True) leaves them."
+        )
+
     def overview(self) -> str:
-        """Return what was called, each argument with a value."""
+        """Return what was called, each argument with its most frequent values."""
         calls = []
         for tool, times in self.tools.most_common():
-            shown = ", ".join(f"{name}={value}" for name, value in self.arguments[tool].items())
+            shown = ", ".join(f"{name}={_few(of)}" for name, of in self.arguments[tool].items())
             calls.append(f"{tool}({shown}) {counted(times, 'time')}")
         asked = counted(self.n_asked, "episode has", "episodes have")
         return f"Calls: {listing(calls, _MOST_SHOWN)}; {asked} a belief that was asked aside."

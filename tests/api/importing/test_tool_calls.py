@@ -1,15 +1,16 @@
 """Episodes of agents, from a log of Inspect (tests/golden) and from small ones."""
 
+import json
 import re
 
 import pandas as pd
 import pytest
 
-from coherence import InputError
-from coherence.runs.columns import PERCENT
+from coherence import InputError, analyze
+from coherence.runs.columns import PERCENT, Scale
 from coherence.runs.logs.tool_calls import require_action_from
 from coherence.runs.read import validate_runs
-from tests.api.importing.conftest import GOLDEN, imported, packed, sample
+from tests.api.importing.conftest import GOLDEN, HEADER, RUN, imported, packed, sample
 
 AGENT = GOLDEN / "inspect_agent.eval"
 DOSE = {"tools": ("treat.dose",)}
@@ -57,18 +58,20 @@ def test_what_a_tool_reported_before_the_call_is_said_where_the_agent_acts():
     assert "out_of_range" in set(raw["status"])  # 60 is no probability unless the user says so
 
 
-def agent_log(path, *samples, events=True, metadata=None, **facts):
+def agent_log(path, *samples, events=True, metadata=None, seen=None, header=HEADER, **facts):
     """Write a log of episodes: each a list of what is asked aside, said and called, in order.
 
-    A number is a side question's answer, a text is said, a list is the calls of one message.
+    A number is a side question's answer, or a pair with the reply before the number; a text is
+    said, a list is the calls of one message. `seen` has the exact posterior of each episode.
     """
     when = {"timestamp": "2026-01-05T12:00:00+00:00", "working_start": 0}
     written = {}
     for number, (epoch, *steps) in enumerate(samples):
         messages, transcript = [], []
         for step in steps:
-            if isinstance(step, float):
-                data = {"question": "P?", "reply": str(step), "p": step}
+            if isinstance(step, float) or (isinstance(step, tuple) and isinstance(step[0], str)):
+                reply, read = (str(step), step) if isinstance(step, float) else step
+                data = {"question": "P?", "reply": reply, "p": read}
                 source = {"event": "info", "source": "coherence.side_question"}
                 transcript.append({**source, "data": data, **when})
                 continue
@@ -85,11 +88,12 @@ def agent_log(path, *samples, events=True, metadata=None, **facts):
             transcript += [
                 {"event": "tool", **call, **when} for call in made if events and not shown
             ]
-        told = {"messages": messages, "events": transcript, "metadata": metadata or {"theta": 1}}
+        known = {"theta": 1} | ({} if seen is None else {"p_true": seen[number]})
+        told = {"messages": messages, "events": transcript, "metadata": metadata or known}
         name = f"samples/{number}_epoch_{epoch}.json"
         identity = number if epoch == 1 else number - 1
         written[name] = sample(identity, epoch=epoch, **told | facts)
-    return packed(path, **written)
+    return packed(path, header=header, **written)
 
 
 GO, STAY, LOOK = ("go", {}), ("stay", {}), ("look", {"at": "x"})
@@ -131,12 +135,40 @@ def test_several_answers_to_one_question_are_repetitions_of_an_episode_that_acte
     assert set(runs["status"]) == {"ok"}
 
 
-def test_epochs_of_a_sample_are_cases_of_one_group(tmp_path):
-    path = agent_log(tmp_path / "a.eval", [1, 0.4, [GO]], [2, 0.5, [STAY]])
+def test_epochs_of_a_sample_are_repetitions_of_its_case(tmp_path):
+    episodes = [1, 0.4, 0.4, [GO]], [2, 0.5, 0.6, [STAY]]
+    log = imported(agent_log(tmp_path / "a.eval", *episodes), calls=ACTS)
+    assert "epochs of a sample are repetitions of its case" in "\n".join(log.notes)
+    assert "group" not in log.runs
+    assert cells(log.runs, "context") == [0, 0, 0, 0]
+    assert cells(log.runs, "rep") == [0, 1, 2, 3]
+    assert cells(log.runs, "action") == ["go", None, "stay", None]
+    each = imported(tmp_path / "a.eval", calls=ACTS, mapping={"context": "episode"}).runs
+    assert cells(each, "context") == ["0", "0", "0 (epoch 2)", "0 (epoch 2)"]
+
+
+def test_epochs_that_differ_in_the_exact_posterior_are_cases_of_one_group(tmp_path):
+    path = agent_log(tmp_path / "a.eval", [1, 0.4, [GO]], [2, 0.5, [STAY]], seen=(0.3, 0.6))
     log = imported(path, calls=ACTS)
     assert cells(log.runs, "context") == ["0", "0 (epoch 2)"]
-    assert log.runs["group"].nunique() == 1
-    assert "share its outcome, and are a group" in "\n".join(log.notes)
+    assert (log.runs["group"].nunique(), cells(log.runs, "p_true")) == (1, [0.3, 0.6])
+    assert "metadata.p_true differs between epochs" in "\n".join(log.notes)
+
+
+@pytest.mark.parametrize("line", [None, PERCENT, Scale(0, 100)])
+@pytest.mark.parametrize(
+    ("asked", "p"),
+    [
+        # What the side question read is a probability, whatever is said of bare numbers.
+        ([("65%", 0.65), ("0.2", 0.2), ("1", 1)], [0.65, 0.2, 1]),
+        ([("80%", 0.8), ("74", None), ("1", 1.0)], [0.8, 0.74, 0.01]),
+    ],
+)
+def test_a_number_that_the_side_question_read_is_on_no_scale(tmp_path, asked, p, line):
+    path = agent_log(tmp_path / "a.eval", *([1, each, [GO]] for each in asked))
+    runs = imported(path, calls={"tools": ("go",)}, line=line).runs
+    assert cells(runs, "p") == (p if line or None not in dict(asked).values() else [0.8, None, 1])
+    assert cells(runs, "raw_belief") == [reply for reply, _ in asked]
 
 
 @pytest.mark.parametrize("said", ["Probability of a broken database: 0.53", "It is about 53%"])
@@ -158,12 +190,16 @@ def test_a_pattern_reads_a_number_among_words(tmp_path, said):
         ({"target": "", "scores": {"state": {"value": 1}}}, 1),
         ({"target": "No", "scores": {"state": {"value": 1}}}, 0),
         ({"target": "", "scores": {"right": {"value": "C"}}}, None),  # a grade of what it did
+        ({"target": "", "scores": {"a": {"value": 1}, "b": {"value": 0}}}, None),
     ],
 )
 def test_the_state_is_what_a_scorer_gives(tmp_path, facts, theta):
-    path = agent_log(tmp_path / "a.eval", [1, 0.4, [GO]], metadata={"x_a": 1}, **facts)
-    runs = imported(path, calls={"tools": ("go",)}).runs
+    known = {"x_a": 1, "sick": "yes", "why": "so"}
+    path = agent_log(tmp_path / "a.eval", [1, 0.4, [GO]], metadata=known, **facts)
+    log = imported(path, calls={"tools": ("go",)})
+    runs, said = log.runs, "\n".join(log.notes)
     assert (cells(runs, "theta")[0] if "theta" in runs else None) == theta
+    assert ("--truth FIELD; samples have metadata.sick, metadata.why" in said) == (theta is None)
 
 
 def test_what_is_not_clear_of_calls_is_asked_for(tmp_path):
@@ -183,7 +219,7 @@ def test_what_is_not_clear_of_calls_is_asked_for(tmp_path):
     [
         ([[0.3, [LOOK], [GO]], [0.2, [STAY]]], "go() 1 time, stay() 1 time; 2 episodes have"),
         ([[[("act", {"kind": kind, "why": f"{kind}!"})], "P: 0.3"] for kind in "ab"],
-         "act(kind=b, why=b!) 2 times; 0 episodes have a belief that was asked aside"),
+         "act(kind=a|b, why=a!|b!) 2 times; 0 episodes have a belief that was asked aside"),
         ([["Well", [("say", {"probability": 60})], [GO]]], "say(probability=60) 1 time"),
     ],
 )  # fmt: skip
@@ -192,3 +228,32 @@ def test_a_log_of_an_agent_ends_with_its_calls(tmp_path, episodes, calls):
     with pytest.raises(InputError) as said:
         require_action_from(path)
     assert calls in str(said.value)
+
+
+def test_a_call_that_is_not_there_is_explained(tmp_path):
+    limit = {"type": "message", "limit": 6}
+    limited = agent_log(tmp_path / "a.eval", [1, 0.4, [LOOK]], limit=limit)
+    with pytest.raises(InputError, match=r"ended 1 episode of 1, which may lack the call\.$"):
+        imported(limited, calls={"tools": ("submit",)})
+    ended = agent_log(tmp_path / "b.eval", [1, 0.4, [LOOK]])
+    for tool, hint in (("submit", True), ("page", True), ("loop", False)):
+        with pytest.raises(InputError) as said:
+            imported(ended, calls={"tools": (tool,)})
+        assert ("AgentSubmit" in str(said.value)) == hint
+    failed = agent_log(tmp_path / "c.eval", [1], [1], output={}, error={
+        "message": "no network", "traceback": "", "traceback_ansi": ""})  # fmt: skip
+    with pytest.raises(InputError, match=r"the run failed.*: 2 ended.*\(2\): no network"):
+        imported(failed, calls={"tools": ("submit",)})
+
+
+def test_logs_of_two_agents_are_imported_one_by_one(tmp_path):
+    paths = []
+    for task in ("a", "b"):
+        header = json.dumps({"status": "success", "eval": RUN | {"task": task}})
+        paths.append(agent_log(tmp_path / f"{task}.eval", [1, 0.4, [GO]], header=header))
+    with pytest.raises(InputError, match="hold beliefs and actions each") as said:
+        imported(*paths, calls=ACTS | {"tools": ("go",)})
+    assert "Import each log by itself" in str(said.value)
+    tables = [imported(path, calls={"tools": ("go",)}).runs for path in paths]
+    report = analyze(pd.concat(tables), checks=["scores"], rng=1)
+    assert [evaluation.task for evaluation in report.evaluations] == ["a", "b"]

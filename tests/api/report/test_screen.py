@@ -273,3 +273,10 @@ def test_of_many_those_that_a_test_marks_stand_first_and_those_that_cannot_tell_
         (row,) = [row for row in table.rows if row[0].text == model]
         beside = [cells[number + 1].text for cells in short_table(units).rows]
         assert [cell.text for cell in row[2:]] == beside
+
+
+def test_without_a_truth_cases_are_counted_and_the_column_is_asked_for():
+    runs = simulate("rational", n_contexts=30, n_reps=1, rng=0).drop(columns=["theta", "p_true"])
+    text = words(shown(*analyze(runs, rng=0).evaluations))
+    assert "30 cases, " in text
+    assert re.search(r"Without the truth the primary test cannot run: no theta .*truth", text)
