@@ -207,6 +207,15 @@ def test_what_can_be_read_fast_is(dtype):
     assert reading == ReadingMode(takes_trees=False)
 
 
+def test_what_half_precision_would_hide_is_seen_and_weights_stay_as_they_were():
+    network = made("nemotron_h").to(torch.bfloat16)
+    before = {name: weight.clone() for name, weight in network.state_dict().items()}
+    assert not model_of(network, None).reading_at(64).batched
+    for name, weight in network.state_dict().items():
+        assert weight.dtype == torch.bfloat16
+        assert torch.equal(weight, before[name])
+
+
 def texts_and_pictures():
     seen = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "patch_size": 14}
     text = {**GROUPED, "head_dim": 8, "max_position_embeddings": 64, "pad_token_id": 0, **ENDS}
