@@ -21,8 +21,8 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 41_740,
-    "coherence/analysis": 4_435,
+    "coherence": 41_733,
+    "coherence/analysis": 4_428,
     "coherence/batteries": 4_853,
     "coherence/checks": 8_105,
     "coherence/cli": 1_936,

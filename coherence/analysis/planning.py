@@ -5,7 +5,7 @@ which rows they get, whether there are any, and from which stream they draw.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -42,10 +42,7 @@ class Job:
         """Run the check and return its results."""
         options = {} if self.seed is None else {"rng": self.seed}
         outcome = self.call.function(**options)
-        results = [outcome] if isinstance(outcome, CheckResult) else [*outcome]
-        if (n_dropped := self.call.n_dropped) is None:
-            return results
-        return [replace(result, n_dropped=n_dropped) for result in results]
+        return [outcome] if isinstance(outcome, CheckResult) else [*outcome]
 
 
 def _spoken(checks: Sequence[Check]) -> str:

@@ -234,11 +234,7 @@ class _Design:
         for step in declared.plan(replace(rows.data(declared.needs), features=None), False):
             if not isinstance(step, Call):
                 continue
-            draws = {
-                name: least and declared.power_draws
-                for name, least in step.cheapest_options.items()
-            }
-            outcome = step.function(**draws, **(options if step.draws else {}))
+            outcome = step.function(**declared.power_draws, **(options if step.draws else {}))
             for result in [outcome] if isinstance(outcome, CheckResult) else outcome:
                 if result.pvalue is not None:  # an estimate has none
                     pvalues[result.check] = result.pvalue

@@ -315,6 +315,7 @@ class _Beliefs:
             unit=unit,
             n_rows=self.data.n_rows,
             n_contexts=self.data.n_contexts,
+            n_dropped=self.data.n_dropped,
             settings={"n_bins": self.n_bins, "cluster of resampling": clusters.name},
             assumptions=(clusters.independent,),
         )
@@ -405,7 +406,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
                 state=data.state[rows] if by_state else None,
                 exact=used.posterior if by_posterior else None,
             )
-            yield Call(estimate, n_dropped=used.n_dropped, draws=False)
+            yield Call(estimate, draws=False)
 
 
 CHECK = Check(

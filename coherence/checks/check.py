@@ -102,12 +102,7 @@ class Call:
 
     # the check with its arguments (`functools.partial`), but for `rng`.
     function: Callable[..., CheckResult | Sequence[CheckResult]]
-    # rows left out before the call; None where the function counts them itself
-    n_dropped: int | None = None
     draws: bool = True  # whether the function takes `rng`
-    # options of the function with which its statistics are quickest to have, such as few draws of a
-    # null distribution that only the p-value needs
-    cheapest_options: Mapping[str, int] = field(default_factory=dict)
 
 
 CallsAndNotes = Iterator[Call | Note]
@@ -143,9 +138,9 @@ class Check:
     of_truth: bool = False  # whether it compares beliefs with the truth, whatever choices do
     takes_margin: bool = False  # whether what it finds is compared with a margin
     # parameter of simulated agents that gives an effect to be found (`coherence.power`); empty for
-    # none, and how many draws of a null distribution are enough there
+    # none; and which draws of a null distribution are enough there
     planted: str = ""
-    power_draws: int = 999
+    power_draws: Mapping[str, int] = field(default_factory=dict)
     # further checks on the same rows: with this one where it was named, else as they declare
     parts: tuple["Check", ...] = ()
 

@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike
 
 from coherence.checks.by_name import takes_columns
 from coherence.checks.check import (
-    FEWEST_DRAWS,
     INTERVAL_ALONE,
     Call,
     CallsAndNotes,
@@ -262,6 +261,7 @@ def cmi(
         pvalue=math.nan,
         n_rows=choices.n_rows,
         n_contexts=choices.n_contexts,
+        n_dropped=choices.n_dropped,
         settings=settings,
     )
     if choices.degenerate:
@@ -482,11 +482,7 @@ def _published(
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
-    yield Call(
-        partial(cmi, data, published=published),
-        data.n_dropped,
-        cheapest_options={"n_permutations": FEWEST_DRAWS},
-    )
+    yield Call(partial(cmi, data, published=published))
 
 
 CHECK = Check(
@@ -504,6 +500,6 @@ CHECK = Check(
     },
     question=Question.ACTED_ON,
     planted="weight",
-    power_draws=199,
+    power_draws={"n_permutations": 199},
     plan=_plan,
 )

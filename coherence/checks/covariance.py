@@ -121,6 +121,7 @@ def arrangement_test(
         pvalue=math.nan,
         n_rows=data.n_rows,
         n_contexts=data.n_contexts,
+        n_dropped=data.n_dropped,
         settings={"cluster of resampling": data.clusters.name},
         state="exact" if exact else "realised",
     )

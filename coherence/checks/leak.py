@@ -215,6 +215,7 @@ def _evidence_leak(
         pvalue=math.nan,
         n_rows=choices.n_rows,
         n_contexts=n,
+        n_dropped=choices.n_dropped,
         settings={"n_draws": n_draws, "weights": list(WEIGHTS), "degree": DEGREE},
         assumptions=ASSUMED,
     )
@@ -395,7 +396,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     if _one_draw_a_group(used):
         yield not_run(ONE_DRAW.format(n=len(used.groups)), NAME)
         return
-    yield Call(partial(_with_influence, used), used.n_dropped)
+    yield Call(partial(_with_influence, used))
 
 
 def _with_influence(data: EvaluationData, **options: Any) -> LeakResult:

@@ -53,7 +53,6 @@ MIN_CONTEXTS_PER_BIN = 3
 UNIT = "share"
 UNIT_PUBLISHED = "fraction of bin pairs"
 SIGNS = {"increasing": (1,), "decreasing": (-1,), "either": (1, -1)}
-FEWEST = {"n_draws": FEWEST_DRAWS}
 _LEAST_VARIANCE = 1e-18  # keeps a drop between two bins that move together from dividing by zero
 # The first one's share must rise with the belief.
 ORDERED_PAIRS = (("yes", "no"), ("yes", "defer"), ("defer", "no"))
@@ -203,6 +202,7 @@ def _monotone_choice(
         pvalue=None if published else math.nan,
         n_rows=int(in_pair.sum()),
         n_contexts=int(np.unique(of_row[in_pair]).size),
+        n_dropped=choices.n_dropped,
         settings=settings,
         pair=list(pair),
         direction=direction,
@@ -508,7 +508,7 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
         yield Note(Code.STATE, text)
     for pair in pairs:
         test = partial(_monotone_choice, data, pair=pair, direction=toward, published=published)
-        yield Call(test, data.n_dropped, cheapest_options=FEWEST)
+        yield Call(test)
 
 
 CHECK = Check(
@@ -530,6 +530,7 @@ CHECK = Check(
     question=Question.FOLLOWS,
     leader=Leader.SMALLEST_P,
     planted="peak",
+    power_draws={"n_draws": 999},
     plan=_plan,
     states_named=True,
 )

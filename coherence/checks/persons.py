@@ -89,6 +89,7 @@ def own_belief_test(data: EvaluationData, level: float) -> tuple[Sufficiency, Es
         pvalue=math.nan,
         n_rows=data.n_rows,
         n_contexts=data.n_contexts,
+        n_dropped=data.n_dropped,
         settings={"cluster of resampling": "case and person"},
         state="exact" if exact else "realised",
         n_persons=n_persons,

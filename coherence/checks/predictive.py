@@ -234,6 +234,7 @@ def _predictive_gain(
         pvalue=None if published else math.nan,
         n_rows=choices.n_rows,
         n_contexts=choices.n_contexts,
+        n_dropped=choices.n_dropped,
         settings=settings,
     )
     lack = NO_PUBLISHED if published and choices.policy is not None else ""
@@ -362,12 +363,12 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
         yield not_run(reason, "predictive_gain")
         return
     test = partial(_predictive_gain, replace(data, features=None), published=published)
-    yield Call(test, data.n_dropped)
+    yield Call(test)
     if data.features is None:
         note = "no x_ columns: the context-adjusted gain was not run."
         yield not_run(note, "predictive_gain:features")
     else:
-        yield Call(partial(test, features=data.features), data.n_dropped)
+        yield Call(partial(test, features=data.features))
 
 
 CHECK = Check(

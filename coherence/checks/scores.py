@@ -225,6 +225,7 @@ def _calibration(
         pvalue=pvalue,
         n_rows=n_rows,
         n_contexts=n_contexts,
+        n_dropped=data.n_dropped,
         settings={"n_draws": n_draws, "cluster of resampling": clusters.name},
         averaged=averaged or None,
         details=details,
@@ -428,8 +429,7 @@ def _under_prompt(variant: str, data: EvaluationData) -> Call:
     used = replace(data.subset(_scored(data)), other_prompts={})
     several = used.belief.ndim == 2
     forecasts = _Forecasts.in_columns(used) if several else _Forecasts.in_one(used)
-    score = partial(_named, f"scores{variant}", used.prompt, forecasts, used)
-    return Call(score, n_dropped=used.n_dropped)
+    return Call(partial(_named, f"scores{variant}", used.prompt, forecasts, used))
 
 
 def _named(name: str, prompt: str, *forecasts: Any, **options: Any) -> ScoresResult:

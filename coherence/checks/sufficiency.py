@@ -427,8 +427,7 @@ def _hidden_share(found: Arranged, level: float) -> Estimate:
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
-    test = partial(sufficiency, data)
-    yield Call(test, data.n_dropped, cheapest_options={"n_draws": FEWEST_DRAWS})
+    yield Call(partial(sufficiency, data))
 
 
 CHECK = Check(
@@ -449,6 +448,7 @@ CHECK = Check(
     question=Question.ACTED_ON,
     takes_margin=True,
     planted="weight",
+    power_draws={"n_draws": 999},
     plan=_plan,
     of_papers=False,
     of_persons=True,

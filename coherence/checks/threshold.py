@@ -154,7 +154,10 @@ def threshold(data: EvaluationData) -> list[ThresholdResult]:
         return ThresholdResult(
             f"{NAME}{variant}",
             NULL.format(start=repr(start), to=repr(to)),
-            *(math.nan, "probability", None, None, data.n_rows, n, data.n_dropped),
+            unit="probability",
+            n_rows=data.n_rows,
+            n_contexts=n,
+            n_dropped=data.n_dropped,
             settings={"cluster of resampling": clusters.name},
             start=start,
             to=to,
@@ -245,7 +248,7 @@ def _fieller(belief: Floats, share: Floats, number: Any, clusters: Clusters) -> 
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
-    yield Call(partial(threshold, data), data.n_dropped, draws=False)
+    yield Call(partial(threshold, data), draws=False)
 
 
 CHECK = Check(
