@@ -496,7 +496,7 @@ MAY_BE_STRANGERS = frozenset(column.name for column in COLUMNS if column.choices
     *("gain", "loss", "acts", "says_from"),
 }
 """Columns that are taken for ours only where their values can be what the name says."""
-_EVEN_IF_MAPPED = ("prompt",)  # as variants, all rows but those of one would be set aside
+_EVEN_IF_MAPPED = ("prompt", EXACT)  # as variants; a posterior has its kind beside it
 
 
 def without_strangers(

@@ -75,7 +75,7 @@ def test_several_faults_stand_on_a_line_each(tmp_path, capsys):
     assert opening == f"coherence analyze: {table} has 3 errors:"
     assert [fault[:4] for fault in faults] == ["  - "] * 3
     assert "no column 'x'" in faults[0]
-    assert "Leave the cell empty where there is no number" in faults[1]
+    assert "leave the cell empty where there is none" in faults[1]
 
 
 def test_what_fails_is_one_clean_line_and_a_bug_is_not_hidden(fake_command, capsys, monkeypatch):
