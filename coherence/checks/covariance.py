@@ -70,6 +70,7 @@ from coherence.statistics.permutation import (
     settled_by_groups,
 )
 from coherence.statistics.report_noise import copied, squares_within
+from coherence.statistics.resample import less_means
 from coherence.statistics.state_shares import shares_along
 
 NULL = "given the belief{group}, actions do not covary with the {state}"
@@ -325,8 +326,7 @@ def _within_groups(line: Line, values: Floats) -> Floats:
     """Return values less the mean of their group, or of all."""
     if line.group is None:
         return np.asarray(values - values.mean())
-    group = np.unique(line.group, return_inverse=True)[1].ravel()
-    return np.asarray(values - (np.bincount(group, values) / np.bincount(group))[group])
+    return less_means(values, np.unique(line.group, return_inverse=True)[1].ravel())
 
 
 def _foretold(line: Line, left: Floats) -> Floats:

@@ -23,6 +23,7 @@ from coherence.inputs import Codes, Floats, require
 from coherence.result import EXACT_REPORT, Estimate, Interval, Lack
 from coherence.statistics.evaluation import EvaluationData, one_dimensional, separated
 from coherence.statistics.report_noise import Reports, kind_of_reports
+from coherence.statistics.resample import less_means
 from coherence.statistics.state_shares import shares_by_side, sides_of
 
 OWN_BELIEF = "own belief"
@@ -100,12 +101,12 @@ def own_belief_test(data: EvaluationData, level: float) -> tuple[Sufficiency, Es
     lacking = _lacking(data, n_persons, state)
     if lacking is not None:
         return replace(undefined, reason=lacking[0], lack=lacking[1]), slope
-    own = belief - (np.bincount(person, belief) / np.bincount(person))[person]
+    own = less_means(belief, person)
     lines = _Lines(own, person)
     share, common = data.share, _bends(belief)
     if grouped and data.group is not None:
         common = np.hstack([common, np.eye(len(data.groups))[data.group][case][:, 1:]])
-    along = _fit(own, np.zeros((len(own), 0)), _centred(share, person), case, person)
+    along = _fit(own, np.zeros((len(own), 0)), less_means(share, person), case, person)
     at = int(np.argmax(np.round(along.slopes, 9)))
     if own @ own > NOTHING:
         ends = along.interval(at, 1 - (1 - level) / max(share.shape[1] - 1, 1))
@@ -219,13 +220,6 @@ def _lacking(data: EvaluationData, n_persons: int, state: Floats) -> tuple[str, 
     return (SEPARATED, Lack.OPEN) if separated(data) else None
 
 
-def _centred(values: Floats, person: Codes) -> Floats:
-    """Take the mean of each person out of columns."""
-    n = np.bincount(person)
-    means = np.stack([np.bincount(person, column) / n for column in values.T], axis=1)
-    return np.asarray(values - means[person])
-
-
 @dataclass(frozen=True)
 class _Lines:
     """A line of each person's own on the own belief."""
@@ -243,7 +237,7 @@ class _Lines:
         """Free columns of each person's level and slope."""
         if not values.shape[1]:
             return values
-        left = _centred(values, self.person)
+        left = less_means(values, self.person)
         sums = [np.bincount(self.person, self.own * column) for column in left.T]
         slopes = np.stack(sums, axis=1) / self.squares[:, None]
         return np.asarray(left - self.own[:, None] * slopes[self.person])

@@ -38,6 +38,7 @@ from coherence.statistics.permutation import (
     share_reached,
     too_few,
 )
+from coherence.statistics.resample import less_means
 
 FEW_GROUPS = "{n} too few for an interval over groups; {fewest} are needed"
 FEWEST_GROUPS = 10
@@ -194,8 +195,7 @@ def _standardised(
     n_blocks, n_states = int(blocks.max()) + 1, int(state.max()) + 1
     size = np.bincount(blocks, minlength=n_blocks).astype(np.float64)
     # What a block has on average adds the same to every arrangement.
-    means = [np.bincount(blocks, weights=column, minlength=n_blocks) / size for column in left.T]
-    centred = left - np.stack(means, axis=1)[blocks]
+    centred = less_means(left, blocks)
     of_state = np.zeros((n_states, len(left), 1 + len(pairs)))
     for at, (action, which) in enumerate(pairs, 1):
         of_state[which, :, at] = centred[:, action]

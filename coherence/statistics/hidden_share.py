@@ -13,6 +13,7 @@ import numpy as np
 from scipy import stats
 
 from coherence.inputs import Codes, Floats
+from coherence.statistics.resample import less_means
 
 CLEAR = 3.0  # t of the covariance of choices and state from which it is taken to be there
 FEWEST_GROUPS = 10
@@ -47,10 +48,9 @@ def share_of_covariance(
     unknown = Ratio(math.nan, math.nan, math.nan, 0.0)
     cluster = np.arange(n) if group is None else np.unique(group, return_inverse=True)[1].ravel()
     if group is not None:
-        sizes = np.bincount(cluster)
-        score, state = (x - (np.bincount(cluster, x) / sizes)[cluster] for x in (score, state))
-        if len(sizes) < FEWEST_GROUPS:
+        if cluster.max() + 1 < FEWEST_GROUPS:
             return unknown
+        score, state = (less_means(values, cluster) for values in (score, state))
     products = (score - score.mean()) * (state - state.mean())
     whole = float(products.mean())
     parts = np.stack([added - within / n, (products - whole) / n], axis=1)

@@ -78,6 +78,11 @@ def context_means(values: Floats, context: Codes, n_contexts: int) -> Floats:
     return np.asarray(means[0] if values.ndim == 1 else np.stack(means, axis=1))
 
 
+def less_means(values: Floats, code: Codes) -> Floats:
+    """Take the mean of each code out of one column or several, shape (n,) or (n, n_columns)."""
+    return np.asarray(values - context_means(values, code, int(code.max()) + 1)[code])
+
+
 def groups_of_contexts(
     group: ArrayLike, context: Codes, contexts: tuple[Any, ...]
 ) -> tuple[Codes, tuple[Any, ...]]:
