@@ -7,7 +7,7 @@ from typing import Any
 import site_notebooks as notebooks
 
 FOLDER = "teaching"
-_WITHOUT = "The site has each without its solution."  # of the page on teaching
+_WITHOUT = "which also has files without solutions"  # of the page on teaching
 
 
 def without_solution(path: Path) -> tuple[str, str]:
@@ -33,4 +33,4 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         return markdown
     names = [path.name for path in notebooks.notebooks()]
     copies = [f'<a href="{FOLDER}/{name}" download>{int(name[:2])}</a>' for name in names]
-    return markdown.replace(_WITHOUT, f"Without solutions: {', '.join(copies)}.", 1)
+    return markdown.replace(_WITHOUT, f"{_WITHOUT}: {', '.join(copies)}", 1)

@@ -173,7 +173,7 @@ def scripted(policy: str):
             if policy == "leaky":
                 stated = frozenset(pair for pair in findings if pair[0] != "xray")
             p = belief(stated)
-            output = ModelOutput.from_content("mockllm", f"{round(p * 20) / 20:.2f}")
+            output = ModelOutput.from_content("mockllm", f"{p:.3f}")
         else:
             chance = random.Random("".join(texts)).random()
             done = "No further test is left." in texts

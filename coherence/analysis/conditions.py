@@ -29,6 +29,7 @@ _OF_RESULTS = {
     "contexts": "n_contexts",
 }
 """Quantity of every result -> field of `CheckResult.to_row`."""
+_IN_ITS_UNIT = ("estimate", "interval_low", "interval_high")
 
 
 _OF_EVALUATIONS = ("unreadable", "scatter", "answer_mass", "moves", "belief_sd", SHARE)
@@ -90,6 +91,8 @@ class Outcomes:
     n_defined: int  # values that were compared
     n_undefined: int  # values that could not be, because they are undefined
     lacking: tuple[str, ...]  # the (task, model) in which nothing could be compared
+    # verdicts that no code names but begin with one: of what, and the verdict
+    near: tuple[tuple[str, str], ...] = ()
 
 
 def parse_condition(text: str) -> Condition:
@@ -115,6 +118,11 @@ def parse_condition(text: str) -> Condition:
     if quantity not in QUANTITIES:
         raise InputError(
             f"the condition {text!r} names the quantity {quantity!r}, which is none. {known}"
+        )
+    if check is None and quantity in _IN_ITS_UNIT:
+        raise InputError(
+            f"the condition {text!r} compares the {quantity} of every check, and each has its own "
+            f"unit. Begin with a check, as in sufficiency.{quantity}{sign}{number}."
         )
     if check is not None:
         check = check.strip()
@@ -144,7 +152,7 @@ def _values(condition: Condition, evaluation: EvaluationReport) -> Iterator[tupl
 
 def held_against(condition: Condition, evaluations: Sequence[EvaluationReport]) -> Outcomes:
     """Hold a condition against every evaluation of a report."""
-    met, lacking = [], []
+    met, lacking, near = [], [], []
     n_defined = n_undefined = 0
     for evaluation in evaluations:
         named = {"task": evaluation.task, "model": evaluation.model}
@@ -153,8 +161,11 @@ def held_against(condition: Condition, evaluations: Sequence[EvaluationReport]) 
             n_defined += 1
             # Of a table with stakes the verdict on the primary test counts too.
             for code in dict.fromkeys((evaluation.headline.code, evaluation.verdict.code)):
-                if code in condition.quantity.split(","):
+                codes = condition.quantity.split(",")
+                if code in codes:
                     met.append(f"{where or 'the table'}: the verdict is {code}")
+                elif any(code.startswith(f"{named}_") for named in codes):
+                    near.append((where or "the table", code))
             continue
         values = list(_values(condition, evaluation))
         defined = [(of, value) for of, value in values if not math.isnan(value)]
@@ -166,4 +177,4 @@ def held_against(condition: Condition, evaluations: Sequence[EvaluationReport]) 
             if _COMPARISONS[condition.sign](value, condition.number):
                 said = f"{of}: {condition.quantity} is {value:.15g}"
                 met.append(f"{where}: {said}" if where else said)
-    return Outcomes(tuple(met), n_defined, n_undefined, tuple(lacking))
+    return Outcomes(tuple(met), n_defined, n_undefined, tuple(lacking), tuple(near))

@@ -30,10 +30,16 @@ def judge(conditions: "list[Condition]", report: "Report") -> int:
     from coherence.report.wording import clean
 
     failed, never_applicable = False, []
+    of_verdicts = [condition.quantity for condition in conditions if condition.sign == "="]
+    verdicts = {code for codes in of_verdicts for code in codes.split(",")}
     for condition in conditions:
         found = held_against(condition, report.evaluations)
         for line in found.met:
             print(clean(f"--fail-on {condition.text!r} holds: {line}"), file=sys.stderr)
+        for where, code in found.near:
+            if code not in verdicts:
+                near = f"{where}: the verdict is {code}; name it too if it should fail"
+                print(clean(f"--fail-on {condition.text!r}: {near}"), file=sys.stderr)
         failed = failed or bool(found.met)
         if not found.n_defined:
             never_applicable.append(condition.text)

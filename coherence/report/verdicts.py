@@ -275,15 +275,16 @@ def _or_noisy(facts: VerdictInput) -> str:
             "Acts on more than it says, or on a belief of its own in each answer: "
             f"{_points(facts)}. Reports of a case differ, and so may the beliefs acted on."
         )
-    tell = "One report a case cannot tell the two apart."
+    tell, noisy = "One report a case cannot tell the two apart.", "single reports"
     if facts.found.reports == Reports.ALIKE:
+        noisy = "reports"
         tell = (
             "Reports of a case are equal, as copies of one are: if asking again gives them again, "
             "write stated:fixed in a column belief_kind."
         )
     elif facts.evaluation.askable:
         tell = "Ask each case 3 times to tell, or let answers be computed."
-    return f"Acts on more than it says, or its single reports are noisy: {_points(facts)}. {tell}"
+    return f"Acts on more than it says, or its {noisy} are noisy: {_points(facts)}. {tell}"
 
 
 def _turning(facts: VerdictInput) -> str:

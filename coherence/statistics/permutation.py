@@ -114,7 +114,8 @@ def _groups(group: Codes, keys: list[Codes]) -> Codes:
 
 GROUP_IS_CASE = (
     "each of {n} groups has one state, so that nothing is left to compare within it: the group is "
-    "the case. Name it as context (--context), and who judged it as person (--person)"
+    "the case. Name it as context (--context), with rep numbered anew within it or left out, and "
+    "who judged it as person (--person)"
 )
 
 

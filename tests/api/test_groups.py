@@ -126,3 +126,17 @@ def test_few_groups_have_neither_interval_nor_pvalue():
     assert result.interval is None
     assert np.isnan(result.pvalue)
     assert result.reason == "9 groups are too few to be the clusters; 10 are needed"
+
+
+def test_groups_of_one_state_each_are_cases_and_the_remedy_works():
+    told = simulate("leaky", n_contexts=40, n_reps=2, iterated=False, rng=1).drop(columns="p_true")
+    each = told.assign(group=told["context"], context=range(len(told)), rep=0)
+    (one_state,) = analyze(each, checks=["sufficiency"], rng=1).evaluations
+    assert one_state.verdict.code == "nothing_open"
+    assert "with rep numbered anew within it or left out" in one_state.results[0].reason
+    columns = {"context": "group"}
+    anew = each.assign(rep=each.groupby("group").cumcount())
+    for table in (anew, each.drop(columns="rep")):
+        (found,) = analyze(table, columns=columns, checks=["sufficiency"], rng=1).evaluations
+        assert (found.results[0].n_contexts, found.results[0].reason) == (40, "")
+        assert found.results[0].pvalue <= 1

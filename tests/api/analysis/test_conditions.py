@@ -2,6 +2,7 @@
 takes in what another check has said."""
 
 import math
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -10,7 +11,7 @@ from coherence import CheckResult, InputError, Interval
 from coherence.analysis.conditions import QUANTITIES, held_against, parse_condition
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.variation import Variation
-from coherence.report.verdicts import NOT_TESTED
+from coherence.report.verdicts import NOT_TESTED, VERDICTS
 from coherence.result import Estimate
 from coherence.runs.audit import ElicitationSummary, FormProbability
 from coherence.statistics.report_noise import ReportNoise
@@ -59,7 +60,7 @@ def test_anything_else_is_refused_and_the_quantities_are_named(text):
         ("moves<1", "beliefs and choices: moves is 0"),
         ("belief_sd<.3", "mean beliefs of cases: belief_sd is 0.2"),
         ("pvalue>.1", "monotone_choice:yes/no: pvalue is 0.4"),
-        ("interval_low>0", "cmi: interval_low is 0.1"),
+        ("cmi.interval_low>0", "cmi: interval_low is 0.1"),
         ("monotone_choice.holm<1", "monotone_choice:yes/no: holm is 0.8"),
         # The forests are a check of their own, and their gap is not the model's.
         (
@@ -86,6 +87,19 @@ def test_values_that_meet_a_condition_are_named(text, lines):
     assert [line.removeprefix("task 'asia', model 'lm': ") for line in met] == [
         line for line in lines.split("; ") if line
     ]
+
+
+@pytest.mark.parametrize("quantity", ["estimate", "interval_low", "interval_high"])
+def test_what_has_the_unit_of_its_check_needs_a_check(quantity):
+    with pytest.raises(InputError, match=rf"Begin with a check, as in sufficiency\.{quantity}>\.3"):
+        parse_condition(f"{quantity}>.3")
+
+
+def test_a_verdict_that_begins_as_a_named_one_is_told_and_does_not_fail():
+    turning = replace(EVALUATION, verdict=VERDICTS["acts_on_more_turning"])
+    found = held_against(parse_condition("verdict=acts_on_more"), (turning,))
+    assert found.met == ()
+    assert found.near == (("task 'asia', model 'lm'", "acts_on_more_turning"),)
 
 
 def test_what_is_undefined_meets_nothing_and_is_counted():

@@ -67,6 +67,13 @@ def test_every_verdict_is_reached(verdict):
     assert unit.conclusion
 
 
+@pytest.mark.parametrize(("reps", "noisy"), [(1, "its single reports"), (2, "its reports")])
+def test_equal_reports_of_a_case_are_not_called_single(reps, noisy):
+    unit = of(simulated("leaky", n=200, reps=reps).drop(columns="belief_kind"))
+    assert f"or {noisy} are noisy" in unit.conclusion[0]
+    assert ("Reports of a case are equal" in unit.conclusion[0]) == (reps == 2)
+
+
 def test_a_margin_is_a_verdict_where_nothing_else_is_seen():
     runs = simulated("rational", n=200)
     assert of(runs, margin=0.1).verdict.code == "within_margin"
