@@ -51,7 +51,9 @@ FEWEST_CLEAR, SHARE_CLEAR = 10, 0.2  # cases with clear stakes on both sides: nu
 MARGIN = 1 / 3  # of the movement that beliefs ask for, below which stakes are ignored
 MOST_ON_STAKES = 1 / 3  # of the reports that equal a stake, from which the loss is a bound alone
 MOST_LEFT, BY_CHOICE = 0.1, 0.25  # shares: of cases without a second report; that act, apart
-FEWEST_VALUES = 5  # of reports, below which what they round off is no small noise
+COPIED = 0.95  # share of cases whose reports come again, from which all that do are copies
+BY_BELIEF = 0.01  # chance of a rank correlation of stakes and beliefs, below which they go together
+FEWEST_VALUES = 7  # of reports, below which what they round off is no small noise
 FEWEST_OF_BOTH = 5  # times that it acts, and passes, at each of two stakes that give a slope
 MOST_LEFT_OUT = 5  # parts of the reports that are left out one by one
 MOST_LANES, LANES, FIFTHS = 8, 5, 5  # stakes that a figure shows one by one, else groups; beliefs
@@ -61,6 +63,12 @@ CLUSTERED = "share of a sum, one pseudo-case that moves as asked, {clusters} as 
 HULL = "hull of the plain and the noise-extrapolated {what}"
 JACKKNIFED = "logit, jackknife of {clusters}, t"
 ONE_REPORT = "beliefs were asked once a case: their noise would {what}"
+SINGLE = "{n} of {all} cases have one report of their belief, whose noise would {{what}}"
+SILENT = "confidences are missing by what was chosen: {n} of {all} choices are of cases without any"
+TOGETHER = (
+    "stakes go with the stated beliefs (rank correlation {r:.2f}), so that nothing tells which of "
+    "the two moves choices; draw the stake of each case at random"
+)
 ON_STAKES = (
     "a third of reports equal a stake, where noise looks like choices against them: it would {what}"
 )
@@ -210,7 +218,7 @@ def stakes_estimates(
     nor infinite, and takes two at which each choice is made five times. Intervals are hulls of the
     plain and the extrapolated ones, since reports that end at 0 and 1 overshoot. Reports that never
     differ within a case count as one: then the loss is bounded, and there is no slope; so where
-    reports take fewer than five values.
+    reports take fewer than seven values.
 
     References
     ----------
@@ -238,9 +246,11 @@ def stakes_estimates(
     require_probabilities(spoken, "said")
     stake = _stakes(lost, np.ones(len(lost)) if gain is None else as_numbers(gain, "gain"))
     acting, silent, known = _acting(action, acts, len(stated)), np.isnan(spoken), ~np.isnan(stake)
+    told_at = np.where(silent, stated, math.nan)
+    chosen = known & silent & ~np.isnan(acting)
     rows = case_rows(
-        np.where(silent, stated, math.nan),
-        known & silent & ~np.isnan(acting),
+        told_at if computed or context is None else _without_copies(told_at, stake, context),
+        chosen,
         None,
         context,
         group,
@@ -248,14 +258,19 @@ def stakes_estimates(
         computed=computed,
     )
     rows = replace(rows, n_dropped=rows.n_dropped - int((~silent).sum()))
-    choices = _Choices(rows, *(each[rows.rows] for each in (stake, acting, stated)))
+    chosen[rows.rows] = False  # what is left has no belief
+    stakes, acts, own = (each[rows.rows] for each in (stake, acting, stated))
+    choices = _Choices(rows, stakes, acts, own, _silent(acting[chosen], acts))
     n_stakes = int(np.unique(choices.stake).size)
     blank = blanks(StakesResult, NAME, SENTENCES, UNITS, rows, ASSUMPTIONS, n_stakes=n_stakes)
     if why := few_contexts(len(rows.cases)) or rows.clusters.too_few:
         return [replace(blank[name], reason=why) for name in ("movement", "loss")]
     fit, told = _fitted(choices), known & ~silent
-    results = [_movement(blank["movement"], choices), *_losses(blank, choices)]
-    results += _slopes(blank, fit, choices)
+    movement, slopes = _movement(blank["movement"], choices), _slopes(blank, fit, choices)
+    # From wherever it acts: who acts from far above or below hardly moves where stakes are few.
+    if movement.moves == IGNORES and slopes[0].low > MARGIN:
+        movement = replace(movement, moves=MOVES)
+    results = [movement, *_losses(blank, choices), *slopes]
     results += _said(blank, fit, spoken[told], stake[told], computed) if told.any() else []
     return results + _confidence(blank["confidence"], choices)
 
@@ -288,6 +303,36 @@ def _acting(action: Any, acts: Any, n: int) -> Floats:
     return known + shares @ [label == str(acts) for label in labels]
 
 
+def _without_copies(stated: Floats, stake: Floats, context: ArrayLike) -> Floats:
+    """Leave out reports that were not asked for: one beside many choices, or copied to all stakes.
+
+    Where in nearly every case with several all reports at a stake are equal, or those at one stake
+    are those at the others.
+    """
+    case = pd.factorize(pd.Series(context).to_numpy(dtype=object))[0]
+    rows = pd.DataFrame({"case": case, "stake": stake, "value": stated}).round(9).dropna()
+    values = rows.groupby(["case", "stake"])["value"]
+    several = values.size() > 1
+    if several.any() and (values.nunique()[several] == 1).mean() >= COPIED:
+        rows = rows.drop_duplicates(["case", "stake"])
+    ordered = rows.sort_values("value").groupby(["case", "stake"])["value"].agg(tuple)
+    of_case = ordered.groupby("case").agg(["size", "nunique"])
+    several = of_case["size"] > 1
+    if several.any() and (of_case["nunique"][several] == 1).mean() >= COPIED:
+        rows = rows[rows["stake"] == rows.groupby("case")["stake"].transform("first")]
+    kept = np.isnan(stake)  # beliefs that were asked apart are no copies
+    kept[rows.index] = True
+    return np.where(kept, stated, math.nan)
+
+
+def _silent(acts: Floats, others: Floats) -> str:
+    """Say that choices without a belief differ from the others, if they do and are many."""
+    n = len(acts) + len(others)
+    if len(acts) <= MOST_LEFT * n or abs(acts.mean() - others.mean()) < BY_CHOICE:
+        return ""
+    return SILENT.format(n=len(acts), all=n)
+
+
 @dataclass(frozen=True)
 class _Choices:
     """Choices at a stake."""
@@ -296,6 +341,7 @@ class _Choices:
     stake: Floats  # belief from which acting pays, in [0, 1]
     acts: Floats  # share that acts
     own: Floats  # belief stated in the row itself; NaN where there is none
+    silent: str  # that choices of cases without a belief differ, if they do
 
     def by_case(self, values: Floats) -> Floats:
         """Average values of choices by case."""
@@ -313,13 +359,17 @@ def _movement(blank: StakesResult, choices: _Choices) -> StakesResult:
     case, t = cells // len(stakes), stakes[cells % len(stakes)]
     acts, own = (context_means(each, cell, len(cells)) for each in (choices.acts, choices.own))
     m = np.round(choices.rows.reports.mean, 9)[case]
+    crossed, highest = bool(np.median(np.bincount(case, minlength=n)) > 1), odds(float(t.max()))
+    free = np.abs(t - m) > 1e-9  # where the stake is the belief either choice is right
+    t, m, acts, case, own = (each[free] for each in (t, m, acts, case, own))
     sides = t <= m - CLEAR + 1e-9, t >= m + CLEAR - 1e-9
-    crossed = bool(np.median(np.bincount(case, minlength=n)) > 1)
 
     def clear(part: Any) -> Any:
         """Tell which cases have stakes clear of the belief on both sides."""
+        if not crossed:
+            return np.bincount(case, _across(t, m, acts)[2] if len(t) else None, n) > 0
         low, high = (np.bincount(case, side & part, n) > 0 for side in sides)
-        return low & high if crossed else _across(t, m, acts)[2]
+        return low & high
 
     both = clear(True)
     pays, loses = (_share_of(acts, side & both[case], case) for side in sides)
@@ -327,7 +377,7 @@ def _movement(blank: StakesResult, choices: _Choices) -> StakesResult:
         blank,
         crossed=crossed,
         n_clear=int(both.sum()),
-        highest=odds(float(t.max())),
+        highest=highest,
         pays=pays,
         loses=loses,
         details=_by_belief(choices),
@@ -338,6 +388,11 @@ def _movement(blank: StakesResult, choices: _Choices) -> StakesResult:
     if both.sum() < fewest:
         why = f"{both.sum()} of {n} cases have stakes clear of the stated belief on both sides"
         return replace(result, reason=f"{why}, and {fewest} are needed")
+    if not crossed:
+        together = stats.spearmanr(t, m)
+        if choices.silent or together.pvalue < BY_BELIEF:
+            why = TOGETHER.format(r=float(together.statistic))
+            return replace(result, reason=choices.silent or why)
 
     ratio, upper, reach = _share_moved(t, m, acts, case, clusters, crossed=crossed)
     moves = IGNORES if ratio + upper < MARGIN else MOVES if ratio > reach else OPEN
@@ -491,8 +546,15 @@ def _losses(blank: dict[str, StakesResult], choices: _Choices) -> list[StakesRes
     against = mean_of_cases(blank["against"], values, rows.clusters, "share")
     against = replace(against, interval=against.interval and against.interval.within(0.0, 1.0))
     beliefs, factors = _thinned(rows.reports)
-    kept = np.flatnonzero(~np.isnan(beliefs[0]))
-    if why := few_contexts(len(kept), "with two reports") or _left_out(choices, kept):
+    kept, n = np.flatnonzero(~np.isnan(beliefs[0])), len(rows.cases)
+    bounded, equal = _too_coarse(rows.reports), np.round(rows.reports.values, 9)
+    if n - len(kept) > MOST_LEFT * n:  # others may lose more
+        bounded = SINGLE.format(n=n - len(kept), all=n)
+        beliefs, factors, kept = rows.reports.mean[None, :], np.zeros(2), np.arange(n)
+    elif rows.reports.noise > NOTHING:
+        on_stakes = np.isin(equal, np.round(choices.stake, 9)).mean() >= MOST_ON_STAKES
+        bounded = ON_STAKES if on_stakes else bounded
+    if why := choices.silent or few_contexts(len(kept), "with two reports"):
         return [replace(loss, reason=why), against]
     gains = beliefs[:, rows.context] - choices.stake
 
@@ -511,12 +573,10 @@ def _losses(blank: dict[str, StakesResult], choices: _Choices) -> list[StakesRes
         interval = Interval(low, high, 0.95, method).within(0.0, 1.0)
         result = replace(result, interval=interval)
     never, always = (float(of_policy(acts)[0].mean()) for acts in (0.0, 1.0))
-    equal = np.isin(np.round(rows.reports.values, 9), np.round(choices.stake, 9))
-    on_stakes = rows.reports.noise > NOTHING and equal.mean() >= MOST_ON_STAKES
-    bounded = ON_STAKES if on_stakes else _too_coarse(rows.reports)
     if bounded:
-        reason = bounded.format(what="add to the loss")
+        alike, reason = np.ptp(values) == 0, bounded.format(what="add to the loss")
         most = None if result.interval is None else result.high
+        most = float(values[0]) if alike else most
         reason += "" if most is None else f", which is at most {most:.3f}"
         result = replace(loss, reason=reason, at_most=most)
     else:
@@ -575,7 +635,7 @@ def _fitted(choices: _Choices) -> _Fit | str:
         return why
     if coarse := _too_coarse(rows.reports):
         return coarse.format(what="make the slope steeper than it is")
-    if why := _left_out(choices, np.flatnonzero(~np.isnan(beliefs[0]))):
+    if why := choices.silent or _left_out(choices, np.flatnonzero(~np.isnan(beliefs[0]))):
         return why
     stakes, at = np.unique(t, return_inverse=True)
     mixed = np.minimum(np.bincount(at, acts), np.bincount(at, 1 - acts)) >= FEWEST_OF_BOTH

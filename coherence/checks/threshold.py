@@ -17,11 +17,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
+from scipy.special import expit
 
 from coherence.checks.by_name import takes_columns
 from coherence.checks.case_rows import CaseReports, reports_of
 from coherence.checks.check import Call, CallsAndNotes, Check, Question, estimated
-from coherence.checks.logit import jackknife, logit
+from coherence.checks.logit import Logit, jackknife, logit
 from coherence.inputs import Floats, few_contexts, require
 from coherence.result import CheckResult, Family, Interval
 from coherence.runs.needs import CHOICES, STAKES_QUESTIONS
@@ -34,12 +35,18 @@ METHOD = "logit of case means, Fieller, jackknife of {clusters}, t; ends at stat
 FEWEST_CHANGED = 8  # cases that ever do the rarer action
 FEWEST_AT_AN_END, END = 6, 0.1  # cases at either end of the beliefs, as a number and a share
 LEAST_RELIABLE = 0.5  # reliability of mean reports below which their noise is not taken out
+RELIABLE = 0.9  # from which noise does not look like choices that stop short of either action
+LAPSE, MOST_LAPSES, MOST_SCORE = 0.05, 0.1, 1.64  # of choices at either end; standard errors
 RIDGE = np.diag([1e-6, 1e-3])  # of the logit, so that choices which beliefs part have a slope
 ALWAYS = "one action is all that was chosen"
 STILL = "choices are not seen to change with the belief"
 FEW = "only {n} cases ever choose otherwise, and {fewest} are needed"
 WIDE = "where choices change is not known to lie within the stated beliefs"
 BEYOND = "{side} {at:.3g}: of the cases with the {end} beliefs most choose {action}"
+LAPSES = (
+    "of the fifth of cases with the {end} beliefs {share:.0%} choose {to}: choices stop "
+    "short of the one action or the other, and where they are one half hangs on why"
+)
 AS_STATED = (
     "reports of a case are single or alike: their noise is not known, and would move a threshold "
     "off the middle of the beliefs"
@@ -110,11 +117,15 @@ def threshold_estimates(
     are regressed on mean reports by a logit, weighed by answers. The interval is Fieller's for the
     ratio of constant and slope, with the covariance of a jackknife over contexts (or groups) of one
     step. With several reports a context, estimate and ends are pulled to the mean belief by the
-    reliability of the mean reports, which takes their noise out. The ends are stretched to stated
-    beliefs around the estimate: nothing is known between two of them. Where fewer than eight
-    contexts ever choose otherwise, or an end lies outside the stated beliefs, the tenth of contexts
-    with the highest (lowest) beliefs is looked at: if most of them still choose the lower (already
-    the higher) action, by a sign test at .025, the threshold lies above (below) all of them.
+    reliability of the mean reports, which takes their noise out; the interval reaches from the
+    lower of both ends to the higher, as for who acts on the report of the moment. The ends are
+    stretched to stated beliefs around the estimate: nothing is known between two of them. Where
+    choices stop short of either action, by a score test and by more than a tenth, there is none (if
+    the reliability is above .9: noise of reports looks like that too).
+    Where fewer than eight contexts ever choose otherwise, or an end lies outside the stated
+    beliefs, the tenth of contexts with the highest (lowest) beliefs is looked at: if most of them
+    still choose the lower (already the higher) action, by a sign test at .025, the threshold lies
+    above (below) all of them.
 
     Under expected utility the odds of the threshold are the ratio of the costs of both mistakes.
     Another belief that rises with the stated one gives the same choices at another threshold.
@@ -146,8 +157,11 @@ def threshold(data: EvaluationData) -> list[ThresholdResult]:
     stated = one_dimensional(data, "threshold_estimates")
     reports = reports_of(stated, context, n, computed=data.computed)
     belief, share = reports.mean, context_means(data.share, context, n)
-    slopes = np.round((belief - belief.mean()) @ share, 9)
-    start, last = int(np.argmin(slopes)), int(np.argmax(slopes))
+    often = (share > 0).sum(axis=0) >= FEWEST_CHANGED
+    often = often if often.sum() > 1 else np.full(len(often), True)
+    chosen_at = np.round(belief @ share / share.sum(axis=0), 9)
+    start = int(np.argmin(np.where(often, chosen_at, math.inf)))
+    last = int(np.argmax(np.where(often, chosen_at, -math.inf)))
     labels, clusters = [str(label) for label in data.actions], data.clusters
 
     def blank(variant: str, start: str, to: str, reason: str) -> ThresholdResult:
@@ -197,23 +211,27 @@ def _estimated(
     blank: ThresholdResult, reports: CaseReports, share: Floats, clusters: Clusters
 ) -> ThresholdResult:
     """Return the threshold, what it lies beyond, or why neither is known."""
-    belief, reason = reports.mean, WIDE
+    belief, reason, kept = reports.mean, WIDE, _reliability(reports)
     changed = min(int((share > 0).sum()), int((share < 1).sum()))
     if changed < FEWEST_CHANGED:
         reason = FEW.format(n=changed, fewest=FEWEST_CHANGED)
-    elif (ends := _fieller(belief, share, reports.number, clusters)) is None:
+    elif (ends := _fieller(fit := _fit(belief, share, reports.number), clusters)) is None:
         reason = STILL
+    elif misfit := _misfit(fit, belief, clusters, blank.settings["to"]) * (kept > RELIABLE):
+        return replace(blank, reason=misfit)
     else:
-        ends = belief.mean() + _reliability(reports) * (ends - belief.mean())
+        # Of the belief behind reports, and of the report itself: either may be acted on.
+        pulled = belief.mean() + kept * (ends - belief.mean())
+        first, last = sorted((ends[0], pulled[0]))
         said = np.unique(np.round(reports.values, 9))  # no finer than what was said
-        under, over = said[said <= ends[0]], said[said >= ends[0]]
+        under, over = said[said <= first], said[said >= last]
         if under.size and over.size:
-            low, high = min(ends[1], under[-1]), max(ends[2], over[0])
+            low, high = min(ends[1], pulled[1], under[-1]), max(ends[2], pulled[2], over[0])
             if belief.min() - 1e-9 <= low and high <= belief.max() + 1e-9:
                 method = METHOD.format(clusters=clusters.plural)
                 return replace(
                     blank,
-                    statistic=float(ends[0]),
+                    statistic=float(pulled[0]),
                     interval=Interval(float(low), float(high), 0.95, method),
                     reason=AS_STATED if blank.as_stated else "",
                 )
@@ -232,10 +250,14 @@ def _estimated(
     return replace(blank, reason=reason)
 
 
-def _fieller(belief: Floats, share: Floats, number: Any, clusters: Clusters) -> Floats | None:
-    """Return threshold and ends of its interval; None where the slope is not above 0."""
+def _fit(belief: Floats, share: Floats, number: Any) -> Logit:
+    """Fit the logit of choices on the belief, from one half."""
     columns = np.column_stack([np.ones(len(belief)), belief - 0.5])
-    fit = logit(columns, share, number=number, ridge=RIDGE)
+    return logit(columns, share, number=number, ridge=RIDGE)
+
+
+def _fieller(fit: Logit, clusters: Clusters) -> Floats | None:
+    """Return threshold and ends of its interval; None where the slope is not above 0."""
     found = fit.coefficients
     spread = jackknife(fit.without(clusters.of_context, clusters.n) - found)
     first = found[1] ** 2 - spread[1, 1]
@@ -245,6 +267,27 @@ def _fieller(belief: Floats, share: Floats, number: Any, clusters: Clusters) -> 
     root = math.sqrt(max(middle**2 - first * (found[0] ** 2 - spread[0, 0]), 0.0))
     ends = [-found[0] / found[1], (middle - root) / first, (middle + root) / first]
     return np.array(ends) + 0.5
+
+
+def _misfit(fit: Logit, belief: Floats, clusters: Clusters, to: str) -> str:
+    """Say that choices stay short of the one action at high beliefs, or of the other at low ones.
+
+    A score test of such lapses, which would move the threshold of a logit; empty where they are
+    not seen, or are a tenth of choices at the most.
+    """
+    likely, columns = expit(fit.columns @ fit.coefficients), fit.columns
+    curved = (columns * (fit.number * likely * (1 - likely))[:, None]).T
+    order, n = np.argsort(belief, kind="stable"), math.ceil(len(belief) / 5)
+    for end, short, which in (("highest", 1 - likely, order[-n:]), ("lowest", likely, order[:n])):
+        weight = 1 / (short + LAPSE)
+        beyond = weight - columns @ np.linalg.solve(curved @ columns + fit.ridge, curved @ weight)
+        scores = np.bincount(clusters.of_context, beyond * fit.number * (fit.share - likely))
+        z = float(scores.sum() / math.sqrt(max(float(scores @ scores), 1e-300)))
+        seen = float(fit.share[which].mean())
+        lapses, z = (1 - seen, -z) if end == "highest" else (seen, z)
+        if z > MOST_SCORE and lapses > MOST_LAPSES:
+            return LAPSES.format(end=end, share=seen, to=repr(to))
+    return ""
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:

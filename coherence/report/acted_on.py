@@ -87,16 +87,20 @@ def stakes_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
     would = f"never acting would lose {never}, always acting {always}"
     if math.isnan(loss.statistic) and math.isnan(beside[0]):
         lost, would = would, "what it loses is not known"
-    slope, moved = found["slope"], found.get("confidence")
+    of_100 = f"Of 100 at stake in a choice {lost}; {would}."
+    if math.isnan(beside[1]):
+        of_100 = f"What it loses is not known: {clean(loss.reason)}."
+    slope, moved, against = found["slope"], found.get("confidence"), found["against"]
     said = [
-        f"Of 100 at stake in a choice {lost}; {would}. It chooses against its stated belief in "
-        f"{percent(found['against'])} of choices."
+        f"{of_100} It chooses against its stated belief in {percent(against)} of choices."
     ]
     if not math.isnan(slope.statistic):
         units = "; is the gain in the unit of the loss?" if slope.low > STEEP else ""
+        n, of = slope.n_contexts, against.n_contexts
+        some = f"In the {n} of {of} cases that tell, the" if n < 0.9 * of else "The"
         said.append(
-            f"The stated belief from which it acts rises {numbers(slope)} times as much as the one "
-            "from which acting pays (1 if costs count as stated, less where losses are disliked"
+            f"{some} stated belief from which it acts rises {numbers(slope)} times as much as the "
+            "one from which acting pays (1 if costs count as stated, less where losses are disliked"
             f"{units}), and lies {above(found['difference'])} it on average."
         )
     if (spoken := found.get("said")) is not None:

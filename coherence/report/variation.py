@@ -56,6 +56,7 @@ class Variation:
 def variation(beliefs: pd.DataFrame, runs: Runs) -> Variation:
     """Measure how far beliefs and choices vary."""
     drawn = any(name in beliefs for name in ("action", *runs.policies))
+    drawn = drawn and "loss" not in runs.names  # choices at stakes may have no belief of their own
     table = beliefs if drawn else runs.table
     policies = [name for name in runs.policies if name in table and table[name].notna().any()]
     if policies:

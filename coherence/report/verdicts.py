@@ -225,10 +225,13 @@ def _reason(facts: VerdictInput) -> str:
 
 
 def _still(facts: VerdictInput) -> str:
+    moves = facts.evaluation.variation
     if not facts.still:
-        return f"Cannot tell: it hardly moves ({_reason(facts)})."
-    assert facts.evaluation.variation is not None
-    return f"Cannot tell: it hardly moves. {stillness(facts.evaluation.variation)}"
+        others_left_out = moves is not None and len(moves.actions) > 1
+        what = "what can be tested" if others_left_out else "it"
+        return f"Cannot tell: {what} hardly moves ({_reason(facts)})."
+    assert moves is not None
+    return f"Cannot tell: it hardly moves. {stillness(moves)}"
 
 
 def _acts(facts: VerdictInput) -> str:

@@ -113,6 +113,64 @@ def test_reports_of_three_values_bound_the_loss_and_give_no_slope():
     assert math.isnan(coarse["slope"].statistic)
 
 
+def test_either_choice_is_right_where_the_stake_is_the_belief():
+    """Breaks if acting there counts against who follows: stakes and beliefs may be the same few."""
+    rows = table(beliefs=np.repeat([0.5, 0.7, 0.9], 20), stakes=np.array([0.5, 0.7, 0.9]), noise=0)
+    results = found(rows.assign(choice=np.where(rows["p"] >= rows["loss"], "bet", "pass")))
+    assert results["movement"].settings["moves"] == "moves"
+    assert results["movement"].statistic == pytest.approx(1)
+    assert results["loss"].settings["at_most"] == 0
+
+
+def test_who_acts_from_far_below_what_pays_moves_where_its_threshold_does():
+    rows = table(lambda t: t - 0.3, stakes=np.array([0.5, 0.75, 0.9]))
+    results = found(rows)
+    assert results["slope"].low > 1 / 3 > results["movement"].high
+    assert results["movement"].settings["moves"] == "moves"
+
+
+def test_stakes_that_go_with_the_belief_tell_nothing_with_one_a_case():
+    """Breaks if penalties by difficulty let a belief that moves choices look like stakes."""
+    for own in (lambda t: 0.5 + 0 * t, lambda t: t):
+        rows = table(own, beliefs=np.repeat(BELIEFS, 2))
+        hard = rows["loss"] == STAKES[np.clip(4 - (5 * rows["p"]).astype(int), 0, 4)]
+        movement = found(rows[hard].drop_duplicates("id"))["movement"]
+        assert "moves" not in movement.settings
+        assert "stakes go with the stated beliefs" in movement.reason
+
+
+@pytest.mark.parametrize("times", [1, 4], ids=["at all stakes", "beside many choices"])
+def test_copies_of_reports_are_not_asked_again(times):
+    """Breaks if two reports, each copied to many rows, pass for many that hardly differ."""
+    parts = [table(noise=0.15, seed=seed) for seed in (1, 2)]
+    if times == 1:  # one report of each of two wordings
+        parts = [rows.assign(p=rows.groupby("id")["p"].transform("first")) for rows in parts]
+        rows, reports = pd.concat(parts), pd.concat([part.drop_duplicates("id") for part in parts])
+    else:
+        rows, reports = pd.concat([parts[0]] * times), parts[0]
+    apart = reports.assign(choice=None, gain=np.nan, loss=np.nan)
+    told = found(pd.concat([rows.assign(p=np.nan), apart]))
+    for name in ("loss", "slope"):
+        assert found(rows)[name].interval == told[name].interval
+
+
+def test_the_loss_of_cases_with_one_report_is_not_that_of_the_others():
+    """Breaks if careless cases that were asked once are left out in silence."""
+    rows = table(beliefs=np.repeat(BELIEFS, 2))
+    careless = rows["id"] < 50
+    rows = pd.concat([rows[careless].assign(choice="bet").drop_duplicates("id"), rows[~careless]])
+    loss = found(rows)["loss"]
+    assert "50 of 120 cases have one report" in loss.reason
+    assert loss.settings["at_most"] > exact_loss(rows, rows["choice"] == "bet")
+
+
+def test_confidences_that_only_answers_have_give_no_loss_and_no_verdict_across_cases():
+    rows = table(beliefs=np.repeat(BELIEFS, 3)).groupby("id").sample(1, random_state=2)
+    results = found(rows.assign(p=rows["p"].where(rows["choice"] == "bet")))
+    for name in ("movement", "loss"):
+        assert "missing by what was chosen" in results[name].reason
+
+
 def test_stakes_of_nothing_and_everything_stay_but_in_the_slope():
     rows = table(stakes=np.array([0.0, 0.3, 0.5, 0.7, 1.0]))
     infinite = rows.assign(
