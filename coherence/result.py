@@ -355,7 +355,7 @@ class CheckResult:
         notes = []
         if self.component:
             of = f"; p is that of {self.tested}" if self.tested and self.pvalue is not None else ""
-            notes.append(f"The effect shown is {self.component}{of}.")
+            notes.append(f"The effect shown is {self.component}, adjusted{of}.")
         interval = self.interval
         if interval is not None and interval.low == 0 and self.statistic < 0:
             notes.append(

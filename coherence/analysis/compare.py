@@ -22,6 +22,7 @@ from coherence.analysis.same_cases import Sources, Task, shared_tasks, where_of
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration, declarations, declared_name
 from coherence.checks.check import Question
+from coherence.checks.covariance import SHIFT
 from coherence.checks.scores import NAME as SCORES
 from coherence.checks.sufficiency import NAME as PRIMARY
 from coherence.checks.sufficiency_result import Sufficiency
@@ -107,7 +108,12 @@ def _effect(report: EvaluationReport, name: str, verdict: Verdict) -> _Effect:
     effect = _Effect(*estimate, values, scale, reason=result.reason)
     if not isinstance(result, Sufficiency):
         return effect
-    return replace(effect, of=result.state or "", allowed=result.allowed or 0.0)
+    of = result.state or ""
+    if result.component and "component" in result.details:
+        parts = result.details.set_index("component")["estimate"].drop(SHIFT, errors="ignore")
+        several = parts.abs().round(9).nunique() > 1  # of two actions, either is both
+        of += f" {result.component}" * several
+    return replace(effect, of=of, allowed=result.allowed or 0.0)
 
 
 @rng_for_seed
@@ -344,7 +350,10 @@ def _compared(
             pair = base | {"model_a": first, "model_b": second, "n_contexts": len(shared)}
             lacks = [f"{m!r}: {reasons[m]}" for m in (first, second) if m not in values]
             if not lacks and found[first].of != found[second].of:
-                lacks.append("they are not compared with the same states")
+                lacks.append(
+                    f"they are of different differences: {found[first].of.strip()}, and "
+                    f"{found[second].of.strip()}"
+                )
             lacks += [clusters.too_few] if clusters.too_few else []
             scale = max(found[first].scale, found[second].scale)  # one may have no effect
             pair |= {"scale": scale, "reason": "; ".join(lacks)}

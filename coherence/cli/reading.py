@@ -1,6 +1,7 @@
 """The options that say how a user's table is to be read, shared by the commands that read one."""
 
 import argparse
+import csv
 import re
 import sys
 from collections.abc import Collection, Sequence
@@ -101,7 +102,7 @@ def named_columns(args: argparse.Namespace) -> dict[str, str]:
 def reading(args: argparse.Namespace) -> Reading:
     """Return what the options say."""
     said = {name: getattr(args, name) for name in OPTIONS_OF_READING}
-    said["missing"] = () if args.missing is None else tuple(args.missing.split(","))
+    said["missing"] = () if args.missing is None else tuple(_quoted(args.missing))
     said["decimal"] = said["decimal"] or "."
     conditions = said["where"] or []  # one that an error proposes stands beside those before
     joined = " and ".join(f"({each})" for each in conditions)
@@ -134,6 +135,11 @@ def read_logs(files: Sequence[str]) -> "pd.DataFrame":
     for note in notes:
         print(note, file=sys.stderr)
     return cast("pd.DataFrame", table)
+
+
+def _quoted(text: str) -> list[str]:
+    """Read values with commas between them; a value that holds commas is quoted, as in a CSV."""
+    return next(csv.reader([text], skipinitialspace=True), [])
 
 
 def require_one_table(files: Sequence[str]) -> None:

@@ -41,6 +41,7 @@ class Variation:
     # standard deviation over contexts of the share of the action that varies most
     action_sd: float = math.nan
     n_contexts: int = 0  # with a parsed belief
+    of: str = "case"  # what means are of: where persons judge, each judgement
 
     @property
     def narrow(self) -> bool:
@@ -72,6 +73,10 @@ def variation(beliefs: pd.DataFrame, runs: Runs) -> Variation:
     if len(chosen):
         by_action = chosen.groupby(table.loc[chosen.index, "context"]).mean().std()
         action_sd = float(by_action.max())
+    judged = "person" in runs.names  # at the belief of each: those of a case may average out
+    if judged:
+        whose = runs.table["person"].reindex(beliefs.index)
+        beliefs = beliefs.assign(context=[*zip(beliefs["context"], whose, strict=True)])
     means, of_truth = over_contexts(beliefs)
     if means.empty:
         return Variation(actions=actions, action_sd=action_sd)
@@ -89,6 +94,7 @@ def variation(beliefs: pd.DataFrame, runs: Runs) -> Variation:
         actions,
         action_sd,
         len(means),
+        "judgement" if judged else "case",
     )
 
 
@@ -108,7 +114,7 @@ def moves_sentence(moves: Variation | None) -> str:
         if not math.isnan(moves.rank_correlation):
             against = "" if moves.truth == "exact posterior" else f" with the {moves.truth}"
             text += f" (rank correlation{against} {moves.rank_correlation:z.2f})"
-        of = counted(moves.n_contexts, "case") if moves.n_contexts else "cases"
+        of = counted(moves.n_contexts, moves.of) if moves.n_contexts else "cases"
         parts.append(f"{text}, means of {of}")
     if moves.actions:
         shares = list(moves.actions.items())

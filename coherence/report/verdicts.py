@@ -377,10 +377,10 @@ def _compatible(facts: VerdictInput) -> str:
         return " There is no interval: what effect was missed is not known."
     low, high = points([result.interval.low, result.interval.high])
     component = clean(result.component or "")
-    of = f" for {component}" if component else ""
+    of = f" for {component} at equal belief" if component else ""
     if facts.action is not None:
         chooses = "they choose" if facts.found.n_persons else "it chooses"
-        of = f" in how often {chooses} {facts.action}"
+        of = f" in how often {chooses} {facts.action} at equal belief"
     if hides_all(result):
         return (
             f" Its reports are too noisy or too coarse to tell{of}: they may hide any difference."

@@ -275,7 +275,7 @@ def without_marks(table: pd.DataFrame, missing: Sequence[str]) -> tuple[pd.DataF
         f"{mark}{end}" for mark in missing for end in (".0", ",0") if mark.lstrip("-").isdigit()
     }
     numeric = {float(m) for m in missing if re.fullmatch(_PLAIN, m) or m in ("inf", "-inf")}
-    emptied, counts = {}, {}
+    emptied, counts, seen = {}, {}, set[str]()
     for at, name in enumerate(table.columns):
         cells = table.iloc[:, at]
         if is_text(cells):
@@ -295,13 +295,16 @@ def without_marks(table: pd.DataFrame, missing: Sequence[str]) -> tuple[pd.DataF
             marked = np.array(marks, dtype=bool)
         if n := int(marked.sum()):
             emptied[name], counts[repr(str(name))] = cells.mask(marked), n
-    named = " or ".join(missing)
-    text = f"no cell holds {named}."
+            seen |= {str(cell).strip() for cell in cells[marked].unique()}
+    held = [mark for mark in missing if any(mark in (one, one[:-2]) for one in seen)]
+    named = " or ".join(held)
+    text = f"no cell holds {' or '.join(mark for mark in missing if mark not in held)}."
     if counts:
         total = sum(counts.values())
         columns = listing(f"{name} ({n})" for name, n in counts.items())
         verb = numbered(total, "is", "are")
-        text = f"{counted(total, 'cell')} with {named} {verb} missing: {columns}."
+        others = f"; {text}" * (len(held) < len(missing))
+        text = f"{counted(total, 'cell')} with {named} {verb} missing: {columns}{others or '.'}"
     return table.assign(**emptied), [Note(Code.MISSING, text)]
 
 

@@ -93,7 +93,8 @@ COLUMNS = (
         "who judged, where several persons judged the same cases",
         "person",
         filled=True,
-        called="person|participant|subject|judge|rater|annotator|respondent|expert|forecaster",
+        called="person|participant|subject|judge|rater|annotator|respondent|expert|forecaster"
+        "|physician|doctor|clinician|nurse|coder|reader|worker",
     ),
     Column(
         "rep",

@@ -180,8 +180,8 @@ def _refuse_marks(quoted: str, read: Sequence[Numbers], reading: Reading, found:
 def _if_one_mark(read: Numbers) -> str:
     """Say what to do about cells that are no numbers; propose a mark where all are alike."""
     held, hint = {*read.cells[read.odd]} if read.odd.any() else set(), ""
-    if len(held) == 1 and isinstance(mark := held.pop(), str) and "," not in mark:
-        typed = typed_option("--missing", mark)
+    if len(held) == 1 and isinstance(mark := held.pop(), str) and '"' not in mark:
+        typed = typed_option("--missing", f'"{mark}"' if "," in mark else mark)
         hint = f" If {mark!r} stands for it: {typed} (missing=[{mark!r}])." if typed else ""
     return f"Write numbers alone, and leave the cell empty where there is none.{hint}"
 

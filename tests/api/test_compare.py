@@ -242,3 +242,26 @@ def test_hostile_names_are_text(asked):
     assert "\nnote: all is well" not in text
     assert "<img" not in page + found._repr_html_()
     assert "&lt;b&gt;task" in page
+
+
+def test_differences_of_different_actions_are_not_compared():
+    """Breaks if P(home) of one model is subtracted from P(draw) of another."""
+    rng, n = np.random.default_rng(1), 90
+    truth = rng.integers(0, 3, n)
+    belief = rng.dirichlet(np.ones(3), n).round(6)
+    tables = {}
+    for model, favoured in (("one", 0), ("other", 2)):
+        drive = rng.random((n, 3)) + belief * np.where(np.arange(3) == favoured, 9, 1)
+        columns = {f"p_{name}": belief[:, at] for at, name in enumerate("abc")}
+        tables[model] = pd.DataFrame(
+            {
+                "context": np.arange(n),
+                **columns,
+                "action": np.array(["x", "y", "z"])[drive.argmax(axis=1)],
+                "theta": np.array(list("abc"))[truth],
+            }
+        )
+    result = compare(tables, rng=1)
+    (pair,) = result.differences.to_dict("records")
+    assert "P(x | a) - P(x | not a)" in pair["reason"]
+    assert "P(z | c) - P(z | not c)" in pair["reason"]

@@ -50,12 +50,14 @@ def test_says_where_p_concerns_more_than_the_effect_shown():
     shift = result.details.set_index("component").loc["hidden shift of belief"]
     assert shift["low"] > 0  # what p concerns: all actions in the direction of a higher belief
     note = result.estimate_note()
-    assert note.startswith("The effect shown is P(yes | 1) - P(yes | 0); p is that of all 3 action")
+    assert note.startswith(
+        "The effect shown is P(yes | 1) - P(yes | 0), adjusted; p is that of all 3 action"
+    )
     assert f"{shift['estimate']:.3f} [{shift['low']:.3f}, {shift['high']:.3f}]" in note
     # Of two actions one difference is both.
     arrays[1] = np.where(arrays[1] == "yes", "yes", "no")
     two = sufficiency_test(*arrays, context=context, n_draws=999, rng=1)
-    assert two.estimate_note() == "The effect shown is P(yes | 1) - P(yes | 0)."
+    assert two.estimate_note() == "The effect shown is P(yes | 1) - P(yes | 0), adjusted."
 
 
 def test_one_belief_throughout_leaves_the_plain_difference():
