@@ -91,13 +91,11 @@ def stakes_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
     if math.isnan(beside[1]):
         of_100 = f"What it loses is not known: {clean(loss.reason)}."
     slope, moved, against = found["slope"], found.get("confidence"), found["against"]
-    said = [
-        f"{of_100} It chooses against its stated belief in {percent(against)} of choices."
-    ]
+    said = [f"{of_100} It chooses against its stated belief in {percent(against)} of choices."]
     if not math.isnan(slope.statistic):
         units = "; is the gain in the unit of the loss?" if slope.low > STEEP else ""
-        n, of = slope.n_contexts, against.n_contexts
-        some = f"In the {n} of {of} cases that tell, the" if n < 0.9 * of else "The"
+        n, n_all = slope.n_contexts, against.n_contexts
+        some = f"In the {n} of {n_all} cases that tell, the" if n < 0.9 * n_all else "The"
         said.append(
             f"{some} stated belief from which it acts rises {numbers(slope)} times as much as the "
             "one from which acting pays (1 if costs count as stated, less where losses are disliked"

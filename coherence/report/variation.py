@@ -76,7 +76,8 @@ def variation(beliefs: pd.DataFrame, runs: Runs) -> Variation:
     judged = "person" in runs.names  # at the belief of each: those of a case may average out
     if judged:
         whose = runs.table["person"].reindex(beliefs.index)
-        beliefs = beliefs.assign(context=[*zip(beliefs["context"], whose, strict=True)])
+        each = pd.Series([*zip(beliefs["context"], whose, strict=True)], beliefs.index)
+        beliefs = beliefs.assign(context=each)
     means, of_truth = over_contexts(beliefs)
     if means.empty:
         return Variation(actions=actions, action_sd=action_sd)
