@@ -21,8 +21,6 @@ from scipy import stats
 from coherence.checks.by_name import takes_columns
 from coherence.checks.case_rows import (
     NOTHING,
-    CaseReports,
-    CaseRows,
     around,
     asked_of,
     blanks,
@@ -37,6 +35,16 @@ from coherence.checks.case_rows import (
 )
 from coherence.checks.check import Call, CallsAndNotes, Check, Form, Question, estimated
 from coherence.checks.logit import jackknife, logit
+from coherence.checks.stakes_reports import (
+    MOST_LEFT,
+    Choices,
+    left_out,
+    silent_choices,
+    thinned,
+    too_coarse,
+    without_copies,
+    without_noise,
+)
 from coherence.inputs import Codes, Floats, as_numbers, few_contexts, require
 from coherence.printable import odds
 from coherence.result import CheckResult, Family, Interval, contributions_to_mean
@@ -50,21 +58,15 @@ CLEAR = 0.1  # of the belief, from which a stake lies clear of it
 FEWEST_CLEAR, SHARE_CLEAR = 10, 0.2  # cases with clear stakes on both sides: number, and share
 MARGIN = 1 / 3  # of the movement that beliefs ask for, below which stakes are ignored
 MOST_ON_STAKES = 1 / 3  # of the reports that equal a stake, from which the loss is a bound alone
-MOST_LEFT, BY_CHOICE = 0.1, 0.25  # shares: of cases without a second report; that act, apart
-COPIED = 0.95  # share of cases whose reports come again, from which all that do are copies
 BY_BELIEF = 0.01  # chance of a rank correlation of stakes and beliefs, below which they go together
-FEWEST_VALUES = 7  # of reports, below which what they round off is no small noise
 FEWEST_OF_BOTH = 5  # times that it acts, and passes, at each of two stakes that give a slope
-MOST_LEFT_OUT = 5  # parts of the reports that are left out one by one
 MOST_LANES, LANES, FIFTHS = 8, 5, 5  # stakes that a figure shows one by one, else groups; beliefs
 IGNORES, MOVES, OPEN = "ignores", "moves", "open"
 """What `settings` of ``stakes:movement`` say: whether choices ignore the stakes."""
 CLUSTERED = "share of a sum, one pseudo-case that moves as asked, {clusters} as clusters, t"
 HULL = "hull of the plain and the noise-extrapolated {what}"
 JACKKNIFED = "logit, jackknife of {clusters}, t"
-ONE_REPORT = "beliefs were asked once a case: their noise would {what}"
 SINGLE = "{n} of {all} cases have one report of their belief, whose noise would {{what}}"
-SILENT = "confidences are missing by what was chosen: {n} of {all} choices are of cases without any"
 TOGETHER = (
     "stakes go with the stated beliefs (rank correlation {r:.2f}), so that nothing tells which of "
     "the two moves choices; draw the stake of each case at random"
@@ -72,7 +74,6 @@ TOGETHER = (
 ON_STAKES = (
     "a third of reports equal a stake, where noise looks like choices against them: it would {what}"
 )
-FEW_VALUES = "reports take {n} values alone, which stand for many beliefs each: that would {what}"
 SENTENCES = {
     "movement": estimated(
         "movement of choices, of what stated beliefs ask for where a stake crosses them"
@@ -249,7 +250,7 @@ def stakes_estimates(
     told_at = np.where(silent, stated, math.nan)
     chosen = known & silent & ~np.isnan(acting)
     rows = case_rows(
-        told_at if computed or context is None else _without_copies(told_at, stake, context),
+        told_at if computed or context is None else without_copies(told_at, stake, context),
         chosen,
         None,
         context,
@@ -260,7 +261,7 @@ def stakes_estimates(
     rows = replace(rows, n_dropped=rows.n_dropped - int((~silent).sum()))
     chosen[rows.rows] = False  # what is left has no belief
     stakes, acts, own = (each[rows.rows] for each in (stake, acting, stated))
-    choices = _Choices(rows, stakes, acts, own, _silent(acting[chosen], acts))
+    choices = Choices(rows, stakes, acts, own, silent_choices(acting[chosen], acts))
     n_stakes = int(np.unique(choices.stake).size)
     blank = blanks(StakesResult, NAME, SENTENCES, UNITS, rows, ASSUMPTIONS, n_stakes=n_stakes)
     if why := few_contexts(len(rows.cases)) or rows.clusters.too_few:
@@ -303,55 +304,10 @@ def _acting(action: Any, acts: Any, n: int) -> Floats:
     return known + shares @ [label == str(acts) for label in labels]
 
 
-def _without_copies(stated: Floats, stake: Floats, context: ArrayLike) -> Floats:
-    """Leave out reports that were not asked for: one beside many choices, or copied to all stakes.
-
-    Where in nearly every case with several all reports at a stake are equal, or those at one stake
-    are those at the others.
-    """
-    case = pd.factorize(pd.Series(context).to_numpy(dtype=object))[0]
-    rows = pd.DataFrame({"case": case, "stake": stake, "value": stated}).round(9).dropna()
-    values = rows.groupby(["case", "stake"])["value"]
-    several = values.size() > 1
-    if several.any() and (values.nunique()[several] == 1).mean() >= COPIED:
-        rows = rows.drop_duplicates(["case", "stake"])
-    ordered = rows.sort_values("value").groupby(["case", "stake"])["value"].agg(tuple)
-    of_case = ordered.groupby("case").agg(["size", "nunique"])
-    several = of_case["size"] > 1
-    if several.any() and (of_case["nunique"][several] == 1).mean() >= COPIED:
-        rows = rows[rows["stake"] == rows.groupby("case")["stake"].transform("first")]
-    kept = np.isnan(stake)  # beliefs that were asked apart are no copies
-    kept[rows.index] = True
-    return np.where(kept, stated, math.nan)
-
-
-def _silent(acts: Floats, others: Floats) -> str:
-    """Say that choices without a belief differ from the others, if they do and are many."""
-    n = len(acts) + len(others)
-    if len(acts) <= MOST_LEFT * n or abs(acts.mean() - others.mean()) < BY_CHOICE:
-        return ""
-    return SILENT.format(n=len(acts), all=n)
-
-
-@dataclass(frozen=True)
-class _Choices:
-    """Choices at a stake."""
-
-    rows: CaseRows
-    stake: Floats  # belief from which acting pays, in [0, 1]
-    acts: Floats  # share that acts
-    own: Floats  # belief stated in the row itself; NaN where there is none
-    silent: str  # that choices of cases without a belief differ, if they do
-
-    def by_case(self, values: Floats) -> Floats:
-        """Average values of choices by case."""
-        return context_means(values, self.rows.context, len(self.rows.cases))
-
-
 # Whether it moves with the stakes
 
 
-def _movement(blank: StakesResult, choices: _Choices) -> StakesResult:
+def _movement(blank: StakesResult, choices: Choices) -> StakesResult:
     """Compare how choices move where a stake crosses the stated belief with what that asks for."""
     clusters, n = choices.rows.clusters, len(choices.rows.cases)
     stakes, of_stake = np.unique(np.round(choices.stake, 9), return_inverse=True)
@@ -469,7 +425,7 @@ def _share_of(acts: Floats, rows: Any, case: Codes) -> float:
     return float(context_means(acts[rows], of, len(cases)).mean()) if len(cases) else math.nan
 
 
-def _by_belief(choices: _Choices) -> pd.DataFrame:
+def _by_belief(choices: Choices) -> pd.DataFrame:
     """Return the share that acts by stake, or group of stakes, and by fifth of the belief."""
     belief, context = choices.rows.reports.mean, choices.rows.context
     stakes, lane = np.unique(np.round(choices.stake, 9), return_inverse=True)
@@ -487,56 +443,7 @@ def _by_belief(choices: _Choices) -> pd.DataFrame:
 # What it loses
 
 
-def _thinned(reports: CaseReports) -> tuple[Floats, Floats]:
-    """Return mean reports of all cases, then those without one part of the reports after the other.
-
-    NaN of a case without a second report. With them, how much further it is to no noise than from a
-    part to the whole, for what goes with the variance of the noise, and with its root.
-    """
-    if not reports.noise > 0:
-        return reports.mean[None, :], np.zeros(2)
-    n_parts = min(int(reports.number.max()), MOST_LEFT_OUT)
-    part = pd.Series(reports.context).groupby(reports.context).cumcount().to_numpy() % n_parts
-    several, powers = reports.number > 1, np.array([[-1.0], [-0.5]])
-    whole = reports.number[several] ** powers
-    beliefs, more = [reports.mean], np.zeros_like(whole)
-    for left_out in range(n_parts):
-        kept, n = part != left_out, len(several)
-        with np.errstate(invalid="ignore"):
-            beliefs.append(context_means(reports.values[kept], reports.context[kept], n))
-        number = np.bincount(reports.context[kept], minlength=n)
-        more += (number[several] ** powers - whole) / n_parts
-    return np.where(several, beliefs, np.nan), whole.sum(axis=1) / more.sum(axis=1)
-
-
-def _left_out(choices: _Choices, kept: Codes) -> str:
-    """Say that confidences are missing by what was chosen, so that other beliefs are left out."""
-    n, silent = len(choices.rows.cases), np.isnan(choices.own)
-    if n - len(kept) <= MOST_LEFT * n or not silent.any() or silent.all():
-        return ""
-    apart = choices.acts[silent].mean() - choices.acts[~silent].mean()
-    if abs(apart) < BY_CHOICE:
-        return ""
-    return (
-        f"confidences are missing by what was chosen, and the {n - len(kept)} of {n} cases with "
-        "fewer than two hold other beliefs than those with more"
-    )
-
-
-def _too_coarse(reports: CaseReports) -> str:
-    """Say that reports differ from beliefs by more than repetitions show, and what it would do."""
-    n_values = len(np.unique(np.round(reports.values, 9)))
-    few = FEW_VALUES.format(n=n_values, what="{what}") if n_values < FEWEST_VALUES else ""
-    return ONE_REPORT if reports.once else few
-
-
-def _without_noise(estimates: Floats, factor: float) -> Floats:
-    """Extrapolate what was estimated from each of these beliefs to no noise."""
-    parts = estimates[1:] if len(estimates) > 1 else estimates
-    return np.asarray(estimates[0] + factor * (estimates[0] - parts.mean(axis=0)))
-
-
-def _losses(blank: dict[str, StakesResult], choices: _Choices) -> list[StakesResult]:
+def _losses(blank: dict[str, StakesResult], choices: Choices) -> list[StakesResult]:
     """Average losses, and choices against the belief, by case, then over cases."""
     rows, loss = choices.rows, blank["loss"]
     gain = np.round(rows.reports.mean[rows.context] - choices.stake, 9)
@@ -545,9 +452,9 @@ def _losses(blank: dict[str, StakesResult], choices: _Choices) -> list[StakesRes
     )
     against = mean_of_cases(blank["against"], values, rows.clusters, "share")
     against = replace(against, interval=against.interval and against.interval.within(0.0, 1.0))
-    beliefs, factors = _thinned(rows.reports)
+    beliefs, factors = thinned(rows.reports)
     kept, n = np.flatnonzero(~np.isnan(beliefs[0])), len(rows.cases)
-    bounded, equal = _too_coarse(rows.reports), np.round(rows.reports.values, 9)
+    bounded, equal = too_coarse(rows.reports), np.round(rows.reports.values, 9)
     if n - len(kept) > MOST_LEFT * n:  # others may lose more
         bounded = SINGLE.format(n=n - len(kept), all=n)
         beliefs, factors, kept = rows.reports.mean[None, :], np.zeros(2), np.arange(n)
@@ -561,7 +468,7 @@ def _losses(blank: dict[str, StakesResult], choices: _Choices) -> list[StakesRes
     def of_policy(acts: Floats | float) -> list[Floats]:
         """Return the loss of each case: without noise, as it is, and without its root."""
         means = np.array([choices.by_case(np.maximum(each, 0.0) - acts * each) for each in gains])
-        return [_without_noise(means, factor)[kept] for factor in (factors[0], 0.0, factors[1])]
+        return [without_noise(means, factor)[kept] for factor in (factors[0], 0.0, factors[1])]
 
     several, clusters = of_policy(choices.acts), of_cases(rows.clusters, kept)
     values, results = several[0], [mean_of_cases(loss, of, clusters, "loss") for of in several]
@@ -592,7 +499,7 @@ def _losses(blank: dict[str, StakesResult], choices: _Choices) -> list[StakesRes
 class _Fit:
     """A logit of acting on stake and belief, of all clusters and without each.
 
-    From each of the beliefs of `_thinned`: arrays of shape (n_beliefs, 1 + n_clusters).
+    From each of the beliefs of `thinned`: arrays of shape (n_beliefs, 1 + n_clusters).
     """
 
     constant: Floats  # where stake and belief are one half
@@ -614,7 +521,7 @@ class _Fit:
         return self._estimate(blank, acted - mean)
 
     def _estimate(self, blank: StakesResult, values: Floats) -> StakesResult:
-        both = np.array([values[0], _without_noise(values, self.factor)])
+        both = np.array([values[0], without_noise(values, self.factor)])
         away = np.sqrt(np.diag(jackknife((both[:, 1:] - both[:, :1]).T)))
         low, high = float((both[:, 0] - away).min()), float((both[:, 0] + away).max())
         method = HULL.format(what=JACKKNIFED.format(clusters=self.clusters.plural))
@@ -623,19 +530,19 @@ class _Fit:
         return replace(blank, statistic=value, interval=interval, n_contexts=self.n_contexts)
 
 
-def _fitted(choices: _Choices) -> _Fit | str:
+def _fitted(choices: Choices) -> _Fit | str:
     """Fit the logit, or return why there is none."""
     rows = choices.rows
-    beliefs, (factor, _) = _thinned(rows.reports)
+    beliefs, (factor, _) = thinned(rows.reports)
     kept = (choices.stake > 0) & (choices.stake < 1) & ~np.isnan(beliefs[0])[rows.context]
     context, t, acts = rows.context[kept], choices.stake[kept], choices.acts[kept]
     cases = np.unique(context)
     of = of_cases(rows.clusters, cases)
     if why := few_contexts(len(cases), "with stakes that are neither 0 nor infinite") or of.too_few:
         return why
-    if coarse := _too_coarse(rows.reports):
+    if coarse := too_coarse(rows.reports):
         return coarse.format(what="make the slope steeper than it is")
-    if why := choices.silent or _left_out(choices, np.flatnonzero(~np.isnan(beliefs[0]))):
+    if why := choices.silent or left_out(choices, np.flatnonzero(~np.isnan(beliefs[0]))):
         return why
     stakes, at = np.unique(t, return_inverse=True)
     mixed = np.minimum(np.bincount(at, acts), np.bincount(at, 1 - acts)) >= FEWEST_OF_BOTH
@@ -654,7 +561,7 @@ def _fitted(choices: _Choices) -> _Fit | str:
 
 
 def _slopes(
-    blank: dict[str, StakesResult], fit: _Fit | str, choices: _Choices
+    blank: dict[str, StakesResult], fit: _Fit | str, choices: Choices
 ) -> list[StakesResult]:
     """Estimate how the belief from which it acts rises with the stakes, and lies above them."""
     ends = int(np.isin(choices.stake, (0.0, 1.0)).sum())
@@ -704,7 +611,7 @@ def _said(
     return [*results, replace(acted, statistic=value, interval=interval, reason=spoken.reason)]
 
 
-def _confidence(blank: StakesResult, choices: _Choices) -> list[StakesResult]:
+def _confidence(blank: StakesResult, choices: Choices) -> list[StakesResult]:
     """Estimate how far the belief itself moves from the lowest stake to the highest, if known."""
     rows, told = choices.rows, ~np.isnan(choices.own)
     ends = choices.stake[told].min(initial=1.0), choices.stake[told].max(initial=0.0)

@@ -217,7 +217,7 @@ def _estimated(
         reason = FEW.format(n=changed, fewest=FEWEST_CHANGED)
     elif (ends := _fieller(fit := _fit(belief, share, reports.number), clusters)) is None:
         reason = STILL
-    elif misfit := _misfit(fit, belief, clusters, blank.settings["to"]) * (kept > RELIABLE):
+    elif misfit := _misfit(fit, belief, clusters, blank.to) * (kept > RELIABLE):
         return replace(blank, reason=misfit)
     else:
         # Of the belief behind reports, and of the report itself: either may be acted on.
