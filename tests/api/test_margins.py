@@ -74,7 +74,7 @@ def test_no_interval_no_claim(runs):
     assert "ithin" not in told
 
 
-@pytest.mark.parametrize("margin", [0, 1, 1.5, True, "5"])
+@pytest.mark.parametrize("margin", [1, 0, 1.5, True, "5"])
 def test_a_margin_is_a_difference_of_probabilities(margin):
     with pytest.raises(InputError, match=f"between 0 and 1.*received {margin!r}"):
         analyze(LEAKY, checks=CHECKS, margin=margin)

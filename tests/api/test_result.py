@@ -14,15 +14,6 @@ def result(**changes):
     return CheckResult(**fields | changes)
 
 
-def test_row_is_flat_and_unrounded():
-    adjusted = {"pvalue_holm": 0.02, "pvalue_bh": 0.03, "reason": "few", "n_dropped": 4}
-    wanted = {"estimate": 0.123456789, "low": 0.1, "high": 0.2, "level": 0.95, "pvalue": 0.01}
-    row = result(**adjusted).to_row()
-    assert {name: row[name] for name in wanted | adjusted} == wanted | adjusted
-    empty = result(interval=None, pvalue=None).to_row()
-    assert all(math.isnan(empty[name]) for name in ("low", "pvalue", "pvalue_holm", "pvalue_bh"))
-
-
 @pytest.mark.parametrize(
     ("changes", "line"),
     [

@@ -142,4 +142,7 @@ def test_svg_is_deterministic_scalable_and_free_of_outside_references(pairs):
     ids = [element.get("id") for element in root.iter() if element.get("id")]
     assert len(ids) == len(set(ids))
     assert all(name.startswith("one-") for name in ids)
+    uses = {element.get("href") for element in root.iter("use")}
+    assert uses
+    assert uses <= {f"#{name}" for name in ids}
     assert not any(name.startswith("on") for element in root.iter() for name in element.attrib)

@@ -10,6 +10,16 @@ def test_lists(run):
     assert said.count("says  ") == said.count("acts on  ") == 3
 
 
+def test_fetch_says_whether_anything_was_made(monkeypatch, run):
+    calls = []
+    for made, word in ((True, "ready"), (False, "there already, complete")):
+        fetch = lambda *words, made=made: calls.append(words) or made  # noqa: E731
+        monkeypatch.setattr("elicitation.models.fetch.fetch_model", fetch)
+        assert run("models fetch smollm2").out == f"models/smollm2: smollm2, {word}\n"
+    run("models fetch smollm2 --out x")
+    assert calls[1:] == [("smollm2", "models/smollm2"), ("smollm2", "x")]
+
+
 def test_options_reach_the_training_and_its_figures_the_screen(tmp_path, monkeypatch, run):
     calls = []
 

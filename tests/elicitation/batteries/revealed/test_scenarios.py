@@ -195,3 +195,10 @@ def test_few_faces_leave_out_observations_that_cannot_be_or_say_the_same(faces):
 def test_impossible_settings_are_refused(make, match):
     with pytest.raises(InputError, match=match):
         make()
+
+
+def test_an_earlier_choice_changes_the_text_and_not_the_truth():
+    alone, after = choice.setting(3), choice.setting(3, "B")
+    assert (alone.truth, alone.name) == (after.truth, after.baseline)
+    assert all("B" in text for text in after.texts.values())
+    assert not set(alone.texts.values()) & set(after.texts.values())
