@@ -41,7 +41,7 @@ BUDGET = {
     "elicitation/training": 1_046,
     "bayesnets": 5_469,
     "benchmarks": 6_998,
-    "tests": 30_512,
+    "tests": 30_503,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",

@@ -206,16 +206,6 @@ def test_reports_without_units_or_results_say_so(of):
     assert "No check could be run." in render_report([of()])
 
 
-def test_rows_of_no_context_enter_nothing():
-    """Breaks if a result that could not be computed is counted as what entered an estimate."""
-    p = np.linspace(0.1, 0.9, 30)
-    table = pd.DataFrame({"context": range(30), "p": p, "theta": [0, 1] * 15})
-    versions = [table.assign(prompt=name) for name in ("classic", "deluxe")]
-    checks = ["calibration", "prompt_consistency"]
-    text = str(analyze(pd.concat(versions, ignore_index=True), checks=checks, rng=1))
-    assert "30 rows in 30 cases enter an estimate" in words(text)
-
-
 def test_labels_keep_their_letters_at_the_beginning_of_a_sentence(tmp_path):
     runs = simulate("rational", n_contexts=60, n_reps=1, iterated=False, rng=1)
     asked = runs["action"].notna()
