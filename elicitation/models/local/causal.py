@@ -27,6 +27,7 @@ from elicitation.models.base import Answer, Request, end_of_lines, first_lines, 
 from elicitation.models.exact import ReadsForms
 from elicitation.models.local.forward import (
     PlainTrees,
+    Portions,
     ReadingMode,
     Trees,
     check_fits,
@@ -37,7 +38,6 @@ from elicitation.models.local.forward import (
     trees_of,
 )
 from elicitation.models.local.loading import Placement, load_network, require_transformers
-from elicitation.models.local.memory import Portions
 from elicitation.models.local.prompts import DAY, Prompting
 from elicitation.models.local.scoring import Floats, continuation_logprobs, spelling_masses
 from elicitation.models.local.self_check import NetworkReading
