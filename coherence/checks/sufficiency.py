@@ -78,7 +78,7 @@ OPPOSITE = (
 )
 GROUPS = "the covariance of choices and state takes ten groups for its error"
 PERSONS = "it is estimated for one agent, and persons differ in it"
-OWN_WEIGHTS = "with persons, cases count by what their own beliefs leave open of the truth"
+OWN_WEIGHTS = "of persons there is no average in which cases count alike, which a margin is of"
 SEVERAL_STATES = "it is estimated for two states"
 FEW_VALUES, STEPS_OF_PERSONS = 8, (0.2, 0.25, 1 / 3, 0.5)
 NEAR_A_STEP, MOST_COARSE = 0.02, 0.25  # of a step, as .33 is a third; share of reports

@@ -41,6 +41,7 @@ from coherence.runs.runs import EVALUATION, Runs
 from coherence.runs.states import folded, several_spellings, tidy, typed_option
 
 _Errors: TypeAlias = Iterator[str]
+FEWEST_ALIKE = 5  # rows of a case beside which a single one that differs may be a slip
 _OPTIONS = {column: f"--{option}" for option, column in OPTIONS.items()}
 """Column -> option of `coherence analyze` that names it."""
 _OF_NEEDED = {"context": " (the case, which has one state)", "acts": " (the action that stakes it)"}
@@ -374,13 +375,18 @@ def _case_errors(runs: Runs, found: Findings) -> _Errors:
             yield (
                 f"{named.plain(name)} must be the same in all rows of a context; it varies within "
                 f"{counted(len(ids), 'context')}, the first is {ids[0]!r} ({rows_of(varies)}). "
-                f"{remedy}"
+                f"{_one_alone(table, name, ids[0], named)}{remedy}"
             )
     if "person" in names and not (contexts["person"].transform("nunique") > 1).any():
         who = typed_option("--group", found.file_name("person"))
-        remedy = found.of_cases(runs) or (
-            f" If rows of a person depend on each other, it is their group: {who} in place of "
-            "--person. If persons share cases, name these: --context NAME."
+        alone = " There is one person: leave --person out." * (table["person"].nunique() == 1)
+        remedy = (
+            found.of_cases(runs)
+            or alone
+            or (
+                f" If rows of a person depend on each other, it is their group: {who} in place of "
+                "--person. If persons share cases, name these: --context NAME."
+            )
         )
         yield (
             f"{named.plain('person')} must name several persons in some context, who share its "
@@ -393,6 +399,19 @@ def _case_errors(runs: Runs, found: Findings) -> _Errors:
             f"share theirs with another ({rows_of(twice)}). Number repetitions in "
             f"{named.plain('rep')}, and drop copies."
         )
+
+
+def _one_alone(table: pd.DataFrame, name: str, case: str, named: Naming) -> str:
+    """Point at the one row of a case that differs from many, which may be a slip."""
+    rows = table.loc[table["context"].astype(str) == case, name].dropna()
+    counts = rows.value_counts()
+    if len(counts) != 2 or counts.iloc[1] > 1 or counts.iloc[0] < FEWEST_ALIKE:
+        return ""
+    odd = np.asarray(table.index == rows[rows == counts.index[1]].index[0])
+    return (
+        f"There {named.plain(name)} is {str(counts.index[0])!r} in {counts.iloc[0]} rows and "
+        f"{str(counts.index[1])!r} in one ({rows_of(odd)}): correct it if it is a slip. "
+    )
 
 
 def _other_cases(names: Sequence[str], found: Findings) -> str:

@@ -51,7 +51,9 @@ _FEWEST_PERCENT = 10  # up to which the largest number may be a step of some sca
 _USUAL_STEPS = (2, 3, 4, 5, 6, 7, 9, 10)  # of answers that are no probabilities
 _USUAL_ENDS = (1, 10, 100)  # of those with a sign that are not whole
 _USUAL_MARKS = (-9, -77, -88, -99, -777, -888, -999, -9999, 777, 888, 999, 9999)
-SAY_PERCENT = "Divide percentages by 100. --percent (percent=True) reads them as they are."
+SAY_PERCENT = (
+    "Divide percentages by 100, or --percent (read_runs(..., percent=True)) reads them as they are."
+)
 _INFINITE = ("inf", "+inf", "infinity", "∞")
 _RANGES = {
     "probability": "hold probabilities in [0, 1]",
@@ -287,7 +289,11 @@ def _mixed_signs(quoted: str, signed: str, bare: Floats, line: Scale | None) -> 
     below, largest = bare[(bare > 0) & (bare < 1)], bare.max(initial=0.0)
     bare_one = f"numbers without one, such as {below[0] if below.size else largest:g}"
     remedy = "Write a percent sign behind every percentage, or probabilities alone"
-    remedy += "." if 0 < largest <= 1 else "; where all are percentages: --percent (percent=True)."
+    remedy += (
+        "."
+        if 0 < largest <= 1
+        else "; where all are percentages: --percent (read_runs(..., percent=True))."
+    )
     return f"column {quoted} has both {signs} {bare_one}. {remedy}"
 
 
