@@ -84,7 +84,8 @@ def require_answers(path: Path, log: EvalLog, samples: Sequence[EvalSample]) -> 
             )
         )
     if all(sample.error and not sample.output.choices for sample in samples):
-        of = f" of {log.eval.dataset.samples}" if log.eval.dataset.samples else ""
+        expected = (log.eval.dataset.samples or 0) * (log.eval.config.epochs or 1)
+        of = f" of {expected}" if expected else ""
         raise InputError(
             f"{path}: the run failed, and no sample has an answer: {len(samples)}{of} ended in an "
             f"error. {_most_frequent_error(samples)}. Run it again, or leave this file out."
