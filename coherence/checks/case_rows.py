@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from coherence.checks.check import Interpretation
+from coherence.decoding.ranges import are_percentages
 from coherence.inputs import (
     Codes,
     Floats,
@@ -228,10 +229,11 @@ def require_probabilities(values: Floats, name: str, *, strict: bool = False) ->
     wrong = known & ((values <= 0) | (values >= 1) if strict else (values < 0) | (values > 1))
     if wrong.any():
         at = int(np.flatnonzero(wrong)[0])
+        divide = " Divide percentages by 100." * are_percentages(values)
         require(
             False,
             f"{name} must hold numbers in {ends}; {int(wrong.sum())} of {int(known.sum())} do not, "
-            f"the first is {values[at]:g} at position {at}. Divide percentages by 100.",
+            f"the first is {values[at]:g} at position {at}.{divide}",
         )
 
 

@@ -106,9 +106,9 @@ def own_belief_test(data: EvaluationData, level: float) -> tuple[Sufficiency, Es
     share, common = data.share, _bends(belief)
     if grouped and data.group is not None:
         common = np.hstack([common, np.eye(len(data.groups))[data.group][case][:, 1:]])
-    along = _fit(own, np.zeros((len(own), 0)), less_means(share, person), case, person)
-    at = int(np.argmax(np.round(along.slopes, 9)))
     if own @ own > NOTHING:
+        along = _fit(own, np.zeros((len(own), 0)), less_means(share, person), case, person)
+        at = int(np.argmax(np.round(along.slopes, 9)))
         ends = along.interval(at, 1 - (1 - level) / max(share.shape[1] - 1, 1))
         slope = Estimate(float(along.slopes[at]), *ends, "probability", FOLLOWS)
     else:  # no belief moves: the most frequent action is shown

@@ -370,6 +370,12 @@ class _Calls:
                 f"{path}: no belief was asked aside, and nothing says where beliefs stand: "
                 f"--belief-from {TOOL}NAME.ARGUMENT or --belief-from {TEXT}. {self.overview()}"
             )
+        if len(reading.tools) == 1 and (arguments := self.arguments.get(reading.tools[0])):
+            of_tool = [f"{reading.tools[0]}.{name}" for name in arguments]
+            raise InputError(
+                f"{path}: every action is {reading.tools[0]!r}. An argument of it may tell actions "
+                f"apart: --action-from {of_tool[0]}; there are {listing(of_tool, 6)}."
+            )
 
     def _why_not_called(self, name: str, candidates: Sequence[str]) -> str:
         """Say why the messages may lack a call."""

@@ -257,3 +257,9 @@ def test_logs_of_two_agents_are_imported_one_by_one(tmp_path):
     tables = [imported(path, calls={"tools": ("go",)}).runs for path in paths]
     report = analyze(pd.concat(tables), checks=["scores"], rng=1)
     assert [evaluation.task for evaluation in report.evaluations] == ["a", "b"]
+
+
+def test_one_tool_is_no_choice_where_its_arguments_are(tmp_path):
+    path = agent_log(tmp_path / "a.eval", [1, 0.2, [("go", {"to": "a"})]], [1, 0.3, [GO]])
+    with pytest.raises(InputError, match=r"every action is 'go'.*--action-from go\.to"):
+        imported(path, calls={"tools": ("go",)})
