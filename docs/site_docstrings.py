@@ -7,7 +7,9 @@ call of shape. And what looks like an element of HTML, such as p_<state>, a page
 
 import re
 
-from griffe import Docstring, Extension, Object
+from griffe import Docstring, Extension, Function, Object
+
+from coherence.public_names import with_entries
 
 # What a parameter or a result is said to be, in words; a comma behind a bracket is one of a type.
 _PARAMETER = re.compile(r"^([\w*, ]+ : )([A-Za-z][^\n\[]*(?:-like|, )[^\n]*)$", re.MULTILINE)
@@ -44,5 +46,10 @@ class AsWritten(Extension):
     def on_object(self, *, obj: Object, **kwargs: object) -> None:
         """Change one docstring."""
         if isinstance(obj.docstring, Docstring):
+            if isinstance(obj, Function) and any(
+                "described" in str(d.value) for d in obj.decorators
+            ):
+                names = [parameter.name for parameter in obj.parameters]
+                obj.docstring.value = with_entries(obj.docstring.value, names)
             head, examples, rest = obj.docstring.value.partition("\nExamples\n--------\n")
             obj.docstring.value = as_written(head) + examples + rest

@@ -37,7 +37,7 @@ from coherence.cli.report_folder import write_report
 from coherence.errors import CoherenceError, InputError, closest, suggestion
 from coherence.printable import counted
 from coherence.report.report import Report
-from coherence.report.terminal import render_report
+from coherence.report.screen import render_report
 from coherence.report.wording import clean
 from coherence.runs.read import read_file, validate_runs
 from coherence.runs.runs import Runs
@@ -492,7 +492,7 @@ def ask_sessions(sessions: list[Session], store: "AnswerStore") -> Done:
 def render_outlook(sessions: Sequence[Session]) -> str:
     """Return a table of all sessions: their questions, and the answers that the store has."""
     from coherence.report.document import build_table, count, label
-    from coherence.report.layout import render_parts
+    from coherence.report.screen import render_parts
     from elicitation.asking.store import preview
 
     held = held_answers(sessions[0].folder)

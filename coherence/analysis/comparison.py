@@ -6,7 +6,6 @@ Names of tasks and models are untrusted: every value is cleaned, and escaped in 
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from html import escape
 from itertools import groupby
 from typing import Any
 
@@ -14,23 +13,26 @@ import pandas as pd
 
 from coherence.checks.catalogue import interpretation_of
 from coherence.printable import counted
+from coherence.report import page
 from coherence.report.document import (
     MISSING,
     Cell,
     Column,
+    Heading,
+    Look,
+    Notes,
+    Paragraph,
+    Part,
     Row,
-    Table,
     build_table,
     count,
     label,
     pvalue,
 )
-from coherence.report.evaluation import EvaluationReport, Verdict
+from coherence.report.effects import hidden_share, threshold
 from coherence.report.json import to_plain
-from coherence.report.layout import render_parts
-from coherence.report.pages import environment, render_table
 from coherence.report.report import Report
-from coherence.report.screen import hidden_share, threshold
+from coherence.report.screen import render_parts, spaced
 from coherence.report.wording import clean
 from coherence.result import rejects
 
@@ -82,12 +84,6 @@ _PAIRS = (
 )
 
 
-def _verdicts(evaluation: EvaluationReport) -> tuple[Verdict, ...]:
-    """Return what is said of a model: of its stakes, if any, and that its primary test rejects."""
-    both = evaluation.headline, evaluation.verdict
-    return both if evaluation.verdict.marked and both[0] is not both[1] else both[:1]
-
-
 @dataclass(frozen=True)
 class Comparison:
     """Models on the same cases.
@@ -133,53 +129,48 @@ class Comparison:
         without = f" ({lacking} more cannot be tested)" if lacking else ""
         return f"{pairs} tested{without}: {n or 'none'} at .05 after Holm's correction."
 
-    def tasks(self) -> Iterator[tuple[str, list[str], list[Table]]]:
-        """Yield each task's heading, verdicts in words, and tables: models, effects, differences.
+    def parts(self) -> Iterator[Part]:
+        """Yield models, effects, differences and verdicts of each task, then notes.
 
         Models whose data cannot tell come last.
         """
         for task, of_task in groupby(self.report.evaluations, key=lambda each: each.task):
             n = counted(self.settings["n_contexts"][task], "case")
             models = sorted(of_task, key=lambda each: each.headline.open)
-            said = [
-                f"{verdict.mark} {each.model}: {words}".lstrip()
-                for each in models
-                for verdict, words in zip(_verdicts(each), each.conclusion, strict=False)
-            ]
             effects = _rows(self.effects[self.effects["task"] == task])
             primary = {row["model"]: row for row in effects[: len(models)]}
             estimate = replace(_ESTIMATE, heading=effects[0]["effect"])
             rows = [
                 {
                     **primary[each.model],
-                    "verdict": "; ".join(verdict.brief for verdict in _verdicts(each)),
+                    "verdict": "; ".join(verdict.brief for verdict in each.told),
                     "report": each,
                 }
                 for each in models
             ]
             known = [of for of in _OF_CHOICES if any(of.cell(row).text != MISSING for row in rows)]
             columns = [label("model"), label("verdict"), estimate, *known, _CASES]
-            heading = f"{clean(task, limit=60)}, {n}" if task else n
-            tables = [
-                build_table(rows, columns),
-                build_table(effects[len(models) :], _FURTHER),
-                build_table(_rows(self.differences[self.differences["task"] == task]), _PAIRS),
-            ]
-            yield heading, list(map(clean, said)), [table for table in tables if table.rows]
+            yield Heading(f"{clean(task, limit=60)}, {n}" if task else n)
+            yield build_table(rows, columns)
+            if further := effects[len(models) :]:
+                yield build_table(further, _FURTHER)
+            if len(pairs := self.differences[self.differences["task"] == task]):
+                yield build_table(_rows(pairs), _PAIRS)
+            for each in models:
+                for verdict, words in zip(each.told, each.conclusion, strict=False):
+                    yield Paragraph(f"{each.model}: {words}", mark=verdict.mark)
+        yield Paragraph(self.summary, Look.STRONG)
+        yield Paragraph(LEGEND, Look.SOFT)
+        if self.notes:
+            yield Notes(self.notes)
 
     def __str__(self) -> str:
         """Return models, effects, differences and verdicts as text."""
-        parts: list[Table | str] = []
-        for heading, verdicts, tables in self.tasks():
-            parts += [heading, "", *(part for table in tables for part in (table, ""))]
-            parts += [*(f"  {line}" for line in verdicts), ""]
-        notes = [f"note: {note}" for note in self.notes]
-        return render_parts([*parts, self.summary, f"({LEGEND})", *notes], width=WIDTH)
+        return render_parts(spaced(list(self.parts())), width=WIDTH)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        tables = "".join(render_table(table) for _, _, of_task in self.tasks() for table in of_task)
-        return f"<p>{escape(self.summary)}</p>{tables}"
+        return page.render_parts(list(self.parts()))
 
     def to_json(self) -> str:
         """Return everything as JSON text, equal bytes for equal runs."""
@@ -190,14 +181,7 @@ class Comparison:
 
     def to_html(self) -> str:
         """Return one self-contained page without scripts."""
-        template = environment("coherence", "analysis").get_template("comparison.html.j2")
-        return template.render(
-            title=TITLE,
-            summary=self.summary,
-            legend=LEGEND,
-            tasks=list(self.tasks()),
-            notes=list(map(clean, self.notes)),
-        )
+        return page.render_page(TITLE, list(self.parts()))
 
 
 def _rows(table: pd.DataFrame) -> list[Row]:

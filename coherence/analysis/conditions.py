@@ -15,6 +15,7 @@ from coherence.checks.catalogue import declarations, declared_name
 from coherence.checks.sufficiency import SHARE
 from coherence.errors import InputError, closest
 from coherence.report.evaluation import EvaluationReport
+from coherence.report.verdicts import OF_STAKES as STAKES_VERDICTS
 from coherence.report.verdicts import VERDICTS
 from coherence.runs.audit import audit_table
 
@@ -53,6 +54,7 @@ def _of_evaluation(evaluation: EvaluationReport) -> Iterator[tuple[str, str, flo
             yield SHARE, result.check, result.also[SHARE].value
 
 
+OF_STAKES = frozenset(verdict.code for verdict in STAKES_VERDICTS)
 QUANTITIES = (*_OF_RESULTS, *_OF_EVALUATIONS)
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -158,6 +160,9 @@ def held_against(condition: Condition, evaluations: Sequence[EvaluationReport]) 
         named = {"task": evaluation.task, "model": evaluation.model}
         where = ", ".join(f"{what} {name!r}" for what, name in named.items() if name)
         if condition.sign == "=":
+            if not evaluation.stakes and {*condition.quantity.split(",")} <= OF_STAKES:
+                lacking.append(where or "the table")
+                continue
             n_defined += 1
             # Of a table with stakes the verdict on the primary test counts too.
             for code in dict.fromkeys((evaluation.headline.code, evaluation.verdict.code)):

@@ -360,7 +360,9 @@ class EvaluationRows:
         table[of_case] = table.groupby("context", observed=True)[of_case].transform("first")
         answered, told = choice.notna().any(axis=1), ~np.isnan(belief)
         both = set(table["context"][answered]) & set(table["context"][told])
-        kept = (table["context"].isin(both) & (asked | told)) | (asked & table["says_from"].notna())
+        # Of stakes those of cases without a belief too: which these are may go by the choice.
+        cases = table["context"].isin(both) | (at == "loss")
+        kept = (cases & (asked | told)) | (asked & table["says_from"].notna())
         return table.assign(belief=belief).join(choice)[kept] if both else None
 
     def _of_other_prompts(self) -> Iterator[tuple[str, EvaluationData]]:

@@ -239,7 +239,14 @@ def _persons(evaluation: EvaluationRows, checks: Sequence[Check], published: boo
         )
     persons, cases = evaluation.rows["person"].nunique(), evaluation.rows["context"].nunique()
     judged = f"{counted(persons, 'person')} judged {counted(cases, 'case')}: {how}"
-    return [Note(Code.PERSONS, judged)]
+    notes = [Note(Code.PERSONS, judged)]
+    if "loss" in evaluation.rows:
+        text = (
+            "whether choices move with the stakes is not told of persons together: name them as "
+            "models (--model-column in place of --person), and it is told of each."
+        )
+        notes.append(warning(Code.PERSONS, text))
+    return notes
 
 
 def plan_evaluation(

@@ -59,6 +59,7 @@ FEWEST_CLEAR, SHARE_CLEAR = 10, 0.2  # cases with clear stakes on both sides: nu
 MARGIN = 1 / 3  # of the movement that beliefs ask for, below which stakes are ignored
 MOST_ON_STAKES = 1 / 3  # of the reports that equal a stake, from which the loss is a bound alone
 BY_BELIEF = 0.01  # chance of a rank correlation of stakes and beliefs, below which they go together
+FEWEST_LOSING = 5  # cases seen to lose, below which the bound is that of their share
 FEWEST_OF_BOTH = 5  # times that it acts, and passes, at each of two stakes that give a slope
 MOST_LANES, LANES, FIFTHS = 8, 5, 5  # stakes that a figure shows one by one, else groups; beliefs
 IGNORES, MOVES, OPEN = "ignores", "moves", "open"
@@ -341,14 +342,15 @@ def _movement(blank: StakesResult, choices: Choices) -> StakesResult:
     fewest = max(FEWEST_CLEAR, math.ceil(SHARE_CLEAR * n - 1e-9))
     if len(stakes) == 1:
         return replace(result, reason="all choices have one stake")
+    if choices.silent and not crossed:
+        return replace(result, reason=choices.silent)
     if both.sum() < fewest:
         why = f"{both.sum()} of {n} cases have stakes clear of the stated belief on both sides"
         return replace(result, reason=f"{why}, and {fewest} are needed")
     if not crossed:
         together = stats.spearmanr(t, m)
-        if choices.silent or together.pvalue < BY_BELIEF:
-            why = TOGETHER.format(r=float(together.statistic))
-            return replace(result, reason=choices.silent or why)
+        if together.pvalue < BY_BELIEF:
+            return replace(result, reason=TOGETHER.format(r=float(together.statistic)))
 
     ratio, upper, reach = _share_moved(t, m, acts, case, clusters, crossed=crossed)
     moves = IGNORES if ratio + upper < MARGIN else MOVES if ratio > reach else OPEN
@@ -365,6 +367,7 @@ def _movement(blank: StakesResult, choices: Choices) -> StakesResult:
         interval=around(ratio, reach, CLUSTERED.format(clusters=clusters.plural)),
         moves=moves,
         upper=ratio + upper,
+        reason=choices.silent,
     )
 
 
@@ -461,7 +464,9 @@ def _losses(blank: dict[str, StakesResult], choices: Choices) -> list[StakesResu
     elif rows.reports.noise > NOTHING:
         on_stakes = np.isin(equal, np.round(choices.stake, 9)).mean() >= MOST_ON_STAKES
         bounded = ON_STAKES if on_stakes else bounded
-    if why := choices.silent or few_contexts(len(kept), "with two reports"):
+    if choices.silent:
+        return [replace(blank[name], reason=choices.silent) for name in ("loss", "against")]
+    if why := few_contexts(len(kept), "with two reports"):
         return [replace(loss, reason=why), against]
     gains = beliefs[:, rows.context] - choices.stake
 
@@ -481,9 +486,11 @@ def _losses(blank: dict[str, StakesResult], choices: Choices) -> list[StakesResu
         result = replace(result, interval=interval)
     never, always = (float(of_policy(acts)[0].mean()) for acts in (0.0, 1.0))
     if bounded:
-        alike, reason = np.ptp(values) == 0, bounded.format(what="add to the loss")
+        reason, n_losing = bounded.format(what="add to the loss"), int((values > 0).sum())
         most = None if result.interval is None else result.high
-        most = float(values[0]) if alike else most
+        if n_losing < FEWEST_LOSING:  # so few at the most, by all that a choice can lose
+            rare = float(stats.beta.ppf(0.975, n_losing + 1, max(len(values) - n_losing, 1)))
+            most = max(most or 0.0, rare * float(np.abs(gains[0]).max()))
         reason += "" if most is None else f", which is at most {most:.3f}"
         result = replace(loss, reason=reason, at_most=most)
     else:

@@ -34,7 +34,7 @@ from coherence.cli.report_folder import (
 )
 from coherence.cli.run_options import add_jobs, add_seed, comma_separated, require_seed, workers
 from coherence.cli.streams import STREAM, discard_output, shows_ascii_only, shows_styles
-from coherence.report.answer_links import MOST_CONTEXTS
+from coherence.report import MOST_CONTEXTS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -257,7 +257,7 @@ def run(args: argparse.Namespace) -> int:
 
         conditions = [parse_condition(text) for text in args.fail_on]
         report, written, said = _analyse(args, progress)
-    from coherence.report.terminal import render_report
+    from coherence.report.screen import render_report
 
     for line in written:
         print(line, file=sys.stderr)

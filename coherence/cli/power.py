@@ -115,7 +115,7 @@ def _rendered(table: "pd.DataFrame", notes: tuple[str, ...]) -> str:
     """Lay out the table, what one unit of the signal is, and notes."""
     from coherence.analysis.power import UNITS
     from coherence.report.document import Column, Kind, Table, build_table, count
-    from coherence.report.layout import render_parts
+    from coherence.report.screen import render_parts
     from coherence.result import LEVEL, WIDTH
 
     first = table.iloc[0]

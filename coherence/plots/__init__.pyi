@@ -1,7 +1,6 @@
 from .beliefs import plot_beliefs as plot_beliefs
-from .calibration import plot_calibration as plot_calibration
-from .calibration import plot_calibration_gaps as plot_calibration_gaps
-from .calibration import plot_reliability as plot_reliability
+from .beliefs import plot_calibration as plot_calibration
+from .beliefs import plot_reliability as plot_reliability
 from .forest import plot_forest as plot_forest
 from .offers import plot_offers as plot_offers
 from .pairwise import plot_pairwise_choice as plot_pairwise_choice

@@ -1,31 +1,65 @@
-"""The figure of beliefs by action: small histograms below each other, on one scale."""
+"""The figures of beliefs: by action, against what is true, and what varies.
 
-from collections.abc import Mapping
+Outcomes are drawn against beliefs in bins or by isotonic regression. The outcome is the exact
+posterior where it is known, and else a truth coded 0/1. Misses of a few hundredths have a figure of
+their own: the same bins, and the distance of their points from the diagonal.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from coherence.plots.choices import Columns, choices_of
-from coherence.plots.scales import fit_probabilities, is_narrow, span_of
+from coherence.errors import InputError
+from coherence.inputs import Floats, as_belief, require, whole_number
+from coherence.plots.choices import LABELS, Columns, choices_of
 from coherence.plots.style import (
+    DASHES,
     FAINT,
     INK,
     OTHER_ACTIONS,
+    PALE,
     Style,
     action_colours,
     belief_axes,
     canvas,
+    fit_effects,
+    fit_probabilities,
+    is_narrow,
+    points_with_intervals,
+    probability_scales,
     set_title,
+    span_of,
 )
 from coherence.printable import clean
+from coherence.public_names import described
+from coherence.result import CheckResult
 from coherence.runs.audit import STATED
-from coherence.statistics.figure_tables import belief_bars
+from coherence.runs.states import STATE_NAMES, named_states
+from coherence.statistics.figure_tables import (
+    EXACT,
+    STATE,
+    bars_of,
+    belief_bars,
+    calibration_bins,
+    over_contexts,
+    spaced,
+)
 
-ALL = "all answers"
-_LABEL = 40
+SMALL = 0.05
+"""Distance from the diagonal up to which misses cannot be read off the figure of calibration."""
+RELIABILITY = "Reliability"
+MOST_ACTIONS = 6
 _BAR = 0.68  # of a row of the small multiples; the label takes the rest
+_JITTER = 0.12  # half the width over which contexts of one realised state are spread
+_POINT: Style = {"s": 38, "color": INK, "edgecolor": "white", "linewidth": 1.0, "zorder": 5}
+_DIAGONAL: Style = {"color": FAINT, "linewidth": 1.2, "linestyle": DASHES, "gid": "diagonal"}
+
+
+# Beliefs by action
 
 
 def _spoken(count: float) -> str:
@@ -33,6 +67,7 @@ def _spoken(count: float) -> str:
     return f"{count:.0f}" if count % 1 == 0 else f"{count:.1f}"
 
 
+@described
 def plot_beliefs(
     data: ArrayLike | pd.DataFrame,
     action: ArrayLike | pd.DataFrame | None = None,
@@ -51,14 +86,6 @@ def plot_beliefs(
     action : array-like, shape (n,) or (n, n_actions), optional
         Beside an array of beliefs: labels, or the probability of each action, with which a belief
         then counts. Without actions there is one histogram.
-    columns : mapping, optional
-        What a table calls the columns, as for `coherence.analyze`.
-    noun : str
-        What the axis calls the belief.
-    title : str, optional
-        None says what is shown, an empty text leaves it out.
-    ax : Axes, optional
-        Where to draw; a new figure without it.
 
     Returns
     -------
@@ -99,7 +126,7 @@ def _labels(table: pd.DataFrame) -> list[str]:
     """Return the printable name of each histogram."""
     labels: list[str] = []
     for action, n_actions in table[["action", "n_actions"]].drop_duplicates().to_numpy().tolist():
-        name = {0: ALL, 1: clean(action, limit=_LABEL) or "(blank)"}.get(
+        name = {0: "all answers", 1: clean(action, limit=40) or "(blank)"}.get(
             n_actions, f"{n_actions} other actions"
         )
         # Two labels may look alike once cleaned and cut; a number keeps them apart.
@@ -149,3 +176,280 @@ def draw_beliefs(
     ax.set_xlabel(noun)
     ax.set_ylabel(f"answers (tallest bar: {_spoken(tallest)})")
     return ax
+
+
+# Against what is true
+
+
+def is_exact(bins: pd.DataFrame) -> bool:
+    """Tell whether beliefs are compared with exact posteriors."""
+    return bool((bins["compared_with"] == EXACT).all())
+
+
+def are_small(bins: pd.DataFrame) -> bool:
+    """Tell whether all gaps and their intervals are too small for the figure of calibration."""
+    ends: Floats = bins[["gap", "gap_low", "gap_high"]].to_numpy(dtype=np.float64)
+    return bool(np.nanmax(np.abs(ends), initial=0.0) <= SMALL)
+
+
+def calibration_title(bins: pd.DataFrame, *, gaps: bool = False) -> str:
+    """Say what the figure of a table of calibration shows."""
+    if gaps:
+        return _less_belief(bins).capitalize()
+    return "Belief and exact posterior" if is_exact(bins) else "Calibration"
+
+
+def _less_belief(bins: pd.DataFrame) -> str:
+    return f"{EXACT if is_exact(bins) else 'share of true cases'} less belief"
+
+
+@described
+def plot_calibration(
+    data: ArrayLike | pd.DataFrame,
+    truth: ArrayLike | None = None,
+    *,
+    exact: ArrayLike | None = None,
+    context: ArrayLike | None = None,
+    positive: Any = None,
+    columns: Columns | None = None,
+    n_bins: int = 10,
+    gaps: bool = False,
+    noun: str = STATED,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the exact posterior, or else the share of true cases, against the stated belief.
+
+    Parameters
+    ----------
+    data : DataFrame or array-like, shape (n,)
+        A runs table of one task and model, or beliefs in [0, 1].
+    n_bins : int
+        Largest number of bins, which hold about equally many answers.
+    gaps : bool
+        Whether the outcome less the belief is drawn, on an axis that runs no farther than they do.
+
+    Returns
+    -------
+    Axes
+        The binned means have the gid "calibration" and 95% intervals over contexts, single contexts
+        (exact posterior only) the gid "contexts". Gaps have the gid "gaps" and lie above the dashed
+        line where beliefs are too low.
+
+    Raises
+    ------
+    InputError
+        There is neither an exact posterior nor a state that is 0 or 1, or an array breaks its rule.
+
+    Examples
+    --------
+    >>> import coherence
+    >>> runs = coherence.simulate("miscalibrated", n_contexts=60, n_reps=2, rng=1)
+    >>> coherence.plots.plot_calibration(runs).get_ylabel()
+    'exact posterior'
+    """
+    beside = {"exact": exact, "context": context, "positive": positive, "columns": columns}
+    choices = choices_of(data, truth=truth, **beside)
+    require("belief" in choices, "data must hold beliefs in one of two states; received none.")
+    bins = calibration_bins(choices, n_bins=whole_number(n_bins, "n_bins", 2))
+    with canvas(ax, size=(5.0, 3.5) if gaps else (4.4, 4.5)) as axes:
+        if gaps:
+            draw_gaps(bins, ax=axes, noun=noun)
+        else:
+            labels = choices.attrs.get(LABELS, ())
+            state = named_states(labels)[1] if len(labels) == 2 else STATE_NAMES[1]
+            contexts = spaced(over_contexts(choices)[0].dropna())
+            draw_calibration(bins, contexts, ax=axes, noun=noun, state=state)
+        set_title(axes, title, calibration_title(bins, gaps=gaps))
+        return axes
+
+
+def draw_calibration(
+    bins: pd.DataFrame, contexts: pd.DataFrame | None, *, ax: Axes, noun: str, state: str
+) -> Axes:
+    """Draw tables of `coherence.statistics.figure_tables`: bins, and contexts where exact."""
+    shown = contexts if contexts is not None and is_exact(bins) else pd.DataFrame()
+    belief_axes(ax)
+    # The same on both axes, so that the diagonal is in sight wherever the points are.
+    drawn = [bins[name] for name in ("belief", "outcome", "low", "high")]
+    span = span_of(*drawn, *(shown[name] for name in ("belief", "truth") if name in shown))
+    for axis in ("x", "y"):
+        fit_probabilities(ax, axis, span)
+    ax.plot([0, 1], [0, 1], zorder=1, **_DIAGONAL)
+    if len(shown):
+        points: Style = {"s": 11, "color": PALE, "alpha": 0.7, "linewidth": 0, "zorder": 2}
+        ax.scatter(shown["belief"], shown["truth"], gid="contexts", **points)
+    ax.plot(bins["belief"], bins["outcome"], color=INK, linewidth=1.6, zorder=4)
+    how: Any = {"points": _POINT | {"gid": "calibration"}, "lines": {"zorder": 3}}
+    points_with_intervals(ax, bins, place="belief", value="outcome", **how)
+    ax.set_xlabel(noun)
+    share = f"share of cases with {clean(state, limit=24)}"
+    ax.set_ylabel(EXACT if is_exact(bins) else share, parse_math=False)
+    # On a square the diagonal is the line of 45 degrees that readers expect.
+    ax.set_aspect("equal")
+    return ax
+
+
+def draw_gaps(bins: pd.DataFrame, *, ax: Axes, noun: str) -> Axes:
+    """Draw how far the bins of a table of calibration lie from the diagonal."""
+    belief_axes(ax)
+    fit_probabilities(ax, "x", span_of(bins["belief"]))
+    fit_effects(ax, "y", span_of(bins["gap"], bins["gap_low"], bins["gap_high"]))
+    ends: Any = {"low": "gap_low", "high": "gap_high", "points": _POINT | {"gid": "gaps"}}
+    points_with_intervals(ax, bins, place="belief", value="gap", **ends)
+    ax.set_xlabel(noun)
+    ax.set_ylabel(_less_belief(bins))
+    return ax
+
+
+@described
+def plot_reliability(
+    result: CheckResult,
+    *,
+    forecasts: ArrayLike | None = None,
+    noun: str = STATED,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw how often outcomes happened against how often they were forecast to.
+
+    Parameters
+    ----------
+    result : CheckResult
+        From `coherence.calibration_test`, whose `details` are drawn.
+    forecasts : array-like, shape (n,), optional
+        All forecasts, for a histogram along the lower edge.
+
+    Returns
+    -------
+    Axes
+        The isotonic regression has the gid "reliability", the pointwise 95% consistency band, in
+        which that of a calibrated forecaster lies, "band"; forecasts on the dashed line are right.
+
+    Raises
+    ------
+    InputError
+        The result has no reliability curve.
+
+    Examples
+    --------
+    >>> import coherence
+    >>> runs = coherence.simulate("miscalibrated", n_contexts=120, n_reps=1, rng=1)
+    >>> result = coherence.calibration_test(runs["p"], runs["theta"], context=runs["context"])
+    >>> coherence.plots.plot_reliability(result).get_ylabel()
+    'share of cases in which it happened'
+    """
+    curve = result.details
+    require(
+        {"forecast", "recalibrated", "low", "high"} <= set(curve),
+        f"result must be of calibration_test, with a reliability curve; received {result.check!r}"
+        f"{f', {result.reason}' if result.reason else ''}.",
+    )
+    counted = None
+    if forecasts is not None:
+        counted = bars_of(pd.Series(as_belief(forecasts).ravel()))
+    with canvas(ax, size=(4.4, 4.5)) as axes:
+        draw_reliability(curve, counted, ax=axes, noun=noun)
+        set_title(axes, title, RELIABILITY)
+        return axes
+
+
+def draw_reliability(
+    curve: pd.DataFrame, forecasts: pd.DataFrame | None, *, ax: Axes, noun: str
+) -> Axes:
+    """Draw the curve of a result, above the histogram of all forecasts where there is one."""
+    belief_axes(ax)
+    x = curve["forecast"]
+    band: Style = {"color": PALE, "alpha": 0.45, "linewidth": 0, "zorder": 1}
+    ax.fill_between(x, curve["low"], curve["high"], gid="band", **band)
+    ax.plot([0, 1], [0, 1], zorder=2, **_DIAGONAL)
+    if forecasts is not None:
+        heights = forecasts["n"] / forecasts["n"].max() * 0.12
+        bars: Style = {"color": FAINT, "alpha": 0.6, "linewidth": 0, "zorder": 1}
+        ax.bar((forecasts["low"] + forecasts["high"]) / 2, heights, 0.046, **bars)
+    ax.plot(x, curve["recalibrated"], gid="reliability", color=INK, linewidth=1.6, zorder=4)
+    ax.scatter(x, curve["recalibrated"], s=10, color=INK, linewidth=0, zorder=5)
+    for axis in ("x", "y"):
+        fit_probabilities(ax, axis, (0.0, 1.0))
+    ax.set_xlabel(noun)
+    ax.set_ylabel("share of cases in which it happened")
+    ax.set_aspect("equal")
+    return ax
+
+
+# What varies
+
+
+def draw_variation(
+    contexts: pd.DataFrame,
+    bars: pd.DataFrame,
+    actions: Mapping[str, float],
+    *,
+    ax: Axes,
+    noun: str = STATED,
+    states: Sequence[str] = STATE_NAMES,
+    colours: Mapping[str, str] | None = None,
+) -> Axes:
+    """Draw a point a context, histograms of belief and truth, and the share of every action.
+
+    `contexts` and `bars` are tables of `coherence.statistics.figure_tables`. Axes run from 0 to 1
+    whatever the beliefs, so that beliefs that hardly move are a narrow band. States are spread to
+    be seen.
+    """
+    x = contexts["truth"].to_numpy(dtype=np.float64)
+    realised = contexts["compared_with"].iloc[0] == STATE
+    axes, beside = _parted(ax) if actions else (ax, None)
+    belief_axes(axes)
+    probability_scales(axes)
+    if realised:
+        axes.set_xlim(-0.2, 1.2)
+        axes.set_xticks([0, 1], [clean(name, limit=20) for name in states], parse_math=False)
+    else:
+        axes.plot([0, 1], [0, 1], color=FAINT, linestyle=DASHES, linewidth=1, zorder=1)
+        axes.set_xlabel(EXACT)
+    shown = x + _spread(x) if realised else x
+    style: Style = {"s": 16, "color": INK, "alpha": 0.5, "linewidths": 0, "gid": "contexts"}
+    axes.scatter(shown, contexts["belief"], zorder=3, **style)
+    axes.set_ylabel(noun)
+    above = axes.inset_axes((0, 1.02, 1, 0.16), sharex=axes)
+    side = axes.inset_axes((1.02, 0, 0.14, 1), sharey=axes)
+    for panel, quantity, draw in ((above, "truth", above.bar), (side, "belief", side.barh)):
+        rows = bars[bars["quantity"] == quantity]
+        middles, widths = (rows["low"] + rows["high"]) / 2, rows["high"] - rows["low"]
+        draw(middles, rows["n"], widths, color=INK, alpha=0.4, linewidth=0)
+        panel.axis("off")
+    if beside is not None:
+        _shares(beside, actions, colours or action_colours(actions))
+    return axes
+
+
+def _parted(ax: Axes) -> tuple[Axes, Axes]:
+    """Put two axes in the place of a subplot, the second a third as wide."""
+    whole, figure = ax.get_subplotspec(), ax.get_figure(root=True)
+    if whole is None or figure is None:
+        raise InputError("ax must be a subplot of a figure; received free axes. Use add_subplot.")
+    ax.remove()
+    places = whole.subgridspec(1, 2, width_ratios=(3, 1))
+    return figure.add_subplot(places[0, 0]), figure.add_subplot(places[0, 1])
+
+
+def _spread(x: Any) -> Any:
+    """Place contexts of one state beside each other, by their rows and without chance."""
+    place = pd.Series(x).groupby(x).cumcount().to_numpy()
+    # Multiples of the golden ratio fill a line evenly, however many there are.
+    return (2 * ((place * 0.6180339887) % 1) - 1) * _JITTER
+
+
+def _shares(ax: Axes, actions: Mapping[str, float], colours: Mapping[str, str]) -> None:
+    """Draw a bar an action, the most frequent on top, its name and share above it."""
+    rows = list(actions.items())[:MOST_ACTIONS]
+    for number, (name, share) in enumerate(rows):
+        ax.barh(-number, 1.0, height=0.3, color="#ececec", linewidth=0)
+        ax.barh(
+            -number, share, height=0.3, color=colours[name], linewidth=0, gid=f"action-{number}"
+        )
+        text = f"{clean(name, limit=16)} {share:.1%}"
+        ax.text(0, 0.24 - number, text, color=INK, fontsize=9.0, va="bottom", parse_math=False)
+    ax.set_xlim(0, 1)
+    ax.set_ylim(-max(len(rows), 3) + 0.6, 0.75)
+    ax.axis("off")

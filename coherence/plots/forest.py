@@ -6,17 +6,19 @@ from matplotlib.axes import Axes
 
 from coherence.errors import InputError
 from coherence.inputs import require
-from coherence.plots.scales import fit_effects, span_of
 from coherence.plots.style import (
     FAINT,
     INK,
     Style,
     canvas,
+    fit_effects,
     frame_axes,
     require_columns,
     set_title,
+    span_of,
 )
 from coherence.printable import clean, evaluation_name
+from coherence.public_names import described
 from coherence.result import CheckResult, Outcome
 
 _LABEL = 44
@@ -33,6 +35,7 @@ def height_for(n_rows: int) -> float:
     return 1.0 + 0.2 * n_rows
 
 
+@described
 def plot_forest(
     results: pd.DataFrame,
     *,
@@ -48,10 +51,6 @@ def plot_forest(
         ``Report.results``, or some of its rows.
     check : str, optional
         The check to draw, needed where the table has several.
-    title : str, optional
-        None says what is shown, an empty text leaves it out.
-    ax : Axes, optional
-        Where to draw; a new figure without it.
 
     Returns
     -------

@@ -4,7 +4,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from coherence.inputs import require
-from coherence.plots.intervals import points_with_intervals
 from coherence.plots.style import (
     BLUE,
     DASHES,
@@ -13,10 +12,12 @@ from coherence.plots.style import (
     Style,
     canvas,
     frame_axes,
+    points_with_intervals,
     probability_scales,
     set_title,
 )
 from coherence.printable import odds
+from coherence.public_names import described
 from coherence.result import CheckResult
 from coherence.runs.audit import STATED
 
@@ -30,6 +31,7 @@ TITLES = {
 }
 
 
+@described
 def plot_offers(
     result: CheckResult, *, noun: str = STATED, title: str | None = None, ax: Axes | None = None
 ) -> Axes:
@@ -40,12 +42,6 @@ def plot_offers(
     result : CheckResult
         ``stakes:movement`` of `coherence.stakes_estimates`, or ``matching:swing`` of
         `coherence.matching_estimates`.
-    noun : str
-        What the axis calls the stated belief.
-    title : str, optional
-        None says what is shown, an empty text leaves it out.
-    ax : Axes, optional
-        Where to draw; a new figure without it.
 
     Returns
     -------

@@ -7,9 +7,17 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from coherence.inputs import require
-from coherence.plots.scales import Span, fit_probabilities, span_of
-from coherence.plots.style import INK, belief_axes, canvas, set_title
+from coherence.plots.style import (
+    INK,
+    Span,
+    belief_axes,
+    canvas,
+    fit_probabilities,
+    set_title,
+    span_of,
+)
 from coherence.printable import clean
+from coherence.public_names import described
 from coherence.result import CheckResult
 from coherence.runs.audit import STATED
 
@@ -29,6 +37,7 @@ def choice_bins(details: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+@described
 def plot_pairwise_choice(
     result: CheckResult,
     *,
@@ -43,15 +52,6 @@ def plot_pairwise_choice(
     ----------
     result : CheckResult
         Of `coherence.monotone_choice_test`.
-    noun : str
-        What the axis calls the belief.
-    title : str, optional
-        None says what is shown, an empty text leaves it out.
-    scale : (float, float), optional
-        Least and largest share that the axis must hold, as several figures share it; None takes
-        them from this one. From half of [0, 1] on, the axis holds all of it.
-    ax : Axes, optional
-        Where to draw; a new figure without it.
 
     Returns
     -------

@@ -17,12 +17,14 @@ from coherence.plots.style import (
     set_title,
 )
 from coherence.printable import clean, counted
+from coherence.public_names import described
 from coherence.result import LEVEL
 
 _LINES = ("agent", "check", "signal", "n_reps")
 _NEEDED = (*_LINES, "n_cases", "power", "low", "high")
 
 
+@described
 def plot_power(table: pd.DataFrame, *, title: str | None = None, ax: Axes | None = None) -> Axes:
     """Draw the share of simulated tables that reject against the number of cases.
 
@@ -30,8 +32,6 @@ def plot_power(table: pd.DataFrame, *, title: str | None = None, ax: Axes | None
     ----------
     table : DataFrame
         What `coherence.power` returned, or several such tables below each other.
-    title : str, optional
-        None says what is shown, an empty text leaves it out.
     ax : Axes, optional
         Where to draw, cases on a logarithmic axis; a new figure without it.
 

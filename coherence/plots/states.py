@@ -1,7 +1,7 @@
 """The figure of the main test: how often an action is chosen at each belief, on both sides."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -11,9 +11,20 @@ from numpy.typing import ArrayLike
 from coherence.errors import InputError, closest
 from coherence.inputs import require
 from coherence.plots.choices import LABELS, Columns, choices_of
-from coherence.plots.scales import Span, fit_probabilities, span_of
-from coherence.plots.style import INK, PALE, STATE_COLOURS, Style, belief_axes, canvas, set_title
+from coherence.plots.style import (
+    INK,
+    PALE,
+    STATE_COLOURS,
+    Span,
+    Style,
+    belief_axes,
+    canvas,
+    fit_probabilities,
+    set_title,
+    span_of,
+)
 from coherence.printable import clean
+from coherence.public_names import described
 from coherence.result import CheckResult
 from coherence.runs.audit import STATED
 from coherence.runs.runs import Runs
@@ -33,9 +44,13 @@ _ASIDE = 0.004  # of the axis: bars of both sides do not hide each other
 _LEAST, _AREA = 16.0, 60.0  # points squared, of the smallest dot and beside it of the largest
 
 
-def title_of(action: object, by: str = "state") -> str:
-    """Say what the figure of an action shows."""
-    return f"Share of {clean(action, limit=40)} at equal belief, by {by}"
+@runtime_checkable
+class Tested(Protocol):
+    """A report of one evaluation."""
+
+    @property
+    def primary(self) -> CheckResult:
+        """Result of the primary test."""
 
 
 def rising_action(table: pd.DataFrame) -> Any:
@@ -45,8 +60,9 @@ def rising_action(table: pd.DataFrame) -> Any:
     return max(dict.fromkeys(table["action"]), key=lambda action: float(rise[action]))
 
 
+@described
 def plot_state_shares(
-    data: ArrayLike | pd.DataFrame | CheckResult,
+    data: ArrayLike | pd.DataFrame | CheckResult | Tested,
     action: ArrayLike | pd.DataFrame | None = None,
     truth: ArrayLike | None = None,
     *,
@@ -58,7 +74,6 @@ def plot_state_shares(
     noun: str = STATED,
     title: str | None = None,
     states: Sequence[str] | None = None,
-    scale: Span | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the share of one action against the belief, where more and where less is true.
@@ -69,36 +84,15 @@ def plot_state_shares(
 
     Parameters
     ----------
-    data : CheckResult, DataFrame or array-like
-        A result of `sufficiency_test` in two states; a runs table of one task and model; or beliefs
-        in [0, 1], with `action` and `truth` or `exact`.
-    action : array-like, shape (n,) or (n, n_actions), optional
-        Beside an array of beliefs: labels, or the probability of each action.
-    truth : array-like, shape (n,), optional
-        The realised state, constant within a context.
-    exact : array-like, shape (n,), optional
-        The exact posterior, which takes the place of the realised state. In a table it is the
-        column ``p_true``, where every row has it.
-    context : array-like, shape (n,), optional
-        Ids of the evidence; without them every row is its own context.
-    positive : Any
-        Label of the state that beliefs are in; not needed for 0 and 1, no and yes, false and true.
-    columns : mapping, optional
-        What a table calls the columns, as for `coherence.analyze`.
+    data : CheckResult, Report, DataFrame or array-like
+        A result of `sufficiency_test` in two states, or a report of one evaluation, which has one;
+        a runs table of one task and model; or beliefs in [0, 1], with `action` and `truth` or
+        `exact`.
     shown : Any
         The action to draw; None takes the one whose share rises most with the belief.
-    noun : str
-        What the axis calls the belief.
-    title : str, optional
-        None says what is shown, an empty text leaves it out.
     states : sequence of str, optional
         What the legend calls the lower side and the upper one; None takes the labels of the truth
         or, of the exact posterior, whether it is below or above its mean at that belief.
-    scale : (float, float), optional
-        Least and largest share that the axis must hold, as several figures share it; None takes
-        them from this one. From half of [0, 1] on, the axis holds all of it.
-    ax : Axes, optional
-        Where to draw; a new figure without it.
 
     Returns
     -------
@@ -119,6 +113,8 @@ def plot_state_shares(
     >>> ax.get_title(loc="left")
     'Share of yes at equal belief, by exact posterior'
     """
+    if isinstance(data, Tested) and not isinstance(data, pd.DataFrame):
+        data = data.primary
     if isinstance(data, CheckResult):
         table, reason = data.fitted, data.reason
         by_posterior = data.settings.get("state") == "exact"
@@ -140,14 +136,15 @@ def plot_state_shares(
         states = named_states(labels) if len(labels) == 2 else STATE_NAMES
         states = BY_POSTERIOR if by_posterior else states
     with canvas(ax, size=(5.4, 3.9)) as axes:
-        _draw(rows, span_of(table["belief"]), scale, states, axes)
+        _draw(rows, span_of(table["belief"]), shown_shares(rows), states, axes)
         # Above the axes: every corner inside may hold points.
         place: Style = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.0}
         axes.legend(**place, **_LEGEND)
         axes.set_xlabel(noun)
         axes.set_ylabel(f"share of {clean(drawn, limit=_LABEL)}", parse_math=False)
         by = "exact posterior" if by_posterior else "realised state"
-        set_title(axes, title, title_of(drawn, by), lift=24)
+        default = f"Share of {clean(drawn, limit=40)} at equal belief, by {by}"
+        set_title(axes, title, default, lift=24)
         return axes
 
 
@@ -221,13 +218,11 @@ def shown_shares(rows: pd.DataFrame) -> Span:
     return span_of(rows["low"], rows["high"])
 
 
-def _draw(
-    rows: pd.DataFrame, beliefs: Span, scale: Span | None, states: Sequence[str], ax: Axes
-) -> None:
+def _draw(rows: pd.DataFrame, beliefs: Span, scale: Span, states: Sequence[str], ax: Axes) -> None:
     """Draw the shares of one action on both sides, and the gap between them."""
     belief_axes(ax)
     fit_probabilities(ax, "x", beliefs)
-    fit_probabilities(ax, "y", shown_shares(rows) if scale is None else scale)
+    fit_probabilities(ax, "y", scale)
     below, above = (rows[rows["state"] == side] for side in (0, 1))
     gap: Style = {"color": PALE, "alpha": 0.6, "linewidth": 0, "label": "gap", "gid": "gap"}
     ax.fill_between(above["belief"], below["share"], above["share"], **gap)

@@ -1,10 +1,15 @@
 """What all figures share: colours, frame, scales, titles, and how they reach a file.
 
 Settings hold for one call: nothing is registered with matplotlib and nothing stays changed, but for
-a figure that a function makes because it was given no axes.
+a figure that a function makes because it was given no axes. Axes run as far as what they show:
+small effects are no specks, and nothing is cut off. Probabilities that take up half of [0, 1] or
+more keep the whole of it, as readers expect; an axis of effects always holds the effect that there
+is none.
 """
 
+import math
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,13 +17,18 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib import rc_context
 from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike
 
 from coherence.inputs import require
 from coherence.printable import clean
+from coherence.statistics.figure_tables import WHOLE_FROM
 
 # Okabe and Ito's palette, told apart by readers with any common colour deficiency; the roles also
 # differ in line style and marker.
@@ -161,6 +171,109 @@ def share_legend(figure: Figure, *, columns: int) -> None:
     for text in shown.get_texts():
         text.set_parse_math(False)
 
+
+# Axes as wide as what they show
+
+Span = tuple[float, float]
+"""Least and largest number that an axis must hold."""
+_ROOM = 0.08  # of the width, on both sides: marks stay whole
+_SPECK = 0.25  # of an axis, below which a panel gets one of its own
+_LEAST_WIDTH = 1e-6
+_LONE = 0.05  # on both sides of a single number
+
+
+def span_of(*shown: ArrayLike) -> Span:
+    """Return the least and the largest of numbers."""
+    values = np.concatenate([np.asarray(each, dtype=np.float64).ravel() for each in shown])
+    values = values[np.isfinite(values)]
+    return (float(values.min()), float(values.max())) if values.size else (np.nan, np.nan)
+
+
+def is_narrow(span: Span) -> bool:
+    """Tell whether probabilities take up too little of [0, 1] to be shown on all of it."""
+    return span[1] - span[0] < WHOLE_FROM
+
+
+def fit_probabilities(ax: Axes, axis: str, span: Span) -> None:
+    """Let an axis of probabilities run as far as what it shows."""
+    if not is_narrow(span):
+        probability_scales(ax, x=axis == "x", y=axis == "y")
+        return
+    first, last = _with_room(span)
+    ticks = [t for t in _ticks(first, last) if 0 <= t <= 1]
+    _set(ax, axis, (first, last), ticks)
+
+
+def shared_spans(spans: Sequence[Span]) -> list[Span]:
+    """Give several panels one scale, but for those that would be specks on it."""
+    low, high = span_of(*spans)
+    whole = 1.0 if not is_narrow((low, high)) else high - low
+    return [span if span[1] - span[0] < _SPECK * whole else (low, high) for span in spans]
+
+
+def fit_effects(ax: Axes, axis: str, span: Span) -> None:
+    """Let an axis of effects run as far as what it shows and the effect that there is none."""
+    first, last = _with_room(span_of([*span, 0.0]))
+    ticks = _ticks(first, last)
+    _set(ax, axis, (first, last), ticks)
+    draw = ax.axvline if axis == "x" else ax.axhline
+    draw(0.0, color=FAINT, linewidth=1.0, linestyle=DASHES, gid="null", zorder=1)
+
+
+def _with_room(span: Span) -> Span:
+    low, high = span
+    room = _ROOM * (high - low) if high - low > _LEAST_WIDTH else _LONE
+    return low - room, high + room
+
+
+def _ticks(first: float, last: float) -> list[float]:
+    ticks = MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]).tick_values(first, last)
+    return [float(tick) for tick in ticks if first <= tick <= last]
+
+
+def _set(ax: Axes, axis: str, limits: Span, ticks: list[float]) -> None:
+    labels = _written(ticks)
+    ax.set(**{f"{axis}lim": limits, f"{axis}ticks": ticks, f"{axis}ticklabels": labels})
+
+
+def _written(ticks: Sequence[float]) -> list[str]:
+    """Write .25 for 0.25, with no more decimals than tell numbers apart and no exponent."""
+    step = min(np.diff(ticks), default=1.0)
+    decimals = max(0, 2 - math.floor(math.log10(step)))
+    texts = [f"{tick:.{decimals}f}" for tick in ticks]
+    bare = [text.rstrip("0").rstrip(".") if "." in text else text for text in texts]
+    texts = ["0" if text in ("-0", "") else text.replace("-", "−") for text in bare]
+    return [re.sub("^(−?)0[.]", r"\1.", text) for text in texts]
+
+
+def points_with_intervals(
+    ax: Axes,
+    table: pd.DataFrame,
+    *,
+    place: str,
+    value: str,
+    low: str = "low",
+    high: str = "high",
+    sideways: bool = False,
+    points: Style | None = None,
+    lines: Style | None = None,
+) -> PathCollection:
+    """Draw a point per row of a table, and a line from `low` to `high` where both are known.
+
+    `place`, `value`, `low` and `high` are its columns: where a point stands, what it shows, and the
+    ends of its interval. `sideways`, values run along the x axis. `points` and `lines` are keywords
+    of `Axes.scatter` and `Axes.vlines`.
+    """
+    at, shown = (table[name].to_numpy(dtype=float) for name in (place, value))
+    known = table.dropna(subset=[low, high])
+    draw = ax.hlines if sideways else ax.vlines
+    line: Style = {"color": INK, "linewidth": 1.0, "zorder": 2}
+    draw(known[place], known[low], known[high], **line | (lines or {}))
+    point: Style = {"s": 34, "color": BLUE, "linewidth": 1.4, "zorder": 3}
+    return ax.scatter(*((shown, at) if sideways else (at, shown)), **point | (points or {}))
+
+
+# Files
 
 _DATED = {"svg": "Date", "pdf": "CreationDate", "png": "Software"}
 """What of a file would make two runs of the same data, or two versions of matplotlib, differ."""

@@ -91,7 +91,8 @@ def stakes_sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
     if math.isnan(beside[1]):
         of_100 = f"What it loses is not known: {clean(loss.reason)}."
     slope, moved, against = found["slope"], found.get("confidence"), found["against"]
-    said = [f"{of_100} It chooses against its stated belief in {percent(against)} of choices."]
+    often = f" It chooses against its stated belief in {percent(against)} of choices."
+    said = [of_100 + often * (not math.isnan(against.statistic))]
     if not math.isnan(slope.statistic):
         units = "; is the gain in the unit of the loss?" if slope.low > STEEP else ""
         n, n_all = slope.n_contexts, against.n_contexts

@@ -1,17 +1,15 @@
 """The pages of what was said: for each case the evidence, the answers and what was read of them.
 
 A table of all cases leads to pages of answers; cases that move the primary result most come first,
-and equal repetitions are one row. A browser filters and sorts them by a script on the page, without
-which all is there too. Everything on them is untrusted; every cell is escaped here, because
-templates would take many times as long for tables of this size. Short raw answers stand as they
-are, long ones are folded under a beginning: what a model is asked for exactly is stored as every
-possible answer with its probability, of which the most probable ones are seen.
+and equal repetitions are one row. Everything on them is untrusted; every cell is escaped here,
+because templates would take many times as long for tables of this size. Short raw answers stand as
+they are, long ones are folded under a beginning: what a model is asked for exactly is stored as
+every possible answer with its probability, of which the most probable ones are seen.
 """
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -19,17 +17,14 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup, escape
 
-from coherence.printable import counted, significant
-from coherence.report.answer_links import PER_PAGE, AnswerLinks
+from coherence.printable import significant
 from coherence.report.evaluation import EvaluationReport
-from coherence.report.pages import environment, script, visible
-from coherence.report.wording import NOT_GIVEN, clean, evaluation_heading
-from coherence.result import Family
+from coherence.report.page import environment
+from coherence.report.wording import NOT_GIVEN, clean, evaluation_heading, visible
 from coherence.runs.columns import ACTION_PREFIX, FEATURE_PREFIX, LEVEL_COLUMNS
 from coherence.runs.runs import Runs, question_kind
 
-MOST_LISTED = 500
-"""Cases of a group that are listed."""
+PER_PAGE = 100
 RAW_LIMIT = 4000
 """Characters of a raw answer that are shown."""
 FOLDED_FROM = 200
@@ -51,26 +46,25 @@ _HEADINGS = {
 }
 
 
-@dataclass(frozen=True)
-class Filter:
-    """Labels by which a browser filters rows; a page names them by their numbers."""
-
-    name: str
-    labels: tuple[str, ...]
-    numbers: np.ndarray  # of the label of each row; -1 where it has none
-
-    def attribute(self, rows: slice) -> str:
-        """Return an attribute with the numbers that occur in these rows; empty for none."""
-        numbers = sorted({*self.numbers[rows].tolist()} - {-1})
-        return f' data-{self.name}="{" ".join(map(str, numbers))}"' if numbers else ""
-
-
 def answer_pages(
-    evaluation: EvaluationReport, links: AnswerLinks, *, back: str
+    evaluation: EvaluationReport, key: str, *, most: int, back: str
 ) -> Iterator[tuple[str, str]]:
-    """Render the pages of one evaluation, the table of its cases first."""
+    """Render the pages of one evaluation, the table of its cases first.
+
+    Names of files are made of its `key` and of numbers; no text of a table enters one. `most` cases
+    have their answers written: those that move the primary result most, in this order. Where that
+    is not known they stay in the order of the table, and of too many some are taken.
+    """
+    added, named = moves(evaluation), evaluation.rows.table["context"].drop_duplicates().astype(str)
+    contexts, kept = named.tolist(), min(most, len(named))
+    if added:
+        # Equal ones stay in the order of the table.
+        chosen = sorted(contexts, key=lambda each: -abs(added.get(each, 0.0)))[:kept]
+    else:
+        # Evenly spaced and not drawn: equal pages for equal data.
+        chosen = [contexts[at * len(contexts) // kept] for at in range(kept)]
     rows = _all_rows(evaluation.rows)
-    numbers = rows["context"].astype(str).map(links.shown)
+    numbers = rows["context"].astype(str).map({name: at for at, name in enumerate(chosen)})
     rows = rows[numbers.notna()]
     number = numbers[numbers.notna()].to_numpy(dtype=np.int64)
     order = np.argsort(number, kind="stable")
@@ -78,40 +72,31 @@ def answer_pages(
     # Where each case begins: its rows now stand together.
     starts = [*np.flatnonzero(np.diff(number, prepend=-1)).tolist(), len(number)]
     spans = [slice(start, end) for start, end in pairwise(starts)]
-    filters = _filters(evaluation, rows)
-    columns, lines = _answers(evaluation.rows, rows, number, filters)
-    differ = {each.name for each in filters}
-    cases = _cases(evaluation, links, rows, number, spans, differ)
-    for case, span in zip(cases, spans, strict=True):
-        labels = {each.name: Markup(each.attribute(span)) for each in filters}
-        case["state"] = labels.get("state", "")
-        case["labels"] = Markup("").join(labels.values())
+    columns, lines = _answers(evaluation.rows, rows, number)
+    cases = _cases(evaluation, added, rows, number, spans)
+    n_pages = -(-len(cases) // PER_PAGE)
+    for at, (case, span) in enumerate(zip(cases, spans, strict=True)):
+        case["url"] = f"{key}-page-{at // PER_PAGE + 1}.html#context-{at + 1}"
         # Safe as markup: every cell was escaped. Lines of equal answers are equal.
         case["rows"] = Markup("\n".join(dict.fromkeys(lines[span])))
     shared = {
         "heading": evaluation_heading(evaluation),
         "back": back,
-        "filters": filters,
-        "script": script("answers.js"),
+        "n_pages": n_pages,
     }
-    yield f"{links.key}.html", _index_page(links, cases, shared)
+    index, page_names = (
+        environment().get_template("cases.html.j2"),
+        [f"{key}-page-{page + 1}.html" for page in range(n_pages)],
+    )
+    summary = list(dict.fromkeys(name for case in cases for name in case["summary"]))
+    note = _shown_note(len(cases), len(contexts), moved=bool(added))
+    about = {"shown_note": note, "columns": summary, "cases": cases, "pages": page_names}
+    yield f"{key}.html", index.render(**about, per_page=PER_PAGE, missing=NOT_GIVEN, **shared)
     template = environment().get_template("answers.html.j2")
-    for page in range(links.n_pages):
-        name = f"{links.key}-page-{{}}.html"
-        yield (
-            name.format(page + 1),
-            template.render(
-                title=f"Answers of {shared['heading']}, page {page + 1}",
-                index=f"{links.key}.html",
-                number=page + 1,
-                n_pages=links.n_pages,
-                previous=name.format(page) if page else "",
-                next=name.format(page + 2) if page + 1 < links.n_pages else "",
-                columns=columns,
-                cases=cases[page * PER_PAGE : (page + 1) * PER_PAGE],
-                **shared,
-            ),
-        )
+    for page, name in enumerate(page_names):
+        shown = cases[page * PER_PAGE : (page + 1) * PER_PAGE]
+        about = {"index": f"{key}.html", "columns": columns, "cases": shown, "pages": page_names}
+        yield name, template.render(**about, number=page + 1, **shared)
 
 
 def _all_rows(runs: Runs) -> pd.DataFrame:
@@ -130,24 +115,10 @@ def _all_rows(runs: Runs) -> pd.DataFrame:
 
 def moves(evaluation: EvaluationReport) -> dict[str, float]:
     """Return what each case adds to the primary result; nothing where that is not known."""
-    for result in evaluation.results:
-        if result.family is Family.PRIMARY and result.contributions is not None:
-            added = result.contributions.fillna(0.0)
-            return dict(zip(added.index.astype(str), added, strict=True)) if added.any() else {}
-    return {}
-
-
-def _filters(evaluation: EvaluationReport, rows: pd.DataFrame) -> list[Filter]:
-    """Return that by which rows can be filtered: of which several labels occur."""
-    columns = {"action": "action", "state": "theta", "status": "status"}
-    filters = []
-    for name, column in columns.items():
-        if column in rows:
-            numbers, labels = pd.factorize(rows[column].astype(object))
-            shown = _state_names(evaluation, labels) if name == "state" else labels
-            texts = tuple(clean(label, limit=_NAME) for label in shown)
-            filters.append(Filter(name, texts, numbers))
-    return [each for each in filters if len(each.labels) > 1]
+    if evaluation.primary is None or evaluation.primary.contributions is None:
+        return {}
+    added = evaluation.primary.contributions.fillna(0.0)
+    return dict(zip(added.index.astype(str), added, strict=True)) if added.any() else {}
 
 
 def _state_names(evaluation: EvaluationReport, states: Iterable[Any]) -> list[Any]:
@@ -157,64 +128,15 @@ def _state_names(evaluation: EvaluationReport, states: Iterable[Any]) -> list[An
     return [names.get(state, state) for state in states]
 
 
-def _index_page(
-    links: AnswerLinks, cases: Sequence[Mapping[str, Any]], shared: Mapping[str, Any]
-) -> str:
-    groups = []
-    for group in links.groups:
-        shown = [context for context in group.contexts if context in links.shown]
-        listed = shown[:MOST_LISTED]
-        note = counted(len(group.contexts), "case")
-        if len(listed) < len(group.contexts):
-            note += f", {len(listed)} of them listed"
-        members = [
-            (links.page_of(context), clean(context, limit=_NAME) or "(blank)") for context in listed
-        ]
-        groups.append(
-            {"anchor": group.anchor, "title": clean(group.title), "note": note, "members": members}
-        )
-    pages = [
-        (
-            f"{links.key}-page-{page + 1}.html",
-            f"{page * PER_PAGE + 1}–{min((page + 1) * PER_PAGE, len(links.shown))}",
-        )
-        for page in range(links.n_pages)
-    ]
-    columns = list(dict.fromkeys(name for case in cases for name in case["summary"]))
-    rows = [
-        {
-            "url": links.page_of(context),
-            "name": case["name"],
-            "labels": case["labels"],
-            "cells": [case["summary"].get(name, NOT_GIVEN) for name in columns],
-        }
-        for context, case in zip(links.shown, cases, strict=True)
-    ]
-    return (
-        environment()
-        .get_template("groups.html.j2")
-        .render(
-            title=f"Answers of {shared['heading']}",
-            shown_note=_shown_note(links),
-            pages=pages,
-            columns=columns,
-            rows=rows,
-            groups=groups,
-            **shared,
-        )
-    )
-
-
-def _shown_note(links: AnswerLinks) -> str:
+def _shown_note(n_shown: int, n: int, *, moved: bool) -> str:
     """Say which cases are shown, and in which order."""
-    n_shown = len(links.shown)
-    if links.n_contexts == 1:
+    if n == 1:
         return "The one case of the table."
-    if n_shown == links.n_contexts:
-        order = "those that move the result most first" if links.moves else "in table order"
-        return f"All {n_shown} cases, {order}."
-    which = "those that move the result most" if links.moves else "evenly spaced in table order"
-    return f"{n_shown} of {links.n_contexts} cases, {which}."
+    if n_shown == n:
+        order = "those that move the result most first" if moved else "in table order"
+        return f"All {n} cases, {order}."
+    which = "those that move the result most" if moved else "evenly spaced in table order"
+    return f"{n_shown} of {n} cases, {which}."
 
 
 # Answers
@@ -248,9 +170,7 @@ def _text(value: Any) -> str:
     return clean(value)
 
 
-def _answers(
-    runs: Runs, rows: pd.DataFrame, number: np.ndarray, filters: Sequence[Filter]
-) -> tuple[list[str], list[str]]:
+def _answers(runs: Runs, rows: pd.DataFrame, number: np.ndarray) -> tuple[list[str], list[str]]:
     """Return headings, and the table row of each answer, escaped.
 
     Where answers of a case are equal in all that is shown, how many stands in place of the
@@ -267,12 +187,9 @@ def _answers(
     elif "rep" in rows and rows["rep"].notna().any():
         heading = [_heading("rep")]
         first = _cells(rows["rep"])
-    shown = [each for each in filters if each.name != "state"]  # which a case has
-    labels = ["".join(f.attribute(slice(at, at + 1)) for f in shown) for at in range(len(rows))]
     starts = first or [""] * len(rows)
     return [*heading, *map(_heading, columns)], [
-        f"<tr{label}>{start}{line}</tr>"
-        for label, start, line in zip(labels, starts, lines, strict=True)
+        f"<tr>{start}{line}</tr>" for start, line in zip(starts, lines, strict=True)
     ]
 
 
@@ -294,11 +211,10 @@ def _cells(values: "pd.Series[Any]", *, raw: bool = False) -> list[str]:
 
 def _cases(
     evaluation: EvaluationReport,
-    links: AnswerLinks,
+    added: Mapping[str, float],
     rows: pd.DataFrame,
     number: np.ndarray,
     spans: Sequence[slice],
-    differ: Collection[str],
 ) -> list[dict[str, Any]]:
     """Return what the pages say of each case; its rows share evidence and outcome."""
     features = evaluation.rows.features
@@ -308,12 +224,14 @@ def _cases(
     headings = {
         name: clean(name.removeprefix(FEATURE_PREFIX)).replace("_", " ") for name in features
     }
-    beliefs = _mean_beliefs(evaluation)
+    means = evaluation.mean_beliefs  # under the reference prompt
+    beliefs = {str(context): float(f"{mean:.3g}") for context, mean in means.items()}
+    differ = [each for each in ("action", "status") if each in rows and rows[each].nunique() > 1]
     asked = _asked(rows)
     cases = []
     for at, (record, span) in enumerate(zip(known.to_dict("records"), spans, strict=True)):
         context = str(record["context"])
-        facts = _facts(evaluation, links.moves.get(context), record)
+        facts = _facts(evaluation, added.get(context), record)
         evidence = [
             (headings[name], text)
             for name in features
@@ -322,7 +240,7 @@ def _cases(
         summary = facts | {
             "mean belief": _text(beliefs.get(context)),
             "answers": str(span.stop - span.start),
-            **{each: _counts(rows, each, span) for each in ("action", "status") if each in differ},
+            **{each: _counts(rows, each, span) for each in differ},
             "evidence": clean(", ".join(map(" ".join, evidence)), limit=_SUMMARY),
         }
         questions = dict.fromkeys(each for row in asked[span] for each in row)
@@ -353,12 +271,6 @@ def _facts(
         # Computed, and never stated in more digits.
         facts["exact posterior"] = NOT_GIVEN if np.isnan(exact) else significant(float(exact), 3)
     return {name: text for name, text in facts.items() if text != NOT_GIVEN}
-
-
-def _mean_beliefs(evaluation: EvaluationReport) -> dict[str, float]:
-    """Return the mean belief of each case under the reference prompt."""
-    means = evaluation.mean_beliefs
-    return {str(context): float(f"{mean:.3g}") for context, mean in means.items()}
 
 
 def _counts(rows: pd.DataFrame, column: str, span: slice) -> str:

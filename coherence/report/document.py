@@ -1,9 +1,9 @@
-"""What is shown, once for every way of showing it: typed columns, tables, figures, documents.
+"""What is shown, once for every way of showing it: headings, paragraphs, tables, figures, commands.
 
-A column says how its cells are made of a row. The same table goes to a terminal
-(`coherence.report.layout`), into a page (`document.html.j2`), and into files as Markdown, LaTeX and
-unrounded CSV (`coherence.report.files`). Texts are as they came, untrusted names included: whoever
-shows them cleans and escapes them.
+A column says how its cells are made of a row. The same document goes to a terminal
+(`coherence.report.screen`) and into a page (`coherence.report.page`), its tables also into files as
+Markdown, LaTeX and unrounded CSV (`coherence.report.files`). Texts are as they came, untrusted
+names included: whoever shows them cleans and escapes them.
 """
 
 import math
@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeAlias
 
 from coherence.report.wording import decimals_of, format_interval, format_pvalue
 
@@ -162,6 +162,7 @@ class Table:
     n_last: int = 0  # rows at the bottom that a rule parts from the others, such as means
     parts: Mapping[int, str] = field(default_factory=dict)  # row -> heading above it
     strong: Collection[int] = ()  # rows that stand out
+    indent: int = 0  # blanks before its lines on a terminal, where columns then stand further apart
 
     @property
     def heading(self) -> str:
@@ -218,6 +219,82 @@ class FigureFile:
     # title, caption: what it shows, and what each mark is
     title: str
     caption: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of one (task, model), or of all."""
+
+    # unique in the report, of letters, digits and hyphens: prefix of ids, and name of a file
+    key: str
+    title: str  # what it shows
+    caption: str  # how to read it
+    draw: Callable[..., Any]  # takes an ``ax``
+    height: float = 3.6  # inches
+    width: float = 5.4  # inches; equal for all, so that letters are of one size on a page
+    further: bool = True  # whether it stands behind the numbers, and not with the answer
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height in inches."""
+        return self.width, self.height
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading."""
+
+    text: str
+    aside: str = ""  # what stands on its right
+    anchor: str = ""  # id on a page
+    link: str = ""  # where it leads on a page
+    minor: bool = False  # whether it stands among paragraphs
+
+
+class Look(StrEnum):
+    """How a paragraph stands out."""
+
+    PLAIN = ""
+    STRONG = "strong"
+    SOFT = "soft"
+    ALERT = "alert"
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph."""
+
+    text: str
+    look: Look = Look.PLAIN
+    # what stands before it, empty for text below a mark; None where it begins at the edge
+    mark: str | None = None
+    link: str = ""  # where it leads on a page
+
+
+@dataclass(frozen=True)
+class Notes:
+    """Sentences below each other, each behind a point."""
+
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of the shell or of Python, on lines of its own, to be pasted."""
+
+    text: str
+    indent: int = 6  # blanks before it on a terminal
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Parts below a title, which a page unfolds."""
+
+    title: str
+    parts: "tuple[Part, ...]"
+
+
+Part: TypeAlias = Heading | Paragraph | Notes | Command | Table | Figure | Fold
 
 
 def spoken_range(counts: Collection[int]) -> str:

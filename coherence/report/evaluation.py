@@ -143,6 +143,17 @@ class EvaluationReport:
         return self.stakes or self.verdict
 
     @property
+    def told(self) -> tuple[Verdict, ...]:
+        """The headline, and beside one of stakes that the primary test rejects."""
+        both = self.verdict.marked and self.headline is not self.verdict
+        return (self.headline, self.verdict) if both else (self.headline,)
+
+    @property
+    def primary(self) -> CheckResult | None:
+        """Result of the primary test; None where it was not run."""
+        return next((r for r in self.results if r.family is Family.PRIMARY), None)
+
+    @property
     def alerts(self) -> tuple[Note, ...]:
         """Those of the notes on which every p-value and interval hangs."""
         return tuple(note for note in self.notes if note.level is Level.ALERT)

@@ -6,66 +6,31 @@ figure is planned first; pages turn it into SVG, ``--figures`` into files, and b
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import pandas as pd
-from markupsafe import Markup
 
 from coherence.checks.catalogue import declared_name
 from coherence.checks.monotone import NAME as OF_PAIRS
 from coherence.checks.sufficiency import NAME as PRIMARY
 from coherence.plots import beliefs as belief_plot
-from coherence.plots import calibration as calibration_plot
 from coherence.plots import offers as offers_plot
 from coherence.plots import pairwise as pairwise_plot
 from coherence.plots import states as state_plot
 from coherence.plots.forest import height_for, plot_forest, title_of
-from coherence.plots.scales import shared_spans
-from coherence.plots.style import action_colours
-from coherence.plots.variation import draw_variation
+from coherence.plots.style import action_colours, shared_spans
+from coherence.report.document import Figure
 from coherence.report.evaluation import EvaluationReport
-from coherence.report.figure_svg import render_svg
 from coherence.report.pooling import FEW, evaluation_key, shared_tests
 from coherence.report.wording import belief_noun, clean, format_numbers, with_interval
-from coherence.result import LEVEL, CheckResult, ForecastScores
+from coherence.result import LEVEL, CheckResult, ForecastScores, Interval
 from coherence.statistics.figure_tables import EXACT
 
 MOST_PAIRS = 6
 MOST_ACTIONS = 4
 MOST_FORESTS, MOST_ROWS = 8, 60
 AT_EQUAL_BELIEF = "Choices at equal belief"
-WIDTH = 5.4  # inches
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure of one (task, model), or of all."""
-
-    # unique in the report, of letters, digits and hyphens: prefix of ids, and name of a file
-    key: str
-    title: str  # what it shows
-    caption: str  # how to read it
-    draw: Callable[..., Any]  # takes an ``ax``
-    height: float = 3.6  # inches
-    width: float = WIDTH  # inches; equal for all, so that letters are of one size on a page
-    place: str = "further"  # "overview" and "lead" stand with the answer, others behind the numbers
-
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height in inches."""
-        return self.width, self.height
-
-    @property
-    def svg(self) -> Markup:
-        """The figure as an SVG element that may stand in a page as it is."""
-        # The title element is what a screen reader says in place of the figure.
-        title = f"{self.title}. {self.caption}"
-        drawn = render_svg(self.draw, key=self.key, title=title, size=self.size)
-        # Safe as markup: rebuilt from a parsed tree, whose serialiser escapes all text.
-        return Markup(drawn)
 
 
 def all_figures(
@@ -130,7 +95,7 @@ def _variation(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Fi
         + (", and how often each action was chosen." if actions else ".")
     )
     draw = partial(
-        draw_variation,
+        belief_plot.draw_variation,
         contexts,
         bars,
         actions,
@@ -138,7 +103,7 @@ def _variation(evaluation: EvaluationReport, key: str, noun: str) -> Iterator[Fi
         states=evaluation.state_names,
         colours=_colours(evaluation),
     )
-    yield Figure(f"{key}-varies", "What varies", caption, draw, 3.4, place="overview")
+    yield Figure(f"{key}-varies", "What varies", caption, draw, 3.4, further=False)
 
 
 # The main test: choices at equal belief
@@ -173,7 +138,7 @@ def _states(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
     )
     lines = -(-len(actions) // state_plot.PANELS_BESIDE)
     text = " ".join(filter(None, caption))
-    yield Figure(f"{key}-states", AT_EQUAL_BELIEF, text, draw, 0.7 + 2.9 * lines, place="lead")
+    yield Figure(f"{key}-states", AT_EQUAL_BELIEF, text, draw, 0.7 + 2.9 * lines, further=False)
     if table["action"].nunique() > max(len(actions), 2):
         yield (
             f"Of {table['action'].nunique()} actions, the {MOST_ACTIONS} with the widest gaps are "
@@ -188,10 +153,12 @@ def _gap(test: CheckResult) -> str:
     action = clean(test.settings.get("action", "the action"))
     if test.settings.get("turns"):
         return "The gap turns: no one number of points sums it up."
-    effect = with_interval(test.statistic, test.interval, " points")
+    size, interval, more = test.statistic, test.interval, "more"
+    if size < 0:
+        size, interval, more = -size, Interval(-interval.high, -interval.low), "less"
     of_all = (
-        f'Over all beliefs, "{action}" is {effect} more frequent where the state is sure to hold '
-        "than where it is sure not to."
+        f'Over all beliefs, "{action}" is {with_interval(size, interval, " points")} {more} '
+        "frequent where the state is sure to hold than where it is sure not to."
     )
     if (allowed := test.settings.get("allowed")) and abs(float(allowed)) >= 0.005:
         of_all += (
@@ -237,7 +204,7 @@ def _offers(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
         )
         draw = partial(offers_plot.draw_offers, table, noun=noun)
         title, height = offers_plot.TITLES[columns], offers_plot.height_for(table)
-        yield Figure(f"{key}-{variant}", title, caption, draw, height, place="lead")
+        yield Figure(f"{key}-{variant}", title, caption, draw, height, further=False)
 
 
 # Pairs of actions
@@ -353,14 +320,14 @@ def _reliability(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
             f"dashed line forecasts are calibrated. MCB {mcb}, DSC {dsc}, UNC {unc}."
             + ("" if bars is None else " Along the lower edge: how often each was forecast.")
         )
-        draw = partial(calibration_plot.draw_reliability, result.details, bars, noun=noun)
+        draw = partial(belief_plot.draw_reliability, result.details, bars, noun=noun)
         yield Figure(
             f"{key}-reliability-{number}",
-            calibration_plot.RELIABILITY + prompt,
+            belief_plot.RELIABILITY + prompt,
             caption,
             draw,
             4.2,
-            place="lead",
+            further=False,
         )
 
 
@@ -374,29 +341,29 @@ def _calibration(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
         "Share of true cases in bins with about equally many answers; bars: 95% intervals over "
         "cases. On the dotted line, beliefs are calibrated."
     )
-    if calibration_plot.is_exact(bins):
+    if belief_plot.is_exact(bins):
         caption = (
             "Pale: exact posterior and mean belief of single cases. Joined: means in bins with "
             "about equally many answers; bars: 95% intervals over cases. On the dotted line, "
             "beliefs are right."
         )
     draw = partial(
-        calibration_plot.draw_calibration,
+        belief_plot.draw_calibration,
         bins,
         evaluation.figures.get("contexts"),
         noun=noun,
         state=evaluation.state_names[1],
     )
     # A little taller than wide, for a square between the labels.
-    yield Figure(f"{key}-calibration", calibration_plot.title_of(bins), caption, draw, 4.2)
-    if calibration_plot.are_small(bins):
+    yield Figure(f"{key}-calibration", belief_plot.calibration_title(bins), caption, draw, 4.2)
+    if belief_plot.are_small(bins):
         # Misses that are too small to be seen in the figure of calibration.
         caption = (
             "How far the points of the figure before lie from its dotted line, on a scale of their "
             "own: above 0 beliefs are too low. Bars: 95% intervals over cases."
         )
-        draw = partial(calibration_plot.draw_gaps, bins, noun=noun)
-        yield Figure(f"{key}-gaps", calibration_plot.gap_title(bins), caption, draw)
+        draw = partial(belief_plot.draw_gaps, bins, noun=noun)
+        yield Figure(f"{key}-gaps", belief_plot.calibration_title(bins, gaps=True), caption, draw)
 
 
 # Over evaluations

@@ -14,17 +14,15 @@ from typing import Any
 
 from coherence.plots.style import save_plot
 from coherence.printable import spreadsheet_safe
-from coherence.report.answer_links import AnswerLinks
-from coherence.report.answers import answer_pages, moves
-from coherence.report.document import Table, build_table
+from coherence.report.answers import answer_pages
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.figures import all_figures
 from coherence.report.files import render_all, render_page
-from coherence.report.html import evaluation_page_name, render_evaluation_page, render_html
+from coherence.report.findings import answers_table, results_table
+from coherence.report.page import render_html
 from coherence.report.pooling import FEW, evaluation_key
 from coherence.report.scores import forecast_table, forecasts_alone
-from coherence.report.view import CHECK, CONTEXTS, EFFECT, HOLM, PVALUE, ROWS, interval_column, view
-from coherence.report.wording import clean
+from coherence.report.wording import clean, evaluation_heading
 
 REPORT, FIGURES, TABLES = "report.html", "figures.csv", "tables.md"
 """What stands in every folder: the page, and the tables of contents of figures and tables."""
@@ -40,10 +38,6 @@ SUBFOLDERS = {
     "answers": r"evaluation-[0-9]+(-page-[0-9]+)?\.html",
 }
 """Folders that a report writes beside its page, and the names of all files that it writes there."""
-_CAPTION = (
-    "Effects with 95% intervals over cases, p-values of single tests, those of further tests also "
-    "adjusted by Holm within model and task; without a p-value a line is an estimate."
-)
 
 
 def report_files(
@@ -55,26 +49,23 @@ def report_files(
     """Render all files of a report, the page that links to the others last."""
     many = len(evaluations) > FEW
     split = many and not forecasts_alone(evaluations)
-    links: dict[str, AnswerLinks] = {}
+    answers, pages = {}, {}
     for number, evaluation in enumerate(evaluations, start=1):
         key = evaluation_key(number)
-        if most_answers and len(evaluation.rows) and split >= many:
-            contexts = evaluation.rows.table["context"].drop_duplicates().tolist()
-            base = "../answers/" if split else "answers/"
-            links[key] = AnswerLinks(
-                key, contexts, most=most_answers, moves=moves(evaluation), base=base
-            )
+        back = f"../{REPORT}#{key}"
         if split:
-            # Drawing an evaluation's figures tells which groups are linked to.
-            yield evaluation_page_name(key), render_evaluation_page(evaluation, key, links.get(key))
-    page = render_html(evaluations, settings, links=links, split=split)
-    for number, evaluation in enumerate(evaluations, start=1):
-        key = evaluation_key(number)
-        back = f"../{evaluation_page_name(key)}" if split else f"../{REPORT}#{key}"
-        if key in links:
-            for name, text in answer_pages(evaluation, links[key], back=back):
+            pages[key] = f"evaluations/{key}.html"
+            back = f"../{pages[key]}"
+        if most_answers and len(evaluation.rows) and split >= many:
+            answers[key] = f"answers/{key}.html"
+            for name, text in answer_pages(evaluation, key, most=most_answers, back=back):
                 yield f"answers/{name}", text
-    yield REPORT, page
+        if split:
+            title = f"{evaluation_heading(evaluation)} – belief coherence report"
+            places = {"answers": {evaluation_key(1): f"../{answers[key]}"} if answers else {}}
+            back = f"../{REPORT}"
+            yield pages[key], render_html([evaluation], None, title=title, back=back, **places)
+    yield REPORT, render_html(evaluations, settings, answers=answers, pages=pages)
 
 
 def write_figures(evaluations: Sequence[EvaluationReport], folder: Path) -> list[str]:
@@ -109,29 +100,13 @@ def _named_key(key: str, evaluation: EvaluationReport) -> str:
 def table_files(evaluations: Sequence[EvaluationReport]) -> dict[str, str]:
     """Render every table of a report in every form, and one page that shows them all."""
     scores = forecast_table(evaluations)
-    tables = [*([] if scores is None else [scores]), *result_tables(evaluations)]
-    return render_all(tables) | {TABLES: render_page(tables)}
-
-
-def result_tables(evaluations: Sequence[EvaluationReport]) -> list[Table]:
-    """Lay out the tables of a report."""
-    tables = []
+    tables = [] if scores is None else [scores]
     for number, evaluation in enumerate(evaluations, start=1):
-        said = view(evaluation)
-        columns = [CHECK, EFFECT, interval_column(said.interval), PVALUE, HOLM, CONTEXTS, ROWS]
-        results = build_table(said.rows, columns, caption=_CAPTION)
-        about = [
-            ("results", f"Table {number}", f"Results of {said.heading}", results),
-            (
-                "answers",
-                f"Table {number}b",
-                f"What became of the answers of {said.heading}",
-                replace(said.answers, caption="Unparsed answers are counted and enter no result."),
-            ),
-        ]
-        tables += [
-            replace(table, name=f"{name}-{number}", label=label, title=title)
-            for name, label, title, table in about
-            if table.rows or name == "results"
-        ]
-    return tables
+        of = evaluation_heading(evaluation)
+        results = results_table(evaluation)
+        tables.append(replace(results, name=f"results-{number}", label=f"Table {number}"))
+        if (answers := answers_table(evaluation)).rows:
+            title = f"What became of the answers of {of}"
+            answers = replace(answers, name=f"answers-{number}", title=title)
+            tables.append(replace(answers, label=f"Table {number}b"))
+    return render_all(tables) | {TABLES: render_page(tables)}

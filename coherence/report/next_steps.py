@@ -12,7 +12,7 @@ from coherence.inputs import MIN_CONTEXTS
 from coherence.report.evaluation import EvaluationReport, Step
 from coherence.report.variation import little_sentence
 from coherence.report.wording import clean
-from coherence.result import CheckResult, Family, ForecastScores, Outcome
+from coherence.result import CheckResult, ForecastScores, Outcome
 from coherence.runs.notes import Code
 from coherence.runs.states import zero_or_one
 from coherence.statistics.difference_sequences import FEWEST_CONTEXTS
@@ -92,8 +92,7 @@ def more_cases(evaluation: EvaluationReport) -> Step:
 
 
 def _ask_more(evaluation: EvaluationReport) -> Step:
-    primary = any(result.family is Family.PRIMARY for result in evaluation.results)
-    fewest = FEWEST_CONTEXTS if primary else MIN_CONTEXTS
+    fewest = FEWEST_CONTEXTS if evaluation.primary else MIN_CONTEXTS
     most = max(result.n_contexts for result in evaluation.results)
     need = f": tests need {fewest}, and see little below 60" if most < fewest else ""
     return Step(f"Ask about more cases{need}.")
@@ -103,8 +102,8 @@ def vary(evaluation: EvaluationReport) -> Step:
     """Ask for what lets beliefs and choices vary."""
     if (first := _too_little(evaluation)) is not None:
         return first
-    if _without_truth(evaluation):
-        return Step("Add the truth of the others (of predictions: an answer in every case).")
+    if missing := _missing_by_choice(evaluation):
+        return Step(missing)
     return ANOTHER_WAY
 
 
@@ -152,14 +151,18 @@ def plan(evaluation: EvaluationReport) -> Step:
     return Step(text, f"{evaluation.source.analyze} --margin {MARGIN}")
 
 
-def _without_truth(evaluation: EvaluationReport) -> bool:
-    """Tell whether rows with belief and truth have one action, and others another."""
+def _missing_by_choice(evaluation: EvaluationReport) -> str:
+    """Ask for what rows of other actions lack, where those with belief and truth have one."""
     table = evaluation.rows.table
     truths = [name for name in ("theta", "p_true") if name in table]
     if not {"p", "action"} <= set(table) or not truths:
-        return False
-    known = table["p"].notna() & table[truths].notna().any(axis=1)
-    return table.loc[known, "action"].nunique() == 1 < table["action"].nunique()
+        return ""
+    told, known = table["p"].notna(), table[truths].notna().any(axis=1)
+    if not table.loc[told & known, "action"].nunique() == 1 < table["action"].nunique():
+        return ""
+    if table.loc[told, "action"].nunique() == 1:
+        return "Ask for the belief of the others too."
+    return "Add the truth of the others (of predictions: an answer in every case)."
 
 
 def _power(evaluation: EvaluationReport) -> Step:
@@ -168,8 +171,7 @@ def _power(evaluation: EvaluationReport) -> Step:
     if settled or not evaluation.plannable:
         return Step()
     text, source = "How many cases would show a smaller effect?", evaluation.source
-    of_test = [result for result in evaluation.results if result.family is Family.PRIMARY]
-    most = max(of_test or evaluation.results, key=lambda result: result.n_contexts)
+    most = evaluation.primary or max(evaluation.results, key=lambda result: result.n_contexts)
     cases = [most.n_contexts * times for times in (1, 2, 4)]
     n_reps = round(most.n_rows / most.n_contexts)
     names = {"model": evaluation.model, "task": evaluation.task}

@@ -55,8 +55,7 @@ def shared_tests(evaluations: Sequence[EvaluationReport]) -> list[str]:
 
 def primary_tests(evaluations: Sequence[EvaluationReport]) -> list[CheckResult]:
     """Return the primary tests that have a p-value."""
-    results = (result for evaluation in evaluations for result in evaluation.results)
-    return [result for result in results if result.family is Family.PRIMARY and is_test(result)]
+    return [each.primary for each in evaluations if each.primary and is_test(each.primary)]
 
 
 def counted_rejections(evaluations: Sequence[EvaluationReport]) -> str:

@@ -12,9 +12,12 @@ from typing import Any
 
 import pandas as pd
 
+from coherence.errors import InputError
+from coherence.printable import counted
+from coherence.report import MOST_CONTEXTS
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.wording import belief_noun
-from coherence.result import CheckResult, Family
+from coherence.result import CheckResult
 
 LEGEND = "✗: the primary test rejects, p ≤ .05."
 BRIEF = ("task", "model", "check", "estimate", "low", "high", "pvalue", "pvalue_holm")
@@ -32,18 +35,15 @@ def _verdict_row(evaluation: EvaluationReport) -> dict[str, Any]:
         "task": evaluation.task,
         "model": evaluation.model,
         "verdict": str(evaluation.headline),
+        "sentence": evaluation.conclusion[0] if evaluation.conclusion else "",
     }
-    row["sentence"] = evaluation.conclusion[0] if evaluation.conclusion else ""
-    for result in evaluation.results:
-        if result.family is Family.PRIMARY:
-            numbers = result.to_row()
-            row |= {name: numbers[name] for name in ("low", "high", "pvalue", "pvalue_bh")}
-            row |= {"estimate": result.statistic}
-            row["component"] = result.settings.get("component", "")
-            for name in ("hidden_share", "plain_average"):
-                if name in result.also:
-                    found = result.also[name]
-                    row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+    if result := evaluation.primary:
+        numbers = result.to_row()
+        row |= {name: numbers[name] for name in ("low", "high", "pvalue", "pvalue_bh", "estimate")}
+        row["component"] = result.settings.get("component", "")
+        for name in {"hidden_share", "plain_average"} & set(result.also):
+            found = result.also[name]
+            row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
     return row
 
 
@@ -140,7 +140,7 @@ class Report:
 
     def to_html(self) -> str:
         """Return a self-contained HTML page."""
-        from coherence.report.html import render_html
+        from coherence.report.page import render_html
 
         return render_html(self.evaluations, self.settings)
 
@@ -158,21 +158,33 @@ class Report:
             Path inside a folder, with "/", and a complete HTML document; ``report.html`` last.
             Names are made of numbers, never of text of the table.
         """
-        from coherence.report.answer_links import MOST_CONTEXTS
         from coherence.report.folder import report_files
 
         most = MOST_CONTEXTS if answers is None else answers
         yield from report_files(self.evaluations, self.settings, most_answers=most)
 
+    @property
+    def primary(self) -> CheckResult:
+        """Result of the primary test, of a report of one evaluation; `InputError` of others."""
+        named = {at: found for at, each in enumerate(self.evaluations) if (found := each.primary)}
+        if len(self.evaluations) == len(named) == 1:
+            return named[0]
+        remedy = "Run the check sufficiency."
+        if named:
+            remedy = f"Take one, such as report.evaluations[{min(named)}].primary."
+        raise InputError(
+            "report must be of one evaluation with the primary test; received "
+            f"{counted(len(self.evaluations), 'evaluation')}, {len(named)} with it. {remedy}"
+        )
+
     def plot(self, **options: Any) -> Any:
         """Draw the main test of one model, by `plot_state_shares`; of several, `plot_forest`."""
         from coherence.plots import plot_forest
 
-        results = [result for each in self.evaluations for result in each.results]
-        primary = next((each for each in results if each.family is Family.PRIMARY), None)
-        if len(self.evaluations) == 1 and primary is not None:
-            return primary.plot(**options)
-        return plot_forest(self.results, **{"check": primary and primary.check} | options)
+        tested = [each.primary.check for each in self.evaluations if each.primary]
+        if len(self.evaluations) == len(tested) == 1:
+            return self.primary.plot(**options)
+        return plot_forest(self.results, **{"check": tested[0] if tested else None} | options)
 
     def to_markdown(self, *others: "Report") -> str:
         """Return the table of the screen, with columns of other reports beside it, as Markdown."""
@@ -187,7 +199,7 @@ class Report:
         return render_latex(self._beside(others))
 
     def _beside(self, others: "tuple[Report, ...]") -> Any:
-        from coherence.report.screen import short_table
+        from coherence.report.effects import short_table
 
         table = short_table([each for one in (self, *others) for each in one.evaluations])
         return replace(table, name="verdicts", title="What the screen shows", caption=LEGEND)
@@ -205,13 +217,13 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        from coherence.report.html import render_notebook
+        from coherence.report.page import render_notebook
 
         return render_notebook(self.evaluations)
 
     def __str__(self) -> str:
         """Return the text of the terminal: everything where a screen holds it, else the tests."""
-        from coherence.report.terminal import render_report
+        from coherence.report.screen import render_report
 
         more = "report.results, or report.to_html()"
         return render_report(self.evaluations, more=more)

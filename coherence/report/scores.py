@@ -15,9 +15,9 @@ from coherence.checks.scores import NAME
 from coherence.printable import counted, evaluation_name
 from coherence.report.document import Cell, Column, Kind, Row, Table, build_table, count, pvalue
 from coherence.report.evaluation import EvaluationReport
-from coherence.report.wording import as_shown, clean, evaluation_heading, evaluations_named
+from coherence.report.wording import clean, evaluation_heading
 from coherence.result import LEVEL, CheckResult, ForecastScores, Interval
-from coherence.runs.notes import Code, Level, Note
+from coherence.runs.notes import Code
 
 KEY = ("task", "model", "prompt")
 PARTS = ("miscalibration", "discrimination", "uncertainty")
@@ -124,22 +124,11 @@ def scores_sentence(evaluations: Sequence[EvaluationReport]) -> str:
     return f"{who}, {of}{' each' if len(table) > 1 else ''}; {said}."
 
 
-def score_remarks(evaluations: Sequence[EvaluationReport]) -> list[str]:
-    """Return what was assumed, what may mislead first, and which evaluations the table lacks."""
-    about: dict[Note, list[EvaluationReport]] = {}
-    for evaluation in evaluations:
-        for note in evaluation.remarks:
-            if note.code is not Code.NOT_RUN:
-                about.setdefault(as_shown(note), []).append(evaluation)
-    remarks = [
-        str(note) if len(of) == len(evaluations) else f"{evaluations_named(of)}: {note}"
-        for note, of in sorted(about.items(), key=lambda pair: pair[0].level is not Level.WARNING)
-    ]
-    return remarks + [
-        clean(
-            f"{evaluation_heading(evaluation)} is not in the table: "
-            f"{evaluation.absent(NAME) or 'no forecasts.'}"
-        )
+def not_scored(evaluations: Sequence[EvaluationReport]) -> list[str]:
+    """Return which evaluations the table lacks, and why."""
+    return [
+        f"{evaluation_heading(evaluation)} is not in the table: "
+        f"{evaluation.absent(NAME) or 'no forecasts.'}"
         for evaluation in evaluations
         if not any(map(of_scores, evaluation.results))
     ]

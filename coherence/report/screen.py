@@ -1,380 +1,319 @@
-"""The short report of a few evaluations: the verdict of each, then one table with a column each.
+"""A document as text, laid out by rich: lines, lists and tables as wide as the terminal.
 
-Differences of probabilities are in points, hundredths. The mark is that of the primary test: no
-other row has one, and nothing but the verdict concludes.
+Names of tasks, models and actions come from files and model output. Every cell is a `Text` of a
+cleaned string, so that rich reads no markup, emoji or escape in it.
 """
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from itertools import repeat
+import io
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, takewhile
+from textwrap import fill
 
-from rich.console import RenderableType
+from rich.box import Box
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.measure import Measurement
+from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table as Grid
 from rich.text import Text
 
-from coherence.checks.catalogue import check_of, declarations, declared_name, interpretation_of
-from coherence.checks.check import Form, Question
-from coherence.checks.sufficiency import NAME as PRIMARY
-from coherence.printable import counted, numbered
-from coherence.report.acted_on import (
-    DIFFERENCE,
-    MOVEMENT,
-    SWING,
-    THRESHOLD,
-    numbers,
-    percent,
-    question_sentences,
-    share_with_interval,
-    threshold_place,
+from coherence.printable import PLAIN
+from coherence.report.document import (
+    Command,
+    Fold,
+    Heading,
+    Look,
+    Notes,
+    Paragraph,
+    Part,
+    Table,
 )
-from coherence.report.document import Cell, Table, table_of_texts
 from coherence.report.evaluation import EvaluationReport
-from coherence.report.layout import Command, Fitted, as_cell, as_text, listed
-from coherence.report.verdicts import REJECTS
-from coherence.report.view import View, view
-from coherence.report.wording import ALERT, LOW, NOT_GIVEN, clean, evaluation_heading, with_interval
-from coherence.result import CheckResult, Estimate, Family, Outcome
-from coherence.runs.notes import Level, Note
-from coherence.runs.states import NO, folded
+from coherence.report.findings import document_of
+from coherence.report.wording import ALERT, clean
 
-MOST_WARNINGS, MOST_NAMED = 3, 3
-NOT_IDENTIFIED = "not identified"
-KEPT = (
-    "Not rejecting is not evidence of coherence: the intervals hold the effects compatible with "
-    "the data."
-)
+MORE = "--full, or report.html with --out DIR"
+
+MIN_WIDTH, MAX_WIDTH, PIPE_WIDTH = 60, 120, 100
+_WORD = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'"])+""")
+_PART = re.compile(r"[^\s/_:·-]*(?:[/_:·-]+\s*|\s+|$)")
+GAP = 2  # blanks between columns
+_LONGEST = 200  # characters of a name that a cell shows
+_HEADING = "\ue000"  # stands for a heading among rows; `clean` leaves it in no text of others
+_SHORT = 20  # characters of a name that is not broken
+_STYLES = {Look.STRONG: "bold", Look.ALERT: "bold", Look.SOFT: "dim", Look.PLAIN: ""}
+RULED = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
+"""A rule below the headings, and blanks between columns."""
 
 
-def has_verdicts(evaluations: Sequence[EvaluationReport]) -> bool:
-    """Tell whether any evaluation has the primary test, or was asked which belief it acts on."""
-    return any(_primary(e) or question_sentences(e.results) for e in evaluations)
+def _lengths(text: str) -> list[int]:
+    return [line.cell_len for line in Text.from_ansi(text).split()]
+
+
+def _printed(parts: Sequence[RenderableType], width: int, color: bool) -> str:
+    # What the environment says of colours and widths was asked by the caller, of the real stream.
+    console = Console(
+        file=io.StringIO(),
+        width=width,
+        height=24,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        legacy_windows=False,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        _environ={},
+    )
+    for part in parts:
+        console.print(part, crop=False)
+    assert isinstance(console.file, io.StringIO)
+    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
+
+
+def as_text(text: str, style: str = "") -> Text:
+    """Return safe text: no markup is read in a `Text`, and `clean` leaves no code in it."""
+    return Text(clean(text), style=style, overflow="fold")
+
+
+def as_cell(text: str, style: str = "") -> Text:
+    """Return safe text of a cell, cut where it is very long."""
+    return Text(clean(text, limit=_LONGEST), style=style, overflow="fold")
 
 
 @dataclass(frozen=True)
-class Headline:
-    """What a report says of an evaluation first."""
+class Name:
+    """A name in a cell, broken at its blanks, behind its signs where a word is too long."""
 
-    view: View
-    basis: str  # cases, answers, how they were parsed, and what stands for the truth
-    mark: str
-    marked: bool  # whether it is that of a rejection
-    verdict: str
-    further: tuple[str, ...]
+    text: str
+    style: str = ""
 
+    @property
+    def parts(self) -> list[str]:
+        """What stands between two places where it may be broken."""
+        return _PART.findall(clean(self.text, limit=_LONGEST))
 
-def screen(
-    evaluations: Sequence[EvaluationReport], more: str, below: Iterable[RenderableType] = ()
-) -> Iterator[RenderableType]:
-    """Yield the parts of the short report, those that stand below the table before its end."""
-    seen = [(evaluation, view(evaluation)) for evaluation in evaluations]
-    for evaluation, about in seen:
-        said = headline(evaluation, about)
-        yield _head(said)
-        yield from (as_text(f"{ALERT}: {note}", "bold") for note in about.alerts)
-        yield _verdict(said)
-        if about.next.command:
-            yield Command(about.next.command, indent=6)
-    yield Text()
-    table = short_table(evaluations)
-    if table.rows:
-        yield Fitted(table, gap=3, indent=2)
-    yield from listed(list(warnings(seen)))
-    yield from below
-    yield as_text(f"{legend(evaluations)} Everything else: {more}.".lstrip(), "dim")
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        """Return the widths of the longest part and of the whole."""
+        sizes = [cell_len(part) for part in self.parts] or [0]
+        return Measurement(max(sizes), sum(sizes)).with_maximum(options.max_width)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        """Yield as few lines as hold the parts."""
+        lines, width = [""], options.max_width
+        words = re.findall(r"\S+\s*", clean(self.text, limit=_LONGEST))
+        whole = [
+            [word] if cell_len(word.rstrip()) <= width else _PART.findall(word) for word in words
+        ]
+        for part in chain(*whole):
+            if lines[-1] and cell_len((lines[-1] + part).rstrip()) > width:
+                lines.append("")
+            lines[-1] += part
+        yield from (Text(line.rstrip(), style=self.style, overflow="fold") for line in lines)
 
 
-def legend(evaluations: Sequence[EvaluationReport]) -> str:
-    """Say what the mark of a rejection stands for; nothing without the primary test."""
-    stakes = any(evaluation.stakes for evaluation in evaluations)
-    if not any(map(_primary, evaluations)):
-        return f"{REJECTS} stakes ignored." * stakes
-    others = {
-        evaluation.verdict.rests_on for evaluation in evaluations if evaluation.verdict.marked
-    }
-    tests = [f", or {name}" for name in sorted(others - {PRIMARY})]
-    return f"{REJECTS} primary test, p ≤ .05{''.join(tests)}{', or stakes ignored' * stakes}."
+def render_parts(
+    parts: Sequence[Part | str],
+    *,
+    width: int | None = None,
+    color: bool = False,
+    ascii_only: bool = False,
+) -> str:
+    """Return parts below each other, for a terminal; figures are left out."""
+    if width is None:
+        width = min(shutil.get_terminal_size((PIPE_WIDTH, 24)).columns, MAX_WIDTH)
+    width = max(MIN_WIDTH, width)
+    shown = [each for part in parts for each in _shown(part)]
+    text = _printed(shown, width, color)
+    if not ascii_only:
+        return text
+    # "≤" takes two columns in ASCII: where a line overflows by that, lines are broken earlier.
+    plain = text.translate(PLAIN)
+    # A word of a command may be longer than the width anyway.
+    lengths = zip(_lengths(text), _lengths(plain), strict=True)
+    over = max((after for before, after in lengths if before <= width), default=0) - width
+    return _printed(shown, width - over, color).translate(PLAIN) if over > 0 else plain
 
 
-def _primary(evaluation: EvaluationReport) -> CheckResult | None:
-    return next((r for r in evaluation.results if r.family is Family.PRIMARY), None)
+def render_report(
+    evaluations: Sequence[EvaluationReport],
+    *,
+    full: bool = False,
+    width: int | None = None,
+    color: bool = False,
+    ascii_only: bool = False,
+    more: str = MORE,
+) -> str:
+    """Render a report as text: what stands in front of its document, or all of it."""
+    said = document_of(evaluations, more="" if full else more)
+    parts = [*said.front, *(said.details if full else ())]
+    return render_parts(spaced(parts), width=width, color=color, ascii_only=ascii_only)
 
 
-def _head(said: Headline) -> Grid:
-    """Name an evaluation, and say on the right what it rests on."""
-    grid = Grid.grid(expand=True, padding=(0, 2, 0, 0))
-    grid.add_column(overflow="fold")
-    grid.add_column(justify="right", overflow="fold")
-    grid.add_row(as_cell(said.view.heading, "bold"), as_text(said.basis, "dim"))
-    return grid
+def spaced(parts: Sequence[Part]) -> list[Part | str]:
+    """Put a blank line before tables, folds and headings that do not begin a list of verdicts."""
+    lines: list[Part | str] = []
+    for part in parts:
+        starts = isinstance(part, Heading) and (part.minor or bool(part.anchor))
+        if lines and (starts or isinstance(part, Table | Fold)):
+            lines.append("")
+        lines.append(part)
+        if isinstance(part, Table) and part.caption:
+            lines.append(Paragraph(part.caption, Look.SOFT))
+        if isinstance(part, Fold):
+            lines += spaced(part.parts)
+    return lines
 
 
-def _basis(evaluation: EvaluationReport) -> str:
-    """Say how many cases and answers there are, how they were read, and what stands for truth."""
-    parts, primary = [], _primary(evaluation)
-    asked = primary or _by_name(evaluation, SWING) or _by_name(evaluation, MOVEMENT)
-    if asked is not None:
-        parts.append(_cases(evaluation, asked))
-    elif _lacks_truth(evaluation) and "context" in evaluation.rows.names:
-        parts.append(counted(evaluation.rows.table["context"].nunique(), "case"))
-    if primary is not None and (persons := primary.settings.get("n_persons")):
-        parts.append(counted(persons, "person"))
-    if not evaluation.statuses.empty:
-        share = evaluation.unparsed_share
-        parts.append(counted(int(evaluation.statuses["rows"].sum()), "answer"))
-        kind = "with a blank" if evaluation.blanks_alone else "unparsed"
-        parts.append(f"{max(share, 0.001):.1%} {kind}" if share else "all parsed")
-    text = ", ".join(parts)
-    if primary is not None and "state" in primary.settings:
-        exact = primary.settings["state"] == "exact"
-        shares = "; shares of graded answers" if evaluation.rows.graded else "; exact posteriors"
-        text += shares if exact else "; realised states"
-    return text
+def _shown(part: Part | str) -> Iterator[RenderableType]:
+    """Yield what rich prints of a part; a fold is its title, which its parts follow."""
+    if isinstance(part, str):
+        yield as_text(part)
+    elif isinstance(part, Table):
+        yield Fitted(part)
+    elif isinstance(part, Fold):
+        yield as_text(part.title, "bold")
+    elif isinstance(part, Heading):
+        grid = Grid.grid(expand=True, padding=(0, 2, 0, 0))
+        grid.add_column(overflow="fold")
+        grid.add_column(justify="right", overflow="fold")
+        grid.add_row(as_cell(part.text, "bold"), as_text(part.aside, "dim"))
+        yield grid if part.aside else as_cell(part.text, "bold")
+    elif isinstance(part, Paragraph):
+        alert = f"{ALERT}: " * (part.look is Look.ALERT)
+        text = as_text(f"{alert}{part.text}", _STYLES[part.look])
+        yield text if part.mark is None else _beside(part.mark, text, 3)
+    elif isinstance(part, Notes):
+        yield from (_beside("·", as_text(sentence), 1) for sentence in part.sentences)
+    elif isinstance(part, Command):
+        yield _Typed(part)
 
 
-def _lacks_truth(evaluation: EvaluationReport) -> bool:
-    """Tell whether the primary test was not run for want of a truth alone."""
-    rows = evaluation.rows
-    choices = bool(rows.beliefs) and "action" in rows.names
-    return bool(evaluation.absent("sufficiency")) and choices and "theta" not in rows.names
-
-
-def _cases(evaluation: EvaluationReport, result: CheckResult) -> str:
-    """Count the cases, and where a result has fewer those that have all that it takes."""
-    tables = [of.table for of in (evaluation.rows, evaluation.rows.levels) if of is not None]
-    asked = {case for table in tables if "context" in table for case in table["context"].unique()}
-    if len(asked) <= result.n_contexts:
-        return counted(result.n_contexts, "case")
-    what = "belief, choice and truth" if result.family is Family.PRIMARY else "belief and choices"
-    return f"{counted(len(asked), 'case')} ({result.n_contexts} with {what})"
-
-
-def headline(evaluation: EvaluationReport, said: View) -> Headline:
-    """Return what an evaluation shows, and what to do next."""
-    # Without the primary test the further ones are what there is.
-    alone = not evaluation.headline.rests_on
-    shows = said.conclusion if alone else said.conclusion[:1]
-    why = evaluation.absent("sufficiency") or "the primary test was not run"
-    further = []
-    if evaluation.stakes and _primary(evaluation):
-        further.append(f"{evaluation.verdict.mark} {said.conclusion[1]}")
-    elif evaluation.stakes and evaluation.absent("sufficiency"):
-        further.append(f"Choices at equal belief: {clean(why)}")
-    elif _lacks_truth(evaluation):
-        further.append(f"Without the truth the primary test cannot run: {clean(why)}")
-    if evaluation.answering and (
-        low := [m.median for m in evaluation.answering.masses if m.median < LOW]
-    ):
-        unasked = "of its probability lies on the form asked for: it would seldom say this unasked."
-        further.append(f"{_share(min(low))} {unasked}")
-    further += filter(None, [_further(evaluation)])
-    if not alone:  # else they are what is said
-        further += question_sentences(evaluation.results)
-    return Headline(
-        view=said,
-        basis=_basis(evaluation),
-        mark=evaluation.headline.mark,
-        marked=evaluation.headline.marked,
-        verdict=" ".join(shows) or f"No verdict ({why.rstrip('.')}).",
-        further=tuple(further),
-    )
-
-
-def _verdict(said: Headline) -> Grid:
-    """Set a verdict beside its mark, and below it what to do next."""
+def _beside(mark: str, text: Text, width: int) -> Grid:
+    """Set a text behind a mark."""
     grid = Grid.grid(padding=(0, 1, 0, 0))
-    grid.add_column(width=3, justify="right")
+    grid.add_column(width=width, justify="right")
     grid.add_column(ratio=1)
-    grid.add_row(Text(said.mark), as_text(said.verdict, "bold" if said.marked else ""))
-    for text in said.further:
-        grid.add_row(Text(""), as_text(text))
-    if step := said.view.next.text:
-        grid.add_row(Text(""), as_text(f"Next: {step}", "dim"))
+    grid.add_row(Text(mark), text)
     return grid
 
 
-def _further(evaluation: EvaluationReport) -> str:
-    """Name the further tests that reject beside a verdict, which rests on none of them."""
-    if _primary(evaluation) is None:
-        return ""  # then they are what is said
-    tests = evaluation.further_tests
-    found = [clean(r.check) for r in tests if r.outcome() is Outcome.REJECTED]
-    if not found:
-        return ""
-    named = ", ".join(found[:MOST_NAMED]) + (", ..." if len(found) > MOST_NAMED else "")
-    of = "" if len(tests) == 1 else f" of {len(tests)}"
-    return f"Further tests: {len(found)}{of} {numbered(len(found), 'rejects', 'reject')} ({named})."
+@dataclass(frozen=True)
+class _Typed:
+    """A command: a backslash ends a line that goes on."""
+
+    command: Command
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        """Yield lines no longer than the width, but for words that are."""
+        words, indent = _WORD.findall(clean(self.command.text)), " " * self.command.indent
+        lines = [indent + words[0]] if words else []
+        for at, word in enumerate(words[1:], start=2):
+            backslash = 2 * (at < len(words))
+            if len(lines[-1]) + 1 + len(word) + backslash > options.max_width:
+                lines[-1] += " \\"
+                lines.append(f"{indent}  {word}")
+            else:
+                lines[-1] += f" {word}"
+        yield from (Text(line, no_wrap=True, overflow="ignore") for line in lines)
 
 
-def _share(share: float) -> str:
-    """Return a small share, of which 1.8e-06 must not read as 0."""
-    return f"{share:.1%}" if share >= 0.001 else f"{share:.1g}"
+@dataclass(frozen=True)
+class Fitted:
+    """A table as wide as the terminal; columns that do not fit, and groups, follow below."""
+
+    table: Table
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[Text | Segment]:
+        table = self.table
+        for number, (title, shown) in enumerate(_blocks(table, options.max_width)):
+            if number:
+                yield Text()
+            if title:
+                yield as_text(title)
+            grid = _grid(table, shown, options.max_width)
+            headings = iter(table.parts.values())
+            for line in console.render_lines(grid, options, pad=False):
+                if "".join(segment.text for segment in line).strip() == _HEADING:
+                    yield as_text(next(headings), "bold")
+                else:
+                    yield from (*line, Segment.line())
+        for note, mark in table.notes.items():
+            yield as_text(f"*{mark} {note}", "dim")
 
 
-# The table
+def _blocks(table: Table, width: int) -> Iterator[tuple[str, list[int]]]:
+    """Yield a title and the columns that stand beside each other, the first ones every time."""
+    least = [_least_width(table, at) + GAP for at in range(len(table.columns))]
+    stub = list(takewhile(lambda at: not table.columns[at].is_number, range(len(least)))) or [0]
+    if sum(least[at] for at in stub) > width / 2:
+        stub = stub[:1]
+    for group in dict.fromkeys(each.group for each in table.columns if each.group) or [""]:
+        title = ", ".join(filter(None, [table.title, group]))
+        here, free = [*stub], width - sum(least[at] for at in stub)
+        for at, column in enumerate(table.columns):
+            if at in stub or column.group not in ("", group):
+                continue
+            if free < least[at] - GAP and len(here) > len(stub):
+                yield title, here
+                title, here, free = "", [*stub], width - sum(least[at] for at in stub)
+            here.append(at)
+            free -= least[at]
+        yield title, here
 
 
-def _effect(result: CheckResult | None) -> str:
-    """Return a difference of probabilities in points, with its interval."""
-    if result is None or math.isnan(result.statistic):
-        return NOT_GIVEN
-    return with_interval(result.statistic, result.interval)
+def _least_width(table: Table, at: int) -> int:
+    """Return how narrow a column may be: numbers stay whole, words may be broken between them."""
+    heading = table.columns[at].title.split()
+    cells = [clean(row[at].text, limit=_LONGEST) for row in table.rows]
+    if not table.columns[at].is_number:
+        # Names are whole where they are short.
+        cells = [
+            part.rstrip()
+            for cell in cells
+            for part in ([cell] if at == 0 and len(cell) <= _SHORT else Name(cell).parts)
+        ]
+    return max(map(cell_len, [*heading, *cells]), default=0)
 
 
-def _by_name(evaluation: EvaluationReport, name: str) -> CheckResult | None:
-    return next((result for result in evaluation.results if result.check == name), None)
-
-
-def _at_equal_belief(evaluation: EvaluationReport, persons: bool = False) -> str:
-    if evaluation.rows.crossed is not persons:
-        return NOT_GIVEN
-    primary = _primary(evaluation)
-    if primary is not None and evaluation.verdict.marked and primary.settings.get("turns"):
-        return f"turns {REJECTS}"  # one number would average its two directions away
-    found = evaluation.verdict.marked and evaluation.verdict.rests_on == PRIMARY
-    return f"{_effect(primary)}{f' {REJECTS}' * found}"
-
-
-def _also(evaluation: EvaluationReport, name: str) -> Estimate | None:
-    primary = _primary(evaluation)
-    found = primary.also.get(name) if primary is not None else None
-    return None if found is None or math.isnan(found.value) else found
-
-
-def hidden_share(evaluation: EvaluationReport) -> str:
-    """Return the hidden share in percent with its interval; a dash where it has none."""
-    share = _also(evaluation, "hidden_share")
-    return NOT_GIVEN if share is None else share_with_interval(share)
-
-
-def _follows(evaluation: EvaluationReport) -> str:
-    slope = _also(evaluation, "slope")
-    # Whoever ignores stakes may well go by the belief at each: their verdict says which it is.
-    if slope is None or math.isnan(slope.low) or evaluation.stakes:
-        return NOT_GIVEN
-    if slope.low <= 0:
-        return "not seen"
-    primary = _primary(evaluation)
-    rises = folded(primary.settings.get("action", "")) if primary is not None else ""
-    return f"yes: more {rises}" if rises in NO else "yes"
-
-
-def threshold(evaluation: EvaluationReport) -> str:
-    """Return the stated belief at which choices change, or its bound; a dash for neither."""
-    return threshold_place(_threshold_of(evaluation)) or NOT_GIVEN
-
-
-def _threshold_of(evaluation: EvaluationReport) -> CheckResult | None:
-    return _by_name(evaluation, f"{THRESHOLD}:lowest") or _by_name(evaluation, THRESHOLD)
-
-
-def _changes(evaluations: Sequence[EvaluationReport]) -> str:
-    """Name the actions between which choices change, where they are those of all evaluations."""
-    found = [result for each in evaluations if (result := _threshold_of(each)) is not None]
-    moves = {(result.check, result.settings["start"], result.settings["to"]) for result in found}
-    if len(moves) != 1:
-        return "choices change at"
-    check, start, to = moves.pop()
-    label = clean(f"from {start} to {to}" if check == THRESHOLD else to, limit=40)
-    return f"changes {label} at" if check == THRESHOLD else f"does {label} from"
-
-
-def _acted_on(evaluation: EvaluationReport) -> str:
-    asked, found = (_by_name(evaluation, name) for name in (SWING, DIFFERENCE))
-    return NOT_IDENTIFIED if asked is not None and found is None else _effect(found)
-
-
-def _estimate(evaluation: EvaluationReport, row: str) -> str:
-    """Return the largest estimate of those that declare a row."""
-    rows = [(r, check_of(r.check) and interpretation_of(r.check).row) for r in evaluation.results]
-    known = [result for result, of in rows if of == row and not math.isnan(result.statistic)]
-    if (most := max(known, key=lambda result: result.statistic, default=None)) is None:
-        return NOT_GIVEN
-    shown = interpretation_of(most.check)
-    if shown.unless and _by_name(evaluation, f"{declared_name(most.check)}:{shown.unless}"):
-        return NOT_GIVEN
-    return {Form.POINTS: _effect, Form.PERCENT: percent, Form.NUMBER: numbers}[shown.form](most)
-
-
-def _declared_rows() -> dict[str, Callable[[EvaluationReport], str]]:
-    """Return the rows that checks declare, in the order of the questions that they answer."""
-    checks = sorted(declarations(), key=lambda check: [*Question].index(check.question))
-    names = [each.row for check in checks for each in check.sentences.values() if each.row]
-    return {name: partial(_estimate, row=name) for name in names}
-
-
-CHANGES = ""
-"""Stands for the name of a row that holds labels of actions."""
-ROWS: tuple[tuple[str, Callable[[EvaluationReport], str]], ...] = (
-    ("choice at equal belief, points", _at_equal_belief),
-    ("choice at equal own belief, points", partial(_at_equal_belief, persons=True)),
-    ("hidden share", hidden_share),
-    ("choices follow belief", _follows),
-    (CHANGES, threshold),
-    ("acted on less stated belief, points", _acted_on),
-)
-"""Rows of the primary test, and of what has no number by itself, before those of checks."""
-
-
-def _rows_shown(evaluations: Sequence[EvaluationReport]) -> list[list[str]]:
-    """Return the rows that any evaluation has: a name, and a cell for each."""
-    rows = [
-        [_changes(evaluations) if name == CHANGES else name, *map(cell_of, evaluations)]
-        for name, cell_of in (*ROWS, *_declared_rows().items())
-    ]
-    return [row for row in rows if any(cell != NOT_GIVEN for cell in row[1:])]
-
-
-def _names(evaluations: Sequence[EvaluationReport]) -> list[str]:
-    """Return what parts evaluations: the model, and where there are several tasks these."""
-    one_task = len({evaluation.task for evaluation in evaluations}) == 1 and len(evaluations) > 1
-    return [
-        clean(evaluation.model, limit=80) if one_task else evaluation_heading(evaluation)
-        for evaluation in evaluations
-    ]
-
-
-def short_table(evaluations: Sequence[EvaluationReport]) -> Table:
-    """Return the rows that any evaluation has, a column for each."""
-    return table_of_texts(["95% intervals", *_names(evaluations)], _rows_shown(evaluations))
-
-
-def long_table(evaluations: Sequence[EvaluationReport], links: Sequence[str] = ()) -> Table:
-    """Return the same of many, a row for each: which tests mark first, which cannot tell last."""
-    cells = _rows_shown(evaluations)
-    columns = [row[0] for row in cells]
-    rows = [
-        [Cell(name, link=link), Cell(each.headline.brief), *(Cell(row[at + 1]) for row in cells)]
-        for at, (each, name, link) in enumerate(
-            zip(evaluations, _names(evaluations), links or repeat(""), strict=False)
+def _grid(table: Table, shown: Sequence[int], width: int) -> Grid:
+    """Return some columns of a table."""
+    gap = GAP + bool(table.indent)
+    grid = Grid(box=RULED, show_edge=False, pad_edge=False, padding=(0, gap - 1, 0, 0))
+    least = {at: _least_width(table, at) for at in shown}
+    whole = [max(cell_len(table.columns[at].title), least[at]) + gap for at in shown]
+    for at in shown:
+        column, heading = table.columns[at], table.columns[at].title
+        if column.is_number and sum(whole) - gap > width:
+            heading = fill(heading, least[at])
+        grid.add_column(
+            _indented(Text(heading, style="dim"), table.indent * (at == shown[0])),
+            overflow="fold",
+            justify="right" if column.is_number else "left",
+            no_wrap=column.is_number,
+            min_width=least[at] if at != shown[0] else None,
         )
-    ]
-    table = table_of_texts(["95% intervals", "verdict", *columns], (), n_labels=2)
-    return replace(table, rows=tuple(tuple(rows[at]) for at in in_order(evaluations)))
+    notes = table.notes
+    for number, row in enumerate(table.rows):
+        if number in table.parts:
+            grid.add_row(Text(_HEADING))
+        if table.n_last and number == len(table.rows) - table.n_last:
+            grid.add_section()
+        style = "bold" if number in table.strong else ""
+        first, *others = (
+            (as_cell if table.columns[at].is_number else Name)(
+                f"{row[at].text} *{notes[row[at].note]}" if row[at].note else row[at].text, style
+            )
+            for at in shown
+        )
+        grid.add_row(_indented(first, table.indent or 2 * bool(table.parts)), *others)
+    return grid
 
 
-def in_order(evaluations: Sequence[EvaluationReport]) -> list[int]:
-    """Return the places of evaluations by their verdicts, and then by the size of the effect."""
-
-    def place(at: int) -> tuple[bool, bool, float]:
-        primary, first = _primary(evaluations[at]), evaluations[at].headline
-        effect = math.nan if primary is None else abs(primary.statistic)
-        return not first.marked, first.open, math.inf if math.isnan(effect) else -effect
-
-    return sorted(range(len(evaluations)), key=place)
-
-
-def warnings(seen: Sequence[tuple[EvaluationReport, View]]) -> Iterator[str]:
-    """Yield what may mislead, each once with the evaluations that it is about."""
-    about: dict[Note, list[EvaluationReport]] = {}
-    for evaluation, said in seen:
-        for note in (*said.cautions, *said.notes):
-            if note.level is Level.WARNING:
-                about.setdefault(note, []).append(evaluation)
-    for number, (note, of) in enumerate(about.items()):
-        if number == MOST_WARNINGS:
-            yield f"{counted(len(about) - number, 'further warning')}."
-            return
-        named = "" if len(of) == len(seen) else f"{', '.join(map(evaluation_heading, of))}: "
-        yield f"{named}{note}"
+def _indented(text: RenderableType, blanks: int) -> RenderableType:
+    return Padding(text, (0, 0, 0, blanks)) if blanks else text

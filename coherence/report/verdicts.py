@@ -442,9 +442,10 @@ def _moves(opening: str, facts: VerdictInput) -> str:
         where = (
             f"where a tenth of all stakes lie {points} belief ({cases}, one stake each), it acts in"
         )
+    some = f" {capitalised(clean(told.reason))}." if told.reason else ""
     return (
         f"{opening} the stakes: {where} {told.pays:.0%} of choices that pay by as much, and in "
-        f"{told.loses:.0%} of those that lose as much{_stakes_up_to(facts)}."
+        f"{told.loses:.0%} of those that lose as much{_stakes_up_to(facts)}.{some}"
     )
 
 

@@ -5,11 +5,11 @@ print. It and `format_numbers` stand in `coherence.printable`, where figures hav
 """
 
 import math
+import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
+from coherence.printable import UNPRINTABLE, counted, evaluation_name
 from coherence.printable import clean as clean
-from coherence.printable import counted, evaluation_name
 from coherence.printable import decimals_of as decimals_of
 from coherence.printable import format_interval as format_interval
 from coherence.printable import format_numbers as format_numbers
@@ -86,12 +86,6 @@ def with_interval(value: float, interval: Interval | None, unit: str = "") -> st
     return f"{shown}{unit.removesuffix('s') if shown == '1' else unit} [{low}, {high}]"
 
 
-def concerns_all(results: Iterable[CheckResult]) -> str:
-    """Say that p concerns more than the effect alongside it; empty where it does not."""
-    several = any(result.settings.get("tested") for result in results if result.pvalue is not None)
-    return "p is that of all differences together, effect and interval are those of one" * several
-
-
 def interval_heading(results: Iterable[CheckResult]) -> str:
     """Return "95% interval", or "interval" where the nominal levels differ."""
     # A user of the Python functions may have asked for other levels.
@@ -116,11 +110,6 @@ def belief_noun(answering: ElicitationSummary | None) -> str:
     kinds = answering.kinds if answering else ()
     nouns = {KINDS[kind][0] if kind in KINDS else "belief" for kind in kinds}
     return "belief" if len(nouns) > 1 else next(iter(nouns), STATED)
-
-
-def as_shown(note: Note) -> Note:
-    """Return a note that can be printed, whatever names from files its sentence has."""
-    return replace(note, text=clean(note.text))
 
 
 def answering_notes(answering: ElicitationSummary | None) -> list[Note]:
@@ -167,3 +156,16 @@ _ROWS = {
 
 def _rows_of(part: FormProbability) -> str:
     return _ROWS[part.of]
+
+
+def visible(text: str) -> str:
+    """Write control characters and direction overrides of a raw answer as escapes, to be seen."""
+    # Nearly all answers are plain, and are looked at once.
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        repr(character)[1:-1]
+        if character not in "\n\t" and unicodedata.category(character) in UNPRINTABLE
+        else character
+        for character in text
+    )

@@ -314,11 +314,16 @@ def _doubt_never_right(
     held = listing((f"{label!r} ({counted(n, 'row')})" for label, n in counts.items()), 4)
     typed = typed_option("--where", label_condition(prediction, list(counts.index)))
     if actions is not None and _are_one_action(actions[known], odd[known]):
+        listed = ",".join(map(str, counts.index))
+        if listed.count(",") == len(counts) - 1:  # as no answer: rows of who abstains stay
+            typed = f"Read them as no answer: {typed_option('--missing', listed)}"
+        else:
+            typed = f"Leave these rows out: {typed}"
         found.of_options.append(
             f"predictions that {gold!r} never holds would count as wrong, and those of "
             f"{prediction!r} ({held}) all have {str(actions[odd].iloc[0])!r} in {actions.name!r}: "
             "the truth would follow from the choice, and every agent would seem to act on more "
-            f"than it says. Leave these rows out: {typed}. To test whoever abstains, ask for an "
+            f"than it says. {typed}. To test whoever abstains, ask for an "
             "answer in every case."
         )
     text = (

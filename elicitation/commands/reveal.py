@@ -319,7 +319,7 @@ def _score(options: RevealOptions, asked: Tables) -> Results:
 def _check_coherence(runs: "pd.DataFrame", folder: Path, *, seed: int) -> str:
     """Run the ordinary checks, write their report and return it as text."""
     from coherence.analysis.analyze import analyze
-    from coherence.report.terminal import render_report
+    from coherence.report.screen import render_report
     from coherence.runs.write import write_runs
 
     # First, so that a check that fails leaves the table to look at.

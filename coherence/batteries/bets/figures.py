@@ -10,13 +10,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from coherence.plots.intervals import points_with_intervals
 from coherence.plots.style import (
     BLUE,
     INK,
     VERMILION,
     Style,
     frame_axes,
+    points_with_intervals,
     probability_scales,
 )
 from coherence.report.wording import clean

@@ -24,7 +24,7 @@ from coherence.report.document import (
     pvalue,
     spoken_range,
 )
-from coherence.report.layout import render_parts
+from coherence.report.screen import render_parts
 from coherence.report.wording import clean, format_pvalue
 
 _NOT_ASKED = "There are no answers for this cell; the notes of the command say why."

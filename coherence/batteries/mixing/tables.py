@@ -16,7 +16,7 @@ from coherence.report.document import (
     build_table,
     label,
 )
-from coherence.report.layout import render_parts
+from coherence.report.screen import render_parts
 
 _UNDEFINED = "Undefined: a part was not asked, or some condition has no parsed answer."
 

@@ -20,7 +20,6 @@ from matplotlib.figure import Figure
 
 from coherence.batteries.revealed.scores import ALL
 from coherence.inputs import Floats, require
-from coherence.plots.intervals import points_with_intervals
 from coherence.plots.style import (
     BLUE,
     FAINT,
@@ -31,6 +30,7 @@ from coherence.plots.style import (
     figure_style,
     frame_axes,
     panels,
+    points_with_intervals,
     save_figure,
     share_legend,
 )

@@ -19,7 +19,7 @@ from coherence.report.document import (
     label,
     spoken_range,
 )
-from coherence.report.layout import render_parts
+from coherence.report.screen import render_parts
 from coherence.report.wording import clean
 
 METRICS = {"chebyshev": "Chebyshev", "l1": "L1", "symmetric_kl": "symmetric KL, nats"}

@@ -157,8 +157,10 @@ def test_abstentions_that_would_count_as_wrong_are_refused():
     with pytest.raises(InputError, match="truth would follow from the choice") as refusal:
         analyze(table, **options)
     text = str(refusal.value)
-    condition = shlex.split(text[text.index("--where") : text.index(" To test")].rstrip("."))[1]
-    assert len(read_runs(table, where=condition, **options)) == (table["said"] != "IDK").sum()
+    mark = shlex.split(text[text.index("--missing") : text.index(" To test")].rstrip("."))[1]
+    read = read_runs(table, missing=[mark], **options)
+    assert len(read) == len(table)  # choices of who abstains stay, as those at stakes
+    assert read["theta"].notna().sum() == (table["said"] != "IDK").sum()
     # Where the file says by itself who was right, the choice shows it.
     graded = table.assign(theta=(table["said"] == table["theta"]).astype(int)).drop(columns="said")
     (alert,) = analyze(graded, checks=["calibration"], rng=1).evaluations[0].alerts

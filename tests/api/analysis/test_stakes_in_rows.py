@@ -139,3 +139,35 @@ def test_stakes_come_back_from_a_file_and_foreign_columns_are_left_alone(tmp_pat
     kept = {key: name for key, name in NAMED.items() if key != "penalty"}
     read = coherence.read_runs(foreign, columns=kept)
     assert {"unmapped_loss", "unmapped_gain"} <= set(read)
+
+
+def test_confidences_that_only_answers_have_give_no_verdict_across_questions(run, tmp_path):
+    """Breaks if an analysis leaves the choices of cases without a belief out before the check."""
+    rng, n = np.random.default_rng(1), 240
+    belief, penalty = rng.uniform(0.05, 0.95, n).round(2), rng.choice([1, 3, 9], n)
+    answers = rng.random(n) < 1 / (1 + np.exp(8 * (penalty / (1 + penalty) - belief)))
+    table = pd.DataFrame(
+        {
+            "question": np.arange(n),
+            "penalty": penalty,
+            "p": np.where(answers, belief, np.nan),
+            "choice": np.where(answers, "answer", "abstain"),
+            "right": (rng.random(n) < belief).astype(int),
+        }
+    )
+    table.to_csv(tmp_path / "answered.csv", index=False)
+    words = "--belief p --action choice --truth right --context question --penalty penalty"
+    command = ["analyze", tmp_path / "answered.csv", *words.split(), "--acts", "answer"]
+    status, out, _ = run(*command, "--fail-on", "verdict=ignores_stakes")
+    said = " ".join(out.split())
+    assert status == 0
+    assert "Cannot tell whether it moves with the stakes: confidences are missing by what" in said
+    assert "What it loses is not known: confidences are missing" in said
+    assert "Next: Ask for the belief of the others too." in said
+    persons = table.assign(question=np.arange(n) // 2, who=np.arange(n) % 2).drop(columns="right")
+    persons.assign(p=belief).to_csv(tmp_path / "persons.csv", index=False)
+    words = "--belief p --action choice --context question --penalty penalty --person who"
+    command = ["analyze", tmp_path / "persons.csv", *words.split(), "--acts", "answer"]
+    status, out, err = run(*command, "--fail-on", "verdict=ignores_stakes")
+    assert (status, "had nothing to compare" in err) == (2, True)
+    assert "--model-column in place of --person" in " ".join(out.split())

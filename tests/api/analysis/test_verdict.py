@@ -10,7 +10,7 @@ from coherence.analysis.verdict import NO_INTERVAL, conclude_further, sentence_o
 from coherence.checks.catalogue import declarations
 from coherence.checks.check import ANY
 from coherence.report.evaluation import EvaluationReport
-from coherence.report.terminal import render_report
+from coherence.report.screen import render_report
 from coherence.report.verdicts import NOT_TESTED
 from coherence.result import Family
 from coherence.runs.notes import Level

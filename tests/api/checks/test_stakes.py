@@ -119,7 +119,9 @@ def test_either_choice_is_right_where_the_stake_is_the_belief():
     results = found(rows.assign(choice=np.where(rows["p"] >= rows["loss"], "bet", "pass")))
     assert results["movement"].settings["moves"] == "moves"
     assert results["movement"].statistic == pytest.approx(1)
-    assert results["loss"].settings["at_most"] == 0
+    # None of 60 is seen to lose: less than 6.1% do, and none more than .4.
+    most = results["loss"].settings["at_most"]
+    assert most == pytest.approx(0.4 * (1 - 0.025 ** (1 / 60)))
 
 
 def test_who_acts_from_far_below_what_pays_moves_where_its_threshold_does():

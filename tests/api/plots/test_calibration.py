@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence.plots import plot_calibration_gaps
+from coherence.plots import plot_calibration
 from coherence.statistics.figure_tables import calibration_bins
 from coherence.statistics.mean_interval import mean_interval
 
@@ -52,7 +52,7 @@ def test_of_exact_posteriors_the_interval_is_that_of_the_gap_over_contexts():
 def test_beliefs_too_low_are_above_the_line_and_the_axis_is_no_wider_than_needed(ax, drawn):
     belief = np.linspace(0.1, 0.8, 80)
     exact = belief + np.random.default_rng(1).normal(0.01, 0.001, 80)
-    plot_calibration_gaps(belief, exact=exact, ax=ax)
+    plot_calibration(belief, exact=exact, gaps=True, ax=ax)
     (points,) = drawn(ax, "gaps")
     assert (points.get_offsets()[:, 1] > 0.008).all()
     assert ax.get_ylim()[0] < 0

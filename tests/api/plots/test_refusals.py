@@ -30,7 +30,7 @@ CALLS = [
     (lambda: beliefs(pd.DataFrame({"p": 0.1, "model": ["a", "b"]})), "2 values of 'model'"),
     (lambda: beliefs(pd.DataFrame({"p": [0.1]}), ["yes"]), "action must be left out beside"),
     (lambda: plots.plot_calibration(make_choices(p_true=False).assign(truth="x")), "be 0 or 1"),
-    (lambda: plots.plot_calibration_gaps([0.1, 0.4]), "or p_true be known"),
+    (lambda: plots.plot_calibration([0.1, 0.4], gaps=True), "or p_true be known"),
     (lambda: plots.plot_forest(pd.DataFrame({"p": [0.1]})), "lacking the columns check, estimate"),
     (lambda: plots.plot_pairwise_choice(result("monotone_choice:a/b")), "must have bins to draw"),
     (lambda: plots.plot_pairwise_choice(result("cmi")), "received cmi"),

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 
 import coherence
 from coherence.plots import plot_state_shares
+from coherence.plots.beliefs import draw_variation
 from coherence.plots.style import action_colours
-from coherence.plots.variation import draw_variation
 from coherence.statistics.figure_tables import figure_tables
 
 

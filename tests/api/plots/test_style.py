@@ -7,8 +7,7 @@ import matplotlib
 import numpy as np
 import pytest
 
-from coherence.plots.scales import fit_effects, shared_spans
-from coherence.plots.style import figure_style, save_plot, set_title
+from coherence.plots.style import figure_style, fit_effects, save_plot, set_title, shared_spans
 
 
 def limits(ax, axis):

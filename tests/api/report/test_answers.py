@@ -1,7 +1,5 @@
 """Pages of answers. Breaks if a long answer fills a page, or an untrusted one becomes markup."""
 
-import base64
-import hashlib
 import html
 import json
 import re
@@ -11,14 +9,7 @@ import pandas as pd
 import pytest
 
 from coherence import CheckResult
-from coherence.report.answer_links import PER_PAGE, AnswerLinks
-from coherence.report.answers import (
-    FOLDED_FROM,
-    answer_pages,
-    moves,
-    raw_markup,
-)
-from coherence.report.pages import script
+from coherence.report.answers import FOLDED_FROM, PER_PAGE, answer_pages, raw_markup
 from coherence.result import Family
 from coherence.runs.runs import Runs
 
@@ -34,11 +25,9 @@ def made_rows(n, n_reps=2):
     return pd.DataFrame(columns | {"raw_belief": "I say " + at.astype(str)})
 
 
-def pages_of(unit, rows, most=1000, groups=()):
-    links = AnswerLinks("evaluation-1", rows["context"].drop_duplicates().tolist(), most=most)
-    for anchor, title, contexts in groups:
-        links.group(anchor, title, contexts)
-    return dict(answer_pages(unit(rows=Runs(rows)), links, back="../report.html#evaluation-1"))
+def pages_of(unit, rows, most=1000):
+    back = "../report.html#evaluation-1"
+    return dict(answer_pages(unit(rows=Runs(rows)), "evaluation-1", most=most, back=back))
 
 
 def test_each_context_is_shown_with_evidence_state_posterior_and_every_answer(unit):
@@ -58,21 +47,15 @@ def test_untrusted_text_stays_text_and_names_no_file(unit):
     contexts = ["../../x<i>"] * 2 + [ATTACK] * 2
     rows = made_rows(2).assign(context=contexts, action=[ATTACK, "no"] * 2, **evil)
     evaluation = partial(unit, task=ATTACK, state_names=(ATTACK, "ill"))
-    pages = pages_of(evaluation, rows, groups=[("g", ATTACK, [ATTACK])])
+    pages = pages_of(evaluation, rows)
     assert set(pages) == {"evaluation-1.html", FIRST}
     for text in pages.values():
-        [own] = re.findall(r"<script>(.*?)</script>", text, flags=re.DOTALL)
-        assert own == script("answers.js").text
-        digest = base64.b64encode(hashlib.sha256(own.encode()).digest()).decode()
-        allowed = f"style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
-        assert f"default-src 'none'; {allowed}\"" in text
-        shown = re.sub(r"<(script|style)>.*?</\1>|sha256-[^']*", "", text, flags=re.DOTALL)
+        assert "default-src 'none'; style-src 'unsafe-inline'; img-src data:\"" in text
+        shown = re.sub(r"<style>.*?</style>", "", text, flags=re.DOTALL)
         assert not re.search(r"<(script|img|iframe|object|form)", shown)
         assert "javascript:" not in re.sub(r">[^<]*<", "><", shown)
         assert not re.search(r"<[^>]* on[a-z]+=", shown)
         assert "49" not in shown
-        # Labels to filter by stand in a page as text and in attributes as numbers.
-        assert set(re.findall(r'data-[a-z]+="([^"]*)"', shown)) <= {"0", "1", "0 1"}
     assert "\\x1b[31m" in pages[FIRST]
     hrefs = {h for text in pages.values() for h in re.findall(r'href="([^"]*)"', text)}
     assert all(re.fullmatch(r"[a-z0-9./#-]*", href) for href in hrefs)
@@ -83,8 +66,7 @@ def test_what_moves_the_result_comes_first(unit):
     fields = ("sufficiency", "null", 0.1, "probability", None, 0.01, 8, 4)
     primary = CheckResult(*fields, contributions=added, family=Family.PRIMARY)
     of = unit(rows=Runs(made_rows(4)), results=(primary,), verdicts=("",))
-    links = AnswerLinks("evaluation-1", ["c0", "c1", "c2", "c3"], most=3, moves=moves(of))
-    pages = dict(answer_pages(of, links, back="../report.html"))
+    pages = dict(answer_pages(of, "evaluation-1", most=3, back="../report.html"))
     names = re.findall(r'<h2 id="name-\d+" class="about">Case (c\d)', pages[FIRST])
     assert names == ["c1", "c2", "c0"]
     index = pages["evaluation-1.html"]
@@ -99,18 +81,13 @@ def test_equal_repetitions_are_one_row_that_says_how_many(unit):
     assert '<th scope="col">repetition' not in page
 
 
-def test_rows_can_be_filtered_by_labels_that_differ(unit):
+def test_the_table_of_cases_counts_labels_that_differ(unit):
     rows = made_rows(2).assign(action=["yes", "no", None, "yes"])
-    pages = pages_of(partial(unit, state_names=("healthy", "ill")), rows)
-    page = pages[FIRST]
-    assert re.findall(r'<select name="([a-z]+)"', page) == ["action", "state"]
-    for option in ('"0">yes', '"1">no', '"0">healthy', '"1">ill'):
-        assert f"<option value={option}</option>" in page
-    assert re.findall(r"<section[^>]*( data[^>]*)>", page) == [' data-state="0"', ' data-state="1"']
-    yes, no = ' data-action="0"', ' data-action="1"'
-    assert re.findall(r"<tr( data[^>]*)?><td>", page) == [yes, no, "", yes]
-    cases = re.findall(r"<tr( data[^>]*)><td", pages["evaluation-1.html"])
-    assert cases == [' data-action="0 1" data-state="0"', ' data-action="0" data-state="1"']
+    index = pages_of(partial(unit, state_names=("healthy", "ill")), rows)["evaluation-1.html"]
+    cells = [re.findall(r"<td>([^<]*)</td>", row) for row in re.findall(r"<tr><td.*", index)]
+    assert [row[0] for row in cells] == ["healthy", "ill"]
+    assert [row[-2] for row in cells] == ["yes 1, no 1", "yes 1"]
+    assert ">status<" not in index, "it is the same in all"
 
 
 def test_a_question_is_shown_once_for_its_case_and_prompt(unit):
@@ -124,7 +101,7 @@ def test_a_question_is_shown_once_for_its_case_and_prompt(unit):
 
 def test_every_link_between_pages_leads_somewhere(unit):
     rows = made_rows(2 * PER_PAGE + 1)
-    pages = pages_of(unit, rows, groups=[("bin-1", "Bin 1", ["c0", f"c{2 * PER_PAGE}"])])
+    pages = pages_of(unit, rows)
     ids = {name: set(re.findall(r'id="([^"]+)"', text)) for name, text in pages.items()}
     for text in pages.values():
         for href in re.findall(r'href="(evaluation[^"]*)"', text):
@@ -132,7 +109,7 @@ def test_every_link_between_pages_leads_somewhere(unit):
             assert name in pages
             assert not anchor or anchor in ids[name]
     last = f'href="evaluation-1-page-3.html#context-{2 * PER_PAGE + 1}"'
-    assert pages["evaluation-1.html"].count(last) == 2, "of the table and of the group"
+    assert pages["evaluation-1.html"].count(last) == 1
 
 
 # Raw answers in cells

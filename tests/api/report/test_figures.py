@@ -11,8 +11,10 @@ from matplotlib.figure import Figure as MatplotlibFigure
 
 from coherence import CheckResult, Interval
 from coherence.plots import plot_pairwise_choice
+from coherence.report.document import Figure
 from coherence.report.figure_svg import render_svg
-from coherence.report.figures import WIDTH, evaluation_figures, forest_figures
+from coherence.report.figures import evaluation_figures, forest_figures
+from coherence.report.page import render_parts
 from coherence.report.variation import Variation
 
 LEAD = "Choices at equal belief"
@@ -29,8 +31,8 @@ def test_what_can_be_drawn_is_drawn_in_order_and_what_is_missing_says_why(unit, 
     own = ["Share of yes among yes and no", "Beliefs by action", "Belief and exact posterior"]
     assert titles(figures) == common + own
     assert missing == []
-    assert all(figure.svg.startswith("<svg") for figure in figures)
-    assert {figure.width for figure in figures} == {WIDTH}
+    assert all("<figure>\n<svg" in render_parts([figure]) for figure in figures)
+    assert {figure.width for figure in figures} == {Figure.width}
     beliefs = choices(p_true=False)
     plain, _ = evaluation_figures(unit(beliefs=beliefs, **NO_RESULTS), "k")
     assert titles(plain) == [*common, "Beliefs by action", "Calibration"]

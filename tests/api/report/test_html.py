@@ -118,7 +118,14 @@ def test_everything_found_is_said(report, page_of_two):
         for sentence in (*unit.verdicts, *unit.conclusion, *map(str, notes), *assumed):
             assert sentence in page.words
     assert ["belief and action", "1,000", "997", "3", "0.3%"] in page.rows
-    for said in ("0.0312 nats", "[0.0110, 0.0523]", "800 rows, 198 cases, 3 left out"):
+    (row,) = [row for row in page.rows if "yes/no" in row[0] and "0.100 share of pairs" in row]
+    assert row[1:] == [
+        *("0.100 share of pairs", "[0.000, 0.300]", "● <0.001", "–"),
+        "198",
+        "800",
+        "3",
+    ]
+    for said in ("0.0312 nats", "[0.0110, 0.0523]"):
         assert said in page.words
     assert "coherence analyze RUNS --seed 0" in page.words
 
@@ -148,7 +155,7 @@ def test_marks_follow_the_correction(unit):
         words = Page(text).words
         assert mark in words
         assert mark or not {"●", "○"} & set(words)
-        assert ('class="flag"' in text) == flagged
+        assert ('<tr class="flag">' in text) == flagged
 
 
 def test_an_alert_stands_beside_the_answer_and_not_below(unit):
@@ -169,6 +176,6 @@ def test_a_repr_is_a_line_and_a_notebook_shows_the_results():
     assert "<img" not in page
     assert "<b>" not in page
     for check in analyzed.results["check"]:
-        assert f'<th scope="row">{check}</th>' in page
+        assert f"({check})</th>" in page
     for sentence in analyzed.evaluations[0].conclusion:
         assert sentence.split(":")[0][:30] in page

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from coherence import CheckResult, Interval, analyze, read_runs, simulate
+from coherence.report.effects import long_table, short_table
 from coherence.report.evaluation import Source
 from coherence.report.pooling import FEW
-from coherence.report.screen import long_table, short_table
-from coherence.report.terminal import render_report
+from coherence.report.screen import render_report
 from coherence.report.variation import Variation
 from coherence.report.verdicts import VERDICTS
 from coherence.result import Estimate, Family
@@ -183,7 +183,7 @@ def test_a_unit_opens_with_what_moves_and_with_what_that_means(of):
     actions = {"defer": 0.987, "[/]": 0.013}
     moves = Variation(0.44, 0.47, 0.008, "exact posterior", 0.0, 0.92, 0.27, actions, 0.03)
     said = words(render_report([of(result("cmi"), variation=moves)]))
-    assert "What moves beliefs 0.44 to 0.47 (SD 0.00800)" in said
+    assert "Beliefs 0.44 to 0.47 (SD 0.00800)" in said
     assert "runs from 0.00 to 0.92 (rank correlation 0.27)" in said
     assert "actions defer 98.7%, [/] 1.3%" in said
     assert "Beliefs (SD 0.00800) and choices (defer 98.7%) hardly vary" in said
@@ -196,8 +196,7 @@ def test_everything_is_said_in_the_full_report(report, unit):
     for each in report.evaluations:
         for sentence in (*each.verdicts, *map(str, each.notes)):
             assert sentence in text
-    assert text.count("no row has z") == 2  # beside the dash, and as the sentence
-    assert "800 rows in 198 cases, 3 left out for missing values: monotone_choice:yes/no" in text
+    assert text.count("no row has z") == 2  # below the table, and as the sentence
     assert "belief and action 1,000 997 3 0.3%" in text
 
 

@@ -29,8 +29,8 @@ from coherence.report.files import (
     render_latex,
     render_markdown,
 )
-from coherence.report.layout import render_parts
-from coherence.report.pages import render_table
+from coherence.report.page import render_table
+from coherence.report.screen import render_parts
 
 NASTY = "a|b & <script>_x_</script> $1$ 50% #2 {y} ~z^ \\end{table} `c` [l](javascript:1)\n\x1b[31m"
 

@@ -1,0 +1,189 @@
+"""The table of effects: a column for each of a few evaluations, a row for each of many.
+
+Differences of probabilities are in points, hundredths. The mark is that of the primary test: no
+other row has one.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import repeat
+
+from coherence.checks.catalogue import check_of, declarations, declared_name, interpretation_of
+from coherence.checks.check import Form, Question
+from coherence.checks.sufficiency import NAME as PRIMARY
+from coherence.report.acted_on import (
+    DIFFERENCE,
+    SWING,
+    THRESHOLD,
+    numbers,
+    percent,
+    share_with_interval,
+    threshold_place,
+)
+from coherence.report.document import Cell, Table, table_of_texts
+from coherence.report.evaluation import EvaluationReport
+from coherence.report.verdicts import REJECTS
+from coherence.report.wording import NOT_GIVEN, clean, evaluation_heading, with_interval
+from coherence.result import CheckResult, Estimate
+from coherence.runs.states import NO, folded
+
+NOT_IDENTIFIED = "not identified"
+
+
+def _effect(result: CheckResult | None) -> str:
+    """Return a difference of probabilities in points, with its interval."""
+    if result is None or math.isnan(result.statistic):
+        return NOT_GIVEN
+    return with_interval(result.statistic, result.interval)
+
+
+def by_name(evaluation: EvaluationReport, name: str) -> CheckResult | None:
+    """Return the result of this name; None where it was not run."""
+    return next((result for result in evaluation.results if result.check == name), None)
+
+
+def _at_equal_belief(evaluation: EvaluationReport, persons: bool = False) -> str:
+    if evaluation.rows.crossed is not persons:
+        return NOT_GIVEN
+    primary = evaluation.primary
+    if primary is not None and evaluation.verdict.marked and primary.settings.get("turns"):
+        return f"turns {REJECTS}"  # one number would average its two directions away
+    found = evaluation.verdict.marked and evaluation.verdict.rests_on == PRIMARY
+    return f"{_effect(primary)}{f' {REJECTS}' * found}"
+
+
+def _also(evaluation: EvaluationReport, name: str) -> Estimate | None:
+    primary = evaluation.primary
+    found = primary.also.get(name) if primary is not None else None
+    return None if found is None or math.isnan(found.value) else found
+
+
+def hidden_share(evaluation: EvaluationReport) -> str:
+    """Return the hidden share in percent with its interval; a dash where it has none."""
+    share = _also(evaluation, "hidden_share")
+    return NOT_GIVEN if share is None else share_with_interval(share)
+
+
+def _follows(evaluation: EvaluationReport) -> str:
+    slope = _also(evaluation, "slope")
+    # Whoever ignores stakes may well go by the belief at each: their verdict says which it is.
+    if slope is None or math.isnan(slope.low) or evaluation.stakes:
+        return NOT_GIVEN
+    if slope.low <= 0:
+        return "not seen"
+    primary = evaluation.primary
+    rises = folded(primary.settings.get("action", "")) if primary is not None else ""
+    return f"yes: more {rises}" if rises in NO else "yes"
+
+
+def threshold(evaluation: EvaluationReport) -> str:
+    """Return the stated belief at which choices change, or its bound; a dash for neither."""
+    return threshold_place(_threshold_of(evaluation)) or NOT_GIVEN
+
+
+def _threshold_of(evaluation: EvaluationReport) -> CheckResult | None:
+    return by_name(evaluation, f"{THRESHOLD}:lowest") or by_name(evaluation, THRESHOLD)
+
+
+def _changes(evaluations: Sequence[EvaluationReport]) -> str:
+    """Name the actions between which choices change, where they are those of all evaluations."""
+    found = [result for each in evaluations if (result := _threshold_of(each)) is not None]
+    moves = {(result.check, result.settings["start"], result.settings["to"]) for result in found}
+    if len(moves) != 1:
+        return "choices change at"
+    check, start, to = moves.pop()
+    label = clean(f"from {start} to {to}" if check == THRESHOLD else to, limit=40)
+    return f"changes {label} at" if check == THRESHOLD else f"does {label} from"
+
+
+def _acted_on(evaluation: EvaluationReport) -> str:
+    asked, found = (by_name(evaluation, name) for name in (SWING, DIFFERENCE))
+    return NOT_IDENTIFIED if asked is not None and found is None else _effect(found)
+
+
+def _estimate(evaluation: EvaluationReport, row: str) -> str:
+    """Return the largest estimate of those that declare a row."""
+    rows = [(r, check_of(r.check) and interpretation_of(r.check).row) for r in evaluation.results]
+    known = [result for result, of in rows if of == row and not math.isnan(result.statistic)]
+    if (most := max(known, key=lambda result: result.statistic, default=None)) is None:
+        return NOT_GIVEN
+    shown = interpretation_of(most.check)
+    if shown.unless and by_name(evaluation, f"{declared_name(most.check)}:{shown.unless}"):
+        return NOT_GIVEN
+    return {Form.POINTS: _effect, Form.PERCENT: percent, Form.NUMBER: numbers}[shown.form](most)
+
+
+CHANGES = ""
+"""Stands for the name of a row that holds labels of actions."""
+ROWS: tuple[tuple[str, Callable[[EvaluationReport], str]], ...] = (
+    ("choice at equal belief, points", _at_equal_belief),
+    ("choice at equal own belief, points", partial(_at_equal_belief, persons=True)),
+    ("hidden share", hidden_share),
+    ("choices follow belief", _follows),
+    (CHANGES, threshold),
+    ("acted on less stated belief, points", _acted_on),
+)
+"""Rows of the primary test, and of what has no number by itself, before those of checks."""
+
+
+def _rows_shown(evaluations: Sequence[EvaluationReport]) -> list[list[str]]:
+    """Return the rows that any evaluation has: a name, and a cell for each."""
+    # Those that checks declare follow in the order of the questions that they answer.
+    checks = sorted(declarations(), key=lambda check: [*Question].index(check.question))
+    names = [each.row for check in checks for each in check.sentences.values() if each.row]
+    declared = tuple((name, partial(_estimate, row=name)) for name in dict.fromkeys(names))
+    rows = [
+        [_changes(evaluations) if name == CHANGES else name, *map(cell_of, evaluations)]
+        for name, cell_of in ROWS + declared
+    ]
+    return [row for row in rows if any(cell != NOT_GIVEN for cell in row[1:])]
+
+
+def _names(evaluations: Sequence[EvaluationReport]) -> list[str]:
+    """Return what parts evaluations: the model, and where there are several tasks these."""
+    one_task = len({evaluation.task for evaluation in evaluations}) == 1 and len(evaluations) > 1
+    return [
+        clean(evaluation.model, limit=80) if one_task else evaluation_heading(evaluation)
+        for evaluation in evaluations
+    ]
+
+
+def short_table(evaluations: Sequence[EvaluationReport]) -> Table:
+    """Return the rows that any evaluation has, a column for each."""
+    headings, rows = ["95% intervals", *_names(evaluations)], _rows_shown(evaluations)
+    return table_of_texts(headings, rows, indent=2)
+
+
+def long_table(evaluations: Sequence[EvaluationReport], links: Sequence[str] = ()) -> Table:
+    """Return the same of many, a row for each: which tests mark first, which cannot tell last."""
+    cells = _rows_shown(evaluations)
+    columns = [row[0] for row in cells]
+    rows = [
+        [
+            Cell(name, link=link),
+            Cell("; ".join(verdict.brief for verdict in each.told)),
+            *(Cell(row[at + 1]) for row in cells),
+        ]
+        for at, (each, name, link) in enumerate(
+            zip(evaluations, _names(evaluations), links or repeat(""), strict=False)
+        )
+    ]
+    table = table_of_texts(["95% intervals", "verdict", *columns], (), n_labels=2)
+    return replace(table, rows=tuple(tuple(rows[at]) for at in in_order(evaluations)))
+
+
+def _told(evaluation: EvaluationReport) -> str:
+    return "; ".join(verdict.brief for verdict in evaluation.told)
+
+
+def in_order(evaluations: Sequence[EvaluationReport]) -> list[int]:
+    """Return the places of evaluations by their verdicts, and then by the size of the effect."""
+
+    def place(at: int) -> tuple[bool, bool, float]:
+        primary, first = evaluations[at].primary, evaluations[at].headline
+        effect = math.nan if primary is None else abs(primary.statistic)
+        return not first.marked, first.open, math.inf if math.isnan(effect) else -effect
+
+    return sorted(range(len(evaluations)), key=place)

@@ -1,0 +1,647 @@
+"""What a report says, as one document: the verdict of each evaluation, one table, then the rest.
+
+What stands in front is the screen of a few evaluations; what follows in detail is printed by
+``--full`` and folded on a page. Differences of probabilities are in points, hundredths. The mark is
+that of the primary test: no other row has one, and nothing but the verdict concludes.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, starmap
+from typing import Any
+
+import pandas as pd
+
+from coherence.checks.catalogue import check_of, interpretation_of
+from coherence.checks.check import Question
+from coherence.checks.persons import OWN_BELIEF
+from coherence.checks.sufficiency import NAME as PRIMARY
+from coherence.decoding.decode import FAILURES, LOW_MASS
+from coherence.printable import capitalised, counted, numbered
+from coherence.report.acted_on import (
+    MOVEMENT,
+    SWING,
+    question_sentences,
+)
+from coherence.report.document import (
+    Cell,
+    Column,
+    Command,
+    Figure,
+    Fold,
+    Heading,
+    Kind,
+    Look,
+    Notes,
+    Paragraph,
+    Part,
+    Table,
+    build_table,
+    count,
+    table_of_texts,
+)
+from coherence.report.effects import by_name, in_order, long_table, short_table
+from coherence.report.evaluation import EvaluationReport
+from coherence.report.json import to_plain
+from coherence.report.next_steps import next_step
+from coherence.report.pooling import (
+    FEW,
+    counted_rejections,
+    evaluation_key,
+    pooled_sentences,
+    primary_tests,
+)
+from coherence.report.provenance import command
+from coherence.report.scores import forecast_table, forecasts_alone, not_scored, scores_sentence
+from coherence.report.variation import little_sentence, moves_sentence
+from coherence.report.verdicts import REJECTS
+from coherence.report.wording import (
+    LOW,
+    NOT_GIVEN,
+    answering_notes,
+    clean,
+    evaluation_heading,
+    evaluations_named,
+    format_interval,
+    format_pvalue,
+    interval_heading,
+    visible,
+)
+from coherence.result import CheckResult, Family, ForecastScores, Outcome
+from coherence.runs.audit import MISSING, audit_table
+from coherence.runs.notes import Code, Level, Note
+
+MOST_WARNINGS, MOST_NAMED = 3, 3
+WORTH_SAYING = 0.01
+"""Share of unparsed answers from which a summary of many names the evaluation."""
+RAW_LIMIT = 300  # characters of a raw answer; enough to see why it could not be parsed
+KEPT = (
+    "Not rejecting is not evidence of coherence: the intervals hold the effects compatible with "
+    "the data."
+)
+NO_ROWS, NOTHING_RUN = "The runs table holds no rows to check.", "No check could be run."
+RESULTS = (
+    "Effects with 95% intervals over cases; p of single tests, of further tests also adjusted by "
+    "Holm within model and task; without a p-value a line is an estimate."
+)
+MARKS = {
+    Outcome.REJECTED: ("● ", "● rejects at .05, of further tests after that correction."),
+    Outcome.UNCORRECTED: ("○ ", "○ rejects alone, and not after that correction."),
+}
+"""How a test ended -> mark of its p-value, and what that means."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A report."""
+
+    front: tuple[Part, ...]  # what a screen shows of it
+    details: tuple[Part, ...]  # the rest
+
+
+def document_of(
+    evaluations: Sequence[EvaluationReport],
+    settings: Mapping[str, Any] | None = None,
+    *,
+    page: bool = False,
+    answers: Mapping[str, str] | None = None,
+    pages: Mapping[str, str] | None = None,
+    more: str = "",
+) -> Document:
+    """Return what a report says.
+
+    Parameters
+    ----------
+    evaluations : sequence of EvaluationReport
+        At least one, but for a report of nothing.
+    settings : mapping, optional
+        Those of the report, with which its numbers can be had again.
+    page : bool
+        Whether it is for a page, which has figures and hypotheses.
+    answers, pages : mapping, optional
+        Where answers and details of evaluations lie, by their keys. Those that have a page of
+        their own have none here.
+    more : str
+        Where a screen sends for the details, which are then left out.
+    """
+    if not evaluations:
+        return Document((Paragraph(NO_ROWS),), ())
+    keys = [evaluation_key(number + 1) for number in range(len(evaluations))]
+    answers, pages = answers or {}, pages or {}
+    alone, many = forecasts_alone(evaluations), len(evaluations) > FEW
+    front: list[Part]
+    details: list[Part] = []
+    if alone:
+        front = [*_scores(evaluations)]
+        rest = " Reliability diagrams: --figures DIR." * many
+        front += [Paragraph(f"Everything else: {more}.{rest}", Look.SOFT)] * bool(more)
+    elif many:
+        urls = [pages.get(key, f"#{key}") for key in keys] if page else ()
+        front, details = [*_overview(evaluations, urls, more)], [*_said(evaluations, urls)]
+    else:
+        front = [
+            part
+            for each, key in zip(evaluations, keys, strict=True)
+            for part in head(each, page=page, link=f"#{key}", answers=answers.get(key, ""))
+        ]
+        front += [*effects(evaluations, more)]
+    if more:
+        return Document(tuple(front), ())
+    if page and many and not alone:
+        from coherence.report.figures import forest_figures
+
+        details += forest_figures(evaluations)
+    for evaluation, key in zip(evaluations, keys, strict=True):
+        if key in pages:
+            details += _linked(evaluation, key, pages[key], answers.get(key, ""))
+        elif not (alone and many and page):
+            heading = evaluation_heading(evaluation)
+            details.append(Heading(f"{heading}: details", anchor=key))
+            if alone or many:
+                details += [*head(evaluation, page=page, answers=answers.get(key, ""))][1:]
+            in_front = not (alone or many or has_verdicts(evaluations))
+            details += details_of(evaluation, key, page=page, in_front=in_front)
+    if not alone and (scores := [*_scores(evaluations)]):
+        details.append(Fold("Scores of the beliefs", tuple(scores)))
+    return Document(tuple(front), (*details, *(_again(settings) if settings is not None else ())))
+
+
+# What is said first
+
+
+def has_verdicts(evaluations: Sequence[EvaluationReport]) -> bool:
+    """Tell whether any evaluation has the primary test, or was asked which belief it acts on."""
+    return any(e.primary or question_sentences(e.results) for e in evaluations)
+
+
+def head(
+    evaluation: EvaluationReport, *, page: bool = False, link: str = "", answers: str = ""
+) -> Iterator[Part]:
+    """Yield what an evaluation shows, and what to do next."""
+    yield Heading(evaluation_heading(evaluation), aside=_basis(evaluation), link=link)
+    yield from (Paragraph(alert.text, Look.ALERT) for alert in evaluation.alerts)
+    first, conclusion = evaluation.headline, evaluation.conclusion
+    # Without the primary test the further ones are what there is.
+    alone = not first.rests_on
+    why = evaluation.absent(PRIMARY) or "the primary test was not run"
+    verdict = " ".join(conclusion if alone else conclusion[:1])
+    look = Look.STRONG if first.marked else Look.PLAIN
+    yield Paragraph(verdict or f"No verdict ({why.rstrip('.')}).", look, mark=first.mark)
+    further = []
+    if evaluation.stakes and evaluation.primary:
+        further.append(f"{evaluation.verdict.mark} {conclusion[1]}")
+    elif evaluation.stakes and evaluation.absent(PRIMARY):
+        further.append(f"Choices at equal belief: {why}")
+    elif evaluation.absent(PRIMARY) and _lacks_truth(evaluation):
+        further.append(f"Without the truth the primary test cannot run: {why}")
+    masses = evaluation.answering.masses if evaluation.answering else ()
+    if low := [mass.median for mass in masses if mass.median < LOW]:
+        # Of small shares 1.8e-06 must not read as 0.
+        share = f"{min(low):.1%}" if min(low) >= 0.001 else f"{min(low):.1g}"
+        unasked = "of its probability lies on the form asked for: it would seldom say this unasked."
+        further.append(f"{share} {unasked}")
+    further.append(_further(evaluation))
+    if not alone:  # else they are what is said
+        further += question_sentences(evaluation.results)
+    yield from (Paragraph(text, mark="") for text in further if text)
+    step = next_step(evaluation)
+    if step.text and (step.on_page or not page):
+        yield Paragraph(f"Next: {step.text}", Look.SOFT, mark="")
+        if step.command:
+            yield Command(step.command)
+    if answers:
+        yield Paragraph("What was said: the answers, case by case", link=answers)
+
+
+def effects(evaluations: Sequence[EvaluationReport], more: str = "") -> Iterator[Part]:
+    """Yield the table of a few evaluations, and what stands below it."""
+    if (table := short_table(evaluations)).rows:
+        yield table
+    if has_verdicts(evaluations):
+        yield Notes(tuple(warnings(evaluations)))
+    else:
+        for evaluation in evaluations:
+            yield from _moves(evaluation)
+            yield results_table(evaluation) if evaluation.results else Paragraph(NOTHING_RUN)
+        yield Notes(tuple(_assumed(evaluations)))
+    yield from _pooled(evaluations)
+    counts = counted_rejections(evaluations) * (len(primary_tests(evaluations)) > 1 and not more)
+    rest = f"Everything else: {more}." * bool(more)
+    yield Paragraph(" ".join(filter(None, [legend(evaluations), counts, rest])), Look.SOFT)
+
+
+def _moves(evaluation: EvaluationReport) -> Iterator[Part]:
+    """Yield how far beliefs, truth and choices vary."""
+    if moves := moves_sentence(evaluation.variation):
+        yield Paragraph(capitalised(moves))
+    little = little_sentence(evaluation.variation)
+    if little and not evaluation.verdict.says_variation:  # else the verdict says so itself
+        yield Paragraph(little, Look.STRONG)
+
+
+def _overview(
+    evaluations: Sequence[EvaluationReport], urls: Sequence[str], more: str
+) -> Iterator[Part]:
+    """Yield the table of many evaluations, a row each, and what stands around it."""
+    size = counted(len(evaluations), "evaluation")
+    yield Paragraph(f"{size} (task · model). {counted_rejections(evaluations)}", Look.STRONG)
+    yield from _alerts(evaluations)
+    yield long_table(evaluations, urls)
+    yield Paragraph(f"{legend(evaluations)} {KEPT}".lstrip(), Look.SOFT)
+    yield Notes((*_unparsed_shares(evaluations), *warnings(evaluations)))
+    yield from _pooled(evaluations)
+    if more:
+        yield Paragraph(f"All results of every evaluation: {more}.", Look.SOFT)
+
+
+def _said(evaluations: Sequence[EvaluationReport], urls: Sequence[str]) -> Iterator[Part]:
+    """Yield what the tests of each evaluation say together."""
+    parts: list[Part] = []
+    for at in in_order(evaluations):
+        link = urls[at] if urls else ""
+        parts.append(Heading(evaluation_heading(evaluations[at]), link=link, minor=True))
+        parts.append(Paragraph(" ".join(evaluations[at].conclusion)))
+    title = "What the tests of each evaluation say together, those that reject first"
+    yield Fold(title, tuple(parts))
+
+
+def _alerts(evaluations: Sequence[EvaluationReport]) -> Iterator[Part]:
+    """Yield each alert once, with the evaluations that it is about."""
+    for alert, of in _by_note(evaluations, lambda each: each.alerts).items():
+        named = "" if len(of) == len(evaluations) else f" In {evaluations_named(of)}."
+        yield Paragraph(f"{alert.text}{named}", Look.ALERT)
+
+
+def _pooled(evaluations: Sequence[EvaluationReport]) -> Iterator[Part]:
+    for heading, sentences in pooled_sentences(evaluations):
+        yield from (Heading(heading, minor=True), Notes(tuple(sentences)))
+
+
+def _scores(evaluations: Sequence[EvaluationReport]) -> Iterator[Part]:
+    """Yield the table of scores, a row a forecaster, with what was assumed."""
+    if (table := forecast_table(evaluations)) is None:
+        return
+    yield Paragraph(scores_sentence(evaluations), Look.STRONG)
+    yield from _alerts(evaluations)
+    yield table
+    yield Notes((*_assumed(evaluations), *not_scored(evaluations)))
+
+
+def legend(evaluations: Sequence[EvaluationReport]) -> str:
+    """Say what the mark of a rejection stands for; nothing without the primary test."""
+    stakes = any(evaluation.stakes for evaluation in evaluations)
+    if not any(evaluation.primary for evaluation in evaluations):
+        return f"{REJECTS} stakes ignored." * stakes
+    others = {
+        evaluation.verdict.rests_on for evaluation in evaluations if evaluation.verdict.marked
+    }
+    tests = [f", or {name}" for name in sorted(others - {PRIMARY})]
+    return f"{REJECTS} primary test, p ≤ .05{''.join(tests)}{', or stakes ignored' * stakes}."
+
+
+def _basis(evaluation: EvaluationReport) -> str:
+    """Say how many cases and answers there are, how they were read, and what stands for truth."""
+    parts, primary = [], evaluation.primary
+    asked = primary or by_name(evaluation, SWING) or by_name(evaluation, MOVEMENT)
+    if asked is not None:
+        parts.append(_cases(evaluation, asked))
+    elif evaluation.results:
+        parts.append(counted(max(r.n_contexts for r in evaluation.results), "case"))
+    if primary is not None and (persons := primary.settings.get("n_persons")):
+        parts.append(counted(persons, "person"))
+    if not evaluation.statuses.empty:
+        share = evaluation.unparsed_share
+        parts.append(counted(int(evaluation.statuses["rows"].sum()), "answer"))
+        kind = "with a blank" if evaluation.blanks_alone else "unparsed"
+        parts.append(f"{max(share, 0.001):.1%} {kind}" if share else "all parsed")
+    text = ", ".join(parts)
+    if primary is not None and "state" in primary.settings:
+        exact = primary.settings["state"] == "exact"
+        shares = "; shares of graded answers" if evaluation.rows.graded else "; exact posteriors"
+        text += shares if exact else "; realised states"
+    return text
+
+
+def _lacks_truth(evaluation: EvaluationReport) -> bool:
+    """Tell whether there are beliefs and choices, and no truth to hold them against."""
+    rows = evaluation.rows
+    return bool(rows.beliefs) and "action" in rows.names and "theta" not in rows.names
+
+
+def _cases(evaluation: EvaluationReport, result: CheckResult) -> str:
+    """Count the cases, and where a result has fewer those that have all that it takes."""
+    tables = [of.table for of in (evaluation.rows, evaluation.rows.levels) if of is not None]
+    asked = {case for table in tables if "context" in table for case in table["context"].unique()}
+    if len(asked) <= result.n_contexts:
+        return counted(result.n_contexts, "case")
+    what = "belief, choice and truth" if result.family is Family.PRIMARY else "belief and choices"
+    return f"{counted(len(asked), 'case')} ({result.n_contexts} with {what})"
+
+
+def _further(evaluation: EvaluationReport) -> str:
+    """Name the further tests that reject beside a verdict, which rests on none of them."""
+    if evaluation.primary is None:
+        return ""  # then they are what is said
+    tests = evaluation.further_tests
+    found = [clean(r.check) for r in tests if r.outcome() is Outcome.REJECTED]
+    if not found:
+        return ""
+    named = ", ".join(found[:MOST_NAMED]) + (", ..." if len(found) > MOST_NAMED else "")
+    of = "" if len(tests) == 1 else f" of {len(tests)}"
+    return f"Further tests: {len(found)}{of} {numbered(len(found), 'rejects', 'reject')} ({named})."
+
+
+# Notes, each once
+
+
+def _by_note(
+    evaluations: Sequence[EvaluationReport],
+    notes_of: Callable[[EvaluationReport], Iterable[Note]],
+) -> dict[Note, list[EvaluationReport]]:
+    """Return the evaluations that each note is about."""
+    about: dict[Note, list[EvaluationReport]] = {}
+    for evaluation in evaluations:
+        for note in dict.fromkeys(notes_of(evaluation)):
+            about.setdefault(note, []).append(evaluation)
+    return about
+
+
+def remarks(
+    evaluations: Sequence[EvaluationReport],
+    kept: Callable[[Note], bool],
+    most: int,
+    noun: str = "further note",
+    further: Callable[[EvaluationReport], Iterable[Note]] = lambda each: (),
+) -> Iterator[str]:
+    """Yield notes with the evaluations that they are about, what may mislead first."""
+    about = _by_note(
+        evaluations,
+        lambda each: filter(kept, (*each.cautions, *further(each), *each.remarks)),
+    )
+    notes = sorted(about, key=lambda note: note.level is not Level.WARNING)
+    for note in notes[:most]:
+        all_of_them = len(about[note]) == len(evaluations)
+        yield f"{'' if all_of_them else f'{evaluations_named(about[note])}: '}{note}"
+    if len(notes) > most:
+        yield f"{counted(len(notes) - most, noun)}."
+
+
+def _assumed(evaluations: Sequence[EvaluationReport]) -> Iterator[str]:
+    """Yield what was left out or assumed, where no verdict says most of it."""
+
+    def of_answers(each: EvaluationReport) -> Iterable[Note]:
+        return (n for n in answering_notes(each.answering) if n.level is Level.WARNING)
+
+    return remarks(
+        evaluations,
+        lambda note: note.code is not Code.NOT_RUN,
+        MOST_WARNINGS + 1,
+        further=of_answers,
+    )
+
+
+def warnings(evaluations: Sequence[EvaluationReport]) -> Iterator[str]:
+    """Yield what may mislead."""
+    return remarks(
+        evaluations, lambda note: note.level is Level.WARNING, MOST_WARNINGS, "further warning"
+    )
+
+
+def _unparsed_shares(evaluations: Sequence[EvaluationReport]) -> Iterator[str]:
+    """Say in which of many evaluations answers could not be parsed."""
+    unparsed = [each for each in evaluations if each.unparsed_share >= WORTH_SAYING]
+    if unparsed:
+        most = sorted(unparsed, key=lambda each: -each.unparsed_share)[:4]
+        worst = ", ".join(f"{evaluation_heading(each)} {each.unparsed_share:.1%}" for each in most)
+        have = counted(len(unparsed), "evaluation has", "evaluations have")
+        yield f"{have} at least {WORTH_SAYING:.0%} unparsed answers, the most: {worst}."
+
+
+# Details
+
+
+def details_of(
+    evaluation: EvaluationReport, key: str, *, page: bool, in_front: bool = False
+) -> Iterator[Part]:
+    """Yield all that is known of an evaluation behind what is said first.
+
+    `in_front` says that its results stand there, without a verdict.
+    """
+    drawn, lacking = _drawn(evaluation, key) if page else ([], [])
+    if not in_front:
+        yield from _moves(evaluation)
+    yield from (figure for figure in drawn if not figure.further)
+    if evaluation.results and not in_front:
+        conclusion = evaluation.conclusion[1:] if evaluation.headline.rests_on else ()
+        yield Fold("Checks", (*map(Paragraph, conclusion), results_table(evaluation)))
+    if evaluation.results:
+        pairs = zip(evaluation.results, evaluation.verdicts, strict=True)
+        yield Fold("Every result in words", (Notes(tuple(starmap(_in_words, pairs))),))
+    elif not in_front:
+        yield Paragraph(NOTHING_RUN)
+    notes = (*evaluation.cautions, *answering_notes(evaluation.answering), *evaluation.remarks)
+    if notes:
+        yield Fold(
+            "Notes: report noise, how the answers were elicited, what was left out",
+            (Notes(tuple(map(str, notes))),),
+        )
+    tables = [table for table in (answers_table(evaluation), _unparsed(evaluation)) if table.rows]
+    if tables:
+        yield Fold("Counts of answers", tuple(tables))
+    further = [figure for figure in drawn if figure.further]
+    if further or lacking:
+        yield Fold(
+            "Further figures: pairs of actions, beliefs by action, calibration",
+            (*(Paragraph(sentence, Look.SOFT) for sentence in lacking), *further),
+        )
+    if page and evaluation.results:
+        yield Fold(
+            "Hypotheses, assumptions and settings of each check",
+            (Notes(tuple(map(_hypothesis, evaluation.results))),),
+        )
+
+
+def _drawn(evaluation: EvaluationReport, key: str) -> tuple[list[Figure], list[str]]:
+    from coherence.report.figures import evaluation_figures  # a screen draws none
+
+    return evaluation_figures(evaluation, key)
+
+
+def _linked(evaluation: EvaluationReport, key: str, page: str, answers: str) -> Iterator[Part]:
+    """Yield what a report of many shows of an evaluation with a page of its own."""
+    yield Heading(evaluation_heading(evaluation), anchor=key)
+    yield Paragraph("All figures and details", link=page)
+    if answers:
+        yield Paragraph("What was said", link=answers)
+    if evaluation.results:
+        title = f"Results of {evaluation_heading(evaluation)}"
+        yield Fold(title, (results_table(evaluation),))
+
+
+def _checked(result: CheckResult) -> Cell:
+    check = check_of(result.check)
+    words = "" if check is None else interpretation_of(result.check).words
+    if isinstance(result.fitted, ForecastScores) and result.fitted.n_states > 2:
+        words = interpretation_of(result.check).heading
+    if result.settings.get("test") == OWN_BELIEF:
+        words = "choices at equal own belief"
+    return Cell(f"{words} ({result.check})" if words else result.check, {"": result.check})
+
+
+def _with_unit(result: CheckResult) -> Cell:
+    """Show an effect, and say which it is where it is one of several."""
+    record, component = result.to_row(), str(result.settings.get("component", ""))
+    exact = {"": record["estimate"]}
+    exact |= {key: record[key] for key in ("low", "high", "level", "unit")}
+    undefined = math.isnan(result.statistic)
+    note = result.reason if undefined else result.estimate_note() * bool(component)
+    # The estimate shares its decimals with the ends: it is read against them.
+    number = _formatted(result)[0]
+    unit = "" if undefined else clean(result.unit)
+    if unit.startswith("%"):  # "3.2% of log-loss", but "3.2 nats"
+        number, unit = f"{number}%", unit[1:].lstrip()
+    text = " ".join(filter(None, [number, unit]))
+    return Cell(text, exact | {"component": component}, note, is_reason=undefined)
+
+
+def _formatted(result: CheckResult) -> list[str]:
+    interval = result.interval
+    ends = () if interval is None else (interval.low, interval.high)
+    return format_interval([result.statistic, *ends])
+
+
+def _interval(result: CheckResult) -> Cell:
+    interval = result.interval
+    unknown = interval is None or (math.isnan(interval.low) and math.isnan(interval.high))
+    return Cell(NOT_GIVEN if unknown else "[{1}, {2}]".format(*_formatted(result)))
+
+
+def _tested(result: CheckResult) -> Cell:
+    mark = MARKS.get(result.outcome(), ("", ""))[0]
+    return Cell(f"{mark}{format_pvalue(result.pvalue)}", {"": result.pvalue})
+
+
+def results_table(evaluation: EvaluationReport) -> Table:
+    """Return all results, below the questions that they answer."""
+    by_question: dict[str, list[CheckResult]] = {question: [] for question in Question}
+    for result in evaluation.results:
+        check = check_of(result.check)
+        by_question[Question.FURTHER if check is None else check.question].append(result)
+    groups = [(question, of) for question, of in by_question.items() if of]
+    results = [result for _, of in groups for result in of]
+    starts = accumulate([len(of) for _, of in groups], initial=0)
+    ends = {result.outcome() for result in results}
+    marks = [meaning for outcome, (_, meaning) in MARKS.items() if outcome in ends]
+    left_out = Column(
+        "left_out", "left out", make=lambda r: Cell(str(r.n_dropped), {"": r.n_dropped})
+    )
+    columns = [
+        Column("check", kind=Kind.LABEL, make=_checked),
+        Column("effect", kind=Kind.LABEL, make=_with_unit),
+        Column("", interval_heading(results), Kind.INTERVAL, make=_interval),
+        Column("p", make=_tested),
+        Column("p_holm", "p by Holm", make=_holm),
+        Column("contexts", "cases", make=lambda r: Cell(str(r.n_contexts), {"": r.n_contexts})),
+        Column("rows", make=lambda r: Cell(str(r.n_rows), {"": r.n_rows})),
+        *[left_out] * any(result.n_dropped for result in results),
+    ]
+    return build_table(
+        results,
+        columns,
+        title=f"Results of {evaluation_heading(evaluation)}",
+        caption=" ".join([RESULTS, *marks]),
+        parts={at: question for at, (question, _) in zip(starts, groups, strict=False)},
+        strong={at for at, r in enumerate(results) if r.outcome() is Outcome.REJECTED},
+    )
+
+
+def _holm(result: CheckResult) -> Cell:
+    """Return the p-value by Holm, which bounds the chance of any false rejection."""
+    return Cell(format_pvalue(result.pvalue_holm), {"": result.pvalue_holm})
+
+
+def _in_words(result: CheckResult, verdict: str) -> str:
+    """Return a verdict with the reason, which one of an unanswered result holds itself."""
+    reason = f" ({result.reason})" if result.reason and not result.unanswered else ""
+    return f"{result.check}: {verdict}{reason}"
+
+
+def _hypothesis(result: CheckResult) -> str:
+    """Return what a result tests or estimates, and by what."""
+    said = {
+        "Estimates" if result.pvalue is None else "Null hypothesis": result.null,
+        "Assumes": "; ".join(each.rstrip(".") for each in result.assumptions),
+        "Interval": "" if result.interval is None else result.interval.method,
+        "Settings": ", ".join(" = ".join(pair) for pair in _settings(result.settings)),
+    }
+    return f"{result.check}. " + " ".join(f"{name}: {text}." for name, text in said.items() if text)
+
+
+def answers_table(evaluation: EvaluationReport) -> Table:
+    """Count what became of the answers; failures that did not occur have no column."""
+    if evaluation.statuses.empty:
+        return Table()
+    table, unparsed = audit_table(evaluation.statuses), "share_unreadable"
+    shown = [name for name in ("repaired", LOW_MASS, *FAILURES, MISSING) if table[name].any()]
+    headings = {
+        "sum_not_one": "sum not 1",
+        "out_of_range": "out of range",
+        LOW_MASS: "low mass",
+    }
+    columns = [
+        Column("question", kind=Kind.LABEL),
+        *(count(name, headings.get(name, name)) for name in ("asked", "ok", *shown)),
+        Column(unparsed, "unparsed in all", Kind.SHARE),
+    ]
+    # The names may be a categorical, whose accessor has no text functions.
+    kind = evaluation.statuses["status"].astype(str).str.partition(":")
+    repairs = evaluation.statuses["rows"][kind[0] == "repaired"].groupby(kind[2]).sum()
+    said = ", ".join(
+        f"{n} {clean(name)}" for name, n in repairs.sort_values(ascending=False).items() if name
+    )
+    caption = "Unparsed answers are counted and enter no result."
+    caption += f" Repaired answers by what was repaired: {said}." * bool(said)
+    return build_table(table.to_dict("records"), columns, title="Answers", caption=caption)
+
+
+def _unparsed(evaluation: EvaluationReport) -> Table:
+    """Show a few answers that could not be parsed."""
+    table = evaluation.unreadable
+    columns = [clean(column).replace("_", " ") for column in table.columns]
+    rows = [[_raw(value) for value in row] for row in table.to_numpy(dtype=object).tolist()]
+    shown = table_of_texts(columns, rows, n_labels=len(columns), title="Unparsed answers")
+    return shown if columns else Table()
+
+
+def _raw(value: object) -> str:
+    if pd.isna(value):  # type: ignore[call-overload]
+        return NOT_GIVEN
+    text = str(value)
+    # The page stays small, and says so where it leaves something out.
+    cut = f" … (cut after {RAW_LIMIT} of {len(text)} characters)" * (len(text) > RAW_LIMIT)
+    return f"{visible(text[:RAW_LIMIT])}{cut}"
+
+
+def _again(settings: Mapping[str, Any]) -> Iterator[Part]:
+    """Yield how to get the numbers again."""
+    told = "The same table, version and seed give the same numbers, on any number of processors:"
+    parts: list[Part] = [Paragraph(told), Command(command(settings))]
+    # The number of processes changes no result, and would change the bytes of the page.
+    shown = _settings({name: value for name, value in settings.items() if name != "n_jobs"})
+    if shown:
+        parts.append(table_of_texts(["setting", "value"], shown, n_labels=2, title="Settings"))
+    yield Fold("How to get these numbers again", tuple(parts))
+
+
+def _settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return names and values of settings as text, by name."""
+    shown = []
+    for name, value in sorted(settings.items()):
+        if value is None:
+            value = NOT_GIVEN
+        elif not isinstance(value, str):
+            value = json.dumps(to_plain(value), sort_keys=True, ensure_ascii=False)
+        shown.append((clean(name), clean(value)))
+    return shown

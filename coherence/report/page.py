@@ -1,0 +1,113 @@
+"""A document as an HTML page: inline figures, no scripts, nothing loaded from elsewhere.
+
+Names of tasks and models, labels of actions and raw answers are untrusted. The templates escape
+every value; only figures are inserted as markup, and those are rebuilt element by element from a
+parsed tree.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from coherence.printable import capitalised, counted
+from coherence.report.document import Figure, Part, Table
+from coherence.report.evaluation import EvaluationReport
+from coherence.report.findings import document_of, head, results_table
+from coherence.report.scores import forecasts_alone
+from coherence.report.wording import ALERT, belief_noun, clean
+from coherence.runs.audit import STATED
+
+TITLE = "Belief coherence report"
+MOST_IN_NOTEBOOK = 6
+"""Evaluations that a notebook shows; of more, the page has all."""
+
+
+@cache
+def environment() -> Environment:
+    """Return the templates, which escape what is no markup already."""
+    # Undefined names raise: a misspelt one would print nothing, and nobody would notice.
+    made = Environment(
+        loader=PackageLoader("coherence", "report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals["ALERT"] = ALERT
+    made.filters |= {"clean": clean, "svg": _svg, "kind": lambda part: type(part).__name__}
+    made.filters["capital"] = lambda text: capitalised(str(text))
+    return made
+
+
+def _svg(figure: Figure) -> Markup:
+    """Return a figure as an SVG element that may stand in a page as it is."""
+    from coherence.report.figure_svg import render_svg  # draws, which a page of tables does not
+
+    # The title element is what a screen reader says in place of the figure.
+    title = f"{figure.title}. {figure.caption}"
+    # Safe as markup: rebuilt from a parsed tree, whose serialiser escapes all text.
+    return Markup(render_svg(figure.draw, key=figure.key, title=title, size=figure.size))
+
+
+def render_parts(parts: Sequence[Part]) -> str:
+    """Return parts below each other as HTML, to be shown in a page."""
+    return str(vars(environment().get_template("parts.html.j2").module)["show"](parts))
+
+
+def render_table(table: Table) -> str:
+    """Return a table as HTML."""
+    return render_parts([table])
+
+
+def render_page(
+    title: str, parts: Sequence[Part], *, heading: str = "", subtitle: str = "", back: str = ""
+) -> str:
+    """Return a self-contained page; `back` is where it leads back to."""
+    return (
+        environment()
+        .get_template("page.html.j2")
+        .render(title=title, heading=heading or title, subtitle=subtitle, parts=parts, back=back)
+    )
+
+
+def render_html(
+    evaluations: Sequence[EvaluationReport],
+    settings: Mapping[str, Any] | None,
+    *,
+    title: str = TITLE,
+    back: str = "",
+    **places: Any,
+) -> str:
+    """Return the page of a report, or of one of its evaluations; `places` as in `document_of`."""
+    said = document_of(evaluations, settings, page=True, **places)
+    n_results = sum(len(evaluation.results) for evaluation in evaluations)
+    subtitle = [f"{counted(len(evaluations), 'evaluation')} (task · model)"]
+    subtitle.append(counted(n_results, "result"))
+    # A checkout that was never installed does not know its version.
+    version = (settings or {}).get("version")
+    subtitle += [f"coherence {clean(version)}"] if version not in (None, "unknown") else []
+    parts, about = [*said.front, *said.details], " · ".join(subtitle)
+    return render_page(title, parts, heading=_question(evaluations), subtitle=about, back=back)
+
+
+def render_notebook(evaluations: Sequence[EvaluationReport]) -> str:
+    """Return what a notebook shows: what each evaluation says first, and its results."""
+    if not evaluations:
+        return render_parts(document_of(evaluations).front)
+    shown = evaluations[:MOST_IN_NOTEBOOK]
+    parts = [part for each in shown for part in (*head(each, page=True), results_table(each))]
+    n_more = len(evaluations) - len(shown)
+    return render_parts(parts) + f"<p>{n_more} more; to_html() has all.</p>" * (n_more > 0)
+
+
+def _question(evaluations: Sequence[EvaluationReport]) -> str:
+    """Ask what a page answers, of the kind of belief that it is about."""
+    if forecasts_alone(evaluations):
+        return "How good are these forecasts?"
+    nouns = {belief_noun(evaluation.answering) for evaluation in evaluations}
+    if len(nouns) > 1:
+        return "Could these beliefs be the ones acted on?"
+    return f"Could the {next(iter(nouns), STATED)} be the belief acted on?"
