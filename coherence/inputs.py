@@ -381,6 +381,8 @@ def seen_policies(probabilities: Floats, labels: tuple[Any, ...]) -> Actions:
     Probabilities of 0 and 1 throughout are choices.
     """
     chosen = np.flatnonzero(probabilities.any(axis=0))
+    if not chosen.size:  # of no rows
+        return Actions(np.zeros(0, dtype=np.int64), labels, probabilities)
     probabilities, labels = probabilities[:, chosen], tuple(labels[code] for code in chosen)
     if np.isin(probabilities, (0.0, 1.0)).all():
         return Actions(probabilities.argmax(axis=1).astype(np.int64), labels)

@@ -225,6 +225,9 @@ class CheckResult:
     def __post_init__(self) -> None:
         """Put what was found among the settings, as tables, pages and JSON list it."""
         names = [each.name for each in fields(self)]
+        for name in ("component", "tested"):  # of a check of one's own, which names them there
+            if getattr(self, name) is None and name in self.settings:
+                object.__setattr__(self, name, str(self.settings[name]))
         found = {name: getattr(self, name) for name in names[names.index("component") :]}
         options = {name: value for name, value in self.settings.items() if name not in found}
         known = {name: value for name, value in found.items() if value is not None}

@@ -116,7 +116,7 @@ def measured(
         state_name=_state_name(evaluation),
         askable=evaluation.runs.ours and not evaluation.crossed,
         state_names=_state_names(evaluation),
-        variation=variation(beliefs, evaluation.runs),
+        variation=variation(beliefs, evaluation.runs, evaluation.reference_rows),
         figures=figure_tables(beliefs),
         plannable=not why_no_pilot(evaluation),
         settled_by_choice=bool(settled),

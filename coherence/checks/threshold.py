@@ -36,7 +36,7 @@ FEWEST_CHANGED = 8  # cases that ever do the rarer action
 FEWEST_AT_AN_END, END = 6, 0.1  # cases at either end of the beliefs, as a number and a share
 LEAST_RELIABLE = 0.5  # reliability of mean reports below which their noise is not taken out
 RELIABLE = 0.9  # from which noise does not look like choices that stop short of either action
-LAPSE, MOST_LAPSES, MOST_SCORE = 0.05, 0.1, 1.64  # of choices at either end; standard errors
+LAPSE, MOST_LAPSES, MOST_SCORE = 0.05, 0.15, 1.64  # of choices at either end; standard errors
 RIDGE = np.diag([1e-6, 1e-3])  # of the logit, so that choices which beliefs part have a slope
 ALWAYS = "one action is all that was chosen"
 STILL = "choices are not seen to change with the belief"
@@ -120,12 +120,11 @@ def threshold_estimates(
     reliability of the mean reports, which takes their noise out; the interval reaches from the
     lower of both ends to the higher, as for who acts on the report of the moment. The ends are
     stretched to stated beliefs around the estimate: nothing is known between two of them. Where
-    choices stop short of either action, by a score test and by more than a tenth, there is none (if
-    the reliability is above .9: noise of reports looks like that too).
-    Where fewer than eight contexts ever choose otherwise, or an end lies outside the stated
-    beliefs, the tenth of contexts with the highest (lowest) beliefs is looked at: if most of them
-    still choose the lower (already the higher) action, by a sign test at .025, the threshold lies
-    above (below) all of them.
+    choices stop short of either action, by a score test and by more than 15 in 100, there is none
+    (if the reliability is above .9: noise of reports looks like that too). Where fewer than eight
+    contexts ever choose otherwise, or an end lies outside the stated beliefs, the tenth of contexts
+    with the highest (lowest) beliefs is looked at: if most of them still choose the lower (already
+    the higher) action, by a sign test at .025, the threshold lies above (below) all of them.
 
     Under expected utility the odds of the threshold are the ratio of the costs of both mistakes.
     Another belief that rises with the stated one gives the same choices at another threshold.
@@ -273,7 +272,7 @@ def _misfit(fit: Logit, belief: Floats, clusters: Clusters, to: str) -> str:
     """Say that choices stay short of the one action at high beliefs, or of the other at low ones.
 
     A score test of such lapses, which would move the threshold of a logit; empty where they are
-    not seen, or are a tenth of choices at the most.
+    not seen, or are 15 in 100 at the most.
     """
     likely, columns = expit(fit.columns @ fit.coefficients), fit.columns
     curved = (columns * (fit.number * likely * (1 - likely))[:, None]).T

@@ -54,11 +54,12 @@ class Variation:
         return max(self.actions.values(), default=0.0) >= ONE_SIDED_SHARE
 
 
-def variation(beliefs: pd.DataFrame, runs: Runs) -> Variation:
-    """Measure how far beliefs and choices vary."""
+def variation(beliefs: pd.DataFrame, runs: Runs, reference: pd.DataFrame) -> Variation:
+    """Measure how far beliefs and choices vary, of parsed `beliefs` or all rows of `reference`."""
     drawn = any(name in beliefs for name in ("action", *runs.policies))
-    drawn = drawn and "loss" not in runs.names  # choices at stakes may have no belief of their own
     table = beliefs if drawn else runs.table
+    if "loss" in runs.names:  # choices at stakes may have no belief of their own
+        table = reference
     policies = [name for name in runs.policies if name in table and table[name].notna().any()]
     if policies:
         chosen = table[policies].astype(float).rename(columns=runs.action_names)

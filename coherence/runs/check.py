@@ -233,6 +233,17 @@ def _state_errors(runs: Runs, found: Findings) -> _Errors:
         yield from _sum_errors(runs.states, total, off, STATED_SUM, found)
 
 
+def _of_another_total(columns: Sequence[str], totals: np.ndarray) -> str:
+    """Say how shares of another total are divided by it; of several below 1 a part may lack."""
+    one_total = np.ptp(totals) < ROUNDING
+    if len(columns) < 2 or not (one_total or (totals > 1).all()):
+        return " Is a column missing, or a cell no number?"
+    return (
+        f" If they are shares of another total, in pandas: table[{columns}] = "
+        f"table[{columns}].div(table[{columns}].sum(axis=1), axis=0)."
+    )
+
+
 def _sum_errors(
     names: Sequence[str], total: np.ndarray, off: np.ndarray, within: float, found: Findings
 ) -> _Errors:
@@ -240,9 +251,8 @@ def _sum_errors(
         columns = [found.file_name(name) for name in names]
         yield (
             f"the columns {', '.join(names)} must sum to 1 (within {within}); {int(off.sum())} of "
-            f"{off.size} rows do not, the first sums to {total[off][0]:g} ({rows_of(off)}). If "
-            f"they are shares of another total, in pandas: table[{columns}] = "
-            f"table[{columns}].div(table[{columns}].sum(axis=1), axis=0).{wide_columns(columns)}"
+            f"{off.size} rows do not, the first sums to {total[off][0]:g} ({rows_of(off)})."
+            f"{_of_another_total(columns, total[off])}{wide_columns(columns)}"
         )
 
 

@@ -140,7 +140,10 @@ class RowCondition:
         literals = [*map(self._literal, [right] if listed is None else listed)]
         without_order = kind in _ORDER and isinstance(next(iter(literals), 0), bool | None)
         if without_order or kind not in (_COMPARED if listed is None else (ast.In, ast.NotIn)):
-            raise self._refuse(right, "is no such literal: use ==, != or in")
+            what = "is no such literal: use ==, != or in"
+            if kind in (ast.In, ast.NotIn):
+                what = 'is no list, as in ("a", "b") or ("a",)'
+            raise self._refuse(right, what)
         if tables is None:
             return np.ones(0, dtype=np.bool_)
         if column not in tables[0].columns:

@@ -42,3 +42,10 @@ def test_a_list_of_results_fits_on_a_screen_and_a_notebook_runs_nothing():
     page = marked._repr_html_()
     assert not any(tag in page for tag in ("<script>", "<b>", "<i>"))
     assert "&lt;script&gt;x&lt;/script&gt;" in page
+
+
+def test_what_a_check_of_ones_own_names_among_its_settings_is_its_component():
+    named = {"component": "P(a)", "tested": "both"}
+    result = CheckResult("mine", "null", 0.1, "probability", None, 0.03, 10, 10, settings=named)
+    assert (result.component, result.settings) == ("P(a)", named)
+    assert "P(a), adjusted; p is that of both" in result.estimate_note()

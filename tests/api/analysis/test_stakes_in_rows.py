@@ -171,3 +171,16 @@ def test_confidences_that_only_answers_have_give_no_verdict_across_questions(run
     status, out, err = run(*command, "--fail-on", "verdict=ignores_stakes")
     assert (status, "had nothing to compare" in err) == (2, True)
     assert "--model-column in place of --person" in " ".join(out.split())
+
+
+def test_choices_under_other_prompts_are_no_shares_of_actions():
+    """Breaks if the shares beside a verdict are of rows that enter no check."""
+    rows = penalties().query("agent == agent.iloc[0]").assign(prompt="standard")
+    both = pd.concat([rows, rows.assign(prompt="risk", decision="ABSTAIN")], ignore_index=True)
+    shares = [
+        coherence.analyze(each, columns=NAMED, acts="ANSWER", checks=["stakes"], rng=1)
+        .evaluations[0]
+        .variation.actions
+        for each in (rows, both)
+    ]
+    assert shares[0] == shares[1]
