@@ -24,6 +24,7 @@ from coherence.checks.catalogue import declaration, declarations, declared_name
 from coherence.checks.check import Question
 from coherence.checks.covariance import SHIFT
 from coherence.checks.scores import NAME as SCORES
+from coherence.checks.stakes import StakesResult
 from coherence.checks.sufficiency import NAME as PRIMARY
 from coherence.checks.sufficiency_result import Sufficiency
 from coherence.errors import InputError, closest, listing
@@ -32,7 +33,7 @@ from coherence.public_names import rng_for_seed
 from coherence.report.evaluation import EvaluationReport, Verdict
 from coherence.report.report import Report
 from coherence.report.verdicts import family_of
-from coherence.result import Family, ForecastScores, Interval
+from coherence.result import CheckResult, Family, ForecastScores, Interval
 from coherence.runs.audit import answering
 from coherence.runs.columns import Reading
 from coherence.runs.runs import Runs
@@ -235,7 +236,9 @@ def compare(
     _require_found(named, analysed.values())
     rows, pairs = list[dict[str, Any]](), list[dict[str, Any]]()
     for task in tasks:
-        for name in names[task.name]:
+        reported = [analysed[task.name, model].results for model in task.rows]
+        at_stake = [of.check for each in reported for of in each if _is_loss(of)]
+        for name in dict.fromkeys([*names[task.name], *at_stake]):
             asked = {model: models[task.name, model] for model in task.rows}
             said = {model: analysed[task.name, model] for model in task.rows}
             of_effect, of_pairs = _compared(task, asked, said, name)
@@ -258,6 +261,11 @@ def compare(
             "n_contexts": {task.name: len(task.contexts) for task in tasks},
         },
     )
+
+
+def _is_loss(result: CheckResult) -> bool:
+    """Tell whether it is what choices at stakes lose, which models with stakes are compared in."""
+    return isinstance(result, StakesResult) and result.never is not None
 
 
 def _checked_effects(effects: Sequence[str]) -> list[str]:

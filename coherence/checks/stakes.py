@@ -454,7 +454,11 @@ def _losses(blank: dict[str, StakesResult], choices: Choices) -> list[StakesResu
         np.where(gain > 0, 1 - choices.acts, np.where(gain < 0, choices.acts, 0.0))
     )
     against = mean_of_cases(blank["against"], values, rows.clusters, "share")
-    against = replace(against, interval=against.interval and against.interval.within(0.0, 1.0))
+    against = replace(
+        against,
+        interval=against.interval and against.interval.within(0.0, 1.0),
+        contributions=contributions_to_mean(pd.Series(values, list(rows.cases))),
+    )
     beliefs, factors = thinned(rows.reports)
     kept, n = np.flatnonzero(~np.isnan(beliefs[0])), len(rows.cases)
     bounded, equal = too_coarse(rows.reports), np.round(rows.reports.values, 9)

@@ -90,6 +90,9 @@ def test_the_stakes_stand_first_and_the_primary_test_below():
     rows = coherence.read_runs(penalties(), columns=NAMED, acts="ANSWER")
     compared = coherence.compare(rows, effects=["calibration:brier"], rng=1).verdicts
     assert set(compared["verdict"]) == {"ignores_stakes", "moves_with_stakes"}
+    lost = coherence.compare(rows, rng=1).differences.set_index("effect").loc["stakes:loss"]
+    assert lost["low"] > 0  # of who ignores them, less who minds
+    assert lost["pvalue_holm"] < 0.001
 
 
 @pytest.mark.parametrize("by_row", [False, True])
