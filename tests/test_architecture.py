@@ -238,11 +238,9 @@ def test_no_capability_is_guessed():
 
 OTHER_WORDS = {"calibration", "scores", "stakes", "threshold", "matching"}
 """Names of checks that are words for other things too, and count where a module imports them."""
-STILL_BY_NAME = {f"coherence.report.{name}" for name in ("effects", "figures", "scores", "screen")}
+STILL_BY_NAME = {f"coherence.report.{name}" for name in ("effects", "figures", "scores")}
 STILL_READ_BACK = STILL_BY_NAME | {"coherence.plots.pairwise", "coherence.plots.states"}
-STILL_READ_BACK |= {
-    f"coherence.report.{name}" for name in ("findings", "next_steps", "report", "view", "wording")
-}
+STILL_READ_BACK |= {f"coherence.report.{name}" for name in ("findings", "next_steps", "report")}
 """Modules of the report that still do; nothing is added to either."""
 
 

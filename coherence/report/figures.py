@@ -402,7 +402,7 @@ def _forest(key: str, check: str, pairs: Sequence[tuple[EvaluationReport, CheckR
         f"Effect of {clean(check)} in each evaluation with its 95% interval; full where the test "
         f"rejects{corrected}."
     )
-    if any(result.settings.get("component") for _, result in shown):
+    if any(result.component for _, result in shown):
         caption += (
             " Each is the difference in the probability of one action, the surest in its "
             "evaluation, which the results name."

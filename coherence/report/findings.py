@@ -492,7 +492,7 @@ def _checked(result: CheckResult) -> Cell:
 
 def _with_unit(result: CheckResult) -> Cell:
     """Show an effect, and say which it is where it is one of several."""
-    record, component = result.to_row(), str(result.settings.get("component", ""))
+    record, component = result.to_row(), result.component or ""
     exact = {"": record["estimate"]}
     exact |= {key: record[key] for key in ("low", "high", "level", "unit")}
     undefined = math.isnan(result.statistic)

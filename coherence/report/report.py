@@ -40,7 +40,7 @@ def _verdict_row(evaluation: EvaluationReport) -> dict[str, Any]:
     if result := evaluation.primary:
         numbers = result.to_row()
         row |= {name: numbers[name] for name in ("low", "high", "pvalue", "pvalue_bh", "estimate")}
-        row["component"] = result.settings.get("component", "")
+        row["component"] = result.component or ""
         for name in {"hidden_share", "plain_average"} & set(result.also):
             found = result.also[name]
             row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
