@@ -39,11 +39,6 @@ SESSIONS = {
     "costs": (f"{ELICIT} --contexts 2 --reps 1 --decision costs-said", STORE, TABLE),
     "mix": ("mix --draws 1 --out {out}", "answers.sqlite", "answers.parquet"),
     "bets": ("bets --items {things} --out {out}", "answers.sqlite", "answers.csv"),
-    "reveal": (
-        "reveal --where scenario=coins --where variant=single --where n=2,3 --reps 3 --out {out}",
-        "answers.sqlite",
-        "stated.csv",
-    ),
     "study": ("study run {out}.toml --no-report", "answers.sqlite", "runs/asia--m.parquet"),
 }
 SETTINGS = "--keep-going --set max_connections=1 --set server_name=lab --model m"
