@@ -137,7 +137,9 @@ def with_results(
     verdict, stakes = decide(facts), decide_stakes(facts)
     primary, why = facts.primary, "the primary test was not run"
     if primary is not None:
-        why = primary.reason or "too few cases lie on either side"
+        few = "too few cases lie on either side"
+        several = "beliefs are over several states" * (len(evaluation.rows.beliefs) > 1)
+        why = primary.reason or several or few
     shares = None if primary is None or verdict.of_other_belief else primary.fitted
     figures = evaluation.figures.beside("choices_by_state", shares, why)
     results = tuple(withheld(result, verdict) for result in results)

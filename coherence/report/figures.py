@@ -226,7 +226,7 @@ def _pairs(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
         )
     if not pairwise:
         bars = evaluation.figures.get("beliefs")
-        chosen = bars is not None and bool((bars["n_actions"] > 0).any())
+        chosen = bars is None or bool((bars["n_actions"] > 0).any())
         why = "the monotone-choice check was not run" if chosen else "there are no parsed actions"
         yield f"No plot of pairwise choice: {why}."
         return
