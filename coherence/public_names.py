@@ -51,17 +51,22 @@ def refuse_seed(arguments: dict[str, Any]) -> None:
 
 
 ENTRIES = {
-    "action": """action : array-like, shape (n,) or (n, n_actions), optional
-    Beside an array of beliefs: labels, or the probability of each action.""",
-    "truth": """truth : array-like, shape (n,), optional
-    Beside an array of beliefs: the realised state, constant within a context.""",
-    "exact": """exact : array-like, shape (n,), optional
-    Beside an array of beliefs: the exact posterior, which takes the place of the realised state. In
-    a table it is the column ``p_true``, where every row has it.""",
+    "data": """data : DataFrame, optional
+    Table; arguments of shape (n,) may then name its columns, and lists of names several.""",
     "context": """context : array-like, shape (n,), optional
     Ids of the evidence; without them every row is its own context.""",
+    "group": """group : array-like, shape (n,), optional
+    What contexts share beyond their belief, such as a template: groups are then the clusters of
+    resampling, at least ten of them. Constant within a context.""",
     "positive": """positive : Any
-    Label of the state that beliefs are in; not needed for 0 and 1, no and yes, false and true.""",
+    Label of the state that a belief in one state is in; all others are then the other state. May be
+    left out where the labels are 0 and 1, no and yes, or false and true.""",
+    "computed": """computed : bool
+    Whether beliefs were computed from a model's distribution, so that they have no noise.""",
+    "n_draws": """n_draws : int
+    Draws from the null distribution, at least 99.""",
+    "rng": """rng : Generator, int or None
+    Source of randomness; None draws fresh entropy.""",
     "columns": """columns : mapping, optional
     What a table calls the columns, as for `coherence.analyze`.""",
     "scale": """scale : (float, float), optional
@@ -75,20 +80,44 @@ ENTRIES = {
     Where to draw; a new figure without it.""",
 }
 """Parameter -> its entry in docstrings of functions that have it and do not describe it."""
+OF_TESTS = {
+    "belief": """belief : array-like, shape (n,) or (n, n_states)
+    Stated probability of the state `positive`, in [0, 1], or of every state: columns of a DataFrame
+    named as `truth` names states (``sun`` or ``p_sun``), or in their order where these are numbers;
+    of two columns, the second is in the state `positive`.""",
+    "action": """action : array-like, shape (n,) or (n, n_actions)
+    Labels, or the probability of each action; a DataFrame's columns name the actions.""",
+    "truth": """truth : array-like, shape (n,)
+    Labels of the realised state; constant within a context.""",
+}
+OF_FIGURES = {
+    "action": """action : array-like, shape (n,) or (n, n_actions), optional
+    Beside an array of beliefs: labels, or the probability of each action.""",
+    "truth": """truth : array-like, shape (n,), optional
+    Beside an array of beliefs: the realised state, constant within a context.""",
+    "exact": """exact : array-like, shape (n,), optional
+    Beside an array of beliefs: the exact posterior, which takes the place of the realised state. In
+    a table it is the column ``p_true``, where every row has it.""",
+}
 _RETURNS = "\n\nReturns\n-------\n"
+_PARAMETERS = "Parameters\n----------\n"
 
 
-def with_entries(docstring: str, parameters: Iterable[str]) -> str:
-    """Return a docstring with the entries of parameters that it does not describe."""
+def with_entries(docstring: str, parameters: Iterable[str], *, draws: bool) -> str:
+    """Return the docstring of a test, or of what `draws`, with an entry for each parameter."""
     head, returns, rest = docstring.partition(_RETURNS)
-    told = set(re.findall(r"\w+", " ".join(re.findall(r"^([\w, ]+) : ", head, re.MULTILINE))))
-    entries = [ENTRIES[name] for name in parameters if name not in told and name in ENTRIES]
-    return "\n".join([head, *entries]) + returns + rest
+    summary, _, own = head.partition(_PARAMETERS)
+    entries = ENTRIES | (OF_FIGURES if draws else OF_TESTS)
+    for entry in filter(None, re.split(r"\n(?=\S)", own)):
+        entries |= dict.fromkeys(re.findall(r"\w+", entry.partition(" : ")[0]), entry)
+    told = dict.fromkeys(entries[name] for name in parameters if name in entries)
+    return summary.rstrip() + "\n\n" + _PARAMETERS + "\n".join(told) + returns + rest
 
 
 def described(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Write the entries of `ENTRIES` into the docstring of a function."""
-    function.__doc__ = with_entries(
-        cleandoc(function.__doc__ or ""), signature(function).parameters
+    """Write the entries of shared parameters into the docstring of a function that draws."""
+    written = with_entries(
+        cleandoc(function.__doc__ or ""), signature(function).parameters, draws=True
     )
+    function.__doc__ = written
     return function

@@ -46,10 +46,10 @@ class AsWritten(Extension):
     def on_object(self, *, obj: Object, **kwargs: object) -> None:
         """Change one docstring."""
         if isinstance(obj.docstring, Docstring):
-            if isinstance(obj, Function) and any(
-                "described" in str(d.value) for d in obj.decorators
-            ):
-                names = [parameter.name for parameter in obj.parameters]
-                obj.docstring.value = with_entries(obj.docstring.value, names)
+            of = [str(each.value) for each in getattr(obj, "decorators", ())]
+            for word, draws in (("described", True), ("takes_columns", False)):
+                if isinstance(obj, Function) and any(word in each for each in of):
+                    names = [parameter.name for parameter in obj.parameters]
+                    obj.docstring.value = with_entries(obj.docstring.value, names, draws=draws)
             head, examples, rest = obj.docstring.value.partition("\nExamples\n--------\n")
             obj.docstring.value = as_written(head) + examples + rest

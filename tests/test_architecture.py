@@ -21,10 +21,10 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 41_349,
+    "coherence": 41_228,
     "coherence/analysis": 4_456,
     "coherence/batteries": 4_853,
-    "coherence/checks": 8_241,
+    "coherence/checks": 8_091,
     "coherence/cli": 1_948,
     "coherence/decoding": 1_105,
     "coherence/plots": 1_696,

@@ -10,17 +10,27 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError, closest
-from coherence.public_names import refuse_seed
+from coherence.inputs import require, whole_number
+from coherence.public_names import refuse_seed, with_entries
 from coherence.runs.frames import require_frame
 
 SEVERAL = ("belief", "action", "context", "features", "condition_on")
 """Parameters that may hold several columns."""
+LEAST = {"n_draws": 99, "n_permutations": 1, "n_bootstraps": 2, "n_folds": 2, "n_seeds": 1}
+LEAST |= {"n_bins": 2, "k": 1}
+"""Whole numbers, and the least that each may be."""
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 
-def takes_columns(*names: str) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
-    """Decorate a function with `data`: these arguments may be names of its columns, or lists."""
+def takes_columns(
+    *names: str, **least: int
+) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
+    """Decorate a function with `data`: these arguments may be names of its columns, or lists.
+
+    Options that are whole numbers, the `least` of which differs from `LEAST`, and `computed` are
+    validated, and parameters that its docstring leaves out are described there.
+    """
 
     def decorated(function: Callable[Given, Result]) -> Callable[Given, Result]:
         signature = inspect.signature(function)
@@ -52,8 +62,18 @@ def takes_columns(*names: str) -> Callable[[Callable[Given, Result]], Callable[G
             for name in of_columns:
                 if name in needed or given.get(name) is not None:
                     given[name] = _checked(name, given.get(name), single=name in single)
+            for name in given.keys() & (LEAST | least).keys():
+                if given[name] is not None:
+                    given[name] = whole_number(given[name], name, (LEAST | least)[name])
+            computed = given.get("computed", False)
+            require(
+                isinstance(computed, bool),
+                f"computed must be True or False; received {computed!r}.",
+            )
             return function(**given)  # type: ignore[call-arg]
 
+        doc = inspect.cleandoc(function.__doc__ or "")
+        called.__doc__ = with_entries(doc, signature.parameters, draws=False)
         return called
 
     return decorated

@@ -16,7 +16,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
-from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question
+from coherence.checks.by_name import takes_columns
+from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question, blank
 from coherence.errors import InputError
 from coherence.inputs import (
     MIN_CONTEXTS,
@@ -26,7 +27,6 @@ from coherence.inputs import (
     few_contexts,
     require,
     require_aligned,
-    whole_number,
 )
 from coherence.result import CheckResult, Interval, contributions_to_mean
 from coherence.runs.needs import TARGETS
@@ -176,10 +176,12 @@ def squares_interval(
     return Interval(math.sqrt(low), math.sqrt(high), level, method)
 
 
+@takes_columns("belief", "truth", "p_true", "context", "group", n_bins=1)
 def calibration_estimates(
     belief: ArrayLike,
     truth: ArrayLike | None = None,
     *,
+    data: pd.DataFrame | None = None,
     p_true: ArrayLike | None = None,
     context: ArrayLike | None = None,
     group: ArrayLike | None = None,
@@ -201,14 +203,6 @@ def calibration_estimates(
         Labels of the realised state; may be left out where `p_true` is given.
     p_true : array-like, shape (n,), optional
         Exact posterior.
-    context : array-like, shape (n,), optional
-        Ids of the evidence.
-    group : array-like, shape (n,), optional
-        What contexts share, such as a template: intervals then take groups for their clusters, at
-        least ten of them. Constant within a context.
-    positive : Any
-        Label of the state that the belief is in; all others are not it. May be left out where the
-        labels are 0 and 1, no and yes, or false and true.
     n_bins : int
         Quantile bins of the calibration error.
 
@@ -252,21 +246,20 @@ def calibration_estimates(
     """
     require_aligned(belief=belief, p_true=p_true)
     options: dict[str, Any] = {"positive": positive, "group": group, "one_truth": False}
-    data = evaluation_data(belief, truth=truth, context=context, **options)
-    require(data.belief.ndim == 1, "belief and truth must be one-dimensional and of equal length.")
+    stated = evaluation_data(belief, truth=truth, context=context, **options)
+    require(stated.belief.ndim == 1, "belief must be one-dimensional, as truth and p_true are.")
     if truth is None and p_true is None:
         raise InputError(
             "truth or p_true must be given; received neither. Beliefs are calibrated to something."
         )
-    state = None if truth is None else require_state(data)
+    state = None if truth is None else require_state(stated)
     exact = None if p_true is None else as_belief(p_true, "p_true")
-    if exact is not None and exact.shape != data.belief.shape:
+    if exact is not None and exact.shape != stated.belief.shape:
         raise InputError(
             f"p_true must have one value per belief; received shapes {exact.shape} and "
-            f"{data.belief.shape}."
+            f"{stated.belief.shape}."
         )
-    n_bins = whole_number(n_bins, "n_bins", 1)
-    return calibration_of(data, state=state, exact=exact, n_bins=n_bins)
+    return calibration_of(stated, state=state, exact=exact, n_bins=n_bins)
 
 
 def calibration_of(
@@ -309,22 +302,15 @@ class _Beliefs:
         **further: Any,
     ) -> CheckResult:
         clusters = self.data.clusters
-        blank = CheckResult(
-            check=f"calibration:{name}",
-            null=what,
-            unit=unit,
-            n_rows=self.data.n_rows,
-            n_contexts=self.data.n_contexts,
-            n_dropped=self.data.n_dropped,
-            settings={"n_bins": self.n_bins, "cluster of resampling": clusters.name},
-            assumptions=(clusters.independent,),
-        )
+        settings = {"n_bins": self.n_bins, "cluster of resampling": clusters.name}
+        assumed: dict[str, Any] = {"settings": settings, "assumptions": (clusters.independent,)}
+        result = blank(CheckResult, self.data, f"calibration:{name}", what, unit, **assumed)
         if few := few_contexts(self.data.n_contexts):
-            return replace(blank, reason=few)
+            return replace(result, reason=few)
         if clusters.too_few:
             interval, reason = None, reason or clusters.too_few
         ends = interval and interval.within(0.0, 1.0)
-        return replace(blank, statistic=statistic, interval=ends, reason=reason, **further)
+        return replace(result, statistic=statistic, interval=ends, reason=reason, **further)
 
     def mean_square(self, name: str, what: str, target: Floats, *, root: bool) -> CheckResult:
         """Average the squared error, or take the root of its average."""

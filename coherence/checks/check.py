@@ -8,6 +8,7 @@ columns of an evaluation and hands them over as `EvaluationData`.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
+from typing import Any, TypeVar
 
 from coherence.printable import capitalised
 from coherence.result import CheckResult, Family
@@ -17,8 +18,7 @@ from coherence.statistics.evaluation import EvaluationData
 
 ANY = "*"
 """Key of the sentences of variants that data name, such as pairs of actions."""
-FEWEST_DRAWS = 99
-"""Draws of a null distribution that a test takes at the least."""
+Result = TypeVar("Result", bound=CheckResult)
 INTERVAL_ALONE = "The published interval {position}; its error rate is not controlled."
 
 
@@ -103,6 +103,14 @@ class Call:
     # the check with its arguments (`functools.partial`), but for `rng`.
     function: Callable[..., CheckResult | Sequence[CheckResult]]
     draws: bool = True  # whether the function takes `rng`
+
+
+def blank(
+    kind: type[Result], data: EvaluationData, check: str, null: str, unit: str, **further: Any
+) -> Result:
+    """Return a result of a kind without numbers, of all rows of an evaluation."""
+    sample = {"n_rows": data.n_rows, "n_contexts": data.n_contexts, "n_dropped": data.n_dropped}
+    return kind(check, null, unit=unit, **sample | further)
 
 
 CallsAndNotes = Iterator[Call | Note]

@@ -25,17 +25,10 @@ from coherence.checks.check import (
     Check,
     Interpretation,
     Question,
+    blank,
 )
 from coherence.checks.sufficiency_result import SEPARATED
-from coherence.inputs import (
-    Codes,
-    Floats,
-    as_codes,
-    as_doubles,
-    require,
-    require_aligned,
-    whole_number,
-)
+from coherence.inputs import Codes, Floats, as_codes, as_doubles, require, require_aligned
 from coherence.result import EXACT_REPORT, CheckResult, Interval
 from coherence.runs.needs import NEEDS_STATE_AND_ACTION
 from coherence.statistics.adjustment import explained_by, fitted, left_over
@@ -119,18 +112,6 @@ def cmi_test(
 
     Parameters
     ----------
-    belief : array-like, shape (n,) or (n, n_states)
-        Stated probability of the state `positive`, in [0, 1], or of every state: columns of a
-        DataFrame named as `truth` names states (``sun`` or ``p_sun``), or in their order where
-        these are numbers.
-    action : array-like, shape (n,) or (n, n_actions)
-        Labels, or the probability of each action; a DataFrame's columns name the actions.
-    truth : array-like, shape (n,)
-        Realised state, two or more labels, constant within a context.
-    data : DataFrame, optional
-        Table; arguments of shape (n,) may then name its columns, and lists of names several.
-    context : array-like, shape (n,), optional
-        Ids of the evidence; without them every row is its own context.
     group : array-like, shape (n,), optional
         What contexts share beyond their belief, such as a template: states are permuted within
         groups. Constant within a context.
@@ -157,8 +138,6 @@ def cmi_test(
         context are treated as independent, and duplicated rows bias the estimate upwards).
     n_bootstraps : int
         Row resamples of the published interval.
-    rng : Generator, int or None
-        Source of randomness.
 
     Returns
     -------
@@ -218,13 +197,9 @@ def cmi_test(
     require_aligned(belief=belief, condition_on=condition_on)
     options: dict[str, Any] = {"positive": positive, "oriented": isotonic, "group": group}
     choices = as_choices(belief, action, truth, context, **options)
-    numbers: dict[str, Any] = {
-        "k": whole_number(k, "k", 1),
-        "n_permutations": whole_number(n_permutations, "n_permutations", 1),
-        "n_bootstraps": whole_number(n_bootstraps, "n_bootstraps", 2),
-    }
-    numbers |= {"isotonic": isotonic, "published": published, "rng": rng}
-    return cmi(choices, condition_on=condition_on, **numbers)
+    numbers: dict[str, Any] = {"n_permutations": n_permutations, "n_bootstraps": n_bootstraps}
+    how: dict[str, Any] = {"k": k, "isotonic": isotonic, "published": published, "rng": rng}
+    return cmi(choices, condition_on=condition_on, **numbers, **how)
 
 
 def cmi(
@@ -248,22 +223,12 @@ def cmi(
         settings["numeric_features"] = given.numeric
         settings["discrete_features"] = given.discrete
     similar = "belief" if condition_on is None else "belief and features"
-    result = CheckResult(
-        check="cmi",
-        null=NULL.format(
-            given=similar,
-            action="action" if choices.policy is None else "policy",
-            columns="belief" if condition_on is None else "belief, features",
-        ),
-        statistic=math.nan,
-        unit=UNIT,
-        interval=None,
-        pvalue=math.nan,
-        n_rows=choices.n_rows,
-        n_contexts=choices.n_contexts,
-        n_dropped=choices.n_dropped,
-        settings=settings,
+    null = NULL.format(
+        given=similar,
+        action="action" if choices.policy is None else "policy",
+        columns="belief" if condition_on is None else "belief, features",
     )
+    result = blank(CheckResult, choices, "cmi", null, UNIT, pvalue=math.nan, settings=settings)
     if choices.degenerate:
         return replace(result, reason=choices.degenerate)
     require(

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from coherence.checks.check import blank
 from coherence.checks.several_states import permuted_states
 from coherence.checks.sufficiency_result import (
     MOVES_MOST,
@@ -115,14 +116,13 @@ def arrangement_test(
     null = (PERMUTED if several else NULL).format(
         group="" if data.group is None else " and the group", state=STATES[exact]
     )
-    undefined = Sufficiency(
-        check="sufficiency",
-        null=null,
-        unit=UNIT,
+    undefined = blank(
+        Sufficiency,
+        data,
+        "sufficiency",
+        null,
+        UNIT,
         pvalue=math.nan,
-        n_rows=data.n_rows,
-        n_contexts=data.n_contexts,
-        n_dropped=data.n_dropped,
         settings={"cluster of resampling": data.clusters.name},
         state="exact" if exact else "realised",
     )

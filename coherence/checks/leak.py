@@ -20,21 +20,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import (
-    FEWEST_DRAWS,
-    Call,
-    CallsAndNotes,
-    Check,
-    Interpretation,
-    Question,
-)
+from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question, blank
 from coherence.checks.sufficiency_result import NO_SPREAD, rare_state
-from coherence.inputs import (
-    Floats,
-    few_contexts,
-    require,
-    whole_number,
-)
+from coherence.inputs import Floats, few_contexts, require
 from coherence.result import CheckResult, Interval, Outcome
 from coherence.runs.columns import DRAWN, KIND
 from coherence.runs.exact import SMALLEST, calibration_pvalue
@@ -122,24 +110,9 @@ def evidence_leak_test(
     ----------
     belief : array-like, shape (n,) or (n, 2)
         Stated probability of the state `positive`, in [0, 1], or of both states.
-    action : array-like, shape (n,) or (n, n_actions)
-        Labels, or the probability of each action; a DataFrame's columns name the actions.
-    truth : array-like, shape (n,)
-        Labels; constant within a context.
-    data : DataFrame, optional
-        Table; arguments of shape (n,) may then name its columns, and lists of names several.
     exact : array-like, shape (n,)
         Exact posterior probability of the state `positive` given the evidence, in [0, 1]; constant
         within a context.
-    context : array-like, shape (n,), optional
-        Ids of the evidence; without them every row is its own context.
-    positive : Any
-        Label of the state that `belief` and `exact` are in; all others are then the other state.
-        May be left out where the labels are 0 and 1, no and yes, or false and true.
-    n_draws : int
-        Draws of all states, at least 99.
-    rng : Generator, int or None
-        Source of the draws.
 
     Returns
     -------
@@ -193,7 +166,6 @@ def evidence_leak_test(
         f"truth must have two states, or positive must name the one that belief and exact are in; "
         f"received {len(choices.states)} states. Name it, to test it against all others.",
     )
-    n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     return _with_influence(choices, n_draws=n_draws, rng=rng)
 
 
@@ -208,17 +180,9 @@ def _evidence_leak(
     state[choices.context] = choices.truth
     share = context_means(choices.share, choices.context, n)
     held = context_means(stated, choices.context, n)
-    result = LeakResult(
-        check=NAME,
-        null=NULL,
-        unit=UNIT,
-        pvalue=math.nan,
-        n_rows=choices.n_rows,
-        n_contexts=n,
-        n_dropped=choices.n_dropped,
-        settings={"n_draws": n_draws, "weights": list(WEIGHTS), "degree": DEGREE},
-        assumptions=ASSUMED,
-    )
+    settings = {"n_draws": n_draws, "weights": list(WEIGHTS), "degree": DEGREE}
+    further: dict[str, Any] = {"settings": settings, "assumptions": ASSUMED}
+    result = blank(LeakResult, choices, NAME, NULL, UNIT, pvalue=math.nan, **further)
     if reason := _no_test(choices, posterior, state):
         return replace(result, reason=reason)
     basis = _powers(posterior)

@@ -120,8 +120,6 @@ def matching_estimates(
         any other label is a refusal and bounds the belief acted on.
     level : array-like, shape (n,)
         Chance of the lottery as stated in the question, in (0, 1); NaN in rows with a belief.
-    data : DataFrame, optional
-        Table; arguments may then name its columns.
     exact : array-like, shape (n,), optional
         Exact posterior probability of the event; constant within a context.
     frame : array-like, shape (n,), optional
@@ -130,10 +128,6 @@ def matching_estimates(
         Option that is named first, "event" or "lottery".
     context : array-like, shape (n,)
         Ids of the evidence, of which each has rows of both kinds.
-    group : array-like, shape (n,), optional
-        What contexts share; groups are then the clusters of the jackknife, at least ten.
-    computed : bool
-        Whether beliefs were computed from a model's distribution and have no noise.
 
     Returns
     -------

@@ -23,7 +23,6 @@ from scipy import stats
 from coherence.checks.by_name import takes_columns
 from coherence.checks.check import (
     ANY,
-    FEWEST_DRAWS,
     Call,
     CallsAndNotes,
     Check,
@@ -32,13 +31,7 @@ from coherence.checks.check import (
     Question,
 )
 from coherence.errors import InputError, closest
-from coherence.inputs import (
-    Codes,
-    Floats,
-    few_contexts,
-    require,
-    whole_number,
-)
+from coherence.inputs import Codes, Floats, few_contexts, require
 from coherence.result import CheckResult, Interval, rejects
 from coherence.runs.needs import CHOICES
 from coherence.runs.notes import Code, Note, not_run
@@ -97,30 +90,17 @@ def monotone_choice_test(
     ----------
     belief : array-like, shape (n,)
         Stated probabilities in [0, 1].
-    action : array-like, shape (n,) or (n, n_actions)
-        Labels, or the probability of each action; a DataFrame's columns name the actions.
-    data : DataFrame, optional
-        Table; arguments of shape (n,) may then name its columns, and lists of names several.
     pair : tuple of two labels
         First action and the one it is compared with.
-    context : array-like, shape (n,), optional
-        Ids of the evidence; without them every row is its own context.
-    group : array-like, shape (n,), optional
-        What contexts share beyond their belief, such as a template: groups are then the clusters,
-        at least ten of them. Constant within a context.
     direction : {"increasing", "decreasing", "either"}
         How the share must move with the belief. "either" rejects only if both directions are
         rejected.
     n_bins : int
         Quantile bins of the belief; fewer where beliefs tie.
-    n_draws : int
-        Draws from the null distribution.
     published : bool
         The published procedure instead: Fisher's exact test for every pair of bins that violates
         the order, uncorrected and over rows; `statistic` is the fraction of all pairs of bins with
         a significant violation, and there is no p-value.
-    rng : Generator, int or None
-        Source of randomness.
 
     Returns
     -------
@@ -166,8 +146,6 @@ def monotone_choice_test(
         f"{choices.belief.shape}. Pass the belief in one state.",
     )
     _require_known(pair, action, choices.actions)
-    n_bins = whole_number(n_bins, "n_bins", 2)
-    n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
     options: dict[str, Any] = {"direction": direction, "published": published, "rng": rng}
     return _monotone_choice(choices, pair=pair, n_bins=n_bins, n_draws=n_draws, **options)
 

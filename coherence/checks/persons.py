@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from coherence.checks.check import blank
 from coherence.checks.sufficiency_result import SEPARATED, Sufficiency
 from coherence.inputs import Codes, Floats, require
 from coherence.result import EXACT_REPORT, Estimate, Interval, Lack
@@ -83,14 +84,13 @@ def own_belief_test(data: EvaluationData, level: float) -> tuple[Sufficiency, Es
     group = " and the group" if grouped else ""
     state = data.exact if data.exact is not None else data.truth.astype(np.float64)
     named = "exact posterior of the state" if exact else "realised state"
-    undefined = Sufficiency(
-        check="sufficiency",
-        null=NULL.format(group=group, state=named),
-        unit="probability",
+    undefined = blank(
+        Sufficiency,
+        data,
+        "sufficiency",
+        NULL.format(group=group, state=named),
+        "probability",
         pvalue=math.nan,
-        n_rows=data.n_rows,
-        n_contexts=data.n_contexts,
-        n_dropped=data.n_dropped,
         settings={"cluster of resampling": "case and person"},
         state="exact" if exact else "realised",
         n_persons=n_persons,

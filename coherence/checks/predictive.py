@@ -25,8 +25,9 @@ from coherence.checks.check import (
     Check,
     Interpretation,
     Question,
+    blank,
 )
-from coherence.inputs import Floats, require_aligned, whole_number
+from coherence.inputs import Floats, require_aligned
 from coherence.result import EXACT_REPORT, CheckResult, Family, Interval
 from coherence.runs.needs import NEEDS_STATE_AND_ACTION
 from coherence.runs.notes import not_run
@@ -104,17 +105,9 @@ def predictive_gain_test(
     ----------
     belief : array-like, shape (n,)
         Stated probabilities of one of two states, in [0, 1].
-    action : array-like, shape (n,) or (n, n_actions)
-        Labels, or the probability of each action; a DataFrame's columns name the actions.
-    truth : array-like, shape (n,)
-        Labels; constant within a context.
-    data : DataFrame, optional
-        Table; arguments of shape (n,) may then name its columns, and lists of names several.
     features : DataFrame or array-like, shape (n, n_features), optional
         Evidence given to both models. Numbers stay numbers and may be missing; everything else
         becomes a category, missing values included.
-    context : array-like, shape (n,), optional
-        Ids of the evidence; without them every row is its own context.
     group : array-like, shape (n,), optional
         What contexts share beyond their belief, such as a template: whole groups then go into
         folds and are the clusters, at least ten of them. Constant within a context.
@@ -196,9 +189,9 @@ def predictive_gain_test(
     choices = as_choices(belief, action, truth, context, positive=positive, group=group)
     one_dimensional(choices, "predictive_gain_test")
     numbers: dict[str, Any] = {
-        "n_folds": whole_number(n_folds, "n_folds", 2),
-        "n_seeds": None if n_seeds is None else whole_number(n_seeds, "n_seeds", 1),
-        "n_bootstraps": whole_number(n_bootstraps, "n_bootstraps", 2),
+        "n_folds": n_folds,
+        "n_seeds": n_seeds,
+        "n_bootstraps": n_bootstraps,
     }
     return _predictive_gain(choices, features=features, published=published, rng=rng, **numbers)
 
@@ -227,16 +220,10 @@ def _predictive_gain(
         "folds": "drawn" if published else "by content",
         **_tree_settings(published, choices.policy is None),
     }
-    result = CheckResult(
-        check="predictive_gain" if evidence is None else "predictive_gain:features",
-        null=NULL.format(features="" if evidence is None else " and features"),
-        unit=UNIT,
-        pvalue=None if published else math.nan,
-        n_rows=choices.n_rows,
-        n_contexts=choices.n_contexts,
-        n_dropped=choices.n_dropped,
-        settings=settings,
-    )
+    name = "predictive_gain" if evidence is None else "predictive_gain:features"
+    null = NULL.format(features="" if evidence is None else " and features")
+    pvalue = None if published else math.nan
+    result = blank(CheckResult, choices, name, null, UNIT, pvalue=pvalue, settings=settings)
     lack = NO_PUBLISHED if published and choices.policy is not None else ""
     few_groups = "" if published else clusters.too_few
     if choices.degenerate or lack or few_groups:

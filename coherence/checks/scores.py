@@ -27,7 +27,7 @@ from scipy.optimize import isotonic_regression
 
 from coherence.checks.by_name import takes_columns
 from coherence.checks.calibration import ONE_OUTCOME
-from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Interpretation, Question
+from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Interpretation, Question, blank
 from coherence.inputs import (
     MIN_CONTEXTS,
     Codes,
@@ -37,7 +37,6 @@ from coherence.inputs import (
     of_contexts,
     require,
     require_aligned,
-    whole_number,
 )
 from coherence.result import CheckResult, Family, ForecastScores
 from coherence.runs.needs import FORECASTS
@@ -76,7 +75,7 @@ class ScoresResult(CheckResult):
     prompt: str | None = None  # of a report: under which the forecasts were made
 
 
-@takes_columns("belief", "truth", "context", "group")
+@takes_columns("belief", "truth", "context", "group", n_draws=19)
 def calibration_test(
     belief: ArrayLike,
     truth: ArrayLike,
@@ -103,24 +102,17 @@ def calibration_test(
         Stated probability of the state `positive`, or of every state in rows that sum to 1.
     truth : array-like, shape (n,)
         Labels of the realised state, one for each case.
-    data : DataFrame, optional
-        Table; arguments of shape (n,) may then name its columns, and lists of names several.
     context : array-like, shape (n,), optional
         Ids of the cases; each counts once, however many rows it has.
     group : array-like, shape (n,), optional
         What cases share: the intervals of scores then take groups for their clusters, and
         calibration is not tested. Constant within a case.
-    positive : Any
-        Label of the state that the belief is in. May be left out where the labels are 0 and 1, no
-        and yes, or false and true.
     states : sequence, optional
         Labels of the columns of `belief`, as `truth` names them. None takes the names of columns of
         a DataFrame, else the labels of `truth` by value where all are numbers, or no and yes, or
         false and true, and as many as the columns.
     n_draws : int
         Sets of outcomes that are redrawn from the forecasts.
-    rng : Generator, int or None
-        Source of the outcomes; None draws fresh entropy.
 
     Returns
     -------
@@ -172,7 +164,6 @@ def calibration_test(
         *(forecasts.outcome, forecasts.labels, checked.context, checked.contexts, "truth"),
         "Name what has an outcome of its own as context, and what such cases share as group.",
     )
-    n_draws = whole_number(n_draws, "n_draws", 19)
     return _calibration(forecasts, checked, n_draws=n_draws, rng=rng)
 
 
@@ -216,16 +207,16 @@ def _calibration(
     lacks = [untested]
     if not too_few:
         lacks += [clusters.too_few, ONE_OUTCOME * one_outcome]
-    return ScoresResult(
-        check=NAME,
-        null=f"each outcome is drawn, independently of the others, with the {forecast}",
-        statistic=scores.brier if forecasts.n_states > 2 else scores.miscalibration,
-        unit=f"squared error ({'Brier score' if forecasts.n_states > 2 else 'MCB'})",
-        interval=scores.brier_interval if forecasts.n_states > 2 else None,
+    several = forecasts.n_states > 2
+    return blank(
+        ScoresResult,
+        data,
+        NAME,
+        f"each outcome is drawn, independently of the others, with the {forecast}",
+        f"squared error ({'Brier score' if several else 'MCB'})",
+        statistic=scores.brier if several else scores.miscalibration,
+        interval=scores.brier_interval if several else None,
         pvalue=pvalue,
-        n_rows=n_rows,
-        n_contexts=n_contexts,
-        n_dropped=data.n_dropped,
         settings={"n_draws": n_draws, "cluster of resampling": clusters.name},
         averaged=averaged or None,
         details=details,

@@ -170,8 +170,6 @@ def stakes_estimates(
         a stake.
     acts : Any
         The action that stakes gain and loss; the other one passes.
-    data : DataFrame, optional
-        Table; arguments may then name its columns.
     gain : array-like, shape (n,), optional
         What acting gains if the event happens, likewise; 1 where it is left out.
     said : array-like, shape (n,), optional
@@ -179,10 +177,6 @@ def stakes_estimates(
         rows of their own, NaN in all others.
     context : array-like, shape (n,)
         Ids of the cases: all stakes of a question, and all reports of its belief, are one.
-    group : array-like, shape (n,), optional
-        What contexts share; groups are then the clusters of resampling, at least ten.
-    computed : bool
-        Whether beliefs were computed from a model's distribution and have no noise.
 
     Returns
     -------
@@ -241,7 +235,6 @@ def stakes_estimates(
     >>> movement.moves, bool(loss.low > 0.05)
     ('ignores', True)
     """
-    require(isinstance(computed, bool), f"computed must be True or False; received {computed!r}.")
     require_one_per_row(belief, action=action, loss=loss, gain=gain, said=said, group=group)
     stated, lost = as_numbers(belief, "belief"), as_numbers(loss, "loss")
     spoken = np.full(len(lost), math.nan) if said is None else as_numbers(said, "said")

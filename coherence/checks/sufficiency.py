@@ -24,18 +24,10 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import (
-    FEWEST_DRAWS,
-    Call,
-    CallsAndNotes,
-    Check,
-    Interpretation,
-    Question,
-)
+from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question
 from coherence.checks.covariance import CERTAIN, N_DRAWS, Arranged, arrangement_test
 from coherence.checks.persons import own_belief_test
 from coherence.checks.sufficiency_result import Sufficiency
-from coherence.inputs import require, whole_number
 from coherence.result import CheckResult, Estimate, Family
 from coherence.runs.needs import STATE_AND_CHOICES
 from coherence.statistics.evaluation import (
@@ -117,31 +109,18 @@ def sufficiency_test(
 
     Parameters
     ----------
-    belief : array-like, shape (n,) or (n, n_states)
-        Stated probability of the state `positive`, in [0, 1], or of every state: columns of a
-        DataFrame named as `truth` names states (``sun`` or ``p_sun``), or in their order where
-        these are numbers.
-    action : array-like, shape (n,) or (n, n_actions)
-        Labels, or the probability of each action; a DataFrame's columns name the actions.
     truth : array-like, shape (n,), optional
         Labels of the realised state; constant within a context. May be left out with `exact`.
-    data : DataFrame, optional
-        Table; arguments of shape (n,) may then name its columns, and lists of names several.
     exact : array-like, shape (n,), optional
         Exact posterior of the state that a belief in one state is in, in [0, 1]; constant within a
         context. It then takes the place of the realised state, whose toss it is free of: the same
         power takes a quarter to a ninth of the contexts. Of two states only.
-    context : array-like, shape (n,), optional
-        Ids of the evidence; without them every row is its own context.
     group : array-like, shape (n,), optional
         What contexts share beyond their belief, such as a template: contexts are compared within
         groups. Constant within a context.
     person : array-like, shape (n,), optional
         Who judged, where several persons judged each context: choices are then compared at each
         person's own belief. In two states.
-    positive : Any
-        Label of the state that a belief in one state is in; of two columns of beliefs, the second
-        is in it. May be left out where the labels are 0 and 1, no and yes, or false and true.
     computed : bool
         Whether reports have no noise: computed from a model's distribution, or such that asking
         again gives them again.
@@ -149,8 +128,6 @@ def sufficiency_test(
         Random signs of runs, rounded up to a multiple of 128 (of more than two states:
         permutations; of persons none); at least 99. Ten times as many where the p-value lies within
         two Monte Carlo errors of .05.
-    rng : Generator, int or None
-        Source of randomness.
 
     Returns
     -------
@@ -259,8 +236,6 @@ def sufficiency_test(
     """
     options: dict[str, Any] = {"positive": positive, "oriented": True, "group": group}
     choices = as_choices(belief, action, truth, context, exact=exact, person=person, **options)
-    n_draws = whole_number(n_draws, "n_draws", FEWEST_DRAWS)
-    require(isinstance(computed, bool), f"computed must be True or False; received {computed!r}.")
     return sufficiency(replace(choices, computed=computed), n_draws=n_draws, rng=rng)
 
 

@@ -23,7 +23,7 @@ from coherence.checks.by_name import takes_columns
 from coherence.checks.case_rows import CaseReports, reports_of
 from coherence.checks.check import Call, CallsAndNotes, Check, Question, estimated
 from coherence.checks.logit import Logit, jackknife, logit
-from coherence.inputs import Floats, few_contexts, require
+from coherence.inputs import Floats, few_contexts
 from coherence.result import CheckResult, Family, Interval
 from coherence.runs.needs import CHOICES, STAKES_QUESTIONS
 from coherence.statistics.evaluation import EvaluationData, evaluation_data, one_dimensional
@@ -86,16 +86,6 @@ def threshold_estimates(
     ----------
     belief : array-like, shape (n,)
         Stated probability of one of two states, in [0, 1].
-    action : array-like, shape (n,) or (n, n_actions)
-        Labels, or the probability of each action; a DataFrame's columns name the actions.
-    data : DataFrame, optional
-        Table; arguments of shape (n,) may then name its columns, and lists of names several.
-    context : array-like, shape (n,), optional
-        Ids of the evidence; without them every row is its own context.
-    group : array-like, shape (n,), optional
-        What contexts share; groups are then the clusters of resampling, at least ten.
-    computed : bool
-        Whether beliefs were computed from a model's distribution, so that they have no noise.
 
     Returns
     -------
@@ -145,7 +135,6 @@ def threshold_estimates(
     >>> bool(result.interval.low < 0.3 < result.interval.high), result.to
     (True, 'yes')
     """
-    require(isinstance(computed, bool), f"computed must be True or False; received {computed!r}.")
     choices = evaluation_data(belief, action, context=context, group=group)
     return threshold(replace(choices, computed=computed))
 
