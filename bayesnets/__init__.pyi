@@ -17,11 +17,11 @@ from .phrases import Phrases as Phrases
 from .pictures.drawing import draw as draw
 from .posterior import evidence_probability as evidence_probability
 from .posterior import posterior as posterior
-from .records.cases import sample_record_cases as sample_record_cases
 from .records.datasets import dataset_names as dataset_names
 from .records.datasets import load_dataset as load_dataset
 from .records.fitting import Fit as Fit
 from .records.fitting import fit as fit
 from .records.fitting import with_records as with_records
+from .records.strata import RecordTask as RecordTask
+from .records.strata import sample_record_cases as sample_record_cases
 from .records.strata import strata as strata
-from .records.task import RecordTask as RecordTask

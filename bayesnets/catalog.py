@@ -139,12 +139,15 @@ def describe(name: str) -> NetworkFacts:
         tables=network.tables or "",
         n_nodes=len(network.nodes),
         n_edges=sum(len(node.parents) for node in network.nodes),
-        n_parameters=sum(
-            node.table.size - math.prod(node.table.shape[1:]) for node in network.nodes
-        ),
+        n_parameters=n_parameters(network),
         default_target=tomllib.loads(catalog_text(f"{name}.toml"))["default_target"],
         variables=MappingProxyType({node.name: node.states for node in network.nodes}),
     )
+
+
+def n_parameters(network: Network) -> int:
+    """Return the number of free probabilities: the last entry of every column follows."""
+    return sum(node.table.size - math.prod(node.table.shape[1:]) for node in network.nodes)
 
 
 def catalog_names(suffix: str) -> tuple[str, ...]:

@@ -204,7 +204,16 @@ def _stated(network: Network) -> dict[str, str]:
     return {key: value for key, value in values.items() if value or key == "source"}
 
 
-def _network(nodes: list[Node], head: dict[str, str], path: Path) -> Network:
+def _network(
+    states: dict[str, tuple[str, ...]], tables: dict[str, Node], head: dict[str, str], path: Path
+) -> Network:
+    if not states:
+        raise InputError("the file must declare variables; it has none. Is it empty or cut off?")
+    if missing := [name for name in states if name not in tables]:
+        raise InputError(
+            f"variable {missing[0]!r} must have a table; there is none. Is the file cut off?"
+        )
+    nodes = [tables[name] for name in states]
     name = head.get("name", "")
     # Our own files say where a network is from, and then even such a name is meant.
     if name in UNNAMED and "source" not in head:
@@ -218,16 +227,6 @@ def _network(nodes: list[Node], head: dict[str, str], path: Path) -> Network:
         head.get("description", ""),
         head.get("tables"),
     )
-
-
-def _complete(states: dict[str, tuple[str, ...]], tables: dict[str, Node]) -> list[Node]:
-    if not states:
-        raise InputError("the file must declare variables; it has none. Is it empty or cut off?")
-    if missing := [name for name in states if name not in tables]:
-        raise InputError(
-            f"variable {missing[0]!r} must have a table; there is none. Is the file cut off?"
-        )
-    return [tables[name] for name in states]
 
 
 def _require_family(
@@ -311,7 +310,7 @@ def _read_bif(text: str, path: Path) -> Network:
         except InputError as error:
             raise InputError(f"{path}, line {line}: {error}") from None
         tables[family[0]] = Node(family[0], states[family[0]], tuple(family[1:]), table)
-    return _network(_complete(states, tables), head, path)
+    return _network(states, tables, head, path)
 
 
 def _bif_table(
@@ -418,7 +417,7 @@ def _read_xml(data: bytes, path: Path) -> Network:
     stated = [text.partition("=") for text in _texts(networks[0], "PROPERTY")]
     head = {key.strip(): text.strip() for key, _, text in stated if key.strip() in _PROPERTIES}
     head["name"] = "".join(_texts(networks[0], "NAME")[:1])
-    return _network(_complete(states, tables), head, path)
+    return _network(states, tables, head, path)
 
 
 def _texts(element: ElementTree.Element, tag: str) -> list[str]:

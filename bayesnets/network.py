@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -236,6 +237,17 @@ class Network:
         opening = json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}")
         lines = ",\n".join("  " + json.dumps(entry, ensure_ascii=False) for entry in entries)
         return f'{opening},\n "nodes": [\n{lines}\n ]\n}}\n'
+
+
+def state_position(network: Network, variable: str, state: Any) -> int:
+    """Return the position of the state that a target is asked about."""
+    states = network.states(variable)
+    if label_text(state) not in states:
+        raise InputError(
+            f"target_state must be a state of {variable!r}, not {state!r}. "
+            f"{suggestion(state, states)}"
+        )
+    return states.index(label_text(state))
 
 
 def _topological(nodes: Sequence[Node]) -> tuple[Node, ...]:

@@ -85,14 +85,8 @@ def first_no_number(table: object) -> str | bool | None:
         entries = np.asarray(table, dtype=object).ravel().tolist()
     except ValueError:  # lists of unequal depth, which have no shape
         return None
-    waiting = entries[::-1]
-    while waiting:
-        entry = waiting.pop()
-        if isinstance(entry, str | bool | np.bool_):
-            return bool(entry) if isinstance(entry, np.bool_) else entry
-        if isinstance(entry, list | tuple):  # of unequal lengths
-            waiting += entry[::-1]
-    return None
+    wrong = (entry for entry in entries if isinstance(entry, str | bool | np.bool_))
+    return next((bool(each) if isinstance(each, np.bool_) else each for each in wrong), None)
 
 
 def check_node_labels(nodes: Sequence[Node]) -> None:

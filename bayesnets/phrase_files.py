@@ -13,10 +13,9 @@ from typing import Any
 
 from bayesnets.catalog import catalog_names, catalog_text, load_network
 from bayesnets.conversion import as_network
-from bayesnets.network import Network
+from bayesnets.network import Network, state_position
 from bayesnets.phrases import SUBJECT, Phrases, StateWords, VariableWords
 from coherence.errors import InputError, suggestion
-from coherence.runs.states import label_text
 
 _HEAD = """\
 # Words of the network {name}. All of them work as they stand; better ones make better questions.
@@ -143,16 +142,12 @@ def plain_phrases(
     ('has smoke = no and has xray = yes', 'have lung = yes')
     """
     model = as_network(network)
-    target, target_state = model.node(target).name, label_text(target_state)
-    if target_state not in model.states(target):
-        raise InputError(
-            f"target_state must be a state of {target!r}, not {target_state!r}. "
-            f"{suggestion(target_state, model.states(target))}"
-        )
+    asked = model.node(target)
+    positive = asked.states[state_position(model, target, target_state)]
     variables = {
         node.name: {
             "name": node.name,
-            "positive": target_state if node.name == target else node.states[0],
+            "positive": positive if node is asked else node.states[0],
             "states": {
                 state: {
                     "label": state,
@@ -166,7 +161,7 @@ def plain_phrases(
     }
     data = {
         "subject": subject,
-        "default_target": target,
+        "default_target": asked.name,
         "unobserved": ["has no value on record"],
         "variables": variables,
     }

@@ -39,7 +39,7 @@ BUDGET = {
     "elicitation/questions": 2_082,
     "elicitation/spelling": 891,
     "elicitation/training": 1_046,
-    "bayesnets": 5_469,
+    "bayesnets": 5_243,
     "benchmarks": 6_998,
     "tests": 30_540,
 }

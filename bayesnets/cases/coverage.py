@@ -1,10 +1,15 @@
 """How cases cover the posterior: bins of belief, what each holds, and what it could hold."""
 
+import logging
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
 from bayesnets.codes import Codes, Floats
 from coherence.errors import InputError, listing
+
+logger = logging.getLogger(__name__)
 
 
 def coverage(cases: pd.DataFrame) -> pd.DataFrame:
@@ -56,29 +61,30 @@ def bins_of(belief: Floats, n_bins: int) -> Codes:
 
 
 def coverage_record(
-    bins: Codes, mass: Floats, chosen: Codes, n_bins: int
-) -> dict[str, list[float]]:
-    """Return what `coverage` shows, for the `attrs` of a table of cases."""
-    return {
-        "n": np.bincount(bins[chosen], minlength=n_bins).tolist(),
-        "capacity": np.bincount(bins, minlength=n_bins).tolist(),
-        "natural_share": np.bincount(bins, weights=mass, minlength=n_bins).tolist(),
-    }
+    belief: Floats, mass: Floats, chosen: Codes, n_bins: int, *, even: bool, over: str, sets: str
+) -> dict[str, Any]:
+    """Return what `coverage` shows, for the `attrs` of a table of cases.
 
-
-def coverage_shortfall(belief: Floats, n: int, n_bins: int, *, over: str, sets: str) -> str:
-    """Say which bins the cases could not fill; empty where at most a tenth of them fell short."""
-    capacity = np.bincount(bins_of(belief, n_bins), minlength=n_bins)
+    `note` says which bins the cases could not fill, and is logged; it is empty where they are not
+    meant to be even, or where at most a tenth of the bins fell short.
+    """
+    bins = bins_of(belief, n_bins)
+    capacity, n = np.bincount(bins, minlength=n_bins), len(chosen)
     # With fewer cases than bins, chance decides which bins get one; a single one is missed by none,
     # and one or two of twenty, at the ends of what a network can say, change no design.
     short = np.flatnonzero(capacity < n // n_bins)
-    if short.size <= n_bins // 10 or n < 2 * n_bins:
-        return ""
-    held = listing(
-        (f"{b / n_bins:.3g} to {(b + 1) / n_bins:.3g} ({capacity[b]})" for b in short), limit=n_bins
-    )
-    return (
-        f"{n} cases cannot be spread evenly over {over}: fewer than {n // n_bins} {sets} "
-        f"in {held}. The other bins take more; all {belief.size} found lie between "
-        f"{belief.min():.3g} and {belief.max():.3g}."
-    )
+    note = ""
+    if even and short.size > n_bins // 10 and n >= 2 * n_bins:
+        ends = (f"{b / n_bins:.3g} to {(b + 1) / n_bins:.3g} ({capacity[b]})" for b in short)
+        note = (
+            f"{n} cases cannot be spread evenly over {over}: fewer than {n // n_bins} {sets} "
+            f"in {listing(ends, limit=n_bins)}. The other bins take more; all {belief.size} found "
+            f"lie between {belief.min():.3g} and {belief.max():.3g}."
+        )
+        logger.warning("%s", note)
+    return {
+        "n": np.bincount(bins[chosen], minlength=n_bins).tolist(),
+        "capacity": capacity.tolist(),
+        "natural_share": np.bincount(bins, weights=mass, minlength=n_bins).tolist(),
+        "note": note,
+    }

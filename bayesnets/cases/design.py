@@ -6,13 +6,13 @@ weights are exact (Särndal, Swensson and Wretman 1992, sections 2.8 and 3.6).
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
 import numpy as np
 
 from bayesnets.codes import Codes, Floats
-from coherence.errors import InputError
+from coherence.errors import InputError, suggestion
 
 Sizes = int | tuple[int, int] | None
 
@@ -62,9 +62,10 @@ def systematic_sample(probabilities: Floats, generator: np.random.Generator) -> 
 
 
 def choose(
-    mass: Floats, bins: Codes, n: int, n_bins: int, generator: np.random.Generator
+    mass: Floats, bins: Codes, n: int, n_bins: int, generator: np.random.Generator, *, even: bool
 ) -> tuple[Codes, Floats]:
-    """Draw sets evenly over bins, and in proportion to their mass within a bin."""
+    """Draw sets in proportion to their mass, within bins that get even numbers or from them all."""
+    bins = bins if even else np.zeros_like(bins)
     inclusion = np.zeros(len(bins))
     parts = []
     wanted = even_allocation(n, np.bincount(bins, minlength=n_bins), generator)
@@ -81,6 +82,22 @@ def context_id(prefix: str, evidence: Mapping[str, str]) -> str:
     """Return the id of a context: equal for equal evidence in any call and any process."""
     text = json.dumps(evidence, sort_keys=True)
     return f"{prefix}-{blake2b(text.encode(), digest_size=6).hexdigest()}"
+
+
+def observable_covariates(names: Sequence[str], auxiliary: str | None) -> list[int]:
+    """Return the positions of the covariates that may be observed: all but the auxiliary one."""
+    if auxiliary is not None and auxiliary not in names:
+        raise InputError(
+            f"auxiliary must be a covariate, and not the target; received {auxiliary!r}. "
+            f"{suggestion(auxiliary, names)}"
+        )
+    observable = [position for position, name in enumerate(names) if name != auxiliary]
+    if not observable:
+        raise InputError(
+            "covariates must include one beside the target and the auxiliary variable; 0 are left. "
+            "Use a larger network, or more columns of the records."
+        )
+    return observable
 
 
 def sizes_of(n_observed: Sizes, available: int, *, default: int) -> tuple[int, int]:

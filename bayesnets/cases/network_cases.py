@@ -4,101 +4,28 @@ Cases are drawn from a network's own distribution and spread evenly over the pos
 check sees beliefs of every size; sampling weights lead back to the network's distribution.
 """
 
-import logging
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bayesnets.cases.coverage import bins_of, coverage_record, coverage_shortfall
-from bayesnets.cases.design import Sizes, choose, context_id, sizes_of
+from bayesnets.cases.coverage import bins_of, coverage_record
+from bayesnets.cases.design import Sizes, choose, context_id, observable_covariates, sizes_of
 from bayesnets.cases.evidence_sets import EvidenceSets, evidence_sets
 from bayesnets.cases.sampling import Seed
-from bayesnets.codes import Codes, Floats, label_column
+from bayesnets.codes import Codes, label_column
 from bayesnets.conversion import as_network
 from bayesnets.elimination import joint
-from bayesnets.network import Network
+from bayesnets.network import Network, state_position
 from bayesnets.support import MIN_RECORDS
-from coherence.errors import InputError, suggestion
+from coherence.errors import InputError
 from coherence.inputs import whole_number
 from coherence.runs.columns import DRAWN
 from coherence.runs.states import label_text
 from coherence.statistics.resample import as_generator
 
-logger = logging.getLogger(__name__)
-
 POOL_PER_CASE = 100  # draws per wanted case where the evidence sets can't all be listed
 SMALLEST_POOL = 100_000
-
-
-@dataclass(frozen=True)
-class CaseFrame:
-    """The sampling frame of cases: every evidence set that may be drawn, and in which bin it is."""
-
-    network: Network
-    target: int  # position of the variable that cases are about
-    state: int  # position of its state that counts as theta = 1
-    sizes: tuple[int, int]  # fewest and most observed covariates
-    least: int  # records that must show the evidence; 0 where that does not matter
-    n_bins: int
-    sets: EvidenceSets = field(repr=False)
-    bins: Codes = field(repr=False)  # shape (n_sets,)
-
-    @classmethod
-    def of(
-        cls,
-        network: Any,
-        target: str,
-        *,
-        target_state: str | int,
-        n_bins: int = 20,
-        n_observed: Sizes = None,
-        auxiliary: str | None = None,
-        min_probability: float = 0.0,
-        min_records: int | None = None,
-        determined: bool = False,
-        pool: int = SMALLEST_POOL,
-        generator: np.random.Generator,
-    ) -> "CaseFrame":
-        """List the evidence sets of a network, or draw a pool of them; see `sample_cases`."""
-        model = as_network(network)
-        position, state = model.index(target), _state_index(model, target, target_state)
-        whole_number(n_bins, "n_bins", 1)
-        covariates = [index for index in range(len(model.nodes)) if index != position]
-        observable = _observable(model, covariates, auxiliary, model.names[position])
-        # Unless the user says otherwise, one covariate is left for the auxiliary variable.
-        spare = max(1, len(observable) - (auxiliary is None))
-        sizes = sizes_of(n_observed, len(observable), default=spare)
-        if not 0 <= min_probability <= 1:
-            raise InputError(
-                f"min_probability must lie in [0, 1], not {min_probability!r}. "
-                "Pass 0 to keep all evidence."
-            )
-        least = _records_needed(model, min_records)
-        sets = evidence_sets(
-            model,
-            position,
-            state,
-            observable,
-            sizes,
-            pool=pool,
-            min_probability=min_probability,
-            determined=determined,
-            generator=generator,
-        )
-        if least and model.support is not None:
-            sets = sets.only(model.support.counts(sets.codes, at_least=least) >= least)
-        bins = bins_of(sets.belief, n_bins)
-        return cls(model, position, state, sizes, least, n_bins, sets, bins)
-
-    def choose(
-        self, n: int, generator: np.random.Generator, *, even: bool = True
-    ) -> tuple[Codes, Floats]:
-        """Draw distinct evidence sets: their positions, and their weights."""
-        _check_enough(self.sets, n, self.sizes, self.least)
-        bins = self.bins if even else np.zeros_like(self.bins)
-        return choose(self.sets.mass, bins, n, self.n_bins, generator)
 
 
 def sample_cases(
@@ -187,68 +114,65 @@ def sample_cases(
     >>> cases["context"].is_unique, within.sum().item()
     (True, 3)
     """
-    whole_number(n, "n", 1)
+    n = whole_number(n, "n", 1)
+    whole_number(n_bins, "n_bins", 1)
     generator = as_generator(rng)
-    frame = CaseFrame.of(
-        network,
-        target,
-        target_state=target_state,
-        n_bins=n_bins,
-        n_observed=n_observed,
-        auxiliary=auxiliary,
+    model = as_network(network)
+    position, state = model.index(target), state_position(model, target, target_state)
+    target = model.names[position]
+    covariates = [index for index in range(len(model.nodes)) if index != position]
+    auxiliary = None if auxiliary is None else label_text(auxiliary)
+    names = [model.names[index] for index in covariates]
+    observable = [covariates[index] for index in observable_covariates(names, auxiliary)]
+    # Unless the user says otherwise, one covariate is left for the auxiliary variable.
+    spare = max(1, len(observable) - (auxiliary is None))
+    sizes = sizes_of(n_observed, len(observable), default=spare)
+    if not 0 <= min_probability <= 1:
+        raise InputError(
+            f"min_probability must lie in [0, 1], not {min_probability!r}. "
+            "Pass 0 to keep all evidence."
+        )
+    least = _records_needed(model, min_records)
+    sets = evidence_sets(
+        model,
+        position,
+        state,
+        observable,
+        sizes,
+        pool=max(SMALLEST_POOL, POOL_PER_CASE * n),
         min_probability=min_probability,
-        min_records=min_records,
         determined=determined,
-        pool=max(SMALLEST_POOL, POOL_PER_CASE * int(n)),
         generator=generator,
     )
-    model, sets, bins = frame.network, frame.sets, frame.bins
-    target = model.names[frame.target]
-    covariates = [index for index in range(len(model.nodes)) if index != frame.target]
-    chosen, weight = frame.choose(int(n), generator, even=even)
+    if least and model.support is not None:
+        sets = sets.only(model.support.counts(sets.codes, at_least=least) >= least)
+    _check_enough(sets, n, sizes, least)
+    bins = bins_of(sets.belief, n_bins)
+    chosen, weight = choose(sets.mass, bins, n, n_bins, generator, even=even)
     codes, belief = sets.codes[chosen], sets.belief[chosen]
     cases = _labelled(model, target, covariates, codes)
     cases["theta"] = (generator.random(n) < belief).astype(np.int64)
     cases["p_true"] = belief
     cases["truth_kind"] = DRAWN
     candidates = [model.index(auxiliary)] if auxiliary else covariates
-    cases["z"] = _auxiliaries(model, candidates, codes, generator, frame.least)
+    cases["z"] = _auxiliaries(model, candidates, codes, generator, least)
     cases["weight"] = weight
     cases["probability_bin"] = bins[chosen]
-    note = ""
-    if even:
-        note = coverage_shortfall(
-            sets.belief,
-            int(n),
-            n_bins,
-            over=f"p({target}={target_state}) in network {model.name!r}",
-            sets="sets of evidence have a posterior",
-        )
-    if note:
-        logger.warning("%s", note)
     cases.attrs["coverage"] = {
         "target": target,
         "target_state": target_state,
         "enumerated": sets.enumerated,
-        **coverage_record(bins, sets.mass, chosen, n_bins),
-        "note": note,
+        **coverage_record(
+            sets.belief,
+            sets.mass,
+            chosen,
+            n_bins,
+            even=even,
+            over=f"p({target}={target_state}) in network {model.name!r}",
+            sets="sets of evidence have a posterior",
+        ),
     }
     return cases
-
-
-def _observable(
-    network: Network, covariates: list[int], auxiliary: str | None, target: str
-) -> list[int]:
-    if auxiliary == target:
-        raise InputError(f"auxiliary must not be the target {target!r}. Choose another variable.")
-    kept = None if auxiliary is None else network.index(auxiliary)
-    observable = [index for index in covariates if index != kept]
-    if not observable:
-        raise InputError(
-            "network must have a covariate beside the target and the auxiliary variable; 0 are "
-            "left. Use a larger network."
-        )
-    return observable
 
 
 def _records_needed(network: Network, min_records: int | None) -> int:
@@ -327,13 +251,3 @@ def _auxiliaries(
         for row, column in enumerate(picked)
     ]
     return pd.Series(names, dtype=object)
-
-
-def _state_index(network: Network, target: str, state: str | int) -> int:
-    states = network.states(target)
-    if label_text(state) not in states:
-        raise InputError(
-            f"target_state must be a state of {target!r}, not {state!r}. "
-            f"{suggestion(state, states)}"
-        )
-    return states.index(label_text(state))

@@ -8,9 +8,14 @@ import re
 import shutil
 import sys
 import textwrap
+import warnings
 from collections.abc import Sequence
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from coherence.errors import InputError
+from coherence.printable import clean, counted
 
 if TYPE_CHECKING:
     from bayesnets.network import Network
@@ -19,60 +24,38 @@ _MIN_WIDTH, _MAX_WIDTH, _GAP = 60, 100, 2
 _NONE = "–"
 
 
+_FORMATS = ".bif, .xml, .xmlbif, .bifxml or .json"
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    which = "name in the catalogue, or a .bif, .xml, .xmlbif, .bifxml or .json file, also as .gz"
-    actions.add_parser(
-        "list",
-        help="the networks of the catalogue",
-        description="List the networks of the catalogue.",
-        allow_abbrev=False,
-    )
-    summary = "facts, variables and prior probabilities of a network"
-    show = actions.add_parser(
-        "show", help=summary, description=f"Print {summary}.", allow_abbrev=False
-    )
-    show.add_argument("network", metavar="NAME_OR_FILE", help=which)
-    show.add_argument(
-        "--variable", metavar="NAME", help="print the conditional table of this variable instead"
-    )
-    summary = "picture of the graph"
-    draw = actions.add_parser(
-        "draw", help=summary, description=f"Write a {summary}.", allow_abbrev=False
-    )
-    draw.add_argument("network", metavar="NAME_OR_FILE", help=which)
-    draw.add_argument(
-        "--out", required=True, metavar="FILE", help="picture to write: .png, .svg or .pdf"
-    )
-    draw.add_argument(
-        "--highlight",
-        action="append",
-        metavar="NAME",
-        help=(
-            "variable to set off; may be given several times (default: the target of the catalogue)"
-        ),
-    )
-    summary = "the same network in another format"
-    convert = actions.add_parser(
-        "convert", help=summary, description=f"Write {summary}.", allow_abbrev=False
-    )
-    convert.add_argument("network", metavar="NAME_OR_FILE", help=which)
-    convert.add_argument(
-        "--out",
-        required=True,
-        metavar="FILE",
-        help="file to write: .bif, .xml, .xmlbif, .bifxml or .json, also as .gz",
-    )
+
+    def add(name: str, verb: str, summary: str, out: str = "") -> argparse.ArgumentParser:
+        action = actions.add_parser(
+            name, help=summary, description=f"{verb} {summary}.", allow_abbrev=False
+        )
+        if name != "list":
+            which = f"name in the catalogue, or a {_FORMATS} file, also as .gz"
+            action.add_argument("network", metavar="NAME_OR_FILE", help=which)
+        if out:
+            action.add_argument("--out", required=True, metavar="FILE", help=out)
+        return action
+
+    add("list", "List", "the networks of the catalogue")
+    show = add("show", "Print", "facts, variables and prior probabilities of a network")
+    one = "print the conditional table of this variable instead"
+    show.add_argument("--variable", metavar="NAME", help=one)
+    kinds = "picture to write: .png, .svg or .pdf"
+    draw = add("draw", "Write a", "picture of the graph", kinds)
+    which = "variable to set off; may be given several times (default: the target of the catalogue)"
+    draw.add_argument("--highlight", action="append", metavar="NAME", help=which)
+    kinds = f"file to write: {_FORMATS}, also as .gz"
+    add("convert", "Write", "the same network in another format", kinds)
     summary = "the beginning of a phrase file: words for every state, to be made better"
-    phrases = actions.add_parser(
-        "phrases", help=summary, description=f"Write {summary}.", allow_abbrev=False
-    )
-    phrases.add_argument("network", metavar="NAME_OR_FILE", help=which)
-    phrases.add_argument("--out", required=True, metavar="FILE", help="file to make: .toml")
-    phrases.add_argument(
-        "--target", metavar="NAME", help="variable that is asked about (default: the last one)"
-    )
+    phrases = add("phrases", "Write", summary, "file to make: .toml")
+    which = "variable that is asked about (default: the last one)"
+    phrases.add_argument("--target", metavar="NAME", help=which)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -81,26 +64,32 @@ def run(args: argparse.Namespace) -> int:
         _print_catalogue()
         return 0
     network, target = _load(args.network)
+    if args.action == "show":
+        if args.variable is None:
+            _print_network(network, target)
+        else:
+            _print_table_of(network, args.variable)
+        return 0
+    words = ""
     if args.action == "convert":
-        _convert(network, args.out)
-    elif args.action == "phrases":
-        _begin_phrases(network, args.out, args.target or target)
+        from bayesnets.files import write_network
+
+        write_network(network, args.out, replace=False)
     elif args.action == "draw":
-        _draw(network, args.out, args.highlight or target)
-    elif args.variable is not None:
-        _print_table_of(network, args.variable)
+        from bayesnets.pictures.drawing import draw
+
+        draw(network, args.out, highlight=args.highlight or target)
     else:
-        _print_network(network, target)
+        _begin_phrases(network, args.out, args.target or target or network.names[-1])
+        words = "words for "
+    print(f"wrote {args.out}: {words}{_size(network)}", file=sys.stderr)
     return 0
 
 
 def _load(name_or_path: str) -> "tuple[Network, str | None]":
     """Return the network, and its usual target if it comes from the catalogue."""
-    import warnings
-
     from bayesnets.catalog import describe, load_network
     from bayesnets.files import SUFFIXES, read_network
-    from coherence.report.wording import clean
 
     if not name_or_path.lower().endswith(SUFFIXES):
         return load_network(name_or_path), describe(name_or_path).default_target
@@ -112,39 +101,19 @@ def _load(name_or_path: str) -> "tuple[Network, str | None]":
     return network, None
 
 
-def _convert(network: "Network", out: str) -> None:
-    from bayesnets.files import write_network
-
-    write_network(network, out, replace=False)
-    print(f"wrote {out}: {_size(network)}", file=sys.stderr)
-
-
-def _begin_phrases(network: "Network", out: str, target: str | None) -> None:
-    from pathlib import Path
-
+def _begin_phrases(network: "Network", out: str, target: str) -> None:
     from bayesnets.files import replace_file
     from bayesnets.phrase_files import format_phrases, plain_phrases
     from bayesnets.phrases import positive_state
-    from coherence.errors import InputError
     from coherence.runs.files import require_new
 
-    file = Path(out)
-    if file.suffix.lower() != ".toml":
+    if Path(out).suffix.lower() != ".toml":
         raise InputError(f"--out must end in .toml; received {out}.")
     # Words are written by hand, and a second call must not cost them.
-    require_new(file)
-    chosen = network.names[-1] if target is None else target
-    states = network.states(chosen)
-    words = plain_phrases(network, chosen, positive_state(states) or states[0])
-    replace_file(file, format_phrases(words, network=network.name).encode("utf-8"))
-    print(f"wrote {out}: words for {_size(network)}", file=sys.stderr)
-
-
-def _draw(network: "Network", out: str, highlight: str | Sequence[str] | None) -> None:
-    from bayesnets.pictures.drawing import draw
-
-    draw(network, out, highlight=highlight)
-    print(f"wrote {out}: {_size(network)}", file=sys.stderr)
+    require_new(Path(out))
+    states = network.states(target)
+    words = plain_phrases(network, target, positive_state(states) or states[0])
+    replace_file(Path(out), format_phrases(words, network=network.name).encode("utf-8"))
 
 
 def _print_catalogue() -> None:
@@ -155,9 +124,8 @@ def _print_catalogue() -> None:
         (facts.name, str(facts.n_nodes), str(facts.n_edges), facts.tables, facts.default_target)
         for facts in catalogue
     ]
-    header, rule, *lines = _table(
-        ("name", "nodes", "edges", "tables", "default target"), rows
-    ).splitlines()
+    names = ("name", "nodes", "edges", "tables", "default target")
+    header, rule, *lines = _table(names, rows).splitlines()
     print(f"{header}\n{rule}")
     for line, facts in zip(lines, catalogue, strict=True):
         first_sentence = re.split(r"(?<=[.?!]) ", facts.description)[0]
@@ -166,44 +134,25 @@ def _print_catalogue() -> None:
 
 
 def _print_network(network: "Network", target: str | None) -> None:
+    from bayesnets.catalog import n_parameters
+
     tables = network.tables or ("illustrative" if network.illustrative else "origin not stated")
     title = network.description or network.title
-    # The last entry of every column follows from the others.
-    n_parameters = sum(
-        node.table.size - node.table.size // len(node.states) for node in network.nodes
-    )
     lines = [
         f"{network.name}: {title}" if title != network.name else network.name,
         f"source: {network.source or 'not stated'}",
         f"tables: {tables}"
         + ("; made up for teaching, no population behind them" if network.illustrative else ""),
-        f"{_size(network)}, {_count(n_parameters, 'free parameter')}"
+        f"{_size(network)}, {counted(n_parameters(network), 'free parameter')}"
         + (f"; default target: {target}" if target else ""),
     ]
-    for line in lines:
-        print("\n".join(_wrapped(line, _width())))
     priors = _priors(network)
-    rows = [
-        (
-            node.name,
-            ", ".join(node.parents) or _NONE,
-            _pairs(node.states, priors[node.name])
-            if node.name in priors
-            else ", ".join(node.states),
-        )
-        for node in network.nodes
-    ]
-    print(
-        "\n"
-        + _table(
-            (
-                "variable",
-                "parents",
-                "states, with their prior probabilities" if priors else "states",
-            ),
-            rows,
-        )
-    )
+    rows = []
+    for node in network.nodes:
+        stated = _pairs(node.states, priors[node.name]) if priors else ", ".join(node.states)
+        rows.append((node.name, ", ".join(node.parents) or _NONE, stated))
+    states = "states, with their prior probabilities" if priors else "states"
+    _print_with_table(lines, ("variable", "parents", states), rows)
 
 
 def _priors(network: "Network", variables: Sequence[str] | None = None) -> dict[str, list[float]]:
@@ -212,8 +161,6 @@ def _priors(network: "Network", variables: Sequence[str] | None = None) -> dict[
     from tqdm import tqdm
 
     from bayesnets.posterior import posterior
-    from coherence.errors import InputError
-    from coherence.report.wording import clean
 
     nothing = pd.DataFrame(index=[0])
     names = network.names if variables is None else variables
@@ -230,8 +177,6 @@ def _priors(network: "Network", variables: Sequence[str] | None = None) -> dict[
 def _print_table_of(network: "Network", variable: str) -> None:
     import numpy as np
 
-    from coherence.report.wording import clean
-
     node = network.node(variable)
     children = [child.name for child in network.nodes if variable in child.parents]
     prior = _priors(network, [variable])
@@ -241,17 +186,8 @@ def _print_table_of(network: "Network", variable: str) -> None:
         f"children: {', '.join(children) or 'none'}",
     ]
     lines += [f"prior: {_pairs(node.states, prior[variable])}"] if prior else []
-    for line in lines:
-        print("\n".join(_wrapped(line, _width())))
-    columns = np.moveaxis(node.table, 0, -1)
-    parent_states = [network.states(parent) for parent in node.parents]
-    conditions = [
-        (
-            [states[code] for states, code in zip(parent_states, codes, strict=True)],
-            columns[codes].tolist(),
-        )
-        for codes in product(*map(range, columns.shape[:-1]))
-    ]
+    columns = np.moveaxis(node.table, 0, -1).reshape(-1, len(node.states)).tolist()
+    conditions = list(zip(product(*map(network.states, node.parents)), columns, strict=True))
     header = [*node.parents, *(f"{variable}={state}" for state in node.states)]
     rows = [[*labels, *map(_number, column)] for labels, column in conditions]
     widths = [max(len(clean(cell)) for cell in cells) for cells in zip(header, *rows, strict=True)]
@@ -265,16 +201,19 @@ def _print_table_of(network: "Network", variable: str) -> None:
             ]
             for labels, column in conditions
         ]
+    _print_with_table(lines, header, rows)
+
+
+def _print_with_table(
+    lines: Sequence[str], header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> None:
+    print("\n".join(part for line in lines for part in _wrapped(line, _width())))
     print("\n" + _table(header, rows))
 
 
 def _size(network: "Network") -> str:
     n_arrows = sum(len(node.parents) for node in network.nodes)
-    return f"{_count(len(network.nodes), 'variable')}, {_count(n_arrows, 'arrow')}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{counted(len(network.nodes), 'variable')}, {counted(n_arrows, 'arrow')}"
 
 
 def _number(probability: float) -> str:
@@ -282,10 +221,8 @@ def _number(probability: float) -> str:
 
 
 def _pairs(states: Sequence[str], probabilities: Sequence[float]) -> str:
-    return ", ".join(
-        f"{state} {_number(probability)}"
-        for state, probability in zip(states, probabilities, strict=True)
-    )
+    pairs = zip(states, map(_number, probabilities), strict=True)
+    return ", ".join(f"{state} {number}" for state, number in pairs)
 
 
 def _width() -> int:
@@ -293,8 +230,6 @@ def _width() -> int:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    from coherence.report.wording import clean
-
     # A number stays with the state that it belongs to.
     glued = re.sub(r" (?=[\d.e-]+(?:,|$))", "\xa0", clean(text))
     return [
@@ -305,8 +240,6 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Lay out a table; the widest columns are wrapped until it fits, and nothing is cut."""
-    from coherence.report.wording import clean
-
     cells = [[clean(cell) for cell in row] for row in [header, *rows]]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     # Columns of a dozen letters still read; narrower ones would break every word.

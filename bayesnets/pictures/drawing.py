@@ -6,6 +6,7 @@ files: they are never read as mathematics, and characters that cannot be printed
 
 import io
 import textwrap
+import unicodedata
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,10 +17,8 @@ from typing import TYPE_CHECKING, Any
 from bayesnets.conversion import as_network
 from bayesnets.files import replace_file
 from bayesnets.network import Network
-from bayesnets.pictures import style
-from bayesnets.pictures.arrows import curve, draw_line, ports_of, space_below
-from bayesnets.pictures.boxes import box_of, draw_box, printable
-from bayesnets.pictures.layout import Point, layered
+from bayesnets.node import Node
+from bayesnets.pictures.layout import Layout, Point, layered
 from coherence.errors import InputError, suggestion
 
 if TYPE_CHECKING:
@@ -31,6 +30,27 @@ _METADATA: Mapping[str, dict[str, None]] = {
     "svg": {"Date": None},
     "pdf": {"CreationDate": None},
     "png": {"Software": None},
+}
+
+# Colours and sizes, in points; readable on white, and without colours.
+_INK, _FAINT, _ARROW, _ACCENT, _ACCENT_FILL = "#222222", "#5a5a5a", "#6b7f94", "#b34700", "#fff1e0"
+# Of arrows by parent, where a single colour would make a thicket of them; dark enough on white.
+_THREADS = ("#4c78a8", "#7b5ea7", "#3f8f6b", "#8a6d3b", "#5f6f7f", "#a8557a", "#2f8f9d", "#6b7a1e")
+_DENSE = 2.0  # arrows per variable from which on every parent's have a colour
+_NAME_SIZE, _STATE_SIZE, _LINE = 11.0, 8.5, 1.25  # of text; a line's height by its size
+_PADDING, _GAP, _LANE, _MARGIN = 8.0, 16.0, 10.0, 14.0
+_WIDTH_OF_TITLE = 340.0
+_NAME_WRAP, _STATE_WRAP, _MOST_STATES = 18, 26, 6  # characters, characters, states
+_PORT = 7.0  # room for the head of an arriving arrow
+_HEAD = (2.8, 6.5)  # half the width and the length of an arrow's head
+_DPI, _MOST_PIXELS = 150, 16_000  # per side; larger pictures get a coarser grid
+_MATPLOTLIB = {
+    "font.family": "sans-serif",
+    # Text stays text, and equal pictures get equal bytes.
+    "svg.fonttype": "none",
+    "svg.hashsalt": "bayesnets",
+    "text.usetex": False,
+    "pdf.fonttype": 42,
 }
 
 
@@ -83,7 +103,7 @@ def draw(
 
     from matplotlib import rc_context
 
-    with rc_context(style.MATPLOTLIB), warnings.catch_warnings():
+    with rc_context(_MATPLOTLIB), warnings.catch_warnings():
         # A script that the font lacks is drawn as boxes in a PNG; in an SVG the reader's own font
         # shows it.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
@@ -95,7 +115,7 @@ def draw(
                 buffer,
                 format=kind,
                 metadata=_METADATA[kind],
-                dpi=min(style.DPI, style.MOST_PIXELS / max(figure.get_size_inches())),
+                dpi=min(_DPI, _MOST_PIXELS / max(figure.get_size_inches())),
             )
             replace_file(target_file, buffer.getvalue())
     return figure
@@ -104,43 +124,34 @@ def draw(
 def _figure(network: Network, targets: frozenset[str]) -> "Figure":
     from matplotlib.figure import Figure
 
-    boxes = {node.name: box_of(node) for node in network.nodes}
+    boxes = {node.name: _box_of(node) for node in network.nodes}
     parents = {node.name: node.parents for node in network.nodes}
     widths = {name: box.width for name, box in boxes.items()}
-    layout = layered(parents, widths, gap=style.GAP, waypoint=style.LANE)
+    layout = layered(parents, widths, gap=_GAP, waypoint=_LANE)
     right = max(
-        x + (style.LANE if layout.is_lane(point) else widths[point.name]) / 2
+        x + (_LANE if layout.is_lane(point) else widths[point.name]) / 2
         for point, x in layout.x.items()
     )
-    width = max(right, style.WIDTH_OF_TITLE) + 2 * style.MARGIN
+    width = max(right, _WIDTH_OF_TITLE) + 2 * _MARGIN
     centres = {point: x + (width - right) / 2 for point, x in layout.x.items()}
-    headlines = _headlines(network, width - 2 * style.MARGIN)
+    headlines = _headlines(network, width - 2 * _MARGIN)
     heights = [
         max((boxes[each.name].height for each in row if not layout.is_lane(each)), default=0.0)
         for row in layout.layers
     ]
-    spaces = [space_below(layer, layout) for layer in range(len(heights) - 1)]
-    title = sum(headline.size * style.LINE for headline in headlines)
-    height = title + sum(heights) + sum(spaces) + 3 * style.MARGIN
+    spaces = [_space_below(layer, layout) for layer in range(len(heights) - 1)]
+    title = float(sum(headline["size"] for headline in headlines)) * _LINE
+    height = title + sum(heights) + sum(spaces) + 3 * _MARGIN
 
     figure = Figure(figsize=(width / 72, height / 72), facecolor="white")
     ax = figure.add_axes((0, 0, 1, 1))
     ax.set(xlim=(0, width), ylim=(0, height))
     ax.set_axis_off()
-    y = height - style.MARGIN
+    y = height - _MARGIN
     for headline in headlines:
-        figure.text(
-            style.MARGIN / width,
-            y / height,
-            headline.text,
-            size=headline.size,
-            color=headline.colour,
-            weight=headline.weight,
-            va="top",
-            parse_math=False,
-        )
-        y -= headline.size * style.LINE
-    y -= style.MARGIN
+        figure.text(_MARGIN / width, y / height, va="top", parse_math=False, **headline)
+        y -= headline["size"] * _LINE
+    y -= _MARGIN
     middles = []
     for row_height, space in zip(heights, [*spaces, 0.0], strict=True):
         middles.append(y - row_height / 2)
@@ -154,38 +165,178 @@ def _figure(network: Network, targets: frozenset[str]) -> "Figure":
 
     routes = [layout.route(parent, child) for child in targets for parent in parents[child]]
     set_off = {piece for route in routes for piece in pairwise(route)}
-    dense = sum(map(len, parents.values())) > style.DENSE * len(parents)
+    dense = sum(map(len, parents.values())) > _DENSE * len(parents)
     thread = {
-        name: style.THREADS[number % len(style.THREADS)] if dense else style.ARROW
+        name: _THREADS[number % len(_THREADS)] if dense else _ARROW
         for number, name in enumerate(layout.home)
     }
     # In a fixed order, so that equal networks give equal bytes.
     for point in sorted(filter(layout.is_lane, centres)):
         ends = [(centres[point], edge(point, side)) for side in (1, -1)]
-        draw_line(ax, ends, thread[point.name], any(point in piece for piece in set_off))
-    for (upper, lower), (start, end) in ports_of(layout, boxes, centres).items():
+        _draw_line(ax, ends, thread[point.name], any(point in piece for piece in set_off))
+    for (upper, lower), (start, end) in _ports_of(layout, boxes, centres).items():
         head = not layout.is_lane(lower)
-        points = curve((start, edge(upper, -1)), (end, edge(lower, 1)), head=head)
-        draw_line(ax, points, thread[upper.name], (upper, lower) in set_off, head)
+        points = _curve((start, edge(upper, -1)), (end, edge(lower, 1)), head=head)
+        _draw_line(ax, points, thread[upper.name], (upper, lower) in set_off, head)
     for name, point in layout.home.items():
         at = centres[point], middles[point.layer]
-        draw_box(ax, boxes[name], *at, marked=name in targets)
+        _draw_box(ax, boxes[name], *at, marked=name in targets)
     return figure
 
 
-@dataclass(frozen=True)
-class _Headline:
-    text: str
-    size: float
-    colour: str
-    weight: str
-
-
-def _headlines(network: Network, width: float) -> list[_Headline]:
+def _headlines(network: Network, width: float) -> list[dict[str, Any]]:
+    """Return the lines above the graph, as matplotlib takes texts."""
     # About 7.5 points a letter.
-    title = textwrap.wrap(printable(network.title or network.name), max(30, int(width / 7.5)))
-    lines = [_Headline(line, 13.0, style.INK, "bold") for line in title]
+    title = textwrap.wrap(_printable(network.title or network.name), max(30, int(width / 7.5)))
+    lines = [{"s": line, "size": 13.0, "color": _INK, "weight": "bold"} for line in title]
     if network.illustrative:
         warning = "illustrative tables: made up for teaching, no population behind them"
-        lines.append(_Headline(warning, 10.0, style.ACCENT, "normal"))
+        lines.append({"s": warning, "size": 10.0, "color": _ACCENT, "weight": "normal"})
     return lines
+
+
+@dataclass(frozen=True)
+class _Box:
+    """The box of a variable."""
+
+    # name, states: lines of text
+    name: tuple[str, ...]
+    states: tuple[str, ...]
+    # width, height: in points
+    width: float
+    height: float
+
+
+def _box_of(node: Node) -> _Box:
+    """Return the box of a node; long texts are wrapped or shortened, and many states counted."""
+    shown = [
+        textwrap.shorten(_printable(state), _STATE_WRAP, placeholder="…")
+        or _printable(state)[:_STATE_WRAP]
+        for state in node.states
+    ]
+    if len(shown) > _MOST_STATES:
+        shown = [*shown[: _MOST_STATES - 1], f"and {len(shown) - _MOST_STATES + 1} more"]
+    # A state stays on one line; a name breaks after an underscore as it does at a space.
+    glued = " · ".join(text.replace(" ", "\xa0") for text in shown)
+    states = tuple(
+        line.replace("\xa0", " ").strip(" ·")
+        for line in textwrap.wrap(glued, _STATE_WRAP, break_on_hyphens=False)
+    )
+    breakable = _printable(node.name).replace("_", "_ ")
+    lines = textwrap.wrap(breakable, _NAME_WRAP, break_long_words=False)
+    pieces = [piece for line in lines for piece in textwrap.wrap(line, _STATE_WRAP)]
+    # A name of nothing but unprintable characters still gets a box.
+    name = tuple(piece.replace("_ ", "_") for piece in pieces) or ("?",)
+    widest = max(
+        [_text_width(line, _NAME_SIZE, "bold") for line in name]
+        + [_text_width(line, _STATE_SIZE, "normal") for line in states]
+    )
+    width = max(widest, _PORT * len(node.parents)) + 2 * _PADDING
+    height = (len(name) * _NAME_SIZE + len(states) * _STATE_SIZE) * _LINE
+    return _Box(name, states, width, height + 1.4 * _PADDING)
+
+
+def _text_width(text: str, size: float, weight: str) -> float:
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    return float(
+        text_to_path.get_text_width_height_descent(
+            text, FontProperties(size=size, weight=weight), ismath=False
+        )[0]
+    )
+
+
+def _printable(text: str) -> str:
+    """Return text without characters that no font shows, and with any white space as a blank."""
+    return "".join(
+        " " if character.isspace() else character
+        for character in text
+        if unicodedata.category(character) not in ("Cc", "Cf", "Cs")
+    ).strip()
+
+
+def _draw_box(ax: Any, box: _Box, x: float, y: float, *, marked: bool) -> None:
+    """Draw a box around a centre; a marked one is set off."""
+    from matplotlib.patches import FancyBboxPatch
+
+    corner = (x - box.width / 2, y - box.height / 2)
+    fill, edge, width = (_ACCENT_FILL, _ACCENT, 2.2) if marked else ("white", _FAINT, 1.0)
+    drawn: dict[str, Any] = {
+        "facecolor": fill,
+        "edgecolor": edge,
+        "linewidth": width,
+        "zorder": 4.0,
+    }
+    rounded = "round,pad=0,rounding_size=4"
+    ax.add_patch(FancyBboxPatch(corner, box.width, box.height, boxstyle=rounded, **drawn))
+    # Lines of text from the top; each is centred in its own height.
+    line_y = y + box.height / 2 - 0.7 * _PADDING
+    for lines, size, colour, weight in (
+        (box.name, _NAME_SIZE, _INK, "bold"),
+        (box.states, _STATE_SIZE, _FAINT, "normal"),
+    ):
+        drawn = {"size": size, "color": colour, "weight": weight, "parse_math": False}
+        for line in lines:
+            line_y -= size * _LINE / 2
+            middle = {"ha": "center", "va": "center_baseline", "zorder": 5.0}
+            ax.text(x, line_y, line, **drawn, **middle)
+            line_y -= size * _LINE / 2
+
+
+_Segment = tuple[Point, Point]
+"""A piece of an arrow, from a layer to the next one."""
+
+
+def _space_below(layer: int, layout: Layout) -> float:
+    """Return the height that the arrows below a layer need."""
+    # Dense layers need a steeper fan to be told apart.
+    n = sum(upper.layer == layer for upper, _ in layout.pieces.edges)
+    return float(34.0 + min(110.0, 1.3 * n))
+
+
+def _ports_of(
+    layout: Layout, boxes: Mapping[str, _Box], centres: Mapping[Point, float]
+) -> dict[_Segment, tuple[float, float]]:
+    """Return where every piece leaves and arrives: spread over boxes, ordered by the other ends."""
+    sides: list[dict[_Segment, float]] = []
+    for near, at in enumerate((layout.pieces.out_edges, layout.pieces.in_edges)):
+        of_side = {}
+        for point in layout.pieces:
+            pieces = sorted(at(point), key=lambda piece: centres[piece[1 - near]])
+            # All arrows of a lane run along its middle; those of a box spread over its width.
+            room = 0.0 if layout.is_lane(point) else boxes[point.name].width - 2 * _PADDING
+            step = min(9.0, room / max(len(pieces), 1))
+            for number, piece in enumerate(pieces):
+                of_side[piece] = centres[point] + (number - (len(pieces) - 1) / 2) * step
+        sides.append(of_side)
+    return {piece: (start, sides[1][piece]) for piece, start in sides[0].items()}
+
+
+def _draw_line(
+    ax: Any, points: Sequence[tuple[float, float]], thread: str, marked: bool, head: bool = False
+) -> None:
+    """Draw a line between two points, or along a curve with its two handles, from top to bottom."""
+    from matplotlib.patches import PathPatch, Polygon
+    from matplotlib.path import Path as Curve
+
+    colour, width, order = (_ACCENT, 1.4, 2.0) if marked else (thread, 0.9, 1.0)
+    codes = [Curve.MOVETO, *[Curve.CURVE4] * 3] if len(points) == 4 else None
+    line = {"facecolor": "none", "edgecolor": colour, "linewidth": width, "alpha": 0.9}
+    ax.add_patch(PathPatch(Curve(points, codes), **line, zorder=order, capstyle="round"))
+    if head:
+        (x, y), (half, length) = points[-1], _HEAD
+        y -= length * 0.8  # the line ends inside the head, whose point would otherwise be blunt
+        triangle = [(x, y), (x - half, y + length), (x + half, y + length)]
+        fill = {"facecolor": colour, "edgecolor": "none", "zorder": 3.0 if marked else 2.5}
+        ax.add_patch(Polygon(triangle, closed=True, **fill))
+
+
+def _curve(
+    start: tuple[float, float], end: tuple[float, float], *, head: bool
+) -> list[tuple[float, float]]:
+    """Return the curve of a piece of an arrow, which leaves and arrives upright."""
+    (x0, y0), (x1, y1) = start, end
+    y1 += _HEAD[1] * 0.8 * head
+    bend = 0.55 * (y0 - y1)
+    return [(x0, y0), (x0, y0 - bend), (x1, y1 + bend), (x1, y1)]

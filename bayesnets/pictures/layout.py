@@ -38,15 +38,16 @@ class Layout:
 
     def route(self, parent: str, child: str) -> list[Point]:
         """Return the points that an arrow runs through."""
-        return _route(self.home[parent], self.home[child])
+        return _route(self.home, parent, child)
 
     def is_lane(self, point: Point) -> bool:
         """Tell whether arrows pass there."""
         return self.home[point.name] != point
 
 
-def _route(first: Point, last: Point) -> list[Point]:
-    return [*(Point(layer, first.name) for layer in range(first.layer, last.layer)), last]
+def _route(home: Mapping[str, Point], parent: str, child: str) -> list[Point]:
+    layers = range(home[parent].layer, home[child].layer)
+    return [*(Point(layer, parent) for layer in layers), home[child]]
 
 
 def layered(
@@ -64,8 +65,9 @@ def layered(
     pieces.add_nodes_from(home.values())
     for child, its_parents in parents.items():
         for parent in its_parents:
-            nx.add_path(pieces, _route(home[parent], home[child]))
-    rows = [[point for point in pieces if point.layer == layer] for layer in range(_depth(pieces))]
+            nx.add_path(pieces, _route(home, parent, child))
+    depth = 1 + max(point.layer for point in pieces)
+    rows = [[point for point in pieces if point.layer == layer] for layer in range(depth)]
     rows = min(_sweeps(pieces, rows), key=lambda each: _crossings(pieces, each))
     space = {
         point: (widths[point.name] if home[point.name] == point else waypoint) + gap
@@ -73,10 +75,6 @@ def layered(
     }
     x = _coordinates(pieces, rows, space, {*pieces} - {*home.values()})
     return Layout(pieces, tuple(map(tuple, rows)), x, home)
-
-
-def _depth(pieces: "nx.DiGraph") -> int:
-    return int(1 + max(point.layer for point in pieces))
 
 
 def _layers(parents: Mapping[str, Sequence[str]]) -> dict[str, int]:

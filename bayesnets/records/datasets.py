@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnets.phrase_files import load_phrases
-from bayesnets.records.task import RecordTask
+from bayesnets.records.strata import RecordTask
 from coherence.errors import InputError, suggestion
 
 

@@ -10,6 +10,7 @@ says which.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -218,14 +219,8 @@ def _support(
 
 def _configurations(network: Network, node: Node) -> npt.NDArray[np.object_]:
     """Return the parent configurations in words, in the order of the table's columns."""
-    texts = np.array([""], dtype=object)
-    for parent in node.parents:
-        separator = ", " if texts[0] else ""
-        labels = np.array(
-            [f"{separator}{parent}={state}" for state in network.states(parent)], dtype=object
-        )
-        texts = np.add.outer(texts, labels).ravel()
-    return texts
+    labels = ([f"{name}={state}" for state in network.states(name)] for name in node.parents)
+    return np.array([", ".join(each) for each in product(*labels)], dtype=object)
 
 
 def _skeleton(structure: Any, states: Mapping[str, Sequence[str]] | None) -> Network:

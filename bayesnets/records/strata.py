@@ -1,11 +1,16 @@
-"""Strata of records: the share of a stratum's records, and how many records support it.
+"""Records as truth: strata of covariates, the share of their records that is positive, and cases.
+
+Where no network is known, the published analysis takes the share of positive records within a
+stratum of at least 100 as P(theta = 1 | x). A stratum is a set of observed states; covariates
+outside it are unobserved, as in cases drawn from a network. A share is an estimate, with a Wilson
+interval (Wilson 1927) that takes the records as independent draws.
 
 Records are counted once per cell, the distinct combinations of covariates, and all strata that are
-large enough are found from the cells. A stratum fixes the states of some covariates and leaves the
-others open. One more observed covariate divides a stratum, so one that is too small has no part
-that is large enough, and the search stops there.
+large enough are found from the cells. One more observed covariate divides a stratum, so one that is
+too small has no part that is large enough, and the search stops there.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,11 +18,18 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from bayesnets.cases.design import Sizes, sizes_of
+from bayesnets.cases.coverage import bins_of, coverage_record
+from bayesnets.cases.design import Sizes, choose, context_id, observable_covariates, sizes_of
+from bayesnets.cases.sampling import Seed
 from bayesnets.codes import Codes, Flags, Floats, distinct_rows, label_column
+from bayesnets.network import Network
+from bayesnets.phrases import Phrases
 from bayesnets.records.encoding import Missing, check_columns, encode_records, states_of
+from bayesnets.records.fitting import MAX_ENTRIES, fit
 from coherence.errors import InputError, listing, shown, suggestion
 from coherence.inputs import whole_number
+from coherence.runs.columns import RECORDED
+from coherence.statistics.resample import as_generator
 from coherence.statistics.shares import wilson_interval
 
 
@@ -118,19 +130,52 @@ class Cells:
 
 
 @dataclass(frozen=True, eq=False)
-class CountedRecords:
-    """Records of an outcome and its covariates, counted in strata."""
+class RecordTask:
+    """Records of an outcome and its covariates, as something to ask about.
 
-    name: str  # what they are called; beginning of the contexts' ids
-    # A column of labels for the target and every covariate; complete. Categorical columns keep the
-    # order of their categories.
+    It has the attributes that an elicitation session reads of a task: `name`, `network`, `phrases`
+    and `target`.
+
+    Parameters
+    ----------
+    name : str
+        Value of the `task` column, and beginning of the contexts' ids.
+    records : DataFrame
+        A column of labels for the target and every covariate; complete. Categorical columns keep
+        the order of their categories.
+    covariates : sequence of str
+        Columns that can be observed.
+    target, positive : str
+        The outcome, and its state that counts as theta = 1.
+    min_records : int
+        Records that a stratum needs for its share to count as truth, at least 1.
+    phrases : Phrases or None
+        The records in words; needed for asking only.
+    source : str
+        Where the records come from.
+
+    Raises
+    ------
+    InputError
+        An absent column, a column of numbers, missing values, an unknown state, or a number outside
+        its range.
+
+    Examples
+    --------
+    >>> columns = {"smokes": ["yes", "no"] * 300, "coughs": ["yes", "yes", "no"] * 200}
+    >>> task = RecordTask("cough", pd.DataFrame(columns), ("smokes",), "coughs", "yes")
+    >>> task.strata()[["x_smokes", "n", "p_true"]].round(2).values.tolist()
+    [['no', 300, 0.67], ['yes', 300, 0.67]]
+    """
+
+    name: str
     records: pd.DataFrame
-    covariates: tuple[str, ...]  # columns that can be observed
-    # target, positive: the outcome, and its state that counts as theta = 1
+    covariates: tuple[str, ...]
     target: str
     positive: str
-    # records that a stratum needs for its share to count as truth, at least 1
     min_records: int = 100
+    phrases: Phrases | None = None
+    source: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -208,8 +253,56 @@ class CountedRecords:
             "Lower min_records, observe fewer covariates or merge states."
         )
 
+    @cached_property
+    def network(self) -> Network:
+        """The joint distribution of the records: a network whose posteriors are their shares.
 
-def stratum_table(task: CountedRecords, counted: Strata) -> pd.DataFrame:
+        Every variable has arrows from all that come before it.
+        It holds a number for every combination of states, and is meant for a dozen covariates at
+        most. Its posteriors know no minimum of records; the `z` of `sample_record_cases` keeps to
+        one.
+        """
+        entries = math.prod(map(len, self.states.values()))
+        # The tables of the other variables are together no larger than that of the last.
+        if 2 * entries > MAX_ENTRIES:
+            raise InputError(
+                f"covariates must have at most {MAX_ENTRIES // 2:,} combinations of states with "
+                "the target, for a joint distribution; "
+                f"{len(self.covariates)} covariates have {entries:,}. "
+                "Choose fewer covariates or merge states."
+            )
+        order = list(self.states)
+        parents = {variable: order[:position] for position, variable in enumerate(order)}
+        # What stands in the column of a combination that no record has is only ever multiplied by
+        # zero.
+        nodes = fit(parents, self.records, states=self.states, empty="uniform").network.nodes
+        source = f"shares among {len(self.records)} records. {self.source}".strip()
+        return Network(self.name, self.name, source, False, nodes, tables="fitted")
+
+    def cases(self, n: int, *, seed: int) -> pd.DataFrame:
+        """Draw the contexts of a session.
+
+        Parameters
+        ----------
+        n : int
+            Number of contexts, positive.
+        seed : int
+            At least 0.
+
+        Returns
+        -------
+        DataFrame
+            As from `bayesnets.sample_record_cases`.
+
+        Raises
+        ------
+        InputError
+            A number outside its range, or too few strata.
+        """
+        return sample_record_cases(self, n, rng=whole_number(seed, "seed", 0))
+
+
+def stratum_table(task: RecordTask, counted: Strata) -> pd.DataFrame:
     """Return strata with labels, shares and intervals."""
     labels = {
         f"x_{name}": label_column(task.states[name], codes)
@@ -276,7 +369,7 @@ def strata(
     Raises
     ------
     InputError
-        As `CountedRecords`, and when no stratum has enough records; the message says how many the
+        As `RecordTask`, and when no stratum has enough records; the message says how many the
         largest has.
 
     Examples
@@ -288,6 +381,152 @@ def strata(
     """
     names = _checked_covariates(covariates, target)
     _, complete = encode_records(records, states_of(records, [*names, target]), missing=missing)
-    return CountedRecords(
-        "records", records[complete], names, target, positive, min_records
-    ).strata(n_observed=n_observed)
+    task = RecordTask("records", records[complete], names, target, positive, min_records)
+    return task.strata(n_observed=n_observed)
+
+
+_COLUMNS = (
+    # as in cases from a network
+    *("theta", "p_true", "truth_kind", "z", "weight", "probability_bin"),
+    *("n", "low", "high", "record"),
+)
+
+
+def sample_record_cases(
+    task: RecordTask,
+    n: int,
+    *,
+    even: bool = True,
+    n_bins: int = 20,
+    n_observed: Sizes = None,
+    auxiliary: str | None = None,
+    rng: Seed = None,
+) -> pd.DataFrame:
+    """Draw cases whose truth is a share of records, as `sample_cases` draws them from a network.
+
+    The natural design draws a record, draws the number of observed covariates uniformly from the
+    range `n_observed`, and observes a uniformly drawn subset of that size, given that the stratum
+    has enough records. The even design spreads the cases over equal bins of the share. The realised
+    state is that of a record drawn from the stratum.
+
+    Parameters
+    ----------
+    task : RecordTask
+        Records, covariates and outcome.
+    n : int
+        Number of cases, positive; no stratum appears twice.
+    even, n_bins, n_observed, auxiliary, rng
+        As of `sample_cases`; bins are of the share.
+
+    Returns
+    -------
+    DataFrame, one row per case, in random order
+        The columns of `sample_cases`: `context`, `x_<covariate>`, `theta`, `p_true`, `truth_kind`
+        ("recorded"), `z`, `weight`, `probability_bin`; and `n`, `low` and `high` of the stratum,
+        and `record`, the index of the record whose outcome is theta. `z` is an unobserved covariate
+        each of whose states keeps at least `task.min_records` records of the stratum, so that P(z |
+        x) and P(theta | x, z) are supported as p_true is; None if there is none. A share of 0 or 1
+        is an estimate, not a certainty, and stays in. `attrs["coverage"]` is that of
+        `sample_cases`.
+
+    Raises
+    ------
+    InputError
+        A number outside its range, or fewer strata with enough records than cases.
+
+    Examples
+    --------
+    >>> from bayesnets import dataset_names, load_dataset
+    >>> cases = sample_record_cases(load_dataset(dataset_names()[0]), 20, even=False, rng=1)
+    >>> len(cases), bool(cases["p_true"].between(0, 1).all())
+    (20, True)
+    """
+    if not isinstance(task, RecordTask):
+        raise InputError(
+            f"task must be a RecordTask, not {type(task).__name__}. "
+            "Make one from your records, or use sample_cases for a network."
+        )
+    n = whole_number(n, "n", 1)
+    whole_number(n_bins, "n_bins", 1)
+    observable = observable_covariates(task.covariates, auxiliary)
+    spare = max(1, len(observable) - (auxiliary is None))
+    sizes = sizes_of(n_observed, len(observable), default=spare)
+    strata = task.supported(observable, sizes)
+    if len(strata.n) < n:
+        raise InputError(
+            f"n must not exceed the number of strata; {n} cases were asked for, and "
+            f"{len(strata.n)} strata with {sizes[0]} to {sizes[1]} observed covariates have at "
+            f"least {task.min_records} records. "
+            "Ask for fewer cases, widen n_observed or lower min_records."
+        )
+    generator = as_generator(rng)
+    mass, bins = _natural_mass(strata, len(observable)), bins_of(strata.share, n_bins)
+    chosen, weight = choose(mass, bins, n, n_bins, generator, even=even)
+    picked = Strata(strata.codes[chosen], strata.n[chosen], strata.n_positive[chosen])
+    candidates = [task.covariates.index(auxiliary)] if auxiliary else range(len(task.covariates))
+    drawn, auxiliaries = _realised(task, picked.codes, candidates, generator)
+    table = stratum_table(task, picked)
+    table["context"] = pd.Series([_context(task, row) for row in picked.codes], dtype=object)
+    table["theta"] = task.outcomes[drawn].astype(np.int64)
+    table["truth_kind"] = RECORDED
+    table["z"] = pd.Series(auxiliaries, dtype=object)
+    table["weight"] = weight
+    table["probability_bin"] = bins[chosen]
+    table["record"] = task.records.index[drawn]
+    features = [f"x_{name}" for name in task.covariates]
+    cases = table[["context", *features, *_COLUMNS]].copy()
+    cases.attrs["coverage"] = {
+        "target": task.target,
+        "target_state": task.positive,
+        "enumerated": True,
+        **coverage_record(
+            strata.share,
+            mass,
+            chosen,
+            n_bins,
+            even=even,
+            over=f"the share of {task.name!r}",
+            sets=f"strata of at least {task.min_records} records have a share",
+        ),
+    }
+    return cases
+
+
+def _natural_mass(strata: Strata, n_observable: int) -> Floats:
+    # A record is drawn, then one of the equally probable subsets of a size.
+    by_size = np.array([1 / math.comb(n_observable, size) for size in range(n_observable + 1)])
+    mass: Floats = strata.n * by_size[(strata.codes >= 0).sum(axis=1)]
+    mass /= mass.sum()
+    return mass
+
+
+def _context(task: RecordTask, row: Codes) -> str:
+    evidence = {
+        name: task.states[name][code]
+        for name, code in zip(task.covariates, row, strict=True)
+        if code >= 0
+    }
+    return context_id(f"{task.name}-{task.target}", evidence)
+
+
+def _realised(
+    task: RecordTask, codes: Codes, candidates: Sequence[int], generator: np.random.Generator
+) -> tuple[Codes, list[str | None]]:
+    """Return for every case a record of its stratum, by position, and an auxiliary variable.
+
+    Every state of the auxiliary variable has enough records of the stratum.
+    """
+    cells = task.cells
+    drawn = np.empty(len(codes), dtype=np.int64)
+    auxiliaries: list[str | None] = []
+    for row, stratum in enumerate(codes):
+        inside: Flags = ((stratum < 0) | (cells.codes == stratum)).all(axis=1)
+        drawn[row] = generator.choice(np.flatnonzero(inside[cells.position]))
+        supported = []
+        for candidate in candidates:
+            states, width = cells.codes[inside, candidate], cells.widths[candidate]
+            n_by_state = np.bincount(states, cells.n[inside], width)
+            if stratum[candidate] < 0 and n_by_state.min() >= task.min_records:
+                supported.append(task.covariates[candidate])
+        auxiliaries.append(supported[generator.integers(len(supported))] if supported else None)
+    return drawn, auxiliaries

@@ -134,7 +134,7 @@ def test_posteriors_of_the_network_are_shares_of_records(task, records, evidence
 
 
 def test_cases_have_the_columns_of_cases_from_a_network_and_short_bins_are_named(task, caplog):
-    with caplog.at_level(logging.WARNING, logger="bayesnets.records.cases"):
+    with caplog.at_level(logging.WARNING, logger="bayesnets.cases.coverage"):
         cases = sample_record_cases(task, 40, rng=1)
     columns = ", ".join(column for column in cases if not column.startswith("x_"))
     assert columns == (
@@ -190,7 +190,7 @@ def test_wrong_calls_for_cases_are_named(task, records):
             sample_record_cases(of, n, **options)
 
     refused(r"5000 cases .* \d+ strata with 1 to 3 .* at least 100 records", n=5000)
-    refused("a covariate, not 'smok'. Did you mean 'smoke'", auxiliary="smok")
+    refused("auxiliary .* a covariate.* 'smok'. Did you mean 'smoke'", auxiliary="smok")
     refused("task must be a RecordTask, not DataFrame", of=records)
     refused("n must be a whole number of at least 1", n=0)
     alone = RecordTask("t", records, ("smoke",), "either", "yes")
