@@ -96,28 +96,24 @@ class ReadsForms:
         self: ScoringModel, questions: Sequence[tuple[str, AnswerForm]]
     ) -> Iterator[tuple[int, Distribution]]:
         """Return the distribution over the answers in a form after each text."""
-        yield from enumerate(_read(self, questions))
-
-
-def _read(model: ScoringModel, questions: Sequence[tuple[str, AnswerForm]]) -> list[Distribution]:
-    """Read the parts of all forms, those with the same spellings in one call of the model."""
-    wanted = [
-        (row, k, form, part)
-        for row, (_, form) in enumerate(questions)
-        for k, part in enumerate(form.parts)
-    ]
-    read: dict[tuple[int, int], dict[str, float]] = {}
-    for same in dict.fromkeys(frozenset(part.spellings) for *_, part in wanted):
-        alike = [each for each in wanted if same == frozenset(each[3].spellings)]
-        # The beginning of the answer is read with the text: a tokenizer may merge both.
-        ids = [model.encode([questions[row][0]], answer=part.prefill)[0] for row, *_, part in alike]
-        _, _, form, part = alike[0]
-        for (row, k, *_), masses in zip(alike, _masses(model, ids, form, part), strict=True):
-            read[row, k] = masses
-    return [
-        Distribution(tuple(read[row, k] for k in range(len(form.parts))))
-        for row, (_, form) in enumerate(questions)
-    ]
+        wanted = [
+            (row, k, form, part)
+            for row, (_, form) in enumerate(questions)
+            for k, part in enumerate(form.parts)
+        ]
+        read: dict[tuple[int, int], dict[str, float]] = {}
+        # Those with the same spellings in one call of the model.
+        for same in dict.fromkeys(frozenset(part.spellings) for *_, part in wanted):
+            alike = [each for each in wanted if same == frozenset(each[3].spellings)]
+            # The beginning of the answer is read with the text: a tokenizer may merge both.
+            ids = [
+                self.encode([questions[row][0]], answer=part.prefill)[0] for row, *_, part in alike
+            ]
+            _, _, form, part = alike[0]
+            for (row, k, *_), masses in zip(alike, _masses(self, ids, form, part), strict=True):
+                read[row, k] = masses
+        for row, (_, form) in enumerate(questions):
+            yield row, Distribution(tuple(read[row, k] for k in range(len(form.parts))))
 
 
 def _masses(

@@ -81,16 +81,6 @@ class Spelling:
         return "whole" if all(part.startswith(longer.forbidden) for part in rest) else "part"
 
 
-@dataclass(frozen=True)
-class Collision:
-    """Two spellings of which one begins with the other."""
-
-    # first, second: the shorter and the longer one
-    first: Spelling
-    second: Spelling
-    overlap: Overlap  # how much of the longer one's event belongs to the shorter one's too
-
-
 def spellings_of(
     outcomes: Sequence[str] | Mapping[str, Sequence[str]],
     *,
@@ -148,41 +138,34 @@ def spellings_of(
 def _without_covered(spellings: list[Spelling]) -> list[Spelling]:
     """Leave out spellings of one outcome whose event another contains: they would count twice."""
     covered = set()
-    for collision in collisions_of(spellings):
-        if collision.overlap == "part":
+    for shorter, longer, overlap in _overlaps(spellings):
+        if overlap == "part":
             raise InputError(
-                f"spellings {collision.first.text.decode()!r} and "
-                f"{collision.second.text.decode()!r} of outcome {collision.first.outcome!r} "
-                "overlap in part. Leave one out, or choose another boundary."
+                f"spellings {shorter.text.decode()!r} and {longer.text.decode()!r} of outcome "
+                f"{shorter.outcome!r} overlap in part. Leave one out, or choose another boundary."
             )
-        if collision.overlap == "whole":
-            covered.add(collision.second)
+        covered.add(longer)
     return [spelling for spelling in spellings if spelling not in covered]
 
 
-def collisions_of(spellings: Sequence[Spelling]) -> list[Collision]:
-    """List the pairs of spellings of which one begins with the other."""
+def _overlaps(spellings: Sequence[Spelling]) -> Iterator[tuple[Spelling, Spelling, Overlap]]:
+    """Yield the pairs of spellings whose events overlap, the shorter one first, and how."""
     # Only a shorter text can be the beginning of a longer one.
-    by_length = sorted(spellings, key=lambda spelling: len(spelling.text))
-    # `combinations` keeps the order: the first of a pair is never the longer one.
-    return [
-        Collision(first, second, first.overlap(second))
-        for first, second in combinations(by_length, 2)
-        if second.text.startswith(first.text)
-    ]
+    for shorter, longer in combinations(sorted(spellings, key=lambda each: len(each.text)), 2):
+        if longer.text.startswith(shorter.text):
+            overlap = shorter.overlap(longer)
+            if overlap != "none":
+                yield shorter, longer, overlap
 
 
 def require_exclusive(spellings: Sequence[Spelling]) -> None:
     """Refuse spellings of outcomes that overlap: their probabilities would exceed their sum."""
-    for collision in collisions_of(spellings):
-        if collision.overlap != "none":
-            first, second = collision.first, collision.second
-            raise InputError(
-                "outcomes must exclude each other; "
-                f"{first.outcome!r} written {first.text.decode()!r} overlaps with "
-                f"{second.outcome!r} written {second.text.decode()!r}. Choose another boundary, "
-                "or other spellings."
-            )
+    for first, second, _ in _overlaps(spellings):
+        raise InputError(
+            f"outcomes must exclude each other; {first.outcome!r} written {first.text.decode()!r} "
+            f"overlaps with {second.outcome!r} written {second.text.decode()!r}. "
+            "Word them otherwise."
+        )
 
 
 _LEADS = (
@@ -380,16 +363,12 @@ class AnswerForm:
     @cached_property
     def digest(self) -> str:
         """Digest of all that the probabilities of answers depend on."""
-        listed = [
-            [
-                part.prefill,
-                *(
-                    (s.outcome, s.text.hex(), [f.hex() for f in s.forbidden])
-                    for s in part.spellings
-                ),
-            ]
-            for part in self.parts
-        ]
+        listed: list[list[object]] = []
+        for part in self.parts:
+            listed.append([part.prefill])
+            for each in part.spellings:
+                forbidden = [text.hex() for text in each.forbidden]
+                listed[-1].append((each.outcome, each.text.hex(), forbidden))
         return hashlib.sha256(json.dumps([self.kind, self.labels, listed]).encode()).hexdigest()
 
     def write(self, outcomes: Sequence[str]) -> str:
@@ -463,34 +442,17 @@ def _options(options: tuple[str, ...]) -> tuple[Spelling, ...]:
     spellings = spellings_of(options, ignore_case=True)
     exclusive = []
     for spelling in spellings:
-        longer = [
+        longer = {
             other.text[len(spelling.text) :]
             for other in spellings
-            if other.outcome != spelling.outcome
-            and other.text.startswith(spelling.text)
-            and other.text != spelling.text
-        ]
-        exclusive.append(
-            Spelling(spelling.outcome, spelling.text, _shortest({*spelling.forbidden, *longer}))
-        )
-    for collision in collisions_of(exclusive):
-        if collision.overlap != "none":
-            raise InputError(
-                f"options {collision.first.outcome!r} and {collision.second.outcome!r} cannot be "
-                "told apart by how an answer begins. Word them otherwise."
-            )
+            if other.outcome != spelling.outcome and other.text.startswith(spelling.text)
+        }
+        tails = {*spelling.forbidden, *longer} - {b""}
+        # None of them may begin with another.
+        shortest = (tail for tail in tails if not tail.startswith(tuple(tails - {tail})))
+        exclusive.append(replace(spelling, forbidden=tuple(sorted(shortest))))
+    require_exclusive(exclusive)
     return tuple(exclusive)
-
-
-def _shortest(texts: set[bytes]) -> tuple[bytes, ...]:
-    """Return the texts of which no other one is a beginning."""
-    return tuple(
-        sorted(
-            text
-            for text in texts
-            if not any(text.startswith(other) for other in texts if other != text)
-        )
-    )
 
 
 # Marks that tokenizers put in place of a leading space, where a server shows tokens in their raw

@@ -57,17 +57,9 @@ class Vocabulary:
     def _sorted_texts(self) -> list[bytes]:
         return [self.spelling[i] or b"" for i in self._sorted_ids]
 
-    @cached_property
-    def _ids_of(self) -> dict[bytes, list[int]]:
-        ids_of: dict[bytes, list[int]] = {}
-        for i, text in enumerate(self.spelling):
-            if text:
-                ids_of.setdefault(text, []).append(i)
-        return ids_of
-
     def ids(self, text: bytes) -> Sequence[int]:
         """Return the tokens that are exactly `text`; a vocabulary may spell it more than once."""
-        return self._ids_of.get(text, ())
+        return self._sorted_ids[slice(*self.exactly(text))]
 
     def exactly(self, text: bytes) -> tuple[int, int]:
         """Return the places in `order` of the tokens that are exactly `text`."""
@@ -114,12 +106,10 @@ class Vocabulary:
         }
         spelling: list[bytes | None] = [None] * size
         for token, i in tokenizer.get_vocab().items():
-            if i < size and i not in special:
-                spelling[i] = (
-                    _byte_level(token)
-                    if byte_level
-                    else _sentence_piece(token, "ByteFallback" in kinds)
-                )
+            if i < size and i not in special and byte_level:
+                spelling[i] = _byte_level(token)
+            elif i < size and i not in special:
+                spelling[i] = _sentence_piece(token, "ByteFallback" in kinds)
         # The rules above are ours; the tokenizer itself has the last word.
         _check(tokenizer, spelling)
         return cls(spelling)
@@ -136,17 +126,10 @@ def _decoders(decoder: dict[str, Any] | None) -> Iterator[tuple[str, str]]:
         yield decoder["type"], decoder.get("pattern", {}).get("String", "")
 
 
-def _printable_bytes() -> dict[str, int]:
-    """Return the byte that each character of a byte-level vocabulary stands for."""
-    # As of GPT-2: a printable byte stands for itself, the others are characters from 256 on.
-    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in plain]
-    return {chr(byte): byte for byte in plain} | {
-        chr(256 + i): byte for i, byte in enumerate(others)
-    }
-
-
-_BYTE_OF = _printable_bytes()
+# As of GPT-2: a printable byte stands for itself, the others are characters from 256 on.
+_PLAIN = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
+_BYTE_OF = {chr(byte): byte for byte in _PLAIN}
+_BYTE_OF |= {chr(256 + i): byte for i, byte in enumerate(sorted({*range(256)} - {*_PLAIN}))}
 
 
 def _byte_level(token: str) -> bytes:
@@ -167,7 +150,8 @@ def _sentence_piece(token: str, has_bytes: bool) -> bytes:
 
 def _check(tokenizer: Any, spelling: Sequence[bytes | None]) -> None:
     """Compare with what the tokenizer decodes, over tokens spread evenly."""
-    whole = [(i, text.decode()) for i, text in enumerate(spelling) if text and _is_utf8(text)]
+    decoded = ((i, text, text.decode(errors="replace")) for i, text in enumerate(spelling) if text)
+    whole = [(i, shown) for i, text, shown in decoded if shown.encode() == text]
     # Decoded after a letter or digit, because some decoders strip a leading blank.
     anchor = next(((i, text) for i, text in whole if text.isascii() and text.isalnum()), None)
     if anchor is None:
@@ -176,21 +160,13 @@ def _check(tokenizer: Any, spelling: Sequence[bytes | None]) -> None:
             "this one has none. Use a complete tokenizer."
         )
     for i, text in whole[:: max(1, len(whole) // _CHECKED_TOKENS)]:
-        decoded = tokenizer.decode([anchor[0], i], clean_up_tokenization_spaces=False)
-        if decoded != anchor[1] + text:
+        made = tokenizer.decode([anchor[0], i], clean_up_tokenization_spaces=False)
+        if made != anchor[1] + text:
             raise InputError(
                 f"token {i} should decode to {text!r} after {anchor[1]!r}, "
-                f"and the tokenizer makes it {decoded!r}. Its decoder changes texts "
+                f"and the tokenizer makes it {made!r}. Its decoder changes texts "
                 "in a way that exact probabilities do not cover; use another tokenizer."
             )
-
-
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 Range = tuple[int, int]

@@ -29,10 +29,10 @@ from elicitation.models.local.forward import (
     PlainTrees,
     Portions,
     ReadingMode,
+    TextsRead,
     Trees,
     check_fits,
     context_size,
-    read_texts,
     reading_order,
     require_numbers,
     trees_of,
@@ -141,7 +141,7 @@ def generate_batch(
     )
     reach = min(length + _FIRST_REACH, limit)
     reading = reading_at(reach)
-    read = read_texts(network, prompts, reading)
+    read = TextsRead(network, prompts, reading)
     active = list(range(len(rows)))
     while True:
         tokens, logprobs = draw_tokens(read.logits, [rows[i] for i in active])
@@ -152,19 +152,19 @@ def generate_batch(
         keep = [k for k, i in enumerate(active) if not rows[i].done]
         if not keep:
             return [row.answer(tokenizer) for row in rows]
-        if len(keep) < len(active):
-            read.keep(keep)
-        active = [active[k] for k in keep]
+        n_before, active = len(active), [active[k] for k in keep]
         length += 1
         before = reading
         if length > reach:
             reach = min(2 * reach, limit)
             reading = reading_at(reach)
-        if reading == before:
+        if reading == before and reading.batched:
+            if len(keep) < n_before:
+                read.keep(keep)
             read.step([tokens[k] for k in keep])
-        else:  # from here on every text is read otherwise, from its beginning
+        else:  # every text is read from its beginning, from here on otherwise or by itself
             texts = [[*prompts[i], *rows[i].tokens] for i in active]
-            read = read_texts(network, texts, reading)
+            read = TextsRead(network, texts, reading)
 
 
 logger = logging.getLogger(__name__)
@@ -311,7 +311,8 @@ class CausalModel(Prompting, ReadsForms):
         super().__init__(tokenizer, name=name, chat=chat, system=system, prefill=prefill)
         self.network, self.fingerprint = network, fingerprint
         self._reading = reading or NetworkReading(network, name)
-        self._is_slow = False
+        self._is_slow, self._context = False, context_size(network)
+        self._graphs: dict[tuple[Spelling, ...], SpellingGraph] = {}
         # One size for all that this model does: what memory allows is learnt once.
         self.portions = Portions(batch_size, grows=network.device.type != "cpu")
         # The generation settings may name several end tokens, such as the end of a turn.
@@ -525,10 +526,6 @@ class CausalModel(Prompting, ReadsForms):
         return self._graphs[spellings]
 
     @cached_property
-    def _graphs(self) -> dict[tuple[Spelling, ...], SpellingGraph]:
-        return {}
-
-    @cached_property
     def vocabulary(self) -> Vocabulary:
         """The model's tokens as byte strings."""
         # As many ids as the network can draw: the tokenizer may know fewer.
@@ -538,10 +535,6 @@ class CausalModel(Prompting, ReadsForms):
     def _trees(self, texts: Sequence[Sequence[int]], n_more: int) -> Trees:
         """Return trees that grow by so many tokens at most."""
         return trees_of(self.network, texts, self.reading_at(max(map(len, texts)) + n_more))
-
-    @cached_property
-    def _context(self) -> int | None:
-        return context_size(self.network)
 
     def reading_at(self, n_tokens: int) -> ReadingMode:
         """Return how texts of so many tokens at most are read such that the numbers are right."""

@@ -14,7 +14,8 @@ import gc
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from itertools import takewhile
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -87,32 +88,25 @@ ALONE = ReadingMode(batched=False, takes_trees=False)
 """Without padding, cache or mask: every text by itself, from its beginning for every token."""
 
 
-class TextsRead(Protocol):
-    """Texts that a network has read, and reads on."""
+class TextsRead:
+    """Texts that a network has read: as the rows of a batch, padded on the left, or each alone.
+
+    What was read in a batch may be read on. `logits` are those of the token after each text, shape
+    (n_texts, size of the vocabulary).
+    """
 
     logits: torch.Tensor
-    """For the token after each text, shape (n_texts, size of the vocabulary)."""
 
-    def keep(self, rows: Sequence[int]) -> None:
-        """Forget all texts but those at `rows`."""
-        ...
-
-    def step(self, tokens: Sequence[int]) -> None:
-        """Read a token more of every text."""
-        ...
-
-
-class BatchRead:
-    """Texts as the rows of a batch, padded on the left; see `TextsRead`."""
-
-    def __init__(
-        self,
-        network: Any,
-        texts: Sequence[Sequence[int]],
-        reading: ReadingMode,
-    ) -> None:
+    def __init__(self, network: Any, texts: Sequence[Sequence[int]], reading: ReadingMode) -> None:
         self.network, self.reading = network, reading
         distinct = list(dict.fromkeys(map(tuple, texts)))
+        row_of = {text: row for row, text in enumerate(distinct)}
+        rows = [row_of[tuple(text)] for text in texts]
+        if not reading.batched:
+            self.logits = torch.cat([plain_logits(network, text, last=1) for text in distinct])[
+                rows
+            ]
+            return
         device = network.device
         self.cache = DynamicCache(config=network.config)
         share = reading.takes_trees and len(distinct) > 1
@@ -133,15 +127,13 @@ class BatchRead:
         # answer differently for every amount of padding.
         positions = (self.mask.cumsum(-1) - 1).clamp(min=0)[:, common:]
         self.logits = self._read(ids, self.mask, positions)
-        if len(distinct) < len(texts):
-            row_of = {text: i for i, text in enumerate(distinct)}
-            index = self._select([row_of[tuple(text)] for text in texts])
-            self.mask, self.logits = self.mask[index], self.logits[index]
         self.lengths = self.mask.sum(-1)
         """Tokens of the texts, shape (n_texts,)."""
+        if len(distinct) < len(texts):
+            self.keep(rows)
 
     def keep(self, rows: Sequence[int]) -> None:
-        """Forget all texts but those at `rows`."""
+        """Put the texts at `rows` in the place of all."""
         index = self._select(rows)
         self.mask, self.lengths = self.mask[index], self.lengths[index]
         self.logits = self.logits[index]
@@ -171,32 +163,6 @@ class BatchRead:
         return logits
 
 
-class OneByOne:
-    """Texts that are read alone, from their beginning each time; see `TextsRead`."""
-
-    def __init__(self, network: Any, texts: Sequence[Sequence[int]]) -> None:
-        self.network, self.texts = network, [list(text) for text in texts]
-        self.logits: torch.Tensor
-        self._read()
-
-    def keep(self, rows: Sequence[int]) -> None:
-        """Forget all texts but those at `rows`."""
-        self.texts = [self.texts[row] for row in rows]
-        self.logits = self.logits[list(rows)]
-
-    def step(self, tokens: Sequence[int]) -> None:
-        """Read a token more of every text."""
-        self.texts = [[*text, token] for text, token in zip(self.texts, tokens, strict=True)]
-        self._read()
-
-    def _read(self) -> None:
-        read = {
-            text: plain_logits(self.network, text, last=1)[-1]
-            for text in dict.fromkeys(map(tuple, self.texts))
-        }
-        self.logits = torch.stack([read[tuple(text)] for text in self.texts])
-
-
 def plain_logits(network: Any, text: Sequence[int], *, last: int = 0) -> torch.Tensor:
     """Return the logits after the last tokens of a text, or all: what a network says of it."""
     ids = torch.tensor([list(text)], device=network.device)
@@ -204,11 +170,6 @@ def plain_logits(network: Any, text: Sequence[int], *, last: int = 0) -> torch.T
     options = {name: value for name, value in wanted.items() if name in _accepted(network)}
     logits: torch.Tensor = network(input_ids=ids, **options).logits[0]
     return logits[-last:]
-
-
-def read_texts(network: Any, texts: Sequence[Sequence[int]], reading: ReadingMode) -> TextsRead:
-    """Have texts read."""
-    return BatchRead(network, texts, reading) if reading.batched else OneByOne(network, texts)
 
 
 def network_within(network: Any) -> Any:
@@ -247,10 +208,8 @@ def reading_order(texts: Sequence[Sequence[int]]) -> list[int]:
 
 def n_shared(first: Sequence[int], last: Sequence[int]) -> int:
     """Return how many tokens two texts begin with alike."""
-    shared = 0
-    while shared < min(len(first), len(last)) and first[shared] == last[shared]:
-        shared += 1
-    return shared
+    pairs = zip(first, last, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _common_beginning(texts: list[tuple[int, ...]]) -> int:
@@ -271,29 +230,12 @@ _MOST_COLUMNS = 4096
 _MOST_CELLS = 1 << 27
 
 
-class Trees(Protocol):
-    """Trees of tokens that grow from texts, one per text."""
-
-    roots: torch.Tensor
-    """Logits of the token after each text, shape (n_texts, size of the vocabulary)."""
-    ahead: int
-    """Nodes per tree that are worth a pass less."""
-
-    @property
-    def n_nodes(self) -> int:
-        """Nodes of the largest tree."""
-        ...
-
-    def grow(self, nodes: Sequence[Sequence[tuple[int, int]]]) -> torch.Tensor:
-        """Add nodes to every tree."""
-        ...
-
-
 class MaskedTrees:
-    """Trees as further columns of the texts' own rows, by a mask of four dimensions.
+    """Trees of tokens, one per text, as further columns of its row, by a mask of four dimensions.
 
-    Columns are bounded, by memory and by the windows of the network: where they do not suffice the
-    tree is cut back to its text, and what the next nodes grow from is read once more.
+    `roots` are the logits of the token after each text, `ahead` nodes per tree that are worth a
+    pass less. Columns are bounded, by memory and by the windows of the network: where they do not
+    suffice the tree is cut back to its text, and what the next nodes grow from is read once more.
     """
 
     # A pass of SmolLM2 takes 75 ms of a processor, and 3.3 ms for each node.
@@ -302,7 +244,7 @@ class MaskedTrees:
     def __init__(
         self, network: Any, texts: Sequence[Sequence[int]], *, reading: ReadingMode
     ) -> None:
-        self.network, self.start = network, BatchRead(network, texts, reading)
+        self.network, self.start = network, TextsRead(network, texts, reading)
         self.roots = self.start.logits
         self.n_of_text = self.start.mask.shape[1]
         self.most_columns = _MOST_COLUMNS
@@ -321,7 +263,11 @@ class MaskedTrees:
         return int(self.parents.shape[1])
 
     def grow(self, nodes: Sequence[Sequence[tuple[int, int]]]) -> torch.Tensor:
-        """Add nodes, in one forward pass where they fit; see `Trees`."""
+        """Add nodes, each a parent's number and a token; return the logits after them.
+
+        It is one forward pass where they fit. Trees with fewer new nodes than others get fillers,
+        which are numbered like nodes.
+        """
         first, width = self.n_nodes, max(map(len, nodes))
         added = np.zeros((3, len(nodes), width), dtype=np.int64)
         added[[0, 2]] = ROOT
@@ -410,7 +356,7 @@ class MaskedTrees:
 
 
 class PlainTrees:
-    """Trees whose nodes are read from the beginning of their text each time, by any network."""
+    """`MaskedTrees` of any network: nodes are read from the beginning of their text each time."""
 
     ahead = 0
 
@@ -422,13 +368,8 @@ class PlainTrees:
         self.texts = [list(text) for text in texts]
         self.roots = self._read(self.texts)
 
-    @property
-    def n_nodes(self) -> int:
-        """Nodes of the largest tree."""
-        return len(self.paths[0])
-
     def grow(self, nodes: Sequence[Sequence[tuple[int, int]]]) -> torch.Tensor:
-        """Add nodes; see `Trees`."""
+        """Add nodes; see `MaskedTrees`."""
         width = max(map(len, nodes))
         rows, positions = [], []
         for row, added in enumerate(nodes):
@@ -437,7 +378,7 @@ class PlainTrees:
                 self.paths[row].append(path)
                 rows.append(self.texts[row] + path)
                 positions.append((row, k))
-            # Fillers are numbered like nodes, see `Trees`, but nothing grows from them.
+            # Nothing grows from fillers.
             self.paths[row] += [[] for _ in range(len(added), width)]
         read = self._read(rows)
         logits = read.new_zeros((len(nodes), width, read.shape[-1]))
@@ -447,9 +388,11 @@ class PlainTrees:
     def _read(self, rows: list[list[int]]) -> torch.Tensor:
         step = max(1, _PLAIN_TOKENS // max(map(len, rows)))
         portions = (rows[start : start + step] for start in range(0, len(rows), step))
-        return torch.cat(
-            [read_texts(self.network, portion, self.reading).logits for portion in portions]
-        )
+        read = (TextsRead(self.network, portion, self.reading) for portion in portions)
+        return torch.cat([each.logits for each in read])
+
+
+Trees = MaskedTrees | PlainTrees
 
 
 def trees_of(network: Any, texts: Sequence[Sequence[int]], reading: ReadingMode) -> Trees:
@@ -479,9 +422,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 class Portions:
     """The size of a portion of work, learnt from what happened so far.
 
-    None rows leave it to memory.
-
-    Portions that may grow do so while memory suffices.
+    None rows leave it to memory. Portions that may grow do so while memory suffices.
     """
 
     def __init__(self, most_rows: int | None, *, grows: bool) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from heapq import heapify, heappop, heappush
-from typing import NoReturn
 
 import numpy as np
 import torch
@@ -72,15 +71,11 @@ def continuation_logprobs(
     portion = max(1, _LOGITS // trees.roots.numel())
     for first in range(0, max(map(len, nodes)), portion):
         read(trees.grow([added[first : first + portion] for added in nodes]), first)
-    return [
-        np.array(
-            [
-                sum(step[tuple(tokens[:end])] for end in range(1, len(tokens) + 1))
-                for tokens in endings
-            ]
-        )
-        for step, endings in zip(steps, continuations, strict=True)
-    ]
+    scores = []
+    for step, endings in zip(steps, continuations, strict=True):
+        beginnings = ([tuple(each[:end]) for end in range(1, len(each) + 1)] for each in endings)
+        scores.append(np.array([sum(map(step.__getitem__, paths)) for paths in beginnings]))
+    return scores
 
 
 @dataclass(frozen=True)
@@ -148,20 +143,15 @@ def spelling_masses(
             n_grown += logits.shape[1]
             grown(n_grown)
             if n_grown * len(waiting) > _MOST_NODES:
-                _refuse(len(waiting))
+                if len(waiting) > 1:  # a smaller portion may have room
+                    raise MemoryError
+                raise CoherenceError(
+                    f"the answers in this form are spread over more than {_MOST_NODES:,} token "
+                    "sequences, as where a tokenizer writes one text in many ways, and are not "
+                    "read. Have them drawn (--answers drawn)."
+                )
             for nodes, children in zip(waiting, reading.read(logits, numbered), strict=True):
                 nodes += children
-
-
-def _refuse(n_texts: int) -> NoReturn:
-    """Have a portion halved, or say of a single text that its answers are too many."""
-    if n_texts > 1:
-        raise MemoryError
-    raise CoherenceError(
-        f"the answers in this form are spread over more than {_MOST_NODES:,} token sequences, as "
-        "where a tokenizer writes one text in many ways, and are not read. Have them drawn "
-        "(--answers drawn)."
-    )
 
 
 class _MassReader:
@@ -201,17 +191,17 @@ class _MassReader:
             normaliser = values.logsumexp(-1).double()
             require_numbers(normaliser)
             decided = self.sets.sums(values, normaliser, [table.ranges for table in tables])
-            further = _take(values, normaliser, [table.token for table in tables])
+            further = _take(values, normaliser, [table.tokens for table in tables])
             for (row, _, node), table, sums, onward in zip(
                 portion, tables, decided, further, strict=True
             ):
                 # The mass of a node that grew together with its parent is known only now.
                 node = replace(node, mass=children[row].pop(node.tokens, node).mass)
-                self._decide(row, node, table.spelling, sums[table.which] * node.mass)
-                masses = (onward * node.mass).tolist()
-                for token, target, mass in zip(
-                    table.token.tolist(), table.target.tolist(), masses, strict=True
-                ):
+                masses = sums[table.which] * node.mass
+                self.masses[row, table.spelling] += masses
+                self.nodes[row].append((node, table.spelling, masses))
+                steps = self.graph.steps[node.state]
+                for (token, target), mass in zip(steps, (onward * node.mass).tolist(), strict=True):
                     tokens = *node.tokens, token
                     children[row][tokens] = _Node(target, mass, node.number, tokens)
         return [list(nodes.values()) for nodes in children]
@@ -221,11 +211,6 @@ class _MassReader:
         if state not in self.tables:
             self.tables[state] = _Table.of(self.graph, state)
         return self.tables[state]
-
-    def _decide(self, row: int, node: _Node, spelling: NDArray[np.int64], masses: Floats) -> None:
-        # Not `+=`: several sets of tokens may decide in favour of one spelling.
-        np.add.at(self.masses[row], spelling, masses)
-        self.nodes[row].append((node, spelling, masses))
 
     def to_grow(
         self, row: int, nodes: list[_Node], tolerance: float, alike_share: float
@@ -261,7 +246,8 @@ class _MassReader:
         def below(node: _Node) -> Floats:
             total = np.zeros(self.masses.shape[1])
             if node.tokens in read:
-                np.add.at(total, *read[node.tokens])
+                spelling, masses = read[node.tokens]
+                total[spelling] += masses
                 # Of other kinds, as less of every spelling is missing there: this comes to an end.
                 return sum((below(child) for child in children.get(node.tokens, ())), start=total)
             like = most.get(self.graph.kinds[node.state])
@@ -323,8 +309,7 @@ class _Table:
     spelling: NDArray[np.int64]
     which: NDArray[np.int64]
     ranges: tuple[Ranges, ...]
-    token: NDArray[np.int64]
-    target: NDArray[np.int64]
+    tokens: NDArray[np.int64]  # that keep it open
 
     @classmethod
     def of(cls, graph: SpellingGraph, state: int) -> "_Table":
@@ -333,12 +318,11 @@ class _Table:
             of_spelling.setdefault(spelling, []).append((start, stop))
         sets = {spelling: tuple(ranges) for spelling, ranges in of_spelling.items()}
         position = {ranges: k for k, ranges in enumerate(dict.fromkeys(sets.values()))}
-        steps = np.array(graph.steps[state], dtype=np.int64).reshape(-1, 2)
         return cls(
             np.array(list(sets), dtype=np.int64),
             np.array([position[ranges] for ranges in sets.values()], dtype=np.int64),
             tuple(position),
-            *steps.T,
+            np.array([token for token, _ in graph.steps[state]], dtype=np.int64),
         )
 
 

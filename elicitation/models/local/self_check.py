@@ -76,6 +76,7 @@ class NetworkReading:
         size = size if self.context is None else min(size, self.context)
         self.check()
         with _looking():
+            # What is right at a length is right at shorter ones.
             if any(at > size and way.takes_trees for at, way in self.found.items()):
                 return replace(_WAYS[0], window=self.window)
             if size not in self.found:
@@ -111,10 +112,9 @@ class NetworkReading:
         for bound in (_GAP,) if precisely else (None,) if quantized else (_GAP, None):
             try:
                 with _single_precision(self.network, bound is not None):
-                    comparison, ways = (
-                        _Comparison(self.network, n_tokens, bound),
-                        self._ways(n_tokens),
-                    )
+                    comparison = _Comparison(self.network, n_tokens, bound)
+                    # In half precision a window that is exceeded by little would not show.
+                    ways = _WAYS[self.window is not None and n_tokens >= self.window :]
                     right = next(filter(comparison.is_right, ways), ALONE)
                     if right != ways[0] and comparison.allows_rounding():
                         right = next(filter(comparison.is_right, ways), ALONE)
@@ -130,10 +130,6 @@ class NetworkReading:
                 self.name,
             )
         return right
-
-    def _ways(self, n_tokens: int) -> Sequence[ReadingMode]:
-        # In half precision a window that is exceeded by little would not show.
-        return _WAYS[self.window is not None and n_tokens >= self.window :]
 
     def _refuse(self, error: Exception, n_tokens: int) -> NoReturn:
         """Say in a line why a text by itself cannot be read."""
@@ -224,12 +220,13 @@ class _Comparison:
     def __init__(self, network: Any, n_tokens: int, bound: float | None) -> None:
         self.network, self.bound = network, bound  # of every token; None in half precision
         self.texts, self.paths = _sample(network, n_tokens)
-        self.logits = [
-            {path: plain_logits(network, [*text, *path], last=len(path) + 1) for path in paths}
-            for text, paths in zip(self.texts, self.paths, strict=True)
-        ]
-        for logits in chain.from_iterable(map(dict.values, self.logits)):
-            require_numbers(logits)
+        self.plain: dict[tuple[int, Tokens], torch.Tensor] = {}  # after a text and what follows it
+        for row, paths in enumerate(self.paths):
+            for path in paths:
+                logits = plain_logits(network, [*self.texts[row], *path], last=len(path) + 1)
+                require_numbers(logits)
+                after = {(row, path[:end]): each for end, each in enumerate(logits)}
+                self.plain = after | self.plain
 
     def allows_rounding(self) -> bool:
         """Widen the bound to what rounding moves, where that is more; return whether it is.
@@ -244,43 +241,40 @@ class _Comparison:
             return output * (1 + 1e-6 * signs.reshape(output.shape))
 
         hook = self.network.get_input_embeddings().register_forward_hook(move)
-        (path,) = self.paths[0]
+        (path,), before = self.paths[0], self.bound
         try:
             moved = plain_logits(self.network, [*self.texts[0], *path], last=len(path) + 1)
         finally:
             hook.remove()
-        before, self.bound = (
-            self.bound,
-            max(self.bound, min(5 * _gap(moved, self.logits[0][path]), _WIDEST_GAP)),
-        )
+        still = torch.stack([self.plain[0, path[:end]] for end in range(len(path) + 1)])
+        self.bound = max(before, min(5 * _gap(moved, still), _WIDEST_GAP))
         return self.bound > before
 
     def is_right(self, way: ReadingMode) -> bool:
         """Return whether a way of reading gives what the texts by themselves give."""
-        # Where it does not take an option, a network fails in a way of its own.
         try:
-            return all(self._compare(way))
+            return all(self._is_plain(*read) for read in self._reads(way))
         except Exception as error:
+            # Where it does not take an option, a network fails in a way of its own.
             if is_out_of_memory(error):
                 raise
             return False
 
-    def _compare(self, way: ReadingMode) -> Iterator[bool]:
-        """Yield whether the texts by themselves give the same, one read after the other."""
+    def _reads(self, way: ReadingMode) -> Iterator[tuple[torch.Tensor, list[tuple[int, Tokens]]]]:
+        """Yield logits, one read after the other, each with the texts and what follows them."""
         trees, rows = MaskedTrees(self.network, self.texts, reading=way), range(len(self.texts))
         # Read on apart from the trees, which grow in the cache.
         read = copy.copy(trees.start)
         read.cache = copy.deepcopy(read.cache)
-        yield self._is_plain(read.logits, [(row, ()) for row in rows])
-        firsts = [paths[0] for paths in self.paths]
-        going = list(rows)
+        yield read.logits, [(row, ()) for row in rows]
+        firsts, going = [paths[0] for paths in self.paths], list(rows)
         for n_read in range(1, 1 + max(map(len, firsts))):
             # An answer that is complete leaves the batch.
             if any(len(firsts[row]) < n_read for row in going):
                 read.keep([k for k, row in enumerate(going) if len(firsts[row]) >= n_read])
                 going = [row for row in going if len(firsts[row]) >= n_read]
             read.step([firsts[row][n_read - 1] for row in going])
-            yield self._is_plain(read.logits, [(row, firsts[row][:n_read]) for row in going])
+            yield read.logits, [(row, firsts[row][:n_read]) for row in going]
         if not way.takes_trees:
             return
         numbers: list[dict[Tokens, int]] = [{(): ROOT} for _ in rows]
@@ -300,16 +294,11 @@ class _Comparison:
             )
             n_grown += logits.shape[1]
             for row in rows:
-                at_nodes = logits[row, : len(added[row])]
-                yield self._is_plain(at_nodes, [(row, path) for path in added[row]])
+                yield logits[row, : len(added[row])], [(row, path) for path in added[row]]
 
     def _is_plain(self, logits: torch.Tensor, places: Sequence[tuple[int, Tokens]]) -> bool:
         """Return whether logits are those of texts by themselves; NaN agrees with nothing."""
-        plain = []
-        for row, beginning in places:
-            path = next(path for path in self.paths[row] if path[: len(beginning)] == beginning)
-            plain.append(self.logits[row][path][len(beginning)])
-        expected = torch.stack(plain).to(logits.device)
+        expected = torch.stack([self.plain[place] for place in places]).to(logits.device)
         if self.bound is not None:
             return _gap(logits, expected) < self.bound
         return _gap(logits, expected, mean=True) < _GAP_OF_HALF
