@@ -206,7 +206,7 @@ def test_all_sets_can_be_had_but_not_one_more():
         ({"n_bins": 1.5}, "n_bins must be a whole number of at least 1"),
         ({"target": "lang"}, "Did you mean 'lung'?"),
         ({"target_state": "true"}, "target_state must be a state of 'lung', not 'true'"),
-        ({"auxiliary": "lung"}, "auxiliary .* not the target"),
+        ({"auxiliary": "lung"}, "auxiliary must be a covariate, and not the target"),
         ({"auxiliary": "smok"}, "Did you mean 'smoke'?"),
         ({"n_observed": 8}, "from 1 to 7, not 8"),
         ({"min_probability": 2}, "min_probability must lie in [0, 1], not 2"),

@@ -194,7 +194,7 @@ def test_wrong_calls_for_cases_are_named(task, records):
     refused("task must be a RecordTask, not DataFrame", of=records)
     refused("n must be a whole number of at least 1", n=0)
     alone = RecordTask("t", records, ("smoke",), "either", "yes")
-    refused("one beside the auxiliary variable 'smoke'", of=alone, n=1, auxiliary="smoke")
+    refused("covariates must include one beside", of=alone, n=1, auxiliary="smoke")
     with pytest.raises(InputError, match="seed must be a whole number of at least 0; received -1"):
         task.cases(5, seed=-1)
     wide = pd.DataFrame({f"v{number}": list("ab") * 200 for number in range(24)})
