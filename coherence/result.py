@@ -238,6 +238,11 @@ class CheckResult:
         return replace(self, reason="; ".join(filter(None, reasons)))
 
     @property
+    def variant(self) -> str:
+        """What stands behind the colon of its name; empty of a check without variants."""
+        return self.check.partition(":")[2]
+
+    @property
     def published(self) -> bool:
         """Whether the papers' own procedure was run."""
         return bool(self.settings.get("published"))
@@ -453,7 +458,7 @@ Found = TypeVar("Found", bound=CheckResult)
 def by_variant(results: Iterable[CheckResult], kind: type[Found]) -> dict[str, Found]:
     """Return the results of one check, which are of a kind of their own, by variant."""
     of_kind = (result for result in results if isinstance(result, kind))
-    return {result.check.partition(":")[2]: result for result in of_kind}
+    return {result.variant: result for result in of_kind}
 
 
 def contributions_to_mean(values: "pd.Series[float]") -> "pd.Series[float]":

@@ -55,8 +55,8 @@ ORDERED_PAIRS = (("yes", "no"), ("yes", "defer"), ("defer", "no"))
 class MonotoneResult(CheckResult):
     """Result of `coherence.monotone_choice_test`."""
 
-    pair: list[Any] | None = None
-    direction: str | None = None  # as it was asked for
+    pair: Sequence[Any] = ()
+    direction: str = "increasing"  # as it was asked for
     direction_tested: str | None = None  # of two, the one in which the share moves more nearly
 
 

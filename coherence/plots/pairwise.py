@@ -1,11 +1,13 @@
 """The figure of monotone choice: the share of one action of a pair against the belief."""
 
 from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from coherence.errors import InputError
 from coherence.inputs import require
 from coherence.plots.style import (
     INK,
@@ -35,6 +37,15 @@ def choice_bins(details: pd.DataFrame) -> pd.DataFrame:
     return bins[(bins["n"] > 0) & bins["share"].notna() & bins["belief"].notna()].sort_values(
         "belief", ignore_index=True
     )
+
+
+@runtime_checkable
+class Paired(Protocol):
+    """A result of `coherence.monotone_choice_test`."""
+
+    details: pd.DataFrame
+    reason: str
+    pair: Sequence[object]
 
 
 @described
@@ -74,8 +85,7 @@ def plot_pairwise_choice(
     >>> coherence.plots.plot_pairwise_choice(result).get_title(loc="left")
     'Share of yes among yes and no'
     """
-    details = _details(result)
-    pair = pair_of(result)
+    details, pair = _of_pair(result)
     bins = choice_bins(details)
     with canvas(ax) as axes:
         has_reversals = _draw(details, bins, pair, scale, axes)
@@ -89,30 +99,23 @@ def shown_shares(bins: pd.DataFrame) -> Span:
     return span_of(*(bins[name] for name in ("share", "low", "high") if name in bins))
 
 
-def pair_of(result: CheckResult) -> tuple[object, object]:
-    """Return the two actions of a monotone-choice result."""
-    # A label may hold a slash; the settings know where the first action ends.
-    first, second = result.settings.get("pair") or result.check.partition(":")[2].split("/", 1)
-    return first, second
-
-
 def title_of(pair: Sequence[object]) -> str:
     """Say what the figure of a pair shows."""
     first, second = (clean(label, limit=_TITLE_LABEL) for label in pair)
     return f"Share of {first} among {first} and {second}"
 
 
-def _details(result: CheckResult) -> pd.DataFrame:
-    require(
-        isinstance(result, CheckResult) and ("pair" in result.settings or "/" in result.check),
-        "result must be what coherence.monotone_choice_test returns; received "
-        f"{getattr(result, 'check', type(result).__name__)}.",
-    )
+def _of_pair(result: object) -> tuple[pd.DataFrame, Sequence[object]]:
+    if not isinstance(result, Paired):
+        raise InputError(
+            "result must be what coherence.monotone_choice_test returns; received "
+            f"{getattr(result, 'check', type(result).__name__)}."
+        )
     require(
         not result.details.empty,
         f"result must have bins to draw; {result.reason or 'it has none'}.",
     )
-    return result.details
+    return result.details, result.pair
 
 
 def _draw(

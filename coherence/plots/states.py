@@ -45,6 +45,16 @@ _LEAST, _AREA = 16.0, 60.0  # points squared, of the smallest dot and beside it 
 
 
 @runtime_checkable
+class Sided(Protocol):
+    """A result of `coherence.sufficiency_test`."""
+
+    fitted: object
+    reason: str
+    state: str | None
+    states: list[str] | None
+
+
+@runtime_checkable
 class Tested(Protocol):
     """A report of one evaluation."""
 
@@ -116,9 +126,13 @@ def plot_state_shares(
     if isinstance(data, Tested) and not isinstance(data, pd.DataFrame):
         data = data.primary
     if isinstance(data, CheckResult):
+        if not isinstance(data, Sided):
+            raise InputError(
+                f"data must be of sufficiency_test; received a result of {data.check}."
+            )
         table, reason = data.fitted, data.reason
-        by_posterior = data.settings.get("state") == "exact"
-        labels = data.settings.get("states", ())[::-1]
+        by_posterior = data.state == "exact"
+        labels = (data.states or [])[::-1]
     else:
         given = {"context": context, "exact": exact, "positive": positive, "columns": columns}
         choices = choices_of(data, action, truth, **given)

@@ -9,8 +9,6 @@ from coherence.checks.threshold import ThresholdResult
 from coherence.report.wording import clean, format_interval, with_interval
 from coherence.result import CheckResult, Estimate, Family, Interval, by_variant
 
-SWING, DIFFERENCE, MOVEMENT = "matching:swing", "matching:difference", "stakes:movement"
-THRESHOLD = "threshold"
 STEEP = 2.0  # slope above which neither neglect nor dislike of losses explains it
 
 

@@ -12,11 +12,9 @@ from itertools import repeat
 
 from coherence.checks.catalogue import check_of, declarations, declared_name, interpretation_of
 from coherence.checks.check import Form, Question
-from coherence.checks.sufficiency import NAME as PRIMARY
+from coherence.checks.matching import MatchingResult
+from coherence.checks.threshold import ThresholdResult
 from coherence.report.acted_on import (
-    DIFFERENCE,
-    SWING,
-    THRESHOLD,
     numbers,
     percent,
     share_with_interval,
@@ -24,9 +22,9 @@ from coherence.report.acted_on import (
 )
 from coherence.report.document import Cell, Table, table_of_texts
 from coherence.report.evaluation import EvaluationReport
-from coherence.report.verdicts import REJECTS
+from coherence.report.verdicts import REJECTS, family_of
 from coherence.report.wording import NOT_GIVEN, clean, evaluation_heading, with_interval
-from coherence.result import CheckResult, Estimate
+from coherence.result import CheckResult, Estimate, Family, by_variant
 from coherence.runs.states import NO, folded
 
 NOT_IDENTIFIED = "not identified"
@@ -39,18 +37,13 @@ def _effect(result: CheckResult | None) -> str:
     return with_interval(result.statistic, result.interval)
 
 
-def by_name(evaluation: EvaluationReport, name: str) -> CheckResult | None:
-    """Return the result of this name; None where it was not run."""
-    return next((result for result in evaluation.results if result.check == name), None)
-
-
 def _at_equal_belief(evaluation: EvaluationReport, persons: bool = False) -> str:
     if evaluation.rows.crossed is not persons:
         return NOT_GIVEN
     primary = evaluation.primary
-    if primary is not None and evaluation.verdict.marked and primary.settings.get("turns"):
+    if primary is not None and evaluation.verdict.marked and primary.turns:
         return f"turns {REJECTS}"  # one number would average its two directions away
-    found = evaluation.verdict.marked and evaluation.verdict.rests_on == PRIMARY
+    found = evaluation.verdict.marked and family_of(evaluation.verdict) is Family.PRIMARY
     return f"{_effect(primary)}{f' {REJECTS}' * found}"
 
 
@@ -74,7 +67,7 @@ def _follows(evaluation: EvaluationReport) -> str:
     if slope.low <= 0:
         return "not seen"
     primary = evaluation.primary
-    rises = folded(primary.settings.get("action", "")) if primary is not None else ""
+    rises = folded((primary and primary.action) or "")
     return f"yes: more {rises}" if rises in NO else "yes"
 
 
@@ -83,24 +76,25 @@ def threshold(evaluation: EvaluationReport) -> str:
     return threshold_place(_threshold_of(evaluation)) or NOT_GIVEN
 
 
-def _threshold_of(evaluation: EvaluationReport) -> CheckResult | None:
-    return by_name(evaluation, f"{THRESHOLD}:lowest") or by_name(evaluation, THRESHOLD)
+def _threshold_of(evaluation: EvaluationReport) -> ThresholdResult | None:
+    found = by_variant(evaluation.results, ThresholdResult)
+    return found.get("lowest") or found.get("")
 
 
 def _changes(evaluations: Sequence[EvaluationReport]) -> str:
     """Name the actions between which choices change, where they are those of all evaluations."""
     found = [result for each in evaluations if (result := _threshold_of(each)) is not None]
-    moves = {(result.check, result.settings["start"], result.settings["to"]) for result in found}
+    moves = {(result.variant, result.start, result.to) for result in found}
     if len(moves) != 1:
         return "choices change at"
-    check, start, to = moves.pop()
-    label = clean(f"from {start} to {to}" if check == THRESHOLD else to, limit=40)
-    return f"changes {label} at" if check == THRESHOLD else f"does {label} from"
+    variant, start, to = moves.pop()
+    label = clean(to if variant else f"from {start} to {to}", limit=40)
+    return f"does {label} from" if variant else f"changes {label} at"
 
 
 def _acted_on(evaluation: EvaluationReport) -> str:
-    asked, found = (by_name(evaluation, name) for name in (SWING, DIFFERENCE))
-    return NOT_IDENTIFIED if asked is not None and found is None else _effect(found)
+    found = by_variant(evaluation.results, MatchingResult)
+    return NOT_IDENTIFIED if {*found} == {"swing"} else _effect(found.get("difference"))
 
 
 def _estimate(evaluation: EvaluationReport, row: str) -> str:
@@ -110,7 +104,10 @@ def _estimate(evaluation: EvaluationReport, row: str) -> str:
     if (most := max(known, key=lambda result: result.statistic, default=None)) is None:
         return NOT_GIVEN
     shown = interpretation_of(most.check)
-    if shown.unless and by_name(evaluation, f"{declared_name(most.check)}:{shown.unless}"):
+    if shown.unless and any(
+        (declared_name(each.check), each.variant) == (declared_name(most.check), shown.unless)
+        for each in evaluation.results
+    ):
         return NOT_GIVEN
     return {Form.POINTS: _effect, Form.PERCENT: percent, Form.NUMBER: numbers}[shown.form](most)
 

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from coherence.checks.catalogue import interpretation_of
+from coherence.checks.sufficiency_result import Sufficiency, primary_of
 from coherence.decoding.decode import PARSED
 from coherence.report.variation import Variation
 from coherence.result import CheckResult, Family, Outcome
@@ -149,9 +150,9 @@ class EvaluationReport:
         return (self.headline, self.verdict) if both else (self.headline,)
 
     @property
-    def primary(self) -> CheckResult | None:
+    def primary(self) -> Sufficiency | None:
         """Result of the primary test; None where it was not run."""
-        return next((r for r in self.results if r.family is Family.PRIMARY), None)
+        return primary_of(self.results)
 
     @property
     def alerts(self) -> tuple[Note, ...]:

@@ -11,9 +11,9 @@ from functools import partial
 
 import pandas as pd
 
-from coherence.checks.catalogue import declared_name
-from coherence.checks.monotone import NAME as OF_PAIRS
-from coherence.checks.sufficiency import NAME as PRIMARY
+from coherence.checks.monotone import MonotoneResult
+from coherence.checks.scores import ScoresResult
+from coherence.checks.sufficiency_result import Sufficiency
 from coherence.plots import beliefs as belief_plot
 from coherence.plots import offers as offers_plot
 from coherence.plots import pairwise as pairwise_plot
@@ -24,7 +24,7 @@ from coherence.report.document import Figure
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.pooling import FEW, evaluation_key, shared_tests
 from coherence.report.wording import belief_noun, clean, format_numbers, with_interval
-from coherence.result import LEVEL, CheckResult, ForecastScores, Interval
+from coherence.result import LEVEL, CheckResult, Family, ForecastScores, Interval
 from coherence.statistics.figure_tables import EXACT
 
 MOST_PAIRS = 6
@@ -115,25 +115,23 @@ def _states(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
     if table is None:
         yield from _why(evaluation, "No plot of choices at equal belief", "choices_by_state")
         return
-    test = next((result for result in evaluation.results if result.check == PRIMARY), None)
-    how = {} if test is None else test.settings
+    test = evaluation.primary or Sufficiency("sufficiency", "")
     actions = _drawn(table)
     scales = shared_spans(
         [state_plot.shown_shares(table[table["action"] == action]) for action in actions]
     )
-    exact = how.get("state") == "exact"
+    exact = test.state == "exact"
     names = state_plot.BY_POSTERIOR if exact else evaluation.state_names
     draw = partial(state_plot.plot_state_panels, table, actions, scales, noun=noun, states=names)
     sides = "where the exact posterior is above, and below, what it is on average at that belief"
     if not exact:
         sides = "of cases with {1}, and with {0}".format(*map(clean, names))
-    left_out = how.get("left_out")
     caption = (
-        f"Share of the action by {noun}, {sides}; both as {PRIMARY} takes them, dots larger the "
+        f"Share of the action by {noun}, {sides}; both as {test.check} takes them, dots larger the "
         "more cases they hold, with 95% intervals over cases.",
-        "Each person is compared at the own belief." if "n_persons" in how else "",
-        f"{left_out}: left out." if left_out else "",
-        "" if test is None else _gap(test),
+        "Each person is compared at the own belief." if test.n_persons is not None else "",
+        f"{test.left_out}: left out." if test.left_out else "",
+        _gap(test),
         "Panels differ in their scale." if len(set(scales)) > 1 else "",
     )
     lines = -(-len(actions) // state_plot.PANELS_BESIDE)
@@ -146,12 +144,12 @@ def _states(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
         )
 
 
-def _gap(test: CheckResult) -> str:
+def _gap(test: Sufficiency) -> str:
     """Say what the gap between the lines is over all beliefs, as the test estimates it."""
     if test.interval is None or math.isnan(test.statistic):
         return ""
-    action = clean(test.settings.get("action", "the action"))
-    if test.settings.get("turns"):
+    action = clean(test.action or "the action")
+    if test.turns:
         return "The gap turns: no one number of points sums it up."
     size, interval, more = test.statistic, test.interval, "more"
     if size < 0:
@@ -160,9 +158,9 @@ def _gap(test: CheckResult) -> str:
         f'Over all beliefs, "{action}" is {with_interval(size, interval, " points")} {more} '
         "frequent where the state is sure to hold than where it is sure not to."
     )
-    if (allowed := test.settings.get("allowed")) and abs(float(allowed)) >= 0.005:
+    if test.allowed and abs(test.allowed) >= 0.005:
         of_all += (
-            f" As much as {format_numbers([100 * abs(float(allowed))])[0]} points may be rounding "
+            f" As much as {format_numbers([100 * abs(test.allowed)])[0]} points may be rounding "
             "and noise of reports, for which interval and test allow."
         )
     return of_all
@@ -214,7 +212,7 @@ def _pairs(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
     pairwise = [
         result
         for result in evaluation.results
-        if declared_name(result.check) == OF_PAIRS and not result.details.empty
+        if isinstance(result, MonotoneResult) and not result.details.empty
     ]
     shown = pairwise
     if len(pairwise) > MOST_PAIRS:
@@ -237,7 +235,7 @@ def _pairs(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
         draw = partial(pairwise_plot.plot_pairwise_choice, result, noun=noun, title="", scale=scale)
         other = " Its axis of shares is not that of the figures beside it."
         caption = _pair_caption(result, bins) + ("" if scale == widest else other)
-        title = pairwise_plot.title_of(pairwise_plot.pair_of(result))
+        title = pairwise_plot.title_of(result.pair)
         yield Figure(f"{key}-pair-{number}", title, caption, draw)
 
 
@@ -247,14 +245,14 @@ def _evidence(result: CheckResult) -> tuple[float, float]:
     return pvalue, 0.0 if math.isnan(result.statistic) else -result.statistic
 
 
-def _pair_caption(result: CheckResult, bins: pd.DataFrame) -> str:
-    details, settings = result.details, result.settings
+def _pair_caption(result: MonotoneResult, bins: pd.DataFrame) -> str:
+    details = result.details
     violated = details["violation"].astype(bool)
     significant = int((violated & details["significant"].astype(bool)).sum())
-    expected = clean(settings.get("direction", "increasing"))
+    expected = clean(result.direction)
     # The direction was then chosen by the data, and the caption says which it was.
     if expected == "either":
-        expected = f"monotone (tested as {settings.get('direction_tested', 'either')})"
+        expected = f"monotone (tested as {result.direction_tested or expected})"
     policies = "se_j" in details
     sizes = "no choices"
     if len(bins):
@@ -299,12 +297,13 @@ def _reliability(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
     scored = [
         (result, result.fitted)
         for result in evaluation.results
+        if isinstance(result, ScoresResult)
         if isinstance(result.fitted, ForecastScores) and not result.details.empty
     ]
     several_prompts = len(scored) > 1
     for number, (result, scores) in enumerate(scored, start=1):
-        prompt = f", prompt {clean(result.settings['prompt'])}" if several_prompts else ""
-        forecast = f"mean {noun} of a case" if result.settings.get("averaged") else noun
+        prompt = f", prompt {clean(result.prompt)}" if several_prompts else ""
+        forecast = f"mean {noun} of a case" if result.averaged else noun
         band = (
             "Pale: where the curve of a calibrated forecaster lies (pointwise, in 95% of redrawn "
             "outcomes). "
@@ -396,7 +395,7 @@ def _forest(key: str, check: str, pairs: Sequence[tuple[EvaluationReport, CheckR
     ]
     without = sum(math.isnan(effect["low"]) for effect in effects)
     corrected = " after Holm's correction among the further tests of its evaluation"
-    if check == PRIMARY:
+    if any(result.family is Family.PRIMARY for _, result in pairs):
         corrected = f" (p at most {LEVEL})"
     caption = (
         f"Effect of {clean(check)} in each evaluation with its 95% interval; full where the test "

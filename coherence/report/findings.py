@@ -16,15 +16,14 @@ import pandas as pd
 
 from coherence.checks.catalogue import check_of, interpretation_of
 from coherence.checks.check import Question
+from coherence.checks.matching import MatchingResult
 from coherence.checks.persons import OWN_BELIEF
+from coherence.checks.stakes import StakesResult
 from coherence.checks.sufficiency import NAME as PRIMARY
+from coherence.checks.sufficiency_result import Sufficiency
 from coherence.decoding.decode import FAILURES, LOW_MASS
 from coherence.printable import capitalised, counted, numbered
-from coherence.report.acted_on import (
-    MOVEMENT,
-    SWING,
-    question_sentences,
-)
+from coherence.report.acted_on import question_sentences
 from coherence.report.document import (
     Cell,
     Column,
@@ -42,7 +41,7 @@ from coherence.report.document import (
     count,
     table_of_texts,
 )
-from coherence.report.effects import by_name, in_order, long_table, short_table
+from coherence.report.effects import in_order, long_table, short_table
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.json import to_plain
 from coherence.report.next_steps import next_step
@@ -304,12 +303,13 @@ def legend(evaluations: Sequence[EvaluationReport]) -> str:
 def _basis(evaluation: EvaluationReport) -> str:
     """Say how many cases and answers there are, how they were read, and what stands for truth."""
     parts, primary = [], evaluation.primary
-    asked = primary or by_name(evaluation, SWING) or by_name(evaluation, MOVEMENT)
+    offers = (r for r in evaluation.results if isinstance(r, MatchingResult | StakesResult))
+    asked = primary or next((r for r in offers if r.variant in ("swing", "movement")), None)
     if asked is not None:
         parts.append(_cases(evaluation, asked))
     elif evaluation.results:
         parts.append(counted(max(r.n_contexts for r in evaluation.results), "case"))
-    if primary is not None and (persons := primary.settings.get("n_persons")):
+    if primary is not None and (persons := primary.n_persons):
         parts.append(counted(persons, "person"))
     if not evaluation.statuses.empty:
         share = evaluation.unparsed_share
@@ -317,8 +317,8 @@ def _basis(evaluation: EvaluationReport) -> str:
         kind = "with a blank" if evaluation.blanks_alone else "unparsed"
         parts.append(f"{max(share, 0.001):.1%} {kind}" if share else "all parsed")
     text = ", ".join(parts)
-    if primary is not None and "state" in primary.settings:
-        exact = primary.settings["state"] == "exact"
+    if primary is not None and primary.state is not None:
+        exact = primary.state == "exact"
         shares = "; shares of graded answers" if evaluation.rows.graded else "; exact posteriors"
         text += shares if exact else "; realised states"
     return text
@@ -485,7 +485,7 @@ def _checked(result: CheckResult) -> Cell:
     words = "" if check is None else interpretation_of(result.check).words
     if isinstance(result.fitted, ForecastScores) and result.fitted.n_states > 2:
         words = interpretation_of(result.check).heading
-    if result.settings.get("test") == OWN_BELIEF:
+    if isinstance(result, Sufficiency) and result.test == OWN_BELIEF:
         words = "choices at equal own belief"
     return Cell(f"{words} ({result.check})" if words else result.check, {"": result.check})
 

@@ -126,7 +126,7 @@ def vary_if_still(evaluation: EvaluationReport) -> Step:
 
 def sharper(evaluation: EvaluationReport) -> Step:
     """Ask for reports that leave less unsaid: those of more cases would leave as much."""
-    noisy = any(result.settings.get("reports") == Reports.DIFFER for result in evaluation.results)
+    noisy = evaluation.primary is not None and evaluation.primary.reports == Reports.DIFFER
     ask = "Ask each case more often" if noisy else "Ask for beliefs in finer steps"
     return Step(f"{ask}, or let answers be computed; more cases alone would help little.")
 
@@ -167,7 +167,7 @@ def _missing_by_choice(evaluation: EvaluationReport) -> str:
 
 def _power(evaluation: EvaluationReport) -> Step:
     """Send to a plan: as many cases, twice and four times as many."""
-    settled = any(result.settings.get("settled") for result in evaluation.results)
+    settled = evaluation.primary is not None and evaluation.primary.settled
     if settled or not evaluation.plannable:
         return Step()
     text, source = "How many cases would show a smaller effect?", evaluation.source

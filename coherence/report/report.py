@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from coherence.checks.sufficiency_result import Sufficiency
 from coherence.errors import InputError
 from coherence.printable import counted
 from coherence.report import MOST_CONTEXTS
@@ -164,7 +165,7 @@ class Report:
         yield from report_files(self.evaluations, self.settings, most_answers=most)
 
     @property
-    def primary(self) -> CheckResult:
+    def primary(self) -> Sufficiency:
         """Result of the primary test, of a report of one evaluation; `InputError` of others."""
         named = {at: found for at, each in enumerate(self.evaluations) if (found := each.primary)}
         if len(self.evaluations) == len(named) == 1:

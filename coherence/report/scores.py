@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from coherence.checks.scores import NAME
+from coherence.checks.scores import NAME, ScoresResult
 from coherence.printable import counted, evaluation_name
 from coherence.report.document import Cell, Column, Kind, Row, Table, build_table, count, pvalue
 from coherence.report.evaluation import EvaluationReport
@@ -74,12 +74,12 @@ def score_table(evaluations: Sequence[EvaluationReport]) -> pd.DataFrame:
         rmse = {result.check: result for result in evaluation.results}.get(_RMSE)
         for result in evaluation.results:
             scores = result.fitted
-            if not isinstance(scores, ForecastScores):
+            if not isinstance(result, ScoresResult) or not isinstance(scores, ForecastScores):
                 continue
             record = {
                 "task": evaluation.task,
                 "model": evaluation.model,
-                "prompt": result.settings.get("prompt", ""),
+                "prompt": result.prompt or "",
                 "n_contexts": result.n_contexts,
                 "n_rows": result.n_rows,
                 "n_states": scores.n_states,
@@ -90,7 +90,7 @@ def score_table(evaluations: Sequence[EvaluationReport]) -> pd.DataFrame:
                 "pvalue_holm": math.nan if result.pvalue_holm is None else result.pvalue_holm,
                 "reason": result.reason,
             }
-            if rmse is not None and result.check == NAME:  # it is that of the reference prompt
+            if rmse is not None and not result.variant:  # it is that of the reference prompt
                 record |= {"rmse": rmse.statistic, **_ends("rmse", rmse.interval)}
             rows.append(record)
     table = pd.DataFrame(rows, columns=list(COLUMNS))

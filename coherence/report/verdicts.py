@@ -19,7 +19,7 @@ from coherence.checks.scores import ScoresResult
 from coherence.checks.stakes import CLEAR, IGNORES, MOVES, StakesResult
 from coherence.checks.stakes import NAME as STAKES
 from coherence.checks.sufficiency import MOST_UNTOLD, SEQUENCES, SHARE, SLOPE, hides_all
-from coherence.checks.sufficiency_result import Sufficiency, primary_of
+from coherence.checks.sufficiency_result import Sufficiency
 from coherence.printable import capitalised
 from coherence.report import next_steps
 from coherence.report.acted_on import percent, share_with_interval
@@ -56,7 +56,7 @@ class VerdictInput:
     @property
     def primary(self) -> Sufficiency | None:
         """Result of the primary test; None where it was not run."""
-        return primary_of(self.evaluation.results)
+        return self.evaluation.primary
 
     @property
     def found(self) -> Sufficiency:

@@ -3,15 +3,13 @@
 import numpy as np
 import pytest
 
-from coherence import CheckResult
+from coherence.checks.monotone import MonotoneResult
 from coherence.plots import plot_pairwise_choice
-
-SETTINGS = {"pair": ["yes", "no"]}
 
 
 def result(details):
     fields = ("monotone_choice:yes/no", "", 0.1, "", None, 0.5, 9, 9)
-    return CheckResult(*fields, settings=SETTINGS, details=details)
+    return MonotoneResult(*fields, pair=["yes", "no"], details=details)
 
 
 def test_pairwise_choice_marks_exactly_the_significant_reversals(pairs, ax, drawn, ends):

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from coherence import CheckResult, InputError, plots
+from coherence.checks.monotone import MonotoneResult
 from tests.api.tables import make_choices
 
 RNG = np.random.default_rng(1)
@@ -12,8 +13,8 @@ BELIEF = RNG.random(120)
 TRUTH, ACTION = (RNG.random(120) < BELIEF).astype(int), RNG.integers(2, size=120)
 
 
-def result(check, **fields):
-    return CheckResult(check, "", 0.1, "", None, 0.5, 9, 9, **fields)
+def result(check, kind=CheckResult):
+    return kind(check, "", 0.1, "", None, 0.5, 9, 9)
 
 
 def states(data=BELIEF, **changes):
@@ -32,9 +33,10 @@ CALLS = [
     (lambda: plots.plot_calibration(make_choices(p_true=False).assign(truth="x")), "be 0 or 1"),
     (lambda: plots.plot_calibration([0.1, 0.4], gaps=True), "or p_true be known"),
     (lambda: plots.plot_forest(pd.DataFrame({"p": [0.1]})), "lacking the columns check, estimate"),
-    (lambda: plots.plot_pairwise_choice(result("monotone_choice:a/b")), "must have bins to draw"),
+    (lambda: plots.plot_pairwise_choice(result("a", MonotoneResult)), "must have bins to draw"),
     (lambda: plots.plot_pairwise_choice(result("cmi")), "received cmi"),
     (lambda: plots.plot_power(pd.DataFrame()), "lacking the columns agent, check, signal"),
+    (lambda: plots.plot_state_shares(result("cmi")), "sufficiency_test; received a result of cmi"),
     (lambda: states(shown="maybe"), "shown must be an action; received 'maybe'"),
     (lambda: states(truth=np.repeat(["rain", "dry"], 60)), "nothing says which of the two"),
     (lambda: states(truth=None), "no state is known"),

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from coherence import CheckResult, Interval, Report, sufficiency_test
+from coherence.checks.monotone import MonotoneResult
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.verdicts import NOT_TESTED
 from coherence.runs.notes import Code, Note, not_run
@@ -18,7 +19,6 @@ ASSUMED = ("contexts are independent", "beliefs are reported without error")
 
 def make_results():
     gains = pd.DataFrame({"belief": [0.1, np.nan], "gain": [np.float32(0.5), np.inf]})
-    pair = {"pair": ["yes", "no"], "direction": "increasing", "n_bins": 5}
     rows = (1000, 200, 3)
     return (
         CheckResult(
@@ -30,9 +30,11 @@ def make_results():
             *("predictive_gain", "the truth adds nothing to the belief", 0.8, "% of log-loss"),
             *(Interval(-1.25, 2.9), 0.31, *rows),
         ),
-        CheckResult(
+        MonotoneResult(
             *("monotone_choice:yes/no", "the share of yes rises with the belief", 0.1),
-            *("share of pairs", Interval(0.0, 0.3), 0.0004, 800, 198, 3, pair, make_pairs()),
+            *("share of pairs", Interval(0.0, 0.3), 0.0004, 800, 198, 3, {"n_bins": 5}),
+            details=make_pairs(),
+            pair=["yes", "no"],
         ),
         CheckResult(
             *("prompt_consistency:mse", "root mean square difference from the standard prompt"),

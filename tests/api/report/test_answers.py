@@ -8,9 +8,8 @@ from functools import partial
 import pandas as pd
 import pytest
 
-from coherence import CheckResult
+from coherence.checks.sufficiency_result import Sufficiency
 from coherence.report.answers import FOLDED_FROM, PER_PAGE, answer_pages, raw_markup
-from coherence.result import Family
 from coherence.runs.runs import Runs
 
 ATTACK = "</script><script>alert(1)</script><a href='javascript:x'><img onerror=x>\"\u2028{{ 7*7 }}"
@@ -64,7 +63,7 @@ def test_untrusted_text_stays_text_and_names_no_file(unit):
 def test_what_moves_the_result_comes_first(unit):
     added = pd.Series([0.001, -0.03, 0.02, 0.0], index=["c0", "c1", "c2", "c3"])
     fields = ("sufficiency", "null", 0.1, "probability", None, 0.01, 8, 4)
-    primary = CheckResult(*fields, contributions=added, family=Family.PRIMARY)
+    primary = Sufficiency(*fields, contributions=added)
     of = unit(rows=Runs(made_rows(4)), results=(primary,), verdicts=("",))
     pages = dict(answer_pages(of, "evaluation-1", most=3, back="../report.html"))
     names = re.findall(r'<h2 id="name-\d+" class="about">Case (c\d)', pages[FIRST])

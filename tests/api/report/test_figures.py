@@ -10,6 +10,8 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure as MatplotlibFigure
 
 from coherence import CheckResult, Interval
+from coherence.checks.monotone import MonotoneResult
+from coherence.checks.sufficiency_result import Sufficiency
 from coherence.plots import plot_pairwise_choice
 from coherence.report.document import Figure
 from coherence.report.figure_svg import render_svg
@@ -84,10 +86,8 @@ def choices_by_state(unit, **changes):
     ],
 )
 def test_the_caption_says_the_number_of_the_test(unit, choices, effect, settings, said):
-    result = CheckResult(
-        *("sufficiency", "null", effect, "probability", Interval(0.0, 0.09), 0.03, 300, 60),
-        settings={"action": "yes", **settings},
-    )
+    fields = ("sufficiency", "null", effect, "probability", Interval(0.0, 0.09), 0.03, 300, 60)
+    result = Sufficiency(*fields, action="yes", **settings)
     beliefs = choices(actions=("no", "yes"))
     figure = choices_by_state(unit, beliefs=beliefs, results=(result,), verdicts=("V.",))
     assert said in figure.caption
@@ -96,7 +96,10 @@ def test_the_caption_says_the_number_of_the_test(unit, choices, effect, settings
 
 def test_of_many_pairs_those_with_the_strongest_evidence_are_drawn(unit, pairs):
     checks = [(f"monotone_choice:a{n}/b", "n", 0.1, "share", None, 1 / (n + 1)) for n in range(10)]
-    results = tuple(CheckResult(*check, 10, 5, details=pairs()) for check in checks)
+    results = tuple(
+        MonotoneResult(*check, 10, 5, details=pairs(), pair=(f"a{n}", "b"))
+        for n, check in enumerate(checks)
+    )
     figures, missing = evaluation_figures(unit(results=results, verdicts=("V.",) * 10), "k")
     shown = [figure.title[9:11] for figure in figures if figure.title.startswith("Share of a")]
     assert sorted(shown) == ["a4", "a5", "a6", "a7", "a8", "a9"]
@@ -128,9 +131,9 @@ def test_measures_have_a_figure_each_and_a_single_unit_has_none(unit, ax, drawn)
 
 
 def test_svg_is_deterministic_scalable_and_free_of_outside_references(pairs):
-    settings = {"pair": ["<script>alert('x')</script>", 'a & b" id="z']}
+    pair = ["<script>alert('x')</script>", 'a & b" id="z']
     fields = ("monotone_choice", "", 0.1, "", None, 0.5, 9, 9)
-    draw = partial(plot_pairwise_choice, CheckResult(*fields, settings=settings, details=pairs()))
+    draw = partial(plot_pairwise_choice, MonotoneResult(*fields, pair=pair, details=pairs()))
     first = render_svg(draw, key="one", title="Shares <b> & more")
     assert first == render_svg(draw, key="one", title="Shares <b> & more")
     assert "http" not in first

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from coherence import CheckResult, Report, analyze, simulate
+from coherence.checks.monotone import MonotoneResult
 from coherence.runs.notes import Code, Level, Note
 from coherence.statistics.figure_tables import FigureTables
 from tests.api.report.conftest import RAW_COLUMNS, STATUS_COLUMNS, make_report
@@ -61,12 +62,9 @@ def page_of_two():
 
 
 def test_untrusted_text_stays_text(unit, pairs, choices):
-    settings = {"pair": [ATTACK, "no"], ATTACK: ATTACK}
-    first = CheckResult(
-        *(f"monotone_choice:{ATTACK}/no", ATTACK, 0.1, ATTACK, None, 0.01, 10, 5, 0, settings),
-        *(pairs(), (ATTACK,)),
-        reason=ATTACK,
-    )
+    fields = (f"monotone_choice:{ATTACK}/no", ATTACK, 0.1, ATTACK, None, 0.01, 10, 5, 0)
+    of_table = {"details": pairs(), "pair": [ATTACK, "no"], "settings": {ATTACK: ATTACK}}
+    first = MonotoneResult(*fields, assumptions=(ATTACK,), reason=ATTACK, **of_table)
     statuses = [[ATTACK, ATTACK, 1], [ATTACK, f"repaired:{ATTACK}", 1]]
     raw = [[ATTACK, "unparsed", ATTACK, "\x1b[31m\u202eabc\ud800"]]
     hostile = unit(

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from coherence import CheckResult, Interval, analyze, read_runs, simulate
+from coherence.checks.sufficiency_result import Sufficiency
 from coherence.report.effects import long_table, short_table
 from coherence.report.evaluation import Source
 from coherence.report.pooling import FEW
@@ -25,16 +26,19 @@ HOSTILE = ("<script>alert(1)</script>", "[/]", "[red]m[/red] [link=http://x]:smi
 HOSTILE += ("\x1b[2J\x1b]0;owned\x07m\n\n", "x" * 10_000, "yes\u202e\u200f")
 
 
-def estimate(check, statistic, low, high, family=Family.ESTIMATE, pvalue=None, **changes):
+def estimate(
+    check, statistic, low, high, family=Family.ESTIMATE, pvalue=None, kind=CheckResult, **changes
+):
     fields = {"interval": Interval(low, high), "n_rows": 400, "n_contexts": 80}
-    fields |= {"pvalue": pvalue, "family": family, "settings": {"state": "exact"}}
-    return CheckResult(check, "n", statistic, "probability", **fields | changes)
+    fields |= {"pvalue": pvalue, "family": family}
+    return kind(check, "n", statistic, "probability", **fields | changes)
 
 
 def primary(statistic=0.32, low=0.14, high=0.5):
     share = Estimate(0.38, 0.29, 0.47, "share", "of what choices know")
     also = {"hidden_share": share, "slope": Estimate(0.9, 0.7, 1.0, "probability", "from 0 to 1")}
-    return estimate("sufficiency", statistic, low, high, Family.PRIMARY, pvalue=0.001, also=also)
+    found = {"kind": Sufficiency, "state": "exact", "also": also}
+    return estimate("sufficiency", statistic, low, high, Family.PRIMARY, pvalue=0.001, **found)
 
 
 def result(check, pvalue=0.5, statistic=0.1, holm=None, interval=None, **fields):
