@@ -71,6 +71,7 @@ _TIE = 1e-9  # of redrawn and observed statistic, but for rounding
 class ScoresResult(CheckResult):
     """Result of `coherence.calibration_test`, whose scores are `fitted`."""
 
+    fitted: ForecastScores | None = None
     averaged: bool | None = None  # whether a forecast is the mean of those of its case
     prompt: str | None = None  # of a report: under which the forecasts were made
 

@@ -13,7 +13,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from coherence.errors import InputError
 from coherence.inputs import Floats, as_belief, require, whole_number
 from coherence.plots.choices import LABELS, Columns, choices_of
 from coherence.plots.style import (
@@ -33,6 +32,7 @@ from coherence.plots.style import (
     probability_scales,
     set_title,
     span_of,
+    subplot_in,
 )
 from coherence.printable import clean
 from coherence.public_names import described
@@ -398,7 +398,11 @@ def draw_variation(
     """
     x = contexts["truth"].to_numpy(dtype=np.float64)
     realised = contexts["compared_with"].iloc[0] == STATE
-    axes, beside = _parted(ax) if actions else (ax, None)
+    axes, beside = ax, None
+    if actions:  # a third as wide
+        whole, figure = subplot_in(ax)
+        places = whole.subgridspec(1, 2, width_ratios=(3, 1))
+        axes, beside = (figure.add_subplot(places[0, at]) for at in (0, 1))
     belief_axes(axes)
     probability_scales(axes)
     if realised:
@@ -421,16 +425,6 @@ def draw_variation(
     if beside is not None:
         _shares(beside, actions, colours or action_colours(actions))
     return axes
-
-
-def _parted(ax: Axes) -> tuple[Axes, Axes]:
-    """Put two axes in the place of a subplot, the second a third as wide."""
-    whole, figure = ax.get_subplotspec(), ax.get_figure(root=True)
-    if whole is None or figure is None:
-        raise InputError("ax must be a subplot of a figure; received free axes. Use add_subplot.")
-    ax.remove()
-    places = whole.subgridspec(1, 2, width_ratios=(3, 1))
-    return figure.add_subplot(places[0, 0]), figure.add_subplot(places[0, 1])
 
 
 def _spread(x: Any) -> Any:

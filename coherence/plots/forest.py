@@ -13,6 +13,7 @@ from coherence.plots.style import (
     canvas,
     fit_effects,
     frame_axes,
+    points_with_intervals,
     require_columns,
     set_title,
     span_of,
@@ -106,20 +107,11 @@ def _draw(rows: pd.DataFrame, ax: Axes) -> None:
     """Draw effects below each other."""
     frame_axes(ax)
     heights = np.arange(len(rows))
-    at, low, high = (rows[name].to_numpy(dtype=float) for name in ("estimate", "low", "high"))
-    fit_effects(ax, "x", span_of(at, low, high))
-    ax.hlines(heights, low, high, color=INK, linewidth=1.0, zorder=2)
-    rejected = (rows["outcome"] == str(Outcome.REJECTED)).to_numpy()
-    ax.scatter(
-        at,
-        heights,
-        s=34,
-        color=[INK if full else "white" for full in rejected],
-        edgecolor=INK,
-        linewidth=1.4,
-        gid="effects",
-        zorder=3,
-    )
+    fit_effects(ax, "x", span_of(*(rows[name] for name in ("estimate", "low", "high"))))
+    inside = np.where(rows["outcome"] == str(Outcome.REJECTED), INK, "white").tolist()
+    how: Style = {"color": inside, "edgecolor": INK, "gid": "effects"}
+    rows = rows.assign(height=heights)
+    points_with_intervals(ax, rows, place="height", value="estimate", sideways=True, points=how)
     blank = pd.Series("", index=rows.index)
     named = zip(rows.get("task", blank), rows.get("model", blank), strict=True)
     # The first on top; text of the user is no mathematics.
@@ -127,6 +119,6 @@ def _draw(rows: pd.DataFrame, ax: Axes) -> None:
     ax.set_yticks(heights, names, parse_math=False, fontsize=_LETTERS)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     missing: Style = {"xycoords": ("axes fraction", "data"), "va": "center", "color": FAINT}
-    for height in heights[np.isnan(at)]:
+    for height in heights[rows["estimate"].isna()]:
         ax.annotate("not estimated", (0.02, height), fontsize=_LETTERS, **missing)
     ax.set_xlabel(f"effect ({clean(rows['unit'].iloc[0])})", parse_math=False)

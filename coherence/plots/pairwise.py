@@ -10,11 +10,14 @@ from matplotlib.axes import Axes
 from coherence.errors import InputError
 from coherence.inputs import require
 from coherence.plots.style import (
+    ABOVE,
     INK,
     Span,
+    Style,
     belief_axes,
     canvas,
     fit_probabilities,
+    points_with_intervals,
     set_title,
     span_of,
 )
@@ -28,9 +31,10 @@ _LABEL, _TITLE_LABEL = 24, 40  # letters
 
 def choice_bins(details: pd.DataFrame) -> pd.DataFrame:
     """Collect the belief bins out of a table of bin pairs."""
-    names = ["bin", "belief", "share", "n"] + (["low", "high"] if "low_j" in details else [])
+    names = ["bin", "belief", "share", "n", "low", "high"]
     sides = [
-        details[[f"{name}_{side}" for name in names]].set_axis(names, axis=1) for side in ("j", "k")
+        details.reindex(columns=[f"{name}_{side}" for name in names]).set_axis(names, axis=1)
+        for side in ("j", "k")
     ]
     # Every bin but the first and the last stands on both sides of some pair.
     bins = pd.concat(sides).drop_duplicates("bin")
@@ -96,7 +100,7 @@ def plot_pairwise_choice(
 
 def shown_shares(bins: pd.DataFrame) -> Span:
     """Return the least and the largest share that is drawn of the bins of `choice_bins`."""
-    return span_of(*(bins[name] for name in ("share", "low", "high") if name in bins))
+    return span_of(*(bins[name] for name in ("share", "low", "high")))
 
 
 def title_of(pair: Sequence[object]) -> str:
@@ -132,30 +136,15 @@ def _draw(
     fit_probabilities(ax, "y", shown_shares(bins) if scale is None else scale)
     has_reversals = _join_bins(details, bins, ax)
     if len(bins):
-        if "low" in bins:
-            ends = bins["low"], bins["high"]
-            ax.vlines(bins["belief"], *ends, color=INK, linewidth=1.0, zorder=4)
         # Area in proportion to the count, so that a bin with four times the choices looks four
         # times as heavy.
         areas = np.maximum(130 * bins["n"] / bins["n"].max(), 10)
-        ax.scatter(
-            bins["belief"],
-            bins["share"],
-            s=areas,
-            color=INK,
-            edgecolor="white",
-            gid="bins",
-            zorder=5,
-        )
+        dots: Style = {"s": areas, "color": INK, "edgecolor": "white", "gid": "bins", "zorder": 5}
+        bars: Style = {"lines": {"zorder": 4}, "points": dots | {"linewidth": 1.5}}
+        points_with_intervals(ax, bins, place="belief", value="share", **bars)
     if has_reversals:
         # Above the axes: every corner inside may hold points.
-        ax.legend(
-            loc="lower right",
-            bbox_to_anchor=(1.0, 1.0),
-            borderaxespad=0.0,
-            frameon=False,
-            handlelength=3,
-        )
+        ax.legend(**ABOVE, frameon=False, handlelength=3)
     ax.set_ylabel(f"share of {first}\nrather than {second}", parse_math=False)
     return has_reversals
 

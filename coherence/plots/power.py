@@ -32,14 +32,12 @@ def plot_power(table: pd.DataFrame, *, title: str | None = None, ax: Axes | None
     ----------
     table : DataFrame
         What `coherence.power` returned, or several such tables below each other.
-    ax : Axes, optional
-        Where to draw, cases on a logarithmic axis; a new figure without it.
 
     Returns
     -------
     Axes
-        A line for each result, signal and number of repetitions with exact 95% intervals; dashed
-        lines at the level of the tests, .05, and at a power of .8.
+        A line for each result, signal and number of repetitions with exact 95% intervals, cases
+        on a logarithmic axis; dashed lines at the level, .05, and at a power of .8.
 
     Raises
     ------

@@ -12,6 +12,7 @@ from coherence.errors import InputError, closest
 from coherence.inputs import require
 from coherence.plots.choices import LABELS, Columns, choices_of
 from coherence.plots.style import (
+    ABOVE,
     INK,
     PALE,
     STATE_COLOURS,
@@ -22,6 +23,7 @@ from coherence.plots.style import (
     fit_probabilities,
     set_title,
     span_of,
+    subplot_in,
 )
 from coherence.printable import clean
 from coherence.public_names import described
@@ -152,8 +154,7 @@ def plot_state_shares(
     with canvas(ax, size=(5.4, 3.9)) as axes:
         _draw(rows, span_of(table["belief"]), shown_shares(rows), states, axes)
         # Above the axes: every corner inside may hold points.
-        place: Style = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.0}
-        axes.legend(**place, **_LEGEND)
+        axes.legend(**ABOVE, **_LEGEND)
         axes.set_xlabel(noun)
         axes.set_ylabel(f"share of {clean(drawn, limit=_LABEL)}", parse_math=False)
         by = "exact posterior" if by_posterior else "realised state"
@@ -175,10 +176,7 @@ def plot_state_panels(
 
     `table` is that of a result of `sufficiency_test` (``fitted``).
     """
-    whole, figure = ax.get_subplotspec(), ax.get_figure(root=True)
-    if whole is None or figure is None:
-        raise InputError("ax must be a subplot of a figure; received free axes. Use add_subplot.")
-    ax.remove()
+    whole, figure = subplot_in(ax)
     n_columns = min(len(actions), PANELS_BESIDE)
     places = whole.subgridspec(-(-len(actions) // n_columns), n_columns)
     beliefs = span_of(table["belief"])

@@ -23,9 +23,11 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
+from matplotlib.gridspec import SubplotSpec
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
+from coherence.errors import InputError
 from coherence.inputs import require
 from coherence.printable import clean
 from coherence.statistics.figure_tables import WHOLE_FROM
@@ -58,6 +60,8 @@ STYLE = {
     "path.simplify": True,
     "axes.unicode_minus": True,
 }
+ABOVE: Style = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.0}
+"""Place of a legend above the axes."""
 _TITLE_LETTERS = 62
 _TICKS = ([0, 0.25, 0.5, 0.75, 1], ["0", ".25", ".5", ".75", "1"])
 
@@ -128,6 +132,15 @@ def set_title(ax: Axes, title: str | None, default: str, *, lift: float = 6.0) -
     if text:
         style: Style = {"fontsize": 10.5, "color": INK, "loc": "left", "pad": lift}
         ax.set_title(text, parse_math=False, **style)
+
+
+def subplot_in(ax: Axes) -> tuple[SubplotSpec, Figure]:
+    """Take axes out of a figure, and return their place and the figure."""
+    whole, figure = ax.get_subplotspec(), ax.get_figure(root=True)
+    if whole is None or figure is None:
+        raise InputError("ax must be a subplot of a figure; received free axes. Use add_subplot.")
+    ax.remove()
+    return whole, figure
 
 
 def require_columns(table: object, needed: Sequence[str], rule: str) -> None:

@@ -171,10 +171,6 @@ def long_table(evaluations: Sequence[EvaluationReport], links: Sequence[str] = (
     return replace(table, rows=tuple(tuple(rows[at]) for at in in_order(evaluations)))
 
 
-def _told(evaluation: EvaluationReport) -> str:
-    return "; ".join(verdict.brief for verdict in evaluation.told)
-
-
 def in_order(evaluations: Sequence[EvaluationReport]) -> list[int]:
     """Return the places of evaluations by their verdicts, and then by the size of the effect."""
 

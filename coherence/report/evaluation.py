@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from coherence.checks.catalogue import interpretation_of
+from coherence.checks.scores import ScoresResult
 from coherence.checks.sufficiency_result import Sufficiency, primary_of
 from coherence.decoding.decode import PARSED
 from coherence.report.variation import Variation
@@ -153,6 +154,11 @@ class EvaluationReport:
     def primary(self) -> Sufficiency | None:
         """Result of the primary test; None where it was not run."""
         return primary_of(self.results)
+
+    @property
+    def scored(self) -> tuple[ScoresResult, ...]:
+        """The results of forecasts that have scores."""
+        return tuple(r for r in self.results if isinstance(r, ScoresResult) and r.fitted)
 
     @property
     def alerts(self) -> tuple[Note, ...]:

@@ -12,7 +12,6 @@ from functools import partial
 import pandas as pd
 
 from coherence.checks.monotone import MonotoneResult
-from coherence.checks.scores import ScoresResult
 from coherence.checks.sufficiency_result import Sufficiency
 from coherence.plots import beliefs as belief_plot
 from coherence.plots import offers as offers_plot
@@ -23,8 +22,9 @@ from coherence.plots.style import action_colours, shared_spans
 from coherence.report.document import Figure
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.pooling import FEW, evaluation_key, shared_tests
+from coherence.report.scores import PARTS
 from coherence.report.wording import belief_noun, clean, format_numbers, with_interval
-from coherence.result import LEVEL, CheckResult, Family, ForecastScores, Interval
+from coherence.result import LEVEL, CheckResult, Family, Interval
 from coherence.statistics.figure_tables import EXACT
 
 MOST_PAIRS = 6
@@ -294,14 +294,9 @@ def _beliefs(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
 
 def _reliability(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
     """Yield a reliability diagram for each prompt whose forecasts were scored."""
-    scored = [
-        (result, result.fitted)
-        for result in evaluation.results
-        if isinstance(result, ScoresResult)
-        if isinstance(result.fitted, ForecastScores) and not result.details.empty
-    ]
+    scored = [result for result in evaluation.scored if not result.details.empty]
     several_prompts = len(scored) > 1
-    for number, (result, scores) in enumerate(scored, start=1):
+    for number, result in enumerate(scored, start=1):
         prompt = f", prompt {clean(result.prompt)}" if several_prompts else ""
         forecast = f"mean {noun} of a case" if result.averaged else noun
         band = (
@@ -310,9 +305,7 @@ def _reliability(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
             if result.details["low"].notna().any()
             else ""
         )
-        mcb, dsc, unc = format_numbers(
-            [scores.miscalibration, scores.discrimination, scores.uncertainty]
-        )
+        mcb, dsc, unc = format_numbers([getattr(result.fitted, part) for part in PARTS])
         bars = evaluation.figures.get("forecasts") if number == 1 else None
         caption = (
             f"How often it happened, by isotonic regression on the {forecast}. {band}On the "

@@ -7,12 +7,13 @@ typed as it stands.
 import shlex
 
 from coherence.checks.persons import FEWEST_CASES, FEWEST_OF_STATE
+from coherence.checks.scores import ScoresResult
 from coherence.checks.sufficiency import hides_all
 from coherence.inputs import MIN_CONTEXTS
 from coherence.report.evaluation import EvaluationReport, Step
 from coherence.report.variation import little_sentence
 from coherence.report.wording import clean
-from coherence.result import CheckResult, ForecastScores, Outcome
+from coherence.result import CheckResult, Outcome
 from coherence.runs.notes import Code
 from coherence.runs.states import zero_or_one
 from coherence.statistics.difference_sequences import FEWEST_CONTEXTS
@@ -61,7 +62,7 @@ def look(evaluation: EvaluationReport) -> Step:
 def _tests(evaluation: EvaluationReport) -> list[CheckResult]:
     """Return the tests that look for incoherence."""
     tests = (result for result in evaluation.results if result.pvalue is not None)
-    return [result for result in tests if not isinstance(result.fitted, ForecastScores)]
+    return [result for result in tests if not isinstance(result, ScoresResult)]
 
 
 def look_or_plan(evaluation: EvaluationReport) -> Step:

@@ -16,7 +16,7 @@ from coherence.printable import counted, evaluation_name
 from coherence.report.document import Cell, Column, Kind, Row, Table, build_table, count, pvalue
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.wording import clean, evaluation_heading
-from coherence.result import LEVEL, CheckResult, ForecastScores, Interval
+from coherence.result import LEVEL, Interval
 from coherence.runs.notes import Code
 
 KEY = ("task", "model", "prompt")
@@ -51,20 +51,10 @@ DIFFERENT_CASES = (
 _RMSE = "calibration:rmse"
 
 
-def of_scores(result: CheckResult) -> bool:
-    """Tell whether a result is that of a row of the table of scores."""
-    return isinstance(result.fitted, ForecastScores)
-
-
 def forecasts_alone(evaluations: Sequence[EvaluationReport]) -> bool:
     """Tell whether nothing but the calibration of forecasts was tested."""
-    tests = [
-        result
-        for evaluation in evaluations
-        for result in evaluation.results
-        if result.pvalue is not None
-    ]
-    return bool(tests) and all(map(of_scores, tests))
+    tests = [r for each in evaluations for r in each.results if r.pvalue is not None]
+    return bool(tests) and all(isinstance(result, ScoresResult) for result in tests)
 
 
 def score_table(evaluations: Sequence[EvaluationReport]) -> pd.DataFrame:
@@ -72,10 +62,8 @@ def score_table(evaluations: Sequence[EvaluationReport]) -> pd.DataFrame:
     rows = []
     for evaluation in evaluations:
         rmse = {result.check: result for result in evaluation.results}.get(_RMSE)
-        for result in evaluation.results:
-            scores = result.fitted
-            if not isinstance(result, ScoresResult) or not isinstance(scores, ForecastScores):
-                continue
+        for result in evaluation.scored:
+            scores: Any = result.fitted
             record = {
                 "task": evaluation.task,
                 "model": evaluation.model,
@@ -130,7 +118,7 @@ def not_scored(evaluations: Sequence[EvaluationReport]) -> list[str]:
         f"{evaluation_heading(evaluation)} is not in the table: "
         f"{evaluation.absent(NAME) or 'no forecasts.'}"
         for evaluation in evaluations
-        if not any(map(of_scores, evaluation.results))
+        if not evaluation.scored
     ]
 
 
@@ -189,9 +177,9 @@ def _different_cases(evaluations: Sequence[EvaluationReport]) -> bool:
     """Tell whether forecasters of one task were asked about different cases."""
     first: dict[str, frozenset[Any]] = {}
     for evaluation in evaluations:
-        for result in evaluation.results:
-            if isinstance(scores := result.fitted, ForecastScores):
-                cases = frozenset(scores.losses.index)
-                if first.setdefault(evaluation.task, cases) != cases:
-                    return True
+        for result in evaluation.scored:
+            scores: Any = result.fitted
+            cases = frozenset(scores.losses.index)
+            if first.setdefault(evaluation.task, cases) != cases:
+                return True
     return False

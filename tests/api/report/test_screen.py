@@ -26,19 +26,17 @@ HOSTILE = ("<script>alert(1)</script>", "[/]", "[red]m[/red] [link=http://x]:smi
 HOSTILE += ("\x1b[2J\x1b]0;owned\x07m\n\n", "x" * 10_000, "yes\u202e\u200f")
 
 
-def estimate(
-    check, statistic, low, high, family=Family.ESTIMATE, pvalue=None, kind=CheckResult, **changes
-):
+def estimate(check, statistic, low, high, kind=CheckResult, **changes):
     fields = {"interval": Interval(low, high), "n_rows": 400, "n_contexts": 80}
-    fields |= {"pvalue": pvalue, "family": family}
+    fields |= {"pvalue": None, "family": Family.ESTIMATE}
     return kind(check, "n", statistic, "probability", **fields | changes)
 
 
 def primary(statistic=0.32, low=0.14, high=0.5):
     share = Estimate(0.38, 0.29, 0.47, "share", "of what choices know")
     also = {"hidden_share": share, "slope": Estimate(0.9, 0.7, 1.0, "probability", "from 0 to 1")}
-    found = {"kind": Sufficiency, "state": "exact", "also": also}
-    return estimate("sufficiency", statistic, low, high, Family.PRIMARY, pvalue=0.001, **found)
+    found = {"family": Family.PRIMARY, "state": "exact", "also": also, "pvalue": 0.001}
+    return estimate("sufficiency", statistic, low, high, Sufficiency, **found)
 
 
 def result(check, pvalue=0.5, statistic=0.1, holm=None, interval=None, **fields):
@@ -113,8 +111,8 @@ def test_no_line_is_wider_than_asked_in_ascii_or_in_colour(example, report):
 
 
 def test_further_tests_that_reject_are_named_and_the_primary_one_alone_has_a_mark(of):
-    gap = estimate("iterated_expectation", 0.2, 0.1, 0.3, Family.SECOND, pvalue=1e-4)
-    other = estimate("cmi", 0.2, 0.1, 0.3, Family.SECOND, pvalue=0.4)
+    gap = estimate("iterated_expectation", 0.2, 0.1, 0.3, family=Family.SECOND, pvalue=1e-4)
+    other = estimate("cmi", 0.2, 0.1, 0.3, family=Family.SECOND, pvalue=0.4)
     text = shown(of(primary(), gap, other, verdict=VERDICTS["acts_on_more"]))
     assert "Further tests: 1 of 2 rejects (iterated_expectation)." in text
     assert "Further tests" not in shown(of(primary(), other))
