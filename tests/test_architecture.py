@@ -21,16 +21,16 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 41_215,
+    "coherence": 41_130,
     "coherence/analysis": 4_456,
     "coherence/batteries": 4_853,
-    "coherence/checks": 8_092,
+    "coherence/checks": 8_008,
     "coherence/cli": 1_948,
     "coherence/decoding": 1_105,
     "coherence/plots": 1_697,
     "coherence/report": 5_374,
     "coherence/runs": 7_362,
-    "coherence/statistics": 4_393,
+    "coherence/statistics": 4_392,
     "elicitation": 16_015,
     "elicitation/asking": 1_367,
     "elicitation/batteries": 2_740,

@@ -24,7 +24,7 @@ import pandas as pd
 from scipy.special import expit
 from study import Cell, study
 
-from coherence.checks.logit import logit
+from coherence.checks.case_rows import logit
 from coherence.checks.stakes import IGNORES, MOVES, stakes_estimates
 from coherence.checks.sufficiency import sufficiency_test
 

@@ -31,8 +31,8 @@ from coherence.inputs import (
 from coherence.result import CheckResult, Interval, contributions_to_mean
 from coherence.runs.needs import TARGETS
 from coherence.runs.notes import Code, Note, not_run
-from coherence.statistics.bins import belief_bins
 from coherence.statistics.evaluation import EvaluationData, evaluation_data, require_state
+from coherence.statistics.knn import belief_bins
 from coherence.statistics.mean_interval import mean_result, why_none
 from coherence.statistics.resample import context_means
 

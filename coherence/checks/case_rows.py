@@ -1,6 +1,10 @@
-"""Choices, and the stated beliefs of their cases, parted: what matching and stakes share.
+"""Choices, and the stated beliefs of their cases, parted: what three checks share.
 
-Belief and choice of a case may stand in rows of their own. Assumes independent cases, or groups.
+Belief and choice of a case may stand in rows of their own. Assumes independent cases, or groups. Of
+reports those that were not asked again are no repetitions, those that are missing by what was
+chosen are no sample, and those that take few values hide more than repetitions show. The jackknife
+of a logit, of one step, leaves a cluster's score and curvature out of the fit's (MacKinnon, Nielsen
+and Webb 2023, Journal of Econometrics 232(2)).
 """
 
 from __future__ import annotations
@@ -13,6 +17,8 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy import stats
+from scipy.special import expit
 
 from coherence.checks.check import Interpretation
 from coherence.decoding.ranges import are_percentages
@@ -35,6 +41,12 @@ from coherence.statistics.shares import context_shares
 
 Result = TypeVar("Result", bound=CheckResult)
 NOTHING = 1e-18  # variance of reports that are copies
+RIDGE = 1e-9  # of a logit whose choices are told apart without error
+COPIED = 0.95  # share of cases whose reports come again, from which all that do are copies
+FEWEST_VALUES = 7  # of reports, below which what they round off is no small noise
+MOST_LEFT_OUT = 5  # parts of the reports that are left out one by one
+ONE_REPORT = "beliefs were asked once a case: their noise would {what}"
+FEW_VALUES = "reports take {n} values alone, which stand for many beliefs each: that would {what}"
 
 
 @dataclass(frozen=True)
@@ -49,6 +61,34 @@ class CaseReports:
     once: bool  # whether all are single or copies, so that their noise is not known
     exact: Floats  # shape (n_contexts,), NaN where it is not known
 
+    def thinned(self) -> tuple[Floats, Floats]:
+        """Return mean reports of all cases, then those without each part of the reports in turn.
+
+        NaN of a case without a second report. With them, how much further it is to no noise than
+        from a part to the whole, for what goes with the variance of the noise, and with its root.
+        """
+        if not self.noise > 0:
+            return self.mean[None, :], np.zeros(2)
+        n_parts = min(int(self.number.max()), MOST_LEFT_OUT)
+        part = pd.Series(self.context).groupby(self.context).cumcount().to_numpy() % n_parts
+        several, powers = self.number > 1, np.array([[-1.0], [-0.5]])
+        whole = self.number[several] ** powers
+        beliefs, more = [self.mean], np.zeros_like(whole)
+        for left_out in range(n_parts):
+            kept, n = part != left_out, len(several)
+            with np.errstate(invalid="ignore"):
+                beliefs.append(context_means(self.values[kept], self.context[kept], n))
+            number = np.bincount(self.context[kept], minlength=n)
+            more += (number[several] ** powers - whole) / n_parts
+        return np.where(several, beliefs, np.nan), whole.sum(axis=1) / more.sum(axis=1)
+
+    @property
+    def too_coarse(self) -> str:
+        """Say that reports miss beliefs by more than repetitions show; ``{what}`` is left open."""
+        n_values = len(np.unique(np.round(self.values, 9)))
+        few = FEW_VALUES.format(n=n_values, what="{what}") if n_values < FEWEST_VALUES else ""
+        return ONE_REPORT if self.once else few
+
 
 @dataclass(frozen=True)
 class CaseRows:
@@ -62,8 +102,41 @@ class CaseRows:
     n_rows: int  # that entered, choices and reports
     n_dropped: int
 
+    def blanks(
+        self,
+        kind: type[Result],
+        check: str,
+        sentences: Mapping[str, Interpretation],
+        units: Mapping[str, str],
+        **further: Any,
+    ) -> dict[str, Result]:
+        """Return a result of a kind for each of what is declared, without its numbers."""
+        return {
+            name: kind(
+                check=f"{check}:{name}",
+                null=declared.words,
+                unit=units.get(name, "probability"),
+                n_rows=self.n_rows,
+                n_contexts=len(self.cases),
+                n_dropped=self.n_dropped,
+                **further,
+            )
+            for name, declared in sentences.items()
+        }
 
-def case_rows(
+    def paired_difference(self, blank: Result, values: Floats, rows: tuple[Any, Any]) -> Result:
+        """Estimate the mean of the first of two kinds of choices less the second, within cases."""
+        n = len(self.cases)
+        with np.errstate(invalid="ignore"):
+            first, second = (context_means(values[of], self.context[of], n) for of in rows)
+        cases = np.flatnonzero(~np.isnan(first - second))
+        if few := few_contexts(len(cases), "with both kinds of rows"):
+            return replace(blank, reason=few)
+        kept = (first - second)[cases]
+        return mean_of_cases(blank, kept, self.clusters.among(cases), "difference")
+
+
+def parted(
     stated: Floats,
     chosen: Any,
     exact: ArrayLike | None,
@@ -119,31 +192,6 @@ def reports_of(values: Floats, context: Codes, n: int, *, computed: bool) -> Cas
     return CaseReports(values, context, mean, number, noise, once, unknown)
 
 
-def blanks(
-    kind: type[Result],
-    check: str,
-    sentences: Mapping[str, Interpretation],
-    units: Mapping[str, str],
-    rows: CaseRows,
-    assumptions: tuple[str, ...],
-    **settings: Any,
-) -> dict[str, Result]:
-    """Return a result of a kind for each of what is declared, without its numbers."""
-    return {
-        name: kind(
-            check=f"{check}:{name}",
-            null=declared.words,
-            unit=units.get(name, "probability"),
-            n_rows=rows.n_rows,
-            n_contexts=len(rows.cases),
-            n_dropped=rows.n_dropped,
-            settings={**settings, "clusters": rows.clusters.name},
-            assumptions=assumptions,
-        )
-        for name, declared in sentences.items()
-    }
-
-
 def asked_of(data: EvaluationData) -> dict[str, Any]:
     """Return the arguments that both checks take from an evaluation's questions."""
     rows = data.questions
@@ -167,11 +215,6 @@ def shares_of(action: Any, n: int) -> tuple[list[str], Floats]:
     return labels, np.eye(len(labels) + 1)[actions.codes, : len(labels)]
 
 
-def of_cases(clusters: Clusters, cases: Any) -> Clusters:
-    """Return the clusters of some cases, numbered anew."""
-    return Clusters(clusters.name, np.unique(clusters.of_context[cases], return_inverse=True)[1])
-
-
 def around(value: float, reach: float, method: str) -> Interval:
     """Return the 95% interval that reaches as far on both sides."""
     return Interval(value - reach, value + reach, 0.95, method)
@@ -181,20 +224,6 @@ def mean_of_cases(blank: Result, values: Floats, clusters: Clusters, what: str) 
     """Estimate the mean over cases of these values of `what`."""
     interval, reason = interval_or_reason(values, clusters, what)
     return replace(blank, statistic=float(values.mean()), interval=interval, reason=reason)
-
-
-def paired_difference(
-    blank: Result, table: CaseRows, values: Floats, rows: tuple[Any, Any]
-) -> Result:
-    """Estimate the mean of the first of two kinds of choices less the second, within cases."""
-    n = len(table.cases)
-    with np.errstate(invalid="ignore"):
-        first, second = (context_means(values[of], table.context[of], n) for of in rows)
-    cases = np.flatnonzero(~np.isnan(first - second))
-    if few := few_contexts(len(cases), "with both kinds of rows"):
-        return replace(blank, reason=few)
-    kept = (first - second)[cases]
-    return mean_of_cases(blank, kept, of_cases(table.clusters, cases), "difference")
 
 
 def least_squares(columns: Floats, values: Floats) -> Floats:
@@ -245,3 +274,95 @@ def _exact_of_cases(exact: ArrayLike | None, codes: Codes, cases: tuple[Any, ...
     distinct, labels = as_codes(values, "exact", len(values))
     of = of_contexts(distinct, labels, codes, cases, "exact", "Give each context one posterior.")
     return np.asarray(labels, dtype=np.float64)[of]
+
+
+# What the noise of reports does
+
+
+def without_copies(stated: Floats, stake: Floats, context: ArrayLike) -> Floats:
+    """Leave out reports that were not asked for: one beside many choices, or copied to all stakes.
+
+    Where in nearly every case with several all reports at a stake are equal, or those at one stake
+    are those at the others.
+    """
+    case = pd.factorize(pd.Series(context).to_numpy(dtype=object))[0]
+    rows = pd.DataFrame({"case": case, "stake": stake, "value": stated}).round(9).dropna()
+    values = rows.groupby(["case", "stake"])["value"]
+    several = values.size() > 1
+    if several.any() and (values.nunique()[several] == 1).mean() >= COPIED:
+        rows = rows.drop_duplicates(["case", "stake"])
+    ordered = rows.sort_values("value").groupby(["case", "stake"])["value"].agg(tuple)
+    of_case = ordered.groupby("case").agg(["size", "nunique"])
+    several = of_case["size"] > 1
+    if several.any() and (of_case["nunique"][several] == 1).mean() >= COPIED:
+        rows = rows[rows["stake"] == rows.groupby("case")["stake"].transform("first")]
+    kept = np.isnan(stake)  # beliefs that were asked apart are no copies
+    kept[rows.index] = True
+    return np.where(kept, stated, math.nan)
+
+
+def without_noise(estimates: Floats, factor: float) -> Floats:
+    """Extrapolate what was estimated from each of these beliefs to no noise."""
+    parts = estimates[1:] if len(estimates) > 1 else estimates
+    return np.asarray(estimates[0] + factor * (estimates[0] - parts.mean(axis=0)))
+
+
+# A logit of shares of choices
+
+
+@dataclass(frozen=True)
+class Logit:
+    """A fitted logit."""
+
+    columns: Floats  # shape (n, k)
+    share: Floats  # shape (n,)
+    number: Floats  # choices behind each share
+    ridge: Floats  # shape (k, k)
+    coefficients: Floats  # shape (k,)
+
+    def without(self, cluster: Codes, n: int) -> Floats:
+        """Return the coefficients without each of `n` clusters, to one step: shape (n, k)."""
+        likely = expit(self.columns @ self.coefficients)
+        products = self.columns[:, :, None] * self.columns[:, None, :]
+        products = products * (self.number * likely * (1.0 - likely))[:, None, None]
+        k = self.columns.shape[1]
+        scores, curves = np.zeros((n, k)), np.zeros((n, k, k))
+        np.add.at(scores, cluster, self.columns * (self.number * (self.share - likely))[:, None])
+        np.add.at(curves, cluster, products)
+        rest = products.sum(axis=0) + self.ridge - curves
+        return self.coefficients - np.linalg.solve(rest, scores[..., None])[..., 0]
+
+
+def logit(
+    columns: Floats,
+    share: Floats,
+    *,
+    number: Floats | float = 1.0,
+    ridge: Floats | None = None,
+    start: Floats | None = None,
+) -> Logit:
+    """Fit a logit of shares by Newton's method, a little shrunk so that it is always finite."""
+    n, k = columns.shape
+    count = np.broadcast_to(np.asarray(number, dtype=np.float64), (n,))
+    shrunk = n * RIDGE * np.eye(k) if ridge is None else ridge
+    found = np.zeros(k) if start is None else start.copy()
+    for _ in range(100):
+        likely = expit(np.clip(columns @ found, -30.0, 30.0))
+        slope = columns.T @ (count * (share - likely)) - shrunk @ found
+        curved = (columns * (count * likely * (1.0 - likely))[:, None]).T @ columns
+        step = np.linalg.solve(curved + shrunk, slope)
+        largest = float(np.abs(step).max())
+        found = found + step * min(1.0, 20.0 / max(largest, 1e-300))
+        if largest < 1e-8:
+            break
+    return Logit(columns, share, count, shrunk, np.asarray(found))
+
+
+def jackknife(moved: Floats) -> Floats:
+    """Return the covariance of estimates times the square of a t quantile.
+
+    By how they move without each cluster in turn, shape (n, k); roots of the diagonal are the half
+    lengths of 95% intervals.
+    """
+    n = len(moved)
+    return np.asarray(float(stats.t.ppf(0.975, n - 1)) ** 2 * (n - 1) / n * moved.T @ moved)

@@ -174,7 +174,7 @@ def _evidence_leak(
 ) -> LeakResult:
     """Run `evidence_leak_test` on validated data."""
     stated = one_dimensional(choices, "evidence_leak_test")
-    posterior, generator = exact_of_contexts(choices), check_stream(rng, NAME)
+    posterior, generator = choices.exact_of_contexts, check_stream(rng, NAME)
     n = choices.n_contexts
     state = np.zeros(n)
     state[choices.context] = choices.truth
@@ -229,23 +229,6 @@ def _evidence_leak(
         interval=Interval(float(low), float(high), 0.95, METHOD).within(-1.0, 1.0),
         contributions=choices.by_context(added - added.mean()),
     )
-
-
-def exact_of_contexts(data: EvaluationData) -> Floats:
-    """Return the exact posterior of each context; refuse one that varies within a context."""
-    checked = data.posterior
-    assert checked is not None
-    first = np.empty(data.n_contexts)
-    first[data.context[::-1]] = checked[::-1]
-    varies = np.abs(checked - first[data.context]) > SURE
-    at = int(np.argmax(varies))
-    require(
-        not varies.any(),
-        "exact must be constant within a context; in context "
-        f"{data.contexts[data.context[at]]!r} it is {first[data.context[at]]:.10g} and, at "
-        f"position {at}, {checked[at]:.10g}. Give every body of evidence its own context id.",
-    )
-    return first
 
 
 def _no_test(data: EvaluationData, posterior: Floats, state: Floats) -> str:
@@ -390,7 +373,7 @@ def _one_draw_a_group(data: EvaluationData) -> bool:
     sizes = np.bincount(data.group, minlength=n_groups)
     if np.any((of_one > 0) & (of_one < sizes)):
         return False
-    posterior = np.clip(exact_of_contexts(data), SURE, 1 - SURE)
+    posterior = np.clip(data.exact_of_contexts, SURE, 1 - SURE)
     logs = (np.bincount(data.group, np.log(each), n_groups) for each in (posterior, 1 - posterior))
     return float(np.logaddexp(*logs).sum()) < math.log(BY_CHANCE)
 

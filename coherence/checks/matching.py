@@ -24,17 +24,16 @@ from coherence.checks.case_rows import (
     CaseRows,
     around,
     asked_of,
-    blanks,
-    case_rows,
+    jackknife,
     least_squares,
-    paired_difference,
+    logit,
+    parted,
     require_one_per_row,
     require_probabilities,
     share_table,
     shares_of,
 )
 from coherence.checks.check import Call, CallsAndNotes, Check, Form, Question, estimated
-from coherence.checks.logit import jackknife, logit
 from coherence.inputs import Floats, as_numbers, few_contexts, require, require_aligned
 from coherence.result import CheckResult, Family, Interval
 from coherence.runs.columns import COMPLEMENT, EVENT, LEVEL_OPTIONS
@@ -186,7 +185,7 @@ def matching_estimates(
     frames = _signs(frame, "frame", (EVENT, COMPLEMENT), asked)
     stated = np.where(asked, np.nan, as_numbers(belief, "belief"))
     answered = asked & ~np.isnan(side)
-    table = case_rows(stated, answered, exact, context, group, at="a level", computed=computed)
+    table = parted(stated, answered, exact, context, group, at="a level", computed=computed)
     rows, turned = table.rows, frames[table.rows] < 0
     chance, of_event = np.round(levels[rows], 9), side[rows]  # 1 - .35 is .65
     answers = _Answers(
@@ -200,19 +199,13 @@ def matching_estimates(
         frame=frames[rows],
     )
     n_levels = int(np.unique(answers.level).size)
-    blank = blanks(
-        MatchingResult,
-        "matching",
-        SENTENCES,
-        {"share": "share"},
-        table,
-        ASSUMPTIONS,
-        n_levels=n_levels,
-    )
+    settings = {"n_levels": n_levels, "clusters": table.clusters.name}
+    further = {"settings": settings, "assumptions": ASSUMPTIONS}
+    blank = table.blanks(MatchingResult, "matching", SENTENCES, {"share": "share"}, **further)
     swing, by_order = _swing(blank["swing"], answers), blank["order"]
     if answers.first.any():
         both = answers.first > 0, answers.first < 0
-        by_order = paired_difference(by_order, table, answers.chose, both)
+        by_order = table.paired_difference(by_order, answers.chose, both)
     else:
         by_order = replace(by_order, reason="the order of the options is not known")
     why = never_chosen or few_contexts(len(table.cases)) or table.clusters.too_few or swing.reason
@@ -410,7 +403,7 @@ def _swing(blank: MatchingResult, answers: _Answers) -> MatchingResult:
     lottery, tied = _at_equal_wording(answers)
     third = max(n // 3, 1)
     ends = of_level >= n - third, of_level < third
-    swing = paired_difference(blank, answers.table, lottery, ends)
+    swing = answers.table.paired_difference(blank, lottery, ends)
     if math.isnan(swing.statistic):
         return swing
     mean = float(np.clip(swing.statistic, -1.0, 1.0))

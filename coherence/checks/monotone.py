@@ -35,8 +35,8 @@ from coherence.inputs import Codes, Floats, few_contexts, require
 from coherence.result import CheckResult, Interval, rejects
 from coherence.runs.needs import CHOICES
 from coherence.runs.notes import Code, Note, not_run
-from coherence.statistics.bins import belief_bins
 from coherence.statistics.evaluation import EvaluationData, evaluation_data
+from coherence.statistics.knn import belief_bins
 from coherence.statistics.resample import Seed, check_stream
 from coherence.statistics.shares import context_shares, spare_variance
 

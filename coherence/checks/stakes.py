@@ -21,30 +21,21 @@ from scipy import stats
 from coherence.checks.by_name import takes_columns
 from coherence.checks.case_rows import (
     NOTHING,
+    CaseRows,
     around,
     asked_of,
-    blanks,
-    case_rows,
+    jackknife,
+    logit,
     mean_of_cases,
-    of_cases,
-    paired_difference,
+    parted,
     require_one_per_row,
     require_probabilities,
     share_table,
     shares_of,
-)
-from coherence.checks.check import Call, CallsAndNotes, Check, Form, Question, estimated
-from coherence.checks.logit import jackknife, logit
-from coherence.checks.stakes_reports import (
-    MOST_LEFT,
-    Choices,
-    left_out,
-    silent_choices,
-    thinned,
-    too_coarse,
     without_copies,
     without_noise,
 )
+from coherence.checks.check import Call, CallsAndNotes, Check, Form, Question, estimated
 from coherence.inputs import Codes, Floats, as_numbers, few_contexts, require
 from coherence.printable import odds
 from coherence.result import CheckResult, Family, Interval, contributions_to_mean
@@ -54,6 +45,7 @@ from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.resample import Clusters, context_means
 
 NAME = "stakes"
+MOST_LEFT, BY_CHOICE = 0.1, 0.25  # shares: of cases without a second report; that act, apart
 CLEAR = 0.1  # of the belief, from which a stake lies clear of it
 FEWEST_CLEAR, SHARE_CLEAR = 10, 0.2  # cases with clear stakes on both sides: number, and share
 MARGIN = 1 / 3  # of the movement that beliefs ask for, below which stakes are ignored
@@ -74,6 +66,13 @@ TOGETHER = (
 )
 ON_STAKES = (
     "a third of reports equal a stake, where noise looks like choices against them: it would {what}"
+)
+BY_CHOSEN = "confidences are missing by what was chosen"
+SILENT = BY_CHOSEN + ": {n} of {all} choices are of cases without any"
+LEFT_OUT = (
+    BY_CHOSEN
+    + ", and the {n} of {all} cases with fewer than two hold other beliefs than those with "
+    "more"
 )
 SENTENCES = {
     "movement": estimated(
@@ -132,6 +131,40 @@ class StakesResult(CheckResult):
     never: float | None = None
     always: float | None = None
     at_most: float | None = None
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Choices at a stake."""
+
+    rows: CaseRows
+    stake: Floats  # belief from which acting pays, in [0, 1]
+    acts: Floats  # share that acts
+    own: Floats  # belief stated in the row itself; NaN where there is none
+    without: Floats  # share that acts of the choices of cases without a belief
+
+    def by_case(self, values: Floats) -> Floats:
+        """Average values of choices by case."""
+        return context_means(values, self.rows.context, len(self.rows.cases))
+
+    @property
+    def silent(self) -> str:
+        """Say that choices without a belief differ from the others, if they do and are many."""
+        n, n_all = len(self.without), len(self.without) + len(self.acts)
+        return SILENT.format(n=n, all=n_all) * _differ(n, n_all, self.without, self.acts)
+
+    def left_out(self, n: int) -> str:
+        """Say that `n` cases have too few confidences, and differ from the others, if they do."""
+        n_all, told = len(self.rows.cases), ~np.isnan(self.own)
+        apart = _differ(n, n_all, self.acts[~told], self.acts[told])
+        return LEFT_OUT.format(n=n, all=n_all) * apart
+
+
+def _differ(n: int, n_all: int, without: Floats, others: Floats) -> bool:
+    """Tell whether so many are left out that it matters that their choices differ."""
+    if n <= MOST_LEFT * n_all or not len(without) or not len(others):
+        return False
+    return bool(abs(without.mean() - others.mean()) >= BY_CHOICE)
 
 
 @takes_columns("belief", "action", "loss", "gain", "said", "context", "group")
@@ -243,21 +276,16 @@ def stakes_estimates(
     acting, silent, known = _acting(action, acts, len(stated)), np.isnan(spoken), ~np.isnan(stake)
     told_at = np.where(silent, stated, math.nan)
     chosen = known & silent & ~np.isnan(acting)
-    rows = case_rows(
-        told_at if computed or context is None else without_copies(told_at, stake, context),
-        chosen,
-        None,
-        context,
-        group,
-        at="a stake",
-        computed=computed,
-    )
+    if not computed and context is not None:
+        told_at = without_copies(told_at, stake, context)
+    rows = parted(told_at, chosen, None, context, group, at="a stake", computed=computed)
     rows = replace(rows, n_dropped=rows.n_dropped - int((~silent).sum()))
     chosen[rows.rows] = False  # what is left has no belief
-    stakes, acts, own = (each[rows.rows] for each in (stake, acting, stated))
-    choices = Choices(rows, stakes, acts, own, silent_choices(acting[chosen], acts))
-    n_stakes = int(np.unique(choices.stake).size)
-    blank = blanks(StakesResult, NAME, SENTENCES, UNITS, rows, ASSUMPTIONS, n_stakes=n_stakes)
+    at = rows.rows
+    choices = Choices(rows, stake[at], acting[at], stated[at], without=acting[chosen])
+    settings = {"n_stakes": int(np.unique(choices.stake).size), "clusters": rows.clusters.name}
+    further = {"settings": settings, "assumptions": ASSUMPTIONS}
+    blank = rows.blanks(StakesResult, NAME, SENTENCES, UNITS, **further)
     if why := few_contexts(len(rows.cases)) or rows.clusters.too_few:
         return [replace(blank[name], reason=why) for name in ("movement", "loss")]
     fit, told = _fitted(choices), known & ~silent
@@ -452,9 +480,9 @@ def _losses(blank: dict[str, StakesResult], choices: Choices) -> list[StakesResu
         interval=against.interval and against.interval.within(0.0, 1.0),
         contributions=contributions_to_mean(pd.Series(values, list(rows.cases))),
     )
-    beliefs, factors = thinned(rows.reports)
+    beliefs, factors = rows.reports.thinned()
     kept, n = np.flatnonzero(~np.isnan(beliefs[0])), len(rows.cases)
-    bounded, equal = too_coarse(rows.reports), np.round(rows.reports.values, 9)
+    bounded, equal = rows.reports.too_coarse, np.round(rows.reports.values, 9)
     if n - len(kept) > MOST_LEFT * n:  # others may lose more
         bounded = SINGLE.format(n=n - len(kept), all=n)
         beliefs, factors, kept = rows.reports.mean[None, :], np.zeros(2), np.arange(n)
@@ -472,7 +500,7 @@ def _losses(blank: dict[str, StakesResult], choices: Choices) -> list[StakesResu
         means = np.array([choices.by_case(np.maximum(each, 0.0) - acts * each) for each in gains])
         return [without_noise(means, factor)[kept] for factor in (factors[0], 0.0, factors[1])]
 
-    several, clusters = of_policy(choices.acts), of_cases(rows.clusters, kept)
+    several, clusters = of_policy(choices.acts), rows.clusters.among(kept)
     values, results = several[0], [mean_of_cases(loss, of, clusters, "loss") for of in several]
     result, intervals = results[0], [each.interval for each in results if each.interval]
     if result.interval is not None and len(intervals) == len(several):
@@ -537,16 +565,16 @@ class _Fit:
 def _fitted(choices: Choices) -> _Fit | str:
     """Fit the logit, or return why there is none."""
     rows = choices.rows
-    beliefs, (factor, _) = thinned(rows.reports)
+    beliefs, (factor, _) = rows.reports.thinned()
     kept = (choices.stake > 0) & (choices.stake < 1) & ~np.isnan(beliefs[0])[rows.context]
     context, t, acts = rows.context[kept], choices.stake[kept], choices.acts[kept]
     cases = np.unique(context)
-    of = of_cases(rows.clusters, cases)
+    of = rows.clusters.among(cases)
     if why := few_contexts(len(cases), "with stakes that are neither 0 nor infinite") or of.too_few:
         return why
-    if coarse := too_coarse(rows.reports):
+    if coarse := rows.reports.too_coarse:
         return coarse.format(what="make the slope steeper than it is")
-    if why := choices.silent or left_out(choices, np.flatnonzero(~np.isnan(beliefs[0]))):
+    if why := choices.silent or choices.left_out(int(np.isnan(beliefs[0]).sum())):
         return why
     stakes, at = np.unique(t, return_inverse=True)
     mixed = np.minimum(np.bincount(at, acts), np.bincount(at, 1 - acts)) >= FEWEST_OF_BOTH
@@ -622,7 +650,7 @@ def _confidence(blank: StakesResult, choices: Choices) -> list[StakesResult]:
     if rows.reports.once or ends[0] >= ends[1]:
         return []
     low, high = (np.flatnonzero(told & (choices.stake == end)) for end in ends)
-    moved = paired_difference(blank, rows, choices.own, (high, low))
+    moved = rows.paired_difference(blank, choices.own, (high, low))
     return [] if math.isnan(moved.statistic) else [moved]
 
 

@@ -20,9 +20,8 @@ from scipy import stats
 from scipy.special import expit
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.case_rows import CaseReports, reports_of
-from coherence.checks.check import Call, CallsAndNotes, Check, Question, estimated
-from coherence.checks.logit import Logit, jackknife, logit
+from coherence.checks.case_rows import CaseReports, Logit, jackknife, logit, reports_of
+from coherence.checks.check import Call, CallsAndNotes, Check, Question, blank, estimated
 from coherence.inputs import Floats, few_contexts
 from coherence.result import CheckResult, Family, Interval
 from coherence.runs.needs import CHOICES, STAKES_QUESTIONS
@@ -152,39 +151,26 @@ def threshold(data: EvaluationData) -> list[ThresholdResult]:
     last = int(np.argmax(np.where(often, chosen_at, -math.inf)))
     labels, clusters = [str(label) for label in data.actions], data.clusters
 
-    def blank(variant: str, start: str, to: str, reason: str) -> ThresholdResult:
-        return ThresholdResult(
-            f"{NAME}{variant}",
-            NULL.format(start=repr(start), to=repr(to)),
-            unit="probability",
-            n_rows=data.n_rows,
-            n_contexts=n,
-            n_dropped=data.n_dropped,
-            settings={"cluster of resampling": clusters.name},
-            start=start,
-            to=to,
-            as_stated=reports.once,
-            assumptions=(clusters.independent, "choices rise with the belief"),
-            reason=reason,
-        )
-
+    low, high, why = labels[start], labels[last], few_contexts(n) or clusters.too_few
+    wanted = [("", low, high, share[:, last])]
     if data.own_answer is not None or len(labels) < 2 or start == last:
         why = data.own_answer.sentence("belief") if data.own_answer else ""
-        return [blank("", labels[0], "", why or (ALWAYS if len(labels) < 2 else STILL))]
-    low, high = labels[start], labels[last]
-    wanted = [("", low, high, share[:, last])]
-    if len(labels) > 2:
+        why, wanted = why or (ALWAYS if len(labels) < 2 else STILL), [("", labels[0], "", share)]
+    elif len(labels) > 2:
         wanted = [
             (":lowest", low, f"other than {low}", 1 - share[:, start]),
             (":highest", f"other than {high}", high, share[:, last]),
         ]
-    few = few_contexts(n) or clusters.too_few
-    return [
-        blank(variant, of, to, few)
-        if few
-        else _estimated(blank(variant, of, to, ""), reports, moved, clusters)
-        for variant, of, to, moved in wanted
-    ]
+    assumed = (clusters.independent, "choices rise with the belief")
+    settings = {"cluster of resampling": clusters.name}
+    further: dict[str, Any] = {"settings": settings, "assumptions": assumed, "reason": why}
+    results = []
+    for variant, of, to, moved in wanted:
+        null, found = NULL.format(start=repr(of), to=repr(to)), {"start": of, "to": to}
+        further |= {**found, "as_stated": reports.once}
+        result = blank(ThresholdResult, data, f"{NAME}{variant}", null, "probability", **further)
+        results.append(result if why else _estimated(result, reports, moved, clusters))
+    return results
 
 
 def _reliability(reports: CaseReports) -> float:

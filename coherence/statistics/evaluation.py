@@ -220,7 +220,8 @@ class EvaluationData:
         )
         truth, states = self.truth, self.states
         if not states or (truth == UNKNOWN).any():
-            truth, states = np.zeros(self.n_rows, dtype=np.int64), _states_named(self.positive)
+            named = (0, 1) if self.positive is None else (f"not {self.positive}", self.positive)
+            truth, states = np.zeros(self.n_rows, dtype=np.int64), named
         require(
             len(states) <= 2,
             f"exact holds the posterior of one of two states; truth has {len(states)} labels. Name "
@@ -231,17 +232,22 @@ class EvaluationData:
             truth = np.full(self.n_rows, int(happened), dtype=np.int64)
             other = f"not {states[0]}"
             states = (other, states[0]) if happened else (states[0], other)
+        return replace(self, truth=truth, states=states, exact=self.exact_of_contexts[self.context])
+
+    @property
+    def exact_of_contexts(self) -> Floats:
+        """The exact posterior of each context, shape (n_contexts,); none may vary within one."""
         assert self.posterior is not None
         mean = context_means(self.posterior, self.context, self.n_contexts)
         away = np.abs(self.posterior - mean[self.context])
         at = int(away.argmax())
         require(
             bool(away[at] < RESOLVED),
-            "exact must be the same in all rows of a context; context "
-            f"{self.contexts[self.context[at]]!r} has {self.posterior[at]:.6g} beside "
-            "others. Give other evidence another context id.",
+            "exact must be constant within a context; in context "
+            f"{self.contexts[self.context[at]]!r} it is {self.posterior[at]:.10g} at position "
+            f"{at}, beside others. Give every body of evidence its own context id.",
         )
-        return replace(self, truth=truth, states=states, exact=np.asarray(mean[self.context]))
+        return mean
 
 
 def _seen(codes: Codes, labels: Sequence[Any]) -> tuple[Codes, tuple[Any, ...], Codes]:
@@ -503,11 +509,6 @@ def _as_posterior(values: ArrayLike, n_rows: int, *, missing: bool) -> Floats:
     if known.any():
         posterior[known] = as_belief(posterior[known], "exact")
     return posterior
-
-
-def _states_named(positive: Any) -> tuple[Any, Any]:
-    """Name two states of which none was recorded."""
-    return (0, 1) if positive is None else (f"not {positive}", positive)
 
 
 def _oriented(

@@ -16,7 +16,7 @@ from coherence.errors import InputError
 from coherence.inputs import Floats
 from coherence.runs.columns import Column
 from coherence.runs.runs import Runs
-from coherence.statistics.bins import belief_bins
+from coherence.statistics.knn import belief_bins
 from coherence.statistics.mean_interval import mean_interval
 from coherence.statistics.shares import context_shares
 

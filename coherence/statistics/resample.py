@@ -125,6 +125,10 @@ class Clusters:
         few = "1 group is" if self.n == 1 else f"{self.n} groups are"
         return f"{few} too few to be the clusters; {MIN_CONTEXTS} are needed"
 
+    def among(self, contexts: Any) -> "Clusters":
+        """Return the clusters of some contexts, numbered anew."""
+        return Clusters(self.name, np.unique(self.of_context[contexts], return_inverse=True)[1])
+
     def values(self, of_contexts: Floats) -> Floats:
         """Return one value (or row) per cluster whose mean is that of the values of contexts.
 

@@ -13,10 +13,10 @@ import pandas as pd
 from scipy import stats
 
 from coherence.inputs import Codes, Floats
-from coherence.statistics.bins import belief_bins
 from coherence.statistics.difference_sequences import Line, beyond_belief, in_canonical_direction
 from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.heaps import in_round_numbers, outside_heaps
+from coherence.statistics.knn import belief_bins
 from coherence.statistics.permutation import Contexts, contexts_of
 
 N_BINS = 8

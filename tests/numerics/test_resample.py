@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coherence.statistics.bins import belief_bins
+from coherence.statistics.knn import belief_bins
 from coherence.statistics.resample import (
     bootstrap_counts,
     bootstrap_ratio,

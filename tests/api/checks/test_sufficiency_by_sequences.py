@@ -267,7 +267,7 @@ def test_exact_posteriors_are_checked():
     for stated, options, said in (
         (belief, {}, "truth must hold the state"),
         (belief, {"exact": 100 * exact}, r"exact must hold probabilities in \[0, 1\]"),
-        (belief, {"exact": other}, "exact must be the same in all rows of a context"),
+        (belief, {"exact": other}, "exact must be constant within a context"),
         (belief, {"exact": both}, "exact must have"),
         (three, {"truth": truth, "exact": exact}, "posterior of one of two states"),
     ):
