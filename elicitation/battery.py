@@ -1,16 +1,17 @@
 """One skeleton of command for the batteries: ask or read, score, write, print.
 
-A battery says how answers are read, asked for and scored (`Battery`); which options say so, what
+A battery is the class of its options, which says how answers are read, asked for and scored; what
 goes together, whose answers are kept where, and how a folder is written stands here. Results of an
 earlier call in the folders are replaced, and an error leaves no folder behind.
 """
 
+import gc
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from coherence.cli.folders import in_place, new_files, no_empty_folders, prepare_folder
 from elicitation.options import ModelOptions
@@ -23,15 +24,32 @@ if TYPE_CHECKING:
     from elicitation.asking.store import AnswerStore, PlannedAnswers
 
 
-BatteryAnswers = TypeVar("BatteryAnswers")
 INDEXES = r"paper\.(md|tex)"
 _ALWAYS = ("paper.md", "paper.tex")
-Chosen = TypeVar("Chosen", bound="BatteryOptions")
+
+
+@dataclass
+class Results:
+    """What a battery found, and what is written and printed of it."""
+
+    tables: "dict[str, pd.DataFrame]"  # by the name of the file; those without rows are not written
+    text: str  # for the terminal
+    # what else is written: name of the file -> what writes it
+    files: "dict[str, Callable[[Path], object]]" = field(default_factory=dict)
+    figures: "Callable[[Path], object] | None" = None  # writes further ones into a folder
+    paper: "Sequence[Table]" = ()
+    draw: "Callable[[Path], Sequence[FigureFile]]" = lambda folder: ()
+    # what comes last, since it takes long or may fail: writes files, and returns lines to print
+    last: "Callable[[Path], str] | None" = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class BatteryOptions(ModelOptions):
     """Who is asked or whose answers are read, and where results go."""
+
+    title: ClassVar[str]
+    written: ClassVar[str]  # pattern of all files that the command may write, but for the store
+    earlier: ClassVar[str]  # pattern of the tables of the paper
 
     HELP = """
 [model]
@@ -63,55 +81,48 @@ seed 0..  seed of draws and intervals (default: 0)
         """Files that are read, and must not be replaced by results."""
         return () if self.answers is None else (self.answers,)
 
+    def check(self, respondents: Sequence[Respondent]) -> None:
+        """Raise for options that do not go together, before anything is read or loaded."""
+        from coherence.errors import InputError
 
-@dataclass
-class Results:
-    """What a battery found, and what is written and printed of it."""
+        if bool(self.named) == (self.answers is not None):
+            raise InputError(
+                "needed: --model DIR to ask a model, or --answers FILE to score answers, and not "
+                f"both. See 'coherence {self.command} --help'."
+            )
+        if self.dry_run and self.answers is not None:
+            raise InputError(
+                "--dry-run is for --model; the answers of --answers are there already. Leave it "
+                "out."
+            )
+        if self.server is not None and not self.named:
+            raise InputError("--server needs --model, the model's name there. Leave --server out.")
+        if self.out is None:
+            raise InputError("--out DIR is missing. Name a folder for tables and figures.")
+        folder_of(self.out)
 
-    tables: "dict[str, pd.DataFrame]"  # by the name of the file; those without rows are not written
-    text: str  # for the terminal
-    # what else is written: name of the file -> what writes it
-    files: "dict[str, Callable[[Path], object]]" = field(default_factory=dict)
-    figures: "Callable[[Path], object] | None" = None  # writes further ones into a folder
-    paper: "Sequence[Table]" = ()
-    draw: "Callable[[Path], Sequence[FigureFile]]" = lambda folder: ()
-    # what comes last, since it takes long or may fail: writes files, and returns lines to print
-    last: "Callable[[Path], str] | None" = None
+    def planned(self, respondent: Respondent) -> "PlannedAnswers":
+        """Return what a model would be asked."""
+        raise NotImplementedError
 
+    def ask(self, respondent: Respondent, store: "AnswerStore") -> Any:
+        """Return what a model answers."""
+        raise NotImplementedError
 
-@dataclass(frozen=True)
-class Battery(Generic[Chosen, BatteryAnswers]):
-    """How the answers of one battery are read, asked for and scored."""
+    def together(self, answers: Mapping[str, Any]) -> Any:
+        """Return the answers of all models, by their names, as `read` does those of a file."""
+        import pandas as pd
 
-    title: str
-    written: str  # pattern of all files that the command may write, but for the store
-    earlier: str  # pattern of the tables of the paper
-    # raises for options that do not go together, or not with those who are asked
-    check: Callable[[Chosen, Sequence[Respondent]], None]
-    planned: "Callable[[Chosen, Respondent], PlannedAnswers]"
-    read: Callable[[Chosen], BatteryAnswers]
-    ask: "Callable[[Chosen, Sequence[Respondent], AnswerStore], BatteryAnswers]"
-    score: Callable[[Chosen, BatteryAnswers], Results]
+        tables = [table.assign(model=name) for name, table in answers.items()]
+        return pd.concat(tables, ignore_index=True)
 
+    def read(self, file: str) -> Any:
+        """Return the answers of a file."""
+        raise NotImplementedError
 
-def check_options(options: BatteryOptions) -> None:
-    """Raise for what can be known before anything is read or loaded."""
-    from coherence.errors import InputError
-
-    if bool(options.named) == (options.answers is not None):
-        raise InputError(
-            "needed: --model DIR to ask a model, or --answers FILE to score answers, and not both. "
-            f"See 'coherence {options.command} --help'."
-        )
-    if options.dry_run and options.answers is not None:
-        raise InputError(
-            "--dry-run is for --model; the answers of --answers are there already. Leave it out."
-        )
-    if options.server is not None and not options.named:
-        raise InputError("--server needs --model, the model's name there. Leave --server out.")
-    if options.out is None:
-        raise InputError("--out DIR is missing. Name a folder for tables and figures.")
-    folder_of(options.out)
+    def score(self, answers: Any) -> Results:
+        """Return what there is to write and to print."""
+        raise NotImplementedError
 
 
 def folder_of(path: str) -> Path:
@@ -124,41 +135,25 @@ def folder_of(path: str) -> Path:
     return out
 
 
-def ask_each(
-    respondents: Sequence[Respondent], ask: "Callable[[Respondent], pd.DataFrame]"
-) -> "pd.DataFrame":
-    """Return what respondents answer one after the other, with one in memory at a time."""
-    import gc
-
-    import pandas as pd
-
-    tables = []
-    for respondent in respondents:
-        tables.append(ask(respondent).assign(model=respondent.name))
-        # What refers to itself would keep the weights in memory until some later collection.
-        gc.collect()
-    return pd.concat(tables, ignore_index=True)
-
-
-def run_battery(options: Chosen, battery: "Battery[Chosen, BatteryAnswers]") -> int:
+def run_battery(options: BatteryOptions) -> int:
     """Ask or read, score, write and print; or only look."""
     from coherence.report.wording import clean
     from elicitation.asking.store import answer_store
 
     respondents = respondents_of(options)
-    battery.check(options, respondents)
+    options.check(respondents)
     store_path = options.store or os.path.join(str(options.out), "answers.sqlite")
     if options.dry_run:
         for number, each in enumerate(respondents):
             if len(respondents) > 1:
                 print(f"{'' if number == 0 else chr(10)}model      {clean(each.name)}")
-            print(battery.planned(options, each).outlook(store_path))
+            print(options.planned(each).outlook(store_path))
         return 0
     assert options.out is not None, "options were checked"
     with no_empty_folders(options.out, options.paper):
         if options.answers is not None:
             # Before folders are made: a table with errors leaves none behind.
-            results = battery.score(options, battery.read(options))
+            results = options.score(options.read(options.answers))
             paper, folder = paper_folder(options.paper), prepare_folder(options.out)
         else:
             # What is wrong with any of them shows before the first is asked.
@@ -166,26 +161,24 @@ def run_battery(options: Chosen, battery: "Battery[Chosen, BatteryAnswers]") -> 
                 respondent.check()
             # --out is known to be no file: whatever is wrong with --paper leaves no empty folder.
             paper, folder = paper_folder(options.paper), prepare_folder(options.out)
+            answers = {}
             with answer_store(Path(store_path)) as store:
-                answers = battery.ask(options, respondents, store)
-            results = battery.score(options, answers)
-        _write(options, battery, results, folder, paper)
+                for respondent in respondents:
+                    answers[respondent.name] = options.ask(respondent, store)
+                    # One is in memory at a time; what refers to itself would keep its weights.
+                    gc.collect()
+            results = options.score(options.together(answers))
+        _write(options, results, folder, paper)
     return 0
 
 
-def _write(
-    options: Chosen,
-    battery: "Battery[Chosen, BatteryAnswers]",
-    results: Results,
-    folder: Path,
-    paper: Path | None,
-) -> None:
+def _write(options: BatteryOptions, results: Results, folder: Path, paper: Path | None) -> None:
     """Write tables, figures and the paper's tables, and print the summary."""
     from coherence.runs.write import write_runs, write_table
 
-    where = f"{folder}{in_place(folder, battery.written)}"
+    where = f"{folder}{in_place(folder, options.written)}"
     failure: Exception | None = None
-    with new_files(folder, battery.written, options.inputs) as new:
+    with new_files(folder, options.written, options.inputs) as new:
         # A file without rows would look like a result.
         for name in (name for name, table in results.tables.items() if len(table)):
             # Answers are read again, and stay as the model gave them.
@@ -205,7 +198,7 @@ def _write(
                 failure = error
         written = sorted(path.name for path in new.iterdir())
     print(f"wrote {', '.join(written)} to {where}", file=sys.stderr)
-    write_paper_tables(paper, battery.title, results.paper, results.draw, earlier=battery.earlier)
+    write_paper_tables(paper, options.title, results.paper, results.draw, earlier=options.earlier)
     if failure is not None:
         raise failure
 

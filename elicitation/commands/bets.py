@@ -5,9 +5,9 @@ Asks it, or scores answers; trains models on bets, and tests what carries over.
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
@@ -16,11 +16,8 @@ from coherence.cli.progress import answer_progress
 from coherence.cli.reading import is_log
 from coherence.printable import counted
 from elicitation.battery import (
-    Battery,
     BatteryOptions,
     Results,
-    ask_each,
-    check_options,
     folder_of,
     paper_folder,
     run_battery,
@@ -34,18 +31,56 @@ if TYPE_CHECKING:
 
     from elicitation.asking.store import AnswerStore, PlannedAnswers
     from elicitation.batteries.bets.questions import Items
-    from elicitation.training.finetuning import TuningRecipe
 
 
 # Here too, since the module of the questions takes a second to import and --help should not.
 Modality = Literal["coin", "dice", "card"]
 Value = Literal["boolean-expensive", "boolean-valuable", "choice-expensive", "choice-valuable"]
 MODALITIES, VALUES = get_args(Modality), get_args(Value)
+TITLE = "Thinking in bets"
 PAPER = r"(values|bets|transfer)(-sets)?\.(md|tex|csv)"  # tables of the paper
 
 
+class Things:
+    """What options name as the things that bets are about."""
+
+    items: str | None
+
+    @cached_property
+    def things(self) -> "Items":
+        """The user's list of things, or that of the package."""
+        from elicitation.batteries.bets.questions import default_items, read_items
+
+        return default_items() if self.items is None else read_items(self.items)
+
+    @cached_property
+    def scored_questions(self) -> "pd.DataFrame":
+        """All questions for a score: dev and test, values and bets, and the ladder of a coin."""
+        import pandas as pd
+
+        from coherence.errors import InputError
+        from elicitation.batteries.bets.questions import (
+            bet_questions,
+            ladder_questions,
+            value_questions,
+        )
+
+        items = self.things
+        if not items.of("high", "test"):
+            raise InputError(
+                "the items have no things in split 'test', on which models are scored. "
+                "Give some rows the split 'test'."
+            )
+        # Dev questions set the thresholds of the threshold method, if there are any.
+        splits = [split for split in ("dev", "test") if items.of("high", split)]
+        # The ladder is of test things alone: whoever trained on bets has not seen them.
+        ladder = ladder_questions(items, split="test")
+        values, bets = value_questions(items, splits=splits), bet_questions(items, splits=splits)
+        return pd.concat([values, bets, ladder], ignore_index=True)
+
+
 @dataclass(frozen=True, kw_only=True)
-class ItemOptions:
+class ItemOptions(Things):
     """What bets are about."""
 
     HELP = """
@@ -55,55 +90,167 @@ items FILE  things of your own: .csv with columns item, value, split and perhaps
     items: str | None = None
 
 
-def things_of(path: str | None) -> "Items":
-    """Return the user's list of things, or that of the package."""
-    from elicitation.batteries.bets.questions import default_items, read_items
+@dataclass(frozen=True, kw_only=True)
+class BetsOptions(ItemOptions, BatteryOptions):
+    """Options of the command without an action."""
 
-    return default_items() if path is None else read_items(path)
+    command: ClassVar[str] = "bets"
+    title: ClassVar[str] = TITLE
+    written: ClassVar[str] = r"accuracy\.csv|(runs|ladder_runs)\.parquet|accuracy_[1-9][0-9]*\.svg"
+    earlier: ClassVar[str] = PAPER
+
+    HELP = """
+answers FILE  answers of one or several models instead: .csv or .parquet, see docs/batteries.md,
+    or a log of our task in Inspect (.eval)
+questions FILE  the questions that --answers is about, as 'coherence bets questions' wrote them
+"""
+
+    questions: str | None = None
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Files that are read."""
+        beside = (path for path in (self.questions, self.items) if path is not None)
+        return (*super().inputs, *beside)
+
+    def check(self, respondents: Sequence[Respondent]) -> None:
+        """Raise for options that do not go together."""
+        from coherence.errors import InputError
+
+        super().check(respondents)
+        hosted = any(each.hosted for each in respondents)
+        if not hosted and self.max_new_tokens is not None:
+            raise InputError(
+                "--max-new-tokens belongs to hosted models; of a folder options are scored, and "
+                "nothing is drawn. Leave it out."
+            )
+        own = self.items is not None
+        if self.questions is not None and (self.answers is None or own):
+            raise InputError(
+                "--questions belongs to --answers, without --items. "
+                "Leave it out to use the questions that come with the package."
+            )
+        log = self.answers is not None and is_log(self.answers)
+        if log and (own or self.questions is not None):
+            raise InputError(
+                f"the log {self.answers} holds its questions. Leave out --questions and --items."
+            )
+
+    def planned(self, respondent: Respondent) -> "PlannedAnswers":
+        """Return what a model would be asked."""
+        from elicitation.asking.store import PlannedAnswers
+
+        if respondent.hosted:
+            from elicitation.batteries.bets.words import bet_draws
+
+            asked = bet_draws(self.scored_questions, max_new_tokens=self.room)
+        else:
+            from elicitation.batteries.bets.option_scores import option_questions
+
+            asked = option_questions(self.scored_questions)
+        return PlannedAnswers(respondent.stored_name, asked)
+
+    @property
+    def room(self) -> int:
+        """Tokens of an answer in words."""
+        from elicitation.batteries.bets.words import ROOM
+
+        return ROOM if self.max_new_tokens is None else self.max_new_tokens
+
+    def read(self, file: str) -> "tuple[pd.DataFrame, pd.DataFrame]":
+        """Read answers, and the questions that they are about."""
+        from coherence.batteries.battery import read_answer_table
+
+        if is_log(file):
+            from elicitation.inspect_logs import read_inspect_bets
+
+            return read_inspect_bets(file)
+        if self.questions is not None:
+            return read_answer_table(self.questions), read_answer_table(file)
+        questions, answers = self.scored_questions, read_answer_table(file)
+        # Answers by name alone would else be scored against other things.
+        _check_known(questions, answers)
+        return questions, answers
+
+    def ask(self, respondent: Respondent, store: "AnswerStore") -> "pd.DataFrame":
+        """Return what a model answers: scores of the options, or the letter of one."""
+        model, questions = respondent.load(chooses=True), self.scored_questions
+        with answer_progress(model.name) as progress:
+            if not respondent.hosted:
+                from elicitation.batteries.bets.option_scores import score_choices
+
+                return score_choices(model, questions, store=store, progress=progress)
+            from elicitation.batteries.bets.words import choose_in_words
+
+            return choose_in_words(
+                model,
+                questions,
+                store,
+                keep_going=self.keep_going,
+                progress=progress,
+                max_new_tokens=self.room,
+            )
+
+    def together(self, answers: Mapping[str, Any]) -> "tuple[pd.DataFrame, pd.DataFrame]":
+        """Return the questions, which are the same for all models, and the answers."""
+        return self.scored_questions, super().together(answers)
+
+    def score(self, answers: "tuple[pd.DataFrame, pd.DataFrame]") -> Results:
+        """Score answers, and lay them out as runs."""
+        from coherence.batteries.bets import figures
+        from coherence.batteries.bets.scores import belief_runs, ladder_runs, score_bets
+        from coherence.batteries.bets.tables import bet_tables, bets_report
+        from coherence.plots.style import save_plot
+
+        scores = score_bets(*answers)
+        tables = {
+            "answers.csv": answers[1],
+            "accuracy.csv": scores.accuracy,
+            "runs.parquet": belief_runs(scores.answers),
+            "ladder_runs.parquet": ladder_runs(scores.answers, rng=self.seed),
+        }
+        text, paper = bets_report(scores), bet_tables(scores.accuracy)
+        results = Results(tables, text, paper=paper)
+
+        def draw(name: str, plot: Any, table: "pd.DataFrame", size: tuple[float, float]) -> None:
+            results.files[name] = partial(save_plot, partial(plot, table), size=size)
+
+        # Names of models are not used in file names: they may come from a file of answers.
+        for number, (_, rows) in enumerate(scores.accuracy.groupby("model", sort=False), start=1):
+            size = figures.accuracy_size(rows)
+            draw(f"accuracy_{number}.svg", figures.plot_accuracies, rows, size)
+        return results
 
 
-def scored_questions(options: ItemOptions) -> "pd.DataFrame":
-    """Return all questions for a score: dev and test, values and bets, and the ladder of a coin."""
-    import pandas as pd
-
-    from elicitation.batteries.bets.questions import (
-        bet_questions,
-        ladder_questions,
-        value_questions,
-    )
-
-    items = things_of(options.items)
-    splits = _scored_splits(items)
-    # The ladder is of test things alone: whoever trained on bets has not seen them.
-    ladder = ladder_questions(items, split=splits[-1])
-    values, bets = value_questions(items, splits=splits), bet_questions(items, splits=splits)
-    return pd.concat([values, bets, ladder], ignore_index=True)
-
-
-def _scored_splits(items: "Items") -> list[str]:
+def _check_known(questions: "pd.DataFrame", answers: "pd.DataFrame") -> None:
+    """Raise for answers to questions from other things."""
     from coherence.errors import InputError
 
-    if not items.of("high", "test"):
-        raise InputError(
-            "the items have no things in split 'test', on which models are scored. "
-            "Give some rows the split 'test'."
-        )
-    # Dev questions set the thresholds of the threshold method, if there are any.
-    return [split for split in ("dev", "test") if items.of("high", split)]
-
-
-def write_questions(options: ItemOptions, path: str) -> int:
-    """Write the questions to a file, to be asked elsewhere."""
-    from coherence.runs.write import write_runs
-
-    questions = scored_questions(options)
-    write_runs(questions, path, replace=False)
-    print(f"{path}: {counted(len(questions), 'question')}", file=sys.stderr)
-    return 0
+    if "question" not in answers.columns:
+        return  # said where answers are joined to questions
+    unknown = answers["question"].astype(str)[~answers["question"].isin(questions["question"])]
+    if not len(unknown):
+        return
+    raise InputError(
+        f"{len(unknown)} of {len(answers)} answers are to questions that are not asked here, "
+        f"the first to {unknown.iloc[0]!r}. Say --items as for the questions that were answered, "
+        "or leave it out as for them, or name their file with --questions."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransferOptions:
+class QuestionsOptions(ItemOptions):
+    """Options of ``coherence bets questions``."""
+
+    HELP = """
+out FILE  file to write: .csv or .parquet
+"""
+
+    out: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransferOptions(Things):
     """How models are trained on each kind of bet."""
 
     HELP = """
@@ -124,11 +271,52 @@ seed 0..  seed of the training (default: 0)
     model: str | None = None
     device: str = "auto"
     items: str | None = None
-    batch_size: int | None = None
-    learning_rate: float | None = None
-    goal: float | None = None
-    epochs: int | None = None
+    batch_size: int = 32
+    learning_rate: float = 5e-5
+    goal: float = 0.9
+    epochs: int = 20
     seed: int = 0
+
+    def trainer(self) -> "Callable[[str, Path], dict[str, Any]]":
+        """Return what trains on one kind of question, and returns how it went.
+
+        Raises for what is missing or wrong before anything is trained.
+        """
+        from coherence.batteries.bets.scores import right_roles
+        from elicitation.batteries.bets.option_scores import training_set_from
+        from elicitation.batteries.bets.questions import bet_questions, value_questions
+        from elicitation.training.finetuning import TuningRecipe, fine_tune
+
+        missing = "--model DIR is missing. Name the folder of the model to begin with."
+        base, items = _required(self.model, missing), self.things
+        _ = self.folder
+        recipe = TuningRecipe(self.batch_size, self.learning_rate, self.goal, self.epochs)
+
+        def train(modality: str, out: Path) -> dict[str, Any]:
+            lessons = []
+            for split in ("train", "dev"):
+                if modality in VALUES:
+                    questions = value_questions(items, splits=[split], templates=[modality])
+                else:
+                    questions = bet_questions(items, splits=[split], modalities=[modality])
+                lessons.append(training_set_from(questions, right_roles(questions)))
+            return fine_tune(
+                base,
+                out,
+                *lessons,
+                recipe=recipe,
+                seed=self.seed,
+                device=self.device,
+                progress=_show,
+            )
+
+        return train
+
+    @property
+    def folder(self) -> Path:
+        """Where what is trained goes."""
+        missing = "--out DIR is missing. Name the folder for what is trained."
+        return folder_of(_required(self.out, missing))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,69 +331,16 @@ modality NAME  what to train on: coin, dice, card, or value questions: boolean-e
 
     left_out: ClassVar[tuple[str, ...]] = ("paper",)
 
-    out: str | None = None
     modality: Literal[Modality, Value] | None = None
 
 
-def _recipe(options: TransferOptions) -> "TuningRecipe":
-    from elicitation.training.finetuning import TuningRecipe
-
-    settings: dict[str, Any] = {
-        "batch_size": options.batch_size,
-        "learning_rate": options.learning_rate,
-        "goal": options.goal,
-        "max_epochs": options.epochs,
-    }
-    return TuningRecipe(**{name: value for name, value in settings.items() if value is not None})
-
-
-def _base(options: TransferOptions) -> Path:
-    """Return the folder of the model to begin with."""
+def _required(value: str | None, missing: str) -> str:
+    """Return what an option says; raise where it was not said."""
     from coherence.errors import InputError
 
-    if options.model is None:
-        raise InputError("--model DIR is missing. Name the folder of the model to begin with.")
-    return Path(options.model)
-
-
-def _fit(
-    options: TransferOptions,
-    items: "Items",
-    base: Path,
-    modality: str,
-    out: Path,
-    recipe: "TuningRecipe",
-) -> dict[str, Any]:
-    from coherence.batteries.bets.scores import right_roles
-    from elicitation.batteries.bets.option_scores import training_set_from
-    from elicitation.batteries.bets.questions import bet_questions, value_questions
-    from elicitation.training.finetuning import fine_tune
-
-    lessons = {}
-    for split in ("train", "dev"):
-        if modality in VALUES:
-            questions = value_questions(items, splits=[split], templates=[modality])
-        else:
-            questions = bet_questions(items, splits=[split], modalities=[modality])
-        lessons[split] = training_set_from(questions, right_roles(questions))
-    return fine_tune(
-        base,
-        out,
-        lessons["train"],
-        lessons["dev"],
-        recipe=recipe,
-        seed=options.seed,
-        device=options.device,
-        progress=_show,
-    )
-
-
-def _out(options: TransferOptions) -> Path:
-    from coherence.errors import InputError
-
-    if options.out is None:
-        raise InputError("--out DIR is missing. Name the folder for what is trained.")
-    return folder_of(options.out)
+    if value is None:
+        raise InputError(missing)
+    return value
 
 
 def _show(epoch: int, batch: int, total: int, loss: float) -> None:
@@ -214,22 +349,26 @@ def _show(epoch: int, batch: int, total: int, loss: float) -> None:
         print(f"epoch {epoch}: loss {loss:.3f}", file=sys.stderr)
 
 
-def train(options: TrainOptions) -> int:
-    """Fine-tune a model on one kind of question, and print how it went."""
-    from coherence.errors import InputError
+def _questions(options: "QuestionsOptions") -> None:
+    """Write the questions to a file, to be asked elsewhere."""
+    from coherence.runs.write import write_runs
 
-    modality = options.modality
-    if modality is None:
-        raise InputError("--modality NAME is missing. Say what to train on, such as coin.")
-    base = _base(options)
-    items, out, recipe = things_of(options.items), _out(options), _recipe(options)
-    record = _fit(options, items, base, modality, out, recipe)
-    print(_course(modality, record))
+    path = _required(options.out, "--out FILE is missing. Name the file that the questions go to.")
+    write_runs(options.scored_questions, path, replace=False)
+    print(f"{path}: {counted(len(options.scored_questions), 'question')}", file=sys.stderr)
+
+
+def _train(options: TrainOptions) -> None:
+    """Fine-tune a model on one kind of question, and print how it went."""
+    modality = _required(
+        options.modality, "--modality NAME is missing. Say what to train on, such as coin."
+    )
+    train, out = options.trainer(), options.folder
+    print(_course(modality, train(modality, out)))
     print(
         f"{out}: a model folder; score it with: coherence bets --model {out} --out DIR",
         file=sys.stderr,
     )
-    return 0
 
 
 def _course(modality: str, record: Mapping[str, Any]) -> str:
@@ -241,7 +380,7 @@ def _course(modality: str, record: Mapping[str, Any]) -> str:
     )
 
 
-def transfer(options: TransferOptions) -> int:
+def _transfer(options: TransferOptions) -> None:
     """Train on each kind of bet, test on every kind; write and print the table."""
     import pandas as pd
 
@@ -254,20 +393,18 @@ def transfer(options: TransferOptions) -> int:
     from elicitation.batteries.bets.questions import bet_questions
     from elicitation.models.local.multiple_choice import load_multiple_choice_model
 
-    base = _base(options)
-    items, out, recipe = things_of(options.items), _out(options), _recipe(options)
+    train, out = options.trainer(), options.folder
     paper = paper_folder(options.paper)
-    questions = bet_questions(items, splits=["dev", "test"])
+    questions = bet_questions(options.things, splits=["dev", "test"])
     answers = []
     for modality in MODALITIES:
-        record = _fit(options, items, base, modality, out / modality, recipe)
-        print(_course(modality, record), file=sys.stderr)
+        print(_course(modality, train(modality, out / modality)), file=sys.stderr)
         model = load_multiple_choice_model(out / modality, device=options.device, dtype="float32")
         answers.append(score_choices(model, questions).assign(model=modality))
     # What a model was trained on takes the place of its name.
     scores = score_bets(questions, pd.concat(answers, ignore_index=True)).accuracy
     renamed = scores.rename(columns={"model": "trained_on", "template": "tested_on"})
-    write_paper_tables(paper, "Thinking in bets", transfer_tables(renamed), earlier=PAPER)
+    write_paper_tables(paper, TITLE, transfer_tables(renamed), earlier=PAPER)
     correct = scores[scores["truth"] == "correct"]
     table = correct.pivot(index="model", columns="template", values="accuracy").loc[
         list(MODALITIES), list(MODALITIES)
@@ -281,49 +418,17 @@ def transfer(options: TransferOptions) -> int:
         "a guess is right in 33%"
     )
     print(f"{out}: {', '.join(MODALITIES)}, transfer.csv, transfer.svg", file=sys.stderr)
-    return 0
-
-
-_WRITTEN = r"accuracy\.csv|(runs|ladder_runs)\.parquet|accuracy_[1-9][0-9]*\.svg"
-
-
-@dataclass(frozen=True, kw_only=True)
-class BetsOptions(ItemOptions, BatteryOptions):
-    """Options of the command without an action."""
-
-    command: ClassVar[str] = "bets"
-
-    HELP = """
-answers FILE  answers of one or several models instead: .csv or .parquet, see docs/batteries.md,
-    or a log of our task in Inspect (.eval)
-questions FILE  the questions that --answers is about, as 'coherence bets questions' wrote them
-"""
-
-    questions: str | None = None
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Files that are read."""
-        beside = (path for path in (self.questions, self.items) if path is not None)
-        return (*super().inputs, *beside)
-
-
-@dataclass(frozen=True, kw_only=True)
-class QuestionsOptions(ItemOptions):
-    """Options of ``coherence bets questions``."""
-
-    HELP = """
-out FILE  file to write: .csv or .parquet
-"""
-
-    out: str | None = None
 
 
 OPTIONS = BetsOptions
-_ACTIONS: dict[str, tuple[str, type[Any]]] = {
-    "questions": ("write the questions to a CSV file, to be asked elsewhere", QuestionsOptions),
-    "train": ("fine-tune a multiple-choice model on one kind of question", TrainOptions),
-    "transfer": ("train on each kind of bet, test on every kind", TransferOptions),
+_ACTIONS: dict[str, tuple[str, type[Any], Callable[[Any], None]]] = {
+    "questions": (
+        "write the questions to a CSV file, to be asked elsewhere",
+        QuestionsOptions,
+        _questions,
+    ),
+    "train": ("fine-tune a multiple-choice model on one kind of question", TrainOptions, _train),
+    "transfer": ("train on each kind of bet, test on every kind", TransferOptions, _transfer),
 }
 
 
@@ -331,7 +436,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options, and those of the actions."""
     add_options(parser, OPTIONS)
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
-    for name, (summary, options) in _ACTIONS.items():
+    for name, (summary, options, _) in _ACTIONS.items():
         described = summary[0].upper() + summary[1:] + "."
         action = actions.add_parser(name, help=summary, description=described, allow_abbrev=False)
         add_options(action, options, prefix=f"{name}_")
@@ -340,7 +445,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Ask or read, score, write and print; or write questions, train, or test transfer."""
     if args.action is None:
-        return run_battery(from_words(OPTIONS, args), BATTERY)
+        return run_battery(from_words(OPTIONS, args))
     from coherence.errors import InputError
 
     stray = [name for name in declared(OPTIONS) if name in vars(args)]
@@ -350,164 +455,6 @@ def run(args: argparse.Namespace) -> int:
             f"{name} does not belong to 'coherence bets {args.action}'. "
             "Options of an action stand behind its name."
         )
-    own = from_words(_ACTIONS[args.action][1], args, prefix=f"{args.action}_")
-    if isinstance(own, QuestionsOptions):
-        if own.out is None:
-            raise InputError("--out FILE is missing. Name the file that the questions go to.")
-        return write_questions(own, own.out)
-    return train(own) if isinstance(own, TrainOptions) else transfer(own)
-
-
-def _check(options: BetsOptions, respondents: Sequence[Respondent]) -> None:
-    """Raise for options that do not go together."""
-    from coherence.errors import InputError
-
-    check_options(options)
-    hosted = any(each.hosted for each in respondents)
-    if not hosted and options.max_new_tokens is not None:
-        raise InputError(
-            "--max-new-tokens belongs to hosted models; of a folder options are scored, and "
-            "nothing is drawn. Leave it out."
-        )
-    own = options.items is not None
-    if options.questions is not None and (options.answers is None or own):
-        raise InputError(
-            "--questions belongs to --answers, without --items. "
-            "Leave it out to use the questions that come with the package."
-        )
-    log = options.answers is not None and is_log(options.answers)
-    if log and (own or options.questions is not None):
-        raise InputError(
-            f"the log {options.answers} holds its questions. Leave out --questions and --items."
-        )
-
-
-def _planned(options: BetsOptions, respondent: Respondent) -> "PlannedAnswers":
-    """Return what a model would be asked."""
-    from elicitation.asking.store import PlannedAnswers
-
-    questions = scored_questions(options)
-    if respondent.hosted:
-        from elicitation.batteries.bets.words import bet_draws
-
-        return PlannedAnswers(
-            respondent.stored_name, bet_draws(questions, max_new_tokens=_room(options))
-        )
-    from elicitation.batteries.bets.option_scores import option_questions
-
-    return PlannedAnswers(respondent.stored_name, option_questions(questions))
-
-
-def _room(options: BetsOptions) -> int:
-    """Return the tokens of an answer in words."""
-    from elicitation.batteries.bets.words import ROOM
-
-    return ROOM if options.max_new_tokens is None else options.max_new_tokens
-
-
-def _read(options: BetsOptions) -> "tuple[pd.DataFrame, pd.DataFrame]":
-    """Read answers, and the questions that they are about."""
-    from coherence.batteries.battery import read_answer_table
-
-    file = options.answers
-    assert file is not None, "a battery reads where a file was named"
-    if is_log(file):
-        from elicitation.inspect_logs import read_inspect_bets
-
-        return read_inspect_bets(file)
-    if options.questions is not None:
-        return read_answer_table(options.questions), read_answer_table(file)
-    questions, answers = scored_questions(options), read_answer_table(file)
-    # Answers by name alone would else be scored against other things.
-    _check_known(questions, answers)
-    return questions, answers
-
-
-def _check_known(questions: "pd.DataFrame", answers: "pd.DataFrame") -> None:
-    """Raise for answers to questions from other things."""
-    from coherence.errors import InputError
-
-    if "question" not in answers.columns:
-        return  # said where answers are joined to questions
-    unknown = answers["question"].astype(str)[~answers["question"].isin(questions["question"])]
-    if not len(unknown):
-        return
-    raise InputError(
-        f"{len(unknown)} of {len(answers)} answers are to questions that are not asked here, "
-        f"the first to {unknown.iloc[0]!r}. Say --items as for the questions that were answered, "
-        "or leave it out as for them, or name their file with --questions."
-    )
-
-
-def _ask(
-    options: BetsOptions, respondents: Sequence[Respondent], store: "AnswerStore"
-) -> "tuple[pd.DataFrame, pd.DataFrame]":
-    """Ask all models the same questions."""
-    questions = scored_questions(options)
-    return questions, ask_each(
-        respondents, lambda each: _ask_model(options, each, questions, store)
-    )
-
-
-def _ask_model(
-    options: BetsOptions,
-    respondent: Respondent,
-    questions: "pd.DataFrame",
-    store: "AnswerStore",
-) -> "pd.DataFrame":
-    model = respondent.load(chooses=True)
-    if not respondent.hosted:
-        from elicitation.batteries.bets.option_scores import score_choices
-
-        with answer_progress(model.name) as progress:
-            return score_choices(model, questions, store=store, progress=progress)
-    from elicitation.batteries.bets.words import choose_in_words
-
-    with answer_progress(model.name) as progress:
-        return choose_in_words(
-            model,
-            questions,
-            store,
-            keep_going=options.keep_going,
-            progress=progress,
-            max_new_tokens=_room(options),
-        )
-
-
-def _score(options: BetsOptions, asked: "tuple[pd.DataFrame, pd.DataFrame]") -> Results:
-    from coherence.batteries.bets import figures
-    from coherence.batteries.bets.scores import belief_runs, ladder_runs, score_bets
-    from coherence.batteries.bets.tables import bet_tables, bets_report
-    from coherence.plots.style import save_plot
-
-    questions, answers = asked
-    scores = score_bets(questions, answers)
-    tables = {
-        "answers.csv": answers,
-        "accuracy.csv": scores.accuracy,
-        "runs.parquet": belief_runs(scores.answers),
-        "ladder_runs.parquet": ladder_runs(scores.answers, rng=options.seed),
-    }
-    text, paper = bets_report(scores), bet_tables(scores.accuracy)
-    results = Results(tables, text, paper=paper)
-
-    def draw(name: str, plot: Any, table: "pd.DataFrame", size: tuple[float, float]) -> None:
-        results.files[name] = partial(save_plot, partial(plot, table), size=size)
-
-    # Names of models are not used in file names: they may come from a file of answers.
-    for number, (_, rows) in enumerate(scores.accuracy.groupby("model", sort=False), start=1):
-        size = figures.accuracy_size(rows)
-        draw(f"accuracy_{number}.svg", figures.plot_accuracies, rows, size)
-    return results
-
-
-BATTERY = Battery(
-    title="Thinking in bets",
-    written=_WRITTEN,
-    earlier=PAPER,
-    check=_check,
-    planned=_planned,
-    read=_read,
-    ask=_ask,
-    score=_score,
-)
+    _, options, act = _ACTIONS[args.action]
+    act(from_words(options, args, prefix=f"{args.action}_"))
+    return 0

@@ -67,10 +67,10 @@ def beliefs_and_actions(
 def bets(items: str | None = None) -> Task:
     """Questions on values, bets and ladders; `items` as the option of ``coherence bets``."""
     from elicitation.batteries.bets.words import ROOM
-    from elicitation.commands.bets import ItemOptions, scored_questions
+    from elicitation.commands.bets import ItemOptions
     from elicitation.inspect_logs import BETS, bet_samples
 
-    questions = scored_questions(ItemOptions(items=items))
+    questions = ItemOptions(items=items).scored_questions
     samples = bet_samples(questions, max_new_tokens=ROOM)
     return _task(BETS, samples, temperature=0.0)
 
@@ -86,7 +86,7 @@ def mixing(**options: Any) -> Task:
     if beside := set(options) - {"draws", "seed"}:
         raise InputError(f"{min(beside)} is unknown; a task takes draws and seed.")
     asked = from_table(MixOptions, options)
-    samples = mixing_samples(draws=100 if asked.draws is None else asked.draws, seed=asked.seed)
+    samples = mixing_samples(draws=asked.n_draws, seed=asked.seed)
     return _task(MIXING, samples, temperature=1.0)
 
 

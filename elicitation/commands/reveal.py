@@ -5,40 +5,25 @@ The texts are about dice, coins, choices and preferences.
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from coherence.cli.progress import answer_progress
 from coherence.printable import clean, counted, numbered
-from elicitation.battery import (
-    Battery,
-    BatteryOptions,
-    Results,
-    check_options,
-    run_battery,
-)
-from elicitation.options import add_options, from_words
+from elicitation.battery import BatteryOptions, Results, run_battery
+from elicitation.options import add_options, flag_of, from_words
 from elicitation.respondents import Respondent
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from elicitation.asking.store import AnswerStore, PlannedAnswers
-    from elicitation.batteries.revealed.questions import RevealedAnswers
+    from elicitation.batteries.revealed.questions import BatteryQuestion, RevealedAnswers
     from elicitation.batteries.revealed.scenarios.setting import Setting
     from elicitation.models.local.causal import CausalModel
-
-_WRITTEN = (
-    r"(summary|scores|beliefs|influence|orders|stated|stated_errors|misses|bets)\.csv"
-    r"|(outcomes|previous|orders|misses)\.png|runs\.parquet|results\.json|report\.html"
-)
-
-
-Tables = dict[str, "list[pd.DataFrame]"]
-"""Beliefs, stated answers, bets and runs: a table of each for everybody who answered."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +31,12 @@ class RevealOptions(BatteryOptions):
     """Options of the command."""
 
     command: ClassVar[str] = "reveal"
+    title: ClassVar[str] = "Revealed beliefs"
+    written: ClassVar[str] = (
+        r"(summary|scores|beliefs|influence|orders|stated|stated_errors|misses|bets)\.csv"
+        r"|(outcomes|previous|orders|misses)\.png|runs\.parquet|results\.json|report\.html"
+    )
+    earlier: ClassVar[str] = r"revealed-[a-z]+(-\d+)?\.(md|tex|csv)|misses\.(md|tex|csv|svg|pdf)"
 
     # Texts are continued, and questions with options go through the model's own template.
     left_out: ClassVar[tuple[str, ...]] = (
@@ -77,243 +68,190 @@ labels A/B  two labels to choose between, instead of Heads/Tails and Left/Right;
     faces: str | None = None
     labels: tuple[str, ...] | None = None
 
+    def check(self, respondents: Sequence[Respondent]) -> None:
+        """Raise for options that do not go together."""
+        from coherence.errors import InputError
 
-OPTIONS = RevealOptions
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    add_options(parser, OPTIONS)
-
-
-def run(args: argparse.Namespace) -> int:
-    """Read, measure, draw, check, write."""
-    options = from_words(OPTIONS, args)
-    if options.write_questions is not None:
-        _write_questions(options, options.write_questions)
-        return 0
-    return run_battery(options, BATTERY)
-
-
-def _check(options: RevealOptions, respondents: Sequence[Respondent]) -> None:
-    """Raise for options that do not go together."""
-    from coherence.errors import InputError
-
-    check_options(options)
-    if hosted := [each.name for each in respondents if each.hosted]:
-        raise InputError(
-            "--model must be a model whose files are at hand: how a text goes on is read off its "
-            f"probabilities; received {', '.join(hosted)}. Have its answers to the questions of "
-            "--write-questions FILE, and score them by --answers FILE."
-        )
-    _settings(options)  # a grid that is none is said before folders are made
-
-
-def _write_questions(options: RevealOptions, path: str) -> None:
-    from coherence.errors import InputError
-    from coherence.runs.files import replacing
-    from elicitation.batteries.revealed.questions import questions_table
-
-    unused = ("model", "answers", "out", "paper", "dry_run")
-    said = [name for name in unused if getattr(options, name) not in (None, False)]
-    if beside := [f"--{name.replace('_', '-')}" for name in said]:
-        raise InputError(
-            f"--write-questions writes the questions and stops, so that {', '.join(beside)} has no "
-            "meaning beside it. Leave it out."
-        )
-    settings = _settings(options)
-    table = questions_table(settings, only_revealed=options.only_revealed)
-    # Answers are filled into this file, and a second call must not cost them.
-    with replacing(Path(path), keep=True, option="--write-questions") as temporary:
-        table.to_csv(temporary, index=False)
-    numbers = table.drop_duplicates("question").groupby("kind", sort=False).size()
-    counts = ", ".join(f"{number} {kind}" for kind, number in numbers.items())
-    print(
-        f"{path}: {counted(len(settings), 'setting')}, {counts} questions; "
-        "fill in 'probability' or 'answer'",
-        file=sys.stderr,
-    )
-
-
-def _settings(options: RevealOptions) -> "list[Setting]":
-    from coherence.errors import InputError
-    from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
-
-    chosen: dict[str, object] = {}
-    if options.faces is not None:
-        words = [word.strip() for word in options.faces.split(",")]
-        if not all(word.isdigit() for word in words):
+        super().check(respondents)
+        if hosted := [each.name for each in respondents if each.hosted]:
             raise InputError(
-                "--faces must be whole numbers with commas between them; "
-                f"received {options.faces!r}."
+                "--model must be a model whose files are at hand: how a text goes on is read off "
+                f"its probabilities; received {', '.join(hosted)}. Have its answers to the "
+                "questions of --write-questions FILE, and score them by --answers FILE."
             )
-        chosen["faces"] = [int(word) for word in words]
-    if options.labels is not None:
-        pairs = [tuple(label.strip() for label in word.split("/")) for word in options.labels]
-        if any(len(pair) != 2 for pair in pairs):
-            raise InputError(
-                "--labels must be two labels with a slash between them; "
-                f"received {', '.join(options.labels)}."
-            )
-        chosen["labels"] = pairs
-    settings = standard_grid(**chosen)  # type: ignore[arg-type]
-    where: dict[str, list[str]] = {}
-    for condition in options.where:
-        name, equals, values = condition.partition("=")
-        if not equals:
-            raise InputError(f"--where needs NAME=VALUE; received {condition!r}.")
-        # A name given twice widens its choice; different names narrow the grid.
-        where.setdefault(name.strip(), []).extend(value.strip() for value in values.split(","))
-    return select(settings, where)
+        _ = self.settings  # a grid that is none is said before folders are made
+
+    @cached_property
+    def settings(self) -> "list[Setting]":
+        """The chosen part of the grid."""
+        from coherence.errors import InputError
+        from elicitation.batteries.revealed.scenarios.grid import select, standard_grid
+
+        chosen: dict[str, object] = {}
+        if self.faces is not None:
+            words = [word.strip() for word in self.faces.split(",")]
+            if not all(word.isdigit() for word in words):
+                raise InputError(
+                    "--faces must be whole numbers with commas between them; "
+                    f"received {self.faces!r}."
+                )
+            chosen["faces"] = [int(word) for word in words]
+        if self.labels is not None:
+            pairs = [tuple(label.strip() for label in word.split("/")) for word in self.labels]
+            if any(len(pair) != 2 for pair in pairs):
+                raise InputError(
+                    "--labels must be two labels with a slash between them; "
+                    f"received {', '.join(self.labels)}."
+                )
+            chosen["labels"] = pairs
+        where: dict[str, list[str]] = {}
+        for condition in self.where:
+            name, equals, values = condition.partition("=")
+            if not equals:
+                raise InputError(f"--where needs NAME=VALUE; received {condition!r}.")
+            # A name given twice widens its choice; different names narrow the grid.
+            where.setdefault(name.strip(), []).extend(value.strip() for value in values.split(","))
+        return select(standard_grid(**chosen), where)  # type: ignore[arg-type]
+
+    @cached_property
+    def questions(self) -> "list[BatteryQuestion]":
+        """What is asked."""
+        from elicitation.batteries.revealed.questions import battery
+
+        return battery(self.settings, only_revealed=self.only_revealed)
+
+    def planned(self, respondent: Respondent) -> "PlannedAnswers":
+        """Return what a model would be asked."""
+        from elicitation.asking.store import PlannedAnswers
+        from elicitation.batteries.revealed.questions import STATED
+
+        return PlannedAnswers(
+            respondent.stored_name,
+            [each.read for each in self.questions if each.kind != STATED],
+            perhaps=[each.read for each in self.questions if each.kind == STATED],
+            condition="the model has a chat template",
+        )
+
+    def ask(self, respondent: Respondent, store: "AnswerStore") -> "RevealedAnswers":
+        """Return the answers of a model."""
+        from elicitation.batteries.revealed.questions import (
+            BELIEF,
+            BET,
+            STATED,
+            RevealedAnswers,
+            ask_battery,
+        )
+
+        # Texts are continued, not answered: without a chat template, whether there is one or not.
+        revealing: CausalModel = respondent.load()
+        acting, source = revealing, respondent.name
+        if not self.only_revealed:
+            acting = revealing.in_chat()
+            # What a base model states in answer to options is no belief; bets are its actions.
+            if not acting.chat:
+                print(
+                    f"coherence reveal: {clean(source)} has no chat template, and is not asked for "
+                    "stated answers",
+                    file=sys.stderr,
+                )
+        answers = RevealedAnswers()
+        for kind, label, model in (
+            (BELIEF, "beliefs", revealing),
+            (STATED, "stated answers", acting),
+            (BET, "bets", acting),
+        ):
+            asked = [each for each in self.questions if each.kind == kind]
+            if not asked or (kind == STATED and not acting.chat):
+                continue
+            with answer_progress(f"{source}, {label}") as progress:
+                answers.masses |= ask_battery(model, asked, store, progress=progress)
+        return answers
+
+    def together(self, answers: "Mapping[str, RevealedAnswers]") -> "Mapping[str, RevealedAnswers]":
+        """Return them as they are: by who answered."""
+        return answers
+
+    def read(self, file: str) -> "Mapping[str, RevealedAnswers]":
+        """Read what was elicited elsewhere."""
+        from elicitation.batteries.revealed.answer_file import read_answer_file
+
+        return read_answer_file(file, self.settings, only_revealed=self.only_revealed)
+
+    def score(self, answers: "Mapping[str, RevealedAnswers]") -> Results:
+        """Lay out what everybody answered, and measure it."""
+        import pandas as pd
+
+        from coherence.batteries.revealed import scores as measures
+        from coherence.batteries.revealed import tables as shown
+        from coherence.batteries.revealed.figures import draw_misses, misses_figure, write_figures
+        from coherence.plots.style import save_figure
+
+        laid_out = [
+            given.tables(self.settings, source, reps=self.reps, seed=self.seed)
+            for source, given in answers.items()
+        ]
+        for each in laid_out:
+            _say_lonely(each["bets"], each["runs"])
+
+        def of_all(kind: str) -> "pd.DataFrame | None":
+            filled = [each[kind] for each in laid_out if len(each[kind])]
+            return pd.concat(filled, ignore_index=True) if filled else None
+
+        kinds = ("beliefs", "stated", "bets", "runs")
+        beliefs, stated, bets, runs = map(of_all, kinds)
+        tables: dict[str, pd.DataFrame] = {}
+        if stated is not None:
+            tables |= {"stated": stated, "stated_errors": measures.score_stated(stated)}
+        errors = tables.get("stated_errors")
+        if beliefs is not None:
+            scores = measures.score_beliefs(beliefs)
+            summary = measures.summarise_scores(scores)
+            tables |= {
+                "beliefs": beliefs,
+                "scores": scores,
+                "summary": summary,
+                "influence": measures.previous_influences(beliefs),
+                "orders": measures.order_preferences(beliefs),
+            }
+        if stated is not None and beliefs is not None:
+            tables["misses"] = measures.compare_misses(beliefs, stated)
+        if bets is not None:
+            tables["bets"] = measures.score_wagers(bets)
+        misses = tables.get("misses")
+        distances = tables.get("summary")
+        total = None if misses is None else misses[misses["group"] == measures.ALL]
+        of_sources = ("scores", "influence", "orders", "stated_errors", "bets")
+        texts = [
+            shown.render_tables(shown.revealed_tables(distances, errors, total)),
+            "" if misses is None else shown.render_misses(misses),
+            shown.render_sources(*map(tables.get, of_sources)),
+        ]
+        results = Results(
+            {f"{name}.csv": table for name, table in tables.items()},
+            "\n\n".join(filter(None, texts)),
+            paper=shown.revealed_tables(distances, errors, misses),
+        )
+        if beliefs is not None:
+            results.figures = partial(write_figures, beliefs)
+        if misses is not None and len(misses):
+            figure = misses_figure(tables["beliefs"], misses)
+            results.files["misses.png"] = partial(save_figure, figure)
+            # Drawn anew: what lays a figure out changes it each time that it is saved.
+            results.draw = partial(draw_misses, tables["beliefs"], misses)
+        if runs is not None:
+            results.last = partial(_check_coherence, runs, seed=self.seed)
+        return results
 
 
-def _planned(options: RevealOptions, respondent: Respondent) -> "PlannedAnswers":
-    """Return what a model would be asked."""
-    from elicitation.asking.store import PlannedAnswers
-    from elicitation.batteries.revealed.questions import STATED, battery
-
-    questions = battery(_settings(options), only_revealed=options.only_revealed)
-    return PlannedAnswers(
-        respondent.stored_name,
-        [each.read for each in questions if each.kind != STATED],
-        perhaps=[each.read for each in questions if each.kind == STATED],
-        condition="the model has a chat template",
-    )
-
-
-def _ask(options: RevealOptions, respondents: Sequence[Respondent], store: "AnswerStore") -> Tables:
-    """Ask every model in turn; one is in memory at a time."""
-    tables: Tables = {}
-    for respondent in respondents:
-        _lay_out(options, respondent.name, _ask_model(options, respondent, store), tables)
-    return tables
-
-
-def _lay_out(
-    options: RevealOptions, source: str, answers: "RevealedAnswers", tables: Tables
-) -> None:
-    """Add the tables of what somebody answered."""
-    settings = _settings(options)
-    laid_out = answers.tables(settings, source, reps=options.reps, seed=options.seed)
-    for name, table in laid_out.items():
-        tables.setdefault(name, []).append(table)
-
-
-def _ask_model(
-    options: RevealOptions, respondent: Respondent, store: "AnswerStore"
-) -> "RevealedAnswers":
-    from elicitation.batteries.revealed.questions import (
-        BELIEF,
-        BET,
-        STATED,
-        RevealedAnswers,
-        ask_battery,
-        battery,
-    )
-
-    questions = battery(_settings(options), only_revealed=options.only_revealed)
-    # Texts are continued, not answered: without a chat template, whether there is one or not.
-    revealing: CausalModel = respondent.load()
-    acting, source = revealing, respondent.name
-    if not options.only_revealed:
-        acting = revealing.in_chat()
-        # What a base model states in answer to options is no belief; bets are its actions.
-        if not acting.chat:
-            print(
-                f"coherence reveal: {clean(source)} has no chat template, and is not asked for "
-                "stated answers",
-                file=sys.stderr,
-            )
-    answers = RevealedAnswers()
-    kinds = (
-        (BELIEF, "beliefs", revealing),
-        (STATED, "stated answers", acting),
-        (BET, "bets", acting),
-    )
-    for kind, label, model in kinds:
-        asked = [each for each in questions if each.kind == kind]
-        if not asked or (kind == STATED and not acting.chat):
-            continue
-        with answer_progress(f"{source}, {label}") as progress:
-            answers.masses |= ask_battery(model, asked, store, progress=progress)
-    return answers
-
-
-def _read(options: RevealOptions) -> Tables:
-    """Read what was elicited elsewhere, and say what cannot be made of it."""
-    from elicitation.batteries.revealed.answer_file import read_answer_file
-    from elicitation.batteries.revealed.questions import RevealedAnswers, belief_questions
-
-    assert options.answers is not None, "a battery reads where files were named"
-    tables: Tables = {}
-    settings = _settings(options)
-    revealed = {each.name for each in belief_questions(settings)}
-    for source, answers in read_answer_file(options.answers, settings).items():
-        if options.only_revealed:
-            answers = RevealedAnswers({k: v for k, v in answers.masses.items() if k in revealed})
-        _lay_out(options, source, answers, tables)
-        # Bets and beliefs of an answered file may be of different settings.
-        lonely = len(tables["bets"][-1]) - tables["runs"][-1]["context"].nunique()
-        if lonely:
-            print(
-                f"{counted(lonely, 'bet has', 'bets have')} no belief in the wording 'standard' "
-                f"beside {numbered(lonely, 'it', 'them')}, and {numbered(lonely, 'is', 'are')} "
-                "left out of the checks",
-                file=sys.stderr,
-            )
-    return tables
-
-
-def _score(options: RevealOptions, asked: Tables) -> Results:
-    from coherence.batteries.revealed import scores as measures
-    from coherence.batteries.revealed import tables as shown
-    from coherence.batteries.revealed.figures import draw_misses, misses_figure, write_figures
-    from coherence.plots.style import save_figure
-
-    kinds = ("beliefs", "stated", "bets", "runs")
-    beliefs, stated, bets, runs = (_together(asked.get(kind, [])) for kind in kinds)
-    tables: dict[str, pd.DataFrame] = {}
-    if stated is not None:
-        tables |= {"stated": stated, "stated_errors": measures.score_stated(stated)}
-    errors = tables.get("stated_errors")
-    if beliefs is not None:
-        scores = measures.score_beliefs(beliefs)
-        summary = measures.summarise_scores(scores)
-        tables |= {
-            "beliefs": beliefs,
-            "scores": scores,
-            "summary": summary,
-            "influence": measures.previous_influences(beliefs),
-            "orders": measures.order_preferences(beliefs),
-        }
-    if stated is not None and beliefs is not None:
-        tables["misses"] = measures.compare_misses(beliefs, stated)
-    if bets is not None:
-        tables["bets"] = measures.score_wagers(bets)
-    misses = tables.get("misses")
-    distances = tables.get("summary")
-    total = None if misses is None else misses[misses["group"] == measures.ALL]
-    of_sources = ("scores", "influence", "orders", "stated_errors", "bets")
-    texts = [
-        shown.render_tables(shown.revealed_tables(distances, errors, total)),
-        "" if misses is None else shown.render_misses(misses),
-        shown.render_sources(*map(tables.get, of_sources)),
-    ]
-    results = Results(
-        {f"{name}.csv": table for name, table in tables.items()},
-        "\n\n".join(filter(None, texts)),
-        paper=shown.revealed_tables(distances, errors, misses),
-    )
-    if beliefs is not None:
-        results.figures = partial(write_figures, beliefs)
-    if misses is not None and len(misses):
-        figure = misses_figure(tables["beliefs"], misses)
-        results.files["misses.png"] = partial(save_figure, figure)
-        # Drawn anew: what lays a figure out changes it each time that it is saved.
-        results.draw = partial(draw_misses, tables["beliefs"], misses)
-    if runs is not None:
-        results.last = partial(_check_coherence, runs, seed=options.seed)
-    return results
+def _say_lonely(bets: "pd.DataFrame", runs: "pd.DataFrame") -> None:
+    """Say how many bets have no belief beside them: a file may be of different settings."""
+    if lonely := len(bets) - runs["context"].nunique():
+        print(
+            f"{counted(lonely, 'bet has', 'bets have')} no belief in the wording 'standard' "
+            f"beside {numbered(lonely, 'it', 'them')}, and {numbered(lonely, 'is', 'are')} "
+            "left out of the checks",
+            file=sys.stderr,
+        )
 
 
 def _check_coherence(runs: "pd.DataFrame", folder: Path, *, seed: int) -> str:
@@ -331,21 +269,43 @@ def _check_coherence(runs: "pd.DataFrame", folder: Path, *, seed: int) -> str:
     return f"\n{render_report(report.evaluations, full=True)}"
 
 
-def _together(tables: "list[pd.DataFrame]") -> "pd.DataFrame | None":
-    """Return the tables below each other, or None if there is no row."""
-    import pandas as pd
-
-    filled = [table for table in tables if len(table)]
-    return pd.concat(filled, ignore_index=True) if filled else None
+OPTIONS = RevealOptions
 
 
-BATTERY = Battery(
-    title="Revealed beliefs",
-    written=_WRITTEN,
-    earlier=r"revealed-[a-z]+(-\d+)?\.(md|tex|csv)|misses\.(md|tex|csv|svg|pdf)",
-    check=_check,
-    planned=_planned,
-    read=_read,
-    ask=_ask,
-    score=_score,
-)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_options(parser, OPTIONS)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, measure, draw, check, write."""
+    options = from_words(OPTIONS, args)
+    if options.write_questions is None:
+        return run_battery(options)
+    _write_questions(options, options.write_questions)
+    return 0
+
+
+def _write_questions(options: RevealOptions, path: str) -> None:
+    from coherence.errors import InputError
+    from coherence.runs.files import replacing
+    from elicitation.batteries.revealed.questions import questions_table
+
+    unused = ("model", "answers", "out", "paper", "dry_run")
+    said = [name for name in unused if getattr(options, name) not in (None, False)]
+    if beside := [flag_of(name) for name in said]:
+        raise InputError(
+            f"--write-questions writes the questions and stops, so that {', '.join(beside)} has no "
+            "meaning beside it. Leave it out."
+        )
+    table = questions_table(options.questions)
+    # Answers are filled into this file, and a second call must not cost them.
+    with replacing(Path(path), keep=True, option="--write-questions") as temporary:
+        table.to_csv(temporary, index=False)
+    numbers = table.drop_duplicates("question").groupby("kind", sort=False).size()
+    counts = ", ".join(f"{number} {kind}" for kind, number in numbers.items())
+    print(
+        f"{path}: {counted(len(options.settings), 'setting')}, {counts} questions; "
+        "fill in 'probability' or 'answer'",
+        file=sys.stderr,
+    )

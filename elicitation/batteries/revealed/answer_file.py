@@ -20,6 +20,7 @@ from elicitation.batteries.revealed.questions import (
     Masses,
     RevealedAnswers,
     battery,
+    belief_questions,
 )
 from elicitation.batteries.revealed.scenarios.setting import REFERENCE, Setting
 
@@ -32,9 +33,9 @@ _NEEDED = (("question", "setting"), ("probability", "answer"))
 
 
 def read_answer_file(
-    path: str | os.PathLike[str], settings: Sequence[Setting]
+    path: str | os.PathLike[str], settings: Sequence[Setting], *, only_revealed: bool = False
 ) -> dict[str, RevealedAnswers]:
-    """Read what was elicited elsewhere, by who answered."""
+    """Read what was elicited elsewhere, by who answered; with `only_revealed` its beliefs alone."""
     known = {question.name: question for question in battery(settings)}
     filled = _filled(read_answer_table(path, texts=None), path, known)
     answers, errors = {}, []
@@ -44,6 +45,10 @@ def read_answer_file(
         errors += [f"{error} (source {source!r})" if several else error for error in wrong]
     if errors:
         raise SchemaError(errors, f"table of answers {path}")
+    if only_revealed:
+        revealed = {each.name for each in belief_questions(settings)}
+        for given in answers.values():
+            given.masses = {name: it for name, it in given.masses.items() if name in revealed}
     return answers
 
 

@@ -194,7 +194,7 @@ COLUMNS = (
 )
 
 
-def questions_table(settings: Sequence[Setting], *, only_revealed: bool = False) -> pd.DataFrame:
+def questions_table(questions: Sequence[BatteryQuestion]) -> pd.DataFrame:
     """Return the questions for others to ask: `COLUMNS`, one row per outcome.
 
     `probability`, `rep` and `answer` are left to fill in.
@@ -204,7 +204,7 @@ def questions_table(settings: Sequence[Setting], *, only_revealed: bool = False)
             *(question.kind, question.name, question.setting.name, question.wording),
             *(question.text, outcome, option),
         )
-        for question in battery(settings, only_revealed=only_revealed)
+        for question in questions
         for outcome, option in zip(
             question.outcomes, question.options or [""] * len(question.outcomes), strict=True
         )

@@ -37,7 +37,7 @@ from elicitation.batteries.revealed.scenarios.setting import REFERENCE
 
 def test_the_table_has_every_question_once_with_all_its_options():
     settings = [dice.setting(2, 4), choice.setting(2)]
-    table = questions_table(settings)
+    table = questions_table(battery(settings))
     assert tuple(table.columns) == COLUMNS
     assert table[["probability", "rep", "answer"]].isna().all().all()
     counts = table.drop_duplicates("question")["kind"].value_counts()
@@ -50,7 +50,7 @@ def test_the_table_has_every_question_once_with_all_its_options():
     stated = table[table["question"] == "choice/single/2 options | stated 2"]
     assert list(stated["option"])[1] == "1/2"  # the truth stands second
     assert all(f"{row.outcome}. {row.option}\n" in row.text for row in stated.itertuples())
-    assert set(questions_table(settings, only_revealed=True)["kind"]) == {"belief"}
+    assert set(questions_table(battery(settings, only_revealed=True))["kind"]) == {"belief"}
     assert {setting.name for setting in inner_settings(settings)} <= set(table["setting"])
 
 
