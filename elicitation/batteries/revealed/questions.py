@@ -342,10 +342,11 @@ def tabulate_bets(
     rows = [
         (
             *_named(setting, source),
-            *(event.claim, float(setting.probability(event)), bet.share, bet.answer_mass),
+            *(setting.wager.claim, float(setting.probability(setting.wager))),
+            *(bet.share, bet.answer_mass),
         )
         for setting in wagered(settings)
-        if (event := setting.event) is not None and (bet := bets.get(setting.name)) is not None
+        if (bet := bets.get(setting.name)) is not None
     ]
     return pd.DataFrame(rows, columns=list(_BET_COLUMNS)).astype(
         {"truth": float, "share": float, "answer_mass": float}
@@ -353,23 +354,8 @@ def tabulate_bets(
 
 
 _COLUMNS = (
-    "task",
-    "model",
-    "context",
-    "rep",
-    "prompt",
-    "p",
-    "action",
-    "theta",
-    "p_true",
-    "truth_kind",
-    "z",
-    "z_state",
-    "p_z",
-    "p_z_true",
-    "status",
-    "answer_mass",
-    "belief_kind",
+    *("task", "model", "context", "rep", "prompt", "p", "action", "theta", "p_true", "truth_kind"),
+    *("z", "z_state", "p_z", "p_z_true", "status", "answer_mass", "belief_kind"),
 )
 
 
@@ -420,94 +406,87 @@ def tabulate_wagers(
     seed: int = 0,
 ) -> pd.DataFrame:
     """Lay out beliefs and bets as a runs table, whoever gave them."""
-    events = {
-        setting.name: event
+    chosen = [
+        setting
         for setting in wagered(settings)
-        if name_of(setting, REFERENCE) in beliefs
-        and setting.name in bets
-        and (event := setting.event) is not None
-    }
-    chosen = [setting for setting in wagered(settings) if setting.name in events]
+        if name_of(setting, REFERENCE) in beliefs and setting.name in bets
+    ]
     rows: list[dict[str, Any]] = []
     for setting in chosen:
-        rows += _plain_rows(setting, events[setting.name], beliefs, bets[setting.name], reps, seed)
+        rows += _plain_rows(setting, beliefs, bets[setting.name], reps, seed)
     for parts in decompositions(chosen):
         inner = (parts.part, *parts.given.values())
         if all(name_of(setting, REFERENCE) in beliefs for setting in inner):
             # The belief is read and not drawn: it repeats as often as the actions do.
             n_reps = len(bets[parts.whole.name].drawn) or reps
-            rows += _conditional_rows(parts, events[parts.whole.name], beliefs, n_reps, seed)
+            rows += _conditional_rows(parts, beliefs, n_reps, seed)
     return pd.DataFrame(rows, columns=list(_COLUMNS)).assign(model=model, belief_kind="revealed")
 
 
 def _plain_rows(
-    setting: Setting, event: Event, beliefs: Mapping[str, Masses], bet: Bet, reps: int, seed: int
+    setting: Setting, beliefs: Mapping[str, Masses], bet: Bet, reps: int, seed: int
 ) -> list[dict[str, Any]]:
     """Return the rows of a context: every wording with its belief, and actions on the reference."""
     draws = _generator(f"{setting.name} action", seed).random(reps)
     drawn = bet.drawn or (
         [None] * reps if bet.share is None else [YES if draw < bet.share else NO for draw in draws]
     )
-    theta = _theta(setting, event, seed)
+    known = _known(setting, setting, seed)
     rows = []
     for wording in setting.texts:
         if name_of(setting, wording) not in beliefs:
             continue
-        p, mass = _probability(beliefs[name_of(setting, wording)], event)
+        p, mass = _probability(beliefs[name_of(setting, wording)], setting.wager)
         # The bet is offered in one wording; on other rows its action would count several times.
         acts = wording == REFERENCE
-        for rep, action in enumerate(drawn):
-            rows.append(
-                {
-                    "task": setting.scenario,
-                    "context": setting.name,
-                    "rep": rep,
-                    "prompt": wording,
-                    "p": p,
-                    "action": action if acts else None,
-                    "theta": theta,
-                    "p_true": float(setting.probability(event)),
-                    "truth_kind": DRAWN,
-                    "status": "unparsed" if p is None or (acts and action is None) else "ok",
-                    "answer_mass": min(mass, bet.answer_mass) if acts else mass,
-                }
-            )
+        cells = known | {"prompt": wording, "p": p}
+        cells["answer_mass"] = min(mass, bet.answer_mass) if acts else mass
+        rows += [
+            cells
+            | {
+                "rep": rep,
+                "action": action if acts else None,
+                "status": "unparsed" if p is None or (acts and action is None) else "ok",
+            }
+            for rep, action in enumerate(drawn)
+        ]
     return rows
 
 
 def _conditional_rows(
-    parts: Decomposition, event: Event, beliefs: Mapping[str, Masses], n_reps: int, seed: int
+    parts: Decomposition, beliefs: Mapping[str, Masses], n_reps: int, seed: int
 ) -> list[dict[str, Any]]:
     """Return the rows of a context given each outcome of its first part."""
     weights, mass = _belief(beliefs[name_of(parts.part, REFERENCE)])
-    theta = _theta(parts.whole, event, seed)
     rows = []
     for state, inner in parts.given.items():
-        p, p_mass = _probability(beliefs[name_of(inner, REFERENCE)], event)
-        cells = {
-            "task": parts.whole.scenario,
-            "context": parts.whole.name,
+        p, p_mass = _probability(beliefs[name_of(inner, REFERENCE)], parts.whole.wager)
+        cells = _known(parts.whole, inner, seed) | {
             "prompt": REFERENCE,
             "p": p,
-            "p_true": float(inner.probability(event)),
-            "truth_kind": DRAWN,
             "z": parts.label,
             "z_state": state,
             "p_z": weights.get(state),
             "p_z_true": float(parts.part.truth[state]),
             "answer_mass": min(p_mass, mass),
             "status": "ok" if p is not None and weights else "unparsed",
-            "theta": theta,
         }
-        rows += [{**cells, "rep": rep} for rep in range(n_reps)]
+        rows += [cells | {"rep": rep} for rep in range(n_reps)]
     return rows
 
 
-def _theta(setting: Setting, event: Event, seed: int) -> int:
-    """Simulate the experiment once, and return whether the event happened."""
-    chances = [float(probability) for probability in setting.truth.values()]
-    outcome = _generator(f"{setting.name} theta", seed).choice(len(chances), p=chances)
-    return int(setting.outcomes[outcome] in event.outcomes)
+def _known(context: Setting, believed: Setting, seed: int) -> dict[str, Any]:
+    """Return what is known of the event of a context: simulated once, and its exact probability."""
+    event = context.wager
+    chances = [float(probability) for probability in context.truth.values()]
+    outcome = _generator(f"{context.name} theta", seed).choice(len(chances), p=chances)
+    return {
+        "task": context.scenario,
+        "context": context.name,
+        "theta": int(context.outcomes[outcome] in event.outcomes),
+        "p_true": float(believed.probability(event)),
+        "truth_kind": DRAWN,
+    }
 
 
 def _generator(purpose: str, seed: int) -> np.random.Generator:

@@ -3,75 +3,17 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from math import comb
-from typing import Any
 
 from coherence.errors import InputError
 from elicitation.batteries.revealed.scenarios.setting import (
-    REFERENCE,
     Decomposition,
     Setting,
-    Wording,
+    after,
     in_words,
-    tell_all,
+    told,
 )
 
 SIDES = ("heads", "tails")
-
-_WORDINGS = (
-    Wording(
-        REFERENCE,
-        {
-            "setup": "There are {n} coins. {bias}",
-            "flip": "All coins are flipped, and those that show {side} are counted.",
-            "end": "The number of {side} is",
-            "before": "All coins were flipped before, and the number of {side} was {result}.",
-            "again": "Earlier flips have no influence on later ones. All coins are flipped again.",
-            "end again": "The new number of {side} is",
-            "added": (
-                "All coins are flipped again, and the {side} of all flips are counted together."
-            ),
-            "end added": "The total number of {side} is",
-            "one by one": "The coins are flipped one after the other.",
-            "end first": "The first coin shows",
-            "first": (
-                "The first coin shows {first}. The other coins are flipped too, and all coins that "
-                "show {side} are counted."
-            ),
-        },
-    ),
-    Wording(
-        "story",
-        {
-            "setup": "Leo puts {n} coins into a cup. {bias}",
-            "flip": "He shakes the cup, empties it on the table and looks for {side}.",
-            "end": "Counting the coins with {side} up, he gets to",
-            "before": "His last turn left {result} with {side} up.",
-            "again": (
-                "Coins have no memory. He puts all of them back, shakes again and empties the cup."
-            ),
-            "end again": "Counting the coins with {side} up, this time he gets to",
-            "added": (
-                "He puts all of them back, shakes again, and goes on counting {side} where he had "
-                "stopped."
-            ),
-            "end added": "Over all turns he gets to",
-        },
-    ),
-    Wording(
-        "record",
-        {
-            "setup": "Coins: {n}\nNote: {bias}",
-            "flip": "Flips of all coins: one",
-            "end": "Number of {side}:",
-            "before": "Previous number of {side}: {result}",
-            "again": "Flips do not influence each other",
-            "end again": "Next number of {side}:",
-            "added": "Flips do not influence each other",
-            "end added": "Total {side} of all flips, the next one included:",
-        },
-        "\n",
-    ),
-)
 
 
 def heads_of_coins(n: int, bias: int) -> dict[int, Fraction]:
@@ -94,11 +36,7 @@ def setting(
         return _told(n, side, bias, "single", ("setup", "flip"), "end", in_words(heads))
     if not 0 <= previous <= n:
         raise InputError(f"previous must be a count from 0 to {n}; received {previous!r}.")
-    shift = previous if dependent else 0
-    variant, how = ("dependent", "added") if dependent else ("independent", "again")
-    parts, truth = ("setup", "before", how), in_words(heads, shift)
-    earlier: dict[str, Any] = {"previous": str(previous), "result": previous, "shift": shift}
-    return _told(n, side, bias, variant, parts, f"end {how}", truth, **earlier)
+    return _told(n, side, bias, **after(heads, previous, dependent=dependent))
 
 
 def decompose(n: int, side: str, bias: int) -> Decomposition:
@@ -153,9 +91,9 @@ def _told(
     end: str,
     truth: dict[str, Fraction],
     *,
+    first: str = "",
     previous: str = "",
     shift: int = 0,
-    **values: object,
 ) -> Setting:
     if side not in SIDES:
         raise InputError(f"side must be heads or tails; received {side!r}.")
@@ -170,35 +108,27 @@ def _told(
         if bias > 1
         else "Each coin is fair."
     )
-    values |= {"n": n, "side": side, "bias": chances}
-    details = []
-    if previous:
-        details = [f"after {previous}"]
-    elif "first" in values:
-        details = [f"given {values['first']}"]
-    kind = f"{n} coins, {side}" + (f" {bias}x" if bias > 1 else "")
     claims = {
         "end": f"the number of {side} is {{}}",
         "end first": "the first coin shows {}",
         "end again": f"the new number of {side} is {{}}",
         "end added": f"the total number of {side} is {{}}",
     }
-    return Setting(
-        scenario="coins",
-        variant=variant,
-        group=f"{n} coins, bias {bias}x, {variant}",
-        name="/".join(["coins", variant, kind, *details]),
-        parameters={
-            "n": str(n),
-            "side": side,
-            "bias": str(bias),
-            "previous": previous,
-        },
+    return told(
+        "coins",
+        variant,
+        f"{n} coins, {side}" + (f" {bias}x" if bias > 1 else ""),
+        f"{n} coins, bias {bias}x, {variant}",
+        wordings="coins",
+        parts=parts,
+        end=end,
+        values={"n": n, "side": side, "bias": chances, "first": first, "result": previous},
         truth=truth,
-        texts=tell_all(_WORDINGS, (*parts, end), values),
-        story=_WORDINGS[0].tell(parts, values),
         claim=claims[end],
+        details=f"given {first}" if first else "",
         previous=previous,
         shift=shift,
-        baseline=f"coins/single/{kind}" if previous else "",
+        n=str(n),
+        side=side,
+        bias=str(bias),
     )

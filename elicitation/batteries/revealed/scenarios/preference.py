@@ -4,45 +4,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from coherence.errors import InputError
-from elicitation.batteries.revealed.scenarios.setting import REFERENCE, Setting, Wording, tell_all
+from elicitation.batteries.revealed.scenarios.setting import Setting, told
 
 PAIRS = (("Heads", "Tails"), ("Left", "Right"))
-
-_WORDINGS = (
-    Wording(
-        REFERENCE,
-        {
-            "setup": "A person draws at random one of two options, {first} and {second}. {bias}",
-            "end": "The person draws the option",
-            "before": (
-                "The person drew {previous} first. The first draw has no influence on the second."
-            ),
-            "end again": "In the second draw the person draws the option",
-        },
-    ),
-    Wording(
-        "story",
-        {
-            "setup": (
-                "A machine has a lamp for {first} and a lamp for {second}. At each press of its "
-                "button it lights one of them by chance. {bias}"
-            ),
-            "end": "The button is pressed, and the machine lights",
-            "before": "Pressed before, it lit {previous}; the machine keeps nothing in memory.",
-            "end again": "The button is pressed once more, and the machine lights",
-        },
-    ),
-    Wording(
-        "record",
-        {
-            "setup": "Options: {first}, {second}\nDraw: at random\nNote: {bias}",
-            "before": "Previous draw, without influence: {previous}",
-            "end": "Drawn:",
-            "end again": "Next draw:",
-        },
-        "\n",
-    ),
-)
 
 
 def grid(pairs: Sequence[tuple[str, str]], biases: Sequence[int]) -> list[Setting]:
@@ -77,33 +41,27 @@ def setting(
         raise InputError(f"bias must be at least 1; received {bias}.")
     order = (favoured, other) if favoured_first else (other, favoured)
     share = Fraction(bias, 1 + bias)
-    variant = "independent" if previous else "single"
+    variant, end = ("independent", "end again") if previous else ("single", "end")
     chances = (
         f"{favoured} is {bias} times as likely as {other}."
         if bias > 1
         else "Both are equally likely."
     )
-    values = {"first": order[0], "second": order[1], "bias": chances, "previous": previous}
-    parts, end = (("setup", "before"), "end again") if previous else (("setup",), "end")
-    after = [f"after {previous}"] if previous else []
     likelier = f", {favoured} {bias}x" if bias > 1 else ""
-    kind = f"{order[0]} or {order[1]}{likelier}"
-    return Setting(
-        scenario="preference",
-        variant=variant,
-        group=f"{favoured} {bias}x over {other}, {variant}",
-        name="/".join(["preference", variant, kind, *after]),
-        parameters={
-            "labels": f"{favoured}/{other}",
-            "bias": str(bias),
-            "first": order[0],
-            "previous": previous,
-        },
+    return told(
+        "preference",
+        variant,
+        f"{order[0]} or {order[1]}{likelier}",
+        f"{favoured} {bias}x over {other}, {variant}",
+        wordings="preference",
+        parts=("setup", "before") if previous else ("setup",),
+        end=end,
+        values={"first": order[0], "second": order[1], "bias": chances, "previous": previous},
         truth={label: share if label == favoured else 1 - share for label in order},
-        texts=tell_all(_WORDINGS, (*parts, end), values),
-        story=_WORDINGS[0].tell(parts, values),
         claim="the next draw is {}",
         previous=previous,
-        baseline=f"preference/single/{kind}" if previous else "",
-        pair="/".join(["preference", variant, f"{favoured} and {other}{likelier}", *after]),
+        pair=f"{favoured} and {other}{likelier}",
+        labels=f"{favoured}/{other}",
+        bias=str(bias),
+        first=order[0],
     )

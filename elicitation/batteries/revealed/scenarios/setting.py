@@ -4,10 +4,14 @@ It is told in several wordings, each unfinished where the outcome comes next: wh
 likely to come there is the belief that it reveals.
 """
 
+import tomllib
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
 from coherence.errors import InputError
 
@@ -26,6 +30,14 @@ class Wording:
     def tell(self, parts: Sequence[str], values: Mapping[str, object]) -> str:
         """Return the named parts, filled in and joined."""
         return self.joiner.join(self.pieces[part].format(**values) for part in parts)
+
+
+@cache
+def wordings_of(scenario: str) -> tuple[Wording, ...]:
+    """Return the wordings of a scenario, a table of ``wordings.toml``; the first is `REFERENCE`."""
+    file = files("elicitation.batteries.revealed.scenarios") / "wordings.toml"
+    told = tomllib.loads(file.read_text(encoding="utf-8"))[scenario]
+    return tuple(Wording(name, pieces, pieces.pop("joiner", " ")) for name, pieces in told.items())
 
 
 @dataclass(frozen=True)
@@ -100,6 +112,12 @@ class Setting:
             tuple(outcome for outcome in self.outcomes if int(outcome) > int(bound)),
         )
 
+    @property
+    def wager(self) -> Event:
+        """The event to bet on, where there is one."""
+        assert self.event is not None, "settings to bet on were chosen by their events"
+        return self.event
+
     def probability(self, event: Event) -> Fraction:
         """Return the exact probability of an event."""
         return sum((self.truth[outcome] for outcome in event.outcomes), Fraction(0))
@@ -116,14 +134,66 @@ class Decomposition:
     given: Mapping[str, Setting]
 
 
-def tell_all(
-    wordings: Sequence[Wording], parts: Sequence[str], values: Mapping[str, object]
-) -> dict[str, str]:
-    """Return the text of every wording that has all the parts."""
+def told(
+    scenario: str,
+    variant: str,
+    kind: str,
+    group: str,
+    *,
+    wordings: str,
+    parts: Sequence[str],
+    end: str,
+    values: Mapping[str, object],
+    truth: Mapping[str, Fraction],
+    claim: str,
+    details: str = "",
+    previous: str = "",
+    shift: int = 0,
+    pair: str = "",
+    **parameters: str,
+) -> Setting:
+    """Return a setting of some kind, told in every wording that has all the parts and the end.
+
+    `details` tell settings of a kind apart that follow no earlier result.
+    """
+    known = wordings_of(wordings)
+    details = f"after {previous}" if previous else details
+    return Setting(
+        scenario,
+        variant,
+        group,
+        "/".join(filter(None, [scenario, variant, kind, details])),
+        parameters={**parameters, "previous": previous},
+        truth=truth,
+        texts={
+            wording.name: wording.tell([*parts, end], values)
+            for wording in known
+            if {*parts, end} <= {*wording.pieces}
+        },
+        story=known[0].tell(parts, values),
+        claim=claim,
+        previous=previous,
+        shift=shift,
+        baseline=f"{scenario}/single/{kind}" if previous else "",
+        pair="/".join(filter(None, [scenario, variant, pair, details])) if pair else "",
+    )
+
+
+def after(
+    distribution: Mapping[int, Fraction], previous: int, *, dependent: bool
+) -> dict[str, Any]:
+    """Return what `told` says of an experiment after the result of an earlier one of its kind.
+
+    Where the two are `dependent`, the earlier result is added.
+    """
+    how, shift = ("added", previous) if dependent else ("again", 0)
     return {
-        wording.name: wording.tell(parts, values)
-        for wording in wordings
-        if all(part in wording.pieces for part in parts)
+        "variant": "dependent" if dependent else "independent",
+        "parts": ("setup", "before", how),
+        "end": f"end {how}",
+        "truth": in_words(distribution, shift),
+        "previous": str(previous),
+        "shift": shift,
     }
 
 
