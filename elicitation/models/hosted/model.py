@@ -20,7 +20,6 @@ import os
 import threading
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import closing
 from dataclasses import replace
 from functools import cache, cached_property
 from itertools import islice
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
     from inspect_ai.model import ModelOutput
 
 
-Item = TypeVar("Item")
 Result = TypeVar("Result")
 _SECONDS_TO_END = 10.0  # of what a call does by itself, such as importing its client
 
@@ -94,33 +92,6 @@ def wait_for(call: Coroutine[Any, Any, Result]) -> Result:
         return future.result()
     finally:
         future.cancel()
-
-
-def as_they_come(
-    items: Sequence[Item], ask: Callable[[Item], Coroutine[Any, Any, Result]], *, n_at_once: int
-) -> Generator[tuple[int, Result | Exception], None, None]:
-    """Yield the position and the result, or the error, of every item as it is there.
-
-    No more than `n_at_once` are under way or wait to be taken: what waits, a killed process loses.
-    Closing the generator ends the calls that are under way.
-    """
-    left = iter(enumerate(items))
-    under_way: dict[Future[Result], int] = {}
-    try:
-        while True:
-            for i, item in islice(left, n_at_once - len(under_way)):
-                under_way[start(ask(item))] = i
-            if not under_way:
-                return
-            future = next(iter(wait(under_way, return_when=FIRST_COMPLETED).done))
-            try:
-                result: Result | Exception = future.result()
-            except Exception as error:
-                result = error
-            yield under_way.pop(future), result
-    finally:
-        for future in under_way:
-            future.cancel()
 
 
 # Some servers keep seeds in 32 bits and take the largest for "draw one": the lower 31 bits pass
@@ -245,50 +216,35 @@ def connect(
 
 
 class HostedModel:
-    """A model behind a service or server, from `connect`.
+    """A model behind a service or server, from `connect`, which says what its options mean.
 
-    Parameters
-    ----------
-    model : inspect_ai.model.Model
-        The model as Inspect knows it, from its ``get_model``.
-    name : str or None
-        Value of the `model` column; None takes Inspect's name.
-    system : str or None
-        System message of every chat.
-    server_name : str or None
-        Stands for the place in the keys of stored answers; None takes address or provider.
-    max_connections : int
-        Calls under way, positive.
-    extra : mapping or None
-        Further settings of every call that change answers: ``reasoning_effort``, and others that
-        go into the body of the request.
-    timeout : float or None
-        Seconds that an answer may take, with all waits and tries; None sets no end.
+    Its name is Inspect's where None is given, and its place address or provider where there is no
+    `server_name`. `extra` are further settings of every call that change answers:
+    ``reasoning_effort``, and others that go into the body of the request.
     """
 
     def __init__(
         self,
         model: inspect_ai.model.Model,
         *,
-        name: str | None = None,
-        system: str | None = None,
-        server_name: str | None = None,
-        max_connections: int = 8,
-        extra: Mapping[str, Any] | None = None,
-        timeout: float | None = None,
+        name: str | None,
+        system: str | None,
+        server_name: str | None,
+        max_connections: int,
+        extra: dict[str, Any],
+        timeout: float,
     ) -> None:
         full = str(model)
         self.name = name or full
-        self._model, self._full = model, full
+        self._model, self._full, self._extra = model, full, extra
         self._completes = is_completing(full)
         self._system, self._n_at_once, self._timeout = system, max_connections, timeout
-        self._extra = dict(extra or {})
         self._key: str | None = getattr(model.api, "api_key", None)
         self._holds_forms = False
         if self._completes:
             read_lists_of_chats(model.api)
         # Connections are open as long as the model is in use, and no longer.
-        finalize(self, _close, model).atexit = False
+        finalize(self, lambda: start(model.api.aclose())).atexit = False
         # The weights are not known here: when they change, the user gives a new `server_name`.
         api = "completions" if self._completes else "chat"
         place = server_name or model.api.base_url or full.partition("/")[0]
@@ -303,7 +259,7 @@ class HostedModel:
         CoherenceError
             It does not answer.
         """
-        seconds = min(self._timeout or _OPENING_SECONDS, _OPENING_SECONDS)
+        seconds = min(self._timeout, _OPENING_SECONDS)
         try:
             answer_of(wait_for(asyncio.wait_for(self.call(_PROBE, retry=False), seconds)))
         except TimeoutError:
@@ -450,8 +406,9 @@ class HostedModel:
                 async with asyncio.timeout(self._timeout):
                     return await self._model.generate(messages, config=config)
             except TimeoutError as error:
-                waited = f"no answer within {self._timeout} seconds (--set timeout)"
-                raise ReplyError(waited if self._timeout else line_of(error)) from error
+                raise ReplyError(
+                    f"no answer within {self._timeout} seconds (--set timeout)"
+                ) from error
         # The provider beneath, which makes one call.
         result = await self._model.api.generate(messages, [], "none", config)
         output = result[0] if isinstance(result, tuple) else result
@@ -472,22 +429,37 @@ class HostedModel:
         said = {name: text and without_key(text, self._key) for name, text in said.items()}
         return replace(answer, **said)
 
-    def _all(self, items: Sequence[Any], ask: Any) -> Generator[tuple[int, Any], None, None]:
-        """Yield what is answered; raise when the model is gone, or at the end for what failed."""
+    def _all(
+        self, items: Sequence[Any], ask: Callable[[Any], Coroutine[Any, Any, Result]]
+    ) -> Generator[tuple[int, Result], None, None]:
+        """Yield position and answer of every item as it is there; raise when the model is gone.
+
+        What failed besides is said at the end. No more calls than allowed are under way or wait to
+        be taken: what waits, a killed process loses. Closing ends those that are under way.
+        """
         first: Exception | None = None
         n_failed = in_a_row = 0
-        # Closed by name: a caller that stops early must end the calls that are under way.
-        with closing(as_they_come(items, ask, n_at_once=self._n_at_once)) as results:
-            for i, result in results:
-                if not isinstance(result, Exception):
-                    in_a_row = 0
-                    yield i, result
-                    continue
-                if isinstance(result, InputError):
-                    raise result
-                first, n_failed, in_a_row = first or result, n_failed + 1, in_a_row + 1
-                if in_a_row >= _FAILURES_IN_A_ROW:
+        left, under_way = iter(enumerate(items)), dict[Future[Result], int]()
+        try:
+            while in_a_row < _FAILURES_IN_A_ROW:
+                for i, item in islice(left, self._n_at_once - len(under_way)):
+                    under_way[start(ask(item))] = i
+                if not under_way:
                     break
+                future = next(iter(wait(under_way, return_when=FIRST_COMPLETED).done))
+                position = under_way.pop(future)
+                try:
+                    result = future.result()
+                except InputError:
+                    raise
+                except Exception as error:
+                    first, n_failed, in_a_row = first or error, n_failed + 1, in_a_row + 1
+                else:
+                    in_a_row = 0
+                    yield position, result
+        finally:
+            for future in under_way:
+                future.cancel()
         if first is not None:
             gone = in_a_row >= _FAILURES_IN_A_ROW or n_failed == len(items) > 1
             what = f"did not answer {n_failed} of {len(items)} request{'s' * (len(items) > 1)}"
@@ -496,10 +468,6 @@ class HostedModel:
                 f"{self._shown(first)}. What was answered before is kept; the same command asks "
                 "for the rest."
             ) from first
-
-
-def _close(model: inspect_ai.model.Model) -> None:
-    start(model.api.aclose())
 
 
 def _listing(n: int) -> dict[str, Any]:
