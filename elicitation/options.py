@@ -21,8 +21,8 @@ Answers = Literal["drawn", "forced", "exact"]
 Decision = Literal["usual", "matching", "stakes", "costs-said"]
 """What is asked besides beliefs: an action; an event or a stated chance; to act for payoffs; and
 besides that from which probability it would."""
-USUAL_LEVELS, MOST_LEVELS = 10, 99
-"""Chances that matching questions state, and most of them that are different whole percents."""
+USUAL_LEVELS = 10
+"""Chances that matching questions state; 99 are the most that are different whole percents."""
 PROMPTS = ("standard", "mse", "absolute", "bayes")
 SETTINGS_PAGE = "docs/eliciting.md#settings"
 TITLES = {

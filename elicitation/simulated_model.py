@@ -143,6 +143,8 @@ class AgentModel:
     def __init__(self, agent: Agent, known: Mapping[str, QuestionTruth]) -> None:
         self.agent, self._known = agent, dict(known)
         self.name = agent.name
+        # Whether all that it states of a case is one number.
+        self.repeats_itself = bool(agent.grid) and not agent.scatters
         # All that an answer depends on: other cases, or another truth, are another agent.
         facts = [
             [

@@ -26,7 +26,7 @@ from elicitation.asking.ask import Progress, ask, constrains_tokens
 from elicitation.asking.store import AnswerStore
 from elicitation.models.base import Answer, Model
 from elicitation.questions.plan import Design, Plan, plan_own_questions, plan_task, reference_of
-from elicitation.questions.prompts import SAID, cells_of
+from elicitation.questions.prompts import ACT, SAID
 from elicitation.questions.question import (
     SPREAD,
     AnsweredQuestion,
@@ -35,7 +35,6 @@ from elicitation.questions.question import (
     QuestionSpec,
 )
 from elicitation.questions.tasks import Subject, Truth, features_of
-from elicitation.simulated_model import AgentModel
 
 COLUMNS = {
     "task": "string",
@@ -138,8 +137,14 @@ class _Place:
 
     def offer_cells(self) -> dict[str, Any]:
         """The cells of a row that is the answer to a matching or a stakes question."""
-        named = cells_of(self.spec.level, self.spec.frame, self.spec.order)
-        return {**named, "seed": self.first.seed, **self.action_cells(), **_sum_up([self])}
+        spec = self.spec
+        cells: dict[str, Any] = {"order": spec.order, "seed": self.first.seed}
+        gain, staked, loss = spec.frame.partition(":")
+        if staked:
+            cells |= {"gain": float(gain), "loss": float(loss), "acts": ACT}
+        else:
+            cells |= {"level": spec.level, "frame": spec.frame}
+        return {**cells, **self.action_cells(), **_sum_up([self])}
 
 
 def assemble_runs(
@@ -417,7 +422,7 @@ def run_plan(
     if constrains_tokens(model):
         # Not what the model would say if its answer had the form; the table says so.
         runs["belief_kind"] = runs["belief_kind"].replace("stated:forced", "stated:masked")
-    if isinstance(model, AgentModel) and model.agent.grid and not model.agent.scatters:
+    if getattr(model, "repeats_itself", False):
         runs["belief_kind"] = runs["belief_kind"].replace("stated:drawn", "stated:fixed")
     # At temperature 0 the draws of a text are one answer.
     once = {each.question.key(model.fingerprint): each for each in read}.values()

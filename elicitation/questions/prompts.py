@@ -22,8 +22,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -32,7 +31,7 @@ from coherence.decoding.decode import BELIEF_LABELS, Form
 from coherence.errors import InputError, closest
 from coherence.runs.columns import FRAMES, LEVEL_OPTIONS
 from coherence.runs.frames import require_path
-from elicitation.options import MOST_LEVELS, Decision
+from elicitation.options import Decision
 
 LETTERS = ("A", "B")
 """The answers: options are named in this order."""
@@ -61,14 +60,6 @@ class Offer:
         return {"chance": str(round(100 * self.level)), "gain": gain, "loss": loss}
 
 
-def cells_of(level: float | None, frame: str, order: str) -> dict[str, Any]:
-    """Return the cells of a row with the answer to an offer: level and frame, or what is staked."""
-    gain, staked, loss = frame.partition(":")
-    if not staked:
-        return {"level": level, "frame": frame, "order": order}
-    return {"gain": float(gain), "loss": float(loss), "acts": ACT, "order": order}
-
-
 def costs_of(decision: Decision, costs: str | None) -> dict[str, float]:
     """Return "gain:loss" -> the probability from which acting pays, of all payoffs."""
     found: dict[str, float] = {}
@@ -95,11 +86,6 @@ def costs_of(decision: Decision, costs: str | None) -> dict[str, float]:
 
 def chances_of(n_levels: int) -> tuple[float, ...]:
     """Return an even grid of whole percents: (k - 1/2) / n."""
-    if not 2 <= n_levels <= MOST_LEVELS:
-        raise InputError(
-            f"levels must be at least 2, to see a choice turn, and at most {MOST_LEVELS}, to be "
-            f"different whole percents; received {n_levels}."
-        )
     # Halves go to the even number, so that the grid is its own complement.
     return tuple(round(100 * (k + 0.5) / n_levels) / 100 for k in range(n_levels))
 
@@ -273,56 +259,41 @@ tokens, or from many draws."""
 
 # What differs between the questions of a case stands late: what they begin with is read once.
 _ONE_LETTER = " Reply with one letter, A or B, and nothing else.\n\n{options}\n\nYour answer:"
-_PRIZE = "There are two ways to win one and the same prize, of which you choose one."
 _POINTS = "Of two courses you choose one before the truth is known."
-_LOTTERY = "You win the prize in a draw in which the chance of winning is {chance}%."
-_PASS = "You neither gain nor lose any points."
-_ACT = "You gain {gain} points if it turns out that they {question}, and lose {loss} points if "
-_FROM = " on would you choose {letter}? Answer with one number from 0 to 1 and nothing else."
-MATCHING = Template(
-    "matching",
-    f"{_CASE} {_PRIZE}{_ONE_LETTER}",
-    says=MappingProxyType(
-        {
-            "event": "You win the prize if it turns out that they {question}.",
-            "complement": "You win the prize if it turns out that they do not {question}.",
-            "lottery": _LOTTERY,
-        }
-    ),
-)
-"""The same prize on the event, or on its complement, or with a stated chance."""
-STAKES = Template(
-    "stakes",
-    f"{_CASE} {_POINTS}{_ONE_LETTER}",
-    says=MappingProxyType(
-        {
-            "act": _ACT + "they do not.",
-            "pass": _PASS,
-        }
-    ),
-)
-"""Payoffs for which acting is worth it from some probability of the event on."""
-COSTS_SAID = Template(
-    "costs_said",
-    "Consider {subject} of whom you are not certain whether they {question}. "
-    f"{_POINTS}\n\n{{options}}\n\nFrom which probability that they {{question}}{_FROM}\n\n"
-    "Your answer:",
-    "number",
-    STAKES.says,
-)
-"""From which probability on it would act for these, without a case."""
+
+
+def _offering(
+    opening: str, unsure: str, probability: str, *, event: str, complement: str, otherwise: str
+) -> tuple[Template, Template, Template]:
+    """Return the templates of what is offered, by what they say of a case and of the event."""
+    prize = "There are two ways to win one and the same prize, of which you choose one."
+    ways = {
+        "event": f"You win the prize if {event}.",
+        "complement": f"You win the prize if {complement}.",
+        "lottery": "You win the prize in a draw in which the chance of winning is {chance}%.",
+    }
+    courses = {
+        ACT: f"You gain {{gain}} points if {event}, and lose {{loss}} points if {otherwise}.",
+        "pass": "You neither gain nor lose any points.",
+    }
+    which = (
+        f"{unsure} {_POINTS}\n\n{{options}}\n\nFrom which probability {probability} on would you "
+        "choose {letter}? Answer with one number from 0 to 1 and nothing else.\n\nYour answer:"
+    )
+    return (
+        # The same prize on the event, or on its complement, or with a stated chance.
+        Template("matching", f"{opening}{prize}{_ONE_LETTER}", says=ways),
+        # Payoffs for which acting is worth it from some probability of the event on.
+        Template("stakes", f"{opening}{_POINTS}{_ONE_LETTER}", says=courses),
+        # From which probability on it would act for these, without a case.
+        Template("costs_said", which, "number", courses),
+    )
+
 
 # Rows of a table need not be people, of whom the prompt variant for networks speaks.
 _TABLE_BAYES = (
     "PLEASE NOTE: Reason as a Bayesian would. Begin with how common such a thing is in general, "
     "then revise that figure in the light of what is known here.\n\n"
-)
-_TABLE_STAKES = MappingProxyType(
-    {
-        "act": "You gain {gain} points if the answer turns out to be Yes, and lose {loss} "
-        "points if it is No.",
-        "pass": _PASS,
-    }
 )
 _TABLE_BELIEF = "{question}\n\nGive one probability for No and one for Yes." + _LINES
 
@@ -357,44 +328,42 @@ class PromptSet:
 
 
 NETWORK_PROMPTS = PromptSet(
-    *(MappingProxyType(BELIEF), DECISION, YES_NO, AUXILIARY, CONDITIONAL),
-    *(MATCHING, STAKES, COSTS_SAID),
+    BELIEF,
+    DECISION,
+    YES_NO,
+    AUXILIARY,
+    CONDITIONAL,
+    *_offering(
+        f"{_CASE} ",
+        "Consider {subject} of whom you are not certain whether they {question}.",
+        "that they {question}",
+        event="it turns out that they {question}",
+        complement="it turns out that they do not {question}",
+        otherwise="they do not",
+    ),
 )
 """Templates for the cases of a network; the words come from its phrases."""
 
 TABLE_PROMPTS = PromptSet(
-    MappingProxyType(
-        {
-            name: Template(name, note + _TABLE_BELIEF)
-            for name, note in {**_NOTES, "bayes": _TABLE_BAYES}.items()
-        }
-    ),
+    {
+        name: Template(name, note + _TABLE_BELIEF)
+        for name, note in {**_NOTES, "bayes": _TABLE_BAYES}.items()
+    },
     Template(
         "decision",
         "{question}\n\nReply with exactly one of these options and nothing else:\n{options}\n\n"
         "Your answer:",
     ),
     Template("yes_no", "{question}" + _ONE_WORD),
-    matching=Template(
-        "matching",
-        f"The question: {{question}}\n\n{_PRIZE}{_ONE_LETTER}",
-        says=MappingProxyType(
-            {
-                "event": "You win the prize if the answer turns out to be Yes.",
-                "complement": "You win the prize if the answer turns out to be No.",
-                "lottery": _LOTTERY,
-            }
-        ),
-    ),
-    stakes=Template(
-        "stakes", f"The question: {{question}}\n\n{_POINTS}{_ONE_LETTER}", says=_TABLE_STAKES
-    ),
-    costs_said=Template(
-        "costs_said",
-        "Consider a question of which you are not certain whether the answer is Yes. "
-        f"{_POINTS}\n\n{{options}}\n\nFrom which probability of Yes{_FROM}\n\nYour answer:",
-        "number",
-        _TABLE_STAKES,
+    None,
+    None,
+    *_offering(
+        "The question: {question}\n\n",
+        "Consider a question of which you are not certain whether the answer is Yes.",
+        "of Yes",
+        event="the answer turns out to be Yes",
+        complement="the answer turns out to be No",
+        otherwise="it is No",
     ),
 )
 """Templates for questions from a file, each of which is a text of its own."""
@@ -442,7 +411,6 @@ RESERVED = ("token", "sampled")
 """Values of the `prompt` column that stand for ways of eliciting and not for a prompt variant."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
-_FORMS = ("lines", "number")
 _LINE_WORDS = ("labels", "example", "n_lines")
 # A template may speak of "a patient" in its own words.
 _FREE_WORDS = ("subject",)
@@ -508,11 +476,10 @@ def load_prompts(
         if isinstance(template := getattr(base, name), Template)
     }
     allowed = ("belief", *single)
-    for name in content:
-        if name not in allowed:
-            known = ", ".join(allowed)
-            hint = closest(name, allowed)
-            errors.append(f"[{name}] is no template; there are {known}. {hint}")
+    for name in [name for name in content if name not in allowed]:
+        errors.append(
+            f"[{name}] is no template; there are {', '.join(allowed)}. {closest(name, allowed)}"
+        )
     variants = _variants(content.get("belief", {}), next(iter(base.belief.values())), errors)
     changed = {
         name: _template(name, name, content[name], old, errors)
@@ -525,8 +492,7 @@ def load_prompts(
         raise InputError.all_at_once(
             f"prompts {source} has {len(errors)} error{'s' if len(errors) > 1 else ''}", errors
         )
-    belief = MappingProxyType({**base.belief, **variants})
-    return replace(base, belief=belief, **changed), tuple(variants)
+    return replace(base, belief={**base.belief, **variants}, **changed), tuple(variants)
 
 
 def read_toml(source: Path, what: str) -> dict[str, Any]:
@@ -549,9 +515,7 @@ def read_toml(source: Path, what: str) -> dict[str, Any]:
 
 def _variants(belief: Any, old: Template, errors: list[str]) -> dict[str, Template]:
     """Make the prompt variants of a belief, or note what is wrong with them."""
-    if not isinstance(belief, dict) or any(
-        not isinstance(table, dict) for table in belief.values()
-    ):
+    if not isinstance(belief, dict) or not all(isinstance(each, dict) for each in belief.values()):
         errors.append('variants are tables of their own, such as [belief.mine] with text = "...".')
         return {}
     variants = {}
@@ -563,14 +527,6 @@ def _variants(belief: Any, old: Template, errors: list[str]) -> dict[str, Templa
             )
         variants[name] = _template(f"belief.{name}", name, table, old, errors)
     return variants
-
-
-def _fields(text: str) -> list[str]:
-    return list(
-        dict.fromkeys(
-            field for _, field, _, _ in string.Formatter().parse(text) if field is not None
-        )
-    )
 
 
 def _template(
@@ -591,8 +547,9 @@ def _template(
             errors.append(f"[{label}] has an unknown key {key!r}. {closest(key, keys)}")
     # What is wrong is noted and replaced, so that all errors of a file come at once.
     form = table.get("form", "lines")
-    if is_belief and form not in _FORMS:
-        errors.append(f"[{label}] form must be one of {', '.join(_FORMS)}; received {form!r}.")
+    if is_belief and form not in get_args(Form):
+        kinds = ", ".join(get_args(Form))
+        errors.append(f"[{label}] form must be one of {kinds}; received {form!r}.")
         form = "lines"
     text = table.get("text")
     if not isinstance(text, str) or not text.strip():
@@ -606,7 +563,7 @@ def _template(
             "Write {{ and }} for braces that are meant as such."
         )
         return Template(name, "")
-    words = _fields(old.text)
+    words = list(dict.fromkeys(word for _, word, *_ in string.Formatter().parse(old.text) if word))
     # Without these a question would not be about the case; the others are of use, or not.
     needed = [word for word in words if word not in (*_LINE_WORDS, *_FREE_WORDS)]
     free = [word for word in _FREE_WORDS if word in words]
@@ -619,7 +576,7 @@ def _template(
                 f"there are {', '.join(known)}. {closest(word, known)}"
             )
     for word in needed:
-        if word not in [field for _, field, _, _ in parsed]:
+        if word not in [field for _, field, *_ in parsed]:
             errors.append(f"[{label}] text lacks the placeholder {{{word}}}.")
     # What an option says has placeholders of its own.
     says = {
