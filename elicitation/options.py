@@ -420,7 +420,7 @@ def read_value(item: Option, word: str, name: str) -> Any:
         if number is not None:
             return number
     elif get_origin(kind) is not None and get_origin(kind) is not tuple:
-        return _json_object(word, name)
+        return json_object(word, name)
     else:
         return word
     raise InputError(f"{name} {rule}; received {word!r}.")
@@ -440,14 +440,17 @@ def _number(item: Option, word: str) -> tuple[str, float | None]:
     return rule, number if least <= number <= most else None
 
 
-def _json_object(text: str, name: str) -> dict[str, Any]:
+def json_object(text: str, name: str) -> dict[str, Any]:
+    """Return the object that a word says of an option, called `name` where it is refused."""
     from coherence.errors import InputError
 
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError) as error:
         # The text is not shown: what belongs into a header may stand in it.
-        raise InputError(f"{name} must be a JSON object; it is no JSON: {error}.") from error
+        raise InputError(
+            f"{name} must be a JSON object in single quotes; it is no JSON: {error}."
+        ) from error
     if not isinstance(fields, dict):
         raise InputError(f"{name} must be a JSON object, such as '{{\"top_k\": 20}}'.")
     return fields

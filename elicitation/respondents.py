@@ -3,7 +3,6 @@
 Nothing is imported before it is asked for, so that ``--help`` stays fast.
 """
 
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -13,7 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coherence.printable import clean
-from elicitation.options import PROMPTS, AskOptions, ModelOptions, WayOptions, declared, typed
+from elicitation.options import (
+    PROMPTS,
+    AskOptions,
+    ModelOptions,
+    WayOptions,
+    declared,
+    json_object,
+    typed,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,10 +79,12 @@ class Local(Respondent):
         from elicitation.models.local.sources import is_multiple_choice
 
         options = self.options
-        settings: dict[str, Any] = {"device_map": _device_map(options.device_map)}
-        settings |= {"revision": options.revision, "batch_size": options.batch_size}
+        names = ("revision", "batch_size", "dtype", "device", "device_map")
+        settings: dict[str, Any] = {name: getattr(options, name) for name in names}
         settings = {name: value for name, value in settings.items() if value is not None}
-        settings |= {"dtype": options.dtype, "device": options.device}
+        # A map from part to device, or the name of a way to make one.
+        if (options.device_map or "").lstrip().startswith("{"):
+            settings["device_map"] = json_object(str(options.device_map), "--set device_map")
         # A model that chooses has no chat template: --chat and --set system are for the others.
         if chooses and is_multiple_choice(self.place, revision=options.revision):
             if options.prefill:
@@ -87,18 +96,14 @@ class Local(Respondent):
                 )
             from elicitation.models.local.multiple_choice import load_multiple_choice_model
 
-            self._say_loading()
-            return load_multiple_choice_model(self.place, **settings)
-        from elicitation.models.local.causal import load_causal_model
+            load: Callable[..., Any] = load_multiple_choice_model
+        else:
+            from elicitation.models.local.causal import load_causal_model as load
 
-        self._say_loading()
-        settings |= {name: getattr(options, name) for name in ("chat", "system", "prefill")}
-        return load_causal_model(self.place, **settings)
-
-    def _say_loading(self) -> None:
-        """Say on a terminal what the first seconds or minutes go by with."""
-        if sys.stderr.isatty():
+            settings |= {name: getattr(options, name) for name in ("chat", "system", "prefill")}
+        if sys.stderr.isatty():  # what the first seconds or minutes go by with
             print(f"loading {clean(Path(self.place).name, limit=60)}", file=sys.stderr)
+        return load(self.place, **settings)
 
 
 class Hosted(Respondent):
@@ -194,22 +199,6 @@ def _distinct_names(paths: list[Path]) -> list[str]:
         if len(set(names)) == len(names):
             break
     return names
-
-
-def _device_map(text: str | None) -> str | dict[str, Any] | None:
-    """Return a map from part to device, or the name of a way to make one."""
-    from coherence.errors import InputError
-
-    if text is None or not text.lstrip().startswith("{"):
-        return text
-    try:
-        parts: dict[str, Any] = json.loads(text)
-    except ValueError as error:
-        raise InputError(
-            "--set device_map must be a word or a JSON object from part to device; "
-            f"{text!r} is none ({error}). Put it into single quotes."
-        ) from error
-    return parts
 
 
 USUAL_CASES = 200

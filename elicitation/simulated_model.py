@@ -216,9 +216,8 @@ class AgentModel:
             return ({first: chance, second: 1 - chance},)
         belief = self._believe(known)
         if spec.role == "decision":
-            taste = self._taste(known)
             theta, acted_on = np.array([known.theta]), self._act_on(known)
-            policies = self.agent.policies(acted_on, theta, taste)
+            policies = self.agent.policies(acted_on, theta, self._taste(known))
             return ({_decision(a, acted_on): float(p[0]) for a, p in policies.items()},)
         spread: dict[str, float] = {}
         reports = report_probabilities(self.agent, float(belief[0]), spec.key or "standard")
@@ -261,7 +260,9 @@ class AgentModel:
             return spec.lines[0 if rng.random() < self._takes_first(known) else 1]
         belief = self._believe(known)
         if spec.role == "decision":
-            return self._decide(known, self._act_on(known), rng)
+            theta, acted_on = np.array([known.theta]), self._act_on(known)
+            action = self.agent.choose(acted_on, theta, self._taste(known), rng)[0]
+            return _decision(str(action), acted_on)
         stated = float(self.agent.report(belief, spec.key or "standard", rng)[0])
         # A sampled belief is a rate over draws, each of which is Yes with the belief's probability.
         if spec.is_choice:
@@ -270,12 +271,6 @@ class AgentModel:
             return _number(stated)
         # The complement of the rounded number: the two lines must add up to one.
         return f"No: {_number(1 - float(_number(stated)))}\nYes: {_number(stated)}"
-
-    def _decide(
-        self, known: QuestionTruth, belief: NDArray[np.float64], rng: np.random.Generator
-    ) -> str:
-        theta, taste = np.array([known.theta]), self._taste(known)
-        return _decision(str(self.agent.choose(belief, theta, taste, rng)[0]), belief)
 
     def _takes_first(self, known: QuestionTruth) -> float:
         """Return the probability of the first of two options that are offered."""

@@ -24,7 +24,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import cache
 from itertools import chain, groupby
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -50,23 +50,20 @@ def gives(model: object, form: AnswerForm | None) -> bool:
 def require_distributions(model: Model, forms: Iterable[AnswerForm]) -> DistributionModel:
     """Return a model that knows how probable the answers in all forms are; else raise."""
     for form in forms:
-        if not gives(model, form):
-            _refuse(model, form)
+        if gives(model, form):
+            continue
+        if form.kind in BY_LABEL:
+            raise InputError(
+                "belief='token' needs a model that gives the probabilities of labels; "
+                f"{model.name} does not. Take verbalised or sampled."
+            )
+        raise InputError(
+            "exact answers need a model that gives the probabilities of outcomes over all "
+            f"spellings, as a local causal model does; {model.name} does not. Take "
+            "--answers drawn, or --answers forced if its server masks tokens."
+        )
     assert isinstance(model, DistributionModel), "looked at form by form"
     return model
-
-
-def _refuse(model: Model, form: AnswerForm) -> NoReturn:
-    if form.kind in BY_LABEL:
-        raise InputError(
-            f"belief='token' needs a model that gives the probabilities of labels; {model.name} "
-            "does not. Take verbalised or sampled."
-        )
-    raise InputError(
-        "exact answers need a model that gives the probabilities of outcomes over all "
-        f"spellings, as a local causal model does; {model.name} does not. Take "
-        "--answers drawn, or --answers forced if its server masks tokens."
-    )
 
 
 def stored(model: Model, form: AnswerForm | None, known: Distribution | LabelBounds) -> Answer:
@@ -75,24 +72,21 @@ def stored(model: Model, form: AnswerForm | None, known: Distribution | LabelBou
     if isinstance(known, LabelBounds):
         # Lower bounds can be stored like masses; what they leave open is in the share.
         lower = dict(zip(known.labels, map(float, known.lower), strict=True))
-        _require_sound(model, [lower], "labels")
+        _require_sound(model, [lower])
         return Answer(json.dumps({**lower, "share": list(known.share(known.labels[-1]))}))
-    if form.kind in BY_LABEL:
-        (masses,) = known.parts
-        if form.kind == "labels":
-            _require_sound(model, [masses], "labels")
-        return Answer(json.dumps(masses))
-    _require_sound(model, known.parts, "answers")
-    return Answer(json.dumps(known.parts))
+    # Of other kinds spellings overlap by intention.
+    if form.kind == "labels" or form.kind not in BY_LABEL:
+        _require_sound(model, known.parts)
+    return Answer(json.dumps(known.parts[0] if form.kind in BY_LABEL else known.parts))
 
 
-def _require_sound(model: Model, parts: Iterable[Masses], of: str) -> None:
+def _require_sound(model: Model, parts: Iterable[Masses]) -> None:
     # Rounding aside: what a model gives goes into a store, and is not looked at again.
     for masses in parts:
         within = all(0 <= mass <= 1 + 1e-6 for mass in masses.values())
         if not within or math.fsum(masses.values()) > 1 + 1e-5:
             raise CoherenceError(
-                f"model {model.name} gave {masses!r} as the probabilities of {of}, which they "
+                f"model {model.name} gave {masses!r} as the probabilities of answers, which they "
                 "cannot be."
             )
 

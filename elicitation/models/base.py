@@ -202,11 +202,6 @@ class DistributionModel(Protocol):
     """A model that knows how probable the answers in a form are, or bounds on that."""
 
     @property
-    def name(self) -> str:
-        """Name for tables and messages."""
-        ...
-
-    @property
     def answer_kinds(self) -> Collection[str]:
         """Kinds of forms whose answers it knows; see `AnswerForm`."""
         ...
@@ -224,11 +219,6 @@ class ScoringModel(Protocol):
 
     It need not write answers, so that a stand-in with known probabilities is one too.
     """
-
-    @property
-    def name(self) -> str:
-        """Name for tables and messages."""
-        ...
 
     def encode(self, texts: Sequence[str], *, answer: str = "") -> list[list[int]]:
         """Return the token ids of each text as the model reads it."""

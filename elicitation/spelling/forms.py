@@ -28,7 +28,6 @@ from typing import Literal
 from coherence.errors import InputError
 
 Boundary = Literal["auto", "number", "word", "none"]
-BOUNDARIES: tuple[Boundary, ...] = ("auto", "number", "word", "none")
 Overlap = Literal["none", "part", "whole"]
 
 _DIGITS = tuple(bytes([byte]) for byte in b"0123456789")
@@ -89,24 +88,13 @@ def spellings_of(
     ignore_case: bool = False,
 ) -> list[Spelling]:
     """List the spellings of outcomes."""
-    if boundary not in BOUNDARIES:
-        raise InputError(f"boundary must be one of {', '.join(BOUNDARIES)}; received {boundary!r}.")
-    # Its characters would pass for outcomes.
-    if isinstance(outcomes, str):
+    written = outcomes if isinstance(outcomes, Mapping) else {each: [each] for each in outcomes}
+    # The characters of a single text would pass for outcomes.
+    if isinstance(outcomes, str) or not 0 < len(written) == len(outcomes):
         raise InputError(
-            "outcomes must be a sequence or a mapping; "
-            f"received the single string {outcomes!r}. Put it into a list."
+            f"outcomes must be a list, distinct and at least one; received {outcomes!r}."
         )
-    # A mapping cannot name an outcome twice; a sequence can, and is then refused.
-    written = (
-        dict(outcomes)
-        if isinstance(outcomes, Mapping)
-        else {outcome: [outcome] for outcome in outcomes}
-    )
-    if not written or (not isinstance(outcomes, Mapping) and len(written) < len(outcomes)):
-        raise InputError(
-            f"outcomes must be distinct and at least one; received {list(outcomes)!r}."
-        )
+    turned = (str.lower, str.upper, str.capitalize) if ignore_case else ()
     spellings = []
     for outcome, texts in written.items():
         if isinstance(texts, str) or not texts or not all(texts):
@@ -114,13 +102,7 @@ def spellings_of(
                 f"outcome {outcome!r} must have one or more spellings that are not empty; "
                 f"received {texts!r}."
             )
-        forms = list(texts)
-        if ignore_case:
-            forms = [
-                form
-                for text in texts
-                for form in (text, text.lower(), text.upper(), text.capitalize())
-            ]
+        forms = [form for text in texts for form in (text, *(turn(text) for turn in turned))]
         # Many tokenizers put the blank before a word into the word's own token.
         if leading_space:
             forms += [f" {form}" for form in forms if not form.startswith(" ")]
@@ -217,13 +199,10 @@ def opening_spellings(outcomes: tuple[str, ...]) -> list[Spelling]:
         spaced = [outcome.replace("\n", end) for end in ("\n", "\n\n", " \n", "  \n")]
         # A single letter counts as it stands: a small one is a word as well.
         turned = (str.lower, str.upper, str.capitalize) if len(outcome) > 1 else ()
-        cases = dict.fromkeys(
-            case for text in spaced for case in (text, *(turn(text) for turn in turned))
-        )
-        forms[outcome] = [
-            *(mark + case for mark in _OPENING_MARKS for case in cases),
-            *(lead + mark + outcome for lead in _LEADS if lead for mark in _OPENING_MARKS),
-        ]
+        cases = (case for text in spaced for case in (text, *(turn(text) for turn in turned)))
+        begun = product(_OPENING_MARKS, dict.fromkeys(cases))
+        led = product(filter(None, _LEADS), _OPENING_MARKS, [outcome])
+        forms[outcome] = ["".join(parts) for parts in (*begun, *led)]
     return [replace(spelling, forbidden=(), ends=_ENDS) for spelling in spellings_of(forms)]
 
 

@@ -31,13 +31,17 @@ from elicitation.models.local.forward import (
     ReadingMode,
     TextsRead,
     Trees,
-    check_fits,
     context_size,
     reading_order,
     require_numbers,
     trees_of,
 )
-from elicitation.models.local.loading import Placement, load_network, require_transformers
+from elicitation.models.local.loading import (
+    UNQUANTISED,
+    Placement,
+    load_network,
+    require_transformers,
+)
 from elicitation.models.local.prompts import DAY, Prompting
 from elicitation.models.local.scoring import Floats, continuation_logprobs, spelling_masses
 from elicitation.models.local.self_check import NetworkReading
@@ -256,7 +260,7 @@ def load_causal_model(
             f"{DAY:%d %b %Y}",
         )
     opening = json.dumps([system, prefill])
-    settings = f"{opening}{prompting.facts.settings}{placement.settings}"
+    settings = f"{opening}{prompting.facts.settings}{UNQUANTISED}"
     loaded = CausalModel(
         network,
         tokenizer,
@@ -282,14 +286,8 @@ class CausalModel(Prompting, ReadsForms):
         Its tokenizer; an end token is needed for answers that end by themselves.
     name, fingerprint : str
         See `Model`.
-    batch_size : int or None
-        Most texts per forward pass; None leaves it to memory.
-    chat : bool
-        Whether texts go through the chat template.
-    system : str or None
-        System message, with `chat` only.
-    prefill : str
-        What every answer begins with.
+    batch_size, chat, system, prefill
+        As of `load_causal_model`; `system` with `chat` only.
     reading : ReadingMode, NetworkReading or None
         How texts are read such that the numbers are right; None compares.
     """
@@ -357,17 +355,10 @@ class CausalModel(Prompting, ReadsForms):
         """
         require_requests(requests)
         prompts = self.encode([request.text for request in requests])
-        self._require_tokens(prompts)
+        n_new = [request.max_new_tokens for request in requests]
         # All are checked before the first is answered, so that no work is lost.
-        sizes = []
-        for prompt, request in zip(prompts, requests, strict=True):
-            n_new = request.max_new_tokens
-            sizes.append(len(prompt) + n_new)
-            check_fits(
-                self._context,
-                sizes[-1],
-                f"a text of {len(prompt)} tokens with {n_new} for its answer",
-            )
+        self._require_room(prompts, n_new, "{} for its answer")
+        sizes = [len(prompt) + n for prompt, n in zip(prompts, n_new, strict=True)]
 
         # A chat model ends its answers itself; cut at its lines one would lose what corrects it.
         asked = [replace(one, max_lines=None) for one in requests] if self.chat else requests
@@ -402,23 +393,16 @@ class CausalModel(Prompting, ReadsForms):
                 "continuations must have one entry per text; "
                 f"received {len(continuations)} for {len(texts)} texts."
             )
-        self._require_tokens(texts)
-        sizes = []
-        for text, endings in zip(texts, continuations, strict=True):
-            self._require_tokens([ending for ending in endings if len(ending)])
-            longest = max(map(len, endings), default=0)
-            check_fits(
-                self._context,
-                len(text) + longest,
-                f"a text of {len(text)} tokens with a continuation of {longest}",
-            )
-            # As if no beginning were shared: an upper bound of what the tree takes.
-            sizes.append(len(text) + sum(map(len, endings)))
+        lengths = [[len(ending) for ending in endings] for endings in continuations]
+        n_more = [max(listed, default=0) for listed in lengths]
+        self._require_room(texts, n_more, "a continuation of {}")
+        self._require_tokens([each for listed in continuations for each in listed if len(each)])
+        # As if no beginning were shared: an upper bound of what the tree takes.
+        sizes = [len(text) + sum(listed) for text, listed in zip(texts, lengths, strict=True)]
 
         def score(portion: list[int]) -> list[Floats]:
-            endings = [continuations[i] for i in portion]
-            n_more = max((len(ending) for listed in endings for ending in listed), default=0)
-            return continuation_logprobs(self._trees([texts[i] for i in portion], n_more), endings)
+            trees = self._trees([texts[i] for i in portion], max(n_more[i] for i in portion))
+            return continuation_logprobs(trees, [continuations[i] for i in portion])
 
         return self.portions.results(sizes, score)
 
@@ -433,17 +417,10 @@ class CausalModel(Prompting, ReadsForms):
     ) -> SpellingMasses:
         """Return the probabilities of spellings after texts; see `ScoringModel`."""
         self._require_answers()
-        self._require_tokens(texts)
         graph = self._graph(tuple(spellings))
         # In bytes, of which every token has one at least.
         longest = max(map(len, graph.states))
-        for text in texts:
-            check_fits(
-                self._context,
-                len(text) + longest,
-                f"a text of {len(text)} tokens with {longest} for the longest spelling",
-            )
-
+        self._require_room(texts, [longest] * len(texts), "{} for the longest spelling")
         began = time.monotonic()
 
         def grown(n_nodes: int) -> None:
@@ -506,6 +483,19 @@ class CausalModel(Prompting, ReadsForms):
                 f"inside of it. End it by {self.facts.remedy} (prefill), or have answers drawn, "
                 "which are read behind the thinking."
             )
+
+    def _require_room(
+        self, texts: Sequence[Sequence[int]], n_more: Sequence[int], what: str
+    ) -> None:
+        """Refuse tokens that the network lacks, and texts that with so many more do not fit."""
+        self._require_tokens(texts)
+        for text, n in zip(texts, n_more, strict=True):
+            if self._context is not None and len(text) + n > self._context:
+                raise InputError(
+                    f"a text of {len(text)} tokens with {what.format(n)} exceeds the model's "
+                    f"context of {self._context} tokens. Use shorter texts or a smaller "
+                    "max_new_tokens."
+                )
 
     def _require_tokens(self, texts: Sequence[Sequence[int]]) -> None:
         """Refuse what the network has no embedding of; torch counts a negative id from the end."""

@@ -29,15 +29,6 @@ _SHORTEST_COMMON = 16
 _TELLING = 2
 
 
-def check_fits(limit: int | None, n_tokens: int, what: str) -> None:
-    """Raise `InputError` where a text exceeds the context of a network, see `context_size`."""
-    if limit is not None and n_tokens > limit:
-        raise InputError(
-            f"{what} exceeds the model's context of {limit} tokens. "
-            "Use shorter texts or a smaller max_new_tokens."
-        )
-
-
 def require_numbers(logprobs: torch.Tensor) -> None:
     """Raise `CoherenceError` where a network gave what is no number."""
     if logprobs.isnan().any():

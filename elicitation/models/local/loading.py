@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager, redirect_stderr
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from huggingface_hub.errors import StrictDataclassError
@@ -77,14 +77,9 @@ class Placement:
         if find_spec("accelerate") is None:
             raise MissingExtraError("device-map", "A device map")
 
-    def options(self, dtype: str) -> dict[str, Any]:
-        """Return the options of ``from_pretrained`` that follow."""
-        spread = {} if self.device_map is None else {"device_map": self.device_map}
-        return {"dtype": DTYPES[dtype], **spread}
 
-    # What of this changes answers, beside the precision, for a fingerprint: nothing, in words that
-    # stores hold.
-    settings: ClassVar[str] = ";quantization=None"
+# In fingerprints that stores hold.
+UNQUANTISED = ";quantization=None"
 
 
 def load_network(
@@ -102,7 +97,9 @@ def load_network(
     placement.check()
     # Code that comes with a model would run with the rights of the user.
     common = {**source.options, "trust_remote_code": False}
-    weights = {} if source.kind == "gguf" else {"use_safetensors": True}
+    weights: dict[str, Any] = {"dtype": DTYPES[dtype]}
+    weights |= {} if source.kind == "gguf" else {"use_safetensors": True}
+    weights |= {} if placement.device_map is None else {"device_map": placement.device_map}
     with _reading(source):
         try:
             _require_class(source, architecture, as_what)
@@ -110,11 +107,7 @@ def load_network(
                 source.location, **common, **tokenizer_options
             )
             network, report = architecture.from_pretrained(
-                source.location,
-                **common,
-                **weights,
-                **placement.options(dtype),
-                output_loading_info=True,
+                source.location, **common, **weights, output_loading_info=True
             )
         except BROKEN as error:
             reason = " ".join(str(error).split())

@@ -17,7 +17,12 @@ from transformers import AutoModelForMultipleChoice
 from coherence.errors import InputError
 from elicitation.models.base import Answer, Request, require_requests
 from elicitation.models.local.forward import learnt_positions
-from elicitation.models.local.loading import Placement, load_network, require_transformers
+from elicitation.models.local.loading import (
+    UNQUANTISED,
+    Placement,
+    load_network,
+    require_transformers,
+)
 from elicitation.models.local.sources import find_source
 
 # Tokenizers that know no limit carry a number of this size.
@@ -54,7 +59,7 @@ def load_multiple_choice_model(
         network,
         tokenizer,
         name=source.name,
-        fingerprint=source.fingerprint(f"multiple_choice;dtype={dtype}{placement.settings}"),
+        fingerprint=source.fingerprint(f"multiple_choice;dtype={dtype}{UNQUANTISED}"),
         batch_size=batch_size,
     )
 
