@@ -21,10 +21,10 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 41_130,
-    "coherence/analysis": 4_456,
+    "coherence": 41_105,
+    "coherence/analysis": 4_455,
     "coherence/batteries": 4_853,
-    "coherence/checks": 8_008,
+    "coherence/checks": 7_984,
     "coherence/cli": 1_948,
     "coherence/decoding": 1_105,
     "coherence/plots": 1_697,

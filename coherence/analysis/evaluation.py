@@ -17,20 +17,9 @@ from coherence.analysis.unnamed import persons_of
 from coherence.decoding.decode import PARSED
 from coherence.errors import InputError, closest
 from coherence.inputs import Floats, as_codes, require
+from coherence.runs import needs
 from coherence.runs.columns import ACTION_PREFIX, DRAWN, RECORDED, STATE_PREFIX
 from coherence.runs.exact import SMALLEST, calibration_pvalue
-from coherence.runs.needs import (
-    ACTION,
-    ANOTHER_PROMPT,
-    FORECASTS,
-    GIVEN_Z,
-    MATCHING_QUESTIONS,
-    NEEDS_STATE_AND_ACTION,
-    STAKES_QUESTIONS,
-    STATE_AND_CHOICES,
-    TARGET,
-    THETA,
-)
 from coherence.runs.runs import Runs
 from coherence.runs.states import folded, known_pair, names_of_state, zero_or_one
 from coherence.statistics.evaluation import EvaluationData, evaluation_data
@@ -279,10 +268,9 @@ class EvaluationRows:
 
     def action(self, rows: pd.DataFrame) -> pd.Series | pd.DataFrame:
         """Return the chosen action of each row, or the probabilities of all, labels as names."""
-        if not self.policies and "action" not in rows:  # probabilities, of which none was parsed
-            return pd.Series(None, index=rows.index, dtype=object)
-        if not self.policies:
-            return rows["action"].astype(str).where(rows["action"].notna())
+        if not self.policies:  # where probabilities were asked for, none was parsed
+            action = rows.get("action", pd.Series(None, index=rows.index, dtype=object))
+            return action.astype(str).where(action.notna())
         return rows[self.policies].astype(np.float64).rename(columns=self.runs.action_names)
 
     @cached_property
@@ -324,23 +312,33 @@ class EvaluationRows:
         """What tells that beliefs are confidences in the own answer; None where nothing does."""
         return self._arrays.own_answer
 
-    def data(self, needs: Sequence[str]) -> EvaluationData:
+    def of_state(self, wanted: Sequence[str]) -> bool:
+        """Tell whether choices without a known state are of no use: no posterior stands for it."""
+        exact = self.exact_state and wanted == needs.STATE_AND_CHOICES
+        return (
+            needs.ACTION in wanted and not exact and bool({needs.THETA, needs.TARGET} & {*wanted})
+        )
+
+    def rows_for(self, wanted: Sequence[str]) -> pd.DataFrame:
+        """Return the rows with a parsed belief that hold what a check needs."""
+        if self.of_state(wanted):
+            return self.complete_cases
+        return self.with_action if needs.ACTION in wanted else self.parsed
+
+    def data(self, wanted: Sequence[str]) -> EvaluationData:
         """Return the rows that hold what a check needs, with what else it takes."""
-        exact = self.exact_state and needs == STATE_AND_CHOICES
-        used, asked = self.parsed, self.reference_rows
-        if ACTION in needs:
-            of_state = not exact and bool({THETA, TARGET} & set(needs))
-            used = self.complete_cases if of_state else self.with_action
-            asked = self.action_requested
+        exact = self.exact_state and wanted == needs.STATE_AND_CHOICES
+        used = self.rows_for(wanted)
+        asked = self.action_requested if needs.ACTION in wanted else self.reference_rows
         further: dict[str, Any] = {"n_asked": len(asked)}
-        if {ANOTHER_PROMPT, GIVEN_Z} & set(needs):
+        if {needs.ANOTHER_PROMPT, needs.GIVEN_Z} & set(wanted):
             further["runs"] = self.runs
-        for kind, at in ((MATCHING_QUESTIONS, "level"), (STAKES_QUESTIONS, "loss")):
-            further |= {"questions": self.questions(at)} if kind in needs else {}
-        if needs == NEEDS_STATE_AND_ACTION:
+        for kind, at in ((needs.MATCHING_QUESTIONS, "level"), (needs.STAKES_QUESTIONS, "loss")):
+            further |= {"questions": self.questions(at)} if kind in wanted else {}
+        if wanted == needs.NEEDS_STATE_AND_ACTION:
             features = used[self.runs.features].dropna(axis="columns", how="all")
             further["features"] = None if features.empty else features
-        if needs == FORECASTS and "theta" in self.rows.columns:
+        if wanted == needs.FORECASTS and "theta" in self.rows.columns:
             further["other_prompts"] = dict(self._of_other_prompts())
         data = self._arrays.subset(self.parsed.index.isin(used.index))
         return replace(data.with_exact_state() if exact else data, **further)
@@ -381,9 +379,8 @@ class EvaluationRows:
                 columns |= {name: self.with_action[name] for name in self.policies}
             elif len(self.with_action):
                 columns["action"] = self.action(self.with_action)
-            known = self.runs.known("p_true")[rows.index].any()
-            if self.state.notna().any() and not self.runs.graded:
+            if not self.runs.graded and self.state.notna().any():
                 columns["truth"] = self.state.dropna()
-            if known and not self.runs.graded:
+            if not self.runs.graded and self.runs.known("p_true")[rows.index].any():
                 columns["p_true"] = rows["p_true"]
         return pd.DataFrame(columns, index=rows.index).reset_index(drop=True)

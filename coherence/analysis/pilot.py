@@ -121,7 +121,7 @@ def _says_all(belief: Floats, exact: Floats, context: Codes) -> bool:
 
 def why_no_pilot(evaluation: EvaluationRows) -> str:
     """Say why no tables can be drawn from an evaluation; empty if they can."""
-    rows = evaluation.with_action if evaluation.exact_state else evaluation.complete_cases
+    rows = evaluation.rows_for(STATE_AND_CHOICES)
     if not evaluation.in_two_states or evaluation.n_states_seen or rows.empty:
         return "no row has a belief in one of two states, an action and a state (theta or p_true)"
     if evaluation.crossed:

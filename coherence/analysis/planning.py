@@ -4,7 +4,7 @@ Checks declare what they need and turn the data of an evaluation into calls; her
 which rows they get, whether there are any, and from which stream they draw.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,14 +17,7 @@ from coherence.checks.check import Call, Check
 from coherence.errors import listing
 from coherence.printable import counted
 from coherence.result import CheckResult, Family
-from coherence.runs.needs import (
-    ACTION,
-    EVIDENCE,
-    ONE_BELIEF,
-    STATE_AND_CHOICES,
-    TARGET,
-    THETA,
-)
+from coherence.runs import needs
 from coherence.runs.notes import Code, Level, Note, not_run, warning
 from coherence.runs.runs import REFERENCE
 from coherence.statistics.discrimination import clustered_auc
@@ -103,15 +96,33 @@ def _left_out(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[N
         yield Note(Code.REFERENCE, text, Level.ALERT if n_acted else Level.INFO)
 
 
+LACKS: dict[str, tuple[Callable[[EvaluationRows], bool], str]] = {
+    needs.P: (lambda of: "p" not in of.rows, "no p column"),
+    needs.ANOTHER_PROMPT: (lambda of: of.other_prompts.empty, "only one prompt"),
+    needs.GIVEN_Z: (
+        lambda of: not ({"p", "z", "p_z"} <= {*of.rows} and of.runs.given_z.any()),
+        "no z, z_state and p_z columns",
+    ),
+    needs.MATCHING_QUESTIONS: (
+        lambda of: of.questions("level") is None,
+        f"no case has a parsed belief and an answer to {needs.MATCHING_QUESTIONS}",
+    ),
+    needs.STAKES_QUESTIONS: (
+        lambda of: of.questions("loss") is None,
+        "no case has a parsed belief and a choice at a stake",
+    ),
+}
+"""Need of rows that are asked on purpose -> whether an evaluation lacks them, and the reason."""
+
+
 def lack_of(evaluation: EvaluationRows, check: Check) -> str:
     """Return why an evaluation has no rows for a check; empty where it has.
 
-    The first reason of those that hold. What a check lacks besides columns, such as a second
-    prompt, its own plan says.
+    The first reason of those that hold.
     """
-    needs, runs = set(check.needs), evaluation.runs
-    of_action, of_truth = ACTION in needs, bool({THETA, TARGET} & needs)
-    of_state = THETA in needs or (of_action and TARGET in needs and not evaluation.exact_state)
+    runs, of_state = evaluation.runs, evaluation.of_state(check.needs)
+    of_action = needs.ACTION in check.needs
+    of_truth = bool({needs.THETA, needs.TARGET} & {*check.needs})
     if evaluation.crossed and not check.of_persons:
         return "persons judged the same cases, and these take the rows of a case for one agent's"
     if of_action and evaluation.action_requested.empty:
@@ -119,21 +130,20 @@ def lack_of(evaluation: EvaluationRows, check: Check) -> str:
         return _without(evaluation, "action", none, "--action")
     if of_state and not runs.known("theta")[evaluation.action_requested.index].any():
         return _without(evaluation, "theta", "theta is empty", "--truth")
-    if of_state and evaluation.complete_cases.empty:
-        return "no row has a parsed belief, action and state"
-    if of_action and evaluation.with_action.empty:
-        return "no row has a parsed belief and action"
+    if of_action and evaluation.rows_for(check.needs).empty:
+        return f"no row has a parsed belief{', action and state' if of_state else ' and action'}"
     # Whichever state came true, choices must move with the belief in one; with a theta of three
     # states it is not known in which.
     if evaluation.n_states_seen and of_action and not of_truth:
         return f"two states are needed, and theta has {evaluation.n_states_seen} states"
-    if ONE_BELIEF in needs and not evaluation.in_two_states:
+    if needs.ONE_BELIEF in check.needs and not evaluation.in_two_states:
         return f"a belief in one of two is needed, not over {len(evaluation.states)} states"
-    if runs.graded and of_truth and check.needs != STATE_AND_CHOICES:
+    if runs.graded and of_truth and check.needs != needs.STATE_AND_CHOICES:
         return "the truth differs between rows of a case: its share there is the state"
     if of_action and of_truth and "loss" in evaluation.rows:
         return "".join(note.text.rstrip(".") for note in settled_by_choice(evaluation))
-    return ""
+    lacks = (LACKS[need] for need in check.needs if need in LACKS)
+    return next((reason for is_lacking, reason in lacks if is_lacking(evaluation)), "")
 
 
 def _without(evaluation: EvaluationRows, column: str, empty: str, option: str) -> str:
@@ -142,7 +152,7 @@ def _without(evaluation: EvaluationRows, column: str, empty: str, option: str) -
 
 
 def _states(evaluation: EvaluationRows) -> Iterator[Note]:
-    """Say how beliefs and states were matched."""
+    """Say how beliefs and states were matched, and that beliefs are lower where the state is."""
     if evaluation.state_note:
         yield Note(Code.STATE, evaluation.state_note)
     if evaluation.merged_states:
@@ -154,11 +164,6 @@ def _states(evaluation: EvaluationRows) -> Iterator[Note]:
             f"the other state: {labels}. Leave out the rows of those that do not say what came "
             "true (--where).",
         )
-    yield from _reversed_truth(evaluation)
-
-
-def _reversed_truth(evaluation: EvaluationRows) -> Iterator[Note]:
-    """Remark on beliefs that are lower where the state came true."""
     rows = evaluation.parsed[evaluation.state.notna()]
     if not evaluation.in_two_states or rows.empty:
         return
@@ -167,7 +172,7 @@ def _reversed_truth(evaluation: EvaluationRows) -> Iterator[Note]:
         clusters = clusters.where(rows["group"].isna(), rows["group"].astype(str))
     area, low, high = clustered_auc(
         evaluation.belief(rows),
-        np.asarray(evaluation.state[rows.index], dtype=np.float64),
+        np.asarray(evaluation.state[rows.index]),
         pd.factorize(clusters)[0],
     )
     if high < 0.5:
@@ -180,9 +185,9 @@ def _reversed_truth(evaluation: EvaluationRows) -> Iterator[Note]:
         )
 
 
-def _exact_state(evaluation: EvaluationRows, checks: Sequence[Check]) -> list[Note]:
+def _exact_state(evaluation: EvaluationRows, checks: Sequence[Check]) -> Iterator[Note]:
     """Say which checks take the exact posterior for the state, and why."""
-    taking = [check for check in checks if check.needs == STATE_AND_CHOICES]
+    taking = [check for check in checks if check.needs == needs.STATE_AND_CHOICES]
     rows, text = evaluation.with_action, ""
     known = int(evaluation.runs.known("p_true")[rows.index].sum())
     if evaluation.exact_state and not evaluation.runs.graded:
@@ -195,9 +200,8 @@ def _exact_state(evaluation: EvaluationRows, checks: Sequence[Check]) -> list[No
             f"theta: of {len(rows)} rows with a belief and an action {known} have p_true, which is "
             "taken where all do."
         )
-    if not taking or not text:
-        return []
-    return [Note(Code.STATE, f"the state of {_spoken(taking)} is {text}")]
+    if taking and text:
+        yield Note(Code.STATE, f"the state of {_spoken(taking)} is {text}")
 
 
 def _groups(evaluation: EvaluationRows) -> Note:
@@ -231,7 +235,7 @@ def _persons(evaluation: EvaluationRows, checks: Sequence[Check], published: boo
         return [Note(Code.PERSONS, alone)] * lone
     grouped = "group" in evaluation.runs.names
     how = f"{'groups' if grouped else 'cases'} are the clusters of intervals."
-    if not published and any(ACTION in check.needs for check in checks):
+    if not published and any(needs.ACTION in check.needs for check in checks):
         within = ", within groups of cases" if grouped else ""
         how = (
             f"choices are compared at each person's own belief{within}; cases and persons are the "
@@ -273,24 +277,22 @@ def plan_evaluation(
     lacks: dict[str, list[Check]] = {}  # by the reason, the primary test first
     for check in sorted(checks, key=lambda check: check.family is not Family.PRIMARY):
         lacks.setdefault(lack_of(evaluation, check), []).append(check)
-    with_rows = lacks.pop("", [])
-    there = [check for check in checks if check in with_rows]
+    there = lacks.pop("", [])
     notes = [
         *_persons(evaluation, there, published),
         *_left_out(evaluation, there),
         *(_not_run(reason, of_reason) for reason, of_reason in lacks.items()),
         *_states(evaluation),
+        *(() if published else _exact_state(evaluation, there)),
     ]
-    notes += [] if published else [*_exact_state(evaluation, there)]
     if "group" in evaluation.runs.names and not published:
         notes.insert(0, _groups(evaluation))
     if evaluation.runs.graded:
         text = "the truth differs between rows of a case: its share there is the state."
         notes.append(Note(Code.STATE, text))
     jobs = []
-    # The primary test comes first; of the same evidence, checks stay in the order of the catalogue.
-    there.sort(key=lambda check: (check.family is not Family.PRIMARY, EVIDENCE.index(check.needs)))
-    for check in there:
+    # By evidence, that of the primary test first; else in the order of the catalogue.
+    for check in sorted(there, key=lambda check: needs.EVIDENCE.index(check.needs)):
         data = evaluation.data(check.needs)
         parts = [p for p in check.parts if named or full or p.by_itself(evaluation.runs)]
         for declared in (of for of in (check, *parts) if of.of_papers or not published):

@@ -275,14 +275,10 @@ def _compare(
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
-    if data.runs is None or "p" not in data.runs.names:
-        yield not_run("no p column: prompt consistency was not checked.", NAME)
-        return
+    assert data.runs is not None
     further = [name for name in ("belief_kind", "group") if name in data.runs.names]
     plain = data.runs.table.loc[~data.runs.given_z, ["context", "rep", "prompt", "p", *further]]
     others = sorted(set(plain["prompt"]) - {data.prompt})
-    if not others:
-        yield not_run("only one prompt: prompt consistency was not checked.", NAME)
     parsed = set(plain.loc[plain["p"].notna(), "prompt"])
     for prompt in others:
         unparsed = [name for name in (data.prompt, prompt) if name not in parsed]

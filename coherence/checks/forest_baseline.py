@@ -32,11 +32,6 @@ MAX_CONTEXTS = 2000  # forests of more take minutes, and a median of as many har
 PARTS = 3  # of the contexts; a forest sees all but one
 
 
-def holds_conditionals(runs: pd.DataFrame) -> bool:
-    """Tell whether a runs table holds beliefs given z."""
-    return {"p", "z", "p_z"} <= set(runs.columns) and bool(runs["z_state"].notna().any())
-
-
 def _ordinal(column: pd.Series) -> pd.Series:
     """Numbers as they are (forests split on missing ones), labels as ordinal codes."""
     if pd.api.types.is_numeric_dtype(column):
@@ -243,8 +238,7 @@ def _predicted(
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
-    if data.runs is None or not holds_conditionals(data.runs.table):
-        return  # the check that this belongs to has said so
+    assert data.runs is not None
     runs = data.runs.table
     features = [name for name in data.runs.features if runs[name].notna().any()]
     if "p_true" not in runs.columns or not features:

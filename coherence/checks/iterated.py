@@ -19,12 +19,10 @@ from scipy import optimize
 
 from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question
 from coherence.checks.forest_baseline import CHECK as FOREST
-from coherence.checks.forest_baseline import holds_conditionals
 from coherence.inputs import MIN_CONTEXTS, Floats, few_contexts, require
 from coherence.public_names import rng_for_seed
 from coherence.result import CheckResult, Interval, contributions_to_mean
 from coherence.runs.needs import NEEDS_GIVEN_Z
-from coherence.runs.notes import not_run
 from coherence.runs.read import with_columns
 from coherence.runs.runs import Runs, all_computed
 from coherence.statistics.evaluation import EvaluationData
@@ -646,11 +644,7 @@ def _lifted(
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
-    if data.runs is None or not holds_conditionals(data.runs.table):
-        lack = "no z, z_state and p_z columns"
-        note = f"{lack}: the law of iterated expectation was not checked."
-        yield not_run(note, "iterated_expectation")
-        return
+    assert data.runs is not None
     yield Call(partial(_iterated_expectation, data.runs, data.prompt, published=published))
 
 

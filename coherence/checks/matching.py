@@ -38,7 +38,6 @@ from coherence.inputs import Floats, as_numbers, few_contexts, require, require_
 from coherence.result import CheckResult, Family, Interval
 from coherence.runs.columns import COMPLEMENT, EVENT, LEVEL_OPTIONS
 from coherence.runs.needs import MATCHING_QUESTIONS, NEEDS_MATCHING
-from coherence.runs.notes import not_run
 from coherence.statistics.evaluation import EvaluationData
 
 LOTTERY = LEVEL_OPTIONS[1]
@@ -498,10 +497,6 @@ def _of_evaluation(data: EvaluationData) -> list[MatchingResult]:
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
-    if data.questions is None:
-        lack = f"no case has a parsed belief and an answer to {MATCHING_QUESTIONS}"
-        yield not_run(f"{lack}: matching was not run.", "matching")
-        return
     yield Call(partial(_of_evaluation, data), draws=False)
 
 

@@ -40,7 +40,6 @@ from coherence.inputs import Codes, Floats, as_numbers, few_contexts, require
 from coherence.printable import odds
 from coherence.result import CheckResult, Family, Interval, contributions_to_mean
 from coherence.runs.needs import NEEDS_STAKES, STAKES_QUESTIONS
-from coherence.runs.notes import not_run
 from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.resample import Clusters, context_means
 
@@ -658,10 +657,8 @@ def _confidence(blank: StakesResult, choices: Choices) -> list[StakesResult]:
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
-    if (rows := data.questions) is None:
-        lack = "no case has a parsed belief and a choice at a stake"
-        yield not_run(f"{lack}: stakes was not run.", NAME)
-        return
+    rows = data.questions
+    assert rows is not None
     amounts: dict[str, Any] = {
         "loss": rows["loss"],
         "gain": rows["gain"],
