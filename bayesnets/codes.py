@@ -21,6 +21,11 @@ def label_column(states: Sequence[str], codes: Codes) -> pd.Series:
     return pd.Series(np.array([*states, None], dtype=object)[codes], dtype=object)
 
 
+def label_codes(labels: Codes, values: Sequence[str], states: Sequence[str]) -> Codes:
+    """Return the codes of a factorized column: labels are positions among its values, or -1."""
+    return np.array([*(states.index(value) for value in values), -1], dtype=np.int64)[labels]
+
+
 def distinct_rows(codes: Codes) -> tuple[Codes, Codes]:
     """Return the distinct rows in order of appearance, and the position of every row among them."""
     key = np.zeros(len(codes), dtype=np.int64)

@@ -6,7 +6,7 @@ Friedman 2009, section 3.2). JSON is its own format; the others are in `bayesnet
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -211,20 +211,11 @@ class Network:
         str
             One line per node.
         """
-        stated = {
-            "name": self.name,
-            "title": self.title,
-            "description": self.description,
-            "source": self.source,
-            "illustrative": self.illustrative,
-            "tables": self.tables,
-        }
+        keys = ("name", "title", "description", "source", "illustrative", "tables")
         # A file without a source shows so; what else was not said is left out.
-        head = {
-            key: value
-            for key, value in stated.items()
-            if value or key not in ("description", "tables")
-        }
+        stated = {key: getattr(self, key) for key in keys}
+        unsaid = {key for key in ("description", "tables") if not stated[key]}
+        head = {key: value for key, value in stated.items() if key not in unsaid}
         entries = [
             {
                 "name": node.name,
@@ -283,8 +274,4 @@ def _node_from_json(entry: object, position: int, where: str) -> Node:
     node = Node(entry["name"], entry["states"], entry.get("parents", ()), entry["table"])
     # In the file the own states come last, so that every innermost list is a distribution; in
     # memory they come first.
-    return (
-        Node(node.name, node.states, node.parents, np.moveaxis(node.table, -1, 0))
-        if node.table.ndim
-        else node
-    )
+    return replace(node, table=np.moveaxis(node.table, -1, 0)) if node.table.ndim else node

@@ -12,6 +12,7 @@ import numpy as np
 
 from bayesnets.codes import Floats
 from coherence.errors import InputError, listing, suggestion
+from coherence.printable import counted
 
 TOLERANCE = 1e-8  # how far the sum of a conditional column may lie from one
 MOST_ROUNDING = 0.01  # a sum further from one than this was not rounded but mistaken
@@ -171,7 +172,7 @@ def rescaled(nodes: list[Node], where: str) -> list[Node]:
         furthest = max(furthest, float(gap[rounded].max()))
         n_columns += int(rounded.sum())
     if changed:
-        columns = "1 column was" if n_columns == 1 else f"{n_columns} columns were"
+        columns = f"{counted(n_columns, 'column')} {'was' if n_columns == 1 else 'were'}"
         warnings.warn(
             f"{where}: {columns} divided by the sum, which was up to {furthest:.2g} away from 1; "
             f"tables of {listing(map(repr, changed))}",

@@ -106,47 +106,15 @@ class Phrases:
         return _joined(parts) if parts else self.unobserved[wording]
 
     def condition(self, variable: str, state: str, *, wording: int = 0) -> str:
-        """Return one state in words.
-
-        Parameters
-        ----------
-        variable, state : str
-            What is observed.
-        wording : int
-            Which phrasing.
-
-        Returns
-        -------
-        str
-            A predicate, such as "is a smoker", which can follow "who" or "and".
-
-        Raises
-        ------
-        InputError
-            Unknown variable, state or wording.
-        """
+        """Return one state in words, such as "is a smoker"; wording and errors as in `describe`."""
         self._check_wording(wording)
         return self._state(variable, state).phrases[wording]
 
     def question(self, target: str, state: str | None = None) -> str:
-        """Return what is asked about a state of the target.
+        """Return what completes "What is the probability that they ...?" for a state of a variable.
 
-        Parameters
-        ----------
-        target : str
-            A variable.
-        state : str or None
-            A state; None asks about the variable's positive state.
-
-        Returns
-        -------
-        str
-            Completes "What is the probability that they ...?".
-
-        Raises
-        ------
-        InputError
-            Unknown variable or state.
+        None asks about the variable's positive state. An unknown variable or state is an
+        `InputError`.
         """
         return self._state(target, self.positive(target) if state is None else state).question
 
@@ -183,11 +151,8 @@ class Phrases:
         return states[state]
 
     def _check_wording(self, wording: int) -> None:
-        if (
-            isinstance(wording, bool)
-            or not isinstance(wording, int)
-            or not 0 <= wording < self.n_wordings
-        ):
+        whole = isinstance(wording, int) and not isinstance(wording, bool)
+        if not whole or not 0 <= wording < self.n_wordings:
             raise InputError(
                 f"wording must be a whole number from 0 to {self.n_wordings - 1}, not {wording!r}. "
                 "Choose one of these."

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from bayesnets.codes import Codes, Floats
+from bayesnets.codes import Codes, Floats, label_codes
 from bayesnets.conversion import as_network, own_states
 from bayesnets.elimination import MAX_BYTES, joint
 from bayesnets.network import Network
@@ -79,9 +79,10 @@ def posterior(
     1     0.008  0.002
     """
     model, evidence = as_network(network), _rows_of(evidence)
-    _check_errors(errors)
+    if errors not in ("raise", "nan"):
+        raise InputError(f"errors must be 'raise' or 'nan', not {errors!r}. Choose one.")
     single = isinstance(target, str | int)
-    names = (label_text(target),) if single else _several(target, "target")
+    names = (label_text(target),) if single else _several(target)
     result = joint(
         model,
         encode(model, evidence),
@@ -170,15 +171,12 @@ def _rows_of(evidence: Evidence) -> pd.DataFrame:
 def encode(network: Network, evidence: pd.DataFrame) -> Codes:
     """Return the positions of the observed states."""
     names = [label_text(column) for column in evidence.columns]
-    repeated = {name for name in names if names.count(name) > 1}
-    if repeated:
+    if repeated := {name for name in names if names.count(name) > 1}:
         raise InputError(
             f"columns of evidence must be unique; {listing(sorted(repeated))} are repeated. "
             "Drop one of them."
         )
-    known = set(network.names)
-    unknown = [name for name in names if name not in known]
-    if unknown:
+    if unknown := [name for name in names if name not in network.names]:
         raise InputError(
             f"columns of evidence must be variables of network {network.name!r}; "
             f"{listing(map(repr, unknown))} are not. {suggestion(unknown[0], network.names)}"
@@ -210,8 +208,7 @@ def _state_codes(network: Network, variable: str, column: pd.Series) -> Codes:
             f"missing values; {int(wrong.sum())} of {len(column)} values do not, the first is "
             f"{first!r} at {column.index[wrong][0]}. {suggestion(first, states)}"
         )
-    # The last entry is where label -1, a missing value, points.
-    return np.array([*(states.index(text) for text in spelt), -1], dtype=np.int64)[labels]
+    return label_codes(labels, spelt, states)
 
 
 def _possible(total: Floats, network: Network, evidence: pd.DataFrame, errors: Errors) -> Floats:
@@ -227,20 +224,12 @@ def _possible(total: Floats, network: Network, evidence: pd.DataFrame, errors: E
     return np.where(impossible, np.nan, total)
 
 
-def _check_errors(errors: object) -> None:
-    if errors not in ("raise", "nan"):
-        raise InputError(f"errors must be 'raise' or 'nan', not {errors!r}. Choose one.")
-
-
-def _several(targets: Sequence[str], parameter: str) -> tuple[str, ...]:
-    names = () if isinstance(targets, str) or not isinstance(targets, Iterable) else tuple(targets)
-    if (
-        not names
-        or any(not isinstance(name, str) for name in names)
-        or len(set(names)) < len(names)
-    ):
+def _several(targets: Sequence[str]) -> tuple[str, ...]:
+    names = tuple(targets) if isinstance(targets, Iterable) else ()
+    texts = {name for name in names if isinstance(name, str)}
+    if not names or len(texts) < len(names):
         raise InputError(
-            f"{parameter} must be one or more different variables, not {targets!r}. List each once."
+            f"target must be one or more different variables, not {targets!r}. List each once."
         )
     return names
 

@@ -39,7 +39,7 @@ BUDGET = {
     "elicitation/questions": 2_039,
     "elicitation/spelling": 808,
     "elicitation/training": 1_046,
-    "bayesnets": 5_243,
+    "bayesnets": 5_144,
     "benchmarks": 6_998,
     "tests": 30_541,
 }

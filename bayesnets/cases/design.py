@@ -104,14 +104,10 @@ def sizes_of(n_observed: Sizes, available: int, *, default: int) -> tuple[int, i
     """Return the fewest and the most observed covariates."""
     if n_observed is None:
         return 1, default
-    pair = (
-        (n_observed, n_observed) if isinstance(n_observed, int | np.integer) else tuple(n_observed)
-    )
-    if (
-        len(pair) != 2
-        or not all(isinstance(size, int | np.integer) for size in pair)
-        or not 1 <= pair[0] <= pair[1] <= available
-    ):
+    whole = int | np.integer
+    pair = (n_observed, n_observed) if isinstance(n_observed, whole) else tuple(n_observed)
+    are_whole = len(pair) == 2 and all(isinstance(size, whole) for size in pair)
+    if not are_whole or not 1 <= pair[0] <= pair[1] <= available:
         raise InputError(
             f"n_observed must be a whole number, or a pair (fewest, most), from 1 to {available}, "
             f"not {n_observed!r}. Pass (1, {available}) for any."

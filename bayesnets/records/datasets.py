@@ -5,8 +5,7 @@ loaded. Measurements are cut into few classes at the
 points written below, so that a stratum of several covariates still holds enough records.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.resources import as_file, files
 
 import numpy as np
@@ -15,16 +14,6 @@ import pandas as pd
 from bayesnets.phrase_files import load_phrases
 from bayesnets.records.strata import RecordTask
 from coherence.errors import InputError, suggestion
-
-
-@dataclass(frozen=True)
-class _Source:
-    """Where the records of a data set come from, and what is asked about them."""
-
-    read: Callable[[], pd.DataFrame]
-    target: str
-    positive: str
-    source: str
 
 
 def dataset_names() -> tuple[str, ...]:
@@ -85,18 +74,10 @@ def load_dataset(name: str, *, min_records: int = 100) -> RecordTask:
             f"data set must be one of those that come with this package, not {name!r}. "
             f"{suggestion(name, dataset_names())}"
         )
-    source = _SOURCES[name]
-    records = source.read()
-    covariates = tuple(column for column in records.columns if column != source.target)
-    task = RecordTask(
-        name,
-        records,
-        covariates,
-        source.target,
-        source.positive,
-        min_records,
-        source=source.source,
-    )
+    read, target, positive, source = _SOURCES[name]
+    records = read()
+    covariates = tuple(column for column in records.columns if column != target)
+    task = RecordTask(name, records, covariates, target, positive, min_records, source=source)
     with as_file(files("bayesnets") / "words" / f"{name}.toml") as path:
         return replace(task, phrases=load_phrases(path, task.network))
 
@@ -121,18 +102,15 @@ def _randhie() -> pd.DataFrame:
     health = np.select([poorer, table["hlthg"] == 1], ["fair_or_poor", "good"], "excellent")
     return pd.DataFrame(
         {
-            "plan": pd.Series(
-                pd.Categorical(plan, ["free", "deductible", "part", "most"]), index=table.index
-            ),
+            "plan": pd.Categorical(plan, ["free", "deductible", "part", "most"]),
             # A payment of at most one dollar is stored as one dollar.
             "incentive": pd.cut(dollars, [0, 1.01, 500, np.inf], labels=["none", "small", "large"]),
             "limitation": _yes_no(table["physlm"] == 1),
             "chronic": pd.cut(table["disea"], [-1, 7, 14, np.inf], labels=["few", "some", "many"]),
-            "health": pd.Series(
-                pd.Categorical(health, ["excellent", "good", "fair_or_poor"]), index=table.index
-            ),
+            "health": pd.Categorical(health, ["excellent", "good", "fair_or_poor"]),
             "frequent_visits": _yes_no(table["mdvis"] >= 2),
-        }
+        },
+        index=table.index,
     )
 
 
@@ -158,22 +136,22 @@ def _breast_cancer() -> pd.DataFrame:
     diagnosis = pd.Categorical(
         np.where(table["target"] == 0, "malignant", "benign"), ["malignant", "benign"]
     )
-    return pd.DataFrame({**columns, "diagnosis": pd.Series(diagnosis, index=table.index)})
+    return pd.DataFrame({**columns, "diagnosis": diagnosis}, index=table.index)
 
 
-def _yes_no(flags: pd.Series) -> pd.Series:
-    return pd.Series(pd.Categorical(np.where(flags, "yes", "no"), ["yes", "no"]), index=flags.index)
+def _yes_no(flags: pd.Series) -> "pd.Categorical[str]":
+    return pd.Categorical(np.where(flags, "yes", "no"), ["yes", "no"])
 
 
-_SOURCES = {
-    "randhie": _Source(
+_SOURCES = {  # how the records are read, what is asked about them, and where they come from
+    "randhie": (
         _randhie,
         "frequent_visits",
         "yes",
         "RAND Health Insurance Experiment, person-years, as in statsmodels.datasets.randhie "
         "(Newhouse 1993; Deb and Trivedi 2002).",
     ),
-    "breast_cancer": _Source(
+    "breast_cancer": (
         _breast_cancer,
         "diagnosis",
         "malignant",

@@ -11,8 +11,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from bayesnets.codes import Codes, Flags
+from bayesnets.codes import Codes, Flags, label_codes
 from coherence.errors import InputError, listing, suggestion
+from coherence.printable import counted
 from coherence.runs.states import label_text
 
 Missing = Literal["error", "drop"]
@@ -39,24 +40,17 @@ def encode_records(
                 f"{suggestion(values[unknown[0]], known).rstrip('.')})"
             )
             continue
-        # The last entry is where label -1, a missing value, points.
-        columns.append(
-            np.array([*(known.index(value) for value in values), -1], dtype=np.int64)[labels]
-        )
+        columns.append(label_codes(labels, values, known))
     if errors:
         raise InputError(
             f"records must hold only the states that are stated; they hold {'; '.join(errors)}. "
             "Correct the records or state these too."
         )
     codes = np.column_stack(columns)
-    absent = codes < 0
     complete: Flags = np.all(codes >= 0, axis=1)
     if missing == "error" and not complete.all():
-        counts = [
-            f"{variable!r} ({_count(rows)})"
-            for variable, rows in zip(states, absent.T, strict=True)
-            if rows.any()
-        ]
+        absent = zip(states, (codes < 0).T, strict=True)
+        counts = [f"{variable!r} ({_count(rows)})" for variable, rows in absent if rows.any()]
         raise InputError(
             f"records must be complete; {_count(~complete)} of {len(records)} have missing values, "
             "the first at index "
@@ -78,11 +72,8 @@ def states_of(records: pd.DataFrame, variables: Sequence[str]) -> dict[str, tupl
     for variable in variables:
         _, values = _factorized(records, variable)
         dtype = records[variable].dtype
-        states[variable] = (
-            tuple(dtype.categories)
-            if isinstance(dtype, pd.CategoricalDtype)
-            else tuple(sorted(values))
-        )
+        known = dtype.categories if isinstance(dtype, pd.CategoricalDtype) else sorted(values)
+        states[variable] = tuple(known)
         if not values:
             raise InputError(
                 f"column {variable!r} of records must hold a label; "
@@ -98,8 +89,7 @@ def check_columns(records: Any, variables: Sequence[str] | Mapping[str, Any]) ->
             "records must be a DataFrame with one column per variable, not "
             f"{type(records).__name__}. Read one with pandas.read_csv."
         )
-    absent = [variable for variable in variables if variable not in records.columns]
-    if absent:
+    if absent := [variable for variable in variables if variable not in records.columns]:
         raise InputError(
             "records must have a column for every variable; "
             f"these are absent: {listing(map(repr, absent))}. "
@@ -147,5 +137,4 @@ def _factorized(
 
 
 def _count(rows: Flags) -> str:
-    number = int(rows.sum())
-    return "1 row" if number == 1 else f"{number} rows"
+    return counted(int(rows.sum()), "row")

@@ -165,14 +165,14 @@ def fit(
             "empty='uniform', or use a sparser structure."
         )
     n_dropped = int((~complete).sum())
-    settings = {
-        "prior": float(prior),
-        "min_support": int(min_support),
-        "missing": missing,
-        "empty": empty,
-    }
-    network = _fitted(skeleton, name or skeleton.name, tuple(nodes), Support(codes))
-    return Fit(network, pd.concat(support, ignore_index=True), len(codes), n_dropped, settings)
+    options: dict[str, Any] = {"prior": float(prior), "min_support": int(min_support)}
+    options |= {"missing": missing, "empty": empty}
+    name = name or skeleton.name
+    title = skeleton.title if skeleton.title != skeleton.name else name
+    source = f"structure: {skeleton.source}; tables fitted to {len(codes)} records"
+    described, behind = skeleton.description, Support(codes)
+    network = Network(name, title, source, False, tuple(nodes), described, "fitted", behind)
+    return Fit(network, pd.concat(support, ignore_index=True), len(codes), n_dropped, options)
 
 
 def _counts(codes: Codes, shape: tuple[int, ...]) -> Floats:
@@ -283,12 +283,6 @@ def _skeleton(structure: Any, states: Mapping[str, Sequence[str]] | None) -> Net
     return Network(name, name, "structure given as parents", False, tuple(nodes))
 
 
-def _fitted(skeleton: Network, name: str, nodes: tuple[Node, ...], support: Support) -> Network:
-    title = skeleton.title if skeleton.title != skeleton.name else name
-    source = f"structure: {skeleton.source}; tables fitted to {len(support)} records"
-    return Network(name, title, source, False, nodes, skeleton.description, "fitted", support)
-
-
 def with_records(network: Any, records: pd.DataFrame, *, missing: Missing = "error") -> Network:
     """Return a network with the records behind it, as `fit` leaves it: files do not hold them.
 
@@ -325,11 +319,8 @@ def with_records(network: Any, records: pd.DataFrame, *, missing: Missing = "err
 
 
 def _check_options(prior: float, min_support: int, empty: Empty) -> None:
-    if (
-        isinstance(prior, bool)
-        or not isinstance(prior, int | float | np.number)
-        or not 0 <= prior < math.inf
-    ):
+    is_number = isinstance(prior, int | float | np.number) and not isinstance(prior, bool)
+    if not is_number or not 0 <= prior < math.inf:
         raise InputError(
             f"prior must be a pseudo-count per cell, a finite number of at least 0, not {prior!r}. "
             "Pass 0 for maximum likelihood."
