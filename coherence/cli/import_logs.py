@@ -17,8 +17,8 @@ from coherence.runs.columns import OPTIONS, Reading
 if TYPE_CHECKING:
     import pandas as pd
 
+    from coherence.runs.logs.answers import AnswerLog, LogFormat
     from coherence.runs.logs.assemble import Imported
-    from coherence.runs.logs.log_format import AnswerLog, LogFormat
     from coherence.runs.runs import Runs
 
 _EXAMPLES = 3  # of answers that could not be read

@@ -229,7 +229,7 @@ def _line(
         found.note(Code.SCALE, text)
         return None
     if line is PERCENT:
-        error, notes = _doubt_percent(quoted, bare, several=len(group) > 1)
+        error, notes = doubt_percent(quoted, bare, several=len(group) > 1)
         found.of_options += [error] if error else []
         found.notes += notes
     elif column.name != "p_sd":
@@ -251,17 +251,7 @@ def _mostly_below_1(bare: Floats) -> bool:
     return n_below > 1 and 3 * n_below > bare.size
 
 
-def judge_percentages(columns: Mapping[str, Sequence[float]]) -> tuple[list[str], list[Note]]:
-    """Refuse columns of numbers that are said to be percentages and are none, as those of a log."""
-    errors, notes = list[str](), list[Note]()
-    for names in _groups(columns):
-        bare = np.array([number for name in names for number in columns[name]], dtype=np.float64)
-        error, doubts = _doubt_percent(repr(", ".join(names)), bare, several=len(names) > 1)
-        errors, notes = [*errors, *filter(None, [error])], notes + doubts
-    return errors, notes
-
-
-def _doubt_percent(quoted: str, bare: Floats, *, several: bool) -> tuple[str, list[Note]]:
+def doubt_percent(quoted: str, bare: Floats, *, several: bool) -> tuple[str, list[Note]]:
     """Return what is wrong with percentages, and a note that counts those below 1.
 
     A rare one of `several` states may have .5% throughout, where the others make up the rest.

@@ -1,15 +1,21 @@
-"""The answers of a log as values: what a model said is decoded as when it is elicited here.
+"""What a log is, whichever program wrote it, and its answers as values.
 
-What a program wrote as a number is a number. Nothing is clipped, and what was not parsed keeps its
-text.
+A log has records of answers with dotted field names. Everything in one came from outside and stays
+text or a number: no field is ever used as a path, a pattern or code. What a model said is decoded
+as when it is elicited here; what a program wrote as a number is a number. Nothing is clipped, and
+what was not parsed keeps its text.
 """
 
+import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
+from itertools import product
+from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 import pandas as pd
@@ -17,9 +23,82 @@ import pandas as pd
 from coherence.decoding.decode import WITHHELD, decode_belief, decode_choice, worst
 from coherence.decoding.ranges import STATED_SUM
 from coherence.errors import InputError
+from coherence.inputs import Floats
 from coherence.runs.cells import numbers
-from coherence.runs.columns import PERCENT, Scale, is_belief
-from coherence.runs.logs.log_format import PICKED, AnswerLog, Record
+from coherence.runs.columns import EXACT, FEATURE_PREFIX, PERCENT, Scale, is_belief
+from coherence.runs.text_files import bare_name, dotted_fields
+
+PICKED = "picked"
+"""Field of what the log itself takes for the answer; empty if it looked and found none."""
+SHARE = "probability."
+"""Fields ``probability.<state>`` hold a state's share of what the scored answers have together."""
+_as_json = json.JSONEncoder(ensure_ascii=False).encode
+
+Record = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class AnswerLog:
+    """The answers of one task in one file."""
+
+    file: str  # name of the file, for messages
+    # task, model: as the log names them; None where it does not
+    task: str | None
+    model: str | None
+    records: tuple[Record, ...]  # one per answer, from field name to a scalar
+    # Column of the runs table -> field, as far as the format says what a field means. ``answer``
+    # stands for the field of the answer itself.
+    fields: Mapping[str, str]
+    states: tuple[str, ...] = ()  # answers that were scored, each with a share
+    labels: tuple[str, ...] = ()  # fields that a program wrote, where others are to be decoded
+    notes: tuple[str, ...] = ()  # what the reader had to leave out or found missing
+
+    @property
+    def name(self) -> str:
+        """What messages and ``--belief-task`` call it: the task, or else the file's bare name."""
+        return self.task if self.task is not None else bare_name(Path(self.file))
+
+    @cached_property
+    def field_names(self) -> tuple[str, ...]:
+        """Every field that some record has, in order of appearance."""
+        return names_of(self.records)
+
+
+def names_of(records: Iterable[Record]) -> tuple[str, ...]:
+    """Return every field that some record has, in order of appearance."""
+    return tuple(dict.fromkeys(name for record in records for name in record))
+
+
+@dataclass(frozen=True)
+class LogFormat:
+    """A format that logs can have."""
+
+    name: str
+    endings: tuple[str, ...]  # endings of its files, in small letters, with the dot
+    # tells by the content whether a file of such an ending has this format
+    recognises: Callable[[Path], bool]
+    read: Callable[[Path], AnswerLog]
+
+
+def flatten(value: object, name: str) -> dict[str, object]:
+    """Turn nested JSON into dotted fields; lists stay JSON text, which is never a column."""
+    return {
+        field: _as_json(part) if isinstance(part, list | dict) else part
+        for field, part in dotted_fields(name, value)
+        if part != {}
+    }
+
+
+def sample_columns(names: Iterable[str], prefix: str) -> dict[str, str]:
+    """Return what a log says of its samples under a column's name: exact posterior and evidence."""
+    columns = {name.removeprefix(prefix): name for name in names if name.startswith(prefix)}
+    return {
+        column: name
+        for column, name in columns.items()
+        # A dot is left of something nested, which is no value of its own.
+        if column == EXACT or (column.startswith(FEATURE_PREFIX) and "." not in column)
+    }
+
 
 OFF_FORM = "repaired:layout"
 """At best the status of an answer in which the log itself, looking for its form, found none."""
@@ -50,14 +129,14 @@ class Cell:
     raw: str | None = None
 
 
-def belief_cell(value: Any, reason: str | None = None, *, line: Scale | None = None) -> Cell:
+@lru_cache(maxsize=4096, typed=True)  # answers are read once, however often they were given
+def belief_cell(value: Any, reason: str | None = None, line: Scale | None = None) -> Cell:
     """Read a belief; `reason` is why the answer ended, where it was cut or withheld."""
     if value is None or value == "":  # the sample ended before an answer
-        return Cell(None, _WITHOUT_TEXT.get(reason or "", "unparsed"))
+        return _no_answer(reason)
     line = None if isinstance(value, Probability) else line
-    stated = isinstance(value, str | bool)
-    if stated and line in (None, PERCENT):
-        return Cell(*_decoded_belief(str(value), reason, percent=line is not None), str(value))
+    if isinstance(value, str | bool) and line in (None, PERCENT):
+        return _decoded_belief(str(value), reason, percent=line is not None)
     # Alone in its cell: of other texts on a scale nothing says which number is meant.
     typed = isinstance(value, float)
     number = float(value if typed else numbers(pd.Series([value], dtype=object)).values[0])
@@ -70,19 +149,23 @@ def belief_cell(value: Any, reason: str | None = None, *, line: Scale | None = N
     return Cell(number if line is None else float(line.probability(number)), "ok")
 
 
-def _decoded_belief(text: str, reason: str | None, *, percent: bool) -> tuple[float | None, str]:
+def _no_answer(reason: str | None) -> Cell:
+    return Cell(None, _WITHOUT_TEXT.get(reason or "", "unparsed"))
+
+
+def _decoded_belief(text: str, reason: str | None, *, percent: bool) -> Cell:
     """Decode a belief: a number alone, or the lines No and Yes."""
-    bare = percent and _BARE_NUMBER.fullmatch(text.strip()) is not None
-    number = decode_belief(
-        f"{text.strip()}%" if bare else text, form="number", finish_reason=reason
-    )
+    bare = percent and _BARE_NUMBER.fullmatch(text.strip())
+    said = f"{text.strip()}%" if bare else text
+    number = decode_belief(said, form="number", finish_reason=reason)
     # Logs do not say which of the two forms was asked for: what is unparsed as the one may be the
     # other.
     lines = decode_belief(text, finish_reason=reason)
     unparsed = not number.readable and (lines.readable or number.status == "unparsed")
     best = lines if unparsed or lines.status == "ok" else number
     # Where percentages were asked for, one with its sign is no repair.
-    return best.value, "ok" if percent and best.status == "repaired:percent" else best.status
+    status = "ok" if percent and best.status == "repaired:percent" else best.status
+    return Cell(best.value, status, text)
 
 
 def _distribution(values: Mapping[str, object], line: Scale | None) -> Cell:
@@ -90,54 +173,50 @@ def _distribution(values: Mapping[str, object], line: Scale | None) -> Cell:
     cells = {column: belief_cell(value, line=line) for column, value in values.items()}
     shares = {column: cell.value for column, cell in cells.items() if isinstance(cell.value, float)}
     raw = "; ".join(f"{column}={value}" for column, value in values.items())
+    status = worst([cell.status for cell in cells.values()])
     if len(shares) < len(cells):
-        return Cell(None, worst([cell.status for cell in cells.values()]), raw)
+        return Cell(None, status, raw)
     # One state alone is a belief of which the others were not logged: there is no sum to miss.
     if len(shares) > 1 and abs(math.fsum(shares.values()) - 1) > STATED_SUM:
         return Cell(None, "sum_not_one", raw)
-    return Cell(shares, worst([cell.status for cell in cells.values()]))
+    return Cell(shares, status)
 
 
-def _action_cell(
-    value: object, reason: str | None, options: Sequence[str], *, by_letter: bool = False
-) -> Cell:
-    """Read an action; a label that a program wrote needs no reading, and no list of options."""
+def _chosen(value: object, reason: str | None, options: Sequence[str], *, by_letter: bool) -> Cell:
+    """Read which of several options an answer is."""
     if value is None or value == "":
-        return Cell(None, _WITHOUT_TEXT.get(reason or "", "unparsed"))
-    if not options:
-        return Cell(value, "ok")
+        return _no_answer(reason)
     text = str(value)
     decoded = decode_choice(text, options, finish_reason=reason)
     if decoded.value is None and by_letter:
         # Multiple choice is asked by letter; the option's own words come first all the same.
-        letters = [chr(ord("A") + position) for position in range(min(len(options), 26))]
-        letter = decode_choice(text, letters, finish_reason=reason)
+        letters = ascii_uppercase[: len(options)]
+        letter = decode_choice(text, [*letters], finish_reason=reason)
         if letter.value is not None:
             return Cell(options[letters.index(letter.value)], letter.status, text)
     return Cell(decoded.value, decoded.status, text)
 
 
-_Read = Callable[[object, str | None], Cell]  # of a value, and why the answer ended
-
-
-def _reply(log: AnswerLog, record: Record, name: str) -> tuple[Any, str | None, str | None]:
-    """Return what a field holds, what the log took for the answer, and why it ended too early."""
-    answer, value = log.fields.get("answer", name), record.get(name)
-    reason, picked = record.get("finish_reason"), record.get(PICKED)
-    # A scorer of the log read the reply as it was, and knows how it ended; and what a scorer took
-    # from a reply may be whole all the same.
-    cut = reason in _WITHOUT_TEXT and value == record.get(answer) and picked is None
-    chosen = picked if isinstance(picked, str) and name == answer else None
-    return value, chosen, str(reason) if cut else None
+def _picked(log: AnswerLog, record: Record, name: str) -> str | None:
+    """Return what the log took for the answer, where a field is that; empty if it found none."""
+    picked = record.get(PICKED)
+    return picked if isinstance(picked, str) and name == log.fields.get("answer") else None
 
 
 def _read_reply(
-    value: Any, picked: str | None, reason: str | None, read: _Read, pattern: Any = None
+    log: AnswerLog,
+    record: Record,
+    name: str,
+    read: Callable[[Any, str | None], Cell],
+    pattern: re.Pattern[str] | None = None,
 ) -> Cell:
-    """Read the last place that a pattern finds in a reply, else what the log picked, or all of it.
-
-    `picked` is empty where the log looked for an answer and found none.
-    """
+    """Read the last place that a pattern finds in a reply, else what the log picked, or all."""
+    value, picked, reason = record.get(name), _picked(log, record, name), None
+    # A scorer of the log read the reply as it was, and knows how it ended; and what a scorer took
+    # from a reply may be whole all the same.
+    if value == record.get(log.fields.get("answer", name)) and record.get(PICKED) is None:
+        ended = str(record.get("finish_reason"))
+        reason = ended if ended in _WITHOUT_TEXT else None
     if pattern is not None:
         text = "" if value is None else str(value)
         found = [match[min(pattern.groups, 1)] or "" for match in pattern.finditer(text)]
@@ -145,9 +224,9 @@ def _read_reply(
         if found:
             return replace(cell, raw=text)
         return cell if cell.value is None else Cell(None, "unparsed", text)  # a refusal stays one
+    cell = read(picked or value, reason)
     if picked:
-        return replace(read(picked, reason), raw=str(value))
-    cell = read(value, reason)
+        return replace(cell, raw=str(value))
     if picked is None or cell.value is None:
         return cell
     return replace(cell, status=worst([OFF_FORM, cell.status]))
@@ -160,16 +239,16 @@ def _beliefs(log: AnswerLog, fields: Mapping[str, str], form: AnswerForm) -> lis
             _distribution({column: record.get(name) for column, name in fields.items()}, form.line)
             for record in log.records
         ]
-    # Answers are read once, however often they were given.
-    read = lru_cache(maxsize=None, typed=True)(partial(belief_cell, line=form.line))
-    replies = (_reply(log, record, fields["p"]) for record in log.records)
-    return [_read_reply(*reply, read, form.pattern) for reply in replies]
+    read = partial(belief_cell, line=form.line)
+    return [_read_reply(log, each, fields["p"], read, form.pattern) for each in log.records]
 
 
 def _action(log: AnswerLog, record: Record, name: str, form: AnswerForm) -> Cell | None:
     """Read an action; None where a program that names them says that none was asked for."""
-    if name in log.labels:
-        return _action_cell(record[name], None, ()) if name in record else None
+    if name in log.labels:  # which a program wrote: they need no reading, and no list of options
+        value = record.get(name)
+        cell = _no_answer(None) if value in (None, "") else Cell(value, "ok")
+        return cell if name in record else None
     # The user's word for what was offered comes before the log's, which letters may stand for.
     options = form.actions or record.get("choices")
     if not isinstance(options, tuple):
@@ -180,52 +259,51 @@ def _action(log: AnswerLog, record: Record, name: str, form: AnswerForm) -> Cell
             f"{log.file}: it does not say which actions were offered. Name them: "
             f"--actions A,B. The most frequent answers are {listed}."
         )
-    read = partial(_action_cell, options=options, by_letter=not form.actions)
-    return _read_reply(*_reply(log, record, name), read)
+    read = partial(_chosen, options=options, by_letter=not form.actions)
+    return _read_reply(log, record, name, read)
 
 
-def stated_numbers(log: AnswerLog, name: str) -> list[float]:
-    """Return the numbers without a percent sign that a field holds, or what was picked of it."""
-    replies = (_reply(log, record, name) for record in log.records)
-    texts = [picked or value for value, picked, _ in replies if not isinstance(value, Probability)]
-    said = pd.Series(texts, dtype=object)
-    return [*map(float, numbers(said).bare)]
+def stated_numbers(log: AnswerLog, names: Iterable[str]) -> Floats:
+    """Return the numbers without a percent sign that fields hold, or what was picked of them."""
+    said = [
+        _picked(log, record, name) or record.get(name)
+        for record, name in product(log.records, names)
+        if not isinstance(record.get(name), Probability)
+    ]
+    return numbers(pd.Series(said, dtype=object)).bare
 
 
 def answers_of(log: AnswerLog, fields: Mapping[str, str], form: AnswerForm) -> pd.DataFrame:
-    """Return the answers of a log, a row each, under the names of columns."""
+    """Return the answers of a log, a row each, under the names of columns.
+
+    Beliefs and actions are decoded; all else is as the log has it. A text that was logged beside a
+    value that a program wrote stays the raw one of that.
+    """
     stated = {column: name for column, name in fields.items() if is_belief(column)}
-    # Answers are decoded; all else is as the log has it.
-    rows: dict[str, list[Any]] = {
+    rows: dict[str, Any] = {
         column: [record.get(name) for record in log.records]
         for column, name in fields.items()
         if column not in stated and column != "action"
     }
-    answers: list[Sequence[Cell | None]] = []
+    answers: dict[str, Sequence[Cell | None]] = {}
     if stated:
-        beliefs = _beliefs(log, stated, form)
+        answers["belief"] = beliefs = _beliefs(log, stated, form)
         for column in stated:
             rows[column] = [
                 belief.value[column] if isinstance(belief.value, dict) else belief.value
                 for belief in beliefs
             ]
-        rows["raw_belief"] = _raw(beliefs, rows.get("raw_belief"))
-        answers.append(beliefs)
     if "action" in fields:
-        actions = [_action(log, record, fields["action"], form) for record in log.records]
-        rows["action"] = [cell and cell.value for cell in actions]
-        rows["raw_action"] = _raw(actions, rows.get("raw_action"))
-        answers.append(actions)
+        answers["action"] = [_action(log, each, fields["action"], form) for each in log.records]
+        rows["action"] = [cell and cell.value for cell in answers["action"]]
+    for kind, cells in answers.items():
+        logged = rows.get(f"raw_{kind}") or [None] * len(cells)
+        rows[f"raw_{kind}"] = [
+            text if cell is None or cell.raw is None else cell.raw
+            for cell, text in zip(cells, logged, strict=True)
+        ]
     rows["status"] = [
         worst([cell.status for cell in cells if cell is not None])
-        for cells in zip(*answers, strict=True)
+        for cells in zip(*answers.values(), strict=True)
     ]
     return pd.DataFrame(rows, dtype=object)
-
-
-def _raw(cells: Sequence[Cell | None], logged: Sequence[object] | None) -> list[object]:
-    """Return raw answers; a text that was logged beside a number stays the raw one of that."""
-    return [
-        cell.raw if cell is not None and cell.raw is not None else text
-        for cell, text in zip(cells, logged or [None] * len(cells), strict=True)
-    ]

@@ -1,11 +1,14 @@
 """From logs to the runs table: fields become columns, and actions are joined to their beliefs.
 
 A log holds beliefs or actions, told by its task; which field becomes which column the user says,
-else the format. An answer is known by task, model, context and repetition. Nothing is dropped: an
-action whose belief was not asked keeps its row, without a belief; a belief without an action stays
-a belief. Both are counted. The table is then read as a file's is.
+else the format. An answer is known by task, model, context and repetition. Ids of samples follow
+the order of a data set, which may be shuffled: so what both logs say of a sample (the hash of the
+document, its target, its input, its metadata) is compared in every sample that is joined. Nothing
+is dropped: an action whose belief was not asked keeps its row, without a belief; a belief without
+an action stays a belief. Both are counted. The table is then read as a file's is.
 """
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,8 +18,10 @@ from unicodedata import normalize
 
 import pandas as pd
 
+from coherence.decoding.decode import worst
 from coherence.errors import InputError, SchemaError, closest, listing
-from coherence.runs.cells import Cells
+from coherence.printable import counted
+from coherence.runs.cells import Cells, numbers
 from coherence.runs.columns import (
     AS_IT_IS,
     COLUMN_NAMES,
@@ -33,45 +38,48 @@ from coherence.runs.columns import (
 )
 from coherence.runs.formats import ARRAY, FileTable, column_of
 from coherence.runs.logs import inspect_log, lm_eval
-from coherence.runs.logs.answers import AnswerForm, Probability, answers_of, stated_numbers
-from coherence.runs.logs.joining import (
-    LOG,
-    RECORD,
-    SampleCheck,
-    compare_prompts,
-    filled,
-    joined,
-    stacked,
+from coherence.runs.logs.answers import (
+    SHARE,
+    AnswerForm,
+    AnswerLog,
+    LogFormat,
+    Probability,
+    answers_of,
+    names_of,
+    stated_numbers,
 )
-from coherence.runs.logs.log_format import SHARE, AnswerLog, LogFormat, names_of
 from coherence.runs.read import examined
-from coherence.runs.roles import judge_percentages
-from coherence.runs.runs import MEANT
+from coherence.runs.roles import doubt_percent
+from coherence.runs.runs import MEANT, REFERENCE
 from coherence.runs.several import state_columns, told_apart
-from coherence.runs.states import YES, folded, named_state, zero_or_one
+from coherence.runs.states import YES, folded, named_state, typed_option, zero_or_one
 from coherence.runs.text_files import inner_suffix, read_array
 
 LEFT_OUT = "-"
 """Stands for no field: a column that the format would fill is left out."""
-_OF_ACTION = ("action", "raw_action")
 # The target of an action log may be the right action, and is not taken for the state; evidence and
 # posterior stand in the belief log too, and could only contradict it.
-_FROM_ACTION_LOGS = ("task", "model", "context", "rep", *_OF_ACTION)
-
-
+_FROM_ACTION_LOGS = ("task", "model", "context", "rep", "action", "raw_action")
 FORMATS = (inspect_log.FORMAT, lm_eval.FORMAT)
+RECORD, LOG = "record", "log"
+"""Columns of answers on their way: the record that a row was read from, and the name of its log."""
+HASH = "doc_hash"
+"""Field of what identifies a document wherever it stands."""
+_OF_SAMPLES = re.compile(rf"{HASH}|input|target(?:\..+)?|(?:metadata|doc)\..+", re.DOTALL)
+_KEY = ["task", "model", "context", "rep"]
+"""What an answer is known by."""
 
 
 def format_of(paths: Sequence[Path]) -> LogFormat:
     """Return the one format of files: fields mean other things in each, and are mapped once."""
-    first, *others = found = [_format_of(path) for path in paths]
+    first, *others = map(_format_of, paths)
     for path, other in zip(paths[1:], others, strict=True):
         if other != first:
             raise InputError(
                 f"{path} is of the format {other.name}, {paths[0]} of the format {first.name}. "
                 "Import files of different formats one by one."
             )
-    return found[0]
+    return first
 
 
 def _format_of(path: Path) -> LogFormat:
@@ -124,13 +132,13 @@ def assemble(
     several = len({log.name for log in beliefs}) > 1
     mapped, sources = list[str](), dict[str, str]()
     stated, chosen = list[pd.DataFrame](), list[pd.DataFrame]()
-    truths: dict[str, str] = {}  # field of what came true -> its column
     notes = [f"{log.file}: {note}" for log in (*beliefs, *actions) for note in log.notes]
+    truths: dict[str, str] = {}  # field of what came true -> its column
     for log in (*beliefs, *actions):
         of_beliefs = log in beliefs
         fields, line = _fields(log, mapping, form.positive, of_beliefs, bool(actions)), None
         if of_beliefs:
-            if EXACT in log.fields and EXACT not in fields and EXACT not in mapping:
+            if EXACT in log.fields and EXACT not in {*fields, *mapping}:
                 notes.append(
                     f"{log.file}: {EXACT} left out, as it is the posterior of the log's own state. "
                     f"If it is that of {fields['theta']}: --exact {log.fields[EXACT]}"
@@ -144,37 +152,39 @@ def assemble(
         shown = (name if name == fields[name] else f"{name} = {fields[name]}" for name in columns)
         role = "belief" if of_beliefs else "action"
         mapped.append(f"{role} from {log.name} ({log.file}): {', '.join(shown)}")
-        rows = answers_of(log, fields, replace(form, line=line))
         prompt = {"prompt": log.name if several else None} if of_beliefs else {}
-        known = _known(rows, log, task=beliefs[0].task, model=log.model or model, **prompt)
-        (stated if of_beliefs else chosen).append(known)
+        known = {"task": beliefs[0].task, "model": log.model or model, **prompt, "context": None}
+        rows = filled(answers_of(log, fields, replace(form, line=line)))
+        rows = rows.assign(**{name: each for name, each in known.items() if name not in rows})
+        # One id may be written in two forms of Unicode.
+        ids = [normalize("NFC", id_) if isinstance(id_, str) else id_ for id_ in rows["context"]]
+        rows = rows.assign(**{"context": ids, LOG: log.name, RECORD: [*log.records]})
+        (stated if of_beliefs else chosen).append(rows)
     # Contexts that gather samples make the log's own numbers repeat within them.
     counts = "context" in mapping and "rep" not in mapping
     answers, unpaired = stacked(stated, counts=counts), list[str]()
-    id_field = mapping.get("context", beliefs[0].fields.get("context", ""))
-    check = SampleCheck(id_field, truths)
-    notes += compare_prompts(answers, check)
+    check = SampleCheck(mapping.get("context", beliefs[0].fields.get("context", "")), truths)
+    # Further logs of beliefs are about the samples of the first.
+    plain = answers[answers["z"].isna()] if "z" in answers else answers
+    first, *others = (part for _, part in plain.groupby(LOG, sort=False))
+    notes += [note for part in others for note in check.compare(first, part)]
     if actions:
         answers, unpaired, differ = joined(answers, stacked(chosen, counts=counts), check)
         notes += differ
     table = _as_file(answers.drop(columns=[RECORD, LOG]), form.positive)
     table.attrs[MEANT] = [*sources]  # they are what their names say, also where it is read again
     if "theta" not in {*table, *mapping}:
-        notes.append(_no_truth(beliefs[0]))
+        fields_of = [n for n in beliefs[0].field_names if n not in beliefs[0].fields.values()]
+        near = [name for name in fields_of if name.startswith(("metadata.", "doc."))]
+        notes.append(
+            "no theta: nothing says what came true; name the field that does: --truth FIELD"
+            + f"; samples have {listing(near, 2)}" * bool(near)
+        )
     # Wordings and models may be imported one by one, so a table need not allow a check by itself.
     valid, found = examined(FileTable(table), part=True, ours=True, named=Naming(sources))
     if errors := [*found.of_options, *found.of_table]:
         raise SchemaError(errors, ", ".join(log.file for log in logs))
     return Imported(valid.frame(), mapped, unpaired, [*notes, *map(str, valid.notes)])
-
-
-def _known(rows: pd.DataFrame, log: AnswerLog, **known: str | None) -> pd.DataFrame:
-    """Return answers with what they are known by, and the records that they were read from."""
-    cells: dict[str, Any] = {**known, "context": None, **filled(rows), LOG: log.name}
-    table = pd.DataFrame({**cells, RECORD: [*log.records]}, rows.index, dtype=object)
-    # One id may be written in two forms of Unicode.
-    ids = [normalize("NFC", each) if isinstance(each, str) else each for each in table["context"]]
-    return table.assign(context=ids)
 
 
 def _line_of(
@@ -194,27 +204,14 @@ def _line_of(
         ]
     if n_read == len(cells):
         return None, notes
+    names = ", ".join(stated.values())
     if line is not PERCENT:
-        names = ", ".join(stated.values())
         return line, [*notes, f"{names} was read on the scale {line}: {line.described()}"]
-    tallies = {column: stated_numbers(log, name) for column, name in stated.items()}
-    errors, doubts = judge_percentages(tallies)
-    if errors:
-        raise InputError.all_at_once(log.file, errors)
+    bare = stated_numbers(log, stated.values())
+    error, doubts = doubt_percent(repr(", ".join(stated)), bare, several=len(stated) > 1)
+    if error:
+        raise InputError(f"{log.file}: {error}")
     return line, [*notes, *(f"{log.file}: {doubt}" for doubt in doubts)]
-
-
-def _no_truth(log: AnswerLog) -> str:
-    """Say that a table has no theta, and which fields may hold it."""
-    named = [
-        name
-        for name in log.field_names
-        if name.startswith(("metadata.", "doc.")) and name not in log.fields.values()
-    ]
-    return (
-        "no theta: nothing says what came true; name the field that does: --truth FIELD"
-        + f"; samples have {listing(named, 2)}" * bool(named)
-    )
 
 
 def _as_file(answers: pd.DataFrame, positive: str | None) -> pd.DataFrame:
@@ -222,7 +219,9 @@ def _as_file(answers: pd.DataFrame, positive: str | None) -> pd.DataFrame:
     if KIND not in answers:
         known = answers.reindex(columns=["theta", EXACT]).notna().any(axis=1)
         answers[KIND] = known.map({True: RECORDED, False: None})
-    names = [name for name in map(str, answers) if name in COLUMN_NAMES or _is_family(name)]
+    places = {name: place for place, name in enumerate(COLUMN_NAMES)}
+    of_family = places["p_z_true"]
+    names = [name for name in map(str, answers) if name in places or _is_family(name)]
     if "theta" in names and not any(map(is_state, names)):  # of several states labels are needed
         answers["theta"] = _zero_or_one(answers["theta"], positive)
     # What was asked keeps its column even if no answer could be read; what the logs do not have is
@@ -230,7 +229,7 @@ def _as_file(answers: pd.DataFrame, positive: str | None) -> pd.DataFrame:
     return pd.DataFrame(
         {
             name: column_of(answers[name].tolist())
-            for name in sorted(names, key=_place)
+            for name in sorted(names, key=lambda name: places.get(name, of_family))
             if is_belief(name) or name in ("action", "status") or answers[name].notna().any()
         }
     )
@@ -238,10 +237,6 @@ def _as_file(answers: pd.DataFrame, positive: str | None) -> pd.DataFrame:
 
 def _is_family(name: str) -> bool:
     return is_state(name) or name.startswith(FEATURE_PREFIX)
-
-
-def _place(name: str) -> int:
-    return COLUMN_NAMES.index("p_z_true" if _is_family(name) else name)
 
 
 def _zero_or_one(cells: Cells, positive: str | None) -> Cells:
@@ -328,30 +323,28 @@ def _fields(
 
     A log of `of_beliefs` has no action where another one has.
     """
-    fields = {column: name for column, name in log.fields.items() if column != "answer"}
-    answer, own_belief = log.fields.get("answer"), any(map(is_belief, mapping))
+    fields, wanted = dict(log.fields), dict(mapping)
+    answer = fields.pop("answer", None)
     if not of_beliefs:
-        fields = {column: name for column, name in fields.items() if column in _FROM_ACTION_LOGS}
+        fields = {column: fields[column] for column in _FROM_ACTION_LOGS if column in fields}
         fields |= {} if answer is None else {"action": answer}
-    elif own_belief:
-        without = [column for column in fields if is_belief(column)] + ["answer_mass"]
-        fields = {column: name for column, name in fields.items() if column not in without}
+        wanted = {column: name for column, name in mapping.items() if not is_belief(column)}
+    elif any(map(is_belief, mapping)):
+        for column in [column for column in fields if is_belief(column)] + ["answer_mass"]:
+            fields.pop(column, None)
     elif log.states:
         fields |= _shares(log, positive)
     elif answer is not None and answer not in log.labels:
         fields["p"] = answer
     if of_beliefs and mapping.get("theta", LEFT_OUT) not in (LEFT_OUT, fields.get("theta")):
         fields.pop(EXACT, None)  # it is the posterior of another state
+    unwanted = {"action", "raw_action"} if of_beliefs and has_actions else set()
     names = (*log.field_names, LEFT_OUT)
-    unwanted = set(_OF_ACTION) if of_beliefs and has_actions else set()
-    wanted = {
-        column: name
-        for column, name in mapping.items()
-        if column not in unwanted and (of_beliefs or not is_belief(column))
-    }
+    wanted = {column: name for column, name in wanted.items() if column not in unwanted}
     for column, name in wanted.items():
         # Of several logs one may lack a fact, but not the answer nor what it is joined by.
-        if name not in names and (is_belief(column) or column in ("action", "context")):
+        needed = is_belief(column) or column in ("action", "context")
+        if needed and name not in names:
             raise InputError(
                 f"{log.file}: no field {name!r} to use as {column!r}. {closest(name, names)}"
             )
@@ -370,15 +363,13 @@ def _fields(
 
 def _shares(log: AnswerLog, positive: str | None) -> dict[str, str]:
     """Return the shares of scored states: with a positive state one number, else a column each."""
-    states = log.states
-    if positive is not None:
-        state = named_state(states, positive, name="the states that were scored")
-        return {"p": f"{SHARE}{state}"}
     # Yes against one other: of three, the belief in Yes would leave two unsaid.
-    likely = [state for state in states if folded(state) in YES]
-    if len(likely) == 1 and len(states) == 2:
+    likely = [state for state in log.states if folded(state) in YES]
+    if positive is not None:
+        likely = [named_state(log.states, positive, name="the states that were scored")]
+    if len(likely) == 1 and (positive is not None or len(log.states) == 2):
         return {"p": f"{SHARE}{likely[0]}"}
-    shares = {f"{STATE_PREFIX}{name}": f"{SHARE}{name}" for name in states}
+    shares = {f"{STATE_PREFIX}{name}": f"{SHARE}{name}" for name in log.states}
     # A state called 'true' would fill p_true, the exact posterior.
     if clash := [column for column in shares if column in COLUMN_NAMES]:
         raise InputError(
@@ -386,3 +377,195 @@ def _shares(log: AnswerLog, positive: str | None) -> dict[str, str]:
             "which means something else. Name --positive LABEL."
         )
     return shares
+
+
+def filled(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of cells as they are; what is missing or an empty text is None."""
+    table = table.astype(object)
+    return table.where(table.notna() & (table != ""), None)
+
+
+def stacked(parts: Sequence[pd.DataFrame], *, counts: bool) -> pd.DataFrame:
+    """Put answers under each other, and number the repetitions of rows that have a context.
+
+    `counts` those that samples gathered into one context are. Raises `InputError` if an answer
+    occurs twice.
+    """
+    rows = filled(pd.concat(parts, ignore_index=True))
+    columns = ["task", "model", "prompt", "context", "z", "z_state"]
+    question, known = filled(rows.reindex(columns=[*columns, "rep"])), rows["context"].notna()
+    nth = question.groupby(columns, dropna=False, sort=False).cumcount()
+    reps = question["rep"].mask(known & (question["rep"].isna() | counts), nth)
+    numbered = pd.Series(numbers(reps).values)
+    # A fraction is some other field, taken for repetitions.
+    wrong = known & (numbered % 1 != 0)
+    if wrong.any():
+        where = f"{reps[wrong].iloc[0]!r} in context {rows['context'][wrong].iloc[0]!r}"
+        raise InputError(
+            f"rep must be a whole number; received {where}. Name another field: --rep FIELD."
+        )
+    rows["rep"] = question["rep"] = numbered.astype("Int64").astype(object).where(known, reps)
+    twice = question[known & question.astype(str).duplicated()]
+    if len(twice):
+        first = twice.iloc[0]
+        raise InputError(
+            f"{len(twice)} answers occur more than once, the first is context "
+            f"{str(first['context'])!r}, repetition {first['rep']}, model {first['model']!r}. "
+            "Leave out the file that repeats them, or import models that the logs do not name one "
+            "by one, each with --model."
+        )
+    return rows
+
+
+def _with_keys(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return the answers that have a context, by what each is known by."""
+    known = answers[answers["context"].notna()]
+    columns = [known.reindex(columns=[name])[name].map(str) for name in _KEY]
+    return known.set_axis(pd.MultiIndex.from_arrays(columns, names=_KEY))
+
+
+@dataclass(frozen=True)
+class SampleCheck:
+    """What tells whether answers that are joined are about the same sample."""
+
+    id_field: str  # whose values are the contexts
+    truths: Mapping[str, str]  # field of what came true -> its column
+
+    def compare(self, first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
+        """Raise `InputError` where joined rows are of different samples; return what differs.
+
+        Hashes must be the same in each joined row, unless all documents were made anew for the
+        other log; truths too, unless that has other labels, as those of the right action. Of other
+        fields those tell that name each sample, unless another one of these agrees.
+        """
+        ours, theirs = self._samples(first), self._samples(second)
+        names = sorted(ours.columns.intersection(theirs.columns), key=lambda name: name != HASH)
+        one, other = ours[names].align(theirs[names], join="inner", axis=0)
+        unlike = (one != other) & one.notna() & other.notna()
+        differ = {name: int(unlike[name].sum()) for name in names if unlike[name].any()}
+        tell = [name for name in names if name not in differ and one[name].nunique() > 1]
+        own = {name for name in names if _identifies(ours[name]) and _identifies(theirs[name])}
+        for name, n_unlike in differ.items():
+            moved = bool(other[name][unlike[name]].isin(ours[name]).any())
+            wrong = moved and name in own and own.isdisjoint(tell)
+            if name == HASH:
+                wrong = moved or own.isdisjoint(tell) or n_unlike < len(one)
+            elif name in self.truths:  # of labels that the other log has as well
+                wrong = bool(theirs[name].isin(ours[name].dropna()).any())
+            if wrong:
+                agree = (by for by in names if by in own or by == HASH)
+                by = next((by for by in agree if _joins(by, name, ours, theirs)), None)
+                key = unlike.index[unlike[name]][0]
+                sides = [_with_keys(side).loc[key] for side in (first, second)]
+                of = f"{n_unlike} of {counted(len(one), 'joined answer')}"
+                raise InputError(self._mismatch(of, name, sides, by))
+        of = " and ".join(listing(table[LOG].unique(), 2) for table in (first, second))
+        notes = []
+        if differ:
+            shown = listing(f"{name} ({n})" for name, n in differ.items())
+            notes.append(f"of {counted(len(one), 'joined answer')} of {of} these differ: {shown}")
+        if len(one) and not tell:
+            notes.append(
+                f"{of} were joined by {self.id_field} alone: nothing else that both carry shows "
+                "that equal ids are equal samples"
+            )
+        return notes
+
+    def _samples(self, answers: pd.DataFrame) -> pd.DataFrame:
+        """Return what a log says of samples; blanks, case and Unicode form do not count."""
+        keyed = _with_keys(answers)
+        said = [
+            {
+                name: folded(value)
+                for name, value in record.items()
+                if value not in (None, "")
+                and name != self.id_field
+                and (_OF_SAMPLES.fullmatch(name) or name in self.truths)
+            }
+            for record in keyed[RECORD]
+        ]
+        return pd.DataFrame(said, keyed.index, dtype=object)
+
+    def _mismatch(
+        self, of: str, name: str, sides: Sequence["pd.Series[Any]"], by: str | None
+    ) -> str:
+        """Say which joined rows are of different samples, and what joins them where it is known."""
+        texts = [str(side[RECORD].get(name)) for side in sides]
+        shown = [repr(f"{text[:60]}..." if len(text) > 60 else text) for text in texts]
+        said = (
+            f"{of} of {sides[0][LOG]} and {sides[1][LOG]} differ in {name}, the first is "
+            f"{self.id_field} {sides[0]['context']!r}: {' and '.join(shown)}. "
+        )
+        if by is not None:
+            typed = typed_option("--context", by)
+            return f"{said}All values of {by} are there under other ids: {typed} joins by them."
+        said += "Ids must name the same samples in both: name one that does, --context FIELD."
+        if name in self.truths:
+            option = "--truth" if self.truths[name] == "theta" else "--exact"
+            said += f" If {name} is something else in {sides[1][LOG]}: {option} FIELD."
+        return said
+
+
+def _identifies(cells: "pd.Series[str]") -> bool:
+    """Tell whether every context has a value of its own."""
+    context = cells.index.get_level_values("context")
+    pairs = pd.DataFrame({"context": context, "cell": cells.to_numpy()}).drop_duplicates()
+    unique = all(pairs[name].is_unique for name in pairs)
+    return bool(pairs.notna().all(axis=None) and len(pairs) > 1) and unique
+
+
+def _joins(by: str, name: str, ours: pd.DataFrame, theirs: pd.DataFrame) -> bool:
+    """Tell whether rows that are joined by a field agree in one in which those of ids do not."""
+    if not theirs[by].isin(ours[by].dropna()).all():
+        return False
+    known = ours.drop_duplicates(by).set_index(by, drop=False)[name]
+    cells, others = known.reindex(theirs[by]).to_numpy(), theirs[name].to_numpy()
+    return bool((pd.isna(cells) | pd.isna(others) | (cells == others)).all())
+
+
+def joined(
+    beliefs: pd.DataFrame, actions: pd.DataFrame, check: SampleCheck
+) -> tuple[pd.DataFrame, list[str], list[str]]:
+    """Put actions onto the belief rows of the reference prompt.
+
+    Return the rows, which answers have no partner, and what differs in joined ones.
+    """
+    if beliefs["context"].isna().any() or actions["context"].isna().any():
+        raise InputError(
+            "beliefs and actions are joined by their samples, and some answers have no context. "
+            "Name one in both: --context FIELD."
+        )
+    reference = REFERENCE if REFERENCE in {*beliefs["prompt"]} else beliefs["prompt"][0]
+    # Other prompts and rows given z ask for the belief alone.
+    asks = beliefs["prompt"].map(lambda prompt: prompt == reference)
+    asks &= beliefs["z"].isna() if "z" in beliefs else True
+    asked, chosen = _with_keys(beliefs[asks]), _with_keys(actions)
+    # A belief that is missing is unparsed too; a row of its own keeps the action.
+    alone, rest = (
+        a.index.difference(b.index, sort=False) for a, b in ((asked, chosen), (chosen, asked))
+    )
+    lines = [
+        f"{what} ({len(keys)}): " + listing(f"{key[2]} repetition {key[3]}" for key in keys)
+        for keys, what in (
+            (alone, "beliefs without an action"),
+            (rest, "actions without a belief, each a row that is at best unparsed"),
+        )
+        if len(keys)
+    ]
+    # Nothing joined at all is a wrong key, not a study with holes.
+    if len(rest) == len(chosen):
+        raise InputError(
+            f"no answer of the action log belongs to one of the belief log. {'; '.join(lines)}. "
+            "Name what they share: --context FIELD."
+        )
+    notes = check.compare(beliefs[asks], actions)
+    partners = chosen.reindex(asked.index).set_axis(beliefs.index[asks]).reindex(beliefs.index)
+    # Where both logs have a column, the belief log's value stands unless it is missing.
+    rows = beliefs.combine_first(partners)
+    rows["status"] = [
+        worst([str(status)] if pd.isna(other) else [str(status), str(other)])
+        for status, other in zip(beliefs["status"], partners["status"], strict=True)
+    ]
+    more = chosen.loc[rest].assign(prompt=reference)
+    more["status"] = [worst(["unparsed", str(status)]) for status in more["status"]]
+    return filled(pd.concat([rows, more], ignore_index=True)), lines, notes

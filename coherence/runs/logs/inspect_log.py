@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coherence.errors import InputError, MissingExtraError, listing
-from coherence.runs.logs.log_format import (
+from coherence.runs.logs.answers import (
     PICKED,
     AnswerLog,
     LogFormat,

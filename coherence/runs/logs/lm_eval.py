@@ -18,7 +18,7 @@ from typing import Any
 
 from coherence.errors import InputError, listing
 from coherence.runs.formats import LINES
-from coherence.runs.logs.log_format import (
+from coherence.runs.logs.answers import (
     SHARE,
     AnswerLog,
     LogFormat,

@@ -24,9 +24,16 @@ from coherence.errors import InputError, closest, listing
 from coherence.printable import counted
 from coherence.runs.cells import numbers
 from coherence.runs.columns import EXACT, OWN_CONTEXT, PERCENT, SAME_CONTEXT
-from coherence.runs.logs.answers import Probability, belief_cell
+from coherence.runs.logs.answers import (
+    PICKED,
+    AnswerLog,
+    Probability,
+    Record,
+    belief_cell,
+    names_of,
+    sample_columns,
+)
 from coherence.runs.logs.inspect_log import notes_on, read_samples, record_of, require_answers
-from coherence.runs.logs.log_format import PICKED, AnswerLog, Record, names_of, sample_columns
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample

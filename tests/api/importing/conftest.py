@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from coherence.runs.logs.answers import AnswerForm
+from coherence.runs.logs.answers import AnswerForm, AnswerLog
 from coherence.runs.logs.assemble import assemble, format_of
-from coherence.runs.logs.log_format import AnswerLog
 from coherence.runs.logs.tool_calls import CallReading, read_calls
 
 GOLDEN = Path(__file__).parents[2] / "golden"

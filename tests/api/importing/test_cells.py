@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from coherence import InputError
 from coherence.decoding.decode import PARSED
 from coherence.runs.columns import PERCENT
-from coherence.runs.logs.answers import AnswerForm, belief_cell
+from coherence.runs.logs.answers import AnswerForm, AnswerLog, belief_cell
 from coherence.runs.logs.assemble import assemble
-from coherence.runs.logs.log_format import AnswerLog
 from tests.api.importing.conftest import log_of
 
 
