@@ -33,10 +33,9 @@ from coherence.runs.columns import (
     declared,
     is_belief,
 )
-from coherence.runs.findings import Findings, broken, rows_of
 from coherence.runs.needs import EVIDENCE
 from coherence.runs.notes import Code, Note, warning
-from coherence.runs.roles import SAY_PERCENT
+from coherence.runs.roles import SAY_PERCENT, Findings, broken, rows_of
 from coherence.runs.runs import EVALUATION, Runs
 from coherence.runs.states import folded, several_spellings, tidy, typed_option
 

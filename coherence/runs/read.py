@@ -36,11 +36,10 @@ from coherence.runs.columns import (
     declared,
     holds_exact,
 )
-from coherence.runs.findings import Findings
 from coherence.runs.formats import FileTable, read_table
 from coherence.runs.frames import require_frame, with_index_columns
 from coherence.runs.notes import Code
-from coherence.runs.roles import read_numbers, without_strangers
+from coherence.runs.roles import Findings, read_numbers, without_strangers
 from coherence.runs.row_condition import RowCondition
 from coherence.runs.runs import NAMED, Runs
 from coherence.runs.several import (
@@ -122,7 +121,7 @@ def examined(
     A `part` of a table need not allow a check by itself. Where it is `ours`, no column is taken for
     one of somebody's own.
     """
-    found, table = Findings(named), read.table
+    found, table = Findings(reading, named, read.titles), read.table
     given = Runs(table)
     found.notes += [*given.notes, *read.notes]
     if table.columns.nlevels == 1:  # names of columns may be numbers
@@ -136,14 +135,14 @@ def examined(
         table = table.drop(columns=NAMED)
     _require_names(table, reading, found)
     try:
-        table = _kept_rows(table, read, reading, found)
+        table = _kept_rows(table, read, found)
     except InputError as error:  # of rows that are not wanted nothing can be said
         found.of_options.append(str(error))
         return given, found
     damaged = damaged_ids(table[_label_columns(table, reading)])
     found.of_table += damaged.values()
     found.absent |= {*damaged}
-    table = _with_roles(table.drop(columns=[*damaged]), read, reading, found)
+    table = _with_roles(table.drop(columns=[*damaged]), read, found)
     nested = cell_errors(table, found.named)
     found.of_table += nested.values()
     found.absent |= {*nested}
@@ -152,9 +151,7 @@ def examined(
     table = without_missing_actions(table, found)
     if not (ours or holds_exact(read.table.columns)):  # the file's own, before --exact
         table = without_strangers(table, meant, found)
-    names = map(str, table.columns)
-    titles = {name: read.titles.get(found.named.columns.get(name, name), "") for name in names}
-    table = read_numbers(table, reading, found, titles)
+    table = read_numbers(table, found)
     unused = Runs(table).unused_labels
     for role in {"person", "group"} & reading.columns.keys() & {*table.columns}:
         note_repeated_ids(table, role, unused, found)
@@ -166,10 +163,9 @@ def examined(
     return runs, found
 
 
-def _kept_rows(
-    table: pd.DataFrame, read: FileTable, reading: Reading, found: Findings
-) -> pd.DataFrame:
+def _kept_rows(table: pd.DataFrame, read: FileTable, found: Findings) -> pd.DataFrame:
     """Read labels of values, empty cells that hold a mark, and keep the rows that are wanted."""
+    reading = found.reading
     roles = {as_: name for name, as_ in reading.columns.items()}
     labelled = []
     for name, values in read.labelled.items():
@@ -208,10 +204,9 @@ def _kept_rows(
     return table
 
 
-def _with_roles(
-    table: pd.DataFrame, read: FileTable, reading: Reading, found: Findings
-) -> pd.DataFrame:
+def _with_roles(table: pd.DataFrame, read: FileTable, found: Findings) -> pd.DataFrame:
     """Give columns their names in the runs table, and make those that are made of others."""
+    reading = found.reading
     parts = _named_parts(table, reading)
     there = {name: of for name, of in parts.items() if {*of} <= {*table}}
     pair = {name: parts.pop(name)[0] for name in COMPARED if name in parts}
@@ -225,7 +220,7 @@ def _with_roles(
     ]
     there = {name: of for name, of in there.items() if name not in pair}
     found.named = Naming({**found.named.columns, **{n: ",".join(of) for n, of in there.items()}})
-    table, columns = _of_several(table, there, reading, found)
+    table, columns = _of_several(table, there, found)
     if pair and not lacking:
         table = table.assign(
             **{name: labels(table[name], reading.decimal) for name in pair.values()}
@@ -272,7 +267,7 @@ def _label_columns(table: pd.DataFrame, reading: Reading) -> list[str]:
 
 
 def _of_several(
-    table: pd.DataFrame, there: Mapping[str, list[str]], reading: Reading, found: Findings
+    table: pd.DataFrame, there: Mapping[str, list[str]], found: Findings
 ) -> tuple[pd.DataFrame, dict[str, str]]:
     """Make columns that several are together; return what others are called in the file."""
     columns = {name: of[0] for name, of in there.items() if len(of) == 1}
@@ -296,11 +291,11 @@ def _of_several(
         )
         found.absent |= {"p", "theta"}
     elif beliefs and "theta" not in found.absent:
-        if reading.gold is not None:
+        if (gold := found.reading.gold) is not None:
             found.of_options.append(
                 "prediction and gold say of one answer whether it is right; received beliefs in "
                 f"{listing(beliefs)}, one for each answer. Then the right answer is the truth: "
-                f"{typed_option('--truth', reading.gold)} in place of --prediction and --gold."
+                f"{typed_option('--truth', gold)} in place of --prediction and --gold."
             )
         truth = columns.get("theta", "theta")
         labelled = None if truths or truth not in table.columns else table[truth]

@@ -12,20 +12,23 @@ maps it, is taken for ours only where its values could be; else it is set aside,
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from coherence.decoding.ranges import ROUNDING, are_percentages
 from coherence.errors import listing
-from coherence.printable import counted
+from coherence.inputs import Floats
+from coherence.printable import capitalised, counted
 from coherence.runs.cells import Cells, Numbers, numbers, numbers_or_labels
 from coherence.runs.columns import (
     ACTION_PREFIX,
     ANY,
+    AS_IN_RUNS,
+    AS_IT_IS,
     COLUMNS,
     EXACT,
     KIND,
@@ -33,6 +36,7 @@ from coherence.runs.columns import (
     PERCENT,
     RECORDED,
     Column,
+    Naming,
     Reading,
     Scale,
     declared,
@@ -40,12 +44,81 @@ from coherence.runs.columns import (
     is_state,
 )
 from coherence.runs.design import case_column
-from coherence.runs.findings import Findings, broken
 from coherence.runs.notes import Code, Level, Note
-from coherence.runs.runs import EVALUATION, REFERENCE, Runs
+from coherence.runs.runs import EVALUATION, Runs
 from coherence.runs.states import not_labels, typed_option
 
-Floats = NDArray[np.float64]
+
+def rows_of(wrong: Any) -> str:
+    """Name the first rows where something is wrong."""
+    positions = np.flatnonzero(np.asarray(wrong))
+    return f"row{'s' if positions.size > 1 else ''} {listing(positions)}"
+
+
+def broken(
+    title: str, rule: str, wrong: Any, cells: Cells, remedy: str, values: "Cells | None" = None
+) -> Iterator[str]:
+    """Say that some cells of a column break a rule; nothing where all keep it.
+
+    `values` are what cells were read as, where the rule is about these.
+    """
+    wrong = np.asarray(wrong, dtype=bool)
+    if not wrong.any():
+        return
+    first, read = cells[wrong].iloc[0], ""
+    number = numbers(pd.Series([first], dtype=object)).values[0]
+    shown = str(first).strip() if np.isfinite(number) else repr(first)  # as it is written
+    if isinstance(first, int | float | np.number) and not isinstance(first, bool):
+        shown = f"{first:.10g}"
+    value = first if values is None else values[wrong].iloc[0]
+    if isinstance(value, float) and not np.isclose(value, number, equal_nan=True):
+        read = f", read as {value:.10g}"
+    yield (
+        f"column {title} must {rule}; {int(wrong.sum())} of {wrong.size} values do not, the first "
+        f"is {shown}{read} ({rows_of(wrong)}). {remedy}"
+    )
+
+
+@dataclass
+class Findings:
+    """What is found on the way from a file to a runs table: what was assumed, and all errors.
+
+    A message speaks of the columns of the user's file, and shows cells as they are written there.
+    """
+
+    reading: Reading = AS_IT_IS
+    named: Naming = AS_IN_RUNS
+    titles: Mapping[str, str] = field(default_factory=dict)  # column of the file -> its heading
+    notes: list[Note] = field(default_factory=list)  # what was assumed
+    of_options: list[str] = field(default_factory=list)  # errors that another word would mend
+    of_table: list[str] = field(default_factory=list)  # errors of cells
+    # columns that the user named and that are not there, or that could not be read
+    absent: set[str] = field(default_factory=set)
+    written: dict[str, Cells] = field(default_factory=dict)  # numbers as the file has them
+    marked_actions: bool = False  # whether the user said which actions are missing
+    n_labels: int = 0  # right labels, where predictions are compared with them
+
+    def file_name(self, name: str) -> str:
+        """Return what the file calls a column."""
+        return self.named.columns.get(name, name)
+
+    def note(self, code: Code, text: str, level: Level = Level.INFO) -> None:
+        """Keep a remark."""
+        self.notes.append(Note(code, text, level))
+
+    def of_cases(self, runs: Runs) -> str:
+        """Say which column has the cases, with the options for it, behind a blank; "" for none."""
+        cases = case_column(runs.table, runs.unused_columns, self.named.columns)
+        if cases is None:
+            return ""
+        return f" {capitalised(cases.sentence)}: {cases.options(runs.table, self.named.columns)}."
+
+    def broken(self, name: str, rule: str, wrong: Any, cells: Cells, remedy: str) -> Iterator[str]:
+        """Say that values of a column break a rule, its cells as they are written."""
+        written = self.written.get(name, cells)
+        return broken(self.named(name), rule, wrong, written, remedy, cells)
+
+
 _PERCENT_TITLE = re.compile(r"%\s*[)\]]?\s*$|\bper ?cent(ages?)?\b", re.IGNORECASE)
 _FEWEST_PERCENT = 10  # up to which the largest number may be a step of some scale
 _USUAL_STEPS = (2, 3, 4, 5, 6, 7, 9, 10)  # of answers that are no probabilities
@@ -55,36 +128,28 @@ SAY_PERCENT = (
     "Divide percentages by 100, or --percent (read_runs(..., percent=True)) reads them as they are."
 )
 _INFINITE = ("inf", "+inf", "infinity", "∞")
-_RANGES = {
-    "probability": "hold probabilities in [0, 1]",
-    "integer": "hold whole numbers of at least 0",
-    "amount": "hold amounts of at least 0",
-}
-"""Kind of a column -> the rule of its numbers."""
 _WRONG_MARKS = {".": "decimal commas", ",": "points that do not part thousands"}
 
 
-def read_numbers(
-    table: pd.DataFrame, reading: Reading, found: Findings, titles: Mapping[str, str]
-) -> pd.DataFrame:
-    """Return a table with its numbers as such; columns that cannot be read are left out.
-
-    `titles` are what a file calls columns, at length, and may end in a percent sign.
-    """
+def read_numbers(table: pd.DataFrame, found: Findings) -> pd.DataFrame:
+    """Return a table with its numbers as such; columns that cannot be read are left out."""
     runs, made, read = Runs(table), dict[str, Cells](), dict[str, Numbers]()
+    decimal = found.reading.decimal
     for name in map(str, table.columns):
         column, policy = declared(name, runs.names), name.startswith(ACTION_PREFIX)
         if column is None or column.kind == ANY:
-            made[name], each = numbers_or_labels(table[name], reading.decimal)
+            made[name], each = numbers_or_labels(table[name], decimal)
             if each is not None and (column is not None or each.mark < 0):
-                _refuse_marks(found.named(name), [each], reading, found)
+                _refuse_marks(found.named(name), [each], found)
         elif column.kind in ("label", "text") or (policy and name not in runs.policies):
             continue  # among these a note on the action that was chosen
         else:
             cells = table[name].where(runs.of_policies) if policy else table[name]
-            read[name] = numbers(cells, reading.decimal)
-    for names in _groups(read):
-        made |= _read_group({name: read[name] for name in names}, reading, found, titles)
+            read[name] = numbers(cells, decimal)
+    # The columns of several states are one distribution.
+    states = [name for name in read if is_state(name)]
+    for names in [[name] for name in read if name not in states] + ([states] if states else []):
+        made |= _read_group({name: read[name] for name in names}, found)
     for name in {*runs.policies} & made.keys() if not runs.of_policies.all() else ():
         notes = table[name]  # on the action, in rows where one was chosen
         kept = made[name] if pd.api.types.is_numeric_dtype(notes) else made[name].astype(object)
@@ -94,31 +159,19 @@ def read_numbers(
     return table.assign(**made).drop(columns=[*left])
 
 
-def _groups(names: Iterable[str]) -> list[list[str]]:
-    """Put the columns of several states together, which are one distribution."""
-    listed = list(names)
-    states = [name for name in listed if is_state(name)]
-    return [[name] for name in listed if name not in states] + ([states] if states else [])
-
-
-def _read_group(
-    group: Mapping[str, Numbers], reading: Reading, found: Findings, titles: Mapping[str, str]
-) -> dict[str, Cells]:
+def _read_group(group: Mapping[str, Numbers], found: Findings) -> dict[str, Cells]:
     """Return the numbers of columns; nothing where they cannot be read, which is an error then."""
     n_errors, (first, *_) = len(found.of_options), group
     column = declared(first)
     assert column is not None
     quoted = repr(", ".join(group)) if len(group) > 1 else found.named(first)
-    _refuse_marks(quoted, [*group.values()], reading, found)
-    line = _line(quoted, column, group, reading, found, titles)
-    made, well = dict[str, Cells](), len(found.of_options) == n_errors
+    _refuse_marks(quoted, [*group.values()], found)
+    line = _line(quoted, column, group, found)
+    if len(found.of_options) > n_errors:
+        line = None
+    made = {}
     for name, read in group.items():
-        title, file_name, values, odd = (
-            found.named(name),
-            found.file_name(name),
-            read.values,
-            read.odd,
-        )
+        title, values, odd = found.named(name), read.values, read.odd
         found.written[name] = read.cells
         if column.kind == "number" and odd.any():  # which the rules of the column say more of
             made[name] = read.cells.astype(object)
@@ -128,17 +181,17 @@ def _read_group(
             values = np.where(words.isin(_INFINITE), np.inf, values)
             odd = odd & ~np.isinf(values)
         found.of_table += broken(title, "hold numbers", odd, read.cells, _if_one_mark(read))
-        if line is not None and well:
+        if line is not None:
             if line is not PERCENT and name != "p_sd":
                 low, high = sorted((line.low, line.high))
                 off = (values < low) | (values > high)
-                remedy = _remedy_outside(file_name, read, line, stated=True)
+                remedy = _remedy_outside(found.file_name(name), read, line, stated=True)
                 rule = f"lie on the scale {line}"
                 found.of_options += broken(title, rule, off, read.cells, remedy)
             values = np.asarray(line.probability(values, spread=name == "p_sd"))
         values = np.where(read.signed, read.values / 100, values)
-        if well and len(found.of_options) == n_errors and column.kind in _RANGES:
-            found.of_table += _out_of_range(title, file_name, column, read, values, line)
+        if len(found.of_options) == n_errors:
+            found.of_table += _out_of_range(name, column, read, values, line, found)
             values = _within_bounds(name, column, values, found)
         made[name] = pd.Series(values, index=read.cells.index)
     return made if len(found.of_options) == n_errors else {}
@@ -158,25 +211,24 @@ def _within_bounds(name: str, column: Column, values: Floats, found: Findings) -
     return np.where(outside, values.round(), values)
 
 
-def _refuse_marks(quoted: str, read: Sequence[Numbers], reading: Reading, found: Findings) -> None:
+def _refuse_marks(quoted: str, read: Sequence[Numbers], found: Findings) -> None:
     """Refuse numbers with a mark that is not the decimal one; say what parts thousands."""
+    decimal = found.reading.decimal
     said = {
         "grouped": f"points part thousands in {quoted}:",
         "pointed": f"no number in {quoted} has a comma, and points were read as decimal ones:",
-        "mark": f"column {quoted} has {_WRONG_MARKS[reading.decimal]}, such as",
+        "mark": f"column {quoted} has {_WRONG_MARKS[decimal]}, such as",
     }
     for kind, text in said.items():
-        at, each = next(((a, e) for e in read if (a := getattr(e, kind)) >= 0), (-1, None))
-        if each is None:
-            continue
-        first = str(each.cells.iloc[at])
-        if kind != "mark":
-            found.note(Code.FILE, f"{text} {first}.")
-            continue
-        remedy = "Write its numbers in one way."
-        if reading.decimal == ".":
-            remedy = "Say so: decimal=',' (--decimal ,). Between thousands, take them out."
-        found.of_options.append(f"{text} {first!r} (row {at}). {remedy}")
+        firsts = ((at, each.cells) for each in read if (at := getattr(each, kind)) >= 0)
+        at, cells = next(firsts, (-1, None))
+        if cells is not None and kind != "mark":
+            found.note(Code.FILE, f"{text} {cells.iloc[at]}.")
+        elif cells is not None:
+            remedy = "Write its numbers in one way."
+            if decimal == ".":
+                remedy = "Say so: decimal=',' (--decimal ,). Between thousands, take them out."
+            found.of_options.append(f"{text} {str(cells.iloc[at])!r} (row {at}). {remedy}")
 
 
 def _if_one_mark(read: Numbers) -> str:
@@ -189,34 +241,39 @@ def _if_one_mark(read: Numbers) -> str:
 
 
 def _line(
-    quoted: str,
-    column: Column,
-    group: Mapping[str, Numbers],
-    reading: Reading,
-    found: Findings,
-    titles: Mapping[str, str],
+    quoted: str, column: Column, group: Mapping[str, Numbers], found: Findings
 ) -> Scale | None:
     """Return the line that columns are on, or None of probabilities; say what speaks against it."""
-    bare = np.concatenate([each.bare for each in group.values()])
+    reading, bare = found.reading, np.concatenate([each.bare for each in group.values()])
     cells = [str(cell).strip() for each in group.values() for cell in each.cells[each.signed][:1]]
-    signed = cells[0] if cells else ""
     largest, is_exact = float(bare.max(initial=0.0)), column.name == EXACT
     # Chances may be probabilities where beliefs are percentages.
     may_be = column.on_scale or (column.name == "level" and largest > 1)
     line = reading.line if may_be else None
-    if signed:
+    if cells:
+        signs = f"percent signs, such as {cells[0]!r}, and"
         mixed = bare.size and (line is None or (0 < largest <= 1 and not is_exact))
-        if line not in (None, PERCENT) or (mixed and not (reading.percent and line is None)):
-            found.of_options.append(_mixed_signs(quoted, signed, bare, line))
+        if line not in (None, PERCENT):
+            found.of_options.append(
+                f"column {quoted} has {signs} is said to be on a scale. Leave scale (--scale) out."
+            )
             return None
+        if mixed and not (reading.percent and line is None):
+            below = bare[(bare > 0) & (bare < 1)]
+            percent = "; where all are percentages: --percent (read_runs(..., percent=True))"
+            found.of_options.append(
+                f"column {quoted} has both {signs} numbers without one, such as "
+                f"{below[0] if below.size else largest:g}. Write a percent sign behind every "
+                f"percentage, or probabilities alone{'' if 0 < largest <= 1 else percent}."
+            )
         if mixed:
             return None
         if not reading.percent:
-            value = numbers(pd.Series([signed]), reading.decimal).values[0] / 100
-            text = f"{quoted} has percent signs and was read as percentages: {signed} as {value:g}."
-            found.note(Code.PERCENT, text)
+            value = numbers(pd.Series(cells[:1]), reading.decimal).values[0] / 100
+            text = f"{quoted} has percent signs and was read as percentages:"
+            found.note(Code.PERCENT, f"{text} {cells[0]} as {value:g}.")
     if line is None:
-        said = (titles.get(name, "") for name in group)
+        said = (found.titles.get(found.file_name(name), "") for name in group)
         title = next((title for title in said if _PERCENT_TITLE.search(title)), "")
         many = _FEWEST_PERCENT <= largest <= 100 and not _mostly_below_1(bare)
         if not (title and many and may_be and reading.line is None):
@@ -230,7 +287,7 @@ def _line(
         return None
     if line is PERCENT:
         error, notes = doubt_percent(quoted, bare, several=len(group) > 1)
-        found.of_options += [error] if error else []
+        found.of_options += filter(None, [error])
         found.notes += notes
     elif column.name != "p_sd":
         found.note(Code.SCALE, f"{quoted} was read on the scale {line}: {line.described()}.")
@@ -271,45 +328,34 @@ def doubt_percent(quoted: str, bare: Floats, *, several: bool) -> tuple[str, lis
     return "", [Note(Code.PERCENT, text)]
 
 
-def _mixed_signs(quoted: str, signed: str, bare: Floats, line: Scale | None) -> str:
-    """Say what to do about a column with percent signs on a scale, or beside bare numbers."""
-    signs = f"percent signs, such as {signed!r}, and"
-    if line not in (None, PERCENT):
-        return f"column {quoted} has {signs} is said to be on a scale. Leave scale (--scale) out."
-    below, largest = bare[(bare > 0) & (bare < 1)], bare.max(initial=0.0)
-    bare_one = f"numbers without one, such as {below[0] if below.size else largest:g}"
-    remedy = "Write a percent sign behind every percentage, or probabilities alone"
-    remedy += (
-        "."
-        if 0 < largest <= 1
-        else "; where all are percentages: --percent (read_runs(..., percent=True))."
-    )
-    return f"column {quoted} has both {signs} {bare_one}. {remedy}"
-
-
 def _out_of_range(
-    title: str, file_name: str, column: Column, read: Numbers, values: Floats, line: Scale | None
+    name: str, column: Column, read: Numbers, values: Floats, line: Scale | None, found: Findings
 ) -> Iterator[str]:
     """Refuse values that the declaration of a column does not allow; cells stand as written."""
-    rule, remedy = _RANGES[column.kind], column.remedy
-    outside = values < 0
+    title, remedy = found.named(name), column.remedy
     if column.kind == "integer":
-        outside |= values % 1 > 0
+        rule, outside = "whole numbers of at least 0", (values < 0) | (values % 1 > 0)
     elif column.kind == "amount":
+        rule, outside = "amounts of at least 0", values < 0
         missing, rest = _if_missing(read, 0, np.inf)
-        plain = f"table[{file_name!r}]"
+        plain = f"table[{found.file_name(name)!r}]"
         signs = f"Give what is lost without its sign, in pandas: {plain} = {plain}.abs()."
         remedy = missing if missing and rest.min() >= 0 < rest.max() else signs
-    else:
+    elif column.kind == "probability":
         outside = (values < -ROUNDING) | (values > 1 + ROUNDING)
         said = PERCENT if read.signed.any() else line
-        rule = "hold percentages from 0 to 100" if said is PERCENT else rule
-        stated = column.on_scale and column.name != EXACT
-        remedy = _remedy_outside(file_name, read, said, stated=stated) if outside.any() else ""
+        rule = (
+            f"hold p{'ercentages from 0 to 100' if said is PERCENT else 'robabilities in [0, 1]'}"
+        )
+        if outside.any():
+            stated = column.on_scale and column.name != EXACT
+            remedy = _remedy_outside(found.file_name(name), read, said, stated=stated)
         wide = ~outside & (values > column.largest) & (column.largest < 1)
         most = f"be at most {column.largest:g}"
         yield from broken(title, most, wide, read.cells, column.remedy)
-    yield from broken(title, rule, outside, read.cells, remedy)
+    else:
+        return
+    yield from broken(title, f"hold {rule}", outside, read.cells, remedy)
 
 
 def _if_missing(read: Numbers, low: float, high: float) -> tuple[str, Floats]:
@@ -336,13 +382,13 @@ def _remedy_outside(file_name: str, read: Numbers, line: Scale | None, *, stated
     """
     low, high = (0.0, 1.0) if line is None else sorted((line.low, line.high))
     missing, values = _if_missing(read, low, high)
-    correct = "Correct these values, or leave their cells empty."
+    remedy = "Correct these values, or leave their cells empty."
     if values.size == 0 or np.isinf(values).any():
-        return correct
+        return remedy
     largest, smallest = values.max(), values.min()
     if missing and low <= smallest and largest <= high:
         return missing
-    remedy, off = correct, {*values[(values < low) | (values > high)]}
+    off = {*values[(values < low) | (values > high)]}
     if line not in (None, PERCENT):
         ends = f"{math.floor(smallest)}..{math.ceil(largest)}"
         remedy = f"Name a scale that holds them (--scale={ends} does)."
@@ -379,13 +425,12 @@ def _scale_of(values: Floats) -> str:
 
 FEWEST_GROUPS = 10  # fewer are no clusters of an interval, and may be the arms of an experiment
 _LONG = 60  # characters, from which a text is no id
-_MANY_PROMPTS = 10  # more variants than are asked, and fewer rows of one than tests need
+_MOST_PROMPTS = 10  # variants of a question, above which they are texts of questions
 _NOT_EXACT = (
     "in a table that this toolkit did not write it may be a stated confidence. If it is the exact "
     f"posterior: --exact {EXACT}; in Python read_runs(..., columns={{{EXACT!r}: {EXACT!r}}}), or "
     f"give a DataFrame a column {KIND!r} that holds {RECORDED!r}"
 )
-_AS_SEVERAL = "prompt variants are shared by cases"
 
 
 def _why_not_ours(column: Column, runs: Runs, cells: "pd.Series[Any]") -> str:
@@ -417,7 +462,16 @@ def _why_not_ours(column: Column, runs: Runs, cells: "pd.Series[Any]") -> str:
         case "person" if n_values:
             return _judged_alone(runs, cells)
         case "prompt":
-            return _question_texts(runs, cells)
+            if "loss" in runs.names and n_values > 1 and _each_at_one(runs.table["loss"], cells):
+                return "each of its values stands at one stake alone: they are its wordings"
+            # Without contexts it is not known whether cases share them; of few it can be so.
+            alone = "context" not in there or _each_at_one(runs.table["context"], cells)
+            if n_values > _MOST_PROMPTS and alone:
+                return (
+                    f"none of its {n_values} values is known to stand in two cases, as variants of "
+                    "a prompt do: they are the texts of questions. If rows with the same text "
+                    "answer one question, it is their context (--context)"
+                )
         case "context":
             return _passages(runs, cells)
         case "level" if len(filled):
@@ -426,6 +480,10 @@ def _why_not_ours(column: Column, runs: Runs, cells: "pd.Series[Any]") -> str:
             if not named and not chosen[cells.notna()].isin(LEVEL_OPTIONS).any():
                 return f"no row with a level has an action of {', '.join(LEVEL_OPTIONS)}"
     return ""
+
+
+def _each_at_one(values: "pd.Series[Any]", by: "pd.Series[Any]") -> bool:
+    return bool(values.groupby(by).nunique().max() == 1)
 
 
 def _judged_alone(runs: Runs, cells: "pd.Series[Any]") -> str:
@@ -445,35 +503,6 @@ def _judged_alone(runs: Runs, cells: "pd.Series[Any]") -> str:
     )
 
 
-def _question_texts(runs: Runs, cells: "pd.Series[Any]") -> str:
-    """Tell whether no prompt stands in two contexts, which those that are variants do.
-
-    Without contexts: whether there are many, none of which stands in as many rows as tests need.
-    """
-    table, n_prompts = runs.table, cells.nunique()
-    if "loss" in runs.names and n_prompts > 1 and table["loss"].groupby(cells).nunique().max() == 1:
-        return "each of its values stands at one stake alone: they are its wordings"
-    # A cell may be empty among many texts; among few it stands for the prompt that has no name.
-    if (cells == REFERENCE).any() or (cells.isna().any() and n_prompts < _MANY_PROMPTS):
-        return ""
-    texts = cells.dropna().astype(str)
-    if "context" in table.columns:
-        keys = [table[name].astype(str) for name in ("task", "context") if name in table.columns]
-        case = table.groupby(keys, dropna=False).ngroup()
-        if case.nunique() < 2 or case[texts.index].groupby(texts).nunique().max() > 1:
-            return ""
-        where = "stands in one case alone, as the text of a question does"
-        return f"each of its {n_prompts} values {where}; {_AS_SEVERAL}"
-    most = int(texts.value_counts().max()) if len(texts) else 0
-    if n_prompts < 2 or (most > 1 and (n_prompts < _MANY_PROMPTS or most >= _MANY_PROMPTS)):
-        return ""
-    where = f"stand in {counted(most, 'row')} at most, as the texts of questions do"
-    told = f"its {n_prompts} values {where}; {_AS_SEVERAL}"
-    if most > 1:
-        told += ". If rows with the same text answer one question, it is their context (--context)"
-    return told
-
-
 def _passages(runs: Runs, cells: "pd.Series[Any]") -> str:
     """Tell whether texts, such as passages with questions, stand beside a column of the cases."""
     if not cells.dropna().astype(str).str.len().median() >= _LONG:
@@ -483,7 +512,7 @@ def _passages(runs: Runs, cells: "pd.Series[Any]") -> str:
     if cases is None:
         return ""
     ids = rest[list(cases.columns)].astype(str).agg("\n".join, axis=1)
-    same = cells.groupby(ids).nunique().max() == ids.groupby(cells).nunique().max() == 1
+    same = _each_at_one(cells, ids) and _each_at_one(ids, cells)
     return "" if same else f"it holds texts, and {cases.remedy}"
 
 
@@ -492,7 +521,7 @@ MAY_BE_STRANGERS = frozenset(column.name for column in COLUMNS if column.choices
     *("gain", "loss", "acts", "says_from"),
 }
 """Columns that are taken for ours only where their values can be what the name says."""
-_EVEN_IF_MAPPED = ("prompt", EXACT)  # as variants; a posterior has its kind beside it
+_EVEN_IF_MAPPED = {"prompt", EXACT}  # as variants; a posterior has its kind beside it
 
 
 def without_strangers(
@@ -504,7 +533,7 @@ def without_strangers(
     """
     for column in COLUMNS:
         name = column.name
-        if name not in MAY_BE_STRANGERS & {*table.columns} - ({*mapped} - {*_EVEN_IF_MAPPED}):
+        if name not in MAY_BE_STRANGERS & {*table.columns} - ({*mapped} - _EVEN_IF_MAPPED):
             continue
         if reason := _why_not_ours(column, Runs(table), table[name]):
             table = table.rename(columns={name: f"unmapped_{name}"})

@@ -18,8 +18,8 @@ from coherence.printable import counted
 from coherence.runs.cells import Cells, labels
 from coherence.runs.columns import KEY, LEVEL_COLUMNS, STATE_PREFIX, is_belief
 from coherence.runs.design import case_column
-from coherence.runs.findings import Findings, broken
 from coherence.runs.notes import Code, Level
+from coherence.runs.roles import Findings, broken
 from coherence.runs.row_condition import label_condition
 from coherence.runs.runs import Runs
 from coherence.runs.states import (
