@@ -128,38 +128,20 @@ def _numbers(runs: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     return np.asarray(columns.to_numpy(dtype=float, na_value=np.nan))
 
 
-def wide_columns(names: Sequence[str]) -> str:
-    """Return where to read how a table becomes long whose columns are numbered; empty without."""
-    stems: dict[str, list[str]] = {}
-    for name in names:
-        if stem := re.sub(r"[0-9]+", "#", name):
-            stems.setdefault(stem, []).append(name)
-    numbered_ = max((of for of in stems.values() if len(of) > 2), key=len, default=[])
-    if not numbered_:
-        return ""
-    return (
-        f" If {listing(map(repr, numbered_), 3)} hold one answer each, as of repetitions or "
-        "questions: a row is one answer here, and two lines of pandas make it so "
-        "(wide_to_long in docs/own-data.md#rows-and-cells-to-change-first)."
-    )
-
-
 def _missing_columns(runs: Runs, found: Findings) -> _Errors:
-    names, states = runs.names, runs.states
-    own = [name.removeprefix("unmapped_") for name in names]
-    if any(map(is_belief, found.absent)):
+    states, own = runs.states, [name.removeprefix("unmapped_") for name in runs.names]
+    if "p" in runs.names or len(states) > 1 or any(map(is_belief, found.absent)):
         return
-    if len(states) == 1:
+    if states:
         yield (
             f"{states[0]!r} is the only column of beliefs, and beliefs per state need one column "
             f"p_<state> for each state. Rename it to 'p' (--belief {states[0]}) if it is the "
             "probability that theta = 1; otherwise add the columns of the other states."
         )
-    elif "p" not in names and not states:
+    else:
         yield (
             f"column 'p' (the stated belief) is missing. {closest('belief', own)} Say "
             "which it is: --belief NAME; in Python read_runs(..., columns={'p': NAME})."
-            f"{wide_columns(runs.unused_columns)}"
         )
 
 
@@ -251,7 +233,7 @@ def _sum_errors(
         yield (
             f"the columns {', '.join(names)} must sum to 1 (within {within}); {int(off.sum())} of "
             f"{off.size} rows do not, the first sums to {total[off][0]:g} ({rows_of(off)})."
-            f"{_of_another_total(columns, total[off])}{wide_columns(columns)}"
+            f"{_of_another_total(columns, total[off])}"
         )
 
 

@@ -20,7 +20,6 @@ from coherence.runs.check import (
     damaged_ids,
     shape_errors,
     table_errors,
-    wide_columns,
     without_missing_actions,
 )
 from coherence.runs.columns import (
@@ -243,7 +242,6 @@ def _require_names(table: pd.DataFrame, reading: Reading, found: Findings) -> No
     missing = {part: name for name, of in parts.items() for part in of if part not in table}
     found.of_options += [
         f"there is no column {part!r} to use as {name!r}. {closest(part, table.columns)}"
-        f"{wide_columns([*map(str, table.columns)]) if name == 'p' else ''}"
         for part, name in missing.items()
     ]
 

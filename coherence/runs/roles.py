@@ -344,9 +344,7 @@ def _out_of_range(
     elif column.kind == "probability":
         outside = (values < -ROUNDING) | (values > 1 + ROUNDING)
         said = PERCENT if read.signed.any() else line
-        rule = (
-            f"hold p{'ercentages from 0 to 100' if said is PERCENT else 'robabilities in [0, 1]'}"
-        )
+        rule = "percentages from 0 to 100" if said is PERCENT else "probabilities in [0, 1]"
         if outside.any():
             stated = column.on_scale and column.name != EXACT
             remedy = _remedy_outside(found.file_name(name), read, said, stated=stated)
