@@ -21,7 +21,7 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 41_105,
+    "coherence": 40_988,
     "coherence/analysis": 4_455,
     "coherence/batteries": 4_853,
     "coherence/checks": 7_984,
@@ -29,7 +29,7 @@ BUDGET = {
     "coherence/decoding": 1_105,
     "coherence/plots": 1_697,
     "coherence/report": 5_374,
-    "coherence/runs": 7_362,
+    "coherence/runs": 7_245,
     "coherence/statistics": 4_392,
     "elicitation": 15_497,
     "elicitation/asking": 1_366,

@@ -24,6 +24,7 @@ from coherence.runs.columns import LABELS, STATE_PREFIX, is_state
 from coherence.runs.notes import Code, Note
 
 Cells: TypeAlias = "pd.Series[Any]"
+Floats: TypeAlias = NDArray[np.float64]
 _WHOLE = r"^(0|-?[1-9][0-9]{0,18})$"
 _WHOLE_OR_FLOAT = {".": r"^(0|-?[1-9][0-9]{0,14})([.]0)?$", ",": r"^(0|-?[1-9][0-9]{0,14})(,0)?$"}
 _TRUTHS = ({"True", "False"}, {"TRUE", "FALSE"}, {"true", "false"})
@@ -132,7 +133,7 @@ def _unwrapped(cells: Cells) -> Cells:
     return cells
 
 
-def shortest(cells: Cells) -> NDArray[np.float64]:
+def shortest(cells: Cells) -> Floats:
     """Return numbers as 64 bits; those of fewer bits as the decimals that they stand for."""
     size = getattr(cells.dtype, "itemsize", 8)
     if size >= 8 or not pd.api.types.is_float_dtype(cells):
@@ -147,7 +148,7 @@ class Numbers:
     """The cells of a column as numbers."""
 
     cells: Cells  # as they are written
-    values: NDArray[np.float64]  # nan where a cell is empty or no number; percent signs left out
+    values: Floats  # nan where a cell is empty or no number; percent signs left out
     signed: NDArray[np.bool_]  # cells with a percent sign
     odd: NDArray[np.bool_]  # filled cells that are no numbers
     mark: int = -1  # row of the first cell with a mark that is not the decimal one; or -1
@@ -155,7 +156,7 @@ class Numbers:
     pointed: int = -1  # row of the first with a point that was taken for a decimal comma
 
     @property
-    def bare(self) -> NDArray[np.float64]:
+    def bare(self) -> Floats:
         """Numbers without a percent sign."""
         return self.values[~self.signed & ~np.isnan(self.values)]
 

@@ -287,8 +287,9 @@ def _of_several(
             f"truth in {len(truths)} columns, {listing(truths)}, needs as many of beliefs, one for "
             f"each state; received {len(beliefs) or 1}. Name them: --belief A,B,C."
         )
-        found.absent |= {"p", "theta"}
-    elif beliefs and "theta" not in found.absent:
+        found.absent |= {"theta"} if beliefs else {"p", "theta"}
+        truths = []
+    if beliefs:
         if (gold := found.reading.gold) is not None:
             found.of_options.append(
                 "prediction and gold say of one answer whether it is right; received beliefs in "
@@ -296,8 +297,8 @@ def _of_several(
                 f"{typed_option('--truth', gold)} in place of --prediction and --gold."
             )
         truth = columns.get("theta", "theta")
-        labelled = None if truths or truth not in table.columns else table[truth]
-        named = state_columns(beliefs, labelled)
+        unlabelled = truths or truth not in table.columns or "theta" in found.absent
+        named = state_columns(beliefs, None if unlabelled else table[truth])
         table = with_states(table, named, truths, found)
         columns = {name: named.get(as_, as_) for name, as_ in columns.items()}
         of_states = {state: belief for belief, state in named.items()}

@@ -21,9 +21,8 @@ import pandas as pd
 
 from coherence.decoding.ranges import ROUNDING, are_percentages
 from coherence.errors import listing
-from coherence.inputs import Floats
 from coherence.printable import capitalised, counted
-from coherence.runs.cells import Cells, Numbers, numbers, numbers_or_labels
+from coherence.runs.cells import Cells, Floats, Numbers, numbers, numbers_or_labels
 from coherence.runs.columns import (
     ACTION_PREFIX,
     ANY,

@@ -6,6 +6,7 @@ whose state came true. Of a table of answers, right answers and confidences the 
 each answer is right, and the confidence the belief that it is.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from os.path import commonprefix
 from typing import Any
@@ -13,10 +14,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from coherence.decoding.ranges import STATED_SUM
 from coherence.errors import listing
-from coherence.printable import counted
+from coherence.printable import counted, numbered
 from coherence.runs.cells import Cells, labels
-from coherence.runs.columns import KEY, LEVEL_COLUMNS, STATE_PREFIX, is_belief
+from coherence.runs.columns import COLUMN_NAMES, KEY, LEVEL_COLUMNS, STATE_PREFIX, is_belief
 from coherence.runs.design import case_column
 from coherence.runs.notes import Code, Level
 from coherence.runs.roles import Findings, broken
@@ -36,6 +38,7 @@ from coherence.runs.states import (
 
 _TRUTH = {label: at for pair in KNOWN_PAIRS for at, label in enumerate(pair)}
 _FEWEST_IDS, _MOST_IDS = 6, 100  # for a note on ids in several sessions, and that are looked at
+_BETWEEN = re.compile("[^0-9A-Za-z]")  # words of a name
 _MOST_OPTIONS = 20  # that a question has
 _OFF = 0.011  # by which probabilities of the options of a question miss 1 when they are rounded
 
@@ -62,24 +65,36 @@ def shared_parts(table: pd.DataFrame, truths: pd.DataFrame, parts: Sequence[str]
     )
 
 
-def told_apart(names: Sequence[str]) -> list[str]:
-    """Return what is left of names without what they begin and end with alike."""
+def told_apart(names: Sequence[str]) -> list[list[str]]:
+    """Return what is left of names without what they begin and end with alike: words, or less.
+
+    Of prob_false and prob_true false and true are left, and not fals and tru; of prob1 and prob2
+    whole words are all of them.
+    """
     head = len(commonprefix([*names]))  # noqa: RUF071
     tail = len(commonprefix([name[head:][::-1] for name in names]))  # noqa: RUF071
-    return [name[head : len(name) - tail] for name in names]
+    first, end = names[0], len(names[0]) - tail
+    begun, rest = re.split(_BETWEEN, first[:head])[-1], re.split(_BETWEEN, first[end:])[0]
+    cuts = (head - len(begun), tail - len(rest)), (head, tail)
+    return [[name[low : len(name) - high] for name in names] for low, high in cuts]
 
 
 def state_columns(beliefs: Sequence[str], truth: "Cells | None") -> dict[str, str]:
     """Return the column p_<state> of each column of beliefs.
 
-    States are called by what tells the columns apart where the labels of the truth are; else as the
+    States are called by what tells the columns apart where labels of the truth are; else as the
     columns are.
     """
     seen = set() if truth is None else {folded(label) for label in labels(truth).dropna().unique()}
-    parts = told_apart(beliefs)
-    pairs = len(parts) == 2 and None not in (known_pair(seen), known_pair(parts))
-    told = bool(seen) and all(parts) and (pairs or seen <= {*map(folded, parts)})
-    states = parts if told else [*beliefs]
+    states = [*beliefs]
+    for parts in told_apart(beliefs):
+        pair = len(parts) == 2 and None not in (known_pair(seen), known_pair(parts))
+        named = [*labels(pd.Series(parts, dtype="str")).astype(str)]  # p_1.0 is p_1
+        if {f"{STATE_PREFIX}{state}" for state in named} & {*COLUMN_NAMES}:
+            continue
+        if seen and all(parts) and (pair or seen & {*map(folded, parts)}):
+            states = named
+            break
     return {
         column: f"{STATE_PREFIX}{state.removeprefix(STATE_PREFIX)}"
         for column, state in zip(beliefs, states, strict=True)
@@ -97,7 +112,7 @@ def _named_alike(truths: Sequence[Any], states: Sequence[str]) -> dict[Any, str]
 
 def with_matched_states(runs: Runs, found: Findings) -> Runs:
     """Name truths as the beliefs in several states are; refuse those of which none is meant."""
-    states = runs.state_names
+    states, title = runs.state_names, found.named.plain("theta")
     seen = runs.theta.unique().tolist() if len(states) > 1 else []
     matched = _named_alike(seen, states)
     strays = [label for label in seen if label not in matched]
@@ -106,21 +121,31 @@ def with_matched_states(runs: Runs, found: Findings) -> Runs:
         if not said:
             return runs
         theta = labels(runs.table["theta"].astype(object).map(matched, na_action="ignore"))
-        title = runs.named.plain("theta")
         found.note(Code.STATE, f"{title} is named as the beliefs are: {listing(said, 4)}.")
         return Runs(runs.table.assign(theta=theta), found.notes, runs.named, meant=runs.meant)
-    truth = found.file_name("theta")
-    likely = _named_alike(seen, [state for state in states if known_pair([state])])
-    cells = f"table[{truth!r}]"
-    renamed = {label_text(label): likely.get(label, "STATE") for label in strays or seen}
-    remedy = f"Name them alike, in pandas: {cells} = {cells}.astype(str).replace({renamed})"
-    if matched and strays:
-        where = typed_option("--where", label_condition(truth, [*map(label_text, strays)]))
-        rows = counted(int(runs.table["theta"].isin(strays).sum()), "row")
-        remedy += f". Or leave out the {rows} whose label is no state: {where}"
+    rows = runs.table["theta"].isin(strays)
+    sums = runs.table.loc[rows, runs.states].sum(axis=1, skipna=False)
+    lost = numbered(len(strays), "a column of beliefs is", "columns of beliefs are")
+    lost = f"{lost} missing: add {numbered(len(strays), 'it', 'them')}"
+    if matched and bool((sums < 1 - STATED_SUM).any()):  # they leave room for another state
+        found.absent |= {f"{STATE_PREFIX}{label_text(label)}" for label in strays}
+        shown = listing(map(repr, strays), 6)
+        remedy = f"Where it is {shown} the beliefs sum to {sums.min():g}, and {lost}"
+    else:
+        cells = f"table[{found.file_name('theta')!r}]"
+        likely = _named_alike(seen, [state for state in states if known_pair([state])])
+        renamed = {label_text(label): likely.get(label, "STATE") for label in strays or seen}
+        alike = f"Name them alike, in pandas: {cells} = {cells}.astype(str).replace({renamed})"
+        remedy = alike
+        if matched and strays:
+            condition = label_condition(found.file_name("theta"), [*map(label_text, strays)])
+            rest = f"the {counted(int(rows.sum()), 'row')} whose label is no state"
+            typed = f"Or leave out {rest}: {typed_option('--where', condition)}"
+            state = numbered(len(strays), "is a state", "are states")
+            remedy = f"If {listing(map(repr, strays), 4)} {state}, {lost}. {alike}. {typed}"
     found.of_table.append(
-        f"{runs.named.plain('theta')} is {listing(map(repr, seen), 4)}, and columns of beliefs are "
-        f"named after {listing(map(repr, states), 6)}. {remedy}."
+        f"{title} is {listing(map(repr, seen), 4)}, and columns of beliefs are named after "
+        f"{listing(map(repr, states), 6)}. {remedy}."
     )
     return runs
 
@@ -141,9 +166,9 @@ def with_states(
     }
     columns = list(beliefs)
     if truths:
-        told = [told_apart(columns) for columns in ([*beliefs], truths)]
-        if {*told[0]} == {*told[1]}:
-            truths = [truths[told[1].index(part)] for part in told[0]]
+        told = zip(told_apart([*beliefs]), told_apart(truths), strict=True)
+        if alike := next(((of, to) for of, to in told if {*of} == {*to}), None):
+            truths = [truths[alike[1].index(part)] for part in alike[0]]
         columns = [*truths]
         came = table[[*truths]].apply(
             lambda cells: labels(cells).map(lambda label: _TRUTH.get(folded(label), -1), "ignore")
@@ -182,44 +207,38 @@ def note_repeated_ids(
     few = [each for each in unused if 1 < some[each].nunique() < len(some) / 2]
     levels = {*LEVEL_COLUMNS} if "level" not in table else set()
     key = [*dict.fromkeys([role, *(each for each in KEY if each in table and each not in levels)])]
-    by_id = some.groupby(role, observed=True)
-    alike = any(by_id[label].nunique().max() == 1 for label in few)
+    ids = some.groupby(role, observed=True)
+    alike = any(ids[label].nunique().max() == 1 for label in few)
     parted = "context" in key and table.duplicated(key).any() and not alike
     for session in few:
         n_both = table.groupby([session, role], observed=True).ngroups
         if not 2 * n_ids <= n_both <= len(table) / 2:
             continue
-        both, text = typed_option(f"--{role}", f"{session},{name}"), ""
-        label = _label_of_both(some, role, session, few) if n_ids >= _FEWEST_IDS else ""
-        if label:
+        both, within = (some.groupby(by, observed=True) for by in ([session, role], session))
+        labels_of_both = (
+            label
+            for label in few
+            if label != session
+            and both[label].nunique().max() == 1
+            and within[label].nunique().max() > 1
+            and (ids[label].nunique() > 1).mean() > 1 / 2
+        )
+        typed = typed_option(f"--{role}", f"{session},{name}")
+        if n_ids >= _FEWEST_IDS and (label := next(labels_of_both, None)):
             text = (
                 f"{name} has {n_ids} values, and {n_both} together with {session!r}, within "
-                f"which {label!r} is the same. If ids are numbered anew in each: {both}."
+                f"which {label!r} is the same. If ids are numbered anew in each: {typed}."
             )
         elif parted and not table.duplicated([session, *key]).any():
             text = (
                 f"each of {n_ids} values of {name} has several rows of one context, one for each "
-                f"value of {session!r}. If {session!r} numbers ids anew: {both}; if it numbers "
+                f"value of {session!r}. If {session!r} numbers ids anew: {typed}; if it numbers "
                 f"repetitions: {typed_option('--rep', session)}."
             )
-        if text:
-            found.note(Code.SHAPE, text, Level.WARNING)
-            return
-
-
-def _label_of_both(rows: pd.DataFrame, role: str, session: str, few: Sequence[str]) -> str:
-    """Return a label that is the same for an id within a session, and differs between sessions."""
-    both, within = (rows.groupby(by, observed=True) for by in ([session, role], session))
-    ids = rows.groupby(role, observed=True)
-    for label in few:
-        if (
-            label != session
-            and both[label].nunique().max() == 1
-            and within[label].nunique().max() > 1
-            and (ids[label].nunique() > 1).mean() > 1 / 2
-        ):
-            return label
-    return ""
+        else:
+            continue
+        found.note(Code.SHAPE, text, Level.WARNING)
+        return
 
 
 def doubt_rows_of_options(table: pd.DataFrame, unused: Sequence[str], found: Findings) -> None:

@@ -23,8 +23,7 @@ import pandas as pd
 from coherence.decoding.decode import WITHHELD, decode_belief, decode_choice, worst
 from coherence.decoding.ranges import STATED_SUM
 from coherence.errors import InputError
-from coherence.inputs import Floats
-from coherence.runs.cells import numbers
+from coherence.runs.cells import Floats, numbers
 from coherence.runs.columns import EXACT, FEATURE_PREFIX, PERCENT, Scale, is_belief
 from coherence.runs.text_files import bare_name, dotted_fields
 

@@ -158,7 +158,8 @@ def assemble(
         rows = rows.assign(**{name: each for name, each in known.items() if name not in rows})
         # One id may be written in two forms of Unicode.
         ids = [normalize("NFC", id_) if isinstance(id_, str) else id_ for id_ in rows["context"]]
-        rows = rows.assign(**{"context": ids, LOG: log.name, RECORD: [*log.records]})
+        rows = rows.assign(context=ids, **{LOG: log.name})
+        rows[RECORD] = pd.Series([*log.records], rows.index, dtype=object)
         (stated if of_beliefs else chosen).append(rows)
     # Contexts that gather samples make the log's own numbers repeat within them.
     counts = "context" in mapping and "rep" not in mapping
@@ -299,7 +300,7 @@ def _states_of(mapping: Mapping[str, str], logs: Sequence[AnswerLog]) -> dict[st
     fields = dict(mapping)
     several = [part.strip() for part in fields.get("p", "").split(",")]
     if len(several) > 1 and fields["p"] not in names:
-        columns = state_columns(several, pd.Series(told_apart(several)))
+        columns = state_columns(several, pd.Series(told_apart(several)[0]))
         del fields["p"]
         fields |= {state: name for name, state in columns.items()}
     for column, name in fields.items():

@@ -88,13 +88,6 @@ def test_beliefs_a_little_above_1_are_no_percentages(tmp_path):
     assert "--percent" in refusal(written(tmp_path, belief=(100 * BELIEF).round()))
 
 
-@pytest.mark.parametrize("stem", ["sure", "p"])
-def test_a_column_for_each_answer_is_pointed_to_the_recipe(stem):
-    wide = pd.DataFrame({f"{stem}_{at}": BELIEF for at in range(3)})
-    with pytest.raises(SchemaError, match="own-data.md#rows-and-cells-to-change-first"):
-        read_runs(wide.assign(action=ACTION, theta=TRUTH))
-
-
 def test_rounded_states_are_read_alike_from_tables_and_arrays():
     """Breaks if .33 three times is a distribution in a file, and none in an array."""
     rng = numpy.random.default_rng(0)

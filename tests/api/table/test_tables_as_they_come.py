@@ -237,8 +237,23 @@ def test_outcomes_of_which_not_one_came_true_are_refused_with_their_row(matches)
     matches.loc[7, OUTCOMES] = [1, 0, 1]
     with pytest.raises(InputError, match="be 1 in one of them.*'1, 0, 1'.*row 7"):
         read_runs(matches, columns=names)
-    with pytest.raises(InputError, match="truth in 2 columns.*needs as many of beliefs"):
-        read_runs(matches, columns=names | {"truth": OUTCOMES[:2]})
+    matches["prob1"] = 0.9  # is said at once, whatever is wrong with the truth
+    for truth, said in ((OUTCOMES[:2], "truth in 2 columns"), ("lettre", "'lettre' to use as")):
+        with pytest.raises(InputError, match=f"{said}.*must sum to 1"):
+            read_runs(matches, columns=names | {"truth": truth})
+
+
+def test_a_column_of_beliefs_that_is_missing_is_told_so():
+    beliefs = pd.DataFrame({"p_a": [0.5, 0.2] * 9, "p_b": 0.3, "theta": [*"abc"] * 6})
+    with pytest.raises(SchemaError, match="(?!.*(--where|replace|div)).* is missing: add it"):
+        read_runs(beliefs)
+
+
+def test_beliefs_in_false_and_true_are_told_apart_by_words():
+    """Breaks if prob_false and prob_true are beliefs in states called fals and tru."""
+    beliefs = pd.DataFrame({"prob_false": [0.8, 0.3], "prob_true": [0.2, 0.7], "came": [0, 1]})
+    runs = read_runs(beliefs, columns={"belief": "prob_false,prob_true", "truth": "came"})
+    assert runs[["p_False", "p_True", "theta"]].iloc[1].tolist() == [0.3, 0.7, True]
 
 
 def test_ids_that_are_numbered_anew_in_each_session_are_pointed_at():
