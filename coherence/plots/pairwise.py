@@ -140,7 +140,7 @@ def _draw(
         # times as heavy.
         areas = np.maximum(130 * bins["n"] / bins["n"].max(), 10)
         dots: Style = {"s": areas, "color": INK, "edgecolor": "white", "gid": "bins", "zorder": 5}
-        bars: Style = {"lines": {"zorder": 4}, "points": dots | {"linewidth": 1.5}}
+        bars: Style = {"lines": {"zorder": 4}, "points": dots | {"linewidth": 1.0}}
         points_with_intervals(ax, bins, place="belief", value="share", **bars)
     if has_reversals:
         # Above the axes: every corner inside may hold points.
