@@ -11,7 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from coherence.checks.catalogue import interpretation_of
+from coherence.checks.catalogue import check_of, interpretation_of
+from coherence.checks.check import Form
 from coherence.printable import counted
 from coherence.report import page
 from coherence.report.document import (
@@ -34,7 +35,7 @@ from coherence.report.json import to_plain
 from coherence.report.report import Report
 from coherence.report.screen import render_parts, spaced
 from coherence.report.wording import clean
-from coherence.result import rejects
+from coherence.result import Family, rejects
 
 EFFECTS = {
     "task": "task",
@@ -185,11 +186,17 @@ class Comparison:
 
 
 def _rows(table: pd.DataFrame) -> list[Row]:
-    """Return the rows of a table with effects by the names that readers see."""
-    shown = table.assign(
-        effect=[interpretation_of(name).heading or name for name in table["effect"]]
-    )
-    if "scale" in table.columns:  # the difference of two roots is that of their squares
-        squared = table["scale"] == "mean square"
-        shown["effect"] = shown["effect"].mask(squared, shown["effect"] + ", squared")
-    return [{str(name): value for name, value in row.items()} for row in shown.to_dict("records")]
+    """Return the rows of a table with effects by the names, and in the units, that readers see."""
+    rows: list[Row] = []
+    for row in table.to_dict("records"):
+        said, check = interpretation_of(row["effect"]), check_of(row["effect"])
+        name = said.heading or row["effect"]
+        primary = check is not None and check.family is Family.PRIMARY
+        if row.get("scale") == "mean square":  # a difference of two roots is that of their squares
+            name = f"{name}, squared"
+        elif said.form is Form.POINTS and (said.row or primary):
+            name = said.row or f"{name}, points"
+            numbers = {"estimate", "difference", "low", "high"} & set(row)
+            row |= {number: 100 * row[number] for number in numbers}
+        rows.append({str(key): value for key, value in row.items()} | {"effect": name})
+    return rows

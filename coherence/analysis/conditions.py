@@ -33,7 +33,7 @@ _OF_RESULTS = {
 _IN_ITS_UNIT = ("estimate", "interval_low", "interval_high")
 
 
-_OF_EVALUATIONS = ("unreadable", "scatter", "answer_mass", "moves", "belief_sd", SHARE)
+_OF_EVALUATIONS = ("unreadable", SHARE)
 
 
 def _of_evaluation(evaluation: EvaluationReport) -> Iterator[tuple[str, str, float]]:
@@ -41,14 +41,6 @@ def _of_evaluation(evaluation: EvaluationReport) -> Iterator[tuple[str, str, flo
     for answers in audit_table(evaluation.statuses).to_dict("records"):
         of = f"answers to {answers['question']!r}"
         yield "unreadable", of, float(answers["share_unreadable"])
-    if evaluation.scatter is not None:
-        yield "scatter", f"beliefs between {evaluation.scatter.across}", evaluation.scatter.sd
-    for part in () if evaluation.answering is None else evaluation.answering.masses:
-        yield "answer_mass", f"{part.of}, median", part.median
-    if (varies := evaluation.variation) is not None:
-        if varies.actions or not math.isnan(varies.sd):
-            yield "moves", "beliefs and choices", float(not (varies.narrow or varies.one_sided))
-        yield "belief_sd", "mean beliefs of cases", varies.sd
     for result in evaluation.results:
         if SHARE in result.also:
             yield SHARE, result.check, result.also[SHARE].value

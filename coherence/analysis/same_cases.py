@@ -23,7 +23,10 @@ from coherence.runs.states import folded, known_pair, label_text, typed_option
 TOLERANCE = 1e-6  # what a text file may have rounded off a number
 N_ERRORS, N_SHOWN = 6, 3
 LACKING = "Ask the models for what they lack, or keep what all have: common=True (--common)."
-UNLIKE = "Compare runs about the same cases: ids say which is which (--context COLUMN)."
+UNLIKE = (
+    "Compare runs about the same cases: ids say which is which (--context COLUMN). Models, or "
+    "hospitals, of different cases stand beside each other in coherence analyze."
+)
 ANOTHER_CASE = (
     "Where two cases have one id, give one of them another, and keep what all have: common=True "
     "(--common). Where it is one case, correct what the tables say of it."

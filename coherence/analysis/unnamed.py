@@ -4,6 +4,7 @@ What files call these the columns of the runs table declare (`called`); said is 
 bear out.
 """
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -16,13 +17,15 @@ from coherence.runs.runs import EVALUATION, Runs
 from coherence.runs.states import typed_option
 
 MOSTLY, FEWEST_CASES = 0.9, 5  # share of pairs of case and person; cases of a person
+MOST_NUMBERS = 6  # that are taken for labels of actions without a word
 ASIDE = "unmapped_"
 """What a column begins with that was set aside, since no option says what it holds."""
 
 
 def unnamed_columns(runs: Runs) -> list[Note]:
-    """Say which columns of a table as it was read may be models, persons or stakes."""
-    return [*_pooled_models(runs), *_pooled_persons(runs), *_turns(runs), *_stakes(runs)]
+    """Say which columns of a table as it was read may be models, persons, stakes or amounts."""
+    found = _pooled_models, _pooled_persons, _turns, _stakes, _amounts
+    return [note for of in found for note in of(runs)]
 
 
 def persons_of(runs: Runs) -> str:
@@ -117,6 +120,20 @@ def _stakes(runs: Runs) -> Iterator[Note]:
         f"{named}, acts=LABEL): whether choices move with the stakes is tested then."
     )
     yield Note(Code.UNNAMED_STAKES, text, Level.WARNING)
+
+
+def _amounts(runs: Runs) -> Iterator[Note]:
+    """Yield a note where actions are many numbers, each of which is taken as a label."""
+    labels = runs.table.get("action", pd.Series(dtype=object)).dropna().drop_duplicates()
+    numbers = sorted(pd.to_numeric(labels.astype(object), "coerce"))
+    if len(numbers) > MOST_NUMBERS and not any(map(math.isnan, numbers)):
+        name = runs.named.columns.get("action", "action")
+        text = (
+            f"{name} has {len(numbers)} values, all numbers, and each was taken as an action by "
+            f"itself. If they are amounts, cut them in two: "
+            f"table[{name!r}] = table[{name!r}] >= {numbers[len(numbers) // 2]:g}."
+        )
+        yield Note(Code.SHAPE, text, Level.WARNING)
 
 
 def _offered(runs: Runs, name: str, *, constant: bool = False) -> bool:

@@ -235,7 +235,8 @@ def _calibration(results: Sequence[CheckResult], belief: str) -> tuple[str, ...]
         )
     rejected = [r for r, outcome in zip(results, ended, strict=True) if outcome is Outcome.REJECTED]
     return (
-        f"The {belief}s are not calibrated ({_named(rejected)} rejects{corrected}).",
+        f"The {belief}s are not calibrated ({_named(rejected)} "
+        f"{numbered(len(rejected), 'rejects', 'reject')}{corrected}).",
         f"A calibrated forecaster is rejected anywhere in at most {LEVEL:.0%} of reports, as long "
         "as outcomes of different cases are independent. A coherent agent may be badly "
         "calibrated.",

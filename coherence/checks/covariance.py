@@ -123,7 +123,7 @@ def arrangement_test(
         null,
         UNIT,
         pvalue=math.nan,
-        settings={"cluster of resampling": data.clusters.name},
+        settings={"cluster of resampling": "context" + " in its group" * (data.group is not None)},
         state="exact" if exact else "realised",
     )
     if lack := data.degenerate:

@@ -141,8 +141,9 @@ def plot_state_shares(
         table, by_posterior = _shares_of(choices)
         reason, labels = "", choices.attrs.get(LABELS, ())
     if not isinstance(table, pd.DataFrame) or table.empty:
-        reason = reason or "too few contexts lie on either side"
-        raise InputError(f"data must hold enough contexts to compare; received {reason}.")
+        several = table is None and not labels
+        why = "beliefs over several states" if several else "too few contexts on either side"
+        raise InputError(f"data must hold what two lines can compare; received {reason or why}.")
     drawn = rising_action(table) if shown is None else shown
     rows = table[table["action"] == str(drawn)]
     if rows.empty:

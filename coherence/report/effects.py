@@ -9,6 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import repeat
+from typing import Any
+
+import pandas as pd
 
 from coherence.checks.catalogue import check_of, declarations, declared_name, interpretation_of
 from coherence.checks.check import Form, Question
@@ -180,3 +183,44 @@ def in_order(evaluations: Sequence[EvaluationReport]) -> list[int]:
         return not first.marked, first.open, math.inf if math.isnan(effect) else -effect
 
     return sorted(range(len(evaluations)), key=place)
+
+
+VERDICT = (
+    *(
+        "task",
+        "model",
+        "verdict",
+        "primary_verdict",
+        "estimate",
+        "low",
+        "high",
+        "component",
+        "pvalue",
+        "pvalue_bh",
+    ),
+    *("hidden_share", "hidden_share_low", "hidden_share_high"),
+    *("plain_average", "plain_average_low", "plain_average_high", "sentence"),
+)
+
+
+def _verdict_row(evaluation: EvaluationReport) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "task": evaluation.task,
+        "model": evaluation.model,
+        "verdict": str(evaluation.headline),
+        "primary_verdict": str(evaluation.verdict),
+        "sentence": evaluation.conclusion[0] if evaluation.conclusion else "",
+    }
+    if result := evaluation.primary:
+        numbers = result.to_row()
+        row |= {name: numbers[name] for name in ("low", "high", "pvalue", "pvalue_bh", "estimate")}
+        row["component"] = result.component or ""
+        for name in {"hidden_share", "plain_average"} & set(result.also):
+            found = result.also[name]
+            row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+    return row
+
+
+def verdict_table(evaluations: Sequence[EvaluationReport]) -> pd.DataFrame:
+    """Return the verdict of each evaluation with its numbers, unrounded."""
+    return pd.DataFrame(map(_verdict_row, evaluations), columns=list(VERDICT))

@@ -55,6 +55,7 @@ class Verdict:
     sentence: Callable[[Any], str]
     next_step: Callable[["EvaluationReport"], Step]
     rests_on: str = "sufficiency"  # the check that it rests on; empty for none
+    of_mark: str = "primary test, p ≤ .05"  # what its mark of a rejection stands for
     of_other_belief: bool = False  # whether beliefs are in something else, and no check is of them
     says_variation: bool = False  # whether its sentence says how little varies
     says_margin: bool = False  # whether nothing is to be added of a margin

@@ -26,6 +26,7 @@ from coherence.report.scores import PARTS
 from coherence.report.wording import belief_noun, clean, format_numbers, with_interval
 from coherence.result import LEVEL, CheckResult, Family, Interval
 from coherence.statistics.figure_tables import EXACT
+from coherence.statistics.report_noise import Reports
 
 MOST_PAIRS = 6
 MOST_ACTIONS = 4
@@ -161,7 +162,8 @@ def _gap(test: Sufficiency) -> str:
     if test.allowed and abs(test.allowed) >= 0.005:
         of_all += (
             f" As much as {format_numbers([100 * abs(test.allowed)])[0]} points may be rounding "
-            "and noise of reports, for which interval and test allow."
+            f"{'and noise ' * (test.reports == Reports.DIFFER)}of reports, for which interval and "
+            "test allow."
         )
     return of_all
 
@@ -396,8 +398,8 @@ def _forest(key: str, check: str, pairs: Sequence[tuple[EvaluationReport, CheckR
     )
     if any(result.component for _, result in shown):
         caption += (
-            " Each is the difference in the probability of one action, the surest in its "
-            "evaluation, which the results name."
+            " Each is the difference in one action, of choices that which rises most with the "
+            "belief in its evaluation, which the results name."
         )
     caption += f" {without} effects have no interval." if without else ""
     caption += f" Of {len(pairs)} evaluations, the {half} at each end are drawn." if cut else ""

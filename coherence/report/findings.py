@@ -8,7 +8,7 @@ that of the primary test: no other row has one, and nothing but the verdict conc
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, starmap
 from typing import Any
 
@@ -289,15 +289,16 @@ def _scores(evaluations: Sequence[EvaluationReport]) -> Iterator[Part]:
 
 
 def legend(evaluations: Sequence[EvaluationReport]) -> str:
-    """Say what the mark of a rejection stands for; nothing without the primary test."""
-    stakes = any(evaluation.stakes for evaluation in evaluations)
-    if not any(evaluation.primary for evaluation in evaluations):
-        return f"{REJECTS} stakes ignored." * stakes
-    others = {
-        evaluation.verdict.rests_on for evaluation in evaluations if evaluation.verdict.marked
-    }
-    tests = [f", or {name}" for name in sorted(others - {PRIMARY})]
-    return f"{REJECTS} primary test, p ≤ .05{''.join(tests)}{', or stakes ignored' * stakes}."
+    """Say what marks of a rejection stand for; nothing where there is none."""
+    told = [verdict for each in evaluations for verdict in each.told if verdict.marked]
+    named = ", or ".join(dict.fromkeys(verdict.of_mark for verdict in told))
+    return f"{REJECTS} {named}." if named else ""
+
+
+def screen_table(evaluations: Sequence[EvaluationReport]) -> Table:
+    """Return the table of the screen as one of a document."""
+    table, title = short_table(evaluations), "What the screen shows"
+    return replace(table, name="verdicts", title=title, caption=legend(evaluations))
 
 
 def _basis(evaluation: EvaluationReport) -> str:

@@ -15,10 +15,11 @@ from typing import Any
 from coherence.plots.style import save_plot
 from coherence.printable import spreadsheet_safe
 from coherence.report.answers import answer_pages
+from coherence.report.effects import verdict_table
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.figures import all_figures
 from coherence.report.files import render_all, render_page
-from coherence.report.findings import answers_table, results_table
+from coherence.report.findings import answers_table, results_table, screen_table
 from coherence.report.page import render_html
 from coherence.report.pooling import FEW, evaluation_key
 from coherence.report.scores import forecast_table, forecasts_alone
@@ -30,7 +31,7 @@ ENDINGS = ("svg", "pdf", "png")
 MOST_LETTERS = 60  # of task and model in the name of a file
 OURS = {
     FIGURES: r"(evaluation-[0-9]+-[a-z0-9-]+|forest-[0-9]+)\.(svg|pdf|png)",
-    TABLES: r"(results|answers|scores)-[0-9]+\.(md|tex|csv)",
+    TABLES: r"(verdicts|(results|answers|scores)-[0-9]+)\.(md|tex|csv)",
 }
 """Table of contents -> names of all files that are written beside it."""
 SUBFOLDERS = {
@@ -101,6 +102,8 @@ def table_files(evaluations: Sequence[EvaluationReport]) -> dict[str, str]:
     """Render every table of a report in every form, and one page that shows them all."""
     scores = forecast_table(evaluations)
     tables = [] if scores is None else [scores]
+    if (screen := screen_table(evaluations)).rows:
+        tables.append(replace(screen, label="Table 0"))
     for number, evaluation in enumerate(evaluations, start=1):
         of = evaluation_heading(evaluation)
         results = results_table(evaluation)
@@ -109,4 +112,6 @@ def table_files(evaluations: Sequence[EvaluationReport]) -> dict[str, str]:
             title = f"What became of the answers of {of}"
             answers = replace(answers, name=f"answers-{number}", title=title)
             tables.append(replace(answers, label=f"Table {number}b"))
-    return render_all(tables) | {TABLES: render_page(tables)}
+    verdicts = verdict_table(evaluations).map(spreadsheet_safe).to_csv(index=False)
+    of_screen = {"verdicts.csv": verdicts} if screen.rows else {}
+    return render_all(tables) | of_screen | {TABLES: render_page(tables)}

@@ -72,6 +72,7 @@ def _evaluation_record(evaluation: EvaluationReport) -> dict[str, Any]:
         "model": evaluation.model,
         "belief": belief_noun(evaluation.answering),
         "verdict": str(evaluation.headline),
+        "primary_verdict": str(evaluation.verdict),
         "conclusion": evaluation.conclusion,
         "cautions": [note.record() for note in evaluation.cautions],
         "scatter": None if evaluation.scatter is None else asdict(evaluation.scatter),

@@ -204,9 +204,10 @@ def _evaluation() -> Any:
         task=_text("As in the runs table; empty where it has none."),
         model=_text("As in the runs table; empty where it has none."),
         belief=_text("What the beliefs are, such as stated belief."),
-        verdict={
+        verdict={"enum": list(VERDICTS), "description": "What is said first."},
+        primary_verdict={
             "enum": list(VERDICTS),
-            "description": "What the primary test says, and the checks that stand before it.",
+            "description": "The verdict of a table without stakes, which may stand beside it.",
         },
         conclusion=_texts("The verdict in a sentence, and what the further tests say."),
         cautions=_notes("What may mislead tests."),

@@ -7,7 +7,7 @@ a program that wants the numbers alone loads neither matplotlib nor rich.
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -20,32 +20,7 @@ from coherence.report.evaluation import EvaluationReport
 from coherence.report.wording import belief_noun
 from coherence.result import CheckResult
 
-LEGEND = "✗: the primary test rejects, p ≤ .05."
 BRIEF = ("task", "model", "check", "estimate", "low", "high", "pvalue", "pvalue_holm")
-
-
-VERDICT = (
-    *("task", "model", "verdict", "estimate", "low", "high", "component", "pvalue", "pvalue_bh"),
-    *("hidden_share", "hidden_share_low", "hidden_share_high"),
-    *("plain_average", "plain_average_low", "plain_average_high", "sentence"),
-)
-
-
-def _verdict_row(evaluation: EvaluationReport) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "task": evaluation.task,
-        "model": evaluation.model,
-        "verdict": str(evaluation.headline),
-        "sentence": evaluation.conclusion[0] if evaluation.conclusion else "",
-    }
-    if result := evaluation.primary:
-        numbers = result.to_row()
-        row |= {name: numbers[name] for name in ("low", "high", "pvalue", "pvalue_bh", "estimate")}
-        row["component"] = result.component or ""
-        for name in {"hidden_share", "plain_average"} & set(result.also):
-            found = result.also[name]
-            row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
-    return row
 
 
 def _result_row(
@@ -104,13 +79,14 @@ class Report:
         """One row for each model on a task: the answer to whether its belief is acted on.
 
         Columns ``task``, ``model``, ``verdict`` (a code of `coherence.report.verdicts.VERDICTS`),
-        ``estimate``, ``low``, ``high`` (difference in the probability ``component`` at equal
-        belief), ``pvalue`` of the primary test, ``pvalue_bh`` over all rows, ``hidden_share`` and
-        ``plain_average`` with their ends, and the verdict as a ``sentence``.
+        ``primary_verdict`` (beside one on stakes; else the same), ``estimate``, ``low``, ``high``
+        (difference in the probability ``component`` at equal belief), ``pvalue`` of the primary
+        test, ``pvalue_bh`` over all rows, ``hidden_share`` and ``plain_average`` with their ends,
+        and the verdict as a ``sentence``.
         """
-        return pd.DataFrame(
-            [_verdict_row(evaluation) for evaluation in self.evaluations], columns=list(VERDICT)
-        )
+        from coherence.report.effects import verdict_table
+
+        return verdict_table(self.evaluations)
 
     @property
     def pooled(self) -> pd.DataFrame:
@@ -200,10 +176,9 @@ class Report:
         return render_latex(self._beside(others))
 
     def _beside(self, others: "tuple[Report, ...]") -> Any:
-        from coherence.report.effects import short_table
+        from coherence.report.findings import screen_table
 
-        table = short_table([each for one in (self, *others) for each in one.evaluations])
-        return replace(table, name="verdicts", title="What the screen shows", caption=LEGEND)
+        return screen_table([each for one in (self, *others) for each in one.evaluations])
 
     def to_json(self) -> str:
         """Return the report as JSON text, equal bytes for equal runs."""

@@ -386,7 +386,7 @@ def _compatible(facts: VerdictInput) -> str:
             f" Its reports are too noisy or too coarse to tell{of}: they may hide any difference."
         )
     unknown = facts.found.reports in (Reports.SINGLE, Reports.ALIKE)
-    taken = ", reports taken as exact" if unknown else ""
+    taken = ", reports taken as free of noise" if unknown else ""
     return (
         f" Effects from {low} to {high} points{of} are compatible with the data{taken}; not "
         "rejecting is no evidence of coherence."
@@ -465,6 +465,7 @@ OF_PRIMARY: tuple[Verdict, ...] = (
         sentence=_leaked,
         next_step=next_steps.look,
         rests_on=LEAK,
+        of_mark=LEAK,
         says_margin=True,  # what knows the truth beyond the evidence is not what a margin bounds
     ),
     Verdict(
@@ -590,6 +591,7 @@ OF_STAKES: tuple[Verdict, ...] = (
         sentence=partial(_moves, "Ignores"),
         next_step=next_steps.look,
         rests_on=STAKES,
+        of_mark="stakes ignored",
     ),
     Verdict(
         "acts_where_it_pays",

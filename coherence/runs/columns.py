@@ -80,7 +80,8 @@ COLUMNS = (
     Column(
         "group",
         "label",
-        "what cases share beyond their belief, such as a template: the clusters then",
+        "what cases share beyond their belief, such as a template: sufficiency compares within it, "
+        "other tests resample it",
         "group",
         filled=True,
         of_case="Contexts belong to one group each. Where their ids are numbered anew in each "

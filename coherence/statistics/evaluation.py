@@ -30,6 +30,7 @@ from coherence.inputs import (
     seen_policies,
 )
 from coherence.runs.runs import Runs
+from coherence.runs.several import told_apart
 from coherence.runs.states import (
     in_order,
     labels_error,
@@ -304,7 +305,9 @@ def states_of_columns(
     n_columns, seen = np.shape(belief)[1], as_codes(truth, "truth")[1]
     if states is None and isinstance(belief, pd.DataFrame):
         by_name = {name: label for label in seen for name in names_of_state(label)}
-        states = [by_name.get(str(name), name) for name in belief.columns]
+        names = [*map(str, belief.columns)]
+        apart = zip(belief.columns, names, told_apart(names), strict=True)
+        states = [by_name.get(name, by_name.get(part, own)) for own, name, part in apart]
         states = states if {*states} & {*seen} else None
     labels = list(seen) if states is None else list(states)
     if states is None and set(labels) <= set(range(n_columns)):

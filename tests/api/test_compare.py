@@ -214,7 +214,7 @@ def test_text_page_and_json_show_what_the_tables_hold(compared):
     assert text.startswith("simulated, 100 cases\n")
     assert max(map(len, text.splitlines())) <= 100
     row = compared.effects.query("effect == 'calibration:rmse' and model == 'heaping'").iloc[0]
-    shown = f"{row['estimate']:.3f} ["
+    shown = f"{100 * row['estimate']:.1f} ["
     assert shown in text
     assert shown in page
     for said in (compared.summary, *compared.notes, *compared.verdicts["sentence"]):

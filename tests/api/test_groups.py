@@ -140,3 +140,10 @@ def test_groups_of_one_state_each_are_cases_and_the_remedy_works():
         (found,) = analyze(table, columns=columns, checks=["sufficiency"], rng=1).evaluations
         assert (found.results[0].n_contexts, found.results[0].reason) == (40, "")
         assert found.results[0].pvalue <= 1
+
+
+def test_actions_that_are_many_numbers_are_pointed_at():
+    runs = simulate("leaky", n_contexts=40, n_reps=2, rng=1)
+    amounts = runs.assign(action=np.arange(len(runs)) % 9)
+    (evaluation,) = analyze(amounts, checks=["calibration"], rng=1).evaluations
+    assert any("cut them in two" in note.text for note in evaluation.notes)

@@ -10,11 +10,8 @@ import pytest
 from coherence import CheckResult, InputError, Interval
 from coherence.analysis.conditions import QUANTITIES, held_against, parse_condition
 from coherence.report.evaluation import EvaluationReport
-from coherence.report.variation import Variation
 from coherence.report.verdicts import NOT_TESTED, VERDICTS
 from coherence.result import Estimate
-from coherence.runs.audit import ElicitationSummary, FormProbability
-from coherence.statistics.report_noise import ReportNoise
 
 
 def result(check, statistic=0.2, pvalue=None, holm=None, interval=None):
@@ -34,9 +31,6 @@ STATUSES = [("mse", "ok", 4), ("standard", "ok", 3), ("standard", "refused", 1)]
 EVALUATION = EvaluationReport(
     *("asia", "lm", RESULTS, ("",) * 5, NOT_TESTED),
     statuses=pd.DataFrame(STATUSES, columns=["question", "status", "rows"]),
-    scatter=ReportNoise(0.02, 20),
-    variation=Variation(sd=0.2, actions={"no": 0.97, "yes": 0.03}),
-    answering=ElicitationSummary({"token": 4}, False, (FormProbability("action", 4, 0.25, 0.1),)),
 )
 
 
@@ -57,8 +51,6 @@ def test_anything_else_is_refused_and_the_quantities_are_named(text):
     ("text", "lines"),
     [
         ("holm<.05", "cmi: holm is 0.03"),
-        ("moves<1", "beliefs and choices: moves is 0"),
-        ("belief_sd<.3", "mean beliefs of cases: belief_sd is 0.2"),
         ("pvalue>.1", "monotone_choice:yes/no: pvalue is 0.4"),
         ("cmi.interval_low>0", "cmi: interval_low is 0.1"),
         ("monotone_choice.holm<1", "monotone_choice:yes/no: holm is 0.8"),
@@ -75,8 +67,6 @@ def test_anything_else_is_refused_and_the_quantities_are_named(text):
             "unreadable>=0",
             "answers to 'mse': unreadable is 0; answers to 'standard': unreadable is 0.25",
         ),
-        ("scatter>.01", "beliefs between repetitions: scatter is 0.02"),
-        ("answer_mass<.5", "action, median: answer_mass is 0.25"),
         ("cmi.contexts<=20", "cmi: contexts is 20"),
         ("hidden_share>.3", "cmi: hidden_share is 0.4"),
         ("verdict=acts_on_more, not_tested", "the verdict is not_tested"),

@@ -88,7 +88,7 @@ def test_columns_of_beliefs_are_known_by_their_names(test):
     stated = 0.5 * belief + 0.5 * rng.dirichlet([3, 3, 3], 150)
     by_number = test(stated, action, code, rng=1)
     frame = pd.DataFrame(stated, columns=names)
-    for named in (frame, frame[["snow", "sun", "rain"]], frame.add_prefix("p_")):
+    for named in (frame, frame[["snow", "sun", "rain"]], frame.add_prefix("prob_")):
         assert test(named, action, names[code], rng=1).pvalue == pytest.approx(
             by_number.pvalue, abs=0.02
         )

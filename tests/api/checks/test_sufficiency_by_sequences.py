@@ -142,7 +142,7 @@ def test_contexts_are_compared_inside_groups():
     def test(group, **options):
         return sufficiency_test(*arrays, group=group, n_draws=999, rng=1, **options)
 
-    assert test(group).settings["cluster of resampling"] == "group"
+    assert test(group).settings["cluster of resampling"] == "context in its group"
     assert test(group // 4).interval.low < 0 < test(group // 4).interval.high
     # Groups of two have one difference each, and those of one none.
     assert not math.isnan(test(np.repeat(np.arange(200), 2)).pvalue)

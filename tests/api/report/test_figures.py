@@ -78,7 +78,7 @@ def choices_by_state(unit, **changes):
     ("effect", "settings", "said"),
     [
         (0.05, {}, '"yes" is 5 points [0, 9] more frequent where the state is sure to hold'),
-        (0.05, {"allowed": 0.02}, "As much as 2.00 points may be rounding and noise of reports"),
+        (0.05, {"allowed": 0.02}, "As much as 2.00 points may be rounding of reports"),
         (0.05, {"turns": True}, "The gap turns: no one number of points sums it up."),
         (0.05, {"state": "exact"}, "where the exact posterior is above, and below, what it is"),
         (0.05, {"left_out": "9 of 80 cases say 50"}, "9 of 80 cases say 50: left out."),
