@@ -427,10 +427,6 @@ def run_plan(
     # At temperature 0 the draws of a text are one answer.
     once = {each.question.key(model.fingerprint): each for each in read}.values()
     statuses = [answer.parsed.status for answer in once]
-    given = {
-        question.key(model.fingerprint): answer
-        for question, answer in zip(plan.questions, answers, strict=True)
-    }
     return runs, Tally(
         asked,
         len(once) - asked,
@@ -441,5 +437,5 @@ def run_plan(
         too_wide=sum(answer.parsed.too_wide for answer in once),
         masses=tuple(runs["answer_mass"].dropna()),
         unparsed_rows=float((~runs["status"].isin(PARSED)).mean()),
-        served_by=Counter(each.served_by for each in given.values() if each.served_by),
+        served_by=Counter(each.stored.served_by for each in once if each.stored.served_by),
     )

@@ -52,8 +52,6 @@ _REMEDIES = {
     sqlite3.SQLITE_CORRUPT: "The file is damaged: move it away, save what can be read by "
     "'sqlite3 OLD .recover | sqlite3 NEW', and give the new one.",
 }
-# SQLite allows 32,766 variables in a statement; fewer keep a look-up short for other writers.
-_PORTION = 500
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,6 @@ class StoredRow:
     # model, fingerprint: who answered
     model: str
     fingerprint: str
-    spec_json: str  # see `Question`
     answer: Answer
 
 
@@ -85,7 +82,7 @@ def _row(cells: Sequence[Any], path: object) -> StoredRow:
     details = {name: known.get(name) for name in DETAILS}
     answer = Answer(row["answer"], **details, seed=row["seed"], created=row["created"])
     key, model, fingerprint = cells[:3]
-    return StoredRow(key, model, fingerprint, known.get("about", ""), answer)
+    return StoredRow(key, model, fingerprint, answer)
 
 
 class AnswerStore:
@@ -152,17 +149,13 @@ class AnswerStore:
 
     def get(self, keys: Iterable[str]) -> dict[str, Answer]:
         """Return the answers that the store holds to these keys, from `Question.key`."""
-        wanted, answers = list(dict.fromkeys(keys)), dict[str, Answer]()
+        wanted = "SELECT value FROM json_each(?)"
         with self._errors():
-            for start in range(0, len(wanted), _PORTION):
-                portion = wanted[start : start + _PORTION]
-                marks = ",".join("?" * len(portion))
-                found = self._database.execute(
-                    f"SELECT {_COLUMNS} FROM answers WHERE key IN ({marks})", portion
-                )
-                rows = (_row(cells, self.path) for cells in found)
-                answers |= {row.key: row.answer for row in rows}
-        return answers
+            found = self._database.execute(
+                f"SELECT {_COLUMNS} FROM answers WHERE key IN ({wanted})", [json.dumps([*keys])]
+            )
+            rows = (_row(cells, self.path) for cells in found)
+            return {row.key: row.answer for row in rows}
 
     def put(
         self,

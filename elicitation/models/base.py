@@ -3,26 +3,21 @@
 Every model has a name, a fingerprint, and answers to a batch of texts (`Model`); a local
 transformer, a server, a simulated agent, or any object of your own will do. What else it can do is
 said by further protocols: hand out answers as they come (`StreamingModel`), hold them to a form
-(`ConstrainedModel`), and know how probable the answers in a form are (`DistributionModel`), which a
-model does that knows it of all spellings of outcomes (`ScoringModel`).
+(`ConstrainedModel`), and know how probable the answers in a form are (`DistributionModel`).
 ``isinstance(model, DistributionModel)`` is the one way to ask.
 
 A request carries its own seed, and a model that draws must draw from that seed alone, so that an
 answer depends neither on its neighbours in the batch nor on their order.
 """
 
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from coherence.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from elicitation.spelling.forms import AnswerForm, Distribution, LabelBounds, Spelling
-    from elicitation.spelling.tokenizations import SpellingMasses
+    from elicitation.spelling.forms import AnswerForm, Distribution, LabelBounds
 
 
 @dataclass(frozen=True)
@@ -210,35 +205,4 @@ class DistributionModel(Protocol):
         self, questions: "Sequence[tuple[str, AnswerForm]]"
     ) -> "Iterable[tuple[int, Distribution | LabelBounds]]":
         """Return the position of every text with what is known of its answers, as it comes."""
-        ...
-
-
-@runtime_checkable
-class ScoringModel(Protocol):
-    """A model that knows how probable it is that its answer begins in given ways.
-
-    It need not write answers, so that a stand-in with known probabilities is one too.
-    """
-
-    def encode(self, texts: Sequence[str], *, answer: str = "") -> list[list[int]]:
-        """Return the token ids of each text as the model reads it."""
-        ...
-
-    def spelling_masses(
-        self,
-        texts: Sequence[Sequence[int]],
-        spellings: "Sequence[Spelling]",
-        *,
-        tolerance: float,
-        tolerance_for: "Callable[[NDArray[np.float64]], float] | None" = None,
-        alike_share: float = 0.0,
-    ) -> "SpellingMasses":
-        """Return the probabilities that the answers to texts begin with spellings.
-
-        Token sequences are given up as long as they have no more than `tolerance` together, and no
-        more than `tolerance_for` makes of the masses that were read so. Beside them sequences are
-        not read that have no more than `alike_share` of the masses together, where the same may
-        follow as after sequences that are read (after " 0.3" as after "0.3"): they are taken to go
-        on as those do, and count as the same outcomes.
-        """
         ...

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from elicitation.models.base import ScoringModel
-from elicitation.spelling.forms import AnswerForm, Distribution, FormKind, FormPart
+from elicitation.spelling.forms import AnswerForm, Distribution, FormKind, FormPart, Spelling
+from elicitation.spelling.tokenizations import SpellingMasses
 
 Floats = NDArray[np.float64]
 LARGEST_GAP = 0.01
@@ -40,11 +40,6 @@ class Refinement:
     # of the masses: most that sequences may have that are taken to go on as others of their kind
     alike_share: float = 0.0
     or_unread: bool = False  # whether a text that lacks more than `LARGEST_GAP` has no masses
-
-    def finer(self, bound: float, tolerance: float) -> float:
-        """Return the tolerance of the next round."""
-        wanted = bound * self.share if bound > 0 else tolerance * self.share_of_nothing
-        return min(wanted, tolerance / self.step)
 
 
 _FORMS = Refinement(
@@ -88,12 +83,38 @@ REFINEMENTS: dict[FormKind, Refinement] = {
 
 
 class ReadsForms:
-    """What a model that reads spellings knows of the answers in any form."""
+    """A model that knows how probable it is that its answer begins in given ways.
+
+    It knows by that the answers in any form, and need not write any.
+    """
 
     answer_kinds = frozenset(REFINEMENTS)
 
+    def encode(self, texts: Sequence[str], *, answer: str = "") -> list[list[int]]:
+        """Return the token ids of each text as the model reads it."""
+        raise NotImplementedError
+
+    def spelling_masses(
+        self,
+        texts: Sequence[Sequence[int]],
+        spellings: Sequence[Spelling],
+        *,
+        tolerance: float,
+        tolerance_for: Callable[[Floats], float] | None = None,
+        alike_share: float = 0.0,
+    ) -> SpellingMasses:
+        """Return the probabilities that the answers to texts begin with spellings.
+
+        Token sequences are given up as long as they have no more than `tolerance` together, and no
+        more than `tolerance_for` makes of the masses that were read so. Beside them sequences are
+        not read that have no more than `alike_share` of the masses together, where the same may
+        follow as after sequences that are read (after " 0.3" as after "0.3"): they are taken to go
+        on as those do, and count as the same outcomes.
+        """
+        raise NotImplementedError
+
     def distributions(
-        self: ScoringModel, questions: Sequence[tuple[str, AnswerForm]]
+        self, questions: Sequence[tuple[str, AnswerForm]]
     ) -> Iterator[tuple[int, Distribution]]:
         """Return the distribution over the answers in a form after each text."""
         wanted = [
@@ -117,7 +138,7 @@ class ReadsForms:
 
 
 def _masses(
-    model: ScoringModel, ids: Sequence[Sequence[int]], form: AnswerForm, part: FormPart
+    model: ReadsForms, ids: Sequence[Sequence[int]], form: AnswerForm, part: FormPart
 ) -> Iterator[dict[str, float]]:
     """Yield the masses of the answers after each text by their names."""
     refinement, names = REFINEMENTS[form.kind], part.outcomes
@@ -142,7 +163,9 @@ def _masses(
         if not left:
             break
         # Where nothing at all was read, there may be something below the tolerance.
-        tolerance = refinement.finer(min(bounds[i] for i in left), tolerance)
+        bound = min(bounds[i] for i in left)
+        wanted = bound * refinement.share or tolerance * refinement.share_of_nothing
+        tolerance = min(wanted, tolerance / refinement.step)
     for row in range(len(ids)):
         summed = by_name(row)
         gap = LARGEST_GAP * float(sum(summed[: len(form.labels)]))

@@ -13,7 +13,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache, cached_property
 from itertools import takewhile
@@ -360,14 +360,11 @@ class QuestionSpec:
     @property
     def facts(self) -> dict[str, Any]:
         """It as JSON has it: the way by the options that name it."""
-        way, facts = self.way.how, asdict(self)
-        named = {"belief_method": way.belief, "answer_mode": way.answers}
+        way = self.way.how
         # In this order, since stores hold it as text.
-        return {
-            new: value
-            for name, cell in facts.items()
-            for new, value in (named if name == "way" else {name: cell}).items()
-        }
+        about = {"role": self.role, "key": self.key, "lines": self.lines, "form": self.form}
+        named = {"belief_method": way.belief, "answer_mode": way.answers}
+        return about | named | {"level": self.level, "frame": self.frame, "order": self.order}
 
     @cached_property
     def spec_json(self) -> str:

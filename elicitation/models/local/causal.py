@@ -415,7 +415,7 @@ class CausalModel(Prompting, ReadsForms):
         tolerance_for: Callable[[Floats], float] | None = None,
         alike_share: float = 0.0,
     ) -> SpellingMasses:
-        """Return the probabilities of spellings after texts; see `ScoringModel`."""
+        """Return the probabilities of spellings after texts; see `ReadsForms`."""
         self._require_answers()
         graph = self._graph(tuple(spellings))
         # In bytes, of which every token has one at least.

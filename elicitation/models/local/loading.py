@@ -39,19 +39,16 @@ BROKEN = (
 
 def require_transformers(network: Any, tokenizer: Any) -> None:
     """Refuse what are not a network and a tokenizer of transformers."""
-    for name, value, kind in (
-        ("network", network, torch.nn.Module),
-        ("tokenizer", tokenizer, PreTrainedTokenizerBase),
-    ):
-        # A network within another module, to watch it, say, will do: it hands its config on.
-        if not isinstance(value, kind) or (
-            name == "network" and getattr(value, "config", None) is None
-        ):
-            raise InputError(
-                f"{name} must be a {kind.__name__} of transformers; received "
-                f"{type(value).__name__}. Load a folder or a name with load_causal_model or "
-                "load_multiple_choice_model."
-            )
+    # A network within another module, to watch it, say, will do: it hands its config on.
+    config = getattr(network, "config", None)
+    is_network = isinstance(network, torch.nn.Module) and config is not None
+    is_tokenizer = isinstance(tokenizer, PreTrainedTokenizerBase)
+    if not (is_network and is_tokenizer):
+        what, value = ("tokenizer", tokenizer) if is_network else ("network", network)
+        raise InputError(
+            f"{what} must be one of transformers; received {type(value).__name__}. "
+            "Load a folder or a name with load_causal_model or load_multiple_choice_model."
+        )
 
 
 @dataclass(frozen=True)

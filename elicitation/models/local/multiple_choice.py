@@ -136,7 +136,5 @@ def require_padding(tokenizer: Any, label: str) -> None:
 
 def longest_input(network: Any, tokenizer: Any) -> int:
     """Return how many tokens fit: by what the tokenizer states, and by the table of positions."""
-    limits = [_NO_LIMIT, tokenizer.model_max_length]
-    if (positions := learnt_positions(network)) is not None:
-        limits.append(positions)
-    return int(min(limits))
+    positions = learnt_positions(network) or _NO_LIMIT
+    return int(min(_NO_LIMIT, tokenizer.model_max_length, positions))

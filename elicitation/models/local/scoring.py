@@ -97,7 +97,7 @@ def spelling_masses(
     alike_share: float = 0.0,
     grown: Callable[[int], None] = lambda n_nodes: None,
 ) -> tuple[Floats, Floats]:
-    """Add up the probability of spellings over all their token sequences; see `ScoringModel`.
+    """Add up the probability of spellings over all their token sequences; see `ReadsForms`.
 
     `grown` is called with the number of sequences of a text that were read so far.
     """

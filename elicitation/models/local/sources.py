@@ -151,14 +151,7 @@ def _add_content(digest: "hashlib._Hash", file: Path) -> None:
 
 
 def find_source(model: str | os.PathLike[str], *, revision: str | None = None) -> ModelSource:
-    """Tell what a model's name stands for, and check that it is there."""
-    source = locate(model, revision=revision)
-    source.check()
-    return source
-
-
-def locate(model: str | os.PathLike[str], *, revision: str | None = None) -> ModelSource:
-    """Tell what a model's name stands for, as `find_source`, whether or not it is complete.
+    """Tell what a model's name stands for, and check that it is there.
 
     As in Inspect, ``hf/OWNER/NAME`` is OWNER/NAME of the hub, where the owner has the name of a
     provider.
@@ -171,7 +164,9 @@ def locate(model: str | os.PathLike[str], *, revision: str | None = None) -> Mod
     if path.is_dir() or (is_file and path.suffix.lower() == ".gguf"):
         if revision is not None:
             raise InputError(f"revision is for models on the hub; {path} lies here. Leave it out.")
-        return ModelSource("gguf" if is_file else "folder", path)
+        source = ModelSource("gguf" if is_file else "folder", path)
+        source.check()
+        return source
     if is_file:
         raise InputError(f"{_WAYS}; {path} is another file.")
     name = os.fspath(model)
@@ -206,7 +201,7 @@ def without_network() -> Iterator[None]:
 
 def is_multiple_choice(model: str | os.PathLike[str], *, revision: str | None = None) -> bool:
     """Tell whether a model chooses among options, by what its config.json says."""
-    architectures = locate(model, revision=revision).config().get("architectures")
+    architectures = find_source(model, revision=revision).config().get("architectures")
     # transformers names the class that saved the model first.
     named = architectures[:1] if isinstance(architectures, list) else []
     return any(str(name).endswith("ForMultipleChoice") for name in named)
