@@ -21,10 +21,10 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 41_048,
-    "coherence/analysis": 4_475,
+    "coherence": 40_947,
+    "coherence/analysis": 4_472,
     "coherence/batteries": 4_853,
-    "coherence/checks": 7_984,
+    "coherence/checks": 7_886,
     "coherence/cli": 1_948,
     "coherence/decoding": 1_105,
     "coherence/plots": 1_698,

@@ -27,8 +27,9 @@ from coherence import (
     prompt_consistency,
     sufficiency_test,
 )
-from coherence.checks.calibration import calibration_estimates
+from coherence.checks.calibration import calibration_of
 from coherence.result import Interval
+from coherence.statistics.evaluation import evaluation_data
 from coherence.statistics.resample import Seed
 
 SIZES = [(10, 40), (20, 20), (40, 8)]  # groups, contexts in each
@@ -100,7 +101,8 @@ def brier(group: Groups, named: Seed, rng: np.random.Generator) -> tuple[CheckRe
     """Base rates that a group misses together."""
     belief = rng.uniform(0.3, 0.7, group.size)
     truth = rng.random(group.size) < np.clip(belief + 0.1 * shares(group, rng), 0, 1)
-    return calibration_estimates(belief, truth, group=named)[0], 0.25 - 0.4**2 / 12
+    data = evaluation_data(belief, truth=truth, group=named)
+    return calibration_of(data, state=data.state, exact=None)[0], 0.25 - 0.4**2 / 12
 
 
 def wordings(group: Groups, named: Seed, rng: np.random.Generator) -> tuple[CheckResult, float]:

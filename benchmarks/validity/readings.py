@@ -6,6 +6,7 @@ from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from designs import (
     BELIEFS,
     BIASED,
@@ -48,7 +49,8 @@ from coherence import (
     predictive_gain_test,
     prompt_consistency,
 )
-from coherence.checks.calibration import calibration_estimates
+from coherence.checks.calibration import calibration_of
+from coherence.statistics.evaluation import evaluation_data
 
 EXPECTED, IN_THE_POPULATION = "the mean over data sets", "that of one very large data set"
 LARGE = 100_000  # contexts of the one data set that stands for the population
@@ -196,38 +198,34 @@ def _skewed(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
     }
 
 
+def _estimates(runs: pd.DataFrame) -> dict[str, Reading]:
+    named = {"context": runs["context"], "posterior": runs.get("p_true")}
+    data = evaluation_data(runs["p"], truth=runs["theta"], **named)
+    results = calibration_of(data, state=data.state, exact=data.posterior)
+    return {result.check: _reading(result) for result in results}
+
+
 def _calibration_of_one(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
-    runs = design.draw_calibration_of_one(rng)
-    results = calibration_estimates(runs["p"], runs["theta"], context=runs["context"])
-    by_check = {result.check: _reading(result) for result in results}
-    return {"calibration_error at one belief": by_check["calibration:calibration_error"]}
+    found = _estimates(design.draw_calibration_of_one(rng))
+    return {"calibration_error at one belief": found["calibration:calibration_error"]}
 
 
 def _consistency(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
-    return {
-        "prompt_consistency": _reading(
-            prompt_consistency(design.draw_prompts(rng, distance=DISTANCE), rng=rng)
-        )
-    }
+    runs = design.draw_prompts(rng, distance=DISTANCE)
+    return {"prompt_consistency": _reading(prompt_consistency(runs, rng=rng))}
 
 
 def _leak(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
-    runs = design.draw_leak(rng)
-    arrays = (runs[name] for name in ("p", "action", "theta", "p_true"))
-    result = evidence_leak_test(*arrays, context=runs["context"], n_draws=999, rng=rng)
-    if result.details.empty:
-        return {"evidence_leak": _reading(result), "evidence_leak, belief": _reading(result)}
-    belief = result.details.iloc[-2]
-    moved = Reading(belief["estimate"], belief["low"], belief["high"])
+    named = {"data": design.draw_leak(rng), "context": "context"}
+    result = evidence_leak_test("p", "action", "theta", "p_true", n_draws=999, rng=rng, **named)
+    moved = _reading(result)
+    if not result.details.empty:
+        moved = Reading(*result.details[["estimate", "low", "high"]].iloc[-2])
     return {"evidence_leak": _reading(result), "evidence_leak, belief": moved}
 
 
 def _calibration(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
-    runs = design.draw_calibration(rng)
-    results = calibration_estimates(
-        runs["p"], runs["theta"], p_true=runs["p_true"], context=runs["context"]
-    )
-    return {result.check: _reading(result) for result in results}
+    return _estimates(design.draw_calibration(rng))
 
 
 def _largest_drop(design: Design) -> float:

@@ -13,25 +13,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
-from coherence.checks.by_name import takes_columns
 from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question, blank
-from coherence.errors import InputError
 from coherence.inputs import (
     MIN_CONTEXTS,
     Codes,
     Floats,
-    as_belief,
     few_contexts,
-    require,
-    require_aligned,
 )
 from coherence.result import CheckResult, Interval, contributions_to_mean
 from coherence.runs.needs import TARGETS
 from coherence.runs.notes import Code, Note, not_run
-from coherence.statistics.evaluation import EvaluationData, evaluation_data, require_state
+from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.knn import belief_bins
 from coherence.statistics.mean_interval import mean_result, why_none
 from coherence.statistics.resample import context_means
@@ -43,23 +37,6 @@ _PLAIN = 1e4  # squares over chance from which the root is as good as normal
 # With outcomes that happen in 2.4% of cases, intervals held the true score in none of the tables in
 # which none happened, of 30 to 200 cases, and in nearly all others.
 ONE_OUTCOME = "no interval of scores, because all cases had the same outcome"
-
-
-def reliability_table(
-    belief: ArrayLike, target: ArrayLike, *, n_bins: int = N_BINS
-) -> pd.DataFrame:
-    """Compare mean belief with mean state, or posterior, in quantile bins of belief.
-
-    >>> reliability_table([0.1, 0.1, 0.9, 0.9], [0, 0, 1, 0], n_bins=2)
-       bin  belief  target  n
-    0    0     0.1     0.0  2
-    1    1     0.9     0.5  2
-    """
-    values, wanted = as_belief(belief), as_belief(target, "target")
-    bins = belief_bins(values, n_bins)
-    n = np.bincount(bins)
-    belief, target = (np.bincount(bins, weights=of_row) / n for of_row in (values, wanted))
-    return pd.DataFrame({"bin": np.arange(n.size), "belief": belief, "target": target, "n": n})
 
 
 def _calibration_error(
@@ -176,109 +153,33 @@ def squares_interval(
     return Interval(math.sqrt(low), math.sqrt(high), level, method)
 
 
-@takes_columns("belief", "truth", "p_true", "context", "group", n_bins=1)
-def calibration_estimates(
-    belief: ArrayLike,
-    truth: ArrayLike | None = None,
-    *,
-    data: pd.DataFrame | None = None,
-    p_true: ArrayLike | None = None,
-    context: ArrayLike | None = None,
-    group: ArrayLike | None = None,
-    positive: Any = None,
-    n_bins: int = N_BINS,
-) -> list[CheckResult]:
-    """Estimate accuracy of beliefs with intervals over contexts.
-
-    Null: none is tested of a distance.
-
-    Estimand: the distance of beliefs to the exact posterior and to what happened (a probability; of
-    the Brier score a squared error); cases count alike, and in bins rows do.
-
-    Parameters
-    ----------
-    belief : array-like, shape (n,)
-        Stated probability of the state `positive`.
-    truth : array-like, shape (n,), optional
-        Labels of the realised state; may be left out where `p_true` is given.
-    p_true : array-like, shape (n,), optional
-        Exact posterior.
-    n_bins : int
-        Quantile bins of the calibration error.
-
-    Returns
-    -------
-    list of CheckResult
-        With `truth`, Brier score and two calibration errors against it, and, with `p_true`,
-        root-mean-square error and the calibration errors against it. Estimates: no p-value. In the
-        Brier score and the root-mean-square error a context counts once, however many rows it has;
-        bins hold rows. "ece"
-        is the expected calibration error, the mean absolute gap of the bins: chance alone keeps it
-        above 0, so it comes without an interval. "calibration_error" is the root-mean-square gap of
-        the bins from which the share of chance is removed, with an interval. Where every context
-        has the same error, as in beliefs of 0 and 1 that were always right, there is no interval
-        and `reason` says so. `details` is the reliability table against the target of each
-        estimate.
-
-    Raises
-    ------
-    InputError
-        An array breaks its rule, neither `truth` nor `p_true` is given, or nothing says which label
-        of `truth` the belief is in.
-
-    Notes
-    -----
-    Assumes independent contexts; the limits of the bins are taken as fixed. The share of chance in
-    the squared calibration error is removed by a jackknife over contexts. What is left may fall
-    below 0; its root is then 0. The interval inverts the distribution of the squared gaps of bins
-    (Box 1954, theorem 3.1); where the true error is near 0 it starts at 0 and covers more often
-    than stated.
-
-    References
-    ----------
-    Kumar, Liang and Ma (2019), Verified uncertainty calibration, on the bias of the plain estimate;
-    Efron and Stein (1981), The jackknife estimate of variance.
-
-    Examples
-    --------
-    >>> calibration_estimates([0.2, 0.9] * 20, [0, 1] * 20)[0].statistic  # Brier score
-    0.025
-    """
-    require_aligned(belief=belief, p_true=p_true)
-    options: dict[str, Any] = {"positive": positive, "group": group, "one_truth": False}
-    stated = evaluation_data(belief, truth=truth, context=context, **options)
-    require(stated.belief.ndim == 1, "belief must be one-dimensional, as truth and p_true are.")
-    if truth is None and p_true is None:
-        raise InputError(
-            "truth or p_true must be given; received neither. Beliefs are calibrated to something."
-        )
-    state = None if truth is None else require_state(stated)
-    exact = None if p_true is None else as_belief(p_true, "p_true")
-    if exact is not None and exact.shape != stated.belief.shape:
-        raise InputError(
-            f"p_true must have one value per belief; received shapes {exact.shape} and "
-            f"{stated.belief.shape}."
-        )
-    return calibration_of(stated, state=state, exact=exact, n_bins=n_bins)
-
-
 def calibration_of(
     data: EvaluationData, *, state: Floats | None, exact: Floats | None, n_bins: int = N_BINS
 ) -> list[CheckResult]:
-    """Run `calibration_estimates` on validated data, by its realised state, posterior or both."""
+    """Estimate accuracy of beliefs by their realised state, exact posterior or both: no tests.
+
+    The distance of beliefs to either (a probability; of the Brier score a squared error); cases
+    count alike, and in bins rows do. With the posterior the root-mean-square error and two
+    calibration errors, with the state the Brier score and two. "ece" is the mean absolute gap of
+    the bins, which chance alone keeps above 0, so that it has no interval. "calibration_error" is
+    their root-mean-square gap from which a jackknife over contexts removes the share of chance;
+    what is left may fall below 0, its root is then 0. Limits of bins are taken as fixed. `details`
+    compares mean belief and mean target of each bin.
+
+    Kumar, Liang and Ma (2019), Verified uncertainty calibration, on the bias of the plain estimate;
+    Efron and Stein (1981), The jackknife estimate of variance.
+    """
     beliefs, results = _Beliefs(data, belief_bins(data.belief, n_bins), n_bins), []
     if exact is not None:
         what = "root-mean-square error of belief to the exact posterior"
-        results.append(beliefs.mean_square("rmse", what, exact, root=True))
-        results += beliefs.gaps(exact, "_exact", "the exact posterior")
-        table = reliability_table(data.belief, exact, n_bins=n_bins)
-        results = [replace(result, details=table) for result in results]
+        found = [beliefs.mean_square("rmse", what, exact, root=True)]
+        found += beliefs.gaps(exact, "_exact", "the exact posterior")
+        results += [replace(result, details=beliefs.table(exact)) for result in found]
     if state is not None:
         what = "mean squared error of belief to the realised state"
-        of_state = [beliefs.mean_square("brier", what, state, root=False)]
-        of_state += beliefs.gaps(state, "", "the realised state", of_outcomes=True)
-        table = reliability_table(data.belief, state, n_bins=n_bins)
-        results += [replace(result, details=table) for result in of_state]
+        found = [beliefs.mean_square("brier", what, state, root=False)]
+        found += beliefs.gaps(state, "", "the realised state", of_outcomes=True)
+        results += [replace(result, details=beliefs.table(state)) for result in found]
     return results
 
 
@@ -311,6 +212,13 @@ class _Beliefs:
             interval, reason = None, reason or clusters.too_few
         ends = interval and interval.within(0.0, 1.0)
         return replace(result, statistic=statistic, interval=ends, reason=reason, **further)
+
+    def table(self, target: Floats) -> pd.DataFrame:
+        """Compare mean belief with mean state, or posterior, in the bins."""
+        n = np.bincount(self.bins)
+        means = [np.bincount(self.bins, of_row) / n for of_row in (self.data.belief, target)]
+        columns = zip(("belief", "target"), means, strict=True)
+        return pd.DataFrame({"bin": np.arange(n.size), **dict(columns), "n": n})
 
     def mean_square(self, name: str, what: str, target: Floats, *, root: bool) -> CheckResult:
         """Average the squared error, or take the root of its average."""

@@ -9,7 +9,7 @@ reports add (Sheppard's correction).
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,7 @@ from scipy import optimize
 
 from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question
 from coherence.checks.forest_baseline import CHECK as FOREST
-from coherence.inputs import MIN_CONTEXTS, Floats, few_contexts, require
+from coherence.inputs import MIN_CONTEXTS, Codes, Floats, few_contexts, require
 from coherence.public_names import rng_for_seed
 from coherence.result import CheckResult, Interval, contributions_to_mean
 from coherence.runs.needs import NEEDS_GIVEN_Z
@@ -295,97 +295,90 @@ def floors_of(gaps: Gaps) -> str:
     return f"{' and '.join(said)}: such a limit alone keeps beliefs from averaging out"
 
 
-@dataclass
-class _Measures:
-    """Summaries by name, whose clusters of resampling are given: value, ends, why without them."""
-
-    clusters: Clusters
-    rows: dict[str, tuple[float, float, float, str]] = field(default_factory=dict)
-
-    def record(
-        self, measure: str, value: float, interval: Interval | None, reason: str = ""
-    ) -> None:
-        if self.clusters.too_few:
-            interval, reason = None, self.clusters.too_few
-        low, high = (math.nan, math.nan) if interval is None else (interval.low, interval.high)
-        self.rows[measure] = value, low, high, "" if interval else reason
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """A row a summary."""
-        rows = [(measure, *row) for measure, row in self.rows.items()]
-        return pd.DataFrame(rows, columns=["measure", "value", "low", "high", "reason"])
-
-    def mean(self, measure: str, of_context: Floats, least: float, most: float) -> None:
-        """Add a mean over contexts that lies between two ends."""
-        interval, reason = interval_or_reason(of_context, self.clusters, "gap")
-        bounded = None if interval is None else interval.within(least, most)
-        self.record(measure, float(of_context.mean()), bounded, reason)
-
-    def root(
-        self,
-        measure: str,
-        square: Floats | None,
-        clusters: Clusters | None = None,
-        withheld: str = "",
-    ) -> None:
-        """Add a root of a mean square over contexts; `withheld` says why it has no interval."""
-        if square is None or clusters is None:
-            self.record(measure, math.nan, None, TOO_FEW)
-            return
-        interval, reason = interval_or_reason(square, clusters, "gap", root=True)
-        if withheld:
-            interval, reason = None, withheld
-        bounded = None if interval is None else interval.within(0.0, 1.0)
-        # A mean square that chance has pushed below 0 stands for a root of 0.
-        value = math.sqrt(max(float(square.mean()), 0.0))
-        self.record(measure, value, bounded, reason)
+_Measure = tuple[float, Interval | None, str]
+"""A summary: value, interval, why it has none."""
+_MISSING: _Measure = (math.nan, None, TOO_FEW)
 
 
-def _measures_of(gaps: Gaps, relative: Floats) -> tuple[_Measures, Squares | None]:
+def _mean(
+    of_context: Floats,
+    clusters: Clusters,
+    least: float,
+    most: float,
+    *,
+    root: bool = False,
+    withheld: str = "",
+) -> _Measure:
+    """Return a mean over contexts, or its root; `withheld` says why there is no interval."""
+    interval, reason = interval_or_reason(of_context, clusters, "gap", root=root)
+    value = float(of_context.mean())
+    # A mean square that chance has pushed below 0 stands for a root of 0.
+    value = math.sqrt(max(value, 0.0)) if root else value
+    bounded = None if interval is None or withheld else interval.within(least, most)
+    return value, bounded, withheld or reason
+
+
+def _median(values: Floats, cluster: Codes, context: "pd.Series[Any]", alike: str) -> _Measure:
+    """Return the median of the rows whose value is known."""
+    known = ~np.isnan(values)
+    if context[known].nunique() < MIN_CONTEXTS:
+        return math.nan, None, NEVER_ABOVE_0
+    return float(np.median(values[known])), median_interval(values[known], cluster[known]), alike
+
+
+def _measures_of(gaps: Gaps, relative: Floats) -> tuple[dict[str, _Measure], Squares | None]:
     """Summarise gaps of at least `MIN_CONTEXTS` contexts, with intervals over contexts."""
     rows, context = gaps.rows, gaps.rows["context"]
     squares = squares_of(gaps, repeated=not gaps.computed)
     contexts = pd.Index(np.unique(context))
     clusters = gaps.clusters(contexts)
-    table = _Measures(clusters)
-    signed = mean_over_contexts(rows["gap"], context)
-    ends = difference_interval(clusters.values(signed))
-    bounded = None if ends is None else ends.within(-1.0, 1.0)
+    cluster = clusters.of_context[contexts.get_indexer(context)]
     alike = NO_SPREAD.format(what="gap", clusters=clusters.plural)
-    table.record(SIGNED, float(signed.mean()), bounded, alike)
-    table.mean("mean absolute gap", mean_over_contexts(rows["gap"].abs(), context), 0.0, 1.0)
-    for measure, values in (
-        ("median absolute gap", rows["gap"].abs().to_numpy()),
-        (RELATIVE, relative),
-    ):
-        known = ~np.isnan(values)
-        if context[known].nunique() < MIN_CONTEXTS:
-            table.record(measure, math.nan, None, NEVER_ABOVE_0)
-            continue
-        cluster = clusters.of_context[contexts.get_indexer(context[known])]
-        bounds = median_interval(values[known], cluster)
-        value = float(np.median(values[known]))
-        table.record(measure, value, bounds, alike)
-    table.root("root-mean-square gap", mean_over_contexts(rows["gap"] ** 2, context), clusters)
-    if squares is None:
-        table.root(NOISELESS, None)
-        table.root(FLOOR, None)
-    else:
-        repeated = gaps.clusters(squares.context)
-        table.root(NOISELESS, squares.expected, repeated)
-        table.root(FLOOR, squares.raw - squares.expected, repeated)
+    signed, absolute = mean_over_contexts(rows["gap"], context), rows["gap"].abs()
+    ends = difference_interval(clusters.values(signed))
+    found: dict[str, _Measure] = {
+        SIGNED: (float(signed.mean()), ends and ends.within(-1.0, 1.0), alike),
+        "mean absolute gap": _mean(mean_over_contexts(absolute, context), clusters, 0.0, 1.0),
+        "median absolute gap": _median(absolute.to_numpy(), cluster, context, alike),
+        RELATIVE: _median(relative, cluster, context, alike),
+    }
+
+    def add_root(measure: str, square: Floats, of: "pd.Index[Any]", withheld: str = "") -> None:
+        options: Any = {"root": True, "withheld": withheld}
+        found[measure] = _mean(square, gaps.clusters(of), 0.0, 1.0, **options)
+
+    add_root("root-mean-square gap", mean_over_contexts(rows["gap"] ** 2, context), contexts)
     used, measure = squares, BEYOND
     if squares is None:
-        table.root(BEYOND, None)
+        found |= dict.fromkeys((NOISELESS, FLOOR, BEYOND), _MISSING)
         used, measure = squares_of(gaps, repeated=False), ONCE_BEYOND
+    else:
+        add_root(NOISELESS, squares.expected, squares.context)
+        add_root(FLOOR, squares.raw - squares.expected, squares.context)
     if used is not None:
-        table.record(ROUNDING, math.sqrt(float(used.rounding.mean())), None, "by the steps alone")
+        found[ROUNDING] = math.sqrt(float(used.rounding.mean())), None, "by the steps alone"
         coarse = max(used.steps.values()) > COARSEST
-        table.root(measure, used.beyond, gaps.clusters(used.context), COARSE if coarse else "")
+        add_root(measure, used.beyond, used.context, COARSE if coarse else "")
     residual = mean_over_contexts(rows["residual"], context)
-    table.mean("sum of P(z|x) minus 1", residual, -1.0, math.inf)
-    return table, used
+    found["sum of P(z|x) minus 1"] = _mean(residual, clusters, -1.0, math.inf)
+    if few := clusters.too_few:
+        found = {name: (value, None, few) for name, (value, _, _) in found.items()}
+    return found, used
+
+
+def _tabulated(measures: dict[str, _Measure]) -> pd.DataFrame:
+    """Return a row a summary."""
+    rows = [
+        (
+            name,
+            value,
+            ends.low if ends else math.nan,
+            ends.high if ends else math.nan,
+            why * (not ends),
+        )
+        for name, (value, ends, why) in measures.items()
+    ]
+    return pd.DataFrame(rows, columns=["measure", "value", "low", "high", "reason"])
 
 
 @dataclass(frozen=True, repr=False)
@@ -538,13 +531,13 @@ def _iterated_expectation(
         return [_published(result, rows, relative, n_bootstraps, generator)]
 
     measures, squares = _measures_of(gaps, relative)
-    value, low, high, _ = measures.rows[SIGNED]
+    value, ends, _ = measures[SIGNED]
     # Repetitions and variables of a context share its evidence.
     by_context = rows.groupby("context", observed=True)["gap"].mean()
     of_context, clusters = by_context.to_numpy(dtype=np.float64), gaps.clusters(by_context.index)
     pvalue = math.nan if clusters.too_few else difference_pvalue(clusters.values(of_context))
     alike = NO_SPREAD.format(what="gap", clusters=clusters.plural)
-    reason = clusters.too_few or (alike if math.isnan(low) else "")
+    reason = clusters.too_few or ("" if ends else alike)
     if math.isnan(pvalue) and not clusters.too_few:
         reason = "every gap is exactly zero: nothing to test"
     method = PAIRED.format(clusters=clusters.plural)
@@ -552,19 +545,18 @@ def _iterated_expectation(
     result = replace(
         result,
         statistic=value,
-        interval=None if math.isnan(low) else Interval(low, high, 0.95, method),
+        interval=ends and replace(ends, method=method),
         pvalue=pvalue,
         settings={**result.settings, "cluster of resampling": clusters.name},
         steps={} if squares is None else squares.steps,
         share_of_largest_tenth=_of_largest_tenth(of_context),
         floor=floor,
-        details=measures.table,
+        details=_tabulated(measures),
         assumptions=(clusters.independent, *ASSUMPTIONS),
         reason=reason or floor,
         contributions=contributions_to_mean(by_context),
-        fitted=squares,
     )
-    return [result, *_lifted(result, measures, squares)]
+    return [result, *_lifted(result, measures, squares, clusters)]
 
 
 def _of_largest_tenth(gaps: Floats) -> float:
@@ -607,29 +599,31 @@ def _published(
 
 
 def _lifted(
-    result: IteratedResult, measures: _Measures, squares: Squares | None
+    result: IteratedResult,
+    measures: dict[str, _Measure],
+    squares: Squares | None,
+    clusters: Clusters,
 ) -> Iterator[IteratedResult]:
     """Make results of the two effect sizes that people quote."""
     for variant, measure, unit, method, lack in (
         ("relative", RELATIVE, "of belief", MEDIAN_METHOD, NEVER_ABOVE_0),
         ("noise_removed", BEYOND, "probability", ROUNDING_METHOD, TOO_FEW),
     ):
-        value, low, high, reason = measures.rows[measure]
-        reason = lack if math.isnan(value) else reason
-        method = method.format(clusters=measures.clusters.plural)
+        value, ends, reason = measures[measure]
+        reason = lack if math.isnan(value) else reason * (not ends)
+        method = method.format(clusters=clusters.plural)
         lifted = replace(
             result,
             check=f"iterated_expectation:{variant}",
             null=measure,
             statistic=value,
             unit=unit,
-            interval=None if reason else Interval(low, high, 0.95, method),
+            interval=ends and replace(ends, method=method),
             pvalue=None,
             details=pd.DataFrame(),
             reason=reason,
             assumptions=result.assumptions[:2],
             contributions=None,
-            fitted=None,
         )
         if measure == BEYOND:
             # Of 30 to 50 contexts, a tenth with nearly all of the gap: held in .75 to .85.

@@ -5,6 +5,9 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+from coherence.checks.calibration import calibration_of
+from coherence.statistics.evaluation import evaluation_data
+
 SHARES = (0.10, 0.35, 0.80, 0.45, 0.90)
 BINS = pd.DataFrame({"belief": (0.08, 0.29, 0.52, 0.71, 0.93), "n": (180, 160, 200, 140, 120)})
 
@@ -48,3 +51,9 @@ def read_exactly(source):
             return column
 
     return pd.read_csv(source, dtype=str).apply(numbers)
+
+
+def calibration(belief, truth=None, *, p_true=None, n_bins=10, **known):
+    data = evaluation_data(belief, None, truth, posterior=p_true, one_truth=False, **known)
+    state = None if truth is None else data.state
+    return calibration_of(data, state=state, exact=data.posterior, n_bins=n_bins)

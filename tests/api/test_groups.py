@@ -14,8 +14,8 @@ from coherence import (
     prompt_consistency,
     simulate,
 )
-from coherence.checks.calibration import calibration_estimates
 from coherence.runs.notes import Code, Level
+from tests.api.tables import calibration
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +49,8 @@ def test_copies_that_are_named_tell_no_more_than_one(runs):
     plain, (belief, _, theta) = rows(runs)
     alone, (of_once, _, theta_once) = rows(once)
     options = {"context": plain["context"], "group": plain["group"], "n_bins": 4}
-    named = calibration_estimates(belief, theta, **options)
-    expected = calibration_estimates(of_once, theta_once, context=alone["context"], n_bins=4)
+    named = calibration(belief, theta, **options)
+    expected = calibration(of_once, theta_once, context=alone["context"], n_bins=4)
     for one, other in zip(named, expected, strict=True):
         assert one.statistic == pytest.approx(other.statistic)
         assert (ends(one) or ()) == pytest.approx(ends(other) or ())

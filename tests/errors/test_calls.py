@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence.checks.calibration import calibration_estimates  # noqa: F401
 from coherence.runs.read import validate_runs  # noqa: F401
 
 RUNS = coherence.simulate("leaky", n_contexts=40, n_reps=3, rng=1)
@@ -84,11 +83,6 @@ read_mixing_answers("nowhere.csv") => no such file
 mixed_equilibrium([[3, 0], [5, 1]], [[3, 5], [0, 1]]) => no equilibrium has both players mix
 belief_distance([0.5, 0.5], [0.5, 0.6]) => belief must sum to 1; it sums to 1.1
 
-calibration_estimates([0.1, 0.9]) => truth or p_true must be given
-calibration_estimates([0.1, 0.9], [0, 1], p_true=[0.1]) => p_true must have one value per belief
-calibration_estimates([0.1, 0.9], [0.2, 1.0]) => truth is 0.2 or 1.0, and nothing says
-calibration_estimates([0.1, 0.9, 0.5], ["a", "b", "c"]) => truth has the labels 'a', 'b', 'c'
-calibration_estimates([0.1, 0.9] * 9, ["a", "A"] * 9, positive=" a ") => write it as it stands there
 prompt_consistency(RUNS, reference="standart") => reference must be | name found: 'standard'
 prompt_consistency(RUNS[RUNS["prompt"] == "standard"]) => besides 'standard'
 iterated_expectation_test(RUNS.drop(columns="p_z")) => runs must have a column 'p_z'

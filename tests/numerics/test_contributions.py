@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from coherence import AGENTS, analyze, simulate
-from coherence.checks.calibration import calibration_estimates
 from coherence.statistics.hidden_share import share_of_covariance
+from tests.api.tables import calibration
 
 SMOOTH = {
     "sufficiency": ["sufficiency"],
@@ -74,9 +74,7 @@ def test_a_mean_has_the_contributions_of_a_mean(runs):
     """The change of a mean by leaving one of n out is n / (n - 1) times the contribution."""
     rows = runs[runs["action"].notna()]
     lost = rows.sample(frac=0.7, random_state=1)  # contexts of unequal size count once each
-    _, _, _, brier, *_ = calibration_estimates(
-        lost["p"], lost["theta"], p_true=lost["p_true"], context=lost["context"]
-    )
+    brier = calibration(lost["p"], lost["theta"], context=lost["context"])[0]
     of_context = ((lost["p"] - lost["theta"]) ** 2).groupby(lost["context"]).mean()
     assert brier.statistic == pytest.approx(of_context.mean())
     expected = (of_context - of_context.mean()) / len(of_context)

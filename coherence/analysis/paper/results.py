@@ -14,7 +14,7 @@ import pandas as pd
 from coherence.analysis.analyze import analyze
 from coherence.analysis.evaluation import EvaluationRows
 from coherence.analysis.reading import as_runs, read_evaluations
-from coherence.checks.calibration import calibration_estimates
+from coherence.checks.calibration import calibration_of
 from coherence.checks.catalogue import declaration
 from coherence.checks.cmi import cmi
 from coherence.checks.consistency import over_repetitions
@@ -26,7 +26,7 @@ from coherence.report.report import Report
 from coherence.result import CheckResult
 from coherence.runs.needs import NEEDS_STATE_AND_ACTION
 from coherence.runs.runs import REFERENCE, Runs, all_computed
-from coherence.statistics.evaluation import require_state
+from coherence.statistics.evaluation import evaluation_data, require_state
 from coherence.statistics.mean_interval import mean_result
 from coherence.statistics.parallel import Progress, run_calls
 from coherence.statistics.resample import Seed, as_seed, clusters_of, group_of_contexts
@@ -296,12 +296,9 @@ def _errors(evaluation: EvaluationRows, asked: pd.DataFrame, prompt: str) -> lis
     if lack:
         both = (single, of_single), (noiseless, of_expected)
         return [_undefined(check, what, asked, lack) for check, what in both]
-    result, *_ = calibration_estimates(
-        evaluation.belief(rows),
-        p_true=rows["p_true"],
-        context=rows["context"],
-        group=rows.get("group"),
-    )
+    named: Any = {"context": rows["context"], "group": rows.get("group")}
+    data = evaluation_data(evaluation.belief(rows), posterior=rows["p_true"], **named)
+    result, *_ = calibration_of(data, state=None, exact=data.posterior)
     n_dropped = len(asked) - len(rows)
     answers = over_repetitions(evaluation.belief(rows), rows["context"])
     truth = rows.groupby("context", observed=True)["p_true"].mean()

@@ -7,14 +7,14 @@ import pytest
 from scipy import stats
 from sklearn.metrics import brier_score_loss
 
-from coherence.checks.calibration import calibration_estimates, reliability_table
+from tests.api.tables import calibration
 
 
 def test_closed_forms():
     rng = np.random.default_rng(0)
     exact = rng.uniform(0.1, 0.9, 2000)
     truth = (rng.random(2000) < exact).astype(int)
-    results = {r.check: r for r in calibration_estimates(exact + 0.05, truth, p_true=exact)}
+    results = {r.check: r for r in calibration(exact + 0.05, truth, p_true=exact)}
     assert results["calibration:rmse"].statistic == pytest.approx(0.05)
     assert results["calibration:ece_exact"].statistic == pytest.approx(0.05)
     assert results["calibration:ece_exact"].interval is None
@@ -26,22 +26,22 @@ def test_closed_forms():
 
 
 def test_the_reliability_table_by_hand_is_that_of_the_own_target():
-    table = reliability_table([0.0, 0.2, 0.8, 1.0], [0, 0, 1, 0], n_bins=2)
+    table = calibration([0.0, 0.2, 0.8, 1.0], [0, 0, 1, 0], n_bins=2)[0].details
     assert table["belief"].tolist() == pytest.approx([0.1, 0.9])
     assert table["target"].tolist() == [0.0, 0.5]
     rng = np.random.default_rng(4)
     belief, truth, exact = rng.random(100), rng.integers(0, 2, 100), np.full(100, 0.9)
-    for result in calibration_estimates(belief, truth, p_true=exact):
-        of_exact = result.check.endswith(("rmse", "_exact"))
-        assert result.details.equals(reliability_table(belief, exact if of_exact else truth))
+    for result in calibration(belief, truth, p_true=exact):
+        target = exact if result.check.endswith(("rmse", "_exact")) else truth
+        assert result.details["target"] @ result.details["n"] == pytest.approx(target.sum())
 
 
 def test_equal_errors_have_no_interval():
     """Always right, or always wrong by the same: the contexts do not differ, so nothing tells how
     far off the estimate may be."""
     state = np.arange(40) % 2
-    sure = calibration_estimates(state, state, p_true=state)
-    shifted = calibration_estimates(0.5 * state + 0.2, p_true=0.5 * state + 0.1)
+    sure = calibration(state, state, p_true=state)
+    shifted = calibration(0.5 * state + 0.2, p_true=0.5 * state + 0.1)
     for result in [*sure, *shifted]:
         assert result.interval is None
         assert (result.reason == "no interval, because all contexts have the same error") == (
@@ -51,7 +51,7 @@ def test_equal_errors_have_no_interval():
     assert shifted[0].statistic == pytest.approx(0.1)
     assert sure[3].reason.startswith("no interval, because")
     # A single error is enough for a spread.
-    one_wrong = calibration_estimates(np.where(np.arange(40) == 7, 0, state), state)[0]
+    one_wrong = calibration(np.where(np.arange(40) == 7, 0, state), state)[0]
     assert one_wrong.interval.low < one_wrong.statistic == 1 / 40 < one_wrong.interval.high
     assert one_wrong.reason == ""
 
@@ -65,7 +65,7 @@ def test_noise_is_removed_from_the_calibration_error():
         rng = np.random.default_rng(seed)
         belief = rng.uniform(0.1, 0.9, 300)
         truth = (rng.random(300) < belief).astype(int)
-        results = {r.check: r for r in calibration_estimates(belief, truth)}
+        results = {r.check: r for r in calibration(belief, truth)}
         error = results["calibration:calibration_error"]
         assert error.interval.low <= error.statistic <= error.interval.high
         squares.append(error.statistic == 0)
@@ -77,7 +77,7 @@ def test_noise_is_removed_from_the_calibration_error():
 def test_the_error_of_one_belief_is_that_of_its_share():
     """With one gap the interval inverts a t test of its size: far from 0 it is the t interval."""
     truth = (np.arange(100) < 80).astype(int)
-    result = calibration_estimates(np.full(100, 0.5), truth)[1]
+    result = calibration(np.full(100, 0.5), truth)[1]
     reach = stats.t.ppf(0.975, 99) * math.sqrt(0.16 / 99)
     ends = (result.interval.low, result.interval.high)
     assert ends == pytest.approx((0.3 - reach, 0.3 + reach), abs=0.002)
@@ -89,11 +89,10 @@ def test_order_of_rows_and_the_name_of_the_states_do_not_matter():
     context = rng.integers(0, 15, 80)
     belief, exact = rng.random(80), rng.random(80)
     truth = (rng.random(80) < exact).astype(int)
-    results = calibration_estimates(belief, truth, p_true=exact, context=context)
+    results = calibration(belief, truth, p_true=exact, context=context)
     order = rng.permutation(80)
-    mixed = {"p_true": exact[order], "context": context[order]}
-    moved = calibration_estimates(belief[order], truth[order], **mixed)
-    other = calibration_estimates(1 - belief, 1 - truth, p_true=1 - exact, context=context)
+    moved = calibration(belief[order], truth[order], p_true=exact[order], context=context[order])
+    other = calibration(1 - belief, 1 - truth, p_true=1 - exact, context=context)
     for first, second, third in zip(results, moved, other, strict=True):
         for other in (second, third):
             assert other.statistic == pytest.approx(first.statistic, abs=1e-12)
