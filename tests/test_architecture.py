@@ -21,11 +21,11 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 40_947,
+    "coherence": 40_847,
     "coherence/analysis": 4_472,
     "coherence/batteries": 4_853,
     "coherence/checks": 7_886,
-    "coherence/cli": 1_948,
+    "coherence/cli": 1_848,
     "coherence/decoding": 1_105,
     "coherence/plots": 1_698,
     "coherence/report": 5_409,

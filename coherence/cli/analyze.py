@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from coherence.runs.runs import Runs
 
 from coherence.checks import CHECKS
-from coherence.cli.fail_on import add_fail_on, judge
+from coherence.cli.fail_on import FAIL_ON, judge
 from coherence.cli.folders import in_place, prepare_folder, replace_text
 from coherence.cli.progress import StepProgress, step_progress
 from coherence.cli.reading import (
@@ -32,103 +32,44 @@ from coherence.cli.report_folder import (
     write_report,
     write_tables,
 )
-from coherence.cli.run_options import add_jobs, add_seed, comma_separated, require_seed, workers
+from coherence.cli.run_options import JOBS, SEED, comma_separated, declare, require_seed, workers
 from coherence.cli.streams import STREAM, discard_output, shows_ascii_only, shows_styles
 from coherence.report import MOST_CONTEXTS
+
+OPTIONS = f"""
+files RUNS+  runs table: a .parquet, .csv, .tsv, .jsonl or .json file (but the first also as .gz);
+    or logs of our task in Inspect (.eval), one or several
+--out DIR  folder for results.json, results.parquet and report.html, with pages of answers and, of
+    more than three tasks and models, of each; made if it does not exist
+--paper DIR  folder for the tables and figures of the paper that these checks come from, tasks and
+    models side by side, as Markdown, LaTeX, CSV, SVG and PDF; with --published the published
+    numbers stand beside the repaired ones
+--answers N:int={MOST_CONTEXTS}  contexts of each task and model whose answers are written beside
+    the report, evenly spaced; 0 for none (default: {MOST_CONTEXTS})
+--figures DIR  folder for each figure as .svg, .pdf and .png; made if it does not exist
+--tables DIR  folder for the table of the screen, the results and statuses of each task and model in
+    Markdown, LaTeX and CSV; made if it does not exist
+--full  print every result in words, with counts and notes, and run the forests that gaps of
+    iterated_expectation are read against; otherwise more than a screen is cut down to the tests,
+    and of more than three tasks and models to a row each
+--checks A,B  checks to run, of {", ".join(CHECKS)} (default: all that the columns allow, but for
+    those that run by name alone)
+--margin X:float  say whether effects are shown to lie within X, such as 0.05 (two one-sided tests)
+--published  use the procedures as they were published, to compare with older numbers
+--strict  leave out answers that missed the form and were repaired
+{SEED}
+{JOBS.strip()}
+[pipelines] for programs that act on the outcome
+{FAIL_ON.strip()}
+--json FILE  file for the results as JSON; - is standard output, and everything else then goes to
+    standard error ('coherence schema' describes it)
+"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        "files",
-        nargs="+",
-        metavar="RUNS",
-        help="runs table: a .parquet, .csv, .tsv, .jsonl or .json file (but the first also as "
-        ".gz); "
-        "or logs of our task in Inspect (.eval), one or several",
-    )
-    _add_outputs(parser)
-    _add_pipelines(parser)
-    parser.add_argument(
-        "--checks",
-        metavar="A,B",
-        help=f"checks to run, of {', '.join(CHECKS)} (default: all that the columns allow, but for "
-        "those that run by name alone)",
-    )
-    parser.add_argument(
-        "--margin",
-        type=float,
-        metavar="X",
-        help="say whether effects are shown to lie within X, such as 0.05 (two one-sided tests)",
-    )
-    parser.add_argument(
-        "--published",
-        action="store_true",
-        help="use the procedures as they were published, to compare with older numbers",
-    )
-    parser.add_argument(
-        "--strict",
-        action="store_true",
-        help="leave out answers that missed the form and were repaired",
-    )
-    add_seed(parser)
-    add_jobs(parser)
+    declare(parser, OPTIONS)
     add_reading(parser)
-
-
-def _add_outputs(parser: argparse.ArgumentParser) -> None:
-    """Declare what is written and printed for readers."""
-    parser.add_argument(
-        "--out",
-        metavar="DIR",
-        help="folder for results.json, results.parquet and report.html, with pages of answers and, "
-        "of more than three tasks and models, of each; made if it does not exist",
-    )
-    parser.add_argument(
-        "--paper",
-        metavar="DIR",
-        help="folder for the tables and figures of the paper that these checks come from, tasks "
-        "and models side by side, as Markdown, LaTeX, CSV, SVG and PDF; with --published the "
-        "published numbers stand beside the repaired ones",
-    )
-    parser.add_argument(
-        "--answers",
-        type=int,
-        default=MOST_CONTEXTS,
-        metavar="N",
-        help="contexts of each task and model whose answers are written beside the report, evenly "
-        f"spaced; 0 for none (default: {MOST_CONTEXTS})",
-    )
-    parser.add_argument(
-        "--figures",
-        metavar="DIR",
-        help="folder for each figure as .svg, .pdf and .png; made if it does not exist",
-    )
-    parser.add_argument(
-        "--tables",
-        metavar="DIR",
-        help="folder for the results and statuses of each task and model as tables in Markdown, "
-        "LaTeX and CSV; made if it does not exist",
-    )
-    parser.add_argument(
-        "--full",
-        action="store_true",
-        help="print every result in words, with counts and notes, and run the forests that gaps of "
-        "iterated_expectation are read against; otherwise more than a screen is cut down to the "
-        "tests, and of more than three tasks and models to a row each",
-    )
-
-
-def _add_pipelines(parser: argparse.ArgumentParser) -> None:
-    """Declare what other programs read."""
-    group = parser.add_argument_group("pipelines", "for programs that act on the outcome")
-    add_fail_on(group)
-    group.add_argument(
-        "--json",
-        metavar="FILE",
-        help="file for the results as JSON; - is standard output, and everything else then goes to "
-        "standard error ('coherence schema' describes it)",
-    )
 
 
 def _folders(args: argparse.Namespace) -> dict[str, Path]:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coherence.cli.fail_on import add_fail_on, judge
+from coherence.cli.fail_on import FAIL_ON, judge
 from coherence.cli.folders import in_place, new_files, prepare_folder
 from coherence.cli.progress import step_progress
 from coherence.cli.reading import (
@@ -18,7 +18,7 @@ from coherence.cli.reading import (
     reading,
     state_errors_of,
 )
-from coherence.cli.run_options import add_jobs, add_seed, comma_separated, require_seed, workers
+from coherence.cli.run_options import JOBS, SEED, comma_separated, declare, require_seed, workers
 from coherence.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,35 +29,23 @@ FILES = r"compare\.(html|json)|(verdicts|effects|differences)\.csv"
 _TEXTS = ("compare.html", "compare.json")
 
 
+OPTIONS = f"""
+runs RUNS+  runs tables, with ids of the cases in the column 'context'; a file without a column
+    'model' is a model of its own, named by the file; or logs of our task in Inspect (.eval)
+--out DIR  folder for compare.html, compare.json, and verdicts, effects and differences as .csv
+--effects A,B  what to compare besides the primary effect, by the names that results of 'coherence
+    analyze' have, such as calibration:rmse
+--common  keep the cases that all models have, and say how many were left out (default: refuse
+    runs whose cases differ)
+{FAIL_ON.strip()}
+{SEED}
+{JOBS.strip()}
+"""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        "runs",
-        nargs="+",
-        metavar="RUNS",
-        help="runs tables, with ids of the cases in the column 'context'; a file without a column "
-        "'model' is a model of its own, named by the file; or logs of our task in Inspect (.eval)",
-    )
-    parser.add_argument(
-        "--out",
-        metavar="DIR",
-        help="folder for compare.html, compare.json, and verdicts, effects and differences as .csv",
-    )
-    parser.add_argument(
-        "--effects",
-        metavar="A,B",
-        help="what to compare besides the primary effect, by the names that results of 'coherence "
-        "analyze' have, such as calibration:rmse",
-    )
-    parser.add_argument(
-        "--common",
-        action="store_true",
-        help="keep the cases that all models have, and say how many were left out (default: refuse "
-        "runs whose cases differ)",
-    )
-    add_fail_on(parser)
-    add_seed(parser)
-    add_jobs(parser)
+    declare(parser, OPTIONS)
     add_reading(parser)
 
 

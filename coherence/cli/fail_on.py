@@ -1,6 +1,5 @@
 """``--fail-on`` of ``analyze`` and ``compare``: what a report has to do with the exit status."""
 
-import argparse
 import sys
 from typing import TYPE_CHECKING
 
@@ -11,17 +10,11 @@ if TYPE_CHECKING:
     from coherence.report.report import Report
 
 
-def add_fail_on(parser: argparse._ActionsContainer) -> None:
-    """Declare the option."""
-    parser.add_argument(
-        "--fail-on",
-        action="append",
-        default=[],
-        metavar="CONDITION",
-        help="exit with 1 where any result meets it, such as 'holm<.05', 'unreadable>.1' or "
-        "'sufficiency.estimate>.02', and with 2 where there is nothing to compare; may be "
-        "given several times",
-    )
+FAIL_ON = """
+--fail-on CONDITION*  exit with 1 where any result meets it, such as 'holm<.05', 'unreadable>.1' or
+    'sufficiency.estimate>.02', and with 2 where there is nothing to compare; may be given several
+    times
+"""
 
 
 def judge(conditions: "list[Condition]", report: "Report") -> int:

@@ -13,7 +13,7 @@ from coherence.cli.reading import (
     read_table,
     reading,
 )
-from coherence.cli.run_options import add_jobs, add_seed, comma_separated, require_seed, workers
+from coherence.cli.run_options import JOBS, SEED, comma_separated, declare, require_seed, workers
 from coherence.errors import InputError
 from coherence.printable import counted
 
@@ -27,54 +27,30 @@ _FILES = ("power.csv", "power.svg")
 _OF_TABLES = ("task", "model", "positive", "reference")
 
 
+OPTIONS = f"""
+agent AGENT?  name of the agent that would answer ('coherence simulate --list'; default: rational)
+--cases N,N=50,100,200,400  numbers of cases (default: 50,100,200,400)
+--reps N:int=3  repetitions per question (default: 3)
+--signal X:float=0.2  what is planted, from 0, where nothing is amiss, to 1: the share of what the
+    exact posterior adds to the stated belief that choices follow; without posteriors how much
+    higher the belief acted on is where the state is true, in probability (default: 0.2)
+--check NAME=sufficiency  test to plan: sufficiency, cmi or predictive_gain; of agents also
+    monotone_choice and iterated_expectation, whose signal is the share of the flaw that they look
+    for (default: sufficiency)
+--simulations N:int=400  simulated tables of each number of cases (default: 400)
+{SEED}
+{JOBS.strip()}
+--out DIR  folder for {" and ".join(_FILES)}
+[a model that was asked] instead of a named agent
+--like RUNS  runs table: plan for its beliefs and choices
+--task TASK  task of the table, if it has several
+--model MODEL  model of the table, if it has several
+"""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        "agent",
-        nargs="?",
-        metavar="AGENT",
-        help="name of the agent that would answer ('coherence simulate --list'; default: rational)",
-    )
-    parser.add_argument(
-        "--cases",
-        default="50,100,200,400",
-        metavar="N,N",
-        help="numbers of cases (default: 50,100,200,400)",
-    )
-    parser.add_argument(
-        "--reps", type=int, default=3, metavar="N", help="repetitions per question (default: 3)"
-    )
-    parser.add_argument(
-        "--signal",
-        type=float,
-        default=0.2,
-        metavar="X",
-        help="what is planted, from 0, where nothing is amiss, to 1: the share of what the exact "
-        "posterior adds to the stated belief that choices follow; without posteriors how much "
-        "higher the belief acted on is where the state is true, in probability (default: 0.2)",
-    )
-    parser.add_argument(
-        "--check",
-        default="sufficiency",
-        metavar="NAME",
-        help="test to plan: sufficiency, cmi or predictive_gain; of agents also monotone_choice "
-        "and iterated_expectation, whose signal is the share of the flaw that they look for "
-        "(default: sufficiency)",
-    )
-    parser.add_argument(
-        "--simulations",
-        type=int,
-        default=400,
-        metavar="N",
-        help="simulated tables of each number of cases (default: 400)",
-    )
-    add_seed(parser)
-    add_jobs(parser)
-    parser.add_argument("--out", metavar="DIR", help=f"folder for {' and '.join(_FILES)}")
-    like = parser.add_argument_group("a model that was asked", "instead of a named agent")
-    like.add_argument("--like", metavar="RUNS", help="runs table: plan for its beliefs and choices")
-    like.add_argument("--task", metavar="TASK", help="task of the table, if it has several")
-    like.add_argument("--model", metavar="MODEL", help="model of the table, if it has several")
+    declare(parser, OPTIONS)
     add_reading(parser, of_pilot=True)
 
 

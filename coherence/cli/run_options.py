@@ -2,11 +2,13 @@
 
 import argparse
 import os
+import re
 import signal
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from coherence.errors import InputError
 
@@ -14,28 +16,43 @@ CONNECT_SECONDS = 10
 ROUNDS = 500  # of tasks of 10 ms, in which all workers should have started
 
 
-def add_seed(parser: argparse.ArgumentParser, says: str = "equal seeds give equal numbers") -> None:
-    """Declare ``--seed``."""
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help=f"seed; {says} (default: 0)"
-    )
+SEED = "--seed N:int=0  seed; equal seeds give equal numbers (default: 0)"
+JOBS = """
+--n-jobs N:int=1  processes; -1 for one per processor (default: 1)
+--scheduler ADDRESS  Dask scheduler whose workers take the place of these processes, such as
+    tcp://10.0.0.5:8786; see docs/pipelines.md#how-large-can-it-get
+"""
+_OPTION = re.compile(r"(\S+)(?: ([A-Z,]+(?:=[A-Z]+)?)(?::(int|float))?(?:=(\S+?))?([+?*])?)?  (.+)")
 
 
-def add_jobs(parser: argparse.ArgumentParser, what: str = "processes") -> None:
-    """Declare ``--n-jobs`` and ``--scheduler``."""
-    parser.add_argument(
-        "--n-jobs",
-        type=int,
-        default=1,
-        metavar="N",
-        help=f"{what}; -1 for one per processor (default: 1)",
-    )
-    parser.add_argument(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="Dask scheduler whose workers take the place of these processes, such as "
-        "tcp://10.0.0.5:8786; see docs/pipelines.md#how-large-can-it-get",
-    )
+def declare(parser: argparse.ArgumentParser, table: str) -> None:
+    """Declare options as the help reads: ``--name METAVAR:type=default  what it does``.
+
+    Without a metavar an option is a flag; one with a star may be given several times. What has no
+    hyphens is an argument, one or more (+), or none (?). A title in brackets begins a group, with
+    what it says of it.
+    """
+    to: argparse._ActionsContainer = parser
+    for lines in re.split(r"\n(?! )", table.strip()):
+        entry = " ".join(line.strip() for line in lines.split("\n"))
+        if entry.startswith("["):
+            title, _, said = entry[1:].partition("] ")
+            to = parser.add_argument_group(title, said)
+            continue
+        option = _OPTION.fullmatch(entry)
+        assert option is not None, entry
+        name, metavar, kind, default, many, said = option.groups()
+        how: dict[str, Any] = {"help": said.replace("%", "%%")}
+        if metavar is None:
+            to.add_argument(name, action="store_true", **how)
+            continue
+        made = {"int": int, "float": float, None: str}[kind]
+        how |= {"metavar": metavar, "type": made, "default": default and made(default)}
+        if many == "*":
+            how |= {"action": "append", "default": []}
+        elif many:
+            how["nargs"] = many
+        to.add_argument(name, **how)
 
 
 def comma_separated(text: str, sign: str = ",") -> list[str]:

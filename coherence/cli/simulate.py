@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from coherence.cli.run_options import add_seed, require_seed
+from coherence.cli.run_options import declare, require_seed
 from coherence.errors import InputError, closest
 from coherence.printable import counted
 
@@ -13,36 +13,21 @@ if TYPE_CHECKING:
     from coherence.agents import Agent
 
 
+OPTIONS = """
+agent AGENT?  name of the agent; --list shows them
+--list  list the agents with their parameters and exit
+--contexts N:int=200  number of contexts (default: 200)
+--reps N:int=5  repetitions per question (default: 5)
+--set NAME=VALUE*  set a parameter of the agent; may be given several times
+--policies  give the probability of each action (columns action_<label>) instead of drawing one
+--seed N:int=0  seed; equal seeds give equal tables (default: 0)
+--out FILE  runs table to write: .parquet, .csv or .jsonl
+"""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        "agent", nargs="?", metavar="AGENT", help="name of the agent; --list shows them"
-    )
-    parser.add_argument(
-        "--list", action="store_true", help="list the agents with their parameters and exit"
-    )
-    parser.add_argument(
-        "--contexts", type=int, default=200, metavar="N", help="number of contexts (default: 200)"
-    )
-    parser.add_argument(
-        "--reps", type=int, default=5, metavar="N", help="repetitions per question (default: 5)"
-    )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="set a parameter of the agent; may be given several times",
-    )
-    parser.add_argument(
-        "--policies",
-        action="store_true",
-        help="give the probability of each action (columns action_<label>) instead of drawing one",
-    )
-    add_seed(parser, "equal seeds give equal tables")
-    parser.add_argument(
-        "--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
-    )
+    declare(parser, OPTIONS)
 
 
 def agent_parameters(settings: Iterable[str], agent: "Agent") -> dict[str, float]:

@@ -304,7 +304,7 @@ def states_of_columns(
     """
     n_columns, seen = np.shape(belief)[1], as_codes(truth, "truth")[1]
     if states is None and isinstance(belief, pd.DataFrame):
-        by_name = {name: label for label in seen for name in names_of_state(label)}
+        by_name: dict[Any, Any] = {n: label for label in seen for n in names_of_state(label)}
         names = [*map(str, belief.columns)]
         apart = zip(belief.columns, names, told_apart(names), strict=True)
         states = [by_name.get(name, by_name.get(part, own)) for own, name, part in apart]

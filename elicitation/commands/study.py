@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coherence.cli.run_options import add_jobs, workers
+from coherence.cli.run_options import JOBS, declare, workers
 
 if TYPE_CHECKING:
     from elicitation.study import Done, Session, Study
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             sub.add_argument(
                 "--no-report", action="store_true", help="write the tables alone, no report"
             )
-        add_jobs(sub, "processes of the analysis")
+        declare(sub, JOBS.replace("processes;", "processes of the analysis;"))
 
 
 def run(args: argparse.Namespace) -> int:
