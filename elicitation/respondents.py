@@ -114,7 +114,7 @@ class Hosted(Respondent):
     @property
     def stored_name(self) -> str:
         """Name that says how it is called: in chats, or to go on from texts."""
-        from elicitation.models.hosted.protocol import completing
+        from elicitation.models.base import completing
 
         in_chat = self.options.chat is not False
         return self.place if in_chat or self.options.server is not None else completing(self.place)
@@ -165,7 +165,7 @@ def respondents_of(options: ModelOptions) -> list[Respondent]:
     Folders may have one name: as much of the path as tells them apart is added.
     """
     from coherence.errors import InputError
-    from elicitation.models.hosted.protocol import provider_of
+    from elicitation.models.base import provider_of
 
     named = options.named
     hosted = [model for model in named if options.server is not None or provider_of(model)]

@@ -48,6 +48,8 @@ from elicitation.questions.tasks import (
 REFERENCE = "standard"
 _SpecAndText = tuple[QuestionSpec, str]
 """What is asked of a case, and the text."""
+_OfCase = tuple[list[_SpecAndText], Mapping[str, str]]
+"""What is asked of a case in every repetition, and the placeholders of what is offered besides."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,9 +167,9 @@ def plan_task(task: Subject, cases: pd.DataFrame, design: Design) -> Plan:
         # The law is about stated numbers: a read-off belief has no variant to set them beside.
         if design.iterated and not yes_no and pd.notna(case["z"]):
             asked += _law(task, evidence, str(case["z"]), templates, design.way)
-        once.append(_OfCase(asked, words))
+        once.append((asked, words))
     truth: Truth = {}
-    if any(spec.role == "conditional" for case in once for spec, _ in case.asked):
+    if any(spec.role == "conditional" for asked, _ in once for spec, _ in asked):
         truth = conditional_truth(cases, task.network, task.phrases, task.target)
     # A network knows every theta, so that the column is never null, as that of a table may be.
     types = {"theta": "int64", **dict.fromkeys(features_of(cases), "string")}
@@ -210,17 +212,9 @@ def plan_own_questions(table: pd.DataFrame, design: Design, *, task: str = "ques
                 **label_words(options),
             )
             asked.append((QuestionSpec("choice", "", options, way=design.way), text))
-        once.append(_OfCase(asked, {"question": row.get("yes_no_question", "")}))
+        once.append((asked, {"question": row.get("yes_no_question", "")}))
     questions = list(_numbered(once, templates, design))
     return Plan(questions, task, table, min_mass=design.min_mass)
-
-
-@dataclass(frozen=True)
-class _OfCase:
-    """What is asked of a case."""
-
-    asked: list[_SpecAndText]  # in every repetition
-    words: Mapping[str, str]  # placeholders of what is offered besides, in its own way each time
 
 
 def _beliefs(words: dict[str, str], templates: PromptSet, design: Design) -> list[_SpecAndText]:
@@ -280,7 +274,7 @@ def _offered(
 
 def _said(
     words: Mapping[str, str], templates: PromptSet, design: Design
-) -> Iterator[tuple[int, _SpecAndText]]:
+) -> Iterator[tuple[int, QuestionSpec, str]]:
     """Yield the questions from which probability on it would act, in both orders, numbered."""
     if design.decision != SAID:
         return
@@ -288,7 +282,7 @@ def _said(
     n = 2 if design.way.how.is_distribution else design.draws
     for number, offer in said_of(design.costs, n):
         spec = _offer(SAID, offer, design, BELIEF_LABELS)
-        yield number, (spec, template.offer(offer, OFFERED["stakes"], **words))
+        yield number, spec, template.offer(offer, OFFERED["stakes"], **words)
 
 
 def _template(templates: PromptSet, name: str) -> Template:
@@ -309,16 +303,17 @@ def _numbered(once: Sequence[_OfCase], templates: PromptSet, design: Design) -> 
     # Counted by text and not by context: two contexts of the same words would else get the same
     # seed, and with it the same answer.
     drawn: Counter[str] = Counter()
+
+    def numbered(spec: QuestionSpec, text: str, case: int, rep: int) -> Question:
+        drawn[text] += 1
+        return replace(_settled(text, spec, drawn[text] - 1, design), case=case, rep=rep)
+
     for rep in range(design.n_reps):
-        for case, of in enumerate(once):
-            offered = _offered(of.words, templates, design, case, rep)
-            for spec, text in (*of.asked, *offered):
-                question = _settled(text, spec, drawn[text], design)
-                yield replace(question, case=case, rep=rep)
-                drawn[text] += 1
-        for number, (spec, text) in _said(once[0].words, templates, design) if rep == 0 else ():
-            yield replace(_settled(text, spec, drawn[text], design), rep=number)
-            drawn[text] += 1
+        for case, (asked, words) in enumerate(once):
+            for spec, text in (*asked, *_offered(words, templates, design, case, rep)):
+                yield numbered(spec, text, case, rep)
+        for number, spec, text in _said(once[0][1], templates, design) if rep == 0 else ():
+            yield numbered(spec, text, 0, number)
 
 
 def _settled(text: str, spec: QuestionSpec, number: int, design: Design) -> Question:
@@ -326,7 +321,7 @@ def _settled(text: str, spec: QuestionSpec, number: int, design: Design) -> Ques
     if spec.way.how.is_read:
         assert form is not None, "probabilities are those of the answers in a form"
         # What is read, and not drawn, has no number, and is asked once.
-        return Question.of_form(text, form, spec=spec, spec_json=spec.spec_json)
+        return Question.of_form(text, form, spec=spec)
     return Question.of(
         text,
         number,
@@ -334,7 +329,6 @@ def _settled(text: str, spec: QuestionSpec, number: int, design: Design) -> Ques
         temperature=design.temperature,
         max_new_tokens=design.max_new_tokens or spec.max_new_tokens,
         max_lines=spec.max_lines,
-        spec_json=spec.spec_json,
         form=form,
         spec=spec,
     )

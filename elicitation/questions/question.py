@@ -368,8 +368,8 @@ class QuestionSpec:
 
     @cached_property
     def spec_json(self) -> str:
-        """It as JSON, for the store and for samples of Inspect."""
-        return json.dumps(self.facts)
+        """It as JSON, for the store and for samples of Inspect; a battery says it by itself."""
+        return json.dumps(self.facts) if self.role else ""
 
     @classmethod
     def load(cls, spec_json: str) -> "QuestionSpec":
@@ -487,7 +487,8 @@ class Question:
         cls, text: str, form: AnswerForm, *, spec: QuestionSpec = READ, spec_json: str = ""
     ) -> "Question":
         """Ask for what a model knows of the answers in a form after a text; nothing is drawn."""
-        return cls(Request(text, 0, 1, 1.0, 1, form), spec_json=spec_json, spec=spec)
+        about = spec_json or spec.spec_json
+        return cls(Request(text, 0, 1, 1.0, 1, form), spec_json=about, spec=spec)
 
     @classmethod
     def of(
@@ -512,7 +513,7 @@ class Question:
             # Integers of SQLite have a sign, which leaves 63 bits.
             seed = int.from_bytes(digest[:8], "big") >> 1
         request = Request(text, seed, max_new_tokens, temperature or 0.0, max_lines, form)
-        return cls(request, number, base_seed, spec_json=spec_json, spec=spec)
+        return cls(request, number, base_seed, spec_json=spec_json or spec.spec_json, spec=spec)
 
     @property
     def text(self) -> str:
@@ -536,7 +537,7 @@ class Question:
         if self.spec == NO_SPEC:
             return Question.of_form(self.text, self.form)
         spec = replace(self.spec, way=Way.EXACT)
-        return Question.of_form(self.text, self.form, spec=spec, spec_json=spec.spec_json)
+        return Question.of_form(self.text, self.form, spec=spec)
 
     @cached_property
     def settings(self) -> str:

@@ -28,19 +28,25 @@ from weakref import finalize
 
 from coherence.errors import InputError, MissingExtraError
 from coherence.inputs import whole_number
-from elicitation.models.base import Answer, Request, first_lines, require_requests, require_texts
+from elicitation.models.base import (
+    PROVIDERS,
+    Answer,
+    Request,
+    completing,
+    first_lines,
+    is_completing,
+    provider_of,
+    require_requests,
+    require_texts,
+)
 from elicitation.models.hosted.protocol import (
     FILTERED,
-    PROVIDERS,
     HostedError,
     ReplyError,
     address_of,
     answer_of,
-    completing,
-    is_completing,
     likely_tokens,
     line_of,
-    provider_of,
     read_lists_of_chats,
     schema_of,
     without_key,
@@ -252,13 +258,7 @@ class HostedModel:
         self.fingerprint = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
     def open(self) -> None:
-        """Call it once, without further tries; one that is busy is there.
-
-        Raises
-        ------
-        CoherenceError
-            It does not answer.
-        """
+        """Call it once; one that is busy is there. Raise `CoherenceError` where none answers."""
         seconds = min(self._timeout, _OPENING_SECONDS)
         try:
             answer_of(wait_for(asyncio.wait_for(self.call(_PROBE, retry=False), seconds)))

@@ -16,7 +16,6 @@ import math
 import re
 from itertools import combinations, pairwise
 from math import comb
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
@@ -26,48 +25,6 @@ from elicitation.spelling.forms import ABLE, DECISION, AnswerForm
 
 if TYPE_CHECKING:
     from inspect_ai.model import ModelAPI, ModelOutput
-
-
-PROVIDERS = (
-    *("openai", "openai-api", "openai-api-completions", "anthropic", "google", "mistral", "grok"),
-    *("groq", "together", "fireworks", "moonshot", "meta", "deepseek", "sambanova", "openrouter"),
-    *("perplexity", "cloudflare", "azureai", "bedrock", "sagemaker", "hf-inference-providers"),
-    *("litellm-proxy", "vllm", "vllm-completions", "sglang", "ollama", "llama-cpp-python"),
-    "mockllm",
-)
-"""Of Inspect, those that ask over a network; those that load weights here are left out."""
-_COMPLETIONS = {"openai-api": "openai-api-completions", "vllm": "vllm-completions"}
-
-
-def provider_of(model: str) -> str | None:
-    """Return the provider that a name begins with; None where it is no hosted model's.
-
-    A folder of this name goes first. A model of the hub whose owner is also a provider, such as
-    openai/gpt-oss-20b, is named hf/openai/gpt-oss-20b, as in Inspect.
-    """
-    provider, slash, rest = model.partition("/")
-    if not slash or not rest or provider not in PROVIDERS or Path(model).exists():
-        return None
-    return provider
-
-
-def is_completing(model: str) -> bool:
-    """Return whether a name stands for a model that continues texts, without a chat template."""
-    return provider_of(model) in _COMPLETIONS.values()
-
-
-def completing(model: str) -> str:
-    """Return the name under which the same model continues texts instead of answering in chats."""
-    provider = str(provider_of(model))
-    if provider in _COMPLETIONS.values():
-        return model
-    if provider not in _COMPLETIONS:
-        raise InputError(
-            f"{provider} answers in chats alone; texts are continued by "
-            f"{', '.join(f'{name}/...' for name in _COMPLETIONS.values())} and by --server. "
-            "Leave --no-chat (chat=False) out."
-        )
-    return model.replace(provider, _COMPLETIONS[provider], 1)
 
 
 def address_of(text: str) -> str:

@@ -26,6 +26,7 @@ from coherence.printable import counted
 from elicitation.models.base import Answer, Request, end_of_lines, first_lines, require_requests
 from elicitation.models.exact import ReadsForms
 from elicitation.models.local.forward import (
+    MaskedTrees,
     PlainTrees,
     Portions,
     ReadingMode,
@@ -34,7 +35,6 @@ from elicitation.models.local.forward import (
     context_size,
     reading_order,
     require_numbers,
-    trees_of,
 )
 from elicitation.models.local.loading import (
     UNQUANTISED,
@@ -523,8 +523,10 @@ class CausalModel(Prompting, ReadsForms):
         return Vocabulary.of(self.tokenizer, output.weight.shape[0])
 
     def _trees(self, texts: Sequence[Sequence[int]], n_more: int) -> Trees:
-        """Return trees that grow by so many tokens at most."""
-        return trees_of(self.network, texts, self.reading_at(max(map(len, texts)) + n_more))
+        """Return the fastest trees that give right numbers, growing by so many tokens at most."""
+        reading = self.reading_at(max(map(len, texts)) + n_more)
+        kind = MaskedTrees if reading.takes_trees else PlainTrees
+        return kind(self.network, texts, reading=reading)
 
     def reading_at(self, n_tokens: int) -> ReadingMode:
         """Return how texts of so many tokens at most are read such that the numbers are right."""

@@ -386,12 +386,6 @@ class PlainTrees:
 Trees = MaskedTrees | PlainTrees
 
 
-def trees_of(network: Any, texts: Sequence[Sequence[int]], reading: ReadingMode) -> Trees:
-    """Return the fastest trees that give right numbers."""
-    kind = MaskedTrees if reading.takes_trees else PlainTrees
-    return kind(network, texts, reading=reading)
-
-
 # Work in portions that fit into memory: accelerate's `find_executable_batch_size` begins anew after
 # a failure, forgets what it learnt with the next call, and collects garbage before each.
 Result = TypeVar("Result")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from elicitation.models.hosted.protocol import provider_of
+from elicitation.models.base import provider_of
 
 
 @pytest.mark.parametrize(
