@@ -24,7 +24,6 @@ from coherence.cli.progress import duration
 from coherence.errors import InputError
 from coherence.printable import counted
 from elicitation.models.base import Answer, Request, end_of_lines, first_lines, require_requests
-from elicitation.models.exact import ReadsForms
 from elicitation.models.local.forward import (
     MaskedTrees,
     PlainTrees,
@@ -43,7 +42,12 @@ from elicitation.models.local.loading import (
     require_transformers,
 )
 from elicitation.models.local.prompts import DAY, Prompting
-from elicitation.models.local.scoring import Floats, continuation_logprobs, spelling_masses
+from elicitation.models.local.scoring import (
+    Floats,
+    ReadsForms,
+    continuation_logprobs,
+    spelling_masses,
+)
 from elicitation.models.local.self_check import NetworkReading
 from elicitation.models.local.sources import find_source
 from elicitation.spelling.forms import Spelling

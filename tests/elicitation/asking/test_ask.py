@@ -9,8 +9,8 @@ from elicitation import Answer, AnswerStore, Design
 from elicitation.asking.ask import ask_masses
 from elicitation.asking.session import run_plan
 from elicitation.batteries.bets import option_scores
-from elicitation.models.exact import ReadsForms
 from elicitation.models.local.multiple_choice import MultipleChoiceModel
+from elicitation.models.local.scoring import ReadsForms
 from elicitation.questions.plan import plan_own_questions
 from elicitation.questions.question import Question
 from elicitation.spelling.forms import AnswerForm

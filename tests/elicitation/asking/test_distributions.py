@@ -16,7 +16,7 @@ from tokenizers import decoders
 
 from elicitation import Answer
 from elicitation.asking.ask import draw_in_form, stored
-from elicitation.models.exact import ReadsForms
+from elicitation.models.local.scoring import ReadsForms
 from elicitation.questions.question import QuestionSpec, Way
 from elicitation.spelling.forms import AnswerForm, Distribution
 from elicitation.spelling.tokenizations import SpellingMasses

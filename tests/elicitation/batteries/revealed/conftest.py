@@ -4,7 +4,7 @@ import pytest
 from elicitation import AnswerStore
 from elicitation.batteries.revealed.questions import LETTERS, even_bet_questions
 from elicitation.batteries.revealed.scenarios.grid import decompositions, in_between
-from elicitation.models.exact import ReadsForms
+from elicitation.models.local.scoring import ReadsForms
 from elicitation.spelling.tokenizations import SpellingMasses
 
 

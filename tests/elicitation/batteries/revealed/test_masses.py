@@ -9,7 +9,7 @@ from coherence.batteries import score_beliefs
 from elicitation.asking.ask import ask_masses
 from elicitation.batteries.revealed.questions import LETTERS, reveal
 from elicitation.batteries.revealed.scenarios import choice, dice, preference
-from elicitation.models.exact import ReadsForms
+from elicitation.models.local.scoring import ReadsForms
 from elicitation.questions.question import Question
 from elicitation.spelling.forms import (
     AnswerForm,
