@@ -306,8 +306,8 @@ def states_of_columns(
     if states is None and isinstance(belief, pd.DataFrame):
         by_name: dict[Any, Any] = {n: label for label in seen for n in names_of_state(label)}
         names = [*map(str, belief.columns)]
-        apart = zip(belief.columns, names, told_apart(names), strict=True)
-        states = [by_name.get(name, by_name.get(part, own)) for own, name, part in apart]
+        called = zip(belief.columns, names, *told_apart(names), strict=True)
+        states = [next((by_name[t] for t in of if t in by_name), own) for own, *of in called]
         states = states if {*states} & {*seen} else None
     labels = list(seen) if states is None else list(states)
     if states is None and set(labels) <= set(range(n_columns)):
