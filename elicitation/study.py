@@ -114,27 +114,8 @@ seed 0..  seed of draws
                 raise InputError(f"checks must be names of checks; received {name!r}. {known}")
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A model, in one way of asking it, or a task."""
-
-    name: str  # value of the column `model` or `task`
-    options: Mapping[str, Any]  # keys of ``coherence elicit``
-
-
-@dataclass(frozen=True)
-class Asking:
-    """What one session asks: a model about a task."""
-
-    model: str  # value of the column `model`
-    task: str  # value of the column `task`
-    options: AskOptions  # options of ``coherence elicit``
-
-    @property
-    def file_stem(self) -> str:
-        """Name of the files of a session; names from outside may hold anything."""
-        names = (self.task, self.model)
-        return "--".join(re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".") or "_" for name in names)
+Entry = tuple[str, Mapping[str, Any]]
+"""A model, in one way of asking it, or a task: its name, and keys of ``coherence elicit``."""
 
 
 @dataclass(frozen=True)
@@ -143,16 +124,16 @@ class Study:
 
     path: Path  # the file
     name: str  # title of the report
-    sessions: tuple[Asking, ...]  # by model and then by task, in the order of the file
+    sessions: "list[Session]"  # by model and then by task, in the order of the file
     analysis: AnalysisOptions
 
 
-def load_study(path: str | os.PathLike[str]) -> Study:
-    """Read a study file."""
+def load_study(path: str | os.PathLike[str], folder: Path) -> Study:
+    """Read a study file; what its sessions write goes to a folder."""
     file = Path(path)
     content = read_toml(file, "study")
     errors = [f"{key} is unknown. {closest(key, SECTIONS)}" for key in content.keys() - {*SECTIONS}]
-    study, analysis = Entry(file.stem, {}), AnalysisOptions()
+    study, analysis = (file.stem, dict[str, Any]()), AnalysisOptions()
     entries: dict[str, list[Entry]] = {"models": [], "tasks": []}
     try:
         study = _entry("study", _table(content, "study"), file)
@@ -174,16 +155,16 @@ def load_study(path: str | os.PathLike[str]) -> Study:
                     of_section.append(_entry(section, table, file))
                 except InputError as error:
                     errors.append(f"[[{section}]] {table.get('name', number)}: {error}")
-    sessions = []
-    for model in entries["models"] if not errors else ():
-        for task in entries["tasks"]:
+    sessions, sources = list[Session](), dict[str, Source]()
+    for model, of_model in entries["models"] if not errors else ():
+        for task, of_task in entries["tasks"]:
             try:
-                options = from_table(AskOptions, _merged(study, model, task))
+                options = from_table(AskOptions, _merged(study[1], of_model, of_task))
                 require_fitting(options, str)
             except InputError as error:
-                errors.append(f"model {model.name} on task {task.name}: {error}")
+                errors.append(f"model {model} on task {task}: {error}")
             else:
-                sessions.append(Asking(model.name, task.name, options))
+                sessions.append(Session(model, task, options, folder, sources))
     # File systems that do not tell capitals apart would lose one of two files.
     stems = Counter(each.file_stem.casefold() for each in sessions)
     errors += [
@@ -198,7 +179,7 @@ def load_study(path: str | os.PathLike[str]) -> Study:
         raise InputError.all_at_once(
             f"study {file} has {len(errors)} error{'s' if len(errors) > 1 else ''}", errors
         )
-    return Study(file, study.name, tuple(sessions), analysis)
+    return Study(file, study[0], sessions, analysis)
 
 
 def _table(content: Mapping[str, Any], section: str) -> dict[str, Any]:
@@ -208,7 +189,7 @@ def _table(content: Mapping[str, Any], section: str) -> dict[str, Any]:
     return table
 
 
-def _entry(section: str, table: dict[str, Any], file: Path) -> Entry:
+def _entry(section: str, table: dict[str, Any], file: Path) -> tuple[str, dict[str, Any]]:
     """Return a table's name and options, its paths from the folder of the study file."""
     keys = ("name", *KEYS[section])
     if unknown := [f"{key} is unknown. {closest(key, keys)}" for key in table if key not in keys]:
@@ -245,7 +226,7 @@ def _entry(section: str, table: dict[str, Any], file: Path) -> Entry:
             f"name must be a text of one line, without blanks around it, of at most "
             f"{_LONGEST_NAME} characters; received {name!r:.200}."
         )
-    return Entry(name, options)
+    return name, options
 
 
 def _beside_the_file(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -271,13 +252,15 @@ def _beside_the_file(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     return found
 
 
-def _merged(study: Entry, model: Entry, task: Entry) -> dict[str, Any]:
+def _merged(
+    study: Mapping[str, Any], model: Mapping[str, Any], task: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the options of one model on one task."""
-    if both := sorted(set(model.options) & set(task.options)):
+    if both := sorted({*model} & {*task}):
         raise InputError(
             f"{both[0]} is said by the model and by the task. Say it in one of them, or in [study]."
         )
-    usual, own = dict(study.options), {**model.options, **task.options}
+    usual, own = dict(study), {**model, **task}
     # What is usual for draws does not hold where nothing is drawn, nor cases where rows are given.
     if own.get("answers", usual.get("answers")) == "exact":
         usual = {key: value for key, value in usual.items() if key not in _DRAWN_ONLY}
@@ -290,7 +273,7 @@ STORE, RUNS, SESSIONS = "answers.sqlite", "runs", "sessions.json"
 # What changes neither a question nor an answer.
 _MATTERS_NOT = (
     *("api_key_env", "max_connections", "timeout", "batch_size", "keep_going"),
-    *("out", "store", "dry_run", "show_prompts"),
+    *_NOT_IN_A_STUDY,
 )
 
 
@@ -318,12 +301,21 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Session(Asking):
+class Session:
     """One model on one task, in the folder of the study."""
 
+    model: str  # value of the column `model`
+    task: str  # value of the column `task`
+    options: AskOptions  # options of ``coherence elicit``
     folder: Path
     # cases of tasks, shared by the sessions of a study: drawn once, for all models
     sources: dict[str, Source]
+
+    @property
+    def file_stem(self) -> str:
+        """Name of its files; names from outside may hold anything."""
+        names = (self.task, self.model)
+        return "--".join(re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".") or "_" for name in names)
 
     @property
     def path(self) -> Path:
@@ -434,12 +426,6 @@ def held_answers(folder: Path) -> set[str]:
     return {row.key for row in read_store(store)} if store.exists() else set()
 
 
-def sessions_of(study: Study, folder: Path) -> list[Session]:
-    """Return the sessions of a study, by model and then by task."""
-    sources: dict[str, Source] = {}
-    return [Session(**vars(each), folder=folder, sources=sources) for each in study.sessions]
-
-
 def check_sessions(sessions: list[Session]) -> None:
     """Raise for what can be known before a model is loaded, of all sessions at once."""
     errors: dict[str, str] = {}
@@ -513,12 +499,10 @@ def render_outlook(sessions: Sequence[Session]) -> str:
 REPORT, COMPARE, PAPER = "report", "compare", "paper"
 
 
-def write_study_report(
-    study: Study, sessions: list[Session], folder: Path, *, n_jobs: int = 1
-) -> None:
+def write_study_report(study: Study, folder: Path, *, n_jobs: int = 1) -> None:
     """Analyse what is finished, compare the models, and write what follows into the folder."""
     held = held_answers(folder)
-    states = [(each, each.answered(held)) for each in sessions]
+    states = [(each, each.answered(held)) for each in study.sessions]
     if not any(model for _, model in states):
         raise InputError(
             f"nothing of study {study.path} is finished in {folder}; "

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from coherence.cli.run_options import JOBS, declare, workers
 
 if TYPE_CHECKING:
-    from elicitation.study import Done, Session, Study
+    from elicitation.study import Done, Study
 
 _HELD = ".running"
 ACTIONS = {
@@ -47,57 +47,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Ask, count or report."""
-    from elicitation.study import (
-        check_sessions,
-        load_study,
-        render_outlook,
-        sessions_of,
-        write_study_report,
-    )
+    from elicitation.study import check_sessions, load_study, render_outlook, write_study_report
 
-    study = load_study(args.file)
-    folder = _folder_of(args)
-    sessions = sessions_of(study, folder)
-    if args.action == "report":
+    folder = Path(args.file).with_suffix("") if args.out is None else Path(args.out)
+    study = load_study(args.file, folder)
+    _check_folder(folder, args.file)
+    there, done = True, None
+    if args.action == "run":
+        check_sessions(study.sessions)
+        if args.dry_run:
+            print(render_outlook(study.sessions))
+            return 0
+        done, there = _ask(study, folder)
+    if args.action == "report" or (there and not args.no_report):
         with workers(args):
-            write_study_report(study, sessions, folder, n_jobs=args.n_jobs)
-        return 0
-    check_sessions(sessions)
-    if args.dry_run:
-        print(render_outlook(sessions))
-        return 0
-    return _run(args, study, sessions, folder)
+            write_study_report(study, folder, n_jobs=args.n_jobs)
+    return 1 if done and done.failures else 0
 
 
-def _folder_of(args: argparse.Namespace) -> Path:
+def _check_folder(folder: Path, file: str) -> None:
     from coherence.errors import InputError
 
-    file = Path(args.file)
-    folder = Path(args.out) if args.out is not None else file.with_suffix("")
-    if folder == file:
+    if folder == Path(file):
         raise InputError(
             f"--out DIR is missing: the folder of {file} would have the name of the file. Name one."
         )
-    return folder
 
 
-def _run(args: argparse.Namespace, study: "Study", sessions: "list[Session]", folder: Path) -> int:
-    """Ask what is missing, and report on what is finished."""
+def _ask(study: "Study", folder: Path) -> "tuple[Done, bool]":
+    """Ask what is missing; return what was done, and whether any session is finished."""
     from coherence.cli.folders import prepare_folder
     from elicitation.asking.store import answer_store
-    from elicitation.study import RUNS, STORE, ask_sessions, held_answers, write_study_report
+    from elicitation.study import RUNS, STORE, ask_sessions, held_answers
 
     prepare_folder(folder)
     prepare_folder(folder / RUNS)
     with alone_in(folder), answer_store(folder / STORE) as store:
-        done = ask_sessions(sessions, store)
+        done = ask_sessions(study.sessions, store)
     _tell(done)
     held = held_answers(folder)
-    there = done.finished + done.found > 0 or any(each.answered(held) for each in sessions)
-    if there and not args.no_report:
-        with workers(args):
-            write_study_report(study, sessions, folder, n_jobs=args.n_jobs)
-    return 1 if done.failures else 0
+    return done, done.finished + done.found > 0 or any(
+        each.answered(held) for each in study.sessions
+    )
 
 
 @contextmanager

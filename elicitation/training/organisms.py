@@ -215,21 +215,17 @@ def make_network(
     )
 
 
-@dataclass(frozen=True)
-class _Example:
-    """A question and one answer as tokens."""
-
-    question: list[int]
-    answer: list[int]
+_Tokens = list[int]
+_Example = tuple[_Tokens, _Tokens]
+"""A question and one answer."""
 
 
 class Shelf:
     """The lessons of one role, as tokens; all have equally many answers."""
 
     def __init__(self, lessons: Sequence[TrainingExample], tokenizer: Any) -> None:
-        self.questions: list[list[int]] = tokenizer([lesson.text for lesson in lessons])[
-            "input_ids"
-        ]
+        texts = [lesson.text for lesson in lessons]
+        self.questions: list[_Tokens] = tokenizer(texts)["input_ids"]
         answers = list(dict.fromkeys(answer for lesson in lessons for answer, _ in lesson.answers))
         numbers = {answer: number for number, answer in enumerate(answers)}
         self.answers = [
@@ -254,32 +250,21 @@ class Shelf:
         # answer.
         picks = self.choices[rows, (rng.random((n, 1)) >= self.cumulative[rows, :-1]).sum(axis=1)]
         return [
-            _Example(self.questions[row], self.answers[pick])
-            for row, pick in zip(rows, picks, strict=True)
+            (self.questions[row], self.answers[pick]) for row, pick in zip(rows, picks, strict=True)
         ]
-
-
-def fill_shelves(
-    lessons: Sequence[TrainingExample], tokenizer: Any, recipe: Recipe
-) -> dict[str, Shelf]:
-    """Return a shelf of lessons for every role of a recipe."""
-    return {
-        role: Shelf([lesson for lesson in lessons if lesson.role == role], tokenizer)
-        for role, _ in recipe.batch
-    }
 
 
 def _collate(examples: Sequence[_Example], padding: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return tokens, padded on the right, and labels of the answers alone."""
     # On the right, where a causal model cannot see the padding. Labels stand one to the left of
     # their token, where it is predicted.
-    width = max(len(example.question) + len(example.answer) for example in examples) - 1
+    width = max(len(question) + len(answer) for question, answer in examples) - 1
     ids: npt.NDArray[np.int64] = np.full((len(examples), width), padding)
     labels: npt.NDArray[np.int64] = np.full((len(examples), width), _IGNORED)
-    for i, example in enumerate(examples):
-        length = len(example.question) + len(example.answer) - 1
-        ids[i, :length] = (example.question + example.answer)[:-1]
-        labels[i, len(example.question) - 1 : length] = example.answer
+    for i, (question, answer) in enumerate(examples):
+        length = len(question) + len(answer) - 1
+        ids[i, :length] = (question + answer)[:-1]
+        labels[i, len(question) - 1 : length] = answer
     return torch.from_numpy(ids), torch.from_numpy(labels)
 
 
@@ -418,8 +403,6 @@ def train_tiny_causal(
     )
     if start is None:
         tokenizer = make_tokenizer(task, lessons)
-        shelves = fill_shelves(lessons, tokenizer, recipe)
-        network = make_network(recipe, tokenizer, shelves, seed=seed)
     else:
         network, tokenizer, _ = load_network(
             find_source(start),
@@ -427,7 +410,12 @@ def train_tiny_causal(
             Placement("float32", "cpu"),
             as_what="causal language model",
         )
-        shelves = fill_shelves(lessons, tokenizer, recipe)
+    shelves = {
+        role: Shelf([lesson for lesson in lessons if lesson.role == role], tokenizer)
+        for role, _ in recipe.batch
+    }
+    if start is None:
+        network = make_network(recipe, tokenizer, shelves, seed=seed)
     loss = teach(network, shelves, recipe, tokenizer.pad_token_id, rng, progress)
     with whole_folder(path) as made:
         save_network(network, tokenizer, made)
