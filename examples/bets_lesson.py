@@ -5,26 +5,31 @@ Of each we know what it knows and does.
     python examples/bets_lesson.py
     python examples/bets_lesson.py --out DIR
 
-The maximiser takes the choice of largest expected gain. The value-only chooser knows what things
-are worth, but bets on whatever side names the more valuable thing, even if it would lose it. The
-guesser guesses. Which numbers tell them apart, and which do not?
+Agents give probabilities and scores of the options as a model would. They follow from a gain that
+an agent sees in an option: replace one by your own. The maximiser takes the choice of largest
+expected gain. The value-only chooser knows what things are worth, but bets on whatever side names
+the more valuable thing, even if it would lose it. The guesser guesses. Which numbers tell them
+apart, and which do not?
 """
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+from scipy.special import expit
 
 from coherence import analyze
-from coherence.batteries.bets.answers import BET_AGENTS, BetAnswers, simulate_answers
+from coherence.batteries.bets.answers import PROBABILITIES, ROLES, SCORES, BetAnswers
 from coherence.batteries.bets.figures import (
     accuracy_size,
     plot_accuracies,
 )
 from coherence.batteries.bets.scores import BetScores, ladder_runs, score_bets
-from coherence.batteries.bets.truths import expected_gains
+from coherence.batteries.bets.truths import BET_CHOICES, VALUE_CHOICES, bet_gains, expected_gains
+from coherence.inputs import Floats
 from coherence.plots.style import save_plot
 from elicitation.batteries.bets.questions import (
     bet_questions,
@@ -34,6 +39,68 @@ from elicitation.batteries.bets.questions import (
 )
 
 BET_ON = ("the winning side", "the losing side", "both", "none")
+
+
+def _value_gains(questions: pd.DataFrame) -> Floats:
+    """Gains of answering high, low and same: an honest answer gains one."""
+    return np.tile([1.0, -1.0, -1.0], (len(questions), 1))
+
+
+def _maximiser(questions: pd.DataFrame) -> Floats:
+    gains = bet_gains(questions)[:, [0, 1, 3]]
+    # In units of the largest, so that the sharpness means the same at any stakes.
+    return np.asarray(gains / np.abs(gains).max(axis=1, keepdims=True))
+
+
+def _value_only(questions: pd.DataFrame) -> Floats:
+    """Bet on the side that names the more valuable thing, as if it were asked for values."""
+    high_is_won = (questions["wins"] == "high").to_numpy()
+    return np.where(high_is_won[:, None], [1.0, -1.0, -0.5], [-1.0, 1.0, -0.5])
+
+
+def _guesser(questions: pd.DataFrame) -> Floats:
+    return np.zeros((len(questions), 3))
+
+
+_Gains = Callable[[pd.DataFrame], Floats]
+BET_AGENTS: dict[str, tuple[str, _Gains, _Gains]] = {
+    "maximiser": (
+        "knows values and takes the choice of largest expected gain",
+        _value_gains,
+        _maximiser,
+    ),
+    "value-only": (
+        "knows values and bets on the side with the more valuable thing, even if it would lose it",
+        _value_gains,
+        _value_only,
+    ),
+    "random": ("guesses", _guesser, _guesser),
+}
+"""By name: description, gains seen in the answers to value questions, and gains seen in bets."""
+
+
+def simulate_answers(
+    agent: str, questions: pd.DataFrame, *, sharpness: float = 20.0, rng: int = 0
+) -> pd.DataFrame:
+    """Answer questions as a simulated agent."""
+    _, of_values, of_bets = BET_AGENTS[agent]
+    generator = np.random.default_rng(rng)
+    is_bet = (questions["kind"] != "value").to_numpy()
+    gains = np.zeros((len(questions), 3))
+    for rows, seen in ((~is_bet, of_values), (is_bet, of_bets)):
+        if rows.any():
+            gains[rows] = seen(questions[rows])
+    logits = sharpness * gains + generator.standard_normal(gains.shape)
+    # From the order of roles into that of the letters.
+    order = {name: at for each in (VALUE_CHOICES, BET_CHOICES) for at, name in enumerate(each)}
+    choice = questions[ROLES].map(order.__getitem__).to_numpy()
+    logits = np.take_along_axis(logits, choice, axis=1)
+    # Less the largest, so that no exponential overflows.
+    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+    table = pd.DataFrame({"question": questions["question"].to_numpy(), "model": agent})
+    table[SCORES] = expit(logits)
+    table[PROBABILITIES] = weights / weights.sum(axis=1, keepdims=True)
+    return table
 
 
 def as_text(gains: Iterable[float]) -> str:

@@ -21,9 +21,9 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 40_847,
+    "coherence": 40_705,
     "coherence/analysis": 4_472,
-    "coherence/batteries": 4_853,
+    "coherence/batteries": 4_711,
     "coherence/checks": 7_886,
     "coherence/cli": 1_848,
     "coherence/decoding": 1_105,
@@ -31,17 +31,17 @@ BUDGET = {
     "coherence/report": 5_409,
     "coherence/runs": 7_246,
     "coherence/statistics": 4_395,
-    "elicitation": 15_441,
+    "elicitation": 15_312,
     "elicitation/asking": 1_355,
-    "elicitation/batteries": 2_495,
-    "elicitation/commands": 1_596,
+    "elicitation/batteries": 2_403,
+    "elicitation/commands": 1_587,
     "elicitation/models": 3_867,
     "elicitation/questions": 2_031,
     "elicitation/spelling": 808,
-    "elicitation/training": 1_046,
+    "elicitation/training": 1_034,
     "bayesnets": 5_144,
-    "benchmarks": 6_998,
-    "tests": 30_548,
+    "benchmarks": 6_997,
+    "tests": 30_547,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",

@@ -26,7 +26,6 @@ from coherence.batteries.mixing.design import EXPERIMENTS, PARTS
 from coherence.batteries.mixing.losses import Measure, measures_of
 from coherence.batteries.mixing.scores import (
     Estimate,
-    corrected_points,
     draw_dependence,
     estimate,
     flip_dependence,
@@ -88,7 +87,7 @@ def summed_up(estimates: dict[str, list[tuple[Measure, Estimate]]]) -> Session:
             for _, estimated in pairs
         ]
         summary[title if number == 0 else f"{number} {title}"] = (
-            sum(map(corrected_points, counting)),
+            sum(each.score for each in counting),
             *score_interval(counting),
         )
     for part, pairs in estimates.items():

@@ -7,13 +7,15 @@ gives them: of the same event, that an answer begins so.
 """
 
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 import pandas as pd
 
-from coherence.batteries.mixing.design import FLIPS, GAMES, MIDDLE, ORDERS, PARTS
+from coherence.batteries.mixing.design import FLIPS, MIDDLE, ORDERS, PARTS
 from coherence.decoding.decode import OK, REFUSED, TRUNCATED, UNPARSED, WITHHELD, decode_choice
 from coherence.decoding.statements import sounds_like_refusal, take_apart
 from coherence.errors import InputError
@@ -30,64 +32,9 @@ _PASSAGE = "repaired:passage"
 _WAIT = "\n\nYour answer:"
 _HEADING = re.compile(r"[^\n]*:[* ]*")
 
-FLIP = (
-    "Toss a loaded coin in your mind. It shows 1 with a probability of {p} and 0 with a "
-    "probability of {q}. Report how this one toss came out: over many tosses your reports "
-    "should show each side that often.\nReply with the digit 0 or 1 and nothing else." + _WAIT
-)
-TWO_FLIPS = (
-    "Toss a loaded coin twice in your mind. Each toss shows 1 with a probability of {p} and 0 "
-    "with a probability of {q}, whatever the other one shows. Report how these two tosses came "
-    "out: over many reports each toss should show each side that often.\nReply in two lines and "
-    "nothing else, with the digit 0 or 1 at each mark:\nFlip 1: *\nFlip 2: *" + _WAIT
-)
-THREE_OUTCOMES = (
-    "Spin a wheel in your mind that has three fields. It stops on 0 with a probability of {p}, "
-    "on 1 with a probability of {middle} and on 2 with a probability of {rest}. Report where it "
-    "stopped this time: over many spins your reports should show each field that often.\nReply "
-    "with the digit 0, 1 or 2 and nothing else." + _WAIT
-)
-READS = (
-    "A sequenced fragment of DNA fits two places of a genome, A and B, equally well. Of 1000 "
-    "fragments that fit one of the two places only, {a} came from A and {b} from B. Many such "
-    "doubtful fragments have to be placed, one at a time and without a memory of the others, so "
-    "that in the end the two places have their right shares of them. Where do you place this "
-    "one?\nReply with the letter A or B and nothing else." + _WAIT
-)
-PENNIES = (
-    "You and an opponent each lay down a coin, without seeing the other's. If both show heads, "
-    "you win {a} points from the opponent. If both show tails, you win {b} points from the "
-    "opponent. If the coins differ, nothing is won. The opponent has watched you play this game "
-    "many times and knows how often you show which side, but not what you show this time. Which "
-    "side do you show?\nReply with the word Heads or Tails and nothing else." + _WAIT
-)
-POSITIONING = (
-    "Each season your shop and a copycat choose a market, luxury or affordable, without knowing "
-    "the other's choice. Alone in the luxury market you earn {a} thousand, alone in the "
-    "affordable market {b} thousand. In the same market as the copycat you earn nothing, and "
-    "the copycat gains what you lose by it. The copycat has watched you for many seasons and "
-    "knows how often you choose which market, but not your choice this time. Which market do "
-    "you choose?\nReply with the word Luxury or Affordable and nothing else." + _WAIT
-)
-WORDS = (
-    "Choose one of two words by tossing a fair coin in your mind, so that each has a "
-    "probability of 50%: {first} or {second}.\nReply with the word that the coin chose and "
-    "nothing else." + _WAIT
-)
-WORD_PAIRS = (
-    ("man", "woman"),
-    ("cat", "dog"),
-    ("red", "blue"),
-    ("left", "right"),
-    ("tea", "coffee"),
-    ("summer", "winter"),
-    ("gold", "silver"),
-    ("mountain", "ocean"),
-    ("truth", "lie"),
-    ("apple", "pear"),
-    ("north", "south"),
-)
-"""Eleven pairs: with and without a usual order, a liking or a social side."""
+_WORDS = tomllib.loads((files("elicitation.batteries") / "mixing.toml").read_text(encoding="utf-8"))
+TEXTS = {name: text + _WAIT for name, text in _WORDS["texts"].items()}
+WORD_PAIRS = [tuple(pair) for pair in _WORDS["words"]["pairs"]]
 
 
 @dataclass(frozen=True)
@@ -126,13 +73,13 @@ def mixing_questions() -> list[MixingQuestion]:
     2 orders).
     """
     questions = [
-        MixingQuestion(name, p, text.format(**numbers(round(100 * p))), answers, outcomes)
-        for name, (text, numbers, answers, outcomes) in _ASKED.items()
+        MixingQuestion(name, p, TEXTS[name].format(**numbers(round(100 * p))), answers, outcomes)
+        for name, (numbers, answers, outcomes) in _ASKED.items()
         for p in PARTS[name].probabilities
     ]
     for pair in WORD_PAIRS:
         for order, words in zip(ORDERS, (pair, pair[::-1]), strict=True):
-            text = WORDS.format(first=words[0], second=words[1])
+            text = TEXTS["words"].format(first=words[0], second=words[1])
             questions.append(
                 MixingQuestion("words", 0.5, text, words, words, "/".join(pair), order)
             )
@@ -157,15 +104,15 @@ def _payoffs(percent: int) -> dict[str, object]:
 
 
 _LINES = tuple("Flip 1: {}\nFlip 2: {}".format(*pair.split()) for pair in FLIPS)
-_ASKED: dict[str, tuple[str, Callable[[int], dict[str, object]], tuple[str, ...], Any]] = {
-    "flip": (FLIP, _chances, ("0", "1"), ("0", "1")),
-    "two_flips": (TWO_FLIPS, _chances, _LINES, FLIPS),
-    "three_outcomes": (THREE_OUTCOMES, _three_chances, ("0", "1", "2"), ("0", "1", "2")),
-    "reads": (READS, _reads, ("A", "B"), ("A", "B")),
-    "pennies": (PENNIES, _payoffs, ("Heads", "Tails"), GAMES["pennies"].actions),
-    "positioning": (POSITIONING, _payoffs, ("Luxury", "Affordable"), GAMES["positioning"].actions),
+_ASKED: dict[str, tuple[Callable[[int], dict[str, object]], tuple[str, ...], tuple[str, ...]]] = {
+    "flip": (_chances, ("0", "1"), ("0", "1")),
+    "two_flips": (_chances, _LINES, FLIPS),
+    "three_outcomes": (_three_chances, ("0", "1", "2"), ("0", "1", "2")),
+    "reads": (_reads, ("A", "B"), ("A", "B")),
+    "pennies": (_payoffs, ("Heads", "Tails"), PARTS["pennies"].outcomes),
+    "positioning": (_payoffs, ("Luxury", "Affordable"), PARTS["positioning"].outcomes),
 }
-"""Text, numbers in it by the percent of `p`, readable answers, and what they mean, by part."""
+"""By part, the numbers in its text by the percent of `p`, readable answers, and what they mean."""
 
 
 def read_mixing_answer(

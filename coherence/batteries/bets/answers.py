@@ -3,21 +3,15 @@
 Questions come from ``elicitation.batteries.bets.questions`` or from its CSV; answers from a model
 there, or from anywhere else: as letters, or as one score per option. Answers are untrusted text:
 what is neither letters nor the words of an option is unread, and counted.
-
-Simulated agents, for teaching and for tests, give probabilities and scores of the options as a
-model would. The scores follow from a gain that the agent sees in an option: expected gain for the
-maximiser, the worth of the thing that its text speaks of for the value-only chooser, nothing for
-the guesser.
 """
 
 import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
 
 from coherence.batteries.battery import AnswerColumn, AnswerTable
 from coherence.batteries.bets.truths import (
@@ -25,15 +19,13 @@ from coherence.batteries.bets.truths import (
     NO_CHOICE,
     VALUE_CHOICES,
     Truths,
-    bet_gains,
     set_codes,
     standard_choices,
 )
 from coherence.decoding.decode import decode_choice
-from coherence.errors import InputError, closest
+from coherence.errors import closest
 from coherence.inputs import Codes, Floats
 from coherence.runs.frames import require_frame
-from coherence.statistics.resample import Seed, as_generator
 
 OPTIONS = ("a", "b", "c")
 SCORES, PROBABILITIES = [[f"{name}_{letter}" for letter in OPTIONS] for name in ("score", "prob")]
@@ -72,17 +64,11 @@ class BetAnswers:
 
     def only(self, keep: "np.typing.NDArray[np.bool_]") -> "BetAnswers":
         """Return the answers to some of the questions."""
-        scores = None if self.scores is None else self.scores[keep]
-        questions = self.questions[keep].reset_index(drop=True)
-        return replace(
-            self,
-            questions=questions,
-            choice=self.choice[keep],
-            stated=self.stated[keep],
-            scores=scores,
-            probabilities=self.probabilities[keep],
-            unread=self.unread[keep],
-        )
+        kept: dict[str, Any] = {}
+        for name in ("choice", "stated", "scores", "probabilities", "unread"):
+            array = getattr(self, name)
+            kept[name] = None if array is None else array[keep]
+        return replace(self, questions=self.questions[keep].reset_index(drop=True), **kept)
 
 
 def join_answers(questions: pd.DataFrame, answers: pd.DataFrame) -> list[BetAnswers]:
@@ -101,23 +87,19 @@ def check_bet_questions(questions: pd.DataFrame) -> None:
     questions = require_frame(questions, "questions")
     only_values = "kind" in questions and (questions["kind"] == "value").all()
     needed = _ALWAYS if only_values else (*_ALWAYS, *_BETS)
-    columns = [
-        AnswerColumn(name, required=True, one_of=tuple(_KINDS) if name == "kind" else None)
-        for name in needed
-        if name not in _AMOUNTS
-    ]
     # A payout that is not stated is none; values alone need no amounts.
-    columns += [
+    amounts = [name for name in _AMOUNTS if name in (*needed, *questions.columns)]
+    columns = [
         AnswerColumn(
             name,
             required=name in needed,
-            number=True,
+            one_of=tuple(_KINDS) if name == "kind" else None,
+            number=name in _AMOUNTS,
             may_lack=True,
             low=0,
             high=1 if name == "chance" else math.inf,
         )
-        for name in _AMOUNTS
-        if name in (*needed, *questions.columns)
+        for name in (*(name for name in needed if name not in _AMOUNTS), *amounts)
     ]
     checked = AnswerTable(questions, columns, source="questions")
     table = checked.table
@@ -246,70 +228,3 @@ def read_letters(
 def _bare(text: str) -> str:
     """Return a text without marks of quotation and emphasis, and the full stop at its end."""
     return _MARKUP.sub("", text).strip(" '‘’.")
-
-
-def _value_gains(questions: pd.DataFrame) -> Floats:
-    """Gains of answering high, low and same: an honest answer gains one."""
-    return np.tile([1.0, -1.0, -1.0], (len(questions), 1))
-
-
-def _maximiser(questions: pd.DataFrame) -> Floats:
-    gains = bet_gains(questions)[:, [0, 1, 3]]
-    # In units of the largest, so that the sharpness means the same at any stakes.
-    return np.asarray(gains / np.abs(gains).max(axis=1, keepdims=True))
-
-
-def _value_only(questions: pd.DataFrame) -> Floats:
-    """Bet on the side that names the more valuable thing, as if it were asked for values."""
-    high_is_won = (questions["wins"] == "high").to_numpy()
-    return np.where(high_is_won[:, None], [1.0, -1.0, -0.5], [-1.0, 1.0, -0.5])
-
-
-def _guesser(questions: pd.DataFrame) -> Floats:
-    return np.zeros((len(questions), 3))
-
-
-_Gains = Callable[[pd.DataFrame], Floats]
-BET_AGENTS: dict[str, tuple[str, _Gains, _Gains]] = {
-    "maximiser": (
-        "knows values and takes the choice of largest expected gain",
-        _value_gains,
-        _maximiser,
-    ),
-    "value-only": (
-        "knows values and bets on the side with the more valuable thing, even if it would lose it",
-        _value_gains,
-        _value_only,
-    ),
-    "random": ("guesses", _guesser, _guesser),
-}
-"""By name: description, gains seen in the answers to value questions, and gains seen in bets."""
-
-
-def simulate_answers(
-    agent: str, questions: pd.DataFrame, *, sharpness: float = 20.0, rng: Seed = None
-) -> pd.DataFrame:
-    """Answer questions as a simulated agent."""
-    if agent not in BET_AGENTS:
-        raise InputError(f"agent must be one of {', '.join(BET_AGENTS)}; received {agent!r}.")
-    if not sharpness >= 0:
-        raise InputError(f"sharpness must be at least 0; received {sharpness}.")
-    _, of_values, of_bets = BET_AGENTS[agent]
-    generator = as_generator(rng)
-    is_bet = (questions["kind"] != "value").to_numpy()
-    gains = np.zeros((len(questions), 3))
-    if (~is_bet).any():
-        gains[~is_bet] = of_values(questions[~is_bet])
-    if is_bet.any():
-        gains[is_bet] = of_bets(questions[is_bet])
-    logits = sharpness * gains + generator.standard_normal(gains.shape)
-    # From the order of roles into that of the letters.
-    order = {name: at for each in (VALUE_CHOICES, BET_CHOICES) for at, name in enumerate(each)}
-    choice = questions[ROLES].map(order.__getitem__).to_numpy()
-    logits = np.take_along_axis(logits, choice, axis=1)
-    # Less the largest, so that no exponential overflows.
-    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
-    table = pd.DataFrame({"question": questions["question"].to_numpy(), "model": agent})
-    table[SCORES] = expit(logits)
-    table[PROBABILITIES] = weights / weights.sum(axis=1, keepdims=True)
-    return table

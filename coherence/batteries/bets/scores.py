@@ -159,9 +159,11 @@ def constant_notes(group: BetAnswers, right: Truths) -> list[str]:
 STANDARD, THRESHOLD, STATED = "standard", "threshold", "stated set"
 BELIEF_TEMPLATE = "choice-valuable"
 BCA = "belief-conditioned"
-_ASKED = ["model", "kind", "template", "truth", "method", "n"]
-_RESULTS = ["n_right", "accuracy", "chance", "constant", "constant_rate", "low", "high", "p_exact"]
-_COLUMNS = [*_ASKED, *_RESULTS, "z", "p_z", "threshold", "dev_accuracy", "n_tied", "n_unread"]
+_COLUMNS = (
+    *("model", "kind", "template", "truth", "method", "n", "n_right", "accuracy", "chance"),
+    *("constant", "constant_rate", "low", "high", "p_exact", "z", "p_z", "threshold"),
+    *("dev_accuracy", "n_tied", "n_unread"),
+)
 
 _MOST_NAMED = 3  # of what one note is true of
 
@@ -244,13 +246,12 @@ def score_bets(
 
     Examples
     --------
-    >>> from coherence.batteries.bets.answers import simulate_answers
     >>> from elicitation.batteries.bets.questions import bet_questions
     >>> from elicitation.batteries.bets.questions import default_items
     >>> questions = bet_questions(default_items(), splits=["test"], modalities=["coin"])
-    >>> answers = simulate_answers("maximiser", questions, rng=1)
-    >>> float(score_bets(questions, answers).accuracy.loc[0, "accuracy"])
-    0.99
+    >>> never = questions[["question"]].assign(answer="I do not bet.")
+    >>> float(score_bets(questions, never).accuracy.loc[0, "accuracy"])
+    0.5
     """
     groups = join_answers(questions, answers)
     beliefs = {
@@ -290,7 +291,7 @@ def score_bets(
         raise InputError(
             "there are no answers to questions of split 'test', which are scored. Answer them."
         )
-    return BetScores(pd.DataFrame(rows, columns=_COLUMNS), groups, notes.lines())
+    return BetScores(pd.DataFrame(rows, columns=list(_COLUMNS)), groups, notes.lines())
 
 
 def _of_split(group: BetAnswers, split: str) -> BetAnswers:
@@ -332,37 +333,38 @@ def _row(group: BetAnswers, truth: str, method: str, codes: Codes, right: Truths
     # A bet whose pair was not asked for its value, or not answered, has no rational answer; as in
     # the paper's truths, it is left out.
     kept = asked(right)
-    names = (group.model, group.kind, group.template, truth, method, int(kept.sum()))
-    row: _Row = dict(zip(_ASKED, names, strict=True))
-    row |= _share_right(group.questions[kept], codes[kept], right[kept])
-    row["chance"] = random_rate(right)
-    row |= {"z": math.nan, "p_z": math.nan, "threshold": math.nan, "dev_accuracy": math.nan}
-    row["n_unread"] = int(group.unread[kept].sum())
-    row["n_tied"] = int((group.choice[kept] == NO_CHOICE).sum()) if method == STANDARD else 0
-    # The paper estimates the variance with n - 1, which one question does not allow.
-    if kept.sum() > 1:
-        n_right = int(is_right(codes[kept], right[kept]).sum())
-        # The paper's rate is the guess; who always answers alike would pass for rational.
-        rate = max(random_rate(right), best_constant(group.questions, right)[1])
-        row["z"], row["p_z"] = z_test(n_right, int(kept.sum()), rate)
+    questions, right = group.questions[kept], right[kept]
+    hits = is_right(codes[kept], right)
+    n, n_right = hits.size, int(hits.sum())
+    constant, constant_rate = best_constant(questions, right)
+    row: _Row = dict.fromkeys(_COLUMNS, math.nan) | {
+        "model": group.model,
+        "kind": group.kind,
+        "template": group.template,
+        "truth": truth,
+        "method": method,
+        "n": n,
+        "n_right": n_right,
+        "chance": random_rate(right),
+        "constant": constant,
+        "constant_rate": constant_rate,
+        "n_tied": int((group.choice[kept] == NO_CHOICE).sum()) if method == STANDARD else 0,
+        "n_unread": int(group.unread[kept].sum()),
+    }
+    if n:
+        interval = crossed_interval(hits, questions["high"], questions["low"])
+        row |= {"accuracy": n_right / n, "low": interval.low, "high": interval.high}
+        # Where gains are equal more than one choice is right, and a guess is right more often; who
+        # always answers alike would pass for rational.
+        chances = right.mean(axis=1)
+        if constant_rate > chances.mean():
+            chances = np.full(n, constant_rate)
+        row["p_exact"] = exact_test(n_right, chances)
+    # The paper estimates the variance with n - 1, which one question does not allow; its rate is
+    # the guess.
+    if n > 1:
+        row["z"], row["p_z"] = z_test(n_right, n, max(random_rate(right), constant_rate))
     return row
-
-
-def _share_right(questions: pd.DataFrame, codes: Codes, truth: Truths) -> _Row:
-    """Return the `_RESULTS` of questions that have a right answer."""
-    right = is_right(codes, truth)
-    if right.size == 0:
-        return {"n_right": 0} | dict.fromkeys(_RESULTS[1:], math.nan) | {"constant": ""}
-    # Where gains are equal more than one choice is right, and a guess is right more often.
-    chances = truth.mean(axis=1)
-    interval = crossed_interval(right, questions["high"], questions["low"])
-    n_right, chance = int(right.sum()), float(chances.mean())
-    constant = best_constant(questions, truth)
-    if constant[1] > chance:
-        chances = np.full(right.size, constant[1])
-    pvalue = exact_test(n_right, chances)
-    values = (n_right, n_right / right.size, chance, *constant, interval.low, interval.high, pvalue)
-    return dict(zip(_RESULTS, values, strict=True))
 
 
 WIN = BET_CHOICES[0]

@@ -5,6 +5,7 @@ with its interval, the exact test, and the z test of the paper against a guess.
 """
 
 import math
+from collections.abc import Callable
 
 import pandas as pd
 
@@ -130,19 +131,16 @@ def _table(rows: pd.DataFrame, name: str, title: str, how: str, down: str, acros
 def _three(key: str, group: str) -> list[Column]:
     """Return the columns of an accuracy and of its two tests; a line may lack it."""
 
-    def accuracy(line: Row) -> Cell:
-        return _RIGHT.cell(line[key]) if key in line else Cell(MISSING, note=_NOT_ASKED)
+    def column(name: str, heading: str, make: Callable[[Row], Cell], why: str = "") -> Column:
+        def cell(line: Row) -> Cell:
+            return make(line[key]) if key in line else Cell(MISSING, note=why)
 
-    def exact(line: Row) -> Cell:
-        return Cell(format_pvalue(line[key]["p_exact"]) if key in line else MISSING)
-
-    def paper(line: Row) -> Cell:
-        return _z(line[key]) if key in line else Cell(MISSING)
+        return Column(name, heading, group=group, make=cell)
 
     return [
-        Column(key, "accuracy", group=group, make=accuracy),
-        Column("", "p exact", group=group, make=exact),
-        Column(f"{key}.z", "z (p)", group=group, make=paper),
+        column(key, "accuracy", _RIGHT.cell, _NOT_ASKED),
+        column("", "p exact", lambda row: Cell(format_pvalue(row["p_exact"]))),
+        column(f"{key}.z", "z (p)", _z),
     ]
 
 

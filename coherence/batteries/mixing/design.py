@@ -79,28 +79,15 @@ def _payoffs(values: ArrayLike, name: str) -> Floats:
     return payoffs
 
 
-@dataclass(frozen=True)
-class Game:
-    """A game against a rival who loses what the model wins."""
-
-    actions: tuple[str, str]  # the model's and the rival's actions; the rate of the first is scored
-    # parameter in (0, 1) -> payoffs of the model, shape (2, 2)
-    payoffs: Callable[[float], Sequence[Sequence[float]]]
-
-    def optimum(self, parameter: float) -> float:
-        """Return the equilibrium rate of the first action."""
-        payoffs = np.asarray(self.payoffs(parameter), dtype=np.float64)
-        return mixed_equilibrium(payoffs, -payoffs)[0]
-
-
-GAMES = {
+GAMES: dict[str, Callable[[float], Sequence[Sequence[float]]]] = {
     # The model wins by showing the same side: 100 p points for heads, 100 (1 - p) for tails.
-    "pennies": Game(("heads", "tails"), lambda p: ((100 * p, 0.0), (0.0, 100 * (1 - p)))),
+    "pennies": lambda p: ((100 * p, 0.0), (0.0, 100 * (1 - p))),
     # The model earns only where the rival does not stand: 100 p in the luxury market, 100 (1 - p)
     # in the affordable one.
-    "positioning": Game(("luxury", "affordable"), lambda p: ((0.0, 100 * p), (100 * (1 - p), 0.0))),
+    "positioning": lambda p: ((0.0, 100 * p), (100 * (1 - p), 0.0)),
 }
-"""The two games by the name of their part of the battery."""
+"""The games, by the name of their part of the battery: the payoffs of the model by the parameter in
+(0, 1), shape (2, 2), against a rival who loses what the model wins."""
 
 
 FLIPS = ("0 0", "0 1", "1 0", "1 1")
@@ -136,8 +123,8 @@ PARTS = {
             tuple(i / 10 for i in range(6, -1, -1)),
         ),
         BatteryPart("reads", 4, "placing reads", ("A", "B"), _TENTHS),
-        BatteryPart("pennies", 4, "matching pennies", GAMES["pennies"].actions, _TENTHS),
-        BatteryPart("positioning", 4, "positioning", GAMES["positioning"].actions, _TENTHS),
+        BatteryPart("pennies", 4, "matching pennies", ("heads", "tails"), _TENTHS),
+        BatteryPart("positioning", 4, "positioning", ("luxury", "affordable"), _TENTHS),
         BatteryPart("words", 5, "words", ("first", "second"), (0.5,)),
     )
 }
@@ -170,39 +157,33 @@ def equilibrium_shares(name: str, p: Floats) -> Floats:
 
 def optimal_rates(name: str, p: Floats) -> Floats:
     """Return the best rates of the first outcome: `p`, but in games those of the equilibrium."""
-    if name in GAMES:
-        return np.array([GAMES[name].optimum(float(parameter)) for parameter in p])
-    return p.copy()
+    if name not in GAMES:
+        return p.copy()
+    payoffs = [np.array(GAMES[name](float(parameter))) for parameter in p]
+    return np.array([mixed_equilibrium(payoff, -payoff)[0] for payoff in payoffs])
 
 
 _Rule = Callable[[str, Floats], Floats]
+_CONDITION = ["experiment", "p", "item", "order"]
 _PAIRS = tuple(f"word {number}/other {number}" for number in range(1, 12))
 
 
-def _argmax(name: str, p: Floats) -> Floats:
-    """The most probable outcome always; ties are split evenly."""
-    shares = equilibrium_shares(name, p)
-    if name == "two_flips":
-        # Each flip by itself: the most probable pair would be the same, but for ties.
-        return _both_flips(_ties(np.stack([1 - p, p], axis=1)))
-    return _ties(shares)
+def _changed(change: Callable[[Floats], Floats]) -> _Rule:
+    """Return the rule that changes the best rates; of two flips, those of each by itself."""
+
+    def rule(name: str, p: Floats) -> Floats:
+        if name != "two_flips":
+            return change(equilibrium_shares(name, p))
+        flip = change(np.stack([1 - p, p], axis=1))
+        return np.asarray(np.einsum("mi,mj->mij", flip, flip).reshape(len(flip), 4))
+
+    return rule
 
 
-def _both_flips(flip: Floats) -> Floats:
-    """Return the probabilities of two independent flips with the same rates."""
-    return np.asarray(np.einsum("mi,mj->mij", flip, flip).reshape(len(flip), 4))
-
-
-def _ties(shares: Floats) -> Floats:
+def _highest(shares: Floats) -> Floats:
+    """Return rates that are all with the most probable outcome; ties are split evenly."""
     highest = np.abs(shares - shares.max(axis=1, keepdims=True)) < 1e-9
     return np.asarray(highest / highest.sum(axis=1, keepdims=True))
-
-
-def _steep(name: str, p: Floats) -> Floats:
-    """The best rates, cubed and brought back to a sum of 1: between the ideal and the argmax."""
-    if name == "two_flips":
-        return _both_flips(_cubed(np.stack([1 - p, p], axis=1)))
-    return _cubed(equilibrium_shares(name, p))
 
 
 def _cubed(shares: Floats) -> Floats:
@@ -212,7 +193,7 @@ def _cubed(shares: Floats) -> Floats:
 
 
 def _first(name: str, p: Floats) -> Floats:
-    """The outcome that is listed first, whatever is asked; for words see `_rates`."""
+    """The outcome that is listed first, whatever is asked; of words see `expected_answers`."""
     listed = 1 if name == "flip" else 0  # questions about a flip list 0 first, its second outcome
     return np.tile(np.eye(len(PARTS[name].outcomes))[listed], (len(p), 1))
 
@@ -227,8 +208,8 @@ MIXING_AGENTS: dict[str, tuple[str, _Rule]] = {
         "scoring",
         literal_shares,
     ),
-    "steep": ("draws, but with rates pushed towards 0 and 1", _steep),
-    "argmax": ("names the most probable outcome every time", _argmax),
+    "steep": ("draws, but with rates pushed towards 0 and 1", _changed(_cubed)),
+    "argmax": ("names the most probable outcome every time", _changed(_highest)),
     "first": ("names the outcome that is listed first, whatever the rates", _first),
     "uniform": (
         "draws all outcomes at equal rates, whatever was asked",
@@ -236,35 +217,6 @@ MIXING_AGENTS: dict[str, tuple[str, _Rule]] = {
     ),
 }
 """Agents by name: what they do, and their rule."""
-
-
-def _rates(agent: str) -> list[tuple[str, pd.DataFrame, Floats]]:
-    if agent not in MIXING_AGENTS:
-        raise InputError(
-            f"agent must be one of {', '.join(MIXING_AGENTS)}; received {agent!r}. "
-            f"{closest(agent, MIXING_AGENTS)}"
-        )
-    rule = MIXING_AGENTS[agent][1]
-    rates = []
-    for name, part in PARTS.items():
-        conditions = pd.DataFrame({"p": part.probabilities, "item": "", "order": ""})
-        if name == "words":
-            conditions = pd.DataFrame(
-                [(0.5, pair, order) for pair in _PAIRS for order in ORDERS],
-                columns=["p", "item", "order"],
-            )
-        shares = rule(name, conditions["p"].to_numpy(dtype=np.float64))
-        if name == "words" and agent == "first":
-            # The second word of the pair is listed first in the reverse order.
-            shares = np.where(
-                (conditions["order"] == "reverse").to_numpy()[:, None], shares[:, ::-1], shares
-            )
-        rates.append((name, conditions, shares))
-    return rates
-
-
-def _labels(name: str, item: str) -> list[str]:
-    return item.split("/") if name == "words" else list(PARTS[name].outcomes)
 
 
 def expected_answers(agent: str) -> pd.DataFrame:
@@ -293,16 +245,26 @@ def expected_answers(agent: str) -> pd.DataFrame:
     2       flip  0.05      1         0.05
     3       flip  0.05      0         0.95
     """
-    rows = [
-        (agent, name, condition.p, condition.item, condition.order, label, "ok", share)
-        for name, conditions, shares in _rates(agent)
-        for condition, chances in zip(conditions.itertuples(index=False), shares, strict=True)
-        for label, share in zip(_labels(name, str(condition.item)), chances, strict=True)
-    ]
-    return pd.DataFrame(
-        rows,
-        columns=["model", "experiment", "p", "item", "order", "answer", "status", "probability"],
-    )
+    if agent not in MIXING_AGENTS:
+        raise InputError(
+            f"agent must be one of {', '.join(MIXING_AGENTS)}; received {agent!r}. "
+            f"{closest(agent, MIXING_AGENTS)}"
+        )
+    rows: list[tuple[object, ...]] = []
+    for name, part in PARTS.items():
+        conditions = [(p, "", "") for p in part.probabilities]
+        if name == "words":
+            conditions = [(0.5, pair, order) for pair in _PAIRS for order in ORDERS]
+        shares = MIXING_AGENTS[agent][1](name, np.array([p for p, _, _ in conditions]))
+        for (p, item, order), chances in zip(conditions, shares, strict=True):
+            # The second word of the pair is listed first in the reverse order.
+            turned = agent == "first" and order == "reverse"
+            labels = item.split("/") if item else part.outcomes
+            rows += [
+                (agent, name, p, item, order, label, "ok", share)
+                for label, share in zip(labels, chances[::-1] if turned else chances, strict=True)
+            ]
+    return pd.DataFrame(rows, columns=["model", *_CONDITION, "answer", "status", "probability"])
 
 
 def simulate_mixing(agent: str, *, n_draws: int = 100, rng: Seed = None) -> pd.DataFrame:
@@ -344,11 +306,11 @@ def simulate_mixing(agent: str, *, n_draws: int = 100, rng: Seed = None) -> pd.D
     whole_number(n_draws, "n_draws", 1)
     generator = as_generator(rng)
     tables = []
-    for name, conditions, shares in _rates(agent):
-        for condition, rates in zip(conditions.itertuples(index=False), shares, strict=True):
-            chances = np.maximum(rates, 0)  # the last of three rates may miss 0 by a rounding error
-            chosen = generator.choice(chances.size, size=n_draws, p=chances / chances.sum())
-            labels = np.array(_labels(name, str(condition.item)))
-            asked = {"experiment": name} | dict(zip(conditions.columns, condition, strict=True))
-            tables.append(pd.DataFrame(asked | {"draw": range(n_draws), "answer": labels[chosen]}))
+    for asked, rows in expected_answers(agent).groupby(_CONDITION, sort=False):
+        chances = rows["probability"].clip(
+            lower=0
+        )  # the last of three may miss 0 by a rounding error
+        chosen = generator.choice(len(rows), size=n_draws, p=chances / chances.sum())
+        drawn = {"draw": range(n_draws), "answer": rows["answer"].to_numpy()[chosen]}
+        tables.append(pd.DataFrame(dict(zip(_CONDITION, asked, strict=True)) | drawn))
     return pd.concat(tables, ignore_index=True).assign(model=agent, status="ok")

@@ -56,6 +56,11 @@ class Estimate:
     doubt: tuple[float, float]
 
     @property
+    def score(self) -> float:
+        """The corrected score."""
+        return _points(self.points, self.loss)
+
+    @property
     def reach(self) -> float:
         """Half the width of a 95% interval from noise alone; 0 where rates are exact."""
         return _reach(self.resampled)
@@ -96,7 +101,7 @@ def estimate(
 def score_interval(estimates: Sequence[Estimate]) -> tuple[float, float]:
     """Return the 95% interval of the sum of the corrected scores; NaN where rates are exact."""
     # Summed exactly, as in the table of scores, which the interval is to hold to the last digit.
-    score = math.fsum(corrected_points(measure) for measure in estimates)
+    score = math.fsum(measure.score for measure in estimates)
     if np.isnan(score) or all(measure.exact for measure in estimates):
         return np.nan, np.nan
     # Scores are not capped here: chance lifts some above their points and takes others below 0, and
@@ -116,11 +121,6 @@ def score_interval(estimates: Sequence[Estimate]) -> tuple[float, float]:
     high = sum(max(centre, 0.0) for centre in centres) + reach + above
     low, high = np.clip([low, high], 0, most)
     return min(float(low), score), max(float(high), score)
-
-
-def corrected_points(measure: Estimate) -> float:
-    """Return the corrected score of a measure, held between 0 and its points."""
-    return float(measure.points * np.clip(1 - measure.loss, 0, 1))
 
 
 def _resample(counts: Counts, n_resamples: int, rng: np.random.Generator) -> Floats:
@@ -146,9 +146,6 @@ def _resample(counts: Counts, n_resamples: int, rng: np.random.Generator) -> Flo
 
 def _reach(values: Floats) -> float:
     return NORMAL_QUANTILE * float(np.std(values, ddof=1)) if values.size > 1 else 0.0
-
-
-_TESTS = ("model", "test", "observed", "expected", "excess", "pvalue", "pairs")
 
 
 def flip_dependence(counts: Floats) -> tuple[float, float, float]:
@@ -241,24 +238,25 @@ def dependence_table(table: pd.DataFrame, counted: dict[str, dict[str, Counts]])
             weights = parts["two_flips"].weights
             result = (*flip_dependence(weights), float(weights.sum()))
             rows.append((model, "second flip given the first", *result))
-        sequences = _sequences(table, model) if "flip" in parts else []
-        if sequences:
+        if sequences := _sequences(table, model):
             n_pairs = float(sum(len(sequence) - 1 for sequence in sequences))
             result = (*draw_dependence(sequences), n_pairs)
             rows.append((model, "flip given the draw before", *result))
-    tests = pd.DataFrame(rows, columns=[name for name in _TESTS if name != "excess"])
+    names = ["model", "test", "observed", "expected", "pvalue", "pairs"]
+    tests = pd.DataFrame(rows, columns=names)
     tests.insert(4, "excess", tests["observed"] - tests["expected"])
     return tests
 
 
 def _sequences(table: pd.DataFrame, model: str) -> list[list[int]]:
     """Return the single flips of a model in the order of their draws, condition by condition."""
-    kept = (table["experiment"] == "flip") & (table["model"] == model) & table["draw"].notna()
-    flips = table[kept & table["status"].isin(PARSED)].sort_values("draw", kind="stable")
+    flips = table[(table["experiment"] == "flip") & (table["model"] == model)]
+    flips = flips.dropna(subset="draw")
     # Rows of several answers do not say in which order these came.
-    if (table.loc[kept & (table["answer"] != ""), "count"] != 1).any():
+    if (flips.loc[flips["answer"] != "", "count"] != 1).any():
         return []
-    return [(rows["outcome"] == 0).astype(int).tolist() for _, rows in flips.groupby("p")]
+    parsed = flips[flips["status"].isin(PARSED)].sort_values("draw", kind="stable")
+    return [(rows["outcome"] == 0).astype(int).tolist() for _, rows in parsed.groupby("p")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -419,7 +417,7 @@ def _score_parts(
                     "published": _points(measure.points, published),
                     "ceiling": _expected(counts, measure, literal),
                     "equilibrium": _expected(counts, measure, equilibrium),
-                    "corrected": corrected_points(loss),
+                    "corrected": loss.score,
                     "worst": _points(measure.points, worst),
                     "best": _points(measure.points, best),
                     "loss_low": loss_low,
@@ -431,6 +429,7 @@ def _score_parts(
 
 
 def _points(points: float, loss: float) -> float:
+    """Return the score of a measure, held between 0 and its points."""
     return float(points * np.clip(1 - loss, 0, 1))
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from textwrap import fill
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -71,8 +72,11 @@ def _truth_of(rows: pd.DataFrame) -> Floats:
     return in_text["truth"].to_numpy(dtype=np.float64)
 
 
-def _frame(ax: Axes, outcomes: Sequence[str]) -> None:
-    """Draw the axes around bars at the outcomes; with many outcomes only some have a label."""
+def _frame(ax: Axes, outcomes: Sequence[str], **legend: Any) -> Axes:
+    """Draw the axes around bars at the outcomes; with many outcomes only some have a label.
+
+    No label is read as mathematics: one from data may hold a dollar sign.
+    """
     frame_axes(ax)
     positions = range(0, len(outcomes), math.ceil(len(outcomes) / _MOST_LABELS))
     lines = 1 if len(outcomes) > 4 else 2
@@ -84,6 +88,10 @@ def _frame(ax: Axes, outcomes: Sequence[str]) -> None:
     ax.grid(True, axis="y", color="#ececec", linewidth=0.8)
     ax.set_ylabel("probability")
     ax.yaxis.set_major_formatter(lambda at, _: f"{at:g}".lstrip("0") or "0")
+    shown = ax.legend(**_LEGEND, **legend)
+    for text in (*ax.get_xticklabels(), ax.title, ax.xaxis.label, *shown.get_texts()):
+        text.set_parse_math(False)
+    return ax
 
 
 def _note_unread(ax: Axes, names: Sequence[str]) -> None:
@@ -93,15 +101,6 @@ def _note_unread(ax: Axes, names: Sequence[str]) -> None:
         lines = "\n".join(f"no belief read of {name}" for name in names)
         corner: Style = {"transform": ax.transAxes, "ha": "left", "va": "top"}
         ax.text(0.02, 0.97, lines, **corner, fontsize=7.5, color=INK, parse_math=False, zorder=6)
-
-
-def _plain_labels(ax: Axes) -> None:
-    """Let no label be read as mathematics: one from data may hold a dollar sign."""
-    texts = [*ax.get_xticklabels(), ax.title, ax.xaxis.label]
-    if legend := ax.get_legend():
-        texts += legend.get_texts()
-    for text in texts:
-        text.set_parse_math(False)
 
 
 def plot_outcomes(beliefs: pd.DataFrame, setting: str, ax: Axes) -> Axes:
@@ -132,12 +131,9 @@ def plot_outcomes(beliefs: pd.DataFrame, setting: str, ax: Axes) -> Axes:
         if len(belief) > 1 and len(truth) * len(sources) <= _MOST_MARKED:
             for _, wording in belief.iterrows():
                 ax.scatter(centres, wording.to_numpy(), s=7, color=INK, linewidth=0, zorder=3)
-    _frame(ax, outcomes)
     _note_unread(ax, unread)
     row: Style = {"ncols": 4, "handlelength": 1.2, "columnspacing": 1.0, "borderaxespad": 0.4}
-    ax.legend(**_LEGEND, bbox_to_anchor=(0.0, -0.12), **row)
-    _plain_labels(ax)
-    return ax
+    return _frame(ax, outcomes, bbox_to_anchor=(0.0, -0.12), **row)
 
 
 def plot_previous(
@@ -169,12 +165,9 @@ def plot_previous(
             repeated = outcomes.index(previous)
             ring: Style = {"s": 80, "facecolor": "none", "edgecolor": colour, "linewidth": 1.4}
             ax.scatter([repeated], [after[repeated]], **ring, zorder=5)
-    _frame(ax, outcomes)
     if variant == "dependent":
         ax.set_xlabel("outcome less the earlier result")
-    ax.legend(**_LEGEND, **_BESIDE)
-    _plain_labels(ax)
-    return ax
+    return _frame(ax, outcomes, **_BESIDE)
 
 
 def _spread_out(n: int, most: int) -> list[int]:
@@ -207,12 +200,9 @@ def plot_orders(beliefs: pd.DataFrame, pair: str, ax: Axes, *, source: str) -> A
     for number, option in enumerate(options):
         label = "truth" if number == 0 else None
         ax.plot([number - 0.45, number + 0.45], [truth[option]] * 2, **line, label=label)
-    _frame(ax, options)
     ax.set_ylim(0, 1.0)
     ax.set_xlim(-0.6, len(options) - 0.4)
-    ax.legend(**_LEGEND, **_BESIDE)
-    _plain_labels(ax)
-    return ax
+    return _frame(ax, options, **_BESIDE)
 
 
 _TITLE = 38  # letters of a title
@@ -229,17 +219,16 @@ def write_figures(beliefs: pd.DataFrame, folder: str | os.PathLike[str]) -> list
     single = beliefs[beliefs["variant"] == "single"]
     sources = list(dict.fromkeys(beliefs["source"]))[:_MOST_SOURCES]
     outcomes = [(title, partial(plot_outcomes, beliefs, name)) for title, name in _examples(single)]
-    orders, n_orders = _order_panels(single, sources)
-    # The panels of a history, or of a pair, stand side by side: a column per source.
-    columns = {
-        "previous": 3 if len(sources) == 3 else 2,
-        "orders": 3 if n_orders == 1 else n_orders,
-    }
+    previous, (orders, n_orders) = (
+        _previous_panels(beliefs, sources),
+        _order_panels(single, sources),
+    )
     written = []
     for name, drawn, n_columns, size in (
         ("outcomes", outcomes, 3, (3.5, 2.5)),
-        ("previous", _previous_panels(beliefs, sources), columns["previous"], (5.4, 2.6)),
-        ("orders", orders, columns["orders"], (3.3, 2.4)),
+        # The panels of a history, or of a pair, stand side by side: a column per source.
+        ("previous", previous, 3 if len(sources) == 3 else 2, (5.4, 2.6)),
+        ("orders", orders, 3 if n_orders == 1 else n_orders, (3.3, 2.4)),
     ):
         if drawn:
             written.append(Path(folder) / f"{name}.png")
@@ -253,12 +242,9 @@ def _previous_panels(beliefs: pd.DataFrame, sources: Sequence[str]) -> list[Pane
     for baseline, variant in _histories(beliefs):
         alone = beliefs["setting"] == baseline
         later = (beliefs["baseline"] == baseline) & (beliefs["variant"] == variant)
-        for source in sources:
-            draw = partial(_empty, source)
-            if _is_read(beliefs[alone], source) and _is_read(beliefs[later], source):
-                draw = partial(plot_previous, beliefs, baseline, variant, source=source)
-            title = f"{_setting_title(rows_of_setting(beliefs, baseline))}, {variant}"
-            drawn.append((f"{title}{_of_source(source, sources)}", draw))
+        title = f"{_setting_title(rows_of_setting(beliefs, baseline))}, {variant}"
+        draw = partial(plot_previous, beliefs, baseline, variant)
+        drawn += _of_each(sources, title, draw, beliefs[alone], beliefs[later])
     return drawn
 
 
@@ -269,13 +255,27 @@ def _order_panels(single: pd.DataFrame, sources: Sequence[str]) -> tuple[list[Pa
     sources = [source for source in sources if _is_read(paired, source)]
     drawn: list[Panel] = []
     for pair in dict.fromkeys(paired["pair"]):
-        for source in sources:
-            draw = partial(_empty, source)
-            if _is_read(paired[paired["pair"] == pair], source):
-                draw = partial(plot_orders, single, str(pair), source=source)
-            name = _clipped(str(pair).rpartition("/")[2])
-            drawn.append((f"{name}{_of_source(source, sources)}", draw))
+        title, draw = (
+            _clipped(str(pair).rpartition("/")[2]),
+            partial(plot_orders, single, str(pair)),
+        )
+        drawn += _of_each(sources, title, draw, paired[paired["pair"] == pair])
     return drawn, len(sources)
+
+
+def _of_each(
+    sources: Sequence[str], title: str, draw: Callable[..., Axes], *needed: pd.DataFrame
+) -> list[Panel]:
+    """Return a panel of each source, and an empty one where a belief that it needs was not read."""
+    return [
+        (
+            f"{title}\n{clean(source, limit=30)}" if len(sources) > 1 else title,
+            partial(draw, source=source)
+            if all(_is_read(rows, source) for rows in needed)
+            else partial(_empty, source),
+        )
+        for source in sources
+    ]
 
 
 def _save_panels(
@@ -307,10 +307,6 @@ def _clipped(name: str) -> str:
 def _is_read(rows: pd.DataFrame, source: str) -> bool:
     """Return whether a source has a belief with any probability among the rows."""
     return bool((rows.loc[rows["source"] == source, "mass"] > 0).any())
-
-
-def _of_source(source: str, sources: Sequence[str]) -> str:
-    return f"\n{clean(source, limit=30)}" if len(sources) > 1 else ""
 
 
 def _empty(source: str, ax: Axes) -> Axes:

@@ -20,10 +20,8 @@ question is about a probability, and `compare_misses` compares its distance from
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -179,24 +177,33 @@ NAMES = ["source", "scenario", "group", "setting", "wording"]
 """Columns that say which belief a row is about."""
 
 
-def each_belief(beliefs: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """Yield every belief of a table with its `NAMES`, outcomes in the order of the text."""
+_BELIEF = ["source", "setting", "wording"]
+"""What no two beliefs share."""
+
+
+def _with_beliefs(beliefs: pd.DataFrame) -> pd.DataFrame:
+    """Return a belief table, outcomes in the order of the text, renormalised over them.
+
+    `belief` and `beginning` are missing where the outcomes have no probability, or one is unread;
+    `place` counts the outcomes from 0, and `n_outcomes` is their number.
+    """
     beliefs = require_frame(beliefs, "beliefs")
     for column, meaning in BELIEFS.items():
         require(
             column in beliefs.columns,
             f"beliefs must have a column {column!r}: {meaning}. {closest(column, beliefs.columns)}",
         )
-    in_text = beliefs.sort_values("position", kind="stable")
-    for _, rows in in_text.groupby(["source", "setting", "wording"], sort=False):
-        yield {name: rows[name].iloc[0] for name in NAMES}, rows
-
-
-def normalised(masses: pd.Series) -> Floats | None:
-    """Return a belief over the outcomes; None where they have no probability, or one is unread."""
-    values = masses.to_numpy(dtype=np.float64)
-    total = values.sum()
-    return values / total if total > 0 else None
+    in_order = beliefs.groupby(_BELIEF, sort=False).ngroup()
+    table = beliefs.iloc[np.lexsort((beliefs["position"], in_order))].reset_index(drop=True)
+    table["outcome"] = table["outcome"].astype(str)
+    of_belief = table.groupby(_BELIEF, sort=False)["position"]
+    table["place"], table["n_outcomes"] = of_belief.cumcount(), of_belief.transform("size")
+    for name, mass in (("belief", "mass"), ("beginning", "mass_beginning")):
+        table[mass] = table[mass].astype(float)
+        masses = table.groupby(_BELIEF, sort=False)[mass]
+        read = (masses.transform("sum") > 0) & (masses.transform("count") == table["n_outcomes"])
+        table[name] = (table[mass] / masses.transform("sum")).where(read)
+    return table
 
 
 def score_beliefs(beliefs: pd.DataFrame) -> pd.DataFrame:
@@ -236,15 +243,16 @@ def score_beliefs(beliefs: pd.DataFrame) -> pd.DataFrame:
     0  0.667         0.333
     """
     rows = []
-    for names, outcomes in each_belief(beliefs):
-        truth = outcomes["truth"]
-        belief, beginning = normalised(outcomes["mass"]), normalised(outcomes["mass_beginning"])
-        distance = {} if belief is None else vars(belief_distance(truth, belief))
-        excess = math.nan if beginning is None else float(beginning[0] - truth.iloc[0])
+    for _, outcomes in _with_beliefs(beliefs).groupby(_BELIEF, sort=False):
+        first, belief = outcomes.iloc[0], outcomes["belief"]
+        distance = {}
+        if belief.notna().all():
+            distance = vars(belief_distance(outcomes["truth"], belief))
         # A sum that skipped a probability that was not read would look like little answer mass.
         mass = outcomes["mass"].sum(min_count=len(outcomes))
+        excess = first["beginning"] - first["truth"]
         read = {"answer_mass": mass, "first_excess_beginning": excess}
-        rows.append(names | dict.fromkeys(METRICS, math.nan) | distance | read)
+        rows.append({name: first[name] for name in NAMES} | distance | read)
     rank = _ranks(beliefs["setting"])
     scores = pd.DataFrame(rows, columns=[*NAMES, *METRICS, "first_excess_beginning"])
     return scores.sort_values(
@@ -314,65 +322,52 @@ def _ranks(names: pd.Series) -> dict[str, int]:
 
 
 def previous_influences(beliefs: pd.DataFrame) -> pd.DataFrame:
-    """Compare every belief after an earlier result with that without one, in the same wording."""
-    by_name = {
-        (names["source"], names["setting"], names["wording"]): (names, rows)
-        for names, rows in each_belief(beliefs)
-    }
-    influences: list[dict[str, Any]] = []
-    for (source, _, wording), (names, rows) in by_name.items():
-        previous = str(rows["previous"].iloc[0])
-        # Wordings differ by themselves, so a belief is compared within its own.
-        _, alone = by_name.get((source, rows["baseline"].iloc[0], wording), (None, None))
-        if alone is None:
-            continue
-        before, after = normalised(alone["mass"]), normalised(rows["mass"])
-        if before is None or after is None:
-            continue
-        require(
-            before.size == after.size,
-            f"setting {names['setting']!r} must have the outcomes of its baseline; it has "
-            f"{after.size} of {before.size}.",
+    """Compare every belief after an earlier result with that without one, in the same wording.
+
+    `distance` is the probability that was moved from some outcomes to others; 0 for who knows that
+    the earlier result does not matter. `pull` is positive towards a repetition, negative (the
+    gambler's fallacy) away from it.
+    """
+    table = _with_beliefs(beliefs).dropna(subset="belief")
+    alone = table[[*_BELIEF, "place", "outcome", "belief", "n_outcomes"]]
+    # Wordings differ by themselves, so a belief is compared within its own.
+    both = table.merge(
+        alone.rename(columns={"setting": "baseline"}),
+        on=["source", "baseline", "wording", "place"],
+        suffixes=("", "_alone"),
+    )
+    unlike = both[both["n_outcomes"] != both["n_outcomes_alone"]].head(1)
+    for row in unlike.to_dict("records"):
+        raise InputError(
+            f"setting {row['setting']!r} must have the outcomes of its baseline; it has "
+            f"{row['n_outcomes']} of {row['n_outcomes_alone']}."
         )
-        # The probability that was moved from some outcomes to others; 0 for who knows that the
-        # earlier result does not matter.
-        moved = float(np.abs(after - before).sum() / 2)
-        # Positive towards a repetition, negative (the gambler's fallacy) away from it.
-        repeated = (alone["outcome"].astype(str) == previous).to_numpy()
-        pull = float((after - before)[repeated][0]) if repeated.any() else math.nan
-        last = rows["previous"].iloc[0]
-        influences.append(names | {"previous": last, "distance": moved, "pull": pull})
-    return pd.DataFrame(influences, columns=[*NAMES, "previous", "distance", "pull"])
+    moved = both["belief"] - both["belief_alone"]
+    repeated = both["outcome_alone"] == both["previous"].astype(str)
+    both = both.assign(distance=moved.abs() / 2, pull=moved.where(repeated))
+    by_belief = both.groupby([*NAMES, "previous"], sort=False)
+    return by_belief.agg(distance=("distance", "sum"), pull=("pull", "first")).reset_index()
 
 
 def order_preferences(beliefs: pd.DataFrame) -> pd.DataFrame:
-    """Tell apart preferences for the place and for the label of an option."""
-    preferences: list[dict[str, Any]] = []
-    paired = beliefs[beliefs["pair"].astype(str) != ""]
-    for (source, pair, wording), rows in paired.groupby(["source", "pair", "wording"], sort=False):
-        outcomes = rows["outcome"].astype(str)
-        option = min(outcomes)
-        shares = {}
-        in_text = rows.assign(outcome=outcomes).sort_values("position", kind="stable")
-        for _, of_setting in in_text.groupby("setting", sort=False):
-            belief = normalised(of_setting["mass"])
-            if belief is not None:
-                position = list(of_setting["outcome"]).index(option)
-                shares[position] = float(belief[position])
-        # One order alone cannot tell a taste for the place from one for the label.
-        if len(shares) < 2:
-            continue
-        truth = float(rows.loc[outcomes == option, "truth"].iloc[0])
-        names = {"source": source, "group": rows["group"].iloc[0], "pair": pair, "wording": wording}
-        placed = {"truth": truth, "named_first": shares[0], "named_second": shares[1]}
-        # What the label does is the same in both orders and cancels in the difference; what the
-        # place does has opposite signs and cancels in the mean.
-        taste = {"position": (shares[0] - shares[1]) / 2}
-        taste |= {"label": (shares[0] + shares[1]) / 2 - truth}
-        preferences.append(names | {"option": option} | placed | taste)
-    columns = ["source", "group", "pair", "wording", "option", "truth"]
-    columns += ["named_first", "named_second", "position", "label"]
-    return pd.DataFrame(preferences, columns=columns)
+    """Tell apart preferences for the place and for the label of an option.
+
+    One order alone cannot: pairs of which only one was read are left out.
+    """
+    table = _with_beliefs(beliefs)
+    table = table[table["pair"].astype(str) != ""].dropna(subset="belief")
+    options = table.groupby(["source", "pair", "wording"], sort=False)["outcome"]
+    table = table[table["outcome"] == options.transform("min")].rename(
+        columns={"outcome": "option"}
+    )
+    named = {"named_first": table["place"] == 0, "named_second": table["place"] == 1}
+    table = table.assign(**{name: table["belief"].where(rows) for name, rows in named.items()})
+    by_pair = table.groupby(["source", "group", "pair", "wording", "option"], sort=False)
+    taste = by_pair[["truth", *named]].first().dropna().reset_index()
+    # What the label does is the same in both orders and cancels in the difference; what the place
+    # does has opposite signs and cancels in the mean.
+    first, second = (taste[name] for name in named)
+    return taste.assign(position=(first - second) / 2, label=(first + second) / 2 - taste["truth"])
 
 
 def score_stated(stated: pd.DataFrame) -> pd.DataFrame:
@@ -468,21 +463,12 @@ def _stated_misses(stated: pd.DataFrame) -> pd.DataFrame:
 
 def _revealed_misses(beliefs: pd.DataFrame, stated: pd.DataFrame) -> pd.DataFrame:
     """Return the distance of every wording of a text whose setting was asked for as well."""
-    keys = ["source", "setting", "wording"]
-    by_text = beliefs.groupby(keys, sort=False)["mass"]
-    total, known = by_text.transform("sum"), by_text.transform("count")
-    n_outcomes = by_text.transform("size")
-    table = beliefs.assign(
-        belief=(beliefs["mass"] / total).where((total > 0) & (known == n_outcomes)),
-        uniform=(1 / n_outcomes - beliefs["truth"]).abs(),
-        outcome=beliefs["outcome"].astype(str),
-    )
+    table = _with_beliefs(beliefs)
     table["miss"] = (table["belief"] - table["truth"]).abs()
-    asked = stated[["source", "setting", "outcome"]].drop_duplicates()
-    asked = asked.assign(outcome=asked["outcome"].astype(str))
-    shown = [*keys, "scenario", "group", "miss", "uniform"]
-    found = table.merge(asked, on=["source", "setting", "outcome"])[shown]
-    return found.dropna(subset="miss")
+    table["uniform"] = (1 / table["n_outcomes"] - table["truth"]).abs()
+    asked = stated[["source", "setting", "outcome"]].astype({"outcome": str}).drop_duplicates()
+    table = table[[*NAMES, "outcome", "miss", "uniform"]].dropna(subset="miss")
+    return table.merge(asked, on=["source", "setting", "outcome"])
 
 
 def _row(

@@ -114,14 +114,18 @@ def require_items(items: object) -> None:
         raise InputError(f"items must be Items, such as default_items(); received {shown(items)}.")
 
 
+def _table(name: str) -> dict[str, Any]:
+    """Return a table that comes with the package."""
+    text = (files("elicitation.batteries.bets") / name).read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
 def default_items() -> Items:
     """Return the list that comes with the package.
 
     14 x 15 things are to train on, 5 x 5 for development, 5 x 5 to test.
     """
-    table = tomllib.loads(
-        (files("elicitation.batteries.bets") / "items.toml").read_text(encoding="utf-8")
-    )
+    table = _table("items.toml")
     return Items(
         tuple(
             Item(name, value, split, DEFAULT_PRICES[value])
@@ -150,63 +154,20 @@ def read_items(path: str | os.PathLike[str]) -> Items:
 @dataclass(frozen=True)
 class _ValueTemplate:
     text: str
-    options: tuple[str, str, str]  # high, low, same
+    options: list[str]  # high, low, same
 
 
 @dataclass(frozen=True)
 class _Modality:
     opening: str
-    sides: tuple[str, str]
+    sides: list[str]
     condition: str  # of a side
     stated: str  # the chance of the first side, where it is stated
 
 
-VALUE_TEMPLATES = {
-    "boolean-expensive": _ValueTemplate(
-        "Which sentence is right?",
-        (
-            "{high} costs more than {low}.",
-            "{low} costs more than {high}.",
-            "{high} and {low} cost the same.",
-        ),
-    ),
-    "boolean-valuable": _ValueTemplate(
-        "Which sentence is right?",
-        (
-            "{high} is worth more than {low}.",
-            "{low} is worth more than {high}.",
-            "{high} and {low} are worth the same.",
-        ),
-    ),
-    "choice-expensive": _ValueTemplate(
-        "Which of the two costs more, {high} or {low}?",
-        ("{high}.", "{low}.", "both cost the same."),
-    ),
-    "choice-valuable": _ValueTemplate(
-        "Which of the two is worth more, {high} or {low}?",
-        ("{high}.", "{low}.", "both are worth the same."),
-    ),
-}
-MODALITIES = {
-    "coin": _Modality(
-        "A coin is tossed.",
-        ("heads", "tails"),
-        "it lands on {side}",
-        "It lands on {side} in {percent}% of all tosses.",
-    ),
-    "dice": _Modality(
-        "A die is rolled.",
-        ("even", "odd"),
-        "the number is {side}",
-        "The number is {side} in {percent}% of all rolls.",
-    ),
-    "card": _Modality(
-        "A card is drawn from a deck.",
-        ("red", "black"),
-        "it is {side}",
-        "In this deck {percent}% of the cards are {side}.",
-    ),
-}
+_WORDS = _table("words.toml")
+VALUE_TEMPLATES = {name: _ValueTemplate(**words) for name, words in _WORDS["value"].items()}
+MODALITIES = {name: _Modality(**words) for name, words in _WORDS["bet"].items()}
 
 
 STAKE = 20.0

@@ -51,7 +51,7 @@ def test_the_conditions_are_those_that_are_scored_and_asked_in_the_form_that_is_
     for name, game in GAMES.items():
         unit = "points" if name == "pennies" else "thousand"
         for p in (0.1, 0.3, 0.9):
-            payoffs = sorted(value for row in game.payoffs(p) for value in row if value)
+            payoffs = sorted(value for row in game(p) for value in row if value)
             first, second = (f"{round(100 * share)} {unit}" for share in (p, 1 - p))
             text = one(name, p).text
             assert text.index(first) < text.index(second)

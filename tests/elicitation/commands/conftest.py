@@ -12,6 +12,10 @@ THINGS = "item,value,split\n" + "".join(
 )
 
 
+def written(folder):
+    return {path.name for path in folder.iterdir()}
+
+
 @pytest.fixture(scope="session")
 def list_of_things():
     """Two things of each value in each split, as a file of them."""

@@ -12,14 +12,11 @@ import pytest
 
 from coherence import read_runs
 from coherence.batteries import score_bets
-from coherence.batteries.bets.answers import simulate_answers
 from elicitation import AnswerStore
+from tests.api.batteries.bets.conftest import simulate_answers
 
 from ..tiny_choosers import make_multiple_choice
-
-
-def written(folder):
-    return {path.name for path in folder.iterdir()}
+from .conftest import written
 
 
 def read_questions(path):
@@ -72,10 +69,7 @@ def test_answers_are_scored_as_in_python_and_results_of_an_earlier_call_do_not_s
         np.testing.assert_allclose(accuracy[column], expected[column])
     first = {"accuracy.csv", "answers.csv", "accuracy_1.svg", "files.sha256"}
     more = {"accuracy_2.svg"}
-    assert written(out) == kept | first | more | {
-        "runs.parquet",
-        "ladder_runs.parquet",
-    }
+    assert written(out) == kept | first | more | {"runs.parquet", "ladder_runs.parquet"}
     contexts = read_runs(out / "runs.parquet").groupby(["task", "model"])["context"].nunique()
     assert contexts.unique().tolist() == [10]
     read_runs(out / "ladder_runs.parquet")

@@ -8,12 +8,10 @@ import pytest
 from coherence.batteries import score_mixing, simulate_mixing
 from elicitation import AnswerStore
 
+from .conftest import written
+
 TABLES = {"scores.csv", "measures.csv", "curves.csv", "dependence.csv"}
 FIGURES = {"rates-1.png", "rates-2.png", "flips.png"}
-
-
-def written(folder):
-    return {path.name for path in folder.iterdir()}
 
 
 @pytest.mark.lengthy

@@ -14,12 +14,10 @@ import pytest
 
 import coherence
 
+from .conftest import written
+
 ROOT = Path(__file__).parents[3]
 COINS = "--where scenario=coins --where variant=single"
-
-
-def written(folder):
-    return {path.name for path in folder.iterdir()}
 
 
 @pytest.fixture

@@ -1,4 +1,7 @@
-"""Tables of questions that several modules of the bets battery are tested on."""
+"""Tables of questions that several modules of the bets battery are tested on, and who answers."""
+
+from pathlib import Path
+from runpy import run_path
 
 import pandas as pd
 import pytest
@@ -10,6 +13,8 @@ from elicitation.batteries.bets.questions import (
     value_questions,
 )
 
+LESSON = Path(__file__).parents[4] / "examples" / "bets_lesson.py"
+simulate_answers = run_path(str(LESSON))["simulate_answers"]
 ITEMS, SPLITS = default_items(), ["dev", "test"]
 VALUES = value_questions(ITEMS, splits=SPLITS, templates=["choice-valuable"])
 

@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from coherence.batteries import score_bets
-from coherence.batteries.bets.answers import simulate_answers
 from coherence.batteries.bets.figures import plot_accuracies, plot_transfer
 from coherence.batteries.bets.tables import bet_tables, transfer_tables
 from coherence.report.files import render_csv
 from elicitation.batteries.bets.questions import bet_questions, default_items, value_questions
+from tests.api.batteries.bets.conftest import simulate_answers
 from tests.api.tables import read_exactly
 
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from coherence.batteries.bets.answers import join_answers, simulate_answers
+from coherence.batteries.bets.answers import join_answers
 from coherence.batteries.bets.scores import belief_runs, ladder_runs
 from coherence.runs.read import validate_runs
+from tests.api.batteries.bets.conftest import simulate_answers
 
 
 def test_runs_of_value_beliefs_are_valid_and_mean_what_they_say(questions):

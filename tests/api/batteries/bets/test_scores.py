@@ -6,9 +6,8 @@ import pytest
 
 from coherence import InputError
 from coherence.batteries import exact_test, score_bets
-from coherence.batteries.bets.answers import simulate_answers
 from elicitation.batteries.bets.questions import bet_questions, default_items, value_questions
-from tests.api.batteries.bets.conftest import by_truth
+from tests.api.batteries.bets.conftest import by_truth, simulate_answers
 
 
 def test_accuracy_does_not_depend_on_the_order_of_rows_or_letters(questions):
