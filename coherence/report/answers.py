@@ -21,7 +21,7 @@ from coherence.printable import significant
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.page import environment
 from coherence.report.wording import NOT_GIVEN, clean, evaluation_heading, visible
-from coherence.runs.columns import ACTION_PREFIX, FEATURE_PREFIX, LEVEL_COLUMNS
+from coherence.runs.columns import ACTION_PREFIX, FEATURE_PREFIX, OFFER_COLUMNS
 from coherence.runs.runs import Runs, question_kind
 
 PER_PAGE = 100
@@ -146,8 +146,8 @@ def _columns(runs: Runs, rows: pd.DataFrame) -> list[str]:
     """Return the columns of answers that hold anything, in the order in which they are read."""
     policies = [] if runs.levels is None else runs.levels.policies
     wanted = [
-        *("prompt", "z", "z_state"),
-        *LEVEL_COLUMNS,
+        *("person", "prompt", "z", "z_state"),
+        *OFFER_COLUMNS,
         *runs.beliefs,
         *("p_z", "action", *runs.policies, *policies),
         *("status", "answer_mass", *_RAW),

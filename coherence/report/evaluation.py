@@ -5,6 +5,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -151,7 +152,7 @@ class EvaluationReport:
         both = self.verdict.marked and self.headline is not self.verdict
         return (self.headline, self.verdict) if both else (self.headline,)
 
-    @property
+    @cached_property
     def primary(self) -> Sufficiency | None:
         """Result of the primary test; None where it was not run."""
         return primary_of(self.results)

@@ -53,7 +53,7 @@ class VerdictInput:
         """Result of the test of leaked answers; None where it was not run."""
         return by_variant(self.evaluation.results, LeakResult).get("")
 
-    @property
+    @cached_property
     def primary(self) -> Sufficiency | None:
         """Result of the primary test; None where it was not run."""
         return self.evaluation.primary

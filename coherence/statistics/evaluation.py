@@ -7,6 +7,7 @@ validates again.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ class EvaluationData:
     # belief, level, frame, order, gain, loss, acts, p_true, group, and action or action_<option>
     questions: pd.DataFrame | None = None
 
-    @property
+    @cached_property
     def share(self) -> Floats:
         """Probability of each action in each row; 0 or 1 where one was chosen."""
         return Actions(self.action, self.actions, self.policy).share
