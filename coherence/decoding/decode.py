@@ -29,9 +29,7 @@ from coherence.decoding.statements import (
     sounds_like_refusal,
     take_apart,
 )
-from coherence.decoding.statements import (
-    Value as Stated,
-)
+from coherence.decoding.statements import Value as Stated
 
 REPAIRS = tuple(
     f"repaired:{what}"
@@ -46,14 +44,7 @@ PARSED = ("ok", *REPAIRS, LOW_MASS)
 FAILURES = ("sum_not_one", "out_of_range", "truncated", "unparsed", "refused")
 STATUSES = (*PARSED, *FAILURES)
 """All statuses, from the mildest to the gravest; a row has the gravest of its answers."""
-OK, REFUSED, UNPARSED, OUT_OF_RANGE, SUM_NOT_ONE, TRUNCATED = (
-    "ok",
-    "refused",
-    "unparsed",
-    "out_of_range",
-    "sum_not_one",
-    "truncated",
-)
+OK, (SUM_NOT_ONE, OUT_OF_RANGE, TRUNCATED, UNPARSED, REFUSED) = "ok", FAILURES
 _ENDINGS = ".,;:!"
 _LETTERED = re.compile(
     r"(?:option )?[\"'(\[]?(?P<option>[^\s\"'()\[\].:,]+)"
@@ -97,29 +88,11 @@ class Decoded(Generic[Value]):
 def decode_distribution(
     text: str, labels: Sequence[str], *, finish_reason: str | None = None
 ) -> Decoded[tuple[float, ...]]:
-    r"""Read one probability per label, a line each, ``<label>: <number>``.
+    """Read one probability per label, a line each, ``<label>: <number>``, in the order asked for.
 
-    Parameters
-    ----------
-    text : str
-        The reply; blank lines and white space at the ends of lines are ignored.
-    labels : sequence of str
-        The labels in the order that was asked for.
-    finish_reason : str or None
-        Why the reply ended: "length" where it was cut, "content_filter" where it was withheld.
-
-    Returns
-    -------
-    Decoded
-        The numbers as stated, in the order of the labels. They may miss a sum of 1 by 0.02, or by
-        half a hundredth per label if that is more; beyond it the status is `sum_not_one`.
-
-    Examples
-    --------
-    >>> decode_distribution("low: 0.25\nhigh: 0.75", ("low", "high")).value
-    (0.25, 0.75)
-    >>> decode_distribution("high: 75%\nlow: 25%", ("low", "high"))
-    Decoded(value=(0.25, 0.75), status='repaired:layout', residual=0.0)
+    `finish_reason` says why the reply ended: "length" where it was cut, "content_filter" where it
+    was withheld. Numbers are as stated, and may miss a sum of 1 by 0.02, or by half a hundredth per
+    label if that is more; beyond it the status is `sum_not_one`.
     """
 
     def read(reply: Reply) -> Decoded[tuple[float, ...]]:
@@ -135,34 +108,12 @@ def decode_distribution(
 def decode_belief(
     text: str, *, form: Form = "lines", finish_reason: str | None = None
 ) -> Decoded[float]:
-    r"""Read a stated probability of Yes.
+    r"""Read a stated probability of Yes: the lines ``No: ...`` and ``Yes: ...``, or a number alone.
 
-    Parameters
-    ----------
-    text : str
-        The reply.
-    form : {"lines", "number"}
-        What was asked for: the lines ``No: ...`` and ``Yes: ...``, or a number alone.
-    finish_reason : str or None
-        See `decode_distribution`.
-
-    Returns
-    -------
-    Decoded
-        The probability of Yes, as stated.
-
-    Examples
-    --------
-    >>> decode_belief("No: 0.30\nYes: 0.70").value
-    0.7
     >>> decode_belief("Yes: 70%")
     Decoded(value=0.7, status='repaired:single', residual=nan)
     >>> decode_belief("70%", form="number").status, decode_belief("70", form="number").status
     ('repaired:percent', 'out_of_range')
-    >>> decode_belief("About 70%.")
-    Decoded(value=None, status='unparsed', residual=nan)
-    >>> decode_belief("No: 0.30\nYes: 0.6", finish_reason="length").status
-    'truncated'
     """
 
     def read(reply: Reply) -> Decoded[float]:
@@ -171,35 +122,18 @@ def decode_belief(
         numbers, status = _probabilities(reply, BELIEF_LABELS)
         if len(numbers) == 1:
             return _within(numbers[0], status)
-        return _of_yes(_checked(numbers, status))
+        stated = _checked(numbers, status)
+        belief = None if stated.value is None else stated.value[1]
+        return Decoded(belief, stated.status, stated.residual)
 
     return _decode(text, finish_reason, read)
 
 
 def decode_decision(text: str, *, finish_reason: str | None = None) -> Decoded[str]:
-    r"""Read an action from the lines ``Can decide: ...`` and ``Decision: ...``.
+    """Read an action from the lines ``Can decide: ...`` and ``Decision: ...``.
 
-    Parameters
-    ----------
-    text : str
-        The reply.
-    finish_reason : str or None
-        See `decode_distribution`.
-
-    Returns
-    -------
-    Decoded
-        ``"defer"`` where the first line is No, whatever the second says and if it is missing from a
-        reply that came to its end; else ``"yes"`` or ``"no"`` from the second.
-
-    Examples
-    --------
-    >>> decode_decision("Can decide: Yes\nDecision: No").value
-    'no'
-    >>> decode_decision("Can decide: No\nDecision: No").value
-    'defer'
-    >>> decode_decision("Can decide: No").value, decode_decision("Can decide: Yes").value
-    ('defer', None)
+    It is ``"defer"`` where the first line is No, whatever the second says and if it is missing from
+    a reply that came to its end; else ``"yes"`` or ``"no"`` from the second.
     """
 
     def read(reply: Reply) -> Decoded[str]:
@@ -227,33 +161,13 @@ def decode_choice(
     words: Sequence[str] = (),
     finish_reason: str | None = None,
 ) -> Decoded[str]:
-    """Read which of several options a reply chooses.
+    """Read which of several distinct options a reply chooses, as it was offered.
 
-    Parameters
-    ----------
-    text : str
-        The reply.
-    options : sequence of str
-        Distinct options, as they were offered.
-    words : sequence of str
-        Where the options are letters, what each of them stands for; the words choose as well as the
-        letter, where no other letter has them.
-    finish_reason : str or None
-        See `decode_distribution`.
+    Where the options are letters, `words` are what each of them stands for; the words choose as
+    well as the letter, where no other letter has them.
 
-    Returns
-    -------
-    Decoded
-        The option as it was offered.
-
-    Examples
-    --------
-    >>> decode_choice("wait", ("wait", "treat"))
-    Decoded(value='wait', status='ok', residual=nan)
     >>> decode_choice("Treat.", ("wait", "treat")).status
     'repaired:punctuation'
-    >>> decode_choice("wait or treat", ("wait", "treat")).status
-    'unparsed'
     >>> decode_choice("The answer is (B).", ("A", "B")).value
     'B'
     """
@@ -445,22 +359,11 @@ def _checked(numbers: Sequence[float], status: str) -> Decoded[tuple[float, ...]
         return Decoded(None, OUT_OF_RANGE, residual)
     if abs(residual) > max(STATED_SUM, _ROUNDING * len(numbers)) + _FLOAT_SLACK:
         return Decoded(None, SUM_NOT_ONE, residual)
-    return Decoded(tuple(map(_without_sign, numbers)), status, residual)
-
-
-def _without_sign(number: float) -> float:
-    return number + 0.0  # turns -0.0 into 0.0
+    return Decoded(tuple(number + 0.0 for number in numbers), status, residual)  # -0.0 is 0.0
 
 
 def _within(number: float, status: str) -> Decoded[float]:
-    if 0 <= number <= 1:
-        return Decoded(_without_sign(number), status)
-    return Decoded(None, OUT_OF_RANGE)
-
-
-def _of_yes(stated: Decoded[tuple[float, ...]]) -> Decoded[float]:
-    belief = None if stated.value is None else stated.value[1]
-    return Decoded(belief, stated.status, stated.residual)
+    return Decoded(number + 0.0, status) if 0 <= number <= 1 else Decoded(None, OUT_OF_RANGE)
 
 
 def _visible_lines(text: str) -> list[str]:

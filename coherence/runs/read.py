@@ -7,14 +7,13 @@ import logging
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pandas as pd
 
 from coherence.errors import InputError, SchemaError, closest, listing
-from coherence.runs.cells import labels, numbers_or_labels, with_labels, without_marks, without_na
+from coherence.runs.cells import numbers_or_labels, with_labels, without_marks, without_na
 from coherence.runs.check import (
     cell_errors,
     damaged_ids,
@@ -26,9 +25,7 @@ from coherence.runs.columns import (
     ANY,
     AS_IN_RUNS,
     AS_IT_IS,
-    COLUMN_NAMES,
     COMPARED,
-    EXACT,
     LABELS,
     Naming,
     Reading,
@@ -42,17 +39,12 @@ from coherence.runs.roles import Findings, read_numbers, without_strangers
 from coherence.runs.row_condition import RowCondition
 from coherence.runs.runs import NAMED, Runs
 from coherence.runs.several import (
-    STOOD_ASIDE,
     doubt_rows_of_options,
-    joined_labels,
+    named_parts,
     note_repeated_ids,
-    shared_parts,
-    state_columns,
     with_matched_states,
-    with_right_or_wrong,
-    with_states,
+    with_roles,
 )
-from coherence.runs.states import typed_option
 
 logger = logging.getLogger(__name__)
 
@@ -132,34 +124,46 @@ def examined(
     table = with_index_columns(table).reset_index(drop=True)
     if given.meant and NAMED in table.columns:
         table = table.drop(columns=NAMED)
-    _require_names(table, reading, found)
+    parts = named_parts(table, reading)
+    found.of_options += [
+        f"there is no column {part!r} to use as {name!r}. {closest(part, table.columns)}"
+        for part, name in {part: name for name, of in parts.items() for part in of}.items()
+        if part not in table
+    ]
     try:
         table = _kept_rows(table, read, found)
     except InputError as error:  # of rows that are not wanted nothing can be said
         found.of_options.append(str(error))
         return given, found
-    damaged = damaged_ids(table[_label_columns(table, reading)])
-    found.of_table += damaged.values()
-    found.absent |= {*damaged}
-    table = _with_roles(table.drop(columns=[*damaged]), read, found)
-    nested = cell_errors(table, found.named)
-    found.of_table += nested.values()
-    found.absent |= {*nested}
-    table, notes = with_labels(table.drop(columns=[*nested]), reading.decimal)
+    of_labels = [part for name in (*LABELS, *COMPARED) for part in parts.get(name, [name])]
+    table = _without(
+        table, damaged_ids(table[[n for n in dict.fromkeys(of_labels) if n in table]]), found
+    )
+    table = with_roles(table, parts, read.twice, found)
+    table = _without(table, cell_errors(table, found.named), found)
+    table, notes = with_labels(table, reading.decimal)
     found.notes += notes
     table = without_missing_actions(table, found)
-    if not (ours or holds_exact(read.table.columns)):  # the file's own, before --exact
+    strange = not (ours or holds_exact(read.table.columns))  # the file's own, before --exact
+    if strange:
         table = without_strangers(table, meant, found)
     table = read_numbers(table, found)
     unused = Runs(table).unused_labels
     for role in {"person", "group"} & reading.columns.keys() & {*table.columns}:
         note_repeated_ids(table, role, unused, found)
-    if not (ours or holds_exact(read.table.columns)):
+    if strange:
         doubt_rows_of_options(table, unused, found)
     runs = with_matched_states(Runs(table, found.notes, found.named, meant=meant), found)
     runs.notes = tuple(dict.fromkeys(found.notes))
     found.of_table += table_errors(runs, found, part=part)
     return runs, found
+
+
+def _without(table: pd.DataFrame, errors: Mapping[str, str], found: Findings) -> pd.DataFrame:
+    """Leave out the columns that have errors, which no later step could read."""
+    found.of_table += errors.values()
+    found.absent |= {*errors}
+    return table.drop(columns=[*errors])
 
 
 def _kept_rows(table: pd.DataFrame, read: FileTable, found: Findings) -> pd.DataFrame:
@@ -201,109 +205,6 @@ def _kept_rows(table: pd.DataFrame, read: FileTable, found: Findings) -> pd.Data
     table, note = RowCondition.parse(reading.where).kept_rows(table, compared)
     found.notes.append(note)
     return table
-
-
-def _with_roles(table: pd.DataFrame, read: FileTable, found: Findings) -> pd.DataFrame:
-    """Give columns their names in the runs table, and make those that are made of others."""
-    reading = found.reading
-    parts = _named_parts(table, reading)
-    there = {name: of for name, of in parts.items() if {*of} <= {*table}}
-    pair = {name: parts.pop(name)[0] for name in COMPARED if name in parts}
-    lacking = pair.keys() - there.keys()
-    found.absent |= (parts.keys() - there.keys()) | ({"theta"} if lacking else set())
-    found.of_options += [
-        f"column {name!r} occurs more than once. Name every column once."
-        for name in read.twice
-        if any(name in of for of in (*parts.values(), [*pair.values()]))
-        or (name in COLUMN_NAMES and name not in reading.columns)
-    ]
-    there = {name: of for name, of in there.items() if name not in pair}
-    found.named = Naming({**found.named.columns, **{n: ",".join(of) for n, of in there.items()}})
-    table, columns = _of_several(table, there, found)
-    if pair and not lacking:
-        table = table.assign(
-            **{name: labels(table[name], reading.decimal) for name in pair.values()}
-        )
-        used, action = frozenset(columns.values()), columns.get("action", "action")
-        table = with_right_or_wrong(table, **pair, found=found, used=used, action=action)
-        # The file's own theta stepped aside, and may be meant as something else.
-        columns = {name: STOOD_ASIDE.get(as_, as_) for name, as_ in columns.items()}
-    columns |= {name: as_ for name, as_ in reading.columns.items() if name not in there}
-    mine = replace(reading, columns=columns).renamed(table)
-    if len(there.get("context", ())) > 1:
-        truths = [name for name in ("theta", EXACT) if name in mine]
-        found.of_options += shared_parts(table, mine[truths], there["context"])
-    return mine
-
-
-def _require_names(table: pd.DataFrame, reading: Reading, found: Findings) -> None:
-    """Say which columns are not there that the user named."""
-    parts = _named_parts(table, reading)
-    missing = {part: name for name, of in parts.items() for part in of if part not in table}
-    found.of_options += [
-        f"there is no column {part!r} to use as {name!r}. {closest(part, table.columns)}"
-        for part, name in missing.items()
-    ]
-
-
-def _named_parts(table: pd.DataFrame, reading: Reading) -> dict[str, list[str]]:
-    """Return the columns that the user named, several together; names have no blanks around."""
-    pair = {name: as_ for name in COMPARED if (as_ := getattr(reading, name)) is not None}
-    parts = {}
-    for name, as_ in {**reading.columns, **pair}.items():
-        whole = as_ if as_ in table else as_.strip()
-        several = whole not in table and "," in as_
-        parts[name] = [part.strip() for part in as_.split(",")] if several else [whole]
-    return parts
-
-
-def _label_columns(table: pd.DataFrame, reading: Reading) -> list[str]:
-    """Return the columns of a file that are labels in the runs table, or part of one."""
-    parts = {str(name): [str(name)] for name in table} | _named_parts(table, reading)
-    labelled = [part for name in (*LABELS, *COMPARED) for part in parts.get(name, ())]
-    return [part for part in dict.fromkeys(labelled) if part in table]
-
-
-def _of_several(
-    table: pd.DataFrame, there: Mapping[str, list[str]], found: Findings
-) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Make columns that several are together; return what others are called in the file."""
-    columns = {name: of[0] for name, of in there.items() if len(of) == 1}
-    several = {name: of for name, of in there.items() if len(of) > 1}
-    for name, of in several.items():
-        column = declared(name)
-        if len({*of}) < len(of) or not (name == "p" or (column and column.kind == "label")):
-            found.of_options.append(
-                f"{name!r} is one column, or different ones where it is an id, a belief or a "
-                f"truth; received {','.join(of)!r}."
-            )
-        elif name not in ("p", "theta"):
-            table = table.assign(**{",".join(of): joined_labels(table, of)})
-            columns[name] = ",".join(of)
-            found.note(Code.SHAPE, f"{listing(of)} together are one {name}.")
-    beliefs, truths = several.get("p", []), several.get("theta", [])
-    if truths and len(truths) != len(beliefs) and "p" not in found.absent:
-        found.of_options.append(
-            f"truth in {len(truths)} columns, {listing(truths)}, needs as many of beliefs, one for "
-            f"each state; received {len(beliefs) or 1}. Name them: --belief A,B,C."
-        )
-        found.absent |= {"theta"} if beliefs else {"p", "theta"}
-        truths = []
-    if beliefs:
-        if (gold := found.reading.gold) is not None:
-            found.of_options.append(
-                "prediction and gold say of one answer whether it is right; received beliefs in "
-                f"{listing(beliefs)}, one for each answer. Then the right answer is the truth: "
-                f"{typed_option('--truth', gold)} in place of --prediction and --gold."
-            )
-        truth = columns.get("theta", "theta")
-        unlabelled = truths or truth not in table.columns or "theta" in found.absent
-        named = state_columns(beliefs, None if unlabelled else table[truth])
-        table = with_states(table, named, truths, found)
-        columns = {name: named.get(as_, as_) for name, as_ in columns.items()}
-        of_states = {state: belief for belief, state in named.items()}
-        found.named = Naming({**found.named.columns, **of_states})
-    return table, columns
 
 
 def read_runs(

@@ -8,6 +8,7 @@ each answer is right, and the confidence the belief that it is.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from os.path import commonprefix
 from typing import Any
 
@@ -18,7 +19,18 @@ from coherence.decoding.ranges import STATED_SUM
 from coherence.errors import listing
 from coherence.printable import counted, numbered
 from coherence.runs.cells import Cells, labels
-from coherence.runs.columns import COLUMN_NAMES, KEY, LEVEL_COLUMNS, STATE_PREFIX, is_belief
+from coherence.runs.columns import (
+    COLUMN_NAMES,
+    COMPARED,
+    EXACT,
+    KEY,
+    LEVEL_COLUMNS,
+    STATE_PREFIX,
+    Naming,
+    Reading,
+    declared,
+    is_belief,
+)
 from coherence.runs.design import case_column
 from coherence.runs.notes import Code, Level
 from coherence.runs.roles import Findings, broken
@@ -41,6 +53,96 @@ _FEWEST_IDS, _MOST_IDS = 6, 100  # for a note on ids in several sessions, and th
 _BETWEEN = re.compile("[^0-9A-Za-z]")  # words of a name
 _MOST_OPTIONS = 20  # that a question has
 _OFF = 0.011  # by which probabilities of the options of a question miss 1 when they are rounded
+
+
+def named_parts(table: pd.DataFrame, reading: Reading) -> dict[str, list[str]]:
+    """Return the columns that the user named, several together; names have no blanks around."""
+    pair = {name: as_ for name in COMPARED if (as_ := getattr(reading, name)) is not None}
+    parts = {}
+    for name, as_ in {**reading.columns, **pair}.items():
+        whole = as_ if as_ in table else as_.strip()
+        several = whole not in table and "," in as_
+        parts[name] = [part.strip() for part in as_.split(",")] if several else [whole]
+    return parts
+
+
+def with_roles(
+    table: pd.DataFrame, parts: Mapping[str, list[str]], twice: Sequence[str], found: Findings
+) -> pd.DataFrame:
+    """Give columns their names in the runs table, and make those that are made of others.
+
+    `parts` of columns that the user named need not all be there; names that the file has `twice`
+    may not be among them.
+    """
+    reading = found.reading
+    pair = {name: parts[name][0] for name in COMPARED if name in parts}
+    there = {n: of for n, of in parts.items() if {*of} <= {*table} and n not in pair}
+    lacking = not {*pair.values()} <= {*table}
+    found.absent |= (parts.keys() - there.keys() - pair.keys()) | ({"theta"} if lacking else set())
+    found.of_options += [
+        f"column {name!r} occurs more than once. Name every column once."
+        for name in twice
+        if any(name in of for of in parts.values())
+        or (name in COLUMN_NAMES and name not in reading.columns)
+    ]
+    found.named = Naming({**found.named.columns, **{n: ",".join(of) for n, of in there.items()}})
+    table, columns = _of_several(table, there, found)
+    if pair and not lacking:
+        compared = {name: labels(table[name], reading.decimal) for name in pair.values()}
+        used, action = frozenset(columns.values()), columns.get("action", "action")
+        table = with_right_or_wrong(
+            table.assign(**compared), **pair, found=found, used=used, action=action
+        )
+        # The file's own theta stepped aside, and may be meant as something else.
+        columns = {name: STOOD_ASIDE.get(as_, as_) for name, as_ in columns.items()}
+    columns |= {name: as_ for name, as_ in reading.columns.items() if name not in there}
+    mine = replace(reading, columns=columns).renamed(table)
+    if len(there.get("context", ())) > 1:
+        truths = [name for name in ("theta", EXACT) if name in mine]
+        found.of_options += shared_parts(table, mine[truths], there["context"])
+    return mine
+
+
+def _of_several(
+    table: pd.DataFrame, there: Mapping[str, list[str]], found: Findings
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Make columns that several are together; return what others are called in the file."""
+    columns = {name: of[0] for name, of in there.items() if len(of) == 1}
+    several = {name: of for name, of in there.items() if len(of) > 1}
+    for name, of in several.items():
+        column = declared(name)
+        if len({*of}) < len(of) or not (name == "p" or (column and column.kind == "label")):
+            found.of_options.append(
+                f"{name!r} is one column, or different ones where it is an id, a belief or a "
+                f"truth; received {','.join(of)!r}."
+            )
+        elif name not in ("p", "theta"):
+            table = table.assign(**{",".join(of): joined_labels(table, of)})
+            columns[name] = ",".join(of)
+            found.note(Code.SHAPE, f"{listing(of)} together are one {name}.")
+    beliefs, truths = several.get("p", []), several.get("theta", [])
+    if truths and len(truths) != len(beliefs) and "p" not in found.absent:
+        found.of_options.append(
+            f"truth in {len(truths)} columns, {listing(truths)}, needs as many of beliefs, one for "
+            f"each state; received {len(beliefs) or 1}. Name them: --belief A,B,C."
+        )
+        found.absent |= {"theta"} if beliefs else {"p", "theta"}
+        truths = []
+    if not beliefs:
+        return table, columns
+    if (gold := found.reading.gold) is not None:
+        found.of_options.append(
+            "prediction and gold say of one answer whether it is right; received beliefs in "
+            f"{listing(beliefs)}, one for each answer. Then the right answer is the truth: "
+            f"{typed_option('--truth', gold)} in place of --prediction and --gold."
+        )
+    truth = columns.get("theta", "theta")
+    unlabelled = truths or truth not in table.columns or "theta" in found.absent
+    named = state_columns(beliefs, None if unlabelled else table[truth])
+    of_states = {state: belief for belief, state in named.items()}
+    found.named = Naming({**found.named.columns, **of_states})
+    table = with_states(table, named, truths, found)
+    return table, {name: named.get(as_, as_) for name, as_ in columns.items()}
 
 
 def joined_labels(table: pd.DataFrame, parts: Sequence[str]) -> Cells:
