@@ -27,7 +27,7 @@ from coherence.runs.notes import Code, Note
 
 _Mask = NDArray[np.bool_]
 _Tables = tuple[pd.DataFrame, pd.DataFrame]  # as it is, and with texts read as numbers
-_QUOTED = re.compile(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`""")
+_QUOTED = re.compile(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?P<name>[^`]*)`""")
 _WHOLE = re.compile(r"[+-]?(?:0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _ISO = re.compile(
@@ -39,13 +39,13 @@ _ORDER: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-_COMPARED = {**_ORDER, ast.Eq: operator.eq, ast.NotEq: operator.ne}
 _MIRRORED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 _RULE = (
     "compare columns with literals by ==, !=, <, in and the like, joined by and, or, not (not & "
     "and |), such as --where "
     "'type == \"binary\" and score >= 0.5'; a name with blanks stands in backticks"
 )
+_STAND_IN = "_quoted_"  # what names in backticks become, with their bytes as digits
 
 
 def quoted_column(name: str) -> str:
@@ -65,31 +65,35 @@ def label_condition(column: str, labels: Sequence[Any], *, left_out: bool = True
     return f"{quoted_column(column)} {'not in' if left_out else 'in'} ({', '.join(literals)})"
 
 
+def _stand_in(match: re.Match[str]) -> str:
+    name = match["name"]
+    return match[0] if name is None else f"{_STAND_IN}{name.encode().hex()}"
+
+
+def _column(node: ast.expr) -> str:
+    """Return the column that a node names; empty if it names none."""
+    if isinstance(node, ast.Attribute) and (outer := _column(node.value)):
+        return f"{outer}.{node.attr}"
+    name = node.id if isinstance(node, ast.Name) else ""
+    digits = name.removeprefix(_STAND_IN)
+    return name if digits == name else bytes.fromhex(digits).decode()
+
+
 @dataclass(frozen=True)
 class RowCondition:
     """A condition that was parsed."""
 
     text: str
     tree: ast.expr
-    quoted: Sequence[str]  # names in backticks, by number
 
     @classmethod
     def parse(cls, text: str) -> "RowCondition":
         """Parse a condition, or raise `InputError` with what it may hold."""
-        quoted: list[str] = []
-
-        def stand_in(match: re.Match[str]) -> str:
-            if not match[0].startswith("`"):
-                return match[0]
-            quoted.append(match[0][1:-1])
-            return f"_quoted_{len(quoted) - 1}_"
-
         if not isinstance(text, str) or not text.strip():
             raise InputError(f"where must be a condition; received {text!r}: {_RULE}.")
         try:
-            tree = ast.parse(_QUOTED.sub(stand_in, text.strip()), mode="eval").body
-            condition = cls(text, tree, quoted)
-            condition._walk(tree, None)
+            condition = cls(text, ast.parse(_QUOTED.sub(_stand_in, text.strip()), mode="eval").body)
+            condition._walk(condition.tree, None)
         except InputError:
             raise
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -110,7 +114,7 @@ class RowCondition:
         kept = table[keep].reset_index(drop=True)
         return kept, Note(Code.SHAPE, f"where kept {len(kept)} of {of}: {self.text}.")
 
-    def _refuse(self, node: ast.expr, why: str = "is no comparison") -> InputError:
+    def _refuse(self, node: ast.expr, why: str) -> InputError:
         return InputError(f"where: {ast.unparse(node)} {why} in {self.text!r}. Here {_RULE}.")
 
     def _walk(self, node: ast.expr, tables: _Tables | None) -> _Mask:
@@ -118,28 +122,29 @@ class RowCondition:
         match node:
             case ast.BoolOp():
                 masks = [self._walk(value, tables) for value in node.values]
-                join = np.logical_and if isinstance(node.op, ast.And) else np.logical_or
-                return np.asarray(join.reduce(masks), dtype=np.bool_)
+                joined = np.any(masks, axis=0) if isinstance(node.op, ast.Or) else np.all(masks, 0)
+                return np.asarray(joined, dtype=np.bool_)
             case ast.UnaryOp(op=ast.Not()):
                 return ~self._walk(node.operand, tables)
             case ast.Compare():
                 lefts = [node.left, *node.comparators]
                 sides = zip(lefts, map(type, node.ops), node.comparators, strict=False)
                 masks = [self._comparison(*side, tables) for side in sides]
-                return np.asarray(np.logical_and.reduce(masks), dtype=np.bool_)
-        raise self._refuse(node)
+                return np.asarray(np.all(masks, axis=0), dtype=np.bool_)
+        raise self._refuse(node, "is no comparison")
 
     def _comparison(
         self, left: ast.expr, kind: type[ast.cmpop], right: ast.expr, tables: _Tables | None
     ) -> _Mask:
-        if not self._column(left) and self._column(right) and kind in _COMPARED:
+        alone = kind in (*_ORDER, ast.Eq, ast.NotEq)  # compared with one literal, not with a list
+        if not _column(left) and _column(right) and alone:
             left, right, kind = right, left, _MIRRORED.get(kind, kind)
-        if not (column := self._column(left)):
+        if not (column := _column(left)):
             raise self._refuse(left, "names no column")
         listed = right.elts if isinstance(right, ast.Tuple | ast.List | ast.Set) else None
         literals = [*map(self._literal, [right] if listed is None else listed)]
         without_order = kind in _ORDER and isinstance(next(iter(literals), 0), bool | None)
-        if without_order or kind not in (_COMPARED if listed is None else (ast.In, ast.NotIn)):
+        if without_order or alone != (listed is None) or kind in (ast.Is, ast.IsNot):
             what = "is no such literal: use ==, != or in"
             if kind in (ast.In, ast.NotIn):
                 what = 'is no list, as in ("a", "b") or ("a",)'
@@ -151,21 +156,11 @@ class RowCondition:
                 f"where: there is no column {column!r}, as {self.text!r} has it. "
                 f"{closest(column, tables[0].columns)}"
             )
-        compared = _ORDER.get(kind, operator.eq)
-        cells = [tables[isinstance(literal, int | float)][column] for literal in literals]
-        equal = [_compare(of, compared, to) for of, to in zip(cells, literals, strict=True)]
-        found: _Mask = np.any([np.zeros(len(tables[0]), dtype=np.bool_), *equal], axis=0)
+        found = np.zeros(len(tables[0]), dtype=np.bool_)
+        for literal in literals:
+            cells = tables[isinstance(literal, int | float)][column]
+            found |= _compare(cells, _ORDER.get(kind, operator.eq), literal)
         return ~found if kind in (ast.NotEq, ast.NotIn) else found
-
-    def _column(self, node: ast.expr) -> str:
-        """Return the column that a node names; empty if it names none."""
-        if isinstance(node, ast.Attribute) and (outer := self._column(node.value)):
-            return f"{outer}.{node.attr}"
-        if not isinstance(node, ast.Name):
-            return ""
-        match = re.fullmatch(r"_quoted_([0-9]+)_", node.id)
-        at = int(match[1]) if match else len(self.quoted)
-        return self.quoted[at] if at < len(self.quoted) else node.id
 
     def _literal(self, node: ast.expr) -> Any:
         try:
@@ -174,10 +169,9 @@ class RowCondition:
             value = ...
         if value is None or isinstance(value, str | int | float):
             return value
-        name = self._column(node)
-        raise self._refuse(
-            node, "is no literal" + (f'; a text is quoted: "{name}"' if name else "")
-        )
+        name = _column(node)
+        quoted = f'; a text is quoted: "{name}"' if name else ""
+        raise self._refuse(node, f"is no literal{quoted}")
 
 
 def _compare(cells: "pd.Series[Any]", compared: Callable[[Any, Any], bool], literal: Any) -> _Mask:
