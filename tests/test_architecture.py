@@ -21,15 +21,15 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 40_707,
+    "coherence": 40_571,
     "coherence/analysis": 4_472,
     "coherence/batteries": 4_711,
     "coherence/checks": 7_886,
     "coherence/cli": 1_848,
-    "coherence/decoding": 1_105,
+    "coherence/decoding": 1_008,
     "coherence/plots": 1_698,
     "coherence/report": 5_410,
-    "coherence/runs": 7_246,
+    "coherence/runs": 7_207,
     "coherence/statistics": 4_396,
     "elicitation": 15_312,
     "elicitation/asking": 1_355,
@@ -41,7 +41,7 @@ BUDGET = {
     "elicitation/training": 1_034,
     "bayesnets": 5_144,
     "benchmarks": 6_997,
-    "tests": 30_547,
+    "tests": 30_546,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",

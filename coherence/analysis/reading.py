@@ -15,7 +15,6 @@ from coherence.checks.check import Check
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import as_codes
 from coherence.runs.columns import AS_IT_IS, RECORDED, SAME_CONTEXT, Reading, answer_columns
-from coherence.runs.design import case_column
 from coherence.runs.needs import ACTION, TARGET, THETA
 from coherence.runs.notes import Code, Level, Note
 from coherence.runs.read import MoreErrors, read_file, read_frame, validate_runs
@@ -24,6 +23,7 @@ from coherence.runs.runs import EVALUATION, Runs
 from coherence.runs.states import (
     YES,
     beside_a_pair,
+    case_column,
     compared_labels,
     folded,
     known_pair,

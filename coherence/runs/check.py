@@ -168,19 +168,21 @@ def _nothing_to_check(runs: Runs, _: Findings) -> _Errors:
 
 def _needed_columns(runs: Runs, found: Findings) -> _Errors:
     """Check that the columns are there without which a column means nothing."""
-    named, said = found.named, set[tuple[str, ...]]()
-    for name, needed in NEEDED.items():
-        lacking = tuple(each for each in needed if each not in runs.names)
-        if name not in runs.names or not lacking or lacking in said or {*lacking} & found.absent:
+    lacking_of = {
+        tuple(each for each in needed if each not in runs.names): name
+        for name, needed in reversed(NEEDED.items())
+        if name in runs.names
+    }
+    for lacking, name in reversed(lacking_of.items()):
+        if not lacking or {*lacking} & found.absent:
             continue
-        said.add(lacking)
         typed = " ".join(_TO_TYPE[each] for each in lacking if each in _TO_TYPE)
         remedy = f" Name {numbered(len(lacking), 'it', 'them')}: {typed}." if typed else ""
         if lacking == ("context",):
             remedy = found.of_cases(runs) or remedy
         columns = numbered(len(lacking), "the column", "the columns")
         listed = " and ".join(f"{each!r}{_OF_NEEDED.get(each, '')}" for each in lacking)
-        yield f"column {named(name)} needs {columns} {listed} as well.{remedy}"
+        yield f"column {found.named(name)} needs {columns} {listed} as well.{remedy}"
 
 
 def _value_errors(runs: Runs, found: Findings) -> _Errors:
@@ -239,10 +241,6 @@ def _sum_errors(
 
 def _policy_errors(runs: Runs, found: Findings) -> _Errors:
     """Check probabilities of actions, each one by itself being a probability already."""
-    every = [name for name in runs.names if name.startswith(ACTION_PREFIX)]
-    columns, of_policies = runs.policies, runs.of_policies.to_numpy()
-    total = np.nansum(_numbers(runs.table, every), axis=1) if every else np.empty(0)
-    sums = np.abs(total - 1) <= ROUNDING
     if "action" in runs.names:
         labels = runs.table["action"].dropna().unique()
         numbers = pd.to_numeric(pd.Series(labels, dtype=object), errors="coerce").to_numpy(float)
@@ -254,22 +252,19 @@ def _policy_errors(runs: Runs, found: Findings) -> _Errors:
             actions,
             "Give the probability of each action in a column action_NAME of its own.",
         )
+    every = [name for name in runs.names if name.startswith(ACTION_PREFIX)]
+    total, of_policies = np.nansum(_numbers(runs.table, every), 1), runs.of_policies.to_numpy()
+    sums, chosen = np.abs(total - 1) <= ROUNDING, ~of_policies
     # Where an action was chosen, only what looks like probabilities of actions is meant as such.
-    chosen = ~of_policies
     if len(every) > 1 and (sums & chosen).any() and (sums | (total == 0))[chosen].all():
         yield (
             f"there are chosen actions in {found.named('action')} and their probabilities in "
             f"{', '.join(every)}; a task and model has one or the other. Drop one of them."
         )
-    if not columns:
+    if not runs.policies:
         return
-    if len(columns) == 1:
-        yield (
-            f"{columns[0]!r} is the only column of probabilities of actions, and every action "
-            "needs one. Add those of the others, or rename it if it holds something else."
-        )
-    there = runs.table[columns].notna().to_numpy() & of_policies[:, None]
-    yield from _sum_errors(columns, total, there.any(axis=1) & ~sums, ROUNDING, found)
+    there = runs.table[runs.policies].notna().to_numpy() & of_policies[:, None]
+    yield from _sum_errors(runs.policies, total, there.any(axis=1) & ~sums, ROUNDING, found)
     # Tasks may have actions of their own, whose columns are empty for all others; as have levels.
     keys = [name for name in EVALUATION if name in runs.names]
     by = runs.table[keys].astype(str).assign(level=runs.known("level") | runs.known("loss"))
@@ -458,13 +453,13 @@ def _label_errors(table: Runs, found: Findings) -> _Errors:
             continue
         if name in ("action", "theta") and (spelled := _spelling_error(runs, name, found)):
             yield spelled
-        elif alike := labels_alike(runs, name):
+        elif alike := _labels_alike(runs, name):
             more = f" and {len(alike) - 5} more" if len(alike) > 5 else ""
             # Of an id made of several columns each is written in one way.
             cells = [f"table[{part.strip()!r}]" for part in found.file_name(name).split(",")]
             yield (
                 f"column {found.named(name)} has labels that differ only by blanks, case or "
-                f"Unicode form: {'; '.join(map(_alike_shown, alike[:5]))}{more}. Name those that "
+                f"Unicode form: {'; '.join(alike[:5])}{more}. Name those that "
                 "are meant to differ otherwise; if they are one, in pandas: "
                 f"{'; '.join(f'{each} = {each}{_ONE_WAY}' for each in cells)}."
             )
@@ -525,30 +520,24 @@ def without_missing_actions(runs: pd.DataFrame, found: Findings) -> pd.DataFrame
     return runs.assign(action=runs["action"].mask(empty))
 
 
-def labels_alike(runs: pd.DataFrame, name: str) -> "list[pd.Series[int]]":
+def _labels_alike(runs: pd.DataFrame, name: str) -> list[str]:
     """Return labels, with their rows, that differ only in how they are written, in each task."""
     cells = runs[name].dropna().astype(str)
     forms = {label: folded(label) for label in cells.unique()}
     if len({*forms.values()}) == len(forms):
         return []
-    rows = pd.DataFrame({"form": cells.map(forms), "label": cells})
-    by = ["form"]
-    if "task" in runs.columns and name not in EVALUATION:
-        rows, by = rows.assign(task=runs["task"]), ["task", "form"]
-    groups = rows.groupby(by, dropna=False)["label"]
-    return [
-        group.value_counts().sort_index().sort_values(ascending=False, kind="stable")
-        for _, group in groups
-        if group.nunique() > 1
-    ]
-
-
-def _alike_shown(alike: "pd.Series[int]") -> str:
-    """Return labels side by side, such that they can be told apart."""
-    texts = list(map(repr, alike.index))
-    if len(set(map(tidy, texts))) < len(texts):  # accents that are one character or two look alike
-        texts = list(map(ascii, alike.index))
-    return ", ".join(f"{t} ({counted(n, 'row')})" for t, n in zip(texts, alike, strict=True))
+    by_task = "task" in runs.columns and name not in EVALUATION
+    keys = [runs["task"][cells.index]] if by_task else []
+    shown = []
+    for _, labels in cells.groupby([*keys, cells.map(forms)], dropna=False):
+        counts = labels.value_counts().sort_index().sort_values(ascending=False, kind="stable")
+        texts = list(map(repr, counts.index))
+        if len({*map(tidy, texts)}) < len(texts):  # accents of one character or two look alike
+            texts = list(map(ascii, counts.index))
+        if len(texts) > 1:
+            each = zip(texts, counts, strict=True)
+            shown.append(", ".join(f"{text} ({counted(n, 'row')})" for text, n in each))
+    return shown
 
 
 # What checks read; a missing note on an answer changes no number.

@@ -292,20 +292,8 @@ def read_runs(
     0  0.80  treat
     1  0.15   wait
     """
-    reading = Reading(
-        {} if columns is None else columns,
-        prediction=prediction,
-        gold=gold,
-        acts=acts,
-        scale=scale,
-        percent=percent,
-        where=where,
-        sep=sep,
-        decimal=decimal,
-        encoding=encoding,
-        missing=missing,
-        sheet=sheet,
-    )
+    options = {name: value for name, value in locals().items() if name not in ("path", "columns")}
+    reading = Reading({} if columns is None else columns, **options)
     if isinstance(path, str | os.PathLike):
         return read_file(path, reading).frame()
     return read_frame(path, reading).frame()

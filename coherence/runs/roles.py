@@ -42,10 +42,9 @@ from coherence.runs.columns import (
     holds_exact,
     is_state,
 )
-from coherence.runs.design import case_column
 from coherence.runs.notes import Code, Level, Note
 from coherence.runs.runs import EVALUATION, Runs
-from coherence.runs.states import not_labels, typed_option
+from coherence.runs.states import case_column, not_labels, typed_option
 
 
 def rows_of(wrong: Any) -> str:

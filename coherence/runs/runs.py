@@ -31,8 +31,8 @@ from coherence.runs.columns import (
     holds_exact,
     is_state,
 )
-from coherence.runs.design import case_column
 from coherence.runs.notes import Code, Note
+from coherence.runs.states import case_column
 
 REFERENCE = "standard"
 """The usual prompt; an empty cell in the column ``prompt`` stands for it."""

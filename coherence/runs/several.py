@@ -31,7 +31,6 @@ from coherence.runs.columns import (
     declared,
     is_belief,
 )
-from coherence.runs.design import case_column
 from coherence.runs.notes import Code, Level
 from coherence.runs.roles import Findings, broken
 from coherence.runs.row_condition import label_condition
@@ -39,6 +38,7 @@ from coherence.runs.runs import Runs
 from coherence.runs.states import (
     KNOWN_PAIRS,
     YES,
+    case_column,
     compared_labels,
     folded,
     in_order,

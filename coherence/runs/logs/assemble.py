@@ -166,8 +166,7 @@ def assemble(
     answers, unpaired = stacked(stated, counts=counts), list[str]()
     check = SampleCheck(mapping.get("context", beliefs[0].fields.get("context", "")), truths)
     # Further logs of beliefs are about the samples of the first.
-    plain = answers[answers["z"].isna()] if "z" in answers else answers
-    first, *others = (part for _, part in plain.groupby(LOG, sort=False))
+    first, *others = (part for _, part in answers.groupby(LOG, sort=False))
     notes += [note for part in others for note in check.compare(first, part)]
     if actions:
         answers, unpaired, differ = joined(answers, stacked(chosen, counts=counts), check)
@@ -393,7 +392,7 @@ def stacked(parts: Sequence[pd.DataFrame], *, counts: bool) -> pd.DataFrame:
     occurs twice.
     """
     rows = filled(pd.concat(parts, ignore_index=True))
-    columns = ["task", "model", "prompt", "context", "z", "z_state"]
+    columns = ["task", "model", "prompt", "context"]
     question, known = filled(rows.reindex(columns=[*columns, "rep"])), rows["context"].notna()
     nth = question.groupby(columns, dropna=False, sort=False).cumcount()
     reps = question["rep"].mask(known & (question["rep"].isna() | counts), nth)
@@ -537,9 +536,7 @@ def joined(
             "Name one in both: --context FIELD."
         )
     reference = REFERENCE if REFERENCE in {*beliefs["prompt"]} else beliefs["prompt"][0]
-    # Other prompts and rows given z ask for the belief alone.
-    asks = beliefs["prompt"].map(lambda prompt: prompt == reference)
-    asks &= beliefs["z"].isna() if "z" in beliefs else True
+    asks = beliefs["prompt"].map(lambda prompt: prompt == reference)  # others ask for it alone
     asked, chosen = _with_keys(beliefs[asks]), _with_keys(actions)
     # A belief that is missing is unparsed too; a row of its own keeps the action.
     alone, rest = (

@@ -60,10 +60,9 @@ def test_models_and_tasks_are_joined_each_to_its_own():
     assert log.unpaired == []
 
 
-def test_actions_stand_on_the_reference_wording_and_not_on_rows_given_z():
-    rows = "a,other,,,,0.1,0\na,standard,season,dry,0.5,0.3,0\na,standard,,,,0.2,0\n"
-    log = joined(f"context,prompt,z,z_state,p_z,p,theta\n{rows}", "context,action\na,go\n")
-    assert log.runs["action"].fillna("").tolist() == ["", "", "go"]
+def test_actions_stand_on_the_reference_wording():
+    log = joined("context,prompt,p\na,other,0.1\na,standard,0.2\n", "context,action\na,go\n")
+    assert log.runs["action"].fillna("").tolist() == ["", "go"]
 
 
 def test_actions_that_were_asked_in_vain_keep_their_column():
