@@ -21,14 +21,14 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 40_571,
+    "coherence": 40_506,
     "coherence/analysis": 4_472,
     "coherence/batteries": 4_711,
     "coherence/checks": 7_886,
     "coherence/cli": 1_848,
     "coherence/decoding": 1_008,
     "coherence/plots": 1_698,
-    "coherence/report": 5_410,
+    "coherence/report": 5_345,
     "coherence/runs": 7_207,
     "coherence/statistics": 4_396,
     "elicitation": 15_312,
