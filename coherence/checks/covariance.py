@@ -48,6 +48,7 @@ from coherence.statistics.difference_sequences import (
     NOTHING,
     Line,
     ProductSums,
+    Values,
     beyond_belief,
     in_canonical_direction,
     layout_of,
@@ -264,20 +265,17 @@ def _arranged(
     foretold = _foretold(line, left.values)
     open_state = np.clip(foretold, CERTAIN, 1 - CERTAIN)
     weight = 1 / (open_state * (1 - open_state))
-    sums = product_sums(
-        layout,
+    scaled = [of.values * part * scale for (of, _), scale in zip(freed, scales, strict=True)]
+    values = Values(
         line.belief,
         left.values,
-        np.stack(
-            [of.values * part * scale for (of, _), scale in zip(freed, scales, strict=True)], axis=1
-        ),
+        np.stack(scaled, axis=1),
         chance=of_products * toss if line.exact else None,
         weight=weight,
-        turned=1 if scores.directed else 0,
-        n_draws=n_draws,
-        rng=rng,
+        n_turned=1 if scores.directed else 0,
         gathered=(scores.shown, scores.knowing),
     )
+    sums = product_sums(layout, values, n_draws=n_draws, rng=rng)
     allowed, n_untold = _allowed(data, contexts, line, scores, part)
     return Arranged(contexts, line, scores, sums, part, foretold, weight, allowed, n_untold)
 

@@ -120,14 +120,18 @@ class ProductSums:
         sizes = self.sizes(weights, noise_of)
         return float((sizes >= sizes[0] - _margin(sizes[0])).mean())
 
+    def _less(self, column: int, over: int = -1, ratio: float = 0.0) -> Floats:
+        """Return the weights of a column less a multiple of another, the last one."""
+        weights = np.zeros(len(self.observed))
+        weights[column], weights[over] = 1.0, weights[over] - ratio
+        return weights
+
     def beyond(self, column: int, ratio: float) -> Floats:
         """Return the weights of a score less as much as lies between 0 and a ratio to squares."""
-        weights = np.zeros(len(self.observed))
-        weights[column] = 1.0
-        if self.observed[-1] > NOTHING:
-            value = float(self.observed[column] / self.observed[-1])
-            weights[-1] = -float(np.clip(value, min(ratio, 0.0), max(ratio, 0.0)))
-        return weights
+        if self.observed[-1] <= NOTHING:
+            return self._less(column)
+        value = float(self.observed[column] / self.observed[-1])
+        return self._less(column, ratio=float(np.clip(value, min(ratio, 0.0), max(ratio, 0.0))))
 
     def turn(self, allowed: Floats, belief: Floats) -> float:
         """Return the p-value of the turn of the first score.
@@ -136,9 +140,7 @@ class ProductSums:
         two are uncorrelated under the signs. What is `allowed` for in the mean product of contexts,
         whose beliefs are given, may all lie at one end: the turn is tested beyond that.
         """
-        weights = np.zeros(len(self.observed))
-        weights[self.n_scores] = 1.0
-        covariance = self.cover * self.spread
+        weights, covariance = self._less(self.n_scores), self.cover * self.spread
         between = np.atleast_2d(np.cov(self.totals, rowvar=False))
         if covariance[0, 0] - between[0, 0] > NOTHING:
             covariance = covariance - between
@@ -151,17 +153,13 @@ class ProductSums:
 
     def error(self, column: int, over: int = -1) -> float:
         """Return the standard error of the ratio of a column to another, the last one."""
-        weights = np.zeros(len(self.observed))
-        weights[column] = 1.0
-        weights[over] = -self.observed[column] / self.observed[over]
-        factor, noise = self.spreads(weights)
-        variance = factor**2 * float(weights @ self.spread @ weights) + noise**2
-        return math.sqrt(max(variance, 0.0)) / float(self.observed[over])
+        whole = float(self.observed[over])
+        variance = self.variance(column, over, self.observed[column] / whole)
+        return math.sqrt(max(variance, 0.0)) / whole
 
-    def variance(self, column: int) -> float:
-        """Return the variance of a total."""
-        weights = np.zeros(len(self.observed))
-        weights[column] = 1.0
+    def variance(self, column: int, over: int = -1, ratio: float = 0.0) -> float:
+        """Return the variance of a total, less a multiple of another, the last one."""
+        weights = self._less(column, over, ratio)
         factor, noise = self.spreads(weights)
         return factor**2 * float(weights @ self.spread @ weights) + noise**2
 
@@ -172,15 +170,12 @@ class ProductSums:
 
         The ends are the ratios that the same draws do not reject; infinite where they reject none.
         """
-        weights = np.zeros(len(self.observed))
-        weights[column] = 1.0
         if self.observed[over] <= NOTHING:
             return math.nan, math.nan, math.nan
         ratio = float(self.observed[column] / self.observed[over])
 
         def rejected(value: float) -> bool:
-            weights[over] = -value
-            return self.pvalue(weights) <= 1 - level
+            return self.pvalue(self._less(column, over, value)) <= 1 - level
 
         ends = []
         for side in (-1.0, 1.0):
@@ -192,10 +187,8 @@ class ProductSums:
             else:
                 while outside - inside > 1e-9:
                     middle = (inside + outside) / 2
-                    if rejected(ratio + side * middle):
-                        outside = middle
-                    else:
-                        inside = middle
+                    out = rejected(ratio + side * middle)
+                    inside, outside = (inside, middle) if out else (middle, outside)
             ends.append(ratio + side * inside if outside <= WIDEST else side * math.inf)
         return ratio, ends[0], ends[1]
 
@@ -415,7 +408,7 @@ def left_by_belief(belief: Floats, values: Floats) -> float:
 
 def mean_squared_difference(layout: Layout, belief: Floats, values: Floats) -> float:
     """Estimate the variance of values at equal belief, over all orders of equal beliefs."""
-    alone = _Values(belief, values, np.zeros((len(belief), 0)))
+    alone = Values(belief, values, np.zeros((len(belief), 0)))
     both = [_expected(layout, down, alone)[2][0, 0] for down in (0, 1)]
     return float(np.mean(both)) / len(layout.window)
 
@@ -432,48 +425,34 @@ def part_left(layout: Layout, line: Line, values: Floats) -> tuple[Left, float]:
 
 
 @dataclass(frozen=True)
-class _Values:
+class Values:
     """What is multiplied, along the first axis the contexts."""
 
     belief: Floats
+    # state, scores: shape (n,) and (n, n_scores): what the belief leaves of them (`beyond_belief`)
     state: Floats
-    scores: Floats  # shape (n, n_scores)
+    scores: Floats
+    # variance of the realised state given the exact one, which squared differences add
     chance: Floats | None = None
+    # its mean is that of windows, for a column more of every score and of the squares
     weight: Floats | None = None
-    n_turned: int = 0
-    gathered: tuple[int, ...] = (0,)
+    n_turned: int = 0  # scores that have a column times the belief: the first ones
+    gathered: tuple[int, ...] = (0,)  # scores of which contributions of contexts are gathered
 
 
 def product_sums(
-    layout: Layout,
-    belief: Floats,
-    state: Floats,
-    scores: Floats,
-    *,
-    n_draws: int,
-    rng: np.random.Generator,
-    chance: Floats | None = None,
-    weight: Floats | None = None,
-    turned: int = 0,
-    gathered: tuple[int, ...] = (),
-    n_orders: int = ORDERS,
+    layout: Layout, values: Values, *, n_draws: int, rng: np.random.Generator
 ) -> ProductSums:
     """Sum the products of differences of state and actions, and draw their signs.
 
-    `state` and `scores`, shape (n,) and (n, n_scores), are what the belief leaves of them
-    (`beyond_belief`). `chance` is the variance of the realised state given the exact one, which
-    squared differences add; windows have the mean `weight` of their contexts, for a column more of
-    every score and of the squares. The first `turned` scores have a column times the belief, those
-    `gathered` the contributions of contexts. `n_draws` is rounded up to a multiple of `n_orders`,
-    the orders of equal beliefs, two at least.
+    `n_draws` is rounded up to a multiple of the orders of equal beliefs.
     """
-    each, n = -(-n_draws // n_orders), len(belief)
-    values = _Values(belief, state, scores, chance, weight, turned, gathered)
+    each, n = -(-n_draws // ORDERS), len(values.belief)
     totals, drawn = [], []
-    added, spread = np.zeros((n, len(gathered) + 1)), np.zeros(())
+    added, spread = np.zeros((n, len(values.gathered) + 1)), np.zeros(())
     batch = max(1, CELLS // n // max(each // DRAWS_HELD, 1))
-    for first in range(0, n_orders, batch):
-        size = min(batch, n_orders - first)
+    for first in range(0, ORDERS, batch):
+        size = min(batch, ORDERS - first)
         products, more = _products(layout, layout.orders(size, first, rng), values)
         totals.append(products.sum(axis=1))
         flat = products.reshape(-1, products.shape[2])
@@ -487,24 +466,24 @@ def product_sums(
     means = [np.mean(each, axis=0) for each in zip(*both_ways, strict=True)]
     observed, score_squares, state_squares = means
     return ProductSums(
-        n_scores=scores.shape[1],
-        n_turned=turned,
-        weighted=weight is not None,
+        n_scores=values.scores.shape[1],
+        n_turned=values.n_turned,
+        weighted=values.weight is not None,
         observed=observed,
         totals=np.concatenate(totals),
-        spread=spread / n_orders,
+        spread=spread / ORDERS,
         drawn=np.concatenate(drawn),
         # One after the other: without a turn the first are the same.
-        normal=np.stack([rng.normal(size=each * n_orders) for _ in range(2)], axis=1),
+        normal=np.stack([rng.normal(size=each * ORDERS) for _ in range(2)], axis=1),
         cover=layout.cover,
         score_squares=score_squares,
         state_squares=state_squares,
         n_windows=len(layout.window),
-        added=added / n_orders,
+        added=added / ORDERS,
     )
 
 
-def _products(layout: Layout, order: Codes, values: _Values) -> tuple[Floats, Floats]:
+def _products(layout: Layout, order: Codes, values: Values) -> tuple[Floats, Floats]:
     """Multiply differences in every window, and gather what each context's state is multiplied by.
 
     A total is the sum over contexts of the state times what its windows hold of the actions, and
@@ -546,7 +525,7 @@ def _products(layout: Layout, order: Codes, values: _Values) -> tuple[Floats, Fl
     return np.stack(products, axis=2), np.stack([*parts, own], axis=1)
 
 
-def _expected(layout: Layout, down: int, values: _Values) -> tuple[Floats, Floats, Floats]:
+def _expected(layout: Layout, down: int, values: Values) -> tuple[Floats, Floats, Floats]:
     """Average over all orders of equal beliefs: the totals, and the squares of scores and state.
 
     At two places of one belief stand two different contexts: their product is on average that of
