@@ -21,16 +21,16 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 40_506,
+    "coherence": 40_426,
     "coherence/analysis": 4_472,
     "coherence/batteries": 4_711,
-    "coherence/checks": 7_886,
+    "coherence/checks": 7_827,
     "coherence/cli": 1_848,
     "coherence/decoding": 1_008,
     "coherence/plots": 1_698,
     "coherence/report": 5_345,
     "coherence/runs": 7_207,
-    "coherence/statistics": 4_396,
+    "coherence/statistics": 4_375,
     "elicitation": 15_312,
     "elicitation/asking": 1_355,
     "elicitation/batteries": 2_403,
@@ -40,8 +40,8 @@ BUDGET = {
     "elicitation/spelling": 808,
     "elicitation/training": 1_034,
     "bayesnets": 5_144,
-    "benchmarks": 6_997,
-    "tests": 30_546,
+    "benchmarks": 6_995,
+    "tests": 30_545,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",

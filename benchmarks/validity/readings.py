@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from designs import (
     BELIEFS,
     BIASED,
@@ -97,10 +96,7 @@ class Subject:
 
 
 def _reading(result: CheckResult) -> Reading:
-    low, high = (
-        (np.nan, np.nan) if result.interval is None else (result.interval.low, result.interval.high)
-    )
-    return Reading(result.statistic, low, high, result.pvalue)
+    return Reading(result.statistic, result.low, result.high, result.pvalue)
 
 
 @dataclass(frozen=True)
@@ -198,10 +194,12 @@ def _skewed(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
     }
 
 
-def _estimates(runs: pd.DataFrame) -> dict[str, Reading]:
-    named = {"context": runs["context"], "posterior": runs.get("p_true")}
-    data = evaluation_data(runs["p"], truth=runs["theta"], **named)
-    results = calibration_of(data, state=data.state, exact=data.posterior)
+def _estimates(runs: Any) -> dict[str, Reading]:
+    data = evaluation_data(
+        runs["p"], None, runs["theta"], runs["context"], posterior=runs.get("p_true")
+    )
+    kinds = (False, True) if "p_true" in runs else (True,)
+    results = [one for kind in kinds for one in calibration_of(data, by_state=kind)]
     return {result.check: _reading(result) for result in results}
 
 

@@ -7,7 +7,7 @@ calibrated one incoherent.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,6 @@ from scipy import optimize, stats
 
 from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question, blank
 from coherence.inputs import (
-    MIN_CONTEXTS,
     Codes,
     Floats,
     few_contexts,
@@ -154,120 +153,75 @@ def squares_interval(
 
 
 def calibration_of(
-    data: EvaluationData, *, state: Floats | None, exact: Floats | None, n_bins: int = N_BINS
+    data: EvaluationData, *, by_state: bool, n_bins: int = N_BINS
 ) -> list[CheckResult]:
-    """Estimate accuracy of beliefs by their realised state, exact posterior or both: no tests.
+    """Estimate accuracy of beliefs by their realised state, or by the exact posterior: no tests.
 
     The distance of beliefs to either (a probability; of the Brier score a squared error); cases
-    count alike, and in bins rows do. With the posterior the root-mean-square error and two
-    calibration errors, with the state the Brier score and two. "ece" is the mean absolute gap of
-    the bins, which chance alone keeps above 0, so that it has no interval. "calibration_error" is
-    their root-mean-square gap from which a jackknife over contexts removes the share of chance;
-    what is left may fall below 0, its root is then 0. Limits of bins are taken as fixed. `details`
-    compares mean belief and mean target of each bin.
+    count alike, and in bins rows do. First the Brier score or the root-mean-square error. Of the
+    calibration errors "ece" is the mean absolute gap of the bins, which chance alone keeps above 0,
+    so that it has no interval; "calibration_error" is their root-mean-square gap from which a
+    jackknife over contexts removes the share of chance. What is left may fall below 0, its root is
+    then 0. Limits of bins are taken as fixed. `details` compares belief and target by bin.
 
     Kumar, Liang and Ma (2019), Verified uncertainty calibration, on the bias of the plain estimate;
     Efron and Stein (1981), The jackknife estimate of variance.
     """
-    beliefs, results = _Beliefs(data, belief_bins(data.belief, n_bins), n_bins), []
-    if exact is not None:
-        what = "root-mean-square error of belief to the exact posterior"
-        found = [beliefs.mean_square("rmse", what, exact, root=True)]
-        found += beliefs.gaps(exact, "_exact", "the exact posterior")
-        results += [replace(result, details=beliefs.table(exact)) for result in found]
-    if state is not None:
-        what = "mean squared error of belief to the realised state"
-        found = [beliefs.mean_square("brier", what, state, root=False)]
-        found += beliefs.gaps(state, "", "the realised state", of_outcomes=True)
-        results += [replace(result, details=beliefs.table(state)) for result in found]
-    return results
+    target, clusters = data.state if by_state else data.posterior, data.clusters
+    assert target is not None
+    bins, errors = belief_bins(data.belief, n_bins), data.belief - target
+    n, suffix = np.bincount(bins), "" if by_state else "_exact"
+    against = "the realised state" if by_state else "the exact posterior"
+    belief, wanted = (np.bincount(bins, of_row) / n for of_row in (data.belief, target))
+    further: dict[str, Any] = {
+        "settings": {"n_bins": n_bins, "cluster of resampling": clusters.name},
+        "assumptions": (clusters.independent,),
+        "details": pd.DataFrame(
+            {"bin": np.arange(n.size), "belief": belief, "target": wanted, "n": n}
+        ),
+    }
 
+    def estimate(name: str, what: str, unit: str = "probability") -> CheckResult:
+        return blank(CheckResult, data, f"calibration:{name}", what, unit, **further)
 
-@dataclass(frozen=True)
-class _Beliefs:
-    """Beliefs of one evaluation in bins, and the estimates that a target makes of them."""
-
-    data: EvaluationData
-    bins: Codes
-    n_bins: int
-
-    def _estimate(
-        self,
-        name: str,
-        what: str,
-        statistic: float = math.nan,
-        *,
-        unit: str = "probability",
-        interval: Interval | None = None,
-        reason: str = "",
-        **further: Any,
-    ) -> CheckResult:
-        clusters = self.data.clusters
-        settings = {"n_bins": self.n_bins, "cluster of resampling": clusters.name}
-        assumed: dict[str, Any] = {"settings": settings, "assumptions": (clusters.independent,)}
-        result = blank(CheckResult, self.data, f"calibration:{name}", what, unit, **assumed)
-        if few := few_contexts(self.data.n_contexts):
-            return replace(result, reason=few)
-        if clusters.too_few:
-            interval, reason = None, reason or clusters.too_few
-        ends = interval and interval.within(0.0, 1.0)
-        return replace(result, statistic=statistic, interval=ends, reason=reason, **further)
-
-    def table(self, target: Floats) -> pd.DataFrame:
-        """Compare mean belief with mean state, or posterior, in the bins."""
-        n = np.bincount(self.bins)
-        means = [np.bincount(self.bins, of_row) / n for of_row in (self.data.belief, target)]
-        columns = zip(("belief", "target"), means, strict=True)
-        return pd.DataFrame({"bin": np.arange(n.size), **dict(columns), "n": n})
-
-    def mean_square(self, name: str, what: str, target: Floats, *, root: bool) -> CheckResult:
-        """Average the squared error, or take the root of its average."""
-        data, square = self.data, (self.data.belief - target) ** 2
-        result = self._estimate(name, what, unit="probability" if root else "squared error")
-        if data.n_contexts < MIN_CONTEXTS:
-            return result
-        means = data.by_context(context_means(square, data.context, data.n_contexts))
-        result = mean_result(result, means, data.clusters, "error", root=root)
-        if not root and not np.ptp(target):  # of an exact posterior it is the root
-            return replace(result, interval=None, reason=ONE_OUTCOME)
-        return result
-
-    def gaps(
-        self, target: Floats, suffix: str, against: str, *, of_outcomes: bool = False
-    ) -> list[CheckResult]:
-        """Estimate the gaps of the bins, without the part that chance adds and with it."""
-        data, clusters, errors = self.data, self.data.clusters, self.data.belief - target
-        ece = self._estimate(
-            f"ece{suffix}",
-            f"expected calibration error to {against}, biased upwards by chance",
-            float(np.abs(np.bincount(self.bins, weights=errors)).sum() / self.bins.size),
-            reason=WITH_CHANCE,
-        )
-        name = f"calibration_error{suffix}"
-        what = f"root-mean-square calibration error to {against}, noise removed"
-        if data.n_contexts < MIN_CONTEXTS or clusters.n < 2:
-            return [self._estimate(name, what), ece]
-        cluster = clusters.of_context[data.context]
-        square, interval, reason = _calibration_error(
-            self.bins, data.belief, target, cluster, clusters.n, clusters.plural
-        )
-        if of_outcomes and not np.ptp(target):
-            interval, reason = None, ONE_OUTCOME
-        totals = _bin_totals(self.bins, errors, data.context, data.n_contexts)
-        noiseless = self._estimate(
-            name,
-            what,
-            math.sqrt(max(square, 0.0)),
-            interval=interval,
-            reason=reason,
-            contributions=contributions_to_mean(data.by_context(_pseudo_values(*totals))),
-            mean_square=square,
-        )
-        return [noiseless, ece]
+    mean = estimate("rmse", f"root-mean-square error of belief to {against}")
+    if by_state:
+        mean = estimate("brier", f"mean squared error of belief to {against}", "squared error")
+    what = f"root-mean-square calibration error to {against}, noise removed"
+    gaps = estimate(f"calibration_error{suffix}", what)
+    what = f"expected calibration error to {against}, biased upwards by chance"
+    ece = estimate(f"ece{suffix}", what)
+    if few := few_contexts(data.n_contexts):
+        return [replace(each, reason=few) for each in (mean, gaps, ece)]
+    squares = data.by_context(context_means(errors**2, data.context, data.n_contexts))
+    mean = mean_result(mean, squares, clusters, "error", root=not by_state)
+    absolute = float(np.abs(np.bincount(bins, weights=errors)).sum() / bins.size)
+    ece = replace(ece, statistic=absolute, reason=WITH_CHANCE)
+    if clusters.n < 2:
+        return [mean, replace(gaps, reason=clusters.too_few), ece]
+    cluster = clusters.of_context[data.context]
+    square, interval, reason = _calibration_error(
+        bins, data.belief, target, cluster, clusters.n, clusters.plural
+    )
+    if by_state and not np.ptp(target):  # of an exact posterior it is the root
+        mean = replace(mean, interval=None, reason=ONE_OUTCOME)
+        interval, reason = None, ONE_OUTCOME
+    if clusters.too_few:
+        interval, reason = None, reason or clusters.too_few
+    totals = _bin_totals(bins, errors, data.context, data.n_contexts)
+    gaps = replace(
+        gaps,
+        statistic=math.sqrt(max(square, 0.0)),
+        interval=interval and interval.within(0.0, 1.0),
+        reason=reason,
+        contributions=contributions_to_mean(data.by_context(_pseudo_values(*totals))),
+        mean_square=square,
+    )
+    return [mean, gaps, ece]
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
-    """Compare beliefs with both targets in one call where they are known of the same rows."""
+    """Compare beliefs with each target in the rows in which it is known."""
     exact, state = data.known("posterior"), ~np.isnan(data.state)
     theta = data.known("truth").any()
     if not exact.any() and not state.any():
@@ -287,20 +241,9 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     if not theta:
         text = "no theta: beliefs were compared with the exact posterior, not with what happened."
         yield Note(Code.STATE, text)
-    together = bool((exact == state).all())
-    for rows, by_state, by_posterior in (
-        (exact, together, True),
-        (state & (not together), True, False),
-    ):
+    for rows, by_state in ((exact, False), (state, True)):
         if rows.any():
-            used = data.subset(rows)
-            estimate = partial(
-                calibration_of,
-                used,
-                state=data.state[rows] if by_state else None,
-                exact=used.posterior if by_posterior else None,
-            )
-            yield Call(estimate, draws=False)
+            yield Call(partial(calibration_of, data.subset(rows), by_state=by_state), draws=False)
 
 
 CHECK = Check(

@@ -55,5 +55,5 @@ def read_exactly(source):
 
 def calibration(belief, truth=None, *, p_true=None, n_bins=10, **known):
     data = evaluation_data(belief, None, truth, posterior=p_true, one_truth=False, **known)
-    state = None if truth is None else data.state
-    return calibration_of(data, state=state, exact=data.posterior, n_bins=n_bins)
+    known = [False] * (p_true is not None) + [True] * (truth is not None)
+    return [one for of in known for one in calibration_of(data, by_state=of, n_bins=n_bins)]

@@ -79,8 +79,7 @@ def test_the_error_of_one_belief_is_that_of_its_share():
     truth = (np.arange(100) < 80).astype(int)
     result = calibration(np.full(100, 0.5), truth)[1]
     reach = stats.t.ppf(0.975, 99) * math.sqrt(0.16 / 99)
-    ends = (result.interval.low, result.interval.high)
-    assert ends == pytest.approx((0.3 - reach, 0.3 + reach), abs=0.002)
+    assert (result.low, result.high) == pytest.approx((0.3 - reach, 0.3 + reach), abs=0.002)
 
 
 def test_order_of_rows_and_the_name_of_the_states_do_not_matter():
