@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from elicitation.models.hosted.model import HostedModel
     from elicitation.questions.plan import Design, Plan
-    from elicitation.questions.prompts import PromptSet
     from elicitation.questions.question import Way
     from elicitation.questions.tasks import Subject
 
@@ -232,16 +231,11 @@ def require_fitting(options: AskOptions, say: Callable[[str], str] | None = None
 
 
 def design_of(options: AskOptions) -> "Design":
-    """Return how often, in which ways and how randomly questions are asked."""
+    """Return how often, in which ways and how randomly questions are asked.
+
+    A file of prompt variants brings all of its own at its place in the list.
+    """
     from elicitation.questions.plan import Design
-
-    prompts, templates = _prompts(options)
-    said = {name: getattr(options, name) for name in declared(WayOptions)}
-    return Design(**{**said, "prompts": prompts, "templates": templates})
-
-
-def _prompts(options: AskOptions) -> "tuple[tuple[str, ...], PromptSet]":
-    """Read the list of prompt variants; a file brings all of its own at its place in the list."""
     from elicitation.questions.prompts import NETWORK_PROMPTS, TABLE_PROMPTS, load_prompts
 
     templates = NETWORK_PROMPTS if options.questions is None else TABLE_PROMPTS
@@ -252,7 +246,8 @@ def _prompts(options: AskOptions) -> "tuple[tuple[str, ...], PromptSet]":
             names += variants or PROMPTS  # a file may change the question for the action alone
         elif word:
             names.append(word)
-    return tuple(names), templates
+    said = {name: getattr(options, name) for name in declared(WayOptions)}
+    return Design(**{**said, "prompts": tuple(names), "templates": templates})
 
 
 @dataclass(frozen=True)
@@ -281,15 +276,15 @@ def _subject_of(options: AskOptions) -> "Subject":
 
     files = {name: getattr(options, name) for name in _OF_FILES}
     assert options.task is not None, "options were checked"
+    stray = [name for name, value in files.items() if value is not None]
     if not is_network_file(options.task):
-        if stray := [name for name, value in files.items() if value is not None]:
+        if stray:
             raise InputError(
                 f"{typed(AskOptions, stray[0])} goes with a network of your own, a file that ends "
                 "in .bif, .xml, .xmlbif, .bifxml or .json; "
                 f"--task is {options.task!r}. Leave it out."
             )
-        return load_task(options.task, target=options.target, min_records=options.min_records)
-    if options.phrases is None:
+    elif options.phrases is None:
         print(
             f"plain words made of the names in {options.task} are used; "
             f"'coherence networks phrases {options.task} --out FILE.toml' begins better ones",

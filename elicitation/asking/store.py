@@ -17,7 +17,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from coherence.errors import CoherenceError, InputError, shown
 from coherence.printable import counted
@@ -299,8 +299,7 @@ def _remedy(error: Exception, otherwise: str) -> str:
     return _REMEDIES.get(kind, otherwise)
 
 
-@dataclass(frozen=True)
-class Preview:
+class Preview(NamedTuple):
     """What a session would ask."""
 
     n_questions: int  # answers that the runs table needs
@@ -314,17 +313,13 @@ class Preview:
 
 
 def preview(
-    questions: Sequence[Question],
-    *,
-    model_name: str,
-    store: str | os.PathLike[str] | None = None,
+    questions: Sequence[Question], *, model_name: str, store: str | os.PathLike[str]
 ) -> Preview:
-    """Count what questions would ask of a model, by its name in the store.
+    """Count what questions would ask of a model, by its name in a store, which may not be there.
 
-    Its answers are counted whatever its weights and settings were; `store` is None where there is
-    none yet.
+    Its answers are counted whatever its weights and settings were.
     """
-    stored = read_store(store) if store is not None and Path(store).exists() else ()
+    stored = read_store(store) if Path(store).exists() else ()
     mine = [(row.key, row.fingerprint) for row in stored if row.model == model_name]
     kept, fingerprints = {key for key, _ in mine}, {fingerprint for _, fingerprint in mine}
     # Under no fingerprint: only which questions are equal matters here.

@@ -367,7 +367,9 @@ def load_questions(path: str | os.PathLike[str]) -> pd.DataFrame:
     ['monday']
     """
     source = Path(path)
-    table = _read(source)
+    if source.suffix.lower() not in (".csv", ".jsonl"):
+        raise InputError(f"questions must be a .csv or .jsonl file; received {source}.")
+    table = read_columns(source, _AS_TEXT)
     # The name that data sets in JSONL mostly use.
     if "context" not in table.columns and "id" in table.columns:
         table = table.rename(columns={"id": "context"})
@@ -376,8 +378,7 @@ def load_questions(path: str | os.PathLike[str]) -> pd.DataFrame:
 
 def check_questions(table: pd.DataFrame, *, source: str = "questions") -> pd.DataFrame:
     """Check a table of questions that was made in Python; as `load_questions`."""
-    table = require_frame(table, "questions")
-    table = table.reset_index(drop=True)
+    table = require_frame(table, "questions").reset_index(drop=True)
     names = [str(name) for name in table.columns]
     errors = [
         f"column {name!r} is unknown; features begin with {FEATURE_PREFIX!r}. "
@@ -448,19 +449,10 @@ def _rules(name: str, column: "pd.Series[Any]") -> dict[str, Iterable[Any]]:
     return rules
 
 
-def _read(source: Path) -> pd.DataFrame:
-    if source.suffix.lower() not in (".csv", ".jsonl"):
-        raise InputError(f"questions must be a .csv or .jsonl file; received {source}.")
-    return read_columns(source, _AS_TEXT)
-
-
 def _blank(value: Any) -> bool:
-    return (
-        value is None
-        or (isinstance(value, float) and math.isnan(value))
-        or value is pd.NA
-        or (isinstance(value, str) and not value.strip())
-    )
+    if isinstance(value, str):
+        return not value.strip()
+    return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
 
 
 def _options(value: Any) -> tuple[str, ...]:
