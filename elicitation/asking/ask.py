@@ -174,18 +174,20 @@ def ask(
     worth = Counter(each.key(model.fingerprint) for each in [*needed.values(), *spreads])
     worth.subtract(list(by_key(drawn)))
     n_done = sum(worth[key] for key in answers)
-    in_words = any(each.form is None for each in said)
-    limit = _UnreadableLimit(readable, hint=hint) if readable and in_words else None
+    # Once one was read, all is well for good.
+    all_is_well = readable is None or all(each.form for each in said)
+    unread: list[Answer] = []
 
     def note(came: Iterable[str]) -> None:
-        if limit:
-            for each in (needed[key] for key in came if key in needed):
-                if each.form is None or each.form.kind in BY_LABEL:
-                    limit.record(each, answers[each.key(model.fingerprint)])
+        nonlocal all_is_well
+        for key, each in ((key, needed[key]) for key in came if key in needed):
+            if readable and not all_is_well and (not each.form or each.form.kind in BY_LABEL):
+                all_is_well = readable(each, answers[key])
+                unread.append(answers[key])
         if progress:
             progress(n_done, len(needed))
-        if limit:
-            limit.check()
+        if not all_is_well:
+            _require_readable(unread, hint)
 
     note(answers)
     for step in (
@@ -362,31 +364,17 @@ class UnreadableError(CoherenceError):
     """Of many answers none could be read."""
 
 
-class _UnreadableLimit:
-    """Counts answers until one can be read; `hint` says what else would help."""
-
-    def __init__(self, readable: Readable, *, hint: str = "") -> None:
-        self._readable, self._hint = readable, hint
-        self._unread: list[Answer] = []
-        self._read_one = False
-
-    def record(self, question: Question, answer: Answer) -> None:
-        """Take note of an answer; once one was read, all is well for good."""
-        if not self._read_one:
-            self._read_one = self._readable(question, answer)
-            self._unread.append(answer)
-
-    def check(self) -> None:
-        """Raise if too many answers came without a readable one."""
-        if not self._read_one and len(self._unread) >= UNREADABLE_LIMIT:
-            # Different ones say more than the same three times.
-            different = {answer.text: answer for answer in self._unread}
-            shown = [_describe(answer) for answer in [*different.values()][:_SHOWN]]
-            raise UnreadableError(
-                f"none of the first {len(self._unread)} answers can be read, such as "
-                f"{'; '.join(shown)}. They are kept. Try {self._hint}more room for the answer "
-                "(--max-new-tokens), or another prompt; --keep-going asks on as before."
-            )
+def _require_readable(unread: Sequence[Answer], hint: str) -> None:
+    """Raise for too many answers of which none could be read; `hint` says what else would help."""
+    if len(unread) >= UNREADABLE_LIMIT:
+        # Different ones say more than the same three times.
+        different = {answer.text: answer for answer in unread}
+        shown = [_describe(answer) for answer in [*different.values()][:_SHOWN]]
+        raise UnreadableError(
+            f"none of the first {len(unread)} answers can be read, such as {'; '.join(shown)}. "
+            f"They are kept. Try {hint}more room for the answer (--max-new-tokens), or another "
+            "prompt; --keep-going asks on as before."
+        )
 
 
 def _describe(answer: Answer) -> str:

@@ -36,46 +36,22 @@ from elicitation.questions.question import (
 )
 from elicitation.questions.tasks import Subject, Truth, features_of
 
-COLUMNS = {
-    "task": "string",
-    "model": "string",
-    "context": None,
-    "rep": "int64",
-    "prompt": "string",
-    "p": "float64",
-    "p_sd": "float64",
-    "p_q05": "float64",
-    "p_q95": "float64",
-    "belief_kind": "string",
-    "action": "string",
-    "level": "float64",
-    "frame": "string",
-    "order": "string",
-    "gain": "float64",
-    "loss": "float64",
-    "acts": "string",
-    "says_from": "float64",
-    "theta": None,
-    "theta_name": "string",
-    "p_true": "float64",
-    "truth_kind": "string",
-    "z": "string",
-    "z_state": "string",
-    "p_z": "float64",
-    "p_z_true": "float64",
-    "status": "string",
-    "asked": "string",
-    "asked_action": "string",
-    "asked_z": "string",
-    "raw_belief": "string",
-    "raw_action": "string",
-    "raw_z": "string",
-    "answer_mass": "float64",
-    "finish_reason": "string",
-    "logprob_belief": "float64",
-    "logprob_action": "float64",
-    "seed": "int64",
-    "created": "string",
+_ORDER = (
+    *("task", "model", "context", "rep", "prompt", "p", *SPREAD, "belief_kind", "action"),
+    *("level", "frame", "order", "gain", "loss", "acts", "says_from"),
+    *("theta", "theta_name", "p_true", "truth_kind", "z", "z_state", "p_z", "p_z_true", "status"),
+    *("asked", "asked_action", "asked_z", "raw_belief", "raw_action", "raw_z", "answer_mass"),
+    *("finish_reason", "logprob_belief", "logprob_action", "seed", "created"),
+)
+_NUMBERS = (
+    *("p", *SPREAD, "level", "gain", "loss", "says_from", "p_true", "p_z", "p_z_true"),
+    *("answer_mass", "logprob_belief", "logprob_action"),
+)
+COLUMNS: dict[str, str | None] = {
+    **dict.fromkeys(_ORDER, "string"),
+    **dict.fromkeys(_NUMBERS, "float64"),
+    **dict.fromkeys(("rep", "seed"), "int64"),
+    **dict.fromkeys(("context", "theta")),
 }
 """In this order, with the features before the status; None takes the type of the values."""
 # The gravest first; a server's own words for anything else are left to the store.
