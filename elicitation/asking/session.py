@@ -120,7 +120,11 @@ class _Place:
             cells |= {"gain": float(gain), "loss": float(loss), "acts": ACT}
         else:
             cells |= {"level": spec.level, "frame": spec.frame}
-        return {**cells, **self.action_cells(), **_sum_up([self])}
+        return {**cells, **self.action_cells()}
+
+
+_At = tuple[int, int, bool, str, str]
+"""Case, repetition, whether it is offered, role and key of a question."""
 
 
 def assemble_runs(
@@ -131,55 +135,47 @@ def assemble_runs(
     A row of which an answer has not come is left out: of a session that is none, of the log of a
     run that was cut off the last ones.
     """
-    places: dict[tuple[int, int, str, str], _Place] = {}
-    offered = [answer for answer in read if answer.question.spec.frame]
-    for answer in (answer for answer in read if not answer.question.spec.frame):
+    places: dict[_At, _Place] = {}
+    for answer in read:
         question, spec = answer.question, answer.question.spec
-        place = (question.case, question.rep, spec.role, spec.key)
-        places.setdefault(place, _Place([])).answers.append(answer)
-    # By case and repetition; sorting is stable, so that variants stay in the order of the plan.
-    places = dict(sorted(places.items(), key=lambda item: item[0][:2]))
-    specs = [answer.question.spec for answer in read]
-    reference = reference_of(
-        list(dict.fromkeys(spec.key for spec in specs if spec.role == "belief"))
-    )
-    acting = next((spec.role for spec in specs if spec.role in ("decision", "choice")), None)
+        # What is offered is a row of its own, below the beliefs of the repetition.
+        key = str(len(places)) if spec.frame else spec.key
+        at: _At = (question.case, question.rep, bool(spec.frame), spec.role, key)
+        places.setdefault(at, _Place([])).answers.append(answer)
+    roles = dict.fromkeys(role for *_, role, _ in places)
+    prompts = [key for *_, role, key in places if role == "belief"]
+    reference = reference_of(list(dict.fromkeys(prompts)))
+    acting = next((role for role in roles if role in ("decision", "choice")), None)
     # Lists, as a cell that is taken from a column by position copies the notes of the table.
     cells = cases.reindex(columns=["z", "p_true"]).to_dict("list")
     rows, positions = [], []
-    for (position, rep, role, key), belief in places.items():
-        if role not in ("belief", "conditional"):
+    # By case and repetition; sorting is stable, so that variants stay in the order of the plan.
+    for at, place in sorted(places.items(), key=lambda item: item[0][:3]):
+        position, rep, is_offer, role, key = at
+        if not is_offer and role not in ("belief", "conditional"):
             continue
         # Actions are asked without a variant. On the rows of all variants one action would count
         # as several.
         second = "auxiliary" if role == "conditional" else acting if key == reference else None
-        other = places.get((position, rep, second, "")) if second else None
+        other = places.get((position, rep, False, second, "")) if second else None
         if second and other is None:
             continue
-        row = {"task": task, "model": model, "rep": rep, **belief.belief_cells()}
-        if role == "conditional":
+        row = {"task": task, "model": model, "rep": rep, "prompt": reference}
+        if is_offer:
+            row |= {"p_true": cells["p_true"][position], **place.offer_cells()}
+        elif role == "conditional":
             assert other is not None, "left out above"
-            row |= {"prompt": reference, "z": cells["z"][position], "z_state": key}
+            row |= {**place.belief_cells(), "z": cells["z"][position], "z_state": key}
             row |= {"asked_z": other.answers[0].question.text, "raw_z": other.raw}
             row |= truth[position][key]
             # In the order of the labels that the question listed, which is that of the states.
             if other.parsed.value is not None:
                 row["p_z"] = other.parsed.value[list(truth[position]).index(key)]
         else:
-            row |= {"prompt": key, "p_true": cells["p_true"][position]}
-            if other is not None:
-                row |= other.action_cells()
-        rows.append(row | _sum_up([belief] if other is None else [belief, other]))
+            row |= {**place.belief_cells(), "prompt": key, "p_true": cells["p_true"][position]}
+            row |= {} if other is None else other.action_cells()
+        rows.append(row | _sum_up([place] if other is None else [place, other]))
         positions.append(position)
-    for answer in offered:
-        position, rep = answer.question.case, answer.question.rep
-        row = {"task": task, "model": model, "rep": rep, "prompt": reference}
-        row["p_true"] = cells["p_true"][position]
-        rows.append(row | _Place([answer]).offer_cells())
-        positions.append(position)
-    # Stable, so that what a case was offered stands below its beliefs of the repetition.
-    order = sorted(range(len(rows)), key=lambda at: (positions[at], rows[at]["rep"]))
-    rows, positions = [rows[at] for at in order], [positions[at] for at in order]
     # What is not known of the truth is no column at all: an empty one would read as known and
     # missing.
     absent = [name for name in ("theta", "theta_name", "p_true") if name not in cases.columns]
@@ -189,7 +185,7 @@ def assemble_runs(
         cases = cases.assign(truth_kind=RECORDED)
     asked = {name for row in rows for name in row}
     absent += {*OFFER_COLUMNS, "acts", "says_from"} - asked
-    if acting is None and not offered:
+    if acting is None and not any(is_offer for _, _, is_offer, *_ in places):
         absent += ["action", "asked_action", "raw_action", "logprob_action"]
     if "z" not in cases.columns:
         absent += ["z", "z_state", "p_z", "p_z_true", "asked_z", "raw_z"]
