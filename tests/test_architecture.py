@@ -21,9 +21,9 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 40_426,
+    "coherence": 40_415,
     "coherence/analysis": 4_472,
-    "coherence/batteries": 4_711,
+    "coherence/batteries": 4_700,
     "coherence/checks": 7_827,
     "coherence/cli": 1_848,
     "coherence/decoding": 1_008,
@@ -31,10 +31,10 @@ BUDGET = {
     "coherence/report": 5_345,
     "coherence/runs": 7_207,
     "coherence/statistics": 4_375,
-    "elicitation": 15_254,
+    "elicitation": 15_247,
     "elicitation/asking": 1_310,
-    "elicitation/batteries": 2_403,
-    "elicitation/commands": 1_587,
+    "elicitation/batteries": 2_397,
+    "elicitation/commands": 1_586,
     "elicitation/models": 3_867,
     "elicitation/questions": 2_023,
     "elicitation/spelling": 808,

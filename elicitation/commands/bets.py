@@ -74,7 +74,7 @@ class Things:
         # Dev questions set the thresholds of the threshold method, if there are any.
         splits = [split for split in ("dev", "test") if items.of("high", split)]
         # The ladder is of test things alone: whoever trained on bets has not seen them.
-        ladder = ladder_questions(items, split="test")
+        ladder = ladder_questions(items)
         values, bets = value_questions(items, splits=splits), bet_questions(items, splits=splits)
         return pd.concat([values, bets, ladder], ignore_index=True)
 

@@ -220,11 +220,10 @@ labels A/B  two labels to choose between, instead of Heads/Tails and Left/Right;
         misses = tables.get("misses")
         distances = tables.get("summary")
         total = None if misses is None else misses[misses["group"] == measures.ALL]
-        of_sources = ("scores", "influence", "orders", "stated_errors", "bets")
         texts = [
             shown.render_tables(shown.revealed_tables(distances, errors, total)),
             "" if misses is None else shown.render_misses(misses),
-            shown.render_sources(*map(tables.get, of_sources)),
+            shown.render_sources(tables),
         ]
         results = Results(
             {f"{name}.csv": table for name, table in tables.items()},

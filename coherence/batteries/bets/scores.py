@@ -138,8 +138,7 @@ def constant_notes(group: BetAnswers, right: Truths) -> list[str]:
     read = group.choice != NO_CHOICE
     n = int(read.sum())
     if n > 1:
-        chosen = np.zeros((n, 3), dtype=bool)
-        chosen[np.arange(n), group.choice[read]] = True
+        chosen = np.eye(3, dtype=bool)[group.choice[read]]
         name, share = best_constant(group.questions[read], chosen)
         if share >= NEARLY_ALL:
             notes.append(

@@ -136,15 +136,13 @@ def expected_gains(
 
 
 def bet_gains(bets: pd.DataFrame, *, swapped: bool = False) -> Floats:
-    """Return the expected gains of a table of bets."""
-    prize, loss = _amounts(bets, swapped=swapped)
-    return expected_gains(prize, loss, bets["stake"], chance=bets["chance"], payout=payouts(bets))
+    """Return the expected gains of a table of bets; `swapped`, what is lost is the prize."""
+    return expected_gains(*_amounts(bets, swapped), chance=bets["chance"], payout=payouts(bets))
 
 
 def break_evens(bets: pd.DataFrame) -> Floats:
     """Return the chances above which the winning side is best, see `switching_chance`."""
-    prize, loss = _amounts(bets)
-    return switching_chance(prize, loss, bets["stake"], payout=payouts(bets))
+    return switching_chance(*_amounts(bets), payout=payouts(bets))
 
 
 def payouts(bets: pd.DataFrame) -> Floats:
@@ -154,11 +152,11 @@ def payouts(bets: pd.DataFrame) -> Floats:
     return bets["payout"].fillna(0.0).to_numpy(dtype=np.float64)
 
 
-def _amounts(bets: pd.DataFrame, *, swapped: bool = False) -> tuple[Floats, Floats]:
-    """Return what is won and what is lost."""
+def _amounts(bets: pd.DataFrame, swapped: bool = False) -> tuple[Floats, Floats, Floats]:
+    """Return what is won, what is lost, and the stake."""
     high_is_won = (bets["wins"] == "high").to_numpy() != swapped
-    high, low = bets[["high_value", "low_value"]].to_numpy(dtype=np.float64).T
-    return np.where(high_is_won, high, low), np.where(high_is_won, low, high)
+    high, low, stake = bets[["high_value", "low_value", "stake"]].to_numpy(dtype=np.float64).T
+    return np.where(high_is_won, high, low), np.where(high_is_won, low, high), stake
 
 
 Truths = NDArray[np.bool_]

@@ -9,6 +9,7 @@ rate rises?
 """
 
 import os
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,9 +30,8 @@ from coherence.runs.frames import require_frame
 COLUMNS = (
     AnswerColumn("model"),
     AnswerColumn("experiment", required=True, one_of=tuple(PARTS)),
-    AnswerColumn(
-        "p", number=True, low=0, high=1, may_lack=True, default=np.nan
-    ),  # of words one half
+    # Of words one half.
+    AnswerColumn("p", number=True, low=0, high=1, may_lack=True, default=np.nan),
     AnswerColumn("item"),
     AnswerColumn("order"),
     AnswerColumn("answer", required=True),
@@ -135,10 +135,9 @@ class Counts:
     @property
     def refused(self) -> Floats:
         """Share of refused answers by condition."""
-        lost = self.failures.to_numpy(dtype=np.float64).sum(axis=1)
-        return np.asarray(
-            self.failures["refused"].to_numpy(dtype=np.float64) / (lost + self.parsed)
-        )
+        lost = self.failures.to_numpy(dtype=np.float64)
+        refused = self.failures["refused"].to_numpy(dtype=np.float64)
+        return np.asarray(refused / (lost.sum(axis=1) + self.parsed))
 
 
 def check_answers(answers: pd.DataFrame) -> pd.DataFrame:
@@ -225,22 +224,19 @@ def _condition(key: Any) -> str:
 def _outcomes(table: pd.DataFrame) -> "pd.Series[int]":
     """Return the number of each row's outcome in its part; -1 for none."""
     codes = pd.Series(-1, index=table.index)
-    answers = plain_text(table["answer"]).str.strip().str.casefold()
-    for name, part in PARTS.items():
-        rows = table["experiment"] == name
-        if name == "words":
-            words = table.loc[rows, "item"].str.casefold().str.split("/")
-            for number, word in enumerate((words.str[0], words.str[-1])):
-                codes[word.index[answers[rows] == word]] = number
-            continue
-        # Spreadsheets turn 0 into 0.0, and two flips may be written without the blank.
-        numbers = {outcome.casefold(): number for number, outcome in enumerate(part.outcomes)}
-        if name in ("flip", "three_outcomes"):
-            numbers |= {f"{outcome}.0": number for outcome, number in numbers.items()}
-        elif name == "two_flips":
-            numbers |= {outcome.replace(" ", ""): number for outcome, number in numbers.items()}
-        codes[rows] = answers[rows].map(numbers).fillna(-1).astype(int)
+    answers = plain_text(table["answer"]).map(_plain)
+    pairs = table["item"].where(table["experiment"] == "words", "")
+    for (name, pair), rows in answers.groupby([table["experiment"], pairs], sort=False):
+        if name in PARTS:
+            outcomes = str(pair).split("/") if pair else PARTS[str(name)].outcomes
+            numbers = {_plain(outcome): number for number, outcome in enumerate(outcomes)}
+            codes[rows.index] = rows.map(numbers).fillna(-1).astype(int)
     return codes
+
+
+def _plain(answer: str) -> str:
+    """Return an answer as it is compared: spreadsheets turn 0 into 0.0, and 0 1 may be 01."""
+    return re.sub(r"(?<=^\d)(\.0$| (?=\d$))", "", answer.strip().casefold())
 
 
 def count_checked(table: pd.DataFrame) -> dict[str, dict[str, Counts]]:
@@ -262,11 +258,13 @@ def _count(part: str, rows: pd.DataFrame) -> Counts:
     parsed = rows["status"].isin(PARSED).to_numpy()
     weights = np.zeros((len(conditions), len(PARTS[part].outcomes)))
     np.add.at(weights, (condition[parsed], rows["outcome"][parsed]), weight[parsed])
-    statuses = [status for status in STATUSES if status not in PARSED]
-    failures = pd.DataFrame(0.0, index=conditions.index, columns=statuses)
-    for status in statuses:
-        lost = weight * (rows["status"] == status)
-        failures[status] = np.bincount(condition, weights=lost, minlength=len(conditions))
+    failures = pd.DataFrame(
+        {
+            status: np.bincount(condition, weight * (rows["status"] == status), len(conditions))
+            for status in STATUSES
+            if status not in PARSED
+        }
+    )
     if exact:
         # What the probabilities lack to 1 went to no parsed answer.
         failures["unparsed"] += np.maximum(1 - weights.sum(axis=1) - failures.sum(axis=1), 0)

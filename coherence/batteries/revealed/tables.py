@@ -1,7 +1,7 @@
 """The scores of revealed beliefs as tables: those of the paper, and lines for the terminal."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -173,23 +173,26 @@ def _stated(source: str) -> Column:
     return Column(f"stated.{source}", source, group="stated error", make=cell)
 
 
+# What is said of a source: name, heading, the table and its column that it is made of, and how.
 _SOURCES = (
-    label("source"),
-    Column("mass", "on the outcomes"),
-    Column("leaked", "on impossible ones"),
-    Column("first", "face 1 of a die, excess"),
-    Column("beginning", "if 10 to 12 counted as 1"),
-    Column("distance", "after a result: distance"),
-    Column("pull", "pull"),
-    Column("position", "order: position"),
-    Column("label", "label"),
-    Column("stated", "on letters, stated"),
-    count("bets"),
-    count("unread"),
-    Column("taken", kind=Kind.SHARE),
-    Column("loss", "points lost a bet"),
-    Column("bet", "on letters, bets"),
+    ("mass", "on the outcomes", "scores", "answer_mass", "mean"),
+    ("leaked", "on impossible ones", "scores", "leaked_mass", "mean"),
+    ("first", "face 1 of a die, excess", "die", "first_excess", "mean"),
+    # "1" is how "10" to "12" begin: what it gets besides shows whether a love of face 1 is only an
+    # artefact of reading beginnings.
+    ("beginning", "if 10 to 12 counted as 1", "die", "first_excess_beginning", "mean"),
+    ("distance", "after a result: distance", "influence", "distance", "mean"),
+    ("pull", "pull", "influence", "pull", "mean"),
+    ("position", "order: position", "orders", "position", "mean"),
+    ("label", "label", "orders", "label", "mean"),
+    ("stated", "on letters, stated", "stated_errors", "answer_mass", "mean"),
+    ("bets", "bets", "bets", "share", "size"),
+    ("unread", "unread", "bets", "unread", "sum"),
+    ("taken", "taken", "bets", "share", "mean"),
+    ("loss", "points lost a bet", "bets", "loss", "mean"),
+    ("bet", "on letters, bets", "bets", "answer_mass", "mean"),
 )
+_KINDS = {"bets": Kind.COUNT, "unread": Kind.COUNT, "taken": Kind.SHARE}
 _WHAT = {
     "mass": ("an outcome follows", "most texts would rather go on in another way"),
     "stated": ("a stated answer is a letter at all", "no belief"),
@@ -197,45 +200,36 @@ _WHAT = {
 }
 
 
-def render_sources(
-    scores: pd.DataFrame | None,
-    influences: pd.DataFrame | None,
-    orders: pd.DataFrame | None,
-    errors: pd.DataFrame | None,
-    bets: pd.DataFrame | None,
-) -> str:
-    """Return a line for each source on what its beliefs, answers and bets are worth."""
+def render_sources(tables: Mapping[str, pd.DataFrame]) -> str:
+    """Return a line for each source on what its beliefs, answers and bets are worth.
+
+    `tables` are those that there are of scores, influence, orders, stated_errors and bets.
+    """
+    known = dict(tables)
+    if (scores := known.get("scores")) is not None:
+        known["die"] = scores[scores["group"] == "1 die, single"]
+    if (bets := known.get("bets")) is not None:
+        known["bets"] = bets.assign(unread=bets["share"].isna())
     lines: dict[Any, dict[str, Any]] = {}
-
-    def take(table: pd.DataFrame | None, form: str, **columns: str) -> None:
-        if table is not None:
-            for name, column in columns.items():
-                for source, value in table.groupby("source", sort=False)[column].agg(form).items():
-                    lines.setdefault(source, {"source": source})[name] = value
-
-    take(scores, "mean", mass="answer_mass")
-    take(scores, "mean", leaked="leaked_mass")
-    # "1" is how "10" to "12" begin: what it gets besides shows whether a love of face 1 is only an
-    # artefact of reading beginnings.
-    die = None if scores is None else scores[scores["group"] == "1 die, single"]
-    take(die, "mean", first="first_excess", beginning="first_excess_beginning")
-    take(influences, "mean", distance="distance", pull="pull")
-    take(orders, "mean", position="position", label="label")
-    take(errors, "mean", stated="answer_mass")
-    take(bets, "size", bets="share")
-    take(None if bets is None else bets.assign(unread=bets["share"].isna()), "sum", unread="unread")
-    take(bets, "mean", taken="share", loss="loss")
-    take(bets, "mean", bet="answer_mass")
-    known = pd.DataFrame(lines.values()).dropna(axis=1, how="all")
-    columns = [column for column in _SOURCES if column.name in known]
+    for name, _, table, column, how in _SOURCES:
+        if table in known:
+            by_source = known[table].groupby("source", sort=False)[column]
+            for source, value in by_source.agg(how).items():
+                lines.setdefault(source, {"source": source})[name] = value
+    shown = pd.DataFrame(lines.values()).dropna(axis=1, how="all")
+    columns = [label("source")] + [
+        Column(name, heading, _KINDS.get(name, Kind.NUMBER))
+        for name, heading, *_ in _SOURCES
+        if name in shown
+    ]
     warnings = [
         f"{clean(row['source'], limit=40)}: the probability that {event} is {row[name]:.2g} "
         f"on average, and what is shown are shares of that little: {worth}."
-        for row in known.to_dict("records")
+        for row in shown.to_dict("records")
         for name, (event, worth) in _WHAT.items()
         if row.get(name, 1.0) < _LITTLE
     ]
-    return render_parts([build_table(known.to_dict("records"), columns), *warnings])
+    return render_parts([build_table(shown.to_dict("records"), columns), *warnings])
 
 
 def render_tables(tables: Sequence[Table]) -> str:

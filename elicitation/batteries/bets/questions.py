@@ -18,8 +18,10 @@ import json
 import math
 import os
 import tomllib
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from itertools import product
 from typing import Any
@@ -108,12 +110,6 @@ class Items:
         return pairs
 
 
-def require_items(items: object) -> None:
-    """Raise `InputError` unless things are `Items`."""
-    if not isinstance(items, Items):
-        raise InputError(f"items must be Items, such as default_items(); received {shown(items)}.")
-
-
 def _table(name: str) -> dict[str, Any]:
     """Return a table that comes with the package."""
     text = (files("elicitation.batteries.bets") / name).read_text(encoding="utf-8")
@@ -168,6 +164,7 @@ class _Modality:
 _WORDS = _table("words.toml")
 VALUE_TEMPLATES = {name: _ValueTemplate(**words) for name, words in _WORDS["value"].items()}
 MODALITIES = {name: _Modality(**words) for name, words in _WORDS["bet"].items()}
+_NAMES = {"splits": SPLITS, "templates": tuple(VALUE_TEMPLATES), "modalities": tuple(MODALITIES)}
 
 
 STAKE = 20.0
@@ -229,26 +226,43 @@ def _bet_row(
 
 def _number_rows(rows: list[dict[str, object]]) -> list[dict[str, object]]:
     """Give every question an id: what it was called so far, and a number within that name."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     numbered = []
     for row in rows:
         name = f"ladder-{row['question']}" if row["kind"] == "ladder" else str(row["question"])
-        counts[name] = counts.get(name, 0) + 1
+        counts[name] += 1
         numbered.append(row | {"question": f"{name}-{counts[name]:03d}"})
     return numbered
 
 
-def _mark_departures(
-    rows: list[dict[str, object]], plain: list[dict[str, object]]
-) -> list[dict[str, object]]:
-    """Add a digest of its content to the id of every question that is not the plain one."""
-    known = {row["question"]: row for row in plain}
-    return [
-        row
-        if known.get(row["question"]) == row
-        else row | {"question": f"{row['question']}-{_digest(row)}"}
-        for row in rows
-    ]
+def _about(
+    items: Items,
+    make: Callable[[Items], list[dict[str, object]]],
+    *,
+    usual: Callable[[Items], list[dict[str, object]]] | None = None,
+    **names: Sequence[str],
+) -> pd.DataFrame:
+    """Return questions about things, of which those that are not the usual ones bear a digest."""
+    if not isinstance(items, Items):
+        raise InputError(f"items must be Items, such as default_items(); received {shown(items)}.")
+    for parameter, given in names.items():
+        if isinstance(given, str) or not len(given):
+            raise InputError(
+                f"{parameter} must be a list of one or more names; received {given!r}."
+            )
+        for name in given:
+            if name not in _NAMES[parameter]:
+                known = ", ".join(_NAMES[parameter])
+                raise InputError(f"{parameter} must be of {known}; received {name!r}.")
+    plain = {row["question"]: row for row in (usual or make)(default_items())}
+    return pd.DataFrame(
+        [
+            row
+            if plain.get(row["question"]) == row
+            else row | {"question": f"{row['question']}-{_digest(row)}"}
+            for row in make(items)
+        ]
+    )
 
 
 def _digest(row: dict[str, object]) -> str:
@@ -276,15 +290,6 @@ def _money(amount: float) -> str:
     return f"{amount:.2f}".removesuffix(".00") + (" dollar" if amount == 1 else " dollars")
 
 
-def _check_names(parameter: str, names: Sequence[str], known: Collection[str]) -> None:
-    """Raise for names that are unknown, and for a text in place of a list of them."""
-    if isinstance(names, str) or not len(names):
-        raise InputError(f"{parameter} must be a list of one or more names; received {names!r}.")
-    for name in names:
-        if name not in known:
-            raise InputError(f"{parameter} must be of {', '.join(known)}; received {name!r}.")
-
-
 def value_questions(
     items: Items,
     *,
@@ -300,11 +305,8 @@ def value_questions(
     first, so that a model that takes whatever comes first is always right. Raises `InputError` for
     an unknown split or template.
     """
-    require_items(items)
-    _check_names("templates", templates, VALUE_TEMPLATES)
-    _check_names("splits", splits, SPLITS)
-    plain = _values(default_items(), splits, templates)
-    return pd.DataFrame(_mark_departures(_values(items, splits, templates), plain))
+    make = partial(_values, splits=splits, templates=templates)
+    return _about(items, make, templates=templates, splits=splits)
 
 
 def _values(
@@ -352,11 +354,8 @@ def bet_questions(
     (bet on the side that wins, or loses, the thing) and "none". Raises `InputError` for an unknown
     split or modality.
     """
-    require_items(items)
-    _check_names("splits", splits, SPLITS)
-    _check_names("modalities", modalities, MODALITIES)
-    plain = _bets(default_items(), splits, modalities)
-    return pd.DataFrame(_mark_departures(_bets(items, splits, modalities), plain))
+    make = partial(_bets, splits=splits, modalities=modalities)
+    return _about(items, make, splits=splits, modalities=modalities)
 
 
 def _bets(
@@ -379,33 +378,28 @@ BREAK_EVENS = (0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95)
 """Between the stated chances, so that no bet is worth neither taking nor leaving."""
 
 
-def ladder_questions(
-    items: Items,
-    *,
-    split: str = "test",
-    chances: Sequence[float] = CHANCES,
-) -> pd.DataFrame:
+def ladder_questions(items: Items, *, chances: Sequence[float] = CHANCES) -> pd.DataFrame:
     """Make ladders of bets on a coin, so that the chance acted on can be read off the choices.
 
-    The i-th high thing meets the i-th low one, so that no two pairs share a thing. `chances` are
-    those of the winning side, in (0, 1). Columns are those of `bet_questions`, all with the high
-    thing to be won and with the amounts stated, and ``break_even``, near `BREAK_EVENS`; stakes are
-    rounded to cents and break-even chances computed from what was rounded. Raises `InputError` for
-    an unknown split, or a chance outside its range.
+    The i-th high thing to test on meets the i-th low one, so that no two pairs share a thing.
+    `chances` are those of the winning side, in (0, 1). Columns are those of `bet_questions`, all
+    with the high thing to be won and with the amounts stated, and ``break_even``, near
+    `BREAK_EVENS`; stakes are rounded to cents and break-even chances computed from what was
+    rounded. Raises `InputError` for things of which none are to test on, or a chance outside its
+    range.
     """
-    require_items(items)
     for chance in chances:
         if not 0 < chance < 1:
             raise InputError(f"chances must lie strictly between 0 and 1; received {chance}.")
-    items.pairs(split)  # raises for a split without things, or with prices in the wrong order
-    plain = _ladder(default_items(), split, CHANCES)
-    return pd.DataFrame(_mark_departures(_ladder(items, split, chances), plain))
+    usual = partial(_ladder, chances=CHANCES)
+    return _about(items, partial(_ladder, chances=chances), usual=usual)
 
 
-def _ladder(items: Items, split: str, chances: Sequence[float]) -> list[dict[str, object]]:
+def _ladder(items: Items, chances: Sequence[float]) -> list[dict[str, object]]:
+    items.pairs("test")  # raises without things, or with prices in the wrong order
     steps = [
         (high, low, chance, even)
-        for high, low in zip(items.of("high", split), items.of("low", split), strict=False)
+        for high, low in zip(items.of("high", "test"), items.of("low", "test"), strict=False)
         for chance in chances
         for even in BREAK_EVENS
     ]
@@ -416,7 +410,7 @@ def _ladder(items: Items, split: str, chances: Sequence[float]) -> list[dict[str
         terms: dict[str, Any] = {"chance": chance, "stake": stake, "amounts": True}
         exact = {"kind": "ladder", "break_even": stake / (high.price + stake)}
         rows += [
-            _bet_row("coin", split, high, low, "high", first, **terms) | exact
+            _bet_row("coin", "test", high, low, "high", first, **terms) | exact
             for first in ("win", "lose")
         ]
     return _number_rows(rows)
