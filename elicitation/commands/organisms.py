@@ -3,34 +3,20 @@
 import argparse
 import sys
 
+from coherence.cli.run_options import declare
+
+OPTIONS = """
+names NAME*  organisms to train (default: all); --list shows them
+--list  list the organisms, with what they say and what they act on, and exit
+--out DIR  where the model folders go, one of each name
+--seed N:int=0  seed; equal seeds give equal weights (default: 0)
+--steps N:int  updates of the coherent organism, from which the others start (default: 1500)
+"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        "names",
-        nargs="*",
-        metavar="NAME",
-        help="organisms to train (default: all); --list shows them",
-    )
-    parser.add_argument(
-        "--list",
-        action="store_true",
-        help="list the organisms, with what they say and what they act on, and exit",
-    )
-    parser.add_argument("--out", metavar="DIR", help="where the model folders go, one of each name")
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        metavar="N",
-        help="seed; equal seeds give equal weights (default: 0)",
-    )
-    parser.add_argument(
-        "--steps",
-        type=int,
-        metavar="N",
-        help="updates of the coherent organism, from which the others start (default: 1500)",
-    )
+    declare(parser, OPTIONS)
 
 
 def run(args: argparse.Namespace) -> int:

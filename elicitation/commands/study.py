@@ -20,6 +20,16 @@ ACTIONS = {
 }
 
 
+FILES = """
+file FILE  study file, .toml; see docs/studies.md
+--out DIR  folder for answers, tables and report (default: FILE without its ending)
+"""
+RUN = """
+--dry-run  say what is finished and how much would be asked, and stop
+--no-report  write the tables alone, no report
+"""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
@@ -27,22 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         sub = actions.add_parser(
             name, help=summary, description=summary[0].upper() + summary[1:], allow_abbrev=False
         )
-        sub.add_argument("file", metavar="FILE", help="study file, .toml; see docs/studies.md")
-        sub.add_argument(
-            "--out",
-            metavar="DIR",
-            help="folder for answers, tables and report (default: FILE without its ending)",
-        )
-        if name == "run":
-            sub.add_argument(
-                "--dry-run",
-                action="store_true",
-                help="say what is finished and how much would be asked, and stop",
-            )
-            sub.add_argument(
-                "--no-report", action="store_true", help="write the tables alone, no report"
-            )
-        declare(sub, JOBS.replace("processes;", "processes of the analysis;"))
+        jobs = JOBS.replace("processes;", "processes of the analysis;").strip()
+        declare(sub, "\n".join([FILES.strip(), *[RUN.strip()] * (name == "run"), jobs]))
 
 
 def run(args: argparse.Namespace) -> int:
