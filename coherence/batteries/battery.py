@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 
 from coherence.errors import InputError, SchemaError, closest, listing
-from coherence.runs.formats import read_columns, read_table
-from coherence.runs.frames import require_frame, require_path
+from coherence.runs.formats import read_columns, read_table, require_frame, require_path
 from coherence.runs.states import label_text
 
 _ROUNDED = 1.02

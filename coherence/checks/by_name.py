@@ -12,7 +12,7 @@ import pandas as pd
 from coherence.errors import InputError, closest
 from coherence.inputs import require, whole_number
 from coherence.public_names import refuse_seed, with_entries
-from coherence.runs.frames import require_frame
+from coherence.runs.formats import require_frame
 
 SEVERAL = ("belief", "action", "context", "features", "condition_on")
 """Parameters that may hold several columns."""

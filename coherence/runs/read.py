@@ -32,8 +32,7 @@ from coherence.runs.columns import (
     declared,
     holds_exact,
 )
-from coherence.runs.formats import FileTable, read_table
-from coherence.runs.frames import require_frame, with_index_columns
+from coherence.runs.formats import FileTable, read_table, require_frame, with_index_columns
 from coherence.runs.notes import Code
 from coherence.runs.roles import Findings, read_numbers, without_strangers
 from coherence.runs.row_condition import RowCondition

@@ -12,7 +12,7 @@ from coherence.printable import spreadsheet_safe
 from coherence.runs.cells import without_na
 from coherence.runs.columns import holds_exact
 from coherence.runs.files import replacing
-from coherence.runs.frames import require_frame, require_path, with_index_columns
+from coherence.runs.formats import require_frame, require_path, with_index_columns
 from coherence.runs.roles import MAY_BE_STRANGERS
 from coherence.runs.runs import NAMED, meant_in
 

@@ -16,7 +16,7 @@ from bayesnets import Phrases
 from coherence.decoding.decode import BELIEF_LABELS, DECISION_LABELS, Form
 from coherence.errors import InputError, closest, listing
 from coherence.runs.columns import FEATURE_PREFIX
-from coherence.runs.frames import require_frame
+from coherence.runs.formats import require_frame
 from elicitation.options import USUAL_LEVELS, WayOptions, require_in_range
 from elicitation.questions.prompts import (
     BELIEF,

@@ -30,7 +30,7 @@ from bayesnets import Phrases
 from coherence.decoding.decode import BELIEF_LABELS, Form
 from coherence.errors import InputError, closest
 from coherence.runs.columns import FRAMES, LEVEL_OPTIONS
-from coherence.runs.frames import require_path
+from coherence.runs.formats import require_path
 from elicitation.options import Decision
 
 LETTERS = ("A", "B")

@@ -33,8 +33,7 @@ from bayesnets.files import ENDINGS, SUFFIXES
 from bayesnets.phrases import positive_state
 from coherence.errors import InputError, closest, listing, shown, suggestion
 from coherence.runs.columns import FEATURE_PREFIX, TRUTH_KINDS
-from coherence.runs.formats import read_columns
-from coherence.runs.frames import require_frame
+from coherence.runs.formats import read_columns, require_frame
 
 Truth = Mapping[int, Mapping[str, Mapping[str, float]]]
 """Case -> state of z, in the order in which the question lists them -> ``p_true``, the exact

@@ -25,7 +25,7 @@ from coherence.batteries.bets.truths import (
 from coherence.decoding.decode import decode_choice
 from coherence.errors import closest
 from coherence.inputs import Codes, Floats
-from coherence.runs.frames import require_frame
+from coherence.runs.formats import require_frame
 
 OPTIONS = ("a", "b", "c")
 SCORES, PROBABILITIES = [[f"{name}_{letter}" for letter in OPTIONS] for name in ("score", "prob")]

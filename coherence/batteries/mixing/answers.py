@@ -25,7 +25,7 @@ from coherence.batteries.battery import (
 from coherence.batteries.mixing.design import GAMES, MIDDLE, ORDERS, PARTS, optimal_rates
 from coherence.decoding.decode import PARSED, STATUSES
 from coherence.inputs import Floats
-from coherence.runs.frames import require_frame
+from coherence.runs.formats import require_frame
 
 COLUMNS = (
     AnswerColumn("model"),

@@ -30,7 +30,7 @@ from scipy import stats
 
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import Floats, as_probabilities, require
-from coherence.runs.frames import require_frame
+from coherence.runs.formats import require_frame
 
 
 @dataclass(frozen=True)
