@@ -159,52 +159,48 @@ def load_task(
     >>> load_task(bayesnets.load_network("cancer"), target="Cancer", positive="True").name
     'cancer:Cancer'
     """
-    if isinstance(name_or_network, str) and not is_network_file(name_or_network):
+    listed = isinstance(name_or_network, str) and not is_network_file(name_or_network)
+    if listed:
         own = {"phrases": phrases, "positive": positive, "records": records}
         if stray := [name for name, value in own.items() if value is not None]:
             raise InputError(
                 f"{stray[0]} goes with a network of your own, as a file that ends in {ENDINGS} or "
                 f"as an object; the task is {name_or_network!r}. Leave it out."
             )
-        return _from_catalogue(name_or_network, target, min_records)
-    if isinstance(name_or_network, str | os.PathLike):
+        if name_or_network not in network_names():
+            return _load_data_set(name_or_network, target, min_records)
+        if min_records:
+            raise InputError(
+                f"min_records counts records, and the network {name_or_network!r} of the catalogue "
+                f"has none behind it; received {min_records}. Leave it out."
+            )
+        model, min_records = load_network(name_or_network), None
+    elif isinstance(name_or_network, str | os.PathLike):
         model = read_network(Path(name_or_network))
     else:
         model = as_network(name_or_network)
     if records is not None:
         table = records if isinstance(records, pd.DataFrame) else _read_records(Path(records))
         model = with_records(model, table, missing="drop")
-    if phrases is None:
-        words = _plain(model, target, positive)
-        # Two targets have no usual one between them, and the task column tells them apart.
-        chosen, name = words.default_target, f"{model.name}:{words.default_target}"
-    else:
-        if positive is not None:
-            raise InputError(
-                f"positive is said by the phrase file {phrases}; received {positive!r} beside it. "
-                "Leave it out, or change the file."
-            )
-        words = load_phrases(Path(phrases), model)
+    if positive is not None and phrases is not None:
+        raise InputError(
+            f"positive is said by the phrase file {phrases}; received {positive!r} beside it. "
+            "Leave it out, or change the file."
+        )
+    if listed or phrases is not None:
+        words = load_phrases(Path(phrases) if phrases is not None else name_or_network, model)
+        usual = words.default_target
         # An unknown target is named with its nearest.
-        chosen = words.default_target if target is None else model.node(str(target)).name
-        name = model.name if chosen == words.default_target else f"{model.name}:{chosen}"
+        chosen = usual if target is None else model.node(str(target)).name
+    else:
+        words, usual = _plain(model, target, positive), None
+        chosen = words.default_target
+    # The usual target goes without saying; the task column tells the others from it.
+    name = model.name if chosen == usual else f"{model.name}:{chosen}"
     return Task(name, model, words, chosen, min_records)
 
 
-def _from_catalogue(name: str, target: str | int | None, min_records: int | None) -> Subject:
-    if name in network_names():
-        if min_records:
-            raise InputError(
-                f"min_records counts records, and the network {name!r} of the catalogue has none "
-                f"behind it; received {min_records}. Leave it out."
-            )
-        network = load_network(name)
-        phrases = load_phrases(name, network)
-        # The usual target goes without saying; the task column tells the others from it.
-        usual = phrases.default_target
-        chosen = usual if target is None else str(target)
-        named = name if chosen == usual else f"{name}:{chosen}"
-        return Task(named, network, phrases, chosen)
+def _load_data_set(name: str, target: str | int | None, min_records: int | None) -> Subject:
     known = (*network_names(), *dataset_names())
     if name not in known:
         raise InputError(
@@ -314,20 +310,10 @@ def conditional_truth(
     return truth
 
 
-COLUMNS = (
-    "context",
-    "belief_question",
-    "yes_no_question",
-    "action_question",
-    "options",
-    "theta",
-    "p_true",
-    "truth_kind",
-)
-"""Columns of a file of questions; beside them any column ``x_<name>``."""
-
 OPTION_MARK = "|"
 _TEXTS = ("belief_question", "yes_no_question", "action_question")
+COLUMNS = ("context", *_TEXTS, "options", "theta", "p_true", "truth_kind")
+"""Columns of a file of questions; beside them any column ``x_<name>``."""
 _AS_TEXT = ("context", "id", *_TEXTS, "options")
 # An option is an answer of a few words; a paragraph in its place is a column that slipped.
 _LONGEST_OPTION = 200

@@ -179,9 +179,6 @@ logger = logging.getLogger(__name__)
 
 # Most tokens behind the longest prompt at whose length the reading is compared first.
 _FIRST_REACH = 256
-# Tokens that a processor reads at a time: what larger portions compute on the way is too large for
-# the allocator to keep, and the system clears its pages anew for every layer.
-_READ_ON_PROCESSOR = 4096
 _MANY_SEQUENCES = 10_000  # of tokens after one text: tens of times those of a public model
 _MOST_GROWN = 1000  # tokens that a tree of spellings usually grows by, at most
 
@@ -463,12 +460,7 @@ class CausalModel(Prompting, ReadsForms):
 
         # Of thousands of states few are reached with a probability that counts.
         sizes = [len(text) + min(len(graph.states), _MOST_GROWN) for text in texts]
-        measured = self.portions.results(
-            sizes,
-            measure,
-            order=reading_order(texts),
-            most_cells=None if self.portions.grows else _READ_ON_PROCESSOR,
-        )
+        measured = self.portions.results(sizes, measure, order=reading_order(texts))
         masses, unresolved = zip(*measured, strict=True)
         return SpellingMasses(np.stack(masses), np.array(unresolved))
 

@@ -392,6 +392,9 @@ Result = TypeVar("Result")
 # On a processor larger portions gain nothing; on an accelerator the size doubles from here until
 # memory says no.
 _START, _MOST = 16_384, 1 << 22
+# What larger portions of texts compute on the way is too large for a processor's allocator to keep,
+# and the system clears its pages anew for every layer.
+_READ_ON_PROCESSOR = 4096
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -423,7 +426,6 @@ class Portions:
         do: Callable[[list[int]], Sequence[Result]],
         *,
         order: Sequence[int] | None = None,
-        most_cells: int | None = None,
     ) -> list[Result]:
         """Return the result of every item, worked out portion by portion without gradients.
 
@@ -433,7 +435,8 @@ class Portions:
         left = sorted(range(len(sizes)), key=lambda i: -sizes[i]) if order is None else list(order)
         while left:
             width = max(1, sizes[left[0]] if order is None else max(sizes[i] for i in left))
-            cells = min(self.cells, most_cells or self.cells)
+            processor = order is not None and not self.grows
+            cells = min(self.cells, _READ_ON_PROCESSOR) if processor else self.cells
             rows = left[: min(max(1, cells // width), self.most_rows or len(left))]
             try:
                 with torch.inference_mode():
