@@ -282,7 +282,6 @@ seed 0..  seed of the training (default: 0)
 
         Raises for what is missing or wrong before anything is trained.
         """
-        from coherence.batteries.bets.scores import right_roles
         from elicitation.batteries.bets.option_scores import training_set_from
         from elicitation.batteries.bets.questions import bet_questions, value_questions
         from elicitation.training.finetuning import TuningRecipe, fine_tune
@@ -299,7 +298,7 @@ seed 0..  seed of the training (default: 0)
                     questions = value_questions(items, splits=[split], templates=[modality])
                 else:
                     questions = bet_questions(items, splits=[split], modalities=[modality])
-                lessons.append(training_set_from(questions, right_roles(questions)))
+                lessons.append(training_set_from(questions))
             return fine_tune(
                 base,
                 out,

@@ -191,26 +191,18 @@ def make_tokenizer(task: Subject, lessons: Sequence[TrainingExample]) -> Any:
     return train_tokenizer(texts, list(dict.fromkeys(blocks)))
 
 
-def make_network(
-    recipe: Recipe, tokenizer: Any, shelves: Mapping[str, "Shelf"], *, seed: int
-) -> Any:
-    """Make the transformer with random weights."""
-    # Room for questions that are longer than the lessons: a session may have its own wordings.
-    longest = max(shelf.longest for shelf in shelves.values())
+def make_network(tokenizer: Any, *, seed: int, heads: int, **shape: Any) -> Any:
+    """Make a transformer with random weights."""
     torch.manual_seed(seed)
     return LlamaForCausalLM(
         LlamaConfig(
             vocab_size=len(tokenizer),
-            hidden_size=recipe.hidden,
-            intermediate_size=recipe.inner,
-            num_hidden_layers=recipe.layers,
-            num_attention_heads=recipe.heads,
-            num_key_value_heads=recipe.heads,
-            max_position_embeddings=max(512, 2 * longest),
-            tie_word_embeddings=True,
+            num_attention_heads=heads,
+            num_key_value_heads=heads,
             bos_token_id=tokenizer.bos_token_id,
             eos_token_id=tokenizer.eos_token_id,
             pad_token_id=tokenizer.pad_token_id,
+            **shape,
         )
     )
 
@@ -415,7 +407,18 @@ def train_tiny_causal(
         for role, _ in recipe.batch
     }
     if start is None:
-        network = make_network(recipe, tokenizer, shelves, seed=seed)
+        # Room for questions that are longer than the lessons: a session may have its own wordings.
+        longest = max(shelf.longest for shelf in shelves.values())
+        network = make_network(
+            tokenizer,
+            seed=seed,
+            heads=recipe.heads,
+            hidden_size=recipe.hidden,
+            intermediate_size=recipe.inner,
+            num_hidden_layers=recipe.layers,
+            max_position_embeddings=max(512, 2 * longest),
+            tie_word_embeddings=True,
+        )
     loss = teach(network, shelves, recipe, tokenizer.pad_token_id, rng, progress)
     with whole_folder(path) as made:
         save_network(network, tokenizer, made)
@@ -472,18 +475,7 @@ def _card_of(path: Path, settings: dict[str, Any]) -> dict[str, Any] | None:
 def make_untrained_model(folder: str | os.PathLike[str], *, seed: int = 0) -> Path:
     """Write a causal model with random weights and a tokenizer of single bytes."""
     tokenizer = train_tokenizer(["0123456789"], [], vocabulary_size=259)
-    torch.manual_seed(seed)
-    network = LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=len(tokenizer),
-            hidden_size=16,
-            intermediate_size=16,
-            num_hidden_layers=1,
-            num_attention_heads=2,
-            bos_token_id=tokenizer.bos_token_id,
-            eos_token_id=tokenizer.eos_token_id,
-            pad_token_id=tokenizer.pad_token_id,
-        )
-    )
+    shape = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
+    network = make_network(tokenizer, seed=seed, heads=2, **shape)
     save_network(network, tokenizer, Path(folder))
     return Path(folder)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from coherence.batteries.bets.answers import OPTIONS, PROBABILITIES, ROLES, SCORES, TEXTS
+from coherence.batteries.bets.scores import right_roles
 from coherence.errors import CoherenceError, InputError
 from elicitation.asking.ask import AnswerBatch, ask
 from elicitation.asking.ask import Progress as AskingProgress
@@ -110,20 +111,11 @@ def _ask_or_recall(
         ) from error
 
 
-def training_set_from(questions: pd.DataFrame, roles: Sequence[str]) -> TrainingSet:
-    """Make lessons of questions."""
-    option_roles = questions[ROLES].to_numpy()
-    matches = option_roles == np.asarray(roles, dtype=object)[:, None]
-    if not (matches.sum(axis=1) == 1).all():
-        first = int(np.flatnonzero(matches.sum(axis=1) != 1)[0])
-        raise InputError(
-            f"roles must name one option of each question; {roles[first]!r} is none of question "
-            f"{questions['question'].iloc[first]}."
-        )
+def training_set_from(questions: pd.DataFrame) -> TrainingSet:
+    """Make lessons of questions, of which the option of largest gain is right."""
+    right = questions[ROLES].eq(right_roles(questions), axis=0).to_numpy().argmax(axis=1)
     options = questions[TEXTS].to_numpy().tolist()
-    return TrainingSet(
-        tuple(questions["text"]), tuple(map(tuple, options)), tuple(matches.argmax(axis=1).tolist())
-    )
+    return TrainingSet(tuple(questions["text"]), tuple(map(tuple, options)), tuple(right.tolist()))
 
 
 def _log_likelihoods(

@@ -212,22 +212,13 @@ def questions_table(questions: Sequence[BatteryQuestion]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS[:7])).reindex(columns=list(COLUMNS))
 
 
-def reveal(
-    model: Model,
-    settings: Sequence[Setting],
-    store: AnswerStore,
-    *,
-    source: str | None = None,
-    progress: Progress | None = None,
-) -> pd.DataFrame:
+def reveal(model: Model, settings: Sequence[Setting], store: AnswerStore) -> pd.DataFrame:
     """Read the revealed beliefs of a model in settings, in every wording; see `BELIEF_COLUMNS`.
 
-    The model is best without a chat template, since the texts are to be continued. `source` is the
-    value of the column of that name; None takes the model's name.
+    The model is best without a chat template, since the texts are to be continued.
     """
     questions = belief_questions(settings)
-    read = ask_battery(model, questions, store, progress=progress)
-    return tabulate_beliefs(questions, read, source=model.name if source is None else source)
+    return tabulate_beliefs(questions, ask_battery(model, questions, store), source=model.name)
 
 
 def ask_battery(
