@@ -159,43 +159,78 @@ def calibration_test(
     0.0005
     """
     require_aligned(belief=belief, truth=truth)
-    checked = evaluation_data(belief, context=context, group=group)
-    forecasts = _Forecasts.of(belief, checked.belief, truth, positive, states)
-    of_contexts(
-        *(forecasts.outcome, forecasts.labels, checked.context, checked.contexts, "truth"),
-        "Name what has an outcome of its own as context, and what such cases share as group.",
-    )
-    return _calibration(forecasts, checked, n_draws=n_draws, rng=rng)
+    forecasts = evaluation_data(belief, context=context, group=group)
+    if forecasts.belief.ndim == 1:
+        require(
+            states is None,
+            f"states are the labels of several columns of belief; received {states!r} with one "
+            "column. Name the state that it is in: positive=LABEL.",
+        )
+        named = evaluation_data(forecasts.belief, truth=truth, positive=positive, one_truth=False)
+        outcome, labels = require_state(named).astype(np.int64), [0, 1]
+    else:
+        require(
+            positive is None,
+            f"positive names the state of a belief in one; received {positive!r} with beliefs in "
+            f"{forecasts.belief.shape[1]} states. Leave it out; states= names the columns.",
+        )
+        codes, seen = as_codes(truth, "truth", forecasts.n_rows)
+        labels = states_of_columns(belief, truth, states)
+        outcome = np.array([labels.index(label) for label in seen], dtype=np.int64)[codes]
+    remedy = "Name what has an outcome of its own as context, and what such cases share as group."
+    of_contexts(outcome, labels, forecasts.context, forecasts.contexts, "truth", remedy)
+    return _calibration(forecasts, outcome, n_draws=n_draws, rng=rng)
 
 
 def _calibration(
-    forecasts: _Forecasts, data: EvaluationData, *, n_draws: int = N_DRAWS, rng: Seed = None
+    data: EvaluationData,
+    outcome: Codes,
+    *,
+    name: str = NAME,
+    prompt: str | None = None,
+    n_draws: int = N_DRAWS,
+    rng: Seed = None,
 ) -> ScoresResult:
-    """Run `calibration_test` on validated forecasts, and the contexts and groups of their rows."""
+    """Run `calibration_test` on validated data; outcomes number the columns of beliefs.
+
+    Of a belief in one state, or in two, 1 is the outcome that it, or the second, is in.
+    """
     n_rows, n_contexts, clusters = data.n_rows, len(data.contexts), data.clusters
     too_few = n_contexts < MIN_CONTEXTS  # the score and the test are then undefined
-    losses = _losses(forecasts, data)
+    # A column for each state that is scored: of two states the one.
+    values, happened = data.belief.reshape(n_rows, -1), outcome[:, None].astype(np.float64)
+    n_states = max(values.shape[1], 2)
+    if n_states == 2:
+        values = values[:, -1:]
+    else:
+        happened = np.eye(n_states)[outcome]
+    squares = ((values - happened) ** 2).sum(axis=1)
+    losses = data.by_context(context_means(squares, data.context, n_contexts))
     brier, interval = math.nan, None
-    one_outcome = not np.ptp(forecasts.happened, axis=0).any()
+    one_outcome = not np.ptp(happened, axis=0).any()
     if not too_few:
         brier = float(losses.mean())
         if not one_outcome:
             interval = interval_or_reason(np.asarray(losses, np.float64), clusters, "error")[0]
     scores = ForecastScores(
         brier,
-        None if interval is None else interval.within(0.0, min(forecasts.n_states - 1.0, 2.0)),
+        None if interval is None else interval.within(0.0, min(n_states - 1.0, 2.0)),
         losses=losses,
-        n_states=forecasts.n_states,
+        n_states=n_states,
     )
     if too_few:
         untested = few_contexts(n_contexts)
-    elif forecasts.n_states > 2:
+    elif n_states > 2:
         untested = SEVERAL_STATES
     else:
         untested = "" if data.group is None else DEPENDENT
     pvalue, details = math.nan, pd.DataFrame()
-    if not too_few and forecasts.n_states == 2:
-        cases = forecasts.cases(data.context, n_contexts)
+    averaged = n_rows > n_contexts
+    if not too_few and n_states == 2:
+        means = context_means(values[:, 0], data.context, n_contexts)
+        first = np.unique(data.context, return_index=True)[1]
+        # Equal means of several forecasts differ in their last bits.
+        cases = _Cases.of(means.round(9) if averaged else means, happened[first, 0])
         mcb, dsc, unc = decomposition(cases)
         scores = replace(scores, miscalibration=mcb, discrimination=dsc, uncertainty=unc)
         reached, details = _redrawn(cases, n_draws, check_stream(rng, "calibration"))
@@ -203,16 +238,15 @@ def _calibration(
             pvalue = (1 + reached) / (1 + n_draws)
         else:  # the band holds for independent outcomes, as the test does
             details[["low", "high"]] = math.nan
-    averaged = n_rows > n_contexts
     forecast = "mean forecast of its case" if averaged else "probability that was forecast"
     lacks = [untested]
     if not too_few:
         lacks += [clusters.too_few, ONE_OUTCOME * one_outcome]
-    several = forecasts.n_states > 2
+    several = n_states > 2
     return blank(
         ScoresResult,
         data,
-        NAME,
+        name,
         f"each outcome is drawn, independently of the others, with the {forecast}",
         f"squared error ({'Brier score' if several else 'MCB'})",
         statistic=scores.brier if several else scores.miscalibration,
@@ -220,81 +254,12 @@ def _calibration(
         pvalue=pvalue,
         settings={"n_draws": n_draws, "cluster of resampling": clusters.name},
         averaged=averaged or None,
+        prompt=prompt,
         details=details,
         assumptions=("outcomes of different contexts are independent, given the forecasts",),
         reason="; ".join(filter(None, lacks)),
         fitted=scores,
     )
-
-
-@dataclass(frozen=True)
-class _Forecasts:
-    """Beliefs and what happened, a column for each state that is scored: of two states the one."""
-
-    values: Floats  # shape (n, k)
-    outcome: Codes  # of each row; of two states 1 is that of the column
-    labels: tuple[Any, ...]  # of the outcomes
-
-    @classmethod
-    def of(
-        cls,
-        belief: ArrayLike,
-        values: Floats,
-        truth: ArrayLike,
-        positive: Any,
-        states: Sequence[Any] | None,
-    ) -> _Forecasts:
-        """Validate truths, and tell which of the beliefs is in which state."""
-        if values.ndim == 1:
-            require(
-                states is None,
-                f"states are the labels of several columns of belief; received {states!r} with one "
-                "column. Name the state that it is in: positive=LABEL.",
-            )
-            return cls.in_one(
-                evaluation_data(values, truth=truth, positive=positive, one_truth=False)
-            )
-        require(
-            positive is None,
-            f"positive names the state of a belief in one; received {positive!r} with beliefs in "
-            f"{values.shape[1]} states. Leave it out; states= names the columns.",
-        )
-        codes, seen = as_codes(truth, "truth", len(values))
-        labels = states_of_columns(belief, truth, states)
-        outcome = np.array([labels.index(label) for label in seen], dtype=np.int64)[codes]
-        if len(labels) == 2:
-            return cls(values[:, 1:], outcome, tuple(labels))
-        return cls(values, outcome, tuple(labels))
-
-    @classmethod
-    def in_one(cls, data: EvaluationData) -> _Forecasts:
-        """Return the forecasts of a belief in one of two states."""
-        return cls(data.belief[:, None], require_state(data).astype(np.int64), (0, 1))
-
-    @classmethod
-    def in_columns(cls, data: EvaluationData) -> _Forecasts:
-        """Return the forecasts of beliefs over three states and more, whose columns are named."""
-        outcome = np.array(data.column_of, dtype=np.int64)[data.truth]
-        return cls(data.belief, outcome, data.columns)
-
-    @property
-    def n_states(self) -> int:
-        return max(int(self.values.shape[1]), 2)
-
-    @cached_property
-    def happened(self) -> Floats:
-        """Whether the state of each column came true, shape (n, k)."""
-        if self.n_states == 2:
-            return self.outcome[:, None].astype(np.float64)
-        return np.eye(self.n_states)[self.outcome]
-
-    def cases(self, case: Codes, n_cases: int) -> _Cases:
-        """Pool the cases by their mean forecast, of two states."""
-        first = np.unique(case, return_index=True)[1]
-        means = context_means(self.values[:, 0], case, n_cases)
-        if len(case) > n_cases:  # equal means differ in their last bits
-            means = means.round(9)
-        return _Cases.of(means, self.happened[first, 0])
 
 
 @dataclass(frozen=True)
@@ -379,12 +344,6 @@ def _evenly(forecasts: Floats) -> NDArray[np.int64]:
     return np.unique(np.linspace(0, len(forecasts) - 1, n_shown).round().astype(np.int64))
 
 
-def _losses(forecasts: _Forecasts, data: EvaluationData) -> pd.Series[float]:
-    """Return the mean squared error of each case; of several states summed over them."""
-    square = ((forecasts.values - forecasts.happened) ** 2).sum(axis=1)
-    return data.by_context(context_means(square, data.context, data.n_contexts))
-
-
 def forecasts_alone(runs: Runs) -> bool:
     """Tell whether a table holds beliefs and nothing but a truth to compare them with."""
     plain = runs.believed & ~runs.given_z
@@ -420,14 +379,9 @@ def _under_prompt(variant: str, data: EvaluationData) -> Call:
     """Score the forecasts under one prompt."""
     used = replace(data.subset(_scored(data)), other_prompts={})
     several = used.belief.ndim == 2
-    forecasts = _Forecasts.in_columns(used) if several else _Forecasts.in_one(used)
-    return Call(partial(_named, f"scores{variant}", used.prompt, forecasts, used))
-
-
-def _named(name: str, prompt: str, *forecasts: Any, **options: Any) -> ScoresResult:
-    """Name the scores of a prompt."""
-    result = _calibration(*forecasts, **options)
-    return replace(result, check=name, prompt=prompt)
+    outcome = np.array(used.column_of)[used.truth] if several else require_state(used).astype(int)
+    named: Any = {"name": f"scores{variant}", "prompt": used.prompt}
+    return Call(partial(_calibration, used, outcome, **named))
 
 
 CHECK = Check(
