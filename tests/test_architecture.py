@@ -21,10 +21,10 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 40_402,
+    "coherence": 40_354,
     "coherence/analysis": 4_472,
     "coherence/batteries": 4_699,
-    "coherence/checks": 7_827,
+    "coherence/checks": 7_779,
     "coherence/cli": 1_848,
     "coherence/decoding": 1_008,
     "coherence/plots": 1_698,

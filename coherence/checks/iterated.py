@@ -147,7 +147,6 @@ class Squares:
     raw: Floats
     expected: Floats
     rounding: Floats  # shape (n_contexts,): what rounded reports add to `expected`
-    repeated: bool  # whether products of different repetitions were taken
     steps: dict[str, float]  # step of each kind of report, 0 for none
 
     @property
@@ -181,7 +180,7 @@ def squares_of(gaps: Gaps, *, repeated: bool) -> Squares | None:
     table = pd.DataFrame({"raw": raw, "expected": expected, "rounding": added.reindex(raw.index)})
     means = table.groupby("context", observed=True).mean()
     of_context = means.to_numpy(dtype=np.float64).T
-    return Squares(means.index, of_context[0], of_context[1], of_context[2], repeated, steps)
+    return Squares(means.index, of_context[0], of_context[1], of_context[2], steps)
 
 
 def _rounding(gaps: Gaps, *, repeated: bool) -> tuple["pd.Series[float]", dict[str, float]]:
@@ -531,13 +530,12 @@ def _iterated_expectation(
         return [_published(result, rows, relative, n_bootstraps, generator)]
 
     measures, squares = _measures_of(gaps, relative)
-    value, ends, _ = measures[SIGNED]
+    value, ends, why = measures[SIGNED]
     # Repetitions and variables of a context share its evidence.
     by_context = rows.groupby("context", observed=True)["gap"].mean()
     of_context, clusters = by_context.to_numpy(dtype=np.float64), gaps.clusters(by_context.index)
     pvalue = math.nan if clusters.too_few else difference_pvalue(clusters.values(of_context))
-    alike = NO_SPREAD.format(what="gap", clusters=clusters.plural)
-    reason = clusters.too_few or ("" if ends else alike)
+    reason = "" if ends else why
     if math.isnan(pvalue) and not clusters.too_few:
         reason = "every gap is exactly zero: nothing to test"
     method = PAIRED.format(clusters=clusters.plural)
