@@ -21,7 +21,7 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 40_354,
+    "coherence": 40_352,
     "coherence/analysis": 4_472,
     "coherence/batteries": 4_699,
     "coherence/checks": 7_779,
@@ -29,7 +29,7 @@ BUDGET = {
     "coherence/decoding": 1_008,
     "coherence/plots": 1_698,
     "coherence/report": 5_345,
-    "coherence/runs": 7_195,
+    "coherence/runs": 7_193,
     "coherence/statistics": 4_375,
     "elicitation": 15_187,
     "elicitation/asking": 1_310,

@@ -84,12 +84,15 @@ def require_answers(path: Path, log: EvalLog, samples: Sequence[EvalSample]) -> 
             )
         )
     if all(sample.error and not sample.output.choices for sample in samples):
-        expected = (log.eval.dataset.samples or 0) * (log.eval.config.epochs or 1)
-        of = f" of {expected}" if expected else ""
+        of = f" of {expected}" if (expected := _expected(log)) else ""
         raise InputError(
             f"{path}: the run failed, and no sample has an answer: {len(samples)}{of} ended in an "
             f"error. {_most_frequent_error(samples)}. Run it again, or leave this file out."
         )
+
+
+def _expected(log: EvalLog) -> int:
+    return (log.eval.dataset.samples or 0) * (log.eval.config.epochs or 1)
 
 
 def read_samples(path: Path) -> tuple[EvalLog, Iterator[EvalSample]]:
@@ -225,7 +228,7 @@ def notes_on(log: EvalLog, samples: Sequence[EvalSample]) -> Iterator[str]:
         failure = f": {log.error.message}" if log.error else ""
         yield f"the run did not finish (status {log.status}){failure}"
     # A run that was cut off is read as far as it got, and says how far.
-    expected = (log.eval.dataset.samples or 0) * (log.eval.config.epochs or 1)
+    expected = _expected(log)
     if log.results and log.results.early_stopping:
         expected -= len(log.results.early_stopping.early_stops)
     if expected > len(samples):

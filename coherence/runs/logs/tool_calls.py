@@ -275,6 +275,10 @@ def _action(call: ToolCall, reading: CallReading) -> tuple[str | None, str]:
 def _asked(
     path: Path, episode: Episode, action: ToolCall | None, reading: CallReading
 ) -> list[dict[str, object]]:
+    """Return what was asked aside before an action, with the number that the question read of it.
+
+    Else the belief is the reply, as where a pattern is to find it there.
+    """
     asked = episode.asked_before(action)
     questions = {str(each.get("question")) for each in asked}
     if len(questions) > 1:
@@ -284,22 +288,16 @@ def _asked(
             f"{listing(sorted(map(repr, questions)), 2)}. Ask one question a turn, or read beliefs "
             f"elsewhere: --belief-from {TEXT}."
         )
-    return [
-        {
-            "belief": _answered(each, reading),
-            "reply": each.get("reply"),
-            "asked": each.get("question"),
-        }
-        for each in asked
-    ]
-
-
-def _answered(asked: Mapping[str, Any], reading: CallReading) -> object:
-    """Return the number that the side question read, else the reply; by a pattern that."""
-    read, reply = asked.get("p"), _plain(asked.get("reply"))
-    if read is None or (reading.pattern and reply is not None):
-        return reply
-    return Probability(read) if isinstance(read, int | float) else _plain(read)
+    records = []
+    for each in asked:
+        read, reply = each.get("p"), _plain(each.get("reply"))
+        if read is None or (reading.pattern and reply is not None):
+            belief = reply
+        else:
+            belief = Probability(read) if isinstance(read, int | float) else _plain(read)
+        known = {"reply": each.get("reply"), "asked": each.get("question")}
+        records.append({"belief": belief, **known})
+    return records
 
 
 def _said(episode: Episode, at: int, reading: CallReading) -> object:
@@ -321,12 +319,6 @@ def _said(episode: Episode, at: int, reading: CallReading) -> object:
 def _is_belief(text: str) -> bool:
     """Tell whether a belief can be read from a text, as it is or as a percentage."""
     return any(belief_cell(text, line=line).value is not None for line in (None, PERCENT))
-
-
-def _few(values: Counter[str]) -> str:
-    """Return up to three values, the most frequent first."""
-    few = "|".join(value for value, _ in values.most_common(_MOST_VALUES))
-    return f"{few}|…" if len(values) > _MOST_VALUES else few
 
 
 def _plain(value: object) -> object:
@@ -400,8 +392,11 @@ class _Calls:
         """Return what was called, each argument with its most frequent values."""
         calls = []
         for tool, times in self.tools.most_common():
-            shown = ", ".join(f"{name}={_few(of)}" for name, of in self.arguments[tool].items())
-            calls.append(f"{tool}({shown}) {counted(times, 'time')}")
+            shown = []
+            for name, values in self.arguments[tool].items():
+                few = [value for value, _ in values.most_common(_MOST_VALUES)]
+                shown.append(f"{name}={'|'.join(few)}{'|…' * (len(values) > len(few))}")
+            calls.append(f"{tool}({', '.join(shown)}) {counted(times, 'time')}")
         asked = counted(self.n_asked, "episode has", "episodes have")
         return f"Calls: {listing(calls, _MOST_SHOWN)}; {asked} a belief that was asked aside."
 
