@@ -31,6 +31,7 @@ from coherence.inputs import (
     few_contexts,
     of_contexts,
     require,
+    require_aligned,
 )
 from coherence.result import CheckResult, Interval
 from coherence.runs.columns import ACTION_PREFIX
@@ -242,8 +243,9 @@ def share_table(
     return table[table["n_contexts"] > 0].reset_index(drop=True)
 
 
-def require_one_per_row(belief: Any, **values: Any) -> None:
-    """Refuse columns that are shorter or longer than the beliefs."""
+def require_one_per_row(belief: Any, context: Any = None, **values: Any) -> None:
+    """Refuse columns that are shorter or longer than the beliefs, or stand in another order."""
+    require_aligned(belief=belief, context=context, **values)
     for name, column in values.items():
         require(
             column is None or len(column) == len(belief),

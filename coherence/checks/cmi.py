@@ -399,7 +399,7 @@ def _choices(data: EvaluationData, contexts: Contexts, summary: Floats, line: bo
     # choices that only follow the belief would tell of the state.
     explained = explained_by(summary, contexts.group)
     if policy is None:
-        return moved(left_over(contexts.share, explained))
+        return moved(contexts.share, left_over(contexts.share, explained))
     return ranked(policy - fitted(contexts.share, explained)[position], position)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from coherence.checks.case_rows import require_probabilities
 from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Interpretation, Leader, Question
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, as_numbers, few_contexts, require
@@ -210,6 +211,7 @@ def _validated(
     """Return the rows of named prompts without a z, the reference, and the prompts to compare."""
     runs = with_columns(runs, ("context", "prompt", "p"))
     runs = runs.assign(p=as_numbers(runs["p"].astype(object).where(runs["p"].notna()), "p"))
+    require_probabilities(runs["p"].to_numpy(np.float64), "p")
     plain = runs if "z_state" not in runs.columns else runs[runs["z_state"].isna()]
     plain = plain[plain["prompt"].notna()]
     # A table may number its prompts; they are names, and are compared as such.
@@ -218,6 +220,10 @@ def _validated(
     reference = Runs(parsed[["prompt"]]).reference(named)
     seen = sorted(parsed["prompt"].unique())
     others = [prompt for prompt in seen if prompt != reference]
+    require(
+        not isinstance(prompts, str),
+        f"prompts must be a list of names; received the text {prompts!r}. Write [{prompts!r}].",
+    )
     compared = others if prompts is None else [str(prompt) for prompt in prompts]
     for prompt in compared:
         require(

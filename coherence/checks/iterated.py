@@ -17,9 +17,10 @@ import numpy as np
 import pandas as pd
 from scipy import optimize
 
+from coherence.checks.case_rows import require_probabilities
 from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question
 from coherence.checks.forest_baseline import CHECK as FOREST
-from coherence.inputs import MIN_CONTEXTS, Codes, Floats, few_contexts, require
+from coherence.inputs import MIN_CONTEXTS, Codes, Floats, as_numbers, few_contexts, require
 from coherence.public_names import rng_for_seed
 from coherence.result import CheckResult, Interval, contributions_to_mean
 from coherence.runs.needs import NEEDS_GIVEN_Z
@@ -55,6 +56,7 @@ ASSUMPTIONS = (
     "gaps are spread over contexts, of which twenty or more are asked where gaps are skewed",
 )
 UNIT = "probability"
+ALONE = 0.005  # from 1: a value of z that has as much is all that z can be
 STEPS = (0.25, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001)
 COARSEST = 0.1  # step of reports above which Sheppard's correction is off by .01 and more
 COARSE = "reports in steps above .1 are too coarse: the correction for rounding may be off by .01"
@@ -120,7 +122,10 @@ def gaps_of(runs: pd.DataFrame, states: "pd.Series[int]", *, computed: bool) -> 
     )
     grouped = grouped.reset_index()
     grouped["wanted"] = grouped["z"].map(states).astype(int)
-    whole = grouped[(grouped["answered"] == grouped["wanted"]) & (grouped["total"] > 0)]
+    # One value of z is no average, unless it is sure.
+    averaged = (grouped["answered"] > 1) | (grouped["total"] > 1 - ALONE)
+    all_there = (grouped["answered"] == grouped["wanted"]) & (grouped["total"] > 0)
+    whole = grouped[all_there & averaged]
     joined = whole.merge(plain[[*KEY, "p"]].dropna(subset="p"), on=KEY, how="inner")
     joined["residual"] = joined["total"] - 1
     # Stated distributions may sum to .99 or 1.01 from rounding; the residual is reported, the
@@ -485,7 +490,12 @@ def iterated_expectation_test(
         f"over several states in {', '.join(states)}. "
         "Test one state at a time: rename its column to 'p'.",
     )
-    table = Runs(with_columns(runs, (*KEY, "p", "z", "z_state", "p_z")))
+    runs = with_columns(runs, (*KEY, "p", "z", "z_state", "p_z"))
+    for name in ("p", "p_z"):
+        numbers = as_numbers(runs[name].astype(object).where(runs[name].notna()), name)
+        require_probabilities(numbers, name)
+        runs = runs.assign(**{name: numbers})
+    table = Runs(runs)
     reference = table.reference() if reference is None else str(reference)
     options: dict[str, Any] = {"n_bootstraps": n_bootstraps, "published": published, "rng": rng}
     return _iterated_expectation(table, reference, **options)[0]

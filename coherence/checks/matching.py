@@ -34,7 +34,7 @@ from coherence.checks.case_rows import (
     shares_of,
 )
 from coherence.checks.check import Call, CallsAndNotes, Check, Form, Question, estimated
-from coherence.inputs import Floats, as_numbers, few_contexts, require, require_aligned
+from coherence.inputs import Floats, as_numbers, few_contexts, require
 from coherence.result import CheckResult, Family, Interval
 from coherence.runs.columns import COMPLEMENT, EVENT, LEVEL_OPTIONS
 from coherence.runs.needs import MATCHING_QUESTIONS, NEEDS_MATCHING
@@ -173,9 +173,8 @@ def matching_estimates(
     >>> bool(swing.interval.low > 0.5), bool(abs(difference.statistic) < 0.05), share.reason
     (True, True, 'the exact posterior is not known')
     """
-    require_aligned(belief=belief, frame=frame, group=group)
     arrays = {"level": level, "exact": exact, "order": order, "frame": frame, "group": group}
-    require_one_per_row(belief, action=action, **arrays)
+    require_one_per_row(belief, context, action=action, **arrays)
     levels = as_numbers(level, "level")
     require_probabilities(levels, "level", strict=True)
     asked = ~np.isnan(levels)

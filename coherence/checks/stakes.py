@@ -267,7 +267,8 @@ def stakes_estimates(
     >>> movement.moves, bool(loss.low > 0.05)
     ('ignores', True)
     """
-    require_one_per_row(belief, action=action, loss=loss, gain=gain, said=said, group=group)
+    arrays = {"action": action, "loss": loss, "gain": gain, "said": said, "group": group}
+    require_one_per_row(belief, context, **arrays)
     stated, lost = as_numbers(belief, "belief"), as_numbers(loss, "loss")
     spoken = np.full(len(lost), math.nan) if said is None else as_numbers(said, "said")
     require_probabilities(spoken, "said")

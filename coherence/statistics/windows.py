@@ -35,15 +35,18 @@ def chosen(share: Floats) -> Choices:
     return lambda window: share[window][:, None]
 
 
-def moved(left: Floats) -> Choices:
+def moved(share: Floats, left: Floats) -> Choices:
     """Count each action as chosen or not, by what was left of its share; a table for every action.
 
-    A share that is what was explained counts as one half, one that lies further away than a share
-    can as 0 or 1; shape (n_contexts, n_actions).
+    What was explained counts as the mean share in the window, so that information is of the size
+    that it has where nothing is explained; both have shape (n_contexts, n_actions).
     """
-    kept = np.clip(left, -1, 1)
-    tables = np.stack([1 + kept, 1 - kept], axis=2) / 2
-    return lambda window: tables[window]
+
+    def tables(window: Window) -> Floats:
+        counted = share[window].mean(axis=0) + left[window] - left[window].mean(axis=0)
+        return np.stack([counted, 1 - counted], axis=2)
+
+    return tables
 
 
 def ranked(policy: Floats, context: Codes) -> Choices:
@@ -102,8 +105,8 @@ def local_information(summary: Floats, choices: Choices, n_states: int) -> Stati
         for weight, window, tables in prepared:
             flat = tables.reshape(len(tables), -1)
             counts = [each[:, window] @ flat for each in happened]
-            counts.append(np.maximum(flat.sum(axis=0) - sum(counts), 0))  # of the first state
-            of_tables = np.stack(counts).reshape(n_states, -1, *tables.shape[1:])
+            counts.append(flat.sum(axis=0) - sum(counts))  # of the first state
+            of_tables = np.maximum(np.stack(counts), 0).reshape(n_states, -1, *tables.shape[1:])
             nats += weight * _mutual_information(of_tables).mean(axis=1) / len(tables)
         return nats[:, None]
 

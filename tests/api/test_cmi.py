@@ -199,3 +199,16 @@ def test_answers_that_the_state_loses_are_no_information():
         arrays = (each[kept] for each in (belief, action, truth, context))
         rejections += checked(*arrays, n_permutations=99, rng=seed).pvalue <= 0.05
     assert rejections <= stats.binom.ppf(0.995, 100, 0.05)
+
+
+def test_what_distinguishes_nothing_leaves_the_size_of_the_information():
+    """Breaks if choices less what is explained are counted on a smaller scale: a sixth."""
+    rng = np.random.default_rng(0)
+    belief = rng.uniform(size=400).round(2)
+    truth = (rng.random(400) < belief).astype(int)
+    action = rng.random(400) < 0.5 * belief + 0.5 * truth
+    plain, *others = (
+        checked(belief, action, truth, np.arange(400), **how).statistic
+        for how in ({}, {"group": np.zeros(400)}, {"condition_on": np.ones(400)})
+    )
+    assert all(0.5 * plain < other < 1.2 * plain for other in others)

@@ -25,16 +25,17 @@ def test_information_is_the_mean_over_windows_of_that_of_their_tables(n_columns,
     assert found[:, 0] == pytest.approx(expected / 50, abs=1e-12)
 
 
-def test_what_is_left_of_shares_is_counted_for_and_against_each_action():
+def test_what_is_left_of_shares_is_counted_about_their_mean():
     """Breaks if what lies further from the polynomial than a share can gives no number."""
-    left = np.zeros((20, 2))
-    left[:9] = (-1.2, 1.2)  # of states 0: all of the second action and none of the first
+    share, left = np.full((20, 2), 0.5), np.tile([0.2, -0.2], (20, 1))
+    left[:9] = (-0.3, 0.3)  # of states 0
     states = np.repeat([1, 0], [11, 9])[::-1][None]
-    counts = np.array([[0.0, 9.0], [5.5, 5.5]]) / 20
+    of_first = np.array([0.225, 0.725])  # less the mean of what is left, -.025
+    counts = np.stack([of_first, 1 - of_first], axis=1) * [[9], [11]] / 20
     apart = np.outer(counts.sum(axis=1), counts.sum(axis=0))
-    expected = rel_entr(counts, apart).sum()
-    found = local_information(np.zeros(20), moved(left), 2)(states)
-    assert found == pytest.approx(np.full((1, 1), expected), abs=1e-12)
+    found = local_information(np.zeros(20), moved(share, left), 2)(states)
+    assert found == pytest.approx(np.full((1, 1), rel_entr(counts, apart).sum()), abs=1e-12)
+    assert np.isfinite(local_information(np.zeros(20), moved(share, 4 * left), 2)(states)).all()
 
 
 def test_repetitions_share_the_weight_of_their_context():

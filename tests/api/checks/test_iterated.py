@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import iterated_expectation_test, simulate
+from coherence import InputError, iterated_expectation_test, simulate
 
 
 def hand_made(gap=0.0, n_contexts=12, n_reps=1, weights=(0.25, 0.75)):
@@ -230,3 +230,19 @@ def test_noise_is_removed_from_ten_contexts_with_two_repetitions(n_repeated, kno
     runs = runs[(runs["context"] < n_repeated) | (runs["rep"] == 0)]
     result = iterated_expectation_test(runs, rng=0)
     assert math.isfinite(value(result, REMOVED)) == known
+
+
+def test_one_value_of_z_is_no_average_unless_it_is_sure():
+    runs = hand_made()
+    one = iterated_expectation_test(runs[runs["z_state"] != "b"])
+    assert math.isnan(one.statistic)
+    assert one.n_dropped == 12
+    sure = runs[runs["z_state"] != "b"].assign(p=0.2).replace({"p_z": {0.25: 1.0}})
+    assert iterated_expectation_test(sure).n_contexts == 12
+
+
+@pytest.mark.parametrize("name", ["p", "p_z"])
+def test_numbers_that_are_no_probabilities_are_refused(name):
+    runs = hand_made()
+    with pytest.raises(InputError, match=f"{name} must hold numbers in .* Divide percentages"):
+        iterated_expectation_test(runs.assign(**{name: 100 * runs[name]}))
