@@ -21,9 +21,9 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 40_377,
+    "coherence": 40_352,
     "coherence/analysis": 4_472,
-    "coherence/batteries": 4_699,
+    "coherence/batteries": 4_674,
     "coherence/checks": 7_801,
     "coherence/cli": 1_848,
     "coherence/decoding": 1_008,

@@ -292,16 +292,8 @@ def simulate_mixing(agent: str, *, n_draws: int = 100, rng: Seed = None) -> pd.D
     Examples
     --------
     >>> answers = simulate_mixing("ideal", n_draws=20, rng=1)
-    >>> answers.groupby("experiment").size()
-    experiment
-    flip              420
-    pennies           180
-    positioning       180
-    reads             180
-    three_outcomes    140
-    two_flips         420
-    words             440
-    dtype: int64
+    >>> len(answers), answers["experiment"].nunique()
+    (1960, 7)
     """
     whole_number(n_draws, "n_draws", 1)
     generator = as_generator(rng)

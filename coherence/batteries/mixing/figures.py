@@ -30,20 +30,13 @@ from coherence.plots.style import (
 from coherence.report.wording import clean
 from coherence.statistics.shares import wilson_interval
 
-_LINES = {
-    "1": (BLUE, "o", "rate of 1"),
+# Of the two flips of an answer, and of three outcomes; a single rate is drawn as that of 0.
+_FLIPS = {
     "first": (ORANGE, "^", "first flip"),
     "second": (GREEN, "v", "second flip"),
     "mean": (BLUE, "o", "mean of both"),
-    "A": (BLUE, "o", "rate of A"),
-    "heads": (BLUE, "o", "rate of heads"),
-    "luxury": (BLUE, "o", "rate of luxury"),
 }
-_THREE = {
-    "0": (BLUE, "o", "rate of 0"),
-    "1": (ORANGE, "s", "rate of 1"),
-    "2": (GREEN, "D", "rate of 2"),
-}
+_OUTCOMES = {"0": (BLUE, "o"), "1": (ORANGE, "s"), "2": (GREEN, "D")}
 _SIZES = {"axes.titlesize": 10.5, "legend.fontsize": 8.5}
 _GRID: Style = {"across": 4, "size": (3.6, 3.3), "room": (0, 0.4)}
 _MOST_LABEL = 26
@@ -58,7 +51,8 @@ def plot_rates(curves: pd.DataFrame, ax: Axes) -> Axes:
     probability_scales(ax)
     ax.set_ylabel("rate in the answers")
     for quantity, rows in curves.groupby("quantity", sort=False):
-        line = (_THREE if three else _LINES)[str(quantity)]
+        usual = (*_OUTCOMES[str(quantity) if three else "0"], f"rate of {quantity}")
+        line = _FLIPS.get(str(quantity), usual)
         ordered = rows.sort_values("p")
         if three:
             target: Style = {"color": line[0], "linewidth": 1.2, "linestyle": DASHES}

@@ -207,7 +207,7 @@ def plot_orders(beliefs: pd.DataFrame, pair: str, ax: Axes, *, source: str) -> A
 
 _TITLE = 38  # letters of a title
 _MOST_SOURCES = 4  # in figures that have panels of their own for each
-_EXAMPLES = {"dice": 2, "coins": 1, "choice": 1, "preference": 2, "counts": 1}
+_EXAMPLES = {"dice": 2, "coins": 1, "choice": 1, "preference": 2}
 _MOST_EXAMPLES = 6
 
 Panel = tuple[str, Callable[[Axes], Axes]]

@@ -52,7 +52,7 @@ class Event:
 class Setting:
     """A chance experiment with fixed parameters."""
 
-    scenario: str  # "dice", "coins", "choice", "preference" or "counts"
+    scenario: str  # "dice", "coins", "choice" or "preference"
     variant: str  # "single", "independent", "dependent", "observation" or "two observations"
     group: str  # row of a summary that the setting belongs to; settings of a group are averaged
     name: str  # unique among all settings
