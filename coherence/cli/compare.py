@@ -126,6 +126,11 @@ def run(args: argparse.Namespace) -> int:
         from coherence.analysis.conditions import parse_condition
 
         conditions = [parse_condition(text) for text in args.fail_on]
+        if of_many := [each.text for each in conditions if each.quantity == "bh"]:
+            raise InputError(
+                "--fail-on must not name bh here: each model is analysed by itself; received "
+                f"{of_many[0]!r}. Take coherence analyze, which corrects over models."
+            )
         result = compare(
             tables,
             effects=() if args.effects is None else comma_separated(args.effects),

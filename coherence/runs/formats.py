@@ -260,8 +260,9 @@ def read_table(path: str | os.PathLike[str], reading: Reading | None = None) -> 
     require_there(source)
     if source.is_dir():
         raise InputError(
-            f"{path} is a folder. Name a file; one of .parquet files is a table in pandas: "
-            f"table = pandas.read_parquet({str(path)!r})."
+            f"{path} is a folder. Name a file; several, which may differ in their columns, are a "
+            f"table in pandas: table = pandas.concat(map(pandas.read_parquet, "
+            f"sorted(pathlib.Path({str(path)!r}).glob('*.parquet'))))."
         )
     read = _named(_read(source, reading))
     if len(read.table) == 0:

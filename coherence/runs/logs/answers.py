@@ -51,6 +51,7 @@ class AnswerLog:
     states: tuple[str, ...] = ()  # answers that were scored, each with a share
     labels: tuple[str, ...] = ()  # fields that a program wrote, where others are to be decoded
     notes: tuple[str, ...] = ()  # what the reader had to leave out or found missing
+    grades: tuple[str, ...] = ()  # fields that say how right an answer is
 
     @property
     def name(self) -> str:

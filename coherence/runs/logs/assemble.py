@@ -348,6 +348,12 @@ def _fields(
             raise InputError(
                 f"{log.file}: no field {name!r} to use as {column!r}. {closest(name, names)}"
             )
+        if is_belief(column) and name in log.grades:
+            raise InputError(
+                f"{log.file}: {name} says how right an answer is, and is no belief; received it to "
+                f"use as {column!r}. Name the answer, such as --belief resps, where need be with "
+                "--belief-pattern."
+            )
     fields |= {column: name for column, name in wanted.items() if name in names}
     fields = {c: name for c, name in fields.items() if name != LEFT_OUT and c not in unwanted}
     if any(map(is_belief, fields)) if of_beliefs else "action" in fields:
@@ -445,13 +451,15 @@ class SampleCheck:
         differ = {name: int(unlike[name].sum()) for name in names if unlike[name].any()}
         tell = [name for name in names if name not in differ and one[name].nunique() > 1]
         own = {name for name in names if _identifies(ours[name]) and _identifies(theirs[name])}
-        for name, n_unlike in differ.items():
+        for name, n_unlike in [*differ.items()]:
             moved = bool(other[name][unlike[name]].isin(ours[name]).any())
             wrong = moved and name in own and own.isdisjoint(tell)
             if name == HASH:
                 wrong = moved or own.isdisjoint(tell) or n_unlike < len(one)
             elif name in self.truths:  # of labels that the other log has as well
                 wrong = bool(theirs[name].isin(ours[name].dropna()).any())
+                if not wrong:  # of other labels, as those of actions, nothing can be said
+                    del differ[name]
             if wrong:
                 agree = (by for by in names if by in own or by == HASH)
                 by = next((by for by in agree if _joins(by, name, ours, theirs)), None)
@@ -560,9 +568,11 @@ def joined(
     partners = chosen.reindex(asked.index).set_axis(beliefs.index[asks]).reindex(beliefs.index)
     # Where both logs have a column, the belief log's value stands unless it is missing.
     rows = beliefs.combine_first(partners)
+    # So is an action that is missing where it was asked for.
+    others = partners["status"].where(~asks | partners["status"].notna(), "unparsed")
     rows["status"] = [
         worst([str(status)] if pd.isna(other) else [str(status), str(other)])
-        for status, other in zip(beliefs["status"], partners["status"], strict=True)
+        for status, other in zip(beliefs["status"], others, strict=True)
     ]
     more = chosen.loc[rest].assign(prompt=reference)
     more["status"] = [worst(["unparsed", str(status)]) for status in more["status"]]

@@ -74,7 +74,10 @@ def read_lm_eval_samples(path: Path) -> AnswerLog:
     states = options[0] or () if same else ()
     file_name = _FILE_NAME.fullmatch(bare_name(path))
     task = file_name["task"] if file_name else None
-    return AnswerLog(path.name, task, None, records, fields, states, ("choice",), tuple(notes))
+    scored = {name for _, lines in documents for of in lines.values() for name in of["metrics"]}
+    grades = [name for name in names_of(records) if name.partition(".")[0] in scored]
+    about: dict[str, Any] = {"labels": ("choice",), "notes": (*notes,), "grades": (*grades,)}
+    return AnswerLog(path.name, task, None, records, fields, states, **about)
 
 
 def _documents(path: Path) -> list[tuple[int, _Lines]]:

@@ -369,11 +369,21 @@ class _Calls:
                 f"{path}: no belief was asked aside, and nothing says where beliefs stand: "
                 f"--belief-from {TOOL}NAME.ARGUMENT or --belief-from {TEXT}. {self.overview()}"
             )
-        if len(reading.tools) == 1 and (arguments := self.arguments.get(reading.tools[0])):
-            of_tool = [f"{reading.tools[0]}.{name}" for name in arguments]
+        if reading.pattern and reading.belief_from is None and self.n_asked:
             raise InputError(
-                f"{path}: every action is {reading.tools[0]!r}. An argument of it may tell actions "
-                f"apart: --action-from {of_tool[0]}; there are {listing(of_tool, 6)}."
+                f"{path}: a pattern may find the number in what was asked aside, or in the agent's "
+                f"own words. Say which: --belief-from {SIDE_QUESTION} or --belief-from {TEXT}. "
+                f"{self.overview()}"
+            )
+        if len(reading.tools) == 1 and (arguments := self.arguments.get(reading.tools[0])):
+            (tool,) = reading.tools
+            differ = [f"{tool}.{name}" for name, values in arguments.items() if len(values) > 1]
+            of_tool = differ or [f"{tool}.{name}" for name in arguments]
+            others = [name for name in self.tools if name != tool]
+            beside = f"Other tools are called too: --action-from {','.join([tool, *others])}. "
+            raise InputError(
+                f"{path}: every action is {tool!r}. {beside * bool(others)}An argument of it may "
+                f"tell actions apart: --action-from {of_tool[0]}; there are {listing(of_tool, 6)}."
             )
 
     def _why_not_called(self, name: str, candidates: Sequence[str]) -> str:

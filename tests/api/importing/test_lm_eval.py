@@ -113,3 +113,9 @@ def test_states_without_a_positive_one_get_a_column_each(tmp_path, study):
         assert chosen["theta"].tolist() == [int(case.rained) for case in study.CASES]
     with pytest.raises(InputError, match="received 'snow'"):
         imported(path, positive="snow")
+
+
+def test_a_grade_is_no_belief(tmp_path):
+    path = logged(tmp_path, lambda lines: lines, TEXT)
+    with pytest.raises(InputError, match="says how right an answer is, and is no belief"):
+        imported(path, mapping={"p": "exact_match"})

@@ -46,7 +46,8 @@ def test_actions_without_beliefs_keep_their_rows():
     log = joined("context,p,theta\na,0.2,0\nb,0.8,1\n", "context,action\nb,go\nc,stay\n")
     assert log.runs["context"].tolist() == ["a", "b", "c"]
     assert log.runs["action"].fillna("").tolist() == ["", "go", "stay"]
-    assert log.runs["status"].tolist() == ["ok", "ok", "unparsed"]
+    assert log.runs["status"].tolist() == ["unparsed", "ok", "unparsed"]
+    assert log.runs["p"].fillna(-1).tolist() == [0.2, 0.8, -1]
     assert [said.partition("(1): ")[2] for said in log.unpaired] == [
         "a repetition 0",
         "c repetition 0",
@@ -134,7 +135,7 @@ def test_what_differs_by_design_is_counted():
     other["metadata.order"], other["input"] = other["metadata.order"][::-1].tolist(), "Act?"
     other["theta"] = "do " + other["theta"].astype(str)
     log = joined(answers(SAMPLES.assign(p=SAMPLES.index / 20), "p", fields), other.to_csv())
-    assert log.notes[0].endswith("these differ: theta (12), metadata.order (6), input (12)")
+    assert log.notes[0].endswith("these differ: metadata.order (6), input (12)")
     alone = joined(answers(SAMPLES, "p", {}), answers(SAMPLES, "action", {}))
     assert "were joined by context alone" in alone.notes[0]
 
