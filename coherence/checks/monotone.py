@@ -195,22 +195,17 @@ def _monotone_choice(
     if binned is None:
         few = f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} {clusters.plural}"
         return replace(result, reason=f"{few} with a choice from the pair")
-    drawing: Any = {
-        "degrees": binned.degrees,
-        "n_draws": n_draws,
-        "rng": check_stream(rng, NAME),
-    }
+    bins, covariance, degrees = binned
+    share = bins["share"].to_numpy()
+    drawing: Any = {"degrees": degrees, "n_draws": n_draws, "rng": check_stream(rng, NAME)}
     by_sign = [
-        (largest_drop(sign * binned.share, binned.covariance, **drawing), sign)
-        for sign in SIGNS[direction]
+        (largest_drop(sign * share, covariance, **drawing), sign) for sign in SIGNS[direction]
     ]
     # An intersection-union test: both directions must be rejected, so the better-fitting one
     # decides.
     drops, sign = max(by_sign, key=lambda tried: tried[0].pvalue)
-    # Probabilities are no trials of which a share could be counted: its error is over contexts.
-    error = np.sqrt(np.diag(binned.covariance)) if policies else None
-    details = _bin_pairs(drops, binned, error)
-    result = replace(result, settings={**result.settings, "n_bins_used": binned.share.size})
+    details = _bin_pairs(drops, bins)
+    result = replace(result, settings={**result.settings, "n_bins_used": len(bins)})
     if published:
         return _published(result, details, sign)
     method = f"for the largest over pairs of bins, {clusters.plural} as clusters"
@@ -276,26 +271,15 @@ def pair_shares(
     return share, rows, covariance
 
 
-@dataclass(frozen=True)
-class BinnedPair:
-    """Shares of the first action of a pair in the bins of belief that have enough contexts."""
-
-    # share, rows, belief: shape (n_bins,): share, number of rows (or sum of probabilities), and
-    # mean belief of each bin
-    share: Floats
-    rows: Floats
-    belief: Floats
-    covariance: Floats  # shape (n_bins, n_bins): of the shares
-    degrees: int  # degrees of freedom of the bin with the fewest contexts
-    # low, high: shape (n_bins,): 95% intervals of the single shares, over contexts
-    low: Floats
-    high: Floats
-
-
 def binned_pair(
     belief: Floats, first: Floats, mass: Floats, context: Codes, *, n_bins: int, policies: bool
-) -> BinnedPair | None:
-    """Cut beliefs into bins and count the choices of a pair of actions in them."""
+) -> tuple[pd.DataFrame, Floats, int] | None:
+    """Cut beliefs into bins and count the choices of a pair of actions in those with enough.
+
+    Return a row a bin (share of the first action with its 95% interval over contexts, rows or sum
+    of probabilities, and mean belief), the covariance of shares, and the degrees of freedom of the
+    bin with the fewest contexts; None where fewer than two have enough.
+    """
     # Bins are those of all choices, so that pairs can be read side by side.
     bins, in_pair = belief_bins(belief, n_bins), mass > 0
     mean_belief = np.bincount(bins, weights=belief) / np.bincount(bins)
@@ -312,8 +296,13 @@ def binned_pair(
     weights = mass[kept] if policies else None
     of_rows = np.divide(first[kept], mass[kept])[:, None]
     each = context_shares(of_rows, used, context[kept], share.size, weights=weights)
-    ends = each.low[:, 0], each.high[:, 0]
-    return BinnedPair(share, rows, mean_belief[enough], covariance, degrees, *ends)
+    table = pd.DataFrame({"bin": range(len(share)), "belief": mean_belief[enough], "share": share})
+    # Numbers of choices are whole, those of probabilities their sums.
+    table["n"] = rows if (rows % 1).any() else rows.astype(np.int64)
+    table["low"], table["high"] = each.low[:, 0], each.high[:, 0]
+    if policies:  # no trials of which a share could be counted: its error is over contexts
+        table["se"] = np.sqrt(np.diag(covariance))
+    return table, covariance, degrees
 
 
 @dataclass(frozen=True)
@@ -414,25 +403,17 @@ def _probability_of(labels: Sequence[Any], choices: EvaluationData) -> Floats:
     return np.asarray(choices.share[:, columns].sum(axis=1))
 
 
-def _bin_pairs(drops: Drops, binned: BinnedPair, error: Floats | None) -> pd.DataFrame:
+def _bin_pairs(drops: Drops, bins: pd.DataFrame) -> pd.DataFrame:
     """List every pair of bins j < k, with the p-value of its violation."""
-    columns: dict[str, Any] = {}
-    for name, values in (
-        ("bin", None),
-        ("belief", binned.belief),
-        ("share", binned.share),
-        ("n", binned.rows),
-        ("low", binned.low),
-        ("high", binned.high),
-    ):
-        for side, bins in (("j", drops.j), ("k", drops.k)):
-            columns[f"{name}_{side}"] = bins if values is None else values[bins]
-    table = pd.DataFrame(columns | {"pvalue": drops.adjusted, "violation": drops.drop > 0})
-    if (binned.rows % 1 == 0).all():  # numbers of choices, and of probabilities their sums
-        table = table.astype({"n_j": int, "n_k": int})
-    if error is not None:
-        table = table.assign(se_j=error[drops.j], se_k=error[drops.k])
-    return table.assign(significant=_significant)
+    sides = (("j", drops.j), ("k", drops.k))
+    pairs = [bins.iloc[at].add_suffix(f"_{side}").reset_index(drop=True) for side, at in sides]
+    found = {"pvalue": drops.adjusted, "violation": drops.drop > 0}
+    table = pd.concat(pairs, axis="columns").assign(**found, significant=_significant)
+    by_name = [
+        f"{name}_{side}" for name in bins.columns.drop("se", errors="ignore") for side in "jk"
+    ]
+    errors = ["se_j", "se_k"] * ("se" in bins)
+    return table[[*by_name, *found, *errors, "significant"]]
 
 
 def _significant(table: pd.DataFrame) -> pd.Series[bool]:
