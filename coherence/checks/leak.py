@@ -10,14 +10,13 @@ beliefs; assumed is that states are independent draws from the posteriors.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from coherence.checks.by_name import takes_columns
 from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question, blank
@@ -28,7 +27,7 @@ from coherence.runs.columns import DRAWN, KIND
 from coherence.runs.exact import SMALLEST, calibration_pvalue
 from coherence.runs.needs import DRAWN_CHOICES
 from coherence.runs.notes import not_run
-from coherence.statistics.adjustment import Differences, differences, left_over
+from coherence.statistics.adjustment import Differences, differences, left_over, orthonormal
 from coherence.statistics.evaluation import EvaluationData, as_choices, one_dimensional
 from coherence.statistics.resample import (
     NUMBERS_HELD,
@@ -185,7 +184,7 @@ def _evidence_leak(
     result = blank(LeakResult, choices, NAME, NULL, UNIT, pvalue=math.nan, **further)
     if reason := _no_test(choices, posterior, state):
         return replace(result, reason=reason)
-    basis = _powers(posterior)
+    basis = orthonormal(np.vander(2 * posterior - 1, DEGREE + 1))
     columns = np.column_stack([share, held])
     left = left_over(columns, basis)
     if not left.any():
@@ -235,32 +234,14 @@ def _no_test(data: EvaluationData, posterior: Floats, state: Floats) -> str:
     """Say why nothing can be tested; empty where it can."""
     if few := few_contexts(data.n_contexts):
         return few
-    if len(data.states) == 2 and (wrong := _ruled_out(data.contexts, posterior, state)):
-        return wrong
-    if few := few_contexts(
-        int((~_sure(posterior)).sum()), "with an exact posterior between 0 and 1"
-    ):
+    sure = np.minimum(posterior, 1 - posterior) <= SURE
+    wrong = np.flatnonzero(sure & (np.abs(state - posterior) > 0.5))
+    if len(data.states) == 2 and wrong.size:
+        first = data.contexts[wrong[0]]
+        return RULED_OUT.format(n=wrong.size, total=data.n_contexts, first=first)
+    if few := few_contexts(int((~sure).sum()), "with an exact posterior between 0 and 1"):
         return few
     return "" if len(data.states) == 2 else f"truth is constant ({data.states[0]!r})"
-
-
-def _sure(posterior: Floats) -> NDArray[np.bool_]:
-    return np.minimum(posterior, 1 - posterior) <= SURE
-
-
-def _ruled_out(contexts: Sequence[Any], posterior: Floats, state: Floats) -> str:
-    """Say which states came true that the posterior rules out; empty for none."""
-    wrong = np.flatnonzero(_sure(posterior) & (np.abs(state - posterior) > 0.5))
-    if not wrong.size:
-        return ""
-    return RULED_OUT.format(n=wrong.size, total=len(contexts), first=contexts[wrong[0]])
-
-
-def _powers(posterior: Floats) -> Floats:
-    """Return an orthonormal basis of a cubic of the posterior, shape (n, rank)."""
-    powers = np.vander(2 * posterior - 1, DEGREE + 1)
-    vectors, values, _ = np.linalg.svd(powers, full_matrices=False)
-    return np.asarray(vectors[:, values > 1e-9 * values[0]])
 
 
 def _slopes(share: Floats, posterior: Floats) -> Floats:

@@ -79,7 +79,9 @@ def own_belief_test(data: EvaluationData, level: float) -> tuple[Sufficiency, Es
     """Return `sufficiency_test` of a panel, and the slope of choice on the own belief."""
     person, belief = _persons(data), one_dimensional(data, "a panel of persons")
     n_persons, case, exact = int(person.max()) + 1, data.context, data.exact is not None
-    kind = _reports(data, belief, person)
+    cell = np.unique(case * n_persons + person, return_inverse=True)[1].ravel()
+    # Noise is told by the reports that one person made of one case.
+    kind = Reports.EXACT if data.computed else kind_of_reports(belief, cell)[0]
     grouped = data.group is not None and len(data.groups) > 1
     group = " and the group" if grouped else ""
     state = data.exact if data.exact is not None else data.truth.astype(np.float64)
@@ -135,8 +137,15 @@ def own_belief_test(data: EvaluationData, level: float) -> tuple[Sufficiency, Es
 def _result(
     data: EvaluationData, undefined: Sufficiency, fit: _Fit, at: int, level: float
 ) -> Sufficiency:
-    """Return the difference of every action, and that which is shown."""
-    details = _details(data, fit, level)
+    """Return the difference of every action, adjusted by Bonferroni, and that which is shown."""
+    names = data.difference_names(data.states[1], data.states[0])
+    records: list[tuple[Any, ...]] = []
+    for number, name in enumerate(names):
+        pvalue, ends = fit.pvalue(number), fit.interval(number, level)
+        adjusted = min(1.0, pvalue * max(len(names) - 1, 1))
+        records.append((name, fit.slopes[number], fit.errors[number], *ends, pvalue, adjusted))
+    columns = ["component", "estimate", "standard_error", "low", "high"]
+    details = pd.DataFrame(records, columns=[*columns, "pvalue_single", "pvalue_adjusted"])
     moved = fit.moved[:, at] - fit.moved[:, at].mean()
     size = float(np.sqrt(moved @ moved))
     added = moved * (float(fit.errors[at]) / size if size > 0 else 0.0)
@@ -161,18 +170,6 @@ def _result(
     )
 
 
-def _details(data: EvaluationData, fit: _Fit, level: float) -> pd.DataFrame:
-    """Tabulate the difference of every action; adjusted by Bonferroni."""
-    names = data.difference_names(data.states[1], data.states[0])
-    records: list[tuple[Any, ...]] = []
-    for at, name in enumerate(names):
-        pvalue, ends = fit.pvalue(at), fit.interval(at, level)
-        adjusted = min(1.0, pvalue * max(len(names) - 1, 1))
-        records.append((name, fit.slopes[at], fit.errors[at], *ends, pvalue, adjusted))
-    columns = ["component", "estimate", "standard_error", "low", "high"]
-    return pd.DataFrame(records, columns=[*columns, "pvalue_single", "pvalue_adjusted"])
-
-
 def _persons(data: EvaluationData) -> Codes:
     """Return who judged; refuse what is not a panel."""
     assert data.person is not None
@@ -190,14 +187,6 @@ def _persons(data: EvaluationData) -> Codes:
         "place of person (--person); if cases are shared, their ids are the context (--context).",
     )
     return data.person
-
-
-def _reports(data: EvaluationData, belief: Floats, person: Codes) -> Reports:
-    """Tell what is known of the noise of reports: by those that one person made of one case."""
-    if data.computed:
-        return Reports.EXACT
-    cell = np.unique(data.context * (int(person.max()) + 1) + person, return_inverse=True)[1]
-    return kind_of_reports(belief, cell.ravel())[0]
 
 
 def _lacking(data: EvaluationData, n_persons: int, state: Floats) -> tuple[str, Lack] | None:

@@ -324,7 +324,8 @@ def decomposition(cases: _Cases) -> tuple[float, float, float]:
 
 def _redrawn(cases: _Cases, n_draws: int, rng: np.random.Generator) -> tuple[int, pd.DataFrame]:
     """Count the redrawn outcomes that depart as far as those seen; return curve and band."""
-    at, reached = _evenly(cases.forecasts), 0
+    n, reached = len(cases.forecasts), 0
+    at = np.unique(np.linspace(0, n - 1, min(n, MOST_DRAWN)).round().astype(np.int64))  # evenly
     curves = np.empty((n_draws, len(at)))
     observed = cases.departure(cases.happened)
     least = observed - _TIE * max(observed, 1.0)
@@ -336,12 +337,6 @@ def _redrawn(cases: _Cases, n_draws: int, rng: np.random.Generator) -> tuple[int
     return reached, pd.DataFrame(
         {"forecast": cases.forecasts[at], "recalibrated": curve, "low": low, "high": high}
     )
-
-
-def _evenly(forecasts: Floats) -> NDArray[np.int64]:
-    """Choose the forecasts at which a curve is kept."""
-    n_shown = min(len(forecasts), MOST_DRAWN)
-    return np.unique(np.linspace(0, len(forecasts) - 1, n_shown).round().astype(np.int64))
 
 
 def forecasts_alone(runs: Runs) -> bool:

@@ -59,10 +59,11 @@ def explained_by(belief: Floats, group: Codes | None = None) -> Floats:
     if group is not None:
         large = np.flatnonzero(np.bincount(group) >= COMMON)
         columns.append((group[:, None] == large).astype(np.float64))
-    return _orthonormal(np.hstack(columns))
+    return orthonormal(np.hstack(columns))
 
 
-def _orthonormal(columns: Floats) -> Floats:
+def orthonormal(columns: Floats) -> Floats:
+    """Return an orthonormal basis of what columns span, shape (n, rank)."""
     vectors, values, _ = np.linalg.svd(columns, full_matrices=False)
     return np.asarray(vectors[:, values > 1e-9 * values[0]])
 
