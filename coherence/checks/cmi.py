@@ -29,7 +29,7 @@ from coherence.checks.check import (
 )
 from coherence.checks.sufficiency_result import SEPARATED
 from coherence.inputs import Codes, Floats, as_codes, as_doubles, require, require_aligned
-from coherence.result import EXACT_REPORT, CheckResult, Interval
+from coherence.result import EXACT_REPORT, CheckResult
 from coherence.runs.needs import NEEDS_STATE_AND_ACTION
 from coherence.statistics.adjustment import explained_by, fitted, left_over
 from coherence.statistics.evaluation import (
@@ -434,11 +434,10 @@ def _published(
     value = estimate(np.arange(n_rows), truth)
     resamples = (rng.integers(n_rows, size=n_rows) for _ in range(n_bootstraps))
     draws: Floats = np.array([estimate(rows, truth[rows]) for rows in resamples])
-    method = f"percentile bootstrap over rows, {n_bootstraps} resamples"
     return replace(
         result,
         statistic=value,
-        interval=Interval(*percentile_interval(draws), 0.95, method),
+        interval=percentile_interval(draws, "rows"),
         pvalue=None,
         settings={**result.settings, "n_bootstraps": n_bootstraps},
         details=pd.DataFrame({"quantity": ["estimate"], "nats": [value]}),

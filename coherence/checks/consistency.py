@@ -19,7 +19,7 @@ from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Interpretati
 from coherence.errors import closest
 from coherence.inputs import MIN_CONTEXTS, Floats, as_numbers, few_contexts, require
 from coherence.public_names import rng_for_seed
-from coherence.result import CheckResult, Family, Interval
+from coherence.result import CheckResult, Family
 from coherence.runs.columns import COMPUTED_KINDS
 from coherence.runs.needs import NEEDS_PROMPT_VARIANTS
 from coherence.runs.notes import not_run
@@ -200,9 +200,8 @@ def consistency_of(
     if not published:
         return result
     counts = bootstrap_counts(len(square), n_bootstraps, check_stream(rng, NAME))
-    ends = percentile_interval(_root(counts @ square / len(square)))
-    method = f"percentile bootstrap over contexts, {n_bootstraps} resamples"
-    return replace(result, interval=Interval(*ends, 0.95, method).within(0.0, 1.0), reason="")
+    interval = percentile_interval(_root(counts @ square / len(square)), "contexts")
+    return replace(result, interval=interval.within(0.0, 1.0), reason="")
 
 
 def _validated(

@@ -595,12 +595,11 @@ def _published(
     if gaps.loc[gaps["p"] > 0, "context"].nunique() < MIN_CONTEXTS:
         return replace(result, null=RELATIVE, reason=NEVER_ABOVE_0)
     draws = [np.median(rng.choice(known, known.size)) for _ in range(n_bootstraps)]
-    method = f"percentile bootstrap over rows, {n_bootstraps} resamples"
     return replace(
         result,
         null=RELATIVE,
         statistic=float(np.median(known)),
-        interval=Interval(*percentile_interval(np.array(draws)), 0.95, method),
+        interval=percentile_interval(np.array(draws), "rows"),
         details=gaps.drop(columns=["weighted", "answered", "wanted"]),
         assumptions=("rows are independent",),
     )

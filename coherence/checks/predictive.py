@@ -224,10 +224,9 @@ def _predictive_gain(
     null = NULL.format(features="" if evidence is None else " and features")
     pvalue = None if published else math.nan
     result = blank(CheckResult, choices, name, null, UNIT, pvalue=pvalue, settings=settings)
-    lack = NO_PUBLISHED if published and choices.policy is not None else ""
-    few_groups = "" if published else clusters.too_few
-    if choices.degenerate or lack or few_groups:
-        return replace(result, reason=choices.degenerate or lack or few_groups)
+    declined = NO_PUBLISHED * (choices.policy is not None) if published else clusters.too_few
+    if reason := choices.degenerate or declined:
+        return replace(result, reason=reason)
     if not published:
         # Folds and totals know clusters alone.
         choices = replace(
@@ -260,10 +259,9 @@ def _predictive_gain(
     gains = losses[0] - losses[1]
     if published:
         draws = bootstrap_ratio(gains, losses[0], n_resamples=n_bootstraps, rng=generator)
-        method = f"percentile bootstrap over rows, losses held fixed, {n_bootstraps} resamples"
         return replace(
             estimate,
-            interval=Interval(*percentile_interval(100 * draws), 0.95, method),
+            interval=percentile_interval(100 * draws, "rows, losses held fixed"),
             assumptions=("rows are independent", EXACT_REPORT),
         )
     interval, pvalue = _over_contexts(

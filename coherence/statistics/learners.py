@@ -1,6 +1,5 @@
 """What models of the action may see, and how they are judged: by log-loss on other contexts."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -51,18 +50,14 @@ def feature_frame(features: Any, n_rows: int, name: str) -> pd.DataFrame:
     return frame
 
 
-def _named_columns(features: Any, n_rows: int) -> Iterator[tuple[str, pd.Series]]:
-    """Yield columns by name: ties are broken by position, and order is no evidence."""
-    frame = feature_frame(features, n_rows, "features")
-    names = [str(name) for name in frame.columns]
-    for position in sorted(range(len(names)), key=names.__getitem__):
-        yield names[position], frame.iloc[:, position]
-
-
 def as_features(features: Any, n_rows: int) -> tuple[Floats, Words]:
     """Split features into numbers and categories."""
     numbers, words = [], []
-    for name, column in _named_columns(features, n_rows):
+    frame = feature_frame(features, n_rows, "features")
+    names = [str(name) for name in frame.columns]
+    # By name, ties broken by position: the order of columns is no evidence.
+    for position in sorted(range(len(names)), key=names.__getitem__):
+        name, column = names[position], frame.iloc[:, position]
         if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
             values = column.to_numpy(dtype=np.float64, na_value=np.nan)
             beyond = np.abs(values) > _LARGEST

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from coherence.errors import InputError
 from coherence.inputs import MIN_CONTEXTS, Codes, Floats, as_codes, of_contexts
-from coherence.result import LEVEL
+from coherence.result import LEVEL, Interval
 
 Seed = np.random.Generator | int | None
 
@@ -197,10 +197,11 @@ def bootstrap_counts(
     return rng.multinomial(n_contexts, np.full(n_contexts, 1 / n_contexts), size=n_resamples)
 
 
-def percentile_interval(draws: Floats, level: float = 0.95) -> tuple[float, float]:
-    """Return the central `level` range of bootstrap draws, leaving undefined draws out."""
-    low, high = np.nanquantile(draws, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+def percentile_interval(draws: Floats, over: str) -> Interval:
+    """Return the central 95% of draws of a bootstrap over rows or contexts, undefined ones out."""
+    low, high = np.nanquantile(draws, [(1 - 0.95) / 2, (1 + 0.95) / 2])
+    method = f"percentile bootstrap over {over}, {len(draws)} resamples"
+    return Interval(float(low), float(high), 0.95, method)
 
 
 def bootstrap_ratio(
