@@ -265,32 +265,27 @@ def source_of(options: AskOptions) -> Source:
         from elicitation.questions.tasks import load_questions
 
         return Source(load_questions(options.questions))
-    task = _subject_of(options)
-    number = USUAL_CASES if options.contexts is None else options.contexts
-    return Source(task.cases(number, seed=options.seed), task)
-
-
-def _subject_of(options: AskOptions) -> "Subject":
     from coherence.errors import InputError
     from elicitation.questions.tasks import is_network_file, load_task
 
-    files = {name: getattr(options, name) for name in _OF_FILES}
     assert options.task is not None, "options were checked"
+    files = {name: getattr(options, name) for name in _OF_FILES}
     stray = [name for name, value in files.items() if value is not None]
-    if not is_network_file(options.task):
-        if stray:
-            raise InputError(
-                f"{typed(AskOptions, stray[0])} goes with a network of your own, a file that ends "
-                "in .bif, .xml, .xmlbif, .bifxml or .json; "
-                f"--task is {options.task!r}. Leave it out."
-            )
-    elif options.phrases is None:
+    is_own = is_network_file(options.task)
+    if stray and not is_own:
+        raise InputError(
+            f"{typed(AskOptions, stray[0])} goes with a network of your own, a file that ends in "
+            f".bif, .xml, .xmlbif, .bifxml or .json; --task is {options.task!r}. Leave it out."
+        )
+    if is_own and options.phrases is None:
         print(
             f"plain words made of the names in {options.task} are used; "
             f"'coherence networks phrases {options.task} --out FILE.toml' begins better ones",
             file=sys.stderr,
         )
-    return load_task(options.task, target=options.target, min_records=options.min_records, **files)
+    task = load_task(options.task, target=options.target, min_records=options.min_records, **files)
+    number = USUAL_CASES if options.contexts is None else options.contexts
+    return Source(task.cases(number, seed=options.seed), task)
 
 
 def plan_of(options: AskOptions, source: Source, design: "Design") -> "Plan":

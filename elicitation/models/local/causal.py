@@ -250,28 +250,25 @@ def load_causal_model(
             "Leave chat out."
         )
     with_chat = tokenizer.chat_template is not None if chat is None else chat
-    prompting = Prompting(
-        tokenizer, name=source.name, chat=with_chat, system=system, prefill=prefill
+    loaded = CausalModel(
+        network,
+        tokenizer,
+        name=source.name,
+        fingerprint="",
+        batch_size=batch_size,
+        chat=with_chat,
+        system=system,
+        prefill=prefill,
     )
-    if prompting.facts.is_dated:
+    if loaded.facts.is_dated:
         logger.warning(
             "the chat template of %s writes the date; every question is asked as on %s, so that "
             "answers do not depend on the day",
             source.name,
             f"{DAY:%d %b %Y}",
         )
-    opening = json.dumps([system, prefill])
-    settings = f"{opening}{prompting.facts.settings}{UNQUANTISED}"
-    loaded = CausalModel(
-        network,
-        tokenizer,
-        name=source.name,
-        fingerprint=source.fingerprint(f"dtype={dtype};chat={with_chat};{settings}"),
-        batch_size=batch_size,
-        chat=with_chat,
-        system=system,
-        prefill=prefill,
-    )
+    settings = f"{json.dumps([system, prefill])}{loaded.facts.settings}{UNQUANTISED}"
+    loaded.fingerprint = source.fingerprint(f"dtype={dtype};chat={with_chat};{settings}")
     loaded.check()
     return loaded
 
@@ -333,20 +330,21 @@ class CausalModel(Prompting, ReadsForms):
         """Return the same model with its chat template, for questions; itself without one."""
         if self.chat or self.tokenizer.chat_template is None:
             return self
-        prompting = Prompting(self.tokenizer, name=self.name, chat=True)
-        if prompting.facts.thinking:
+        model = CausalModel(
+            self.network,
+            self.tokenizer,
+            name=self.name,
+            fingerprint="",
+            chat=True,
+            reading=self._reading,
+        )
+        if model.facts.thinking:
             raise InputError(
                 f"the chat template of {self.name} opens its thinking, and answers to questions "
                 "would be read inside of it. Leave the questions out by --only-revealed."
             )
-        return CausalModel(
-            self.network,
-            self.tokenizer,
-            name=self.name,
-            fingerprint=f"{self.fingerprint} in its chat template{prompting.facts.settings}",
-            chat=True,
-            reading=self._reading,
-        )
+        model.fingerprint = f"{self.fingerprint} in its chat template{model.facts.settings}"
+        return model
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
         """Answer every request; texts of similar length share a batch, for speed alone.
