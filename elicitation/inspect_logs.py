@@ -8,12 +8,13 @@ log: a score that Inspect kept is not used. Questions, seeds, readers and tables
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from coherence.batteries.bets.answers import TEXTS, read_letters
@@ -268,23 +269,22 @@ def _joined(
     logs: Sequence[_Log], tables: Sequence[pd.DataFrame], key: Sequence[str]
 ) -> pd.DataFrame:
     """Put tables below each other; raise where two logs have the same answers."""
-    seen: dict[tuple[Any, ...], int] = {}
-    for number, table in enumerate(tables):
-        for row in dict.fromkeys(_keys(table, key)):
-            other = seen.setdefault(row, number)
-            if other != number:
-                raise InputError(
-                    f"{logs[number].path} and {logs[other].path} both hold "
-                    f"{', '.join(f'{name} {part}' for name, part in zip(key, row, strict=False))}: "
-                    "together two answers would stand for one. Leave one of them out; further "
-                    "repetitions are asked in one run (-T reps=, --epochs)."
-                )
-    return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
-
-
-def _keys(table: pd.DataFrame, names: Sequence[str]) -> Iterable[tuple[Any, ...]]:
-    kept = table[[name for name in names if name in table.columns]]
-    return kept.astype(object).where(kept.notna(), None).itertuples(index=False, name=None)
+    if len(tables) == 1:
+        return tables[0]
+    runs = pd.concat(tables, ignore_index=True)
+    names = [name for name in key if name in runs.columns]
+    of_log = np.repeat(range(len(tables)), [len(table) for table in tables])
+    held = runs[names].astype(object).assign(log=of_log).drop_duplicates()
+    if (twice := held.duplicated(names)).any():
+        row = held.loc[twice, names].iloc[:1]
+        first, second = held.merge(row, on=names)["log"][:2]
+        cells = ", ".join(f"{name} {cell}" for name, cell in row.iloc[0].dropna().items())
+        raise InputError(
+            f"{logs[second].path} and {logs[first].path} both hold {cells}: together two answers "
+            "would stand for one. Leave one of them out; further repetitions are asked in one run "
+            "(-T reps=, --epochs)."
+        )
+    return runs
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -185,23 +185,19 @@ class AgentModel:
         """
         require_texts([text for text, _ in questions], "questions")
         for position, (text, form) in enumerate(questions):
-            known = self._find(text)
-            if form.kind == "labels":
-                yield position, Distribution((self._label_masses(known, form.labels),))
-            else:
-                yield position, Distribution(self._spread(known, form))
-
-    def _label_masses(self, known: QuestionTruth, labels: Sequence[str]) -> dict[str, float]:
-        if sorted(labels) != ["No", "Yes"]:
-            raise InputError(
-                f"labels must be No and Yes for a simulated agent; received {', '.join(labels)}."
-            )
-        # Without the noise of a report: what a model's probabilities would show.
-        belief = float(self._believe(known)[0])
-        return {label: belief if label == "Yes" else 1 - belief for label in labels}
+            yield position, Distribution(self._spread(self._find(text), form))
 
     def _spread(self, known: QuestionTruth, form: AnswerForm) -> tuple[dict[str, float], ...]:
         spec = known.spec
+        if form.kind == "labels":
+            if sorted(form.labels) != ["No", "Yes"]:
+                raise InputError(
+                    "labels must be No and Yes for a simulated agent; "
+                    f"received {', '.join(form.labels)}."
+                )
+            # Without the noise of a report: what a model's probabilities would show.
+            yes = float(self._believe(known)[0])
+            return ({label: yes if label == "Yes" else 1 - yes for label in form.labels},)
         if spec.role == "auxiliary":
             return tuple(
                 {f"{share:.2f}": 1.0} for share, _ in zip(known.spread, form.parts, strict=False)

@@ -193,18 +193,7 @@ class Model(Protocol):
         ...
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
-        """Answer every request, in order.
-
-        Parameters
-        ----------
-        requests : sequence of Request
-            Independent of each other.
-
-        Returns
-        -------
-        list of Answer
-            One per request, in the order of the requests.
-        """
+        """Return an answer to every request, in their order; they are independent of each other."""
         ...
 
 

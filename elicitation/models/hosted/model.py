@@ -299,7 +299,7 @@ class HostedModel:
         async def ask(request: Request) -> Answer:
             if request.form is not None:
                 return await self._in_form(request, request.form)
-            answer = self._kept(await self.call(request))
+            answer = answer_of(await self.call(request), self._key)
             # A chat ends by itself; what goes on from a text would go on with the next one.
             text = first_lines(answer.text, request.max_lines if self._completes else None)
             # What comes after the lines that were asked for may be cut: the answer is whole.
@@ -317,7 +317,7 @@ class HostedModel:
 
         schema = JSONSchema.model_validate(schema_of(form))
         held = ResponseSchema(name="answer", json_schema=schema, strict=True)
-        answer = self._kept(await self.call(request, response_schema=held))
+        answer = answer_of(await self.call(request, response_schema=held), self._key)
         text = written(form, answer.text)
         if text is None and answer.finish_reason not in ("length", FILTERED):
             if self._holds_forms:
@@ -422,12 +422,6 @@ class HostedModel:
         # Of the program that reads the reply: it found something else than the protocol has there.
         strange = isinstance(error, TypeError | ValueError | AttributeError | LookupError)
         return f"the reply is not of the shape that the protocol says ({said})" if strange else said
-
-    def _kept(self, output: ModelOutput) -> Answer:
-        answer = answer_of(output)
-        said = {name: getattr(answer, name) for name in ("text", "thinking", "served_by")}
-        said = {name: text and without_key(text, self._key) for name, text in said.items()}
-        return replace(answer, **said)
 
     def _all(
         self, items: Sequence[Any], ask: Callable[[Any], Coroutine[Any, Any, Result]]

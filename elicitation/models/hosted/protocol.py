@@ -66,8 +66,8 @@ class ReplyError(Exception):
     """A reply that holds no answer."""
 
 
-def answer_of(output: ModelOutput) -> Answer:
-    """Read a reply."""
+def answer_of(output: ModelOutput, key: str | None = None) -> Answer:
+    """Read a reply, with the API key struck out."""
     if not output.choices:
         raise ReplyError(output.error or "the reply has no choices")
     message, reason = output.choices[0].message, _REASONS.get(output.choices[0].stop_reason)
@@ -79,12 +79,13 @@ def answer_of(output: ModelOutput) -> Answer:
     # Inspect turns a refusal that it knows into a reply whose text is the error's.
     if usage is None and (reason == FILTERED or output.stop_reason == "model_length"):
         text = ""
+    thinking, served_by = "\n".join(filter(None, thought)), output.model[:_LONGEST_NAME]
     return Answer(
-        text,
+        without_key(text, key),
         n_tokens=usage.output_tokens if usage else None,
         finish_reason=reason,
-        thinking="\n".join(filter(None, thought)) or None,
-        served_by=output.model[:_LONGEST_NAME] or None,
+        thinking=without_key(thinking, key) or None,
+        served_by=without_key(served_by, key) or None,
     )
 
 
