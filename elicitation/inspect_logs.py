@@ -47,19 +47,19 @@ class Put:
     """A question as it is put to a model by Inspect, and what is known of it."""
 
     question: Question  # its text, and the tokens that an answer may take
-    known: dict[str, Any]
+    facts: dict[str, Any]
 
     @property
     def metadata(self) -> dict[str, Any]:
         """It as metadata of a sample."""
-        return {"question": json.dumps(self.known | {"seed": self.question.request.seed})}
+        return {"question": json.dumps(self.facts | {"seed": self.question.request.seed})}
 
 
 @dataclass(frozen=True)
 class Replied:
     """A question of a log and what came back: the metadata, the text, the epoch from 0."""
 
-    known: dict[str, Any]
+    facts: dict[str, Any]
     text: str
     epoch: int
     answer: Answer
@@ -71,15 +71,15 @@ class Replied:
 
     def read(self) -> AnsweredQuestion:
         """Return the answer to a question of a session, read."""
-        spec = QuestionSpec.load(self.known["spec"])
-        request = Request(self.text, self.known["seed"], spec.max_new_tokens)
-        question = Question(request, spec=spec, case=self.known["case"], rep=self.known["rep"])
+        spec = QuestionSpec.load(self.facts["spec"])
+        request = Request(self.text, self.facts["seed"], spec.max_new_tokens)
+        question = Question(request, spec=spec, case=self.facts["case"], rep=self.facts["rep"])
         return AnsweredQuestion.of(question, self.answer)
 
     @property
     def mixing_question(self) -> MixingQuestion:
         """The question of the mixing battery."""
-        condition = dict(self.known["condition"])
+        condition = dict(self.facts["condition"])
         names = ("answers", "outcomes")
         return MixingQuestion(**condition | {name: tuple(condition[name]) for name in names})
 
@@ -91,7 +91,7 @@ class Replied:
     @property
     def options(self) -> list[str]:
         """The options of a question on bets."""
-        return [str(self.known["row"][name]) for name in TEXTS]
+        return [str(self.facts["row"][name]) for name in TEXTS]
 
 
 def belief_samples(plan: Plan) -> list[Put]:
@@ -100,11 +100,11 @@ def belief_samples(plan: Plan) -> list[Put]:
     cases = _records(plan.cases[[name for name in names if name in plan.cases.columns]])
     samples = []
     for question in plan.questions:
-        known = {"task": plan.task, "case": question.case, "rep": question.rep}
-        known |= {"spec": question.spec_json, "cells": cases[question.case]}
+        facts = {"task": plan.task, "case": question.case, "rep": question.rep}
+        facts |= {"spec": question.spec_json, "cells": cases[question.case]}
         if question.spec.role == "conditional":
-            known["truth"] = plan.truth[question.case]
-        samples.append(Put(question, known))
+            facts["truth"] = plan.truth[question.case]
+        samples.append(Put(question, facts))
     return samples
 
 
@@ -135,9 +135,9 @@ def read_sample(task: str, replied: Replied) -> tuple[object, str, float | None]
     if task == BETS:
         letters = read_letters(replied.choice, replied.options)
         return letters or None, OK if letters else UNPARSED, None
-    answered, known = replied.read(), replied.known
+    answered, facts = replied.read(), replied.facts
     spec = answered.question.spec
-    truths = {"belief": known["cells"], "conditional": known.get("truth", {}).get(spec.key, {})}
+    truths = {"belief": facts["cells"], "conditional": facts.get("truth", {}).get(spec.key, {})}
     truth = truths.get(spec.role, {}).get("p_true")
     return answered.parsed.value, answered.parsed.status, truth
 
@@ -172,7 +172,7 @@ def read_inspect_bets(path: str | os.PathLike[str]) -> tuple[pd.DataFrame, pd.Da
     if any(sample.epoch for sample in log.samples):
         raise InputError(f"{log.path}: bets are asked once; run the task again without --epochs.")
     with _as_written(log.path):
-        questions = pd.DataFrame([sample.known["row"] for sample in log.samples])
+        questions = pd.DataFrame([sample.facts["row"] for sample in log.samples])
         said = [sample.choice for sample in log.samples]
         answers = {"question": questions["question"], "model": log.model, "answer": said}
     return questions, pd.DataFrame(answers)
@@ -182,11 +182,11 @@ def read_inspect_mixing(path: str | os.PathLike[str]) -> pd.DataFrame:
     """Read a log of the task ``belief_coherence/mixing`` as a table of answers."""
     log = _read(path, MIXING)
     with _as_written(log.path):
-        n_draws = 1 + max(sample.known["draw"] for sample in log.samples)
+        n_draws = 1 + max(sample.facts["draw"] for sample in log.samples)
         answered = [
             (
                 sample.mixing_question,
-                sample.known["draw"] + n_draws * sample.epoch,
+                sample.facts["draw"] + n_draws * sample.epoch,
                 sample.answer.text,
                 sample.answer.finish_reason,
             )
@@ -216,15 +216,15 @@ def _read(path: str | os.PathLike[str], task: str) -> _Log:
 
 
 def _replied(record: Mapping[str, Any]) -> Replied:
-    known, epoch = json.loads(record["metadata.question"]), int(record["rep"])
+    facts, epoch = json.loads(record["metadata.question"]), int(record["rep"])
     ended = record.get("finish_reason")
     answer = Answer(
         str(record["output"] or ""),
         finish_reason=None if ended is None else str(ended),
-        seed=known["seed"] + epoch,
+        seed=facts["seed"] + epoch,
         created=str(record["completed_at"]),
     )
-    return Replied(known, str(record.get("input", "")), epoch, answer)
+    return Replied(facts, str(record.get("input", "")), epoch, answer)
 
 
 @contextmanager
@@ -244,16 +244,16 @@ def _as_written(source: object) -> Iterator[None]:
 
 def _runs_of(samples: Sequence[Replied], model: str) -> pd.DataFrame:
     """Lay answers out as a runs table."""
-    n_reps = 1 + max(sample.known["rep"] for sample in samples)
-    rows = {sample.known["case"]: sample.known["cells"] for sample in samples}
+    n_reps = 1 + max(sample.facts["rep"] for sample in samples)
+    rows = {sample.facts["case"]: sample.facts["cells"] for sample in samples}
     positions = {case: position for position, case in enumerate(rows)}
     truth: dict[int, dict[str, dict[str, float]]] = {}
     for sample in samples:
-        known = sample.known
-        known["rep"] += n_reps * sample.epoch
-        known["case"] = positions[known["case"]]
-        if "truth" in known:
-            truth[known["case"]] = known["truth"]
+        facts = sample.facts
+        facts["rep"] += n_reps * sample.epoch
+        facts["case"] = positions[facts["case"]]
+        if "truth" in facts:
+            truth[facts["case"]] = facts["truth"]
     cases = pd.DataFrame(list(rows.values()))
     if "theta" in cases.columns:  # a label, whole numbers also where some are missing
         cases["theta"] = labels(cases["theta"])
@@ -262,7 +262,7 @@ def _runs_of(samples: Sequence[Replied], model: str) -> pd.DataFrame:
         types: dict[str, Any] = {"context": object, "theta": "int64"}
         cases = cases.astype(types | dict.fromkeys(features_of(cases), "string"))
     read = [sample.read() for sample in samples]
-    return assemble_runs(cases, read, truth, task=str(samples[0].known["task"]), model=model)
+    return assemble_runs(cases, read, truth, task=str(samples[0].facts["task"]), model=model)
 
 
 def _joined(

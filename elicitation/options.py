@@ -16,7 +16,7 @@ from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
 
 Belief = Literal["verbalised", "token", "sampled"]
-Answers = Literal["drawn", "forced", "exact"]
+AnswerMode = Literal["drawn", "forced", "exact"]
 """What options say of ways to an answer, see `elicitation.questions.question`."""
 Decision = Literal["usual", "matching", "stakes", "costs-said"]
 """What is asked besides beliefs: an action; an event or a stated chance; to act for payoffs; and
@@ -182,7 +182,7 @@ max_new_tokens 1..  cut of every answer (default: 256, or what a longer form nee
 seed 0..  seed of the cases and of the draws (default: 0)
 """
 
-    answers: Answers = "drawn"
+    answers: AnswerMode = "drawn"
     min_mass: float = 0.0
     reps: int | None = None
     prompts: Any = None
@@ -309,19 +309,19 @@ def add_options(parser: argparse.ArgumentParser, options: type[Any], *, prefix: 
 def _add_option(group: argparse._ActionsContainer, item: Option, *, dest: str) -> None:
     """Declare one option; its words are read by `read_value`, not by argparse."""
     kind = item.kind
-    said: dict[str, Any] = {"help": item.help, "default": argparse.SUPPRESS}
+    keywords: dict[str, Any] = {"help": item.help, "default": argparse.SUPPRESS}
     if kind is bool:
-        said["action"] = (
+        keywords["action"] = (
             argparse.BooleanOptionalAction if item.default is not False else "store_true"
         )
     else:
         usual = "N" if kind is int else "X" if kind is float else item.name.upper()
         choices = get_args(kind) if get_origin(kind) is Literal else ()
-        said["metavar"] = f"{{{','.join(choices)}}}" if choices else item.metavar or usual
+        keywords["metavar"] = f"{{{','.join(choices)}}}" if choices else item.metavar or usual
         if get_origin(kind) is tuple:
-            said["action"] = "extend" if item.nargs else "append"
-            said["nargs"] = item.nargs
-    group.add_argument(flag_of(item.name), dest=dest, **said)
+            keywords["action"] = "extend" if item.nargs else "append"
+            keywords["nargs"] = item.nargs
+    group.add_argument(flag_of(item.name), dest=dest, **keywords)
 
 
 def from_words(
@@ -334,28 +334,30 @@ def from_words(
 
     Words of an action within a command have a `prefix`.
     """
-    items, given, words = declared(options), {}, vars(args)
+    items, values, words = declared(options), {}, vars(args)
     for name, item in items.items():
         if (at := f"{prefix}{name}") in words:
             word = words[at]
             listed = tuple(word) if isinstance(word, list) else word
-            given[name] = read_value(item, word, flag_of(name)) if isinstance(word, str) else listed
+            values[name] = (
+                read_value(item, word, flag_of(name)) if isinstance(word, str) else listed
+            )
     settings = {} if prefix else _from_settings(items, words.get("settings", ()))
-    return options(**{**given, **settings})
+    return options(**{**values, **settings})
 
 
 def _from_settings(items: Mapping[str, Option], words: Iterable[str]) -> dict[str, Any]:
     from coherence.errors import InputError, closest
 
-    given = {}
+    values = {}
     advanced = {name: item for name, item in items.items() if item.advanced}
     for word in words:
         key, _, value = word.partition("=")
         if key not in advanced or not value:
             what = f"has no key {key!r}" if key not in advanced and value else "must be KEY=VALUE"
             raise InputError(f"--set {what}; received {word!r}. {closest(key, advanced)}")
-        given[key] = read_value(advanced[key], value, f"--set {key}")
-    return given
+        values[key] = read_value(advanced[key], value, f"--set {key}")
+    return values
 
 
 def from_table(options: type[Options], table: Mapping[str, Any]) -> Options:

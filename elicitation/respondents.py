@@ -246,8 +246,8 @@ def design_of(options: AskOptions) -> "Design":
             names += variants or PROMPTS  # a file may change the question for the action alone
         elif word:
             names.append(word)
-    said = {name: getattr(options, name) for name in declared(WayOptions)}
-    return Design(**{**said, "prompts": tuple(names), "templates": templates})
+    ways = {name: getattr(options, name) for name in declared(WayOptions)}
+    return Design(**{**ways, "prompts": tuple(names), "templates": templates})
 
 
 @dataclass(frozen=True)

@@ -88,13 +88,13 @@ def agent_for_task(
     if isinstance(agent, str):
         agent = named_agent(agent)
     # By text: a model sees the question and nothing else.
-    known: dict[str, QuestionTruth] = {}
+    truths: dict[str, QuestionTruth] = {}
     # What an agent leaves out of what it states belongs to the case, whatever is asked; averages
     # are those over the cases.
-    truths = cases["p_true"].to_numpy(dtype=np.float64)
+    posteriors = cases["p_true"].to_numpy(dtype=np.float64)
     noise = [_generator("unstated", str(context)).normal() for context in cases["context"]]
-    stated = [float(p) for p in agent.speak_of(truths, np.array(noise), truths)]
-    known_cases = cells_of(cases)
+    stated = [float(p) for p in agent.speak_of(posteriors, np.array(noise), posteriors)]
+    cells = cells_of(cases)
     plan = plan_task(task, cases, Design(reps=1))
     sampled = plan_task(task, cases, Design(reps=1, belief="sampled", draws=1))
     questions = [*plan.questions, *sampled.questions]
@@ -107,7 +107,7 @@ def agent_for_task(
         questions.sort(key=lambda question: question.spec.role == "conditional")
     for question in questions:
         spec, position = question.spec, question.case
-        case = known_cases[position]
+        case = cells[position]
         exact, spoken, spread = float(case["p_true"]), stated[position], tuple[float, ...]()
         if spec.role == "conditional":
             given_z = plan.truth[position][spec.key]["p_true"]
@@ -117,7 +117,7 @@ def agent_for_task(
             exact = spoken = (1 - agent.iterated_bias) * given_z + agent.iterated_bias * 0.5
         elif spec.role == "auxiliary":
             spread = tuple(of["p_z_true"] for of in plan.truth[position].values())
-        first = known.setdefault(
+        first = truths.setdefault(
             question.text,
             QuestionTruth(
                 *(spec, position, str(case["context"]), float(case["theta"])),
@@ -130,18 +130,18 @@ def agent_for_task(
                 f"{first.context} and {case['context']} have the same words and different states. "
                 "Take another agent, or cases that differ."
             )
-    return AgentModel(agent, known)
+    return AgentModel(agent, truths)
 
 
 class AgentModel:
-    """A simulated agent as a model, see `agent_for_task`; `known` are texts that it understands.
+    """A simulated agent as a model, see `agent_for_task`; `truths` go by the text asked.
 
     A request's seed and text determine its answer. Temperature 0 silences the agent's noise; at
     every other temperature it has its own.
     """
 
-    def __init__(self, agent: Agent, known: Mapping[str, QuestionTruth]) -> None:
-        self.agent, self._known = agent, dict(known)
+    def __init__(self, agent: Agent, truths: Mapping[str, QuestionTruth]) -> None:
+        self.agent, self._truths = agent, dict(truths)
         self.name = agent.name
         # Whether all that it states of a case is one number.
         self.repeats_itself = bool(agent.grid) and not agent.scatters
@@ -152,7 +152,7 @@ class AgentModel:
                 of.spec.facts | {"case": of.case, "rep": 0, "text": text},
                 *(of.context, of.theta, of.exact, of.spread, of.spoken),
             ]
-            for text, of in sorted(self._known.items())
+            for text, of in sorted(self._truths.items())
         ]
         own = asdict(agent)
         if own["heeds"] == 1:  # came later, and answers of stores that exist are not asked again
@@ -187,8 +187,8 @@ class AgentModel:
         for position, (text, form) in enumerate(questions):
             yield position, Distribution(self._spread(self._find(text), form))
 
-    def _spread(self, known: QuestionTruth, form: AnswerForm) -> tuple[dict[str, float], ...]:
-        spec = known.spec
+    def _spread(self, truth: QuestionTruth, form: AnswerForm) -> tuple[dict[str, float], ...]:
+        spec = truth.spec
         if form.kind == "labels":
             if sorted(form.labels) != ["No", "Yes"]:
                 raise InputError(
@@ -196,24 +196,24 @@ class AgentModel:
                     f"received {', '.join(form.labels)}."
                 )
             # Without the noise of a report: what a model's probabilities would show.
-            yes = float(self._believe(known)[0])
+            yes = float(self._believe(truth)[0])
             return ({label: yes if label == "Yes" else 1 - yes for label in form.labels},)
         if spec.role == "auxiliary":
             return tuple(
-                {f"{share:.2f}": 1.0} for share, _ in zip(known.spread, form.parts, strict=False)
+                {f"{share:.2f}": 1.0} for share, _ in zip(truth.spread, form.parts, strict=False)
             )
-        if math.isnan(known.exact):
+        if math.isnan(truth.exact):
             return ({},)
         if spec.role == SAID:  # it knows what the costs ask for
             return ({_number(float(spec.level or 0)): 1.0},)
         if spec.is_offer:
             first, second = spec.lines
-            chance = self._takes_first(known)
+            chance = self._takes_first(truth)
             return ({first: chance, second: 1 - chance},)
-        belief = self._believe(known)
+        belief = self._believe(truth)
         if spec.role == "decision":
-            theta, acted_on = np.array([known.theta]), self._act_on(known)
-            policies = self.agent.policies(acted_on, theta, self._taste(known))
+            theta, acted_on = np.array([truth.theta]), self._act_on(truth)
+            policies = self.agent.policies(acted_on, theta, self._taste(truth))
             return ({_decision(a, acted_on): float(p[0]) for a, p in policies.items()},)
         spread: dict[str, float] = {}
         reports = report_probabilities(self.agent, float(belief[0]), spec.key or "standard")
@@ -224,40 +224,40 @@ class AgentModel:
         return (spread,)
 
     def _find(self, text: str) -> QuestionTruth:
-        if text not in self._known:
+        if text not in self._truths:
             raise InputError(
                 f"agent {self.name} knows the questions of its cases alone; "
                 f"received {text[:80]!r}. Make it from the cases that are asked."
             )
-        return self._known[text]
+        return self._truths[text]
 
-    def _believe(self, known: QuestionTruth) -> NDArray[np.float64]:
+    def _believe(self, truth: QuestionTruth) -> NDArray[np.float64]:
         # Certainty has infinite log-odds, and stays certainty.
         with np.errstate(divide="ignore", over="ignore"):
-            return self.agent.believe(np.array([known.spoken]))
+            return self.agent.believe(np.array([truth.spoken]))
 
-    def _act_on(self, known: QuestionTruth) -> NDArray[np.float64]:
+    def _act_on(self, truth: QuestionTruth) -> NDArray[np.float64]:
         with np.errstate(divide="ignore", over="ignore"):
-            return self.agent.act_on(np.array([known.spoken]), np.array([known.exact]))
+            return self.agent.act_on(np.array([truth.spoken]), np.array([truth.exact]))
 
-    def _say(self, known: QuestionTruth, rng: np.random.Generator) -> str:
-        spec = known.spec
+    def _say(self, truth: QuestionTruth, rng: np.random.Generator) -> str:
+        spec = truth.spec
         if spec.role == "auxiliary":
             return "\n".join(
                 f"{label}: {share:.2f}"
-                for label, share in zip(spec.lines, known.spread, strict=True)
+                for label, share in zip(spec.lines, truth.spread, strict=True)
             )
         # A posterior given the impossible does not exist; a number would be made up.
-        if math.isnan(known.exact):
+        if math.isnan(truth.exact):
             return "I cannot say: this is ruled out by what is known."
         if spec.role == SAID:
             return _number(float(spec.level or 0))
         if spec.is_offer:
-            return spec.lines[0 if rng.random() < self._takes_first(known) else 1]
-        belief = self._believe(known)
+            return spec.lines[0 if rng.random() < self._takes_first(truth) else 1]
+        belief = self._believe(truth)
         if spec.role == "decision":
-            theta, acted_on = np.array([known.theta]), self._act_on(known)
-            action = self.agent.choose(acted_on, theta, self._taste(known), rng)[0]
+            theta, acted_on = np.array([truth.theta]), self._act_on(truth)
+            action = self.agent.choose(acted_on, theta, self._taste(truth), rng)[0]
             return _decision(str(action), acted_on)
         stated = float(self.agent.report(belief, spec.key or "standard", rng)[0])
         # A sampled belief is a rate over draws, each of which is Yes with the belief's probability.
@@ -268,21 +268,21 @@ class AgentModel:
         # The complement of the rounded number: the two lines must add up to one.
         return f"No: {_number(1 - float(_number(stated)))}\nYes: {_number(stated)}"
 
-    def _takes_first(self, known: QuestionTruth) -> float:
+    def _takes_first(self, truth: QuestionTruth) -> float:
         """Return the probability of the first of two options that are offered."""
-        spec, belief, theta = known.spec, self._act_on(known), np.array([known.theta])
+        spec, belief, theta = truth.spec, self._act_on(truth), np.array([truth.theta])
         if spec.frame == "complement":
             belief, theta = 1 - belief, 1 - theta
         level, lottery = np.array([spec.level]), spec.role == "matching"
         chance = float(
-            self.agent.takes(belief, theta, self._taste(known), level, lottery=lottery)[0]
+            self.agent.takes(belief, theta, self._taste(truth), level, lottery=lottery)[0]
         )
         return chance if spec.order in ("event", "act") else 1 - chance
 
-    def _taste(self, known: QuestionTruth) -> NDArray[np.float64]:
+    def _taste(self, truth: QuestionTruth) -> NDArray[np.float64]:
         # A taste belongs to the case: repetitions share it, as in the runs that
         # `coherence.simulate` draws.
-        draws = _generator("taste", known.context).normal(size=(1, len(ACTIONS)))
+        draws = _generator("taste", truth.context).normal(size=(1, len(ACTIONS)))
         return draws * self.agent.taste
 
 

@@ -43,8 +43,8 @@ from elicitation.spelling.forms import BY_LABEL, AnswerForm, Distribution, Label
 
 def gives(model: object, form: AnswerForm | None) -> bool:
     """Return whether a model knows how probable the answers in a form are."""
-    known = model.answer_kinds if isinstance(model, DistributionModel) else ()
-    return form is not None and form.kind in known
+    kinds = model.answer_kinds if isinstance(model, DistributionModel) else ()
+    return form is not None and form.kind in kinds
 
 
 def require_distributions(model: Model, forms: Iterable[AnswerForm]) -> DistributionModel:
@@ -66,18 +66,18 @@ def require_distributions(model: Model, forms: Iterable[AnswerForm]) -> Distribu
     return model
 
 
-def stored(model: Model, form: AnswerForm | None, known: Distribution | LabelBounds) -> Answer:
+def stored(model: Model, form: AnswerForm | None, masses: Distribution | LabelBounds) -> Answer:
     """Write what a model knows of the answers to a text as an answer that can be stored."""
     assert form is not None, "nothing is known of answers in no form"
-    if isinstance(known, LabelBounds):
+    if isinstance(masses, LabelBounds):
         # Lower bounds can be stored like masses; what they leave open is in the share.
-        lower = dict(zip(known.labels, map(float, known.lower), strict=True))
+        lower = dict(zip(masses.labels, map(float, masses.lower), strict=True))
         _require_sound(model, [lower])
-        return Answer(json.dumps({**lower, "share": list(known.share(known.labels[-1]))}))
+        return Answer(json.dumps({**lower, "share": list(masses.share(masses.labels[-1]))}))
     # Of other kinds spellings overlap by intention.
     if form.kind == "labels" or form.kind not in BY_LABEL:
-        _require_sound(model, known.parts)
-    return Answer(json.dumps(known.parts[0] if form.kind in BY_LABEL else known.parts))
+        _require_sound(model, masses.parts)
+    return Answer(json.dumps(masses.parts[0] if form.kind in BY_LABEL else masses.parts))
 
 
 def _require_sound(model: Model, parts: Iterable[Masses]) -> None:

@@ -78,8 +78,8 @@ def _row(cells: Sequence[Any], path: object) -> StoredRow:
             f"it is asked again; all others are kept: sqlite3 {shlex.quote(str(path))} "
             f"\"DELETE FROM answers WHERE key = '{row['key']}'\""
         )
-    known = json.loads(row["extra"])
-    details = {name: known.get(name) for name in DETAILS}
+    extra = json.loads(row["extra"])
+    details = {name: extra.get(name) for name in DETAILS}
     answer = Answer(row["answer"], **details, seed=row["seed"], created=row["created"])
     key, model, fingerprint = cells[:3]
     return StoredRow(key, model, fingerprint, answer)
@@ -182,8 +182,8 @@ class AnswerStore:
             # Half a surrogate pair, which a server's JSON can hold, has no UTF-8 but an escape.
             text = answer.text.encode("utf-8", "backslashreplace").decode()
             asked = (question.key(fingerprint), model, fingerprint, digest)
-            told = (question.settings, question.number, question.request.seed)
-            rows.append((*asked, *told, text, extra, created, _digest(text, extra)))
+            how = (question.settings, question.number, question.request.seed)
+            rows.append((*asked, *how, text, extra, created, _digest(text, extra)))
         with self._errors(), self._transaction():
             insert = self._database.executemany
             insert("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts.items())
@@ -211,10 +211,10 @@ class AnswerStore:
 
     def _identity(self) -> tuple[int, int] | None:
         try:
-            known = os.stat(self.path)
+            file = os.stat(self.path)
         except (OSError, ValueError):  # in memory
             return None
-        return known.st_dev, known.st_ino
+        return file.st_dev, file.st_ino
 
     def _require_present(self) -> None:
         """Raise where the file was removed or replaced: SQLite goes on with what has no name."""

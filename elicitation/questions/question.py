@@ -36,7 +36,7 @@ from coherence.decoding.decode import (
 from coherence.decoding.statements import take_apart
 from coherence.errors import InputError
 from elicitation.models.base import Answer, Request
-from elicitation.options import Answers, Belief, WayOptions
+from elicitation.options import AnswerMode, Belief, WayOptions
 from elicitation.questions.prompts import OFFERED
 from elicitation.spelling.forms import AnswerForm, Distribution, FormKind
 
@@ -84,7 +84,7 @@ class Said:
 
     # values of the options --belief and --answers that a way stands for
     belief: Belief = "verbalised"
-    answers: Answers = "drawn"
+    answers: AnswerMode = "drawn"
     usual_reps = 5
     asks_yes_no = False  # whether a belief is asked for as Yes or No, and not as a number
     is_read = False  # whether probabilities are read and nothing is drawn

@@ -254,8 +254,8 @@ class HostedModel:
         # The weights are not known here: when they change, the user gives a new `server_name`.
         api = "completions" if self._completes else "chat"
         place = server_name or model.api.base_url or full.partition("/")[0]
-        told = ["server", place, self.name, api, system, self._extra]
-        self.fingerprint = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        identity = ["server", place, self.name, api, system, self._extra]
+        self.fingerprint = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
     def open(self) -> None:
         """Call it once; one that is busy is there. Raise `CoherenceError` where none answers."""

@@ -231,15 +231,15 @@ def schema_of(form: AnswerForm) -> dict[str, Any]:
 def written(form: AnswerForm, text: str) -> str | None:
     """Write the answer to a schema in its form; None where it does not keep to the schema."""
     try:
-        said = json.loads(text)
+        reply = json.loads(text)
     except (ValueError, RecursionError):
         return None
     fields = _fields(form)
-    if not isinstance(said, dict) or set(said) != set(fields):
+    if not isinstance(reply, dict) or set(reply) != set(fields):
         return None
-    if any(said[name] not in may for name, may in fields.items()):
+    if any(reply[name] not in may for name, may in fields.items()):
         return None
     if form.kind == "decision":
-        return f"{ABLE}: {said[ABLE]}\n{DECISION}: {said[DECISION]}"
-    (value,) = said.values()
+        return f"{ABLE}: {reply[ABLE]}\n{DECISION}: {reply[DECISION]}"
+    (value,) = reply.values()
     return form.write([value]) if form.kind == "lines" and len(form.labels) == 2 else str(value)

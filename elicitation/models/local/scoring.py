@@ -102,26 +102,26 @@ def spelling_masses(
     `grown` is called with the number of sequences of a text that were read so far.
     """
     tolerances = [tolerance] * len(trees.roots)
-    reading = _MassReader(trees, graph, order, n_spellings)
+    reader = _MassReader(trees, graph, order, n_spellings)
     # Nodes that have not grown: what they may still add is no more than their own probability.
-    waiting = reading.read(trees.roots[:, None], [[_Node(0, 1.0, ROOT, ())] for _ in trees.roots])
+    waiting = reader.read(trees.roots[:, None], [[_Node(0, 1.0, ROOT, ())] for _ in trees.roots])
     # A level is one forward pass, or several where its logits would not fit.
     n_grown, portion = 0, max(1, _LOGITS // trees.roots.numel())
     while True:
         for row, nodes in enumerate(waiting):
             if tolerance_for is not None and sum(node.mass for node in nodes) <= tolerances[row]:
-                tolerances[row] = min(tolerances[row], tolerance_for(reading.masses[row]))
+                tolerances[row] = min(tolerances[row], tolerance_for(reader.masses[row]))
         level = [
-            reading.to_grow(row, nodes, tolerances[row], alike_share)
+            reader.to_grow(row, nodes, tolerances[row], alike_share)
             for row, nodes in enumerate(waiting)
         ]
         if not any(level):
             if alike_share:
                 for row, nodes in enumerate(waiting):
-                    reading.add_alike(row, nodes)
+                    reader.add_alike(row, nodes)
             # The smallest first, so that the sum does not depend on the order in which they came.
             left = [float(sum(sorted(node.mass for node in nodes))) for nodes in waiting]
-            return reading.masses, np.array(left)
+            return reader.masses, np.array(left)
         for row, nodes in enumerate(level):
             growing_now = set(nodes)
             waiting[row] = [node for node in waiting[row] if node not in growing_now]
@@ -150,7 +150,7 @@ def spelling_masses(
                     "sequences, as where a tokenizer writes one text in many ways, and are not "
                     "read. Have them drawn (--answers drawn)."
                 )
-            for nodes, children in zip(waiting, reading.read(logits, numbered), strict=True):
+            for nodes, children in zip(waiting, reader.read(logits, numbered), strict=True):
                 nodes += children
 
 
