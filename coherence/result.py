@@ -392,7 +392,8 @@ class CheckResult:
 
     def _lines(self) -> list[tuple[str, str]]:
         """What stands below the effect, by name."""
-        lines = [("estimates" if self.pvalue is None else "null", self.null)]
+        about = "what the published number speaks of" if self.published else "estimates"
+        lines = [(about if self.pvalue is None else "null", self.null)]
         rows = "1 row" if self.n_rows == 1 else f"{self.n_rows} rows"
         contexts = "1 context" if self.n_contexts == 1 else f"{self.n_contexts} contexts"
         sample = f"{rows} in {contexts}, {self.n_dropped} dropped"

@@ -172,7 +172,7 @@ def _too_frequent(data: EvaluationData, belief: Floats) -> Floats:
 
 def _said_by_many(belief: Floats, n: int) -> str:
     """Say how many cases have a belief that stands for more than its step."""
-    said = [f"{100 * value:g}" for value in np.unique(np.round(belief, 6))]
+    said = [f"{100 * value:g}%" for value in np.unique(np.round(belief, 6))]
     values = said[0] if len(said) == 1 else f"one of {listing(said)}"
     stand = "stands for more than its step" if len(said) == 1 else "stand for more than their step"
     return f"{len(belief)} of {n} cases say {values}, which {stand}"

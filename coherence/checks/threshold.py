@@ -166,7 +166,8 @@ def threshold(data: EvaluationData) -> list[ThresholdResult]:
     further: dict[str, Any] = {"settings": settings, "assumptions": assumed, "reason": why}
     results = []
     for variant, of, to, moved in wanted:
-        null, found = NULL.format(start=repr(of), to=repr(to)), {"start": of, "to": to}
+        null = NULL.format(start=repr(of), to=repr(to) if to else "another action")
+        found = {"start": of, "to": to}
         further |= {**found, "as_stated": reports.once}
         result = blank(ThresholdResult, data, f"{NAME}{variant}", null, "probability", **further)
         results.append(result if why else _estimated(result, reports, moved, clusters))

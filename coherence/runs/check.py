@@ -128,6 +128,18 @@ def _numbers(runs: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     return np.asarray(columns.to_numpy(dtype=float, na_value=np.nan))
 
 
+def wide_columns(names: Sequence[str]) -> str:
+    """Return where to read how a table becomes long whose columns are numbered; empty without."""
+    stems: dict[str, list[str]] = {}
+    for name in names:
+        stems.setdefault(re.sub(r"[0-9]+", "#", name), []).append(name)
+    most = max((of for of in stems.values() if len(of) > 2), key=len, default=[])
+    return (
+        f" If {listing(map(repr, most), 3)} hold one answer each: a row is one answer here, and "
+        "pandas.wide_to_long makes it so (docs/own-data.md#rows-and-cells-to-change-first)."
+    ) * bool(most)
+
+
 def _missing_columns(runs: Runs, found: Findings) -> _Errors:
     states, own = runs.states, [name.removeprefix("unmapped_") for name in runs.names]
     if "p" in runs.names or len(states) > 1 or any(map(is_belief, found.absent)):
@@ -142,6 +154,7 @@ def _missing_columns(runs: Runs, found: Findings) -> _Errors:
         yield (
             f"column 'p' (the stated belief) is missing. {closest('belief', own)} Say "
             "which it is: --belief NAME; in Python read_runs(..., columns={'p': NAME})."
+            f"{wide_columns(own)}"
         )
 
 
@@ -158,7 +171,8 @@ def _nothing_to_check(runs: Runs, _: Findings) -> _Errors:
     if not several:
         wanted += "; or a second prompt variant in 'prompt'; or 'z', 'z_state' and 'p_z'"
     # A column that is known for something else is not meant.
-    unknown = [name for name in names if name not in COLUMN_NAMES] or names
+    own = [name.removeprefix("unmapped_") for name in names]
+    unknown = [name for name in own if name not in COLUMN_NAMES] or own
     yield (
         f"there is nothing to check beliefs against: give {wanted}. {closest('action', unknown)} "
         "Say which is which: --action NAME, --truth NAME, --exact NAME; in Python read_runs(..., "

@@ -167,7 +167,7 @@ def test_cases_in_heaps_are_left_out_and_said():
     result = sufficiency_test(said, policies(yes), exact=exact, rng=1)
     assert result.pvalue > 0.05
     n = (said == 0.5).sum()
-    words = f"{n} of 200 cases say 50, which stands for more than its step"
+    words = f"{n} of 200 cases say 50%, which stands for more than its step"
     assert result.settings["left_out"] == words
     assert result.reason == f"{words}: left out"
     assert result.contributions.shape == (200,)
@@ -185,7 +185,7 @@ def test_cases_in_heaps_are_left_out_and_said():
     # Too few cases are left: all are tested, and the verdict says so.
     mostly = np.where(np.arange(200) < 185, 0.5, np.round(belief, 2))
     coarse = sufficiency_test(mostly, policies(yes), exact=exact, rng=1)
-    assert "of 200 cases say 50" in coarse.settings["in_heaps"]
+    assert "of 200 cases say 50%" in coarse.settings["in_heaps"]
     assert coarse.pvalue < 0.05
     # Values of a grid that are frequent by chance are none (in a third of such tables by counts).
     drawn = np.random.default_rng(1).integers(0, 21, (200, 60)) / 20
