@@ -21,9 +21,9 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 40_336,
+    "coherence": 40_310,
     "coherence/analysis": 4_472,
-    "coherence/batteries": 4_674,
+    "coherence/batteries": 4_648,
     "coherence/checks": 7_743,
     "coherence/cli": 1_853,
     "coherence/decoding": 1_008,
@@ -31,10 +31,10 @@ BUDGET = {
     "coherence/report": 5_345,
     "coherence/runs": 7_232,
     "coherence/statistics": 4_375,
-    "elicitation": 15_162,
+    "elicitation": 15_158,
     "elicitation/asking": 1_310,
     "elicitation/batteries": 2_380,
-    "elicitation/commands": 1_571,
+    "elicitation/commands": 1_567,
     "elicitation/models": 3_844,
     "elicitation/questions": 2_008,
     "elicitation/spelling": 808,

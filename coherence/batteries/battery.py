@@ -83,32 +83,24 @@ class AnswerTable:
         values = self.received[name] if present else pd.Series(column.default, self.table.index)
         if not column.number:
             self.table[name] = plain_text(values)
-            if column.one_of is not None:
-                self.refuse(~self.table[name].isin(column.one_of), column=column)
-            return
-        numbers = pd.to_numeric(values, errors="coerce").astype(float)
-        wrong = ~numbers.between(column.low, column.high + column.above) | np.isinf(numbers)
-        if column.whole:
-            wrong |= numbers % 1 != 0
-        self.table[name] = numbers
-        # What is no number must not pass for one that is missing.
-        lacks = numbers.isna() & ~self.not_numbers(name)
-        self.refuse(wrong & ~(lacks & column.may_lack), column=column)
+            allowed = self.table[name] if column.one_of is None else column.one_of
+            wrong = ~self.table[name].isin(allowed)
+        else:
+            numbers = pd.to_numeric(values, errors="coerce").astype(float)
+            wrong = ~numbers.between(column.low, column.high + column.above) | np.isinf(numbers)
+            if column.whole:
+                wrong |= numbers % 1 != 0
+            self.table[name] = numbers
+            # What is no number must not pass for one that is missing.
+            wrong &= ~(numbers.isna() & ~self.not_numbers(name) & column.may_lack)
+        if wrong.any():
+            remedy = column.remedy or self._percent(column)
+            self.refuse(wrong, f"column {name!r} {column.rule}", name, remedy)
 
-    def refuse(
-        self,
-        wrong: "pd.Series[bool]",
-        rule: str = "",
-        column: AnswerColumn | str = "",
-        remedy: str = "",
-    ) -> None:
+    def refuse(self, wrong: "pd.Series[bool]", rule: str, name: str, remedy: str = "") -> None:
         """Note that some rows break a rule, if any do, with the first value that does."""
         if not wrong.any():
             return
-        name = column if isinstance(column, str) else column.name
-        if not isinstance(column, str):
-            rule = rule or f"column {name!r} {column.rule}"
-            remedy = remedy or column.remedy or self._percent(column)
         rows = self.table.index[wrong]
         source = self.received if name in self.received.columns else self.table
         # Plain Python, whose text says no more than the value.
@@ -117,7 +109,7 @@ class AnswerTable:
         self.errors.append(f"{rule}; {told}.{' ' if remedy else ''}{remedy}")
 
     def _percent(self, column: AnswerColumn) -> str:
-        if (column.low, column.high) != (0, 1):
+        if not column.number or (column.low, column.high) != (0, 1):
             return ""
         signs = plain_text(self.received[column.name]).str.strip().str.endswith("%").any()
         largest = self.table[column.name].max()

@@ -35,17 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Ask, write, sum up; or only look."""
-    options = from_words(OPTIONS, args)
-    check(options)
-    return _ask(options)
-
-
-def _ask(options: AskOptions) -> int:
     from coherence.errors import InputError
     from coherence.runs.write import write_runs
     from elicitation.asking.session import run_plan
     from elicitation.asking.store import PlannedAnswers, answer_store
 
+    options = from_words(OPTIONS, args)
+    _check(options)
     design = design_of(options)  # an option out of its range is said before cases are drawn
     source = source_of(options)
     plan = plan_of(options, source, design)
@@ -116,7 +112,7 @@ def _say_if_few(n_contexts: int) -> None:
         )
 
 
-def check(options: AskOptions) -> None:
+def _check(options: AskOptions) -> None:
     """Raise for what can be known before anything is loaded, rather than after hours of asking."""
     from coherence.errors import InputError
 

@@ -218,22 +218,31 @@ def write_figures(beliefs: pd.DataFrame, folder: str | os.PathLike[str]) -> list
     """Write the figures that a belief table allows."""
     single = beliefs[beliefs["variant"] == "single"]
     sources = list(dict.fromkeys(beliefs["source"]))[:_MOST_SOURCES]
-    outcomes = [(title, partial(plot_outcomes, beliefs, name)) for title, name in _examples(single)]
-    previous, (orders, n_orders) = (
-        _previous_panels(beliefs, sources),
-        _order_panels(single, sources),
-    )
+    outcomes: list[Panel] = [
+        (_setting_title(name), partial(plot_outcomes, beliefs, name)) for name in _examples(single)
+    ]
+    previous = _previous_panels(beliefs, sources)
+    orders, n_orders = _order_panels(single, sources)
     written = []
-    for name, drawn, n_columns, size in (
+    for name, drawn, across, size in (
         ("outcomes", outcomes, 3, (3.5, 2.5)),
         # The panels of a history, or of a pair, stand side by side: a column per source.
         ("previous", previous, 3 if len(sources) == 3 else 2, (5.4, 2.6)),
         ("orders", orders, 3 if n_orders == 1 else n_orders, (3.3, 2.4)),
     ):
-        if drawn:
+        if not drawn:
+            continue
+        with figure_style({"font.size": 9.0}):
+            figure, axes = panels(len(drawn), across=across, size=size)
+            for number, (ax, (title, draw)) in enumerate(zip(axes, drawn, strict=True)):
+                draw(ax)
+                ax.set_title(title, fontsize=9.5, color=INK, loc="left", parse_math=False)
+                if number % min(across, len(drawn)):
+                    ax.set_ylabel("")
+            if name != "previous":  # each history has earlier results of its own
+                share_legend(figure, columns=5)
             written.append(Path(folder) / f"{name}.png")
-            shared = name != "previous"  # each history has earlier results of its own
-            _save_panels(written[-1], drawn, columns=n_columns, size=size, shared=shared)
+            save_figure(figure, written[-1])
     return written
 
 
@@ -242,7 +251,7 @@ def _previous_panels(beliefs: pd.DataFrame, sources: Sequence[str]) -> list[Pane
     for baseline, variant in _histories(beliefs):
         alone = beliefs["setting"] == baseline
         later = (beliefs["baseline"] == baseline) & (beliefs["variant"] == variant)
-        title = f"{_setting_title(rows_of_setting(beliefs, baseline))}, {variant}"
+        title = f"{_setting_title(baseline)}, {variant}"
         draw = partial(plot_previous, beliefs, baseline, variant)
         drawn += _of_each(sources, title, draw, beliefs[alone], beliefs[later])
     return drawn
@@ -278,24 +287,8 @@ def _of_each(
     ]
 
 
-def _save_panels(
-    path: Path, drawn: Sequence[Panel], *, columns: int, size: tuple[float, float], shared: bool
-) -> None:
-    """Draw panels on a grid and write them as PNG, with one legend for all if `shared`."""
-    with figure_style({"font.size": 9.0}):
-        figure, axes = panels(len(drawn), across=columns, size=size)
-        for number, (ax, (title, draw)) in enumerate(zip(axes, drawn, strict=True)):
-            draw(ax)
-            ax.set_title(title, fontsize=9.5, color=INK, loc="left", parse_math=False)
-            if number % min(columns, len(drawn)):
-                ax.set_ylabel("")
-        if shared:
-            share_legend(figure, columns=5)
-        save_figure(figure, path)
-
-
-def _setting_title(rows: pd.DataFrame) -> str:
-    return _clipped(str(rows["setting"].iloc[0]).split("/", 2)[-1].replace("/", ", "))
+def _setting_title(setting: str) -> str:
+    return _clipped(setting.split("/", 2)[-1].replace("/", ", "))
 
 
 def _clipped(name: str) -> str:
@@ -317,19 +310,17 @@ def _empty(source: str, ax: Axes) -> Axes:
     return ax
 
 
-def _examples(single: pd.DataFrame) -> list[tuple[str, str]]:
+def _examples(single: pd.DataFrame) -> list[str]:
     """Choose single experiments: two groups of dice and of preferences, one of other scenarios."""
     examples = []
     for scenario, count in _EXAMPLES.items():
         rows = single[single["scenario"] == scenario]
         groups = list(dict.fromkeys(rows["group"]))
-        middle = len(groups) // 2
-        positions = ([0, middle] if count == 2 else [middle]) if groups else []
-        for group in dict.fromkeys(groups[position] for position in positions):
+        middle = groups[len(groups) // 2 :][:1]
+        for group in dict.fromkeys([*groups[: count - 1], *middle]):
             names = list(dict.fromkeys(rows.loc[rows["group"] == group, "setting"]))
             # The second of the dice is the one with six faces in the standard grid.
-            name = names[min(1, len(names) - 1)] if scenario == "dice" else names[0]
-            examples.append((_setting_title(rows[rows["setting"] == name]), name))
+            examples.append(names[min(1, len(names) - 1)] if scenario == "dice" else names[0])
     return examples[:_MOST_EXAMPLES]
 
 
@@ -394,7 +385,11 @@ def misses_figure(beliefs: pd.DataFrame, misses: pd.DataFrame) -> Figure:
     shown = misses[misses["group"] != ALL]
     scenarios = list(dict.fromkeys(shown["scenario"]))
     sources = list(dict.fromkeys(shown["source"]))[:_MOST_BESIDE]
-    heights = [_height(shown, scenario) for scenario in scenarios]
+    n_groups = shown.groupby(["scenario", "source"])["group"].nunique().groupby("scenario").max()
+    heights = [
+        max(0.9 + 0.3 * min(int(n_groups[scenario]), MOST_GROUPS), 2.5) for scenario in scenarios
+    ]
+    legend: tuple[Any, ...] = ()
     with figure_style({"font.size": 8.5}):
         size = (3.6 + 4.6 * len(sources), sum(heights) + 0.4)
         figure = Figure(figsize=size, layout="constrained", dpi=150)
@@ -415,9 +410,11 @@ def misses_figure(beliefs: pd.DataFrame, misses: pd.DataFrame) -> Figure:
                     continue
                 plot_misses(rows.iloc[_spread_out(len(rows), MOST_GROUPS)], ax)
                 _title(ax, f"{scenario}, {source}")
+                legend = legend or ax.get_legend_handles_labels()
                 if line < len(scenarios) - 1:
                     ax.set_xlabel("")
-        _legend(figure)
+        # Of the distances; the outcomes have one of their own.
+        figure.legend(*legend, loc="outside lower right", ncols=3, frameon=False)
     return figure
 
 
@@ -427,21 +424,6 @@ def draw_misses(beliefs: pd.DataFrame, misses: pd.DataFrame, folder: Path) -> li
         # Drawn anew: what lays a figure out changes it each time that it is saved.
         save_figure(misses_figure(beliefs, misses), folder / f"misses.{ending}")
     return [FigureFile("misses", "Figure", TITLE, CAPTION)]
-
-
-def _legend(figure: Figure) -> None:
-    """Put the legend of the distances below; the outcomes have one of their own."""
-    for ax in figure.axes:
-        handles, labels = ax.get_legend_handles_labels()
-        if "stated answer" in labels:
-            figure.legend(handles, labels, loc="outside lower right", ncols=3, frameon=False)
-            return
-
-
-def _height(shown: pd.DataFrame, scenario: str) -> float:
-    rows = shown[shown["scenario"] == scenario]
-    n_groups = min(int(rows.groupby("source")["group"].nunique().max()), MOST_GROUPS)
-    return max(0.9 + 0.3 * n_groups, 2.5)
 
 
 def _example(beliefs: pd.DataFrame, scenario: str) -> str:
