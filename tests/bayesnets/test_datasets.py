@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from bayesnets import dataset_names, load_dataset, posterior
-from coherence import InputError
 
 
 @pytest.mark.parametrize(
@@ -74,10 +73,3 @@ def test_cut_points_are_those_that_are_documented():
         above = samples[f"mean {name}"] > samples[f"mean {name}"].median()
         assert ((tumours[name] == "high") == above).all()
     assert ((samples["target"] == 0) == (tumours["diagnosis"] == "malignant")).all()
-
-
-def test_unknown_data_sets_are_named():
-    with pytest.raises(InputError, match="not 'randhi'. Did you mean 'randhie'"):
-        load_dataset("randhi")
-    with pytest.raises(InputError, match="the largest holds 285 of 569 records, fewer than 400"):
-        load_dataset("breast_cancer", min_records=400).strata()

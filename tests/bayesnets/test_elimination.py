@@ -13,11 +13,9 @@ from bayesnets import (
     Node,
     elimination,
     evidence_probability,
-    load_network,
     posterior,
     to_pgmpy,
 )
-from coherence import InputError
 
 TOLERANCE = 1e-9
 ENUMERABLE = 100_000  # joint states
@@ -168,8 +166,3 @@ def test_a_network_of_many_arrows_and_large_tables(monkeypatch):
             results[name] = elimination.joint(network, codes, (10,)).values
     np.testing.assert_allclose(results["elimination"], results["joint table"], rtol=1e-12)
     np.testing.assert_allclose(results["split"], results["joint table"], rtol=1e-12)
-
-
-def test_a_network_too_large_for_the_memory_allowed_is_an_error():
-    with pytest.raises(InputError, match=r"network 'asia'; it is 8, and a row needs \d+ bytes"):
-        posterior(load_network("asia"), pd.DataFrame({"xray": ["yes"]}), "smoke", max_bytes=8)

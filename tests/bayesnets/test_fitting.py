@@ -17,9 +17,6 @@ def lawn(n_wet, n_dry_after_rain=0, n_dry=3):
     return pd.DataFrame(rows, columns=["rain", "grass"])
 
 
-RAIN = {"rain": ("no", "yes")}
-
-
 @pytest.mark.parametrize(("seed", "prior"), [(0, 0.0), (1, 0.5), (2, 1.0)])
 def test_tables_equal_those_of_pgmpy(seed, prior, random_network):
     logging.getLogger("pgmpy").setLevel(logging.ERROR)
@@ -125,42 +122,3 @@ def test_records_with_missing_values_are_an_error_or_dropped_whole():
     assert result.network == fit(ARROWS, records.dropna(), states=STATES).network
     with pytest.raises(InputError, match="must hold a complete one; none of 16 is"):
         fit(ARROWS, records.assign(rain=np.nan), states=STATES, missing="drop")
-
-
-THREE = lawn(3)
-
-
-MANY = [f"v{number}" for number in range(30)]
-LARGE = {name: MANY[:position] for position, name in enumerate(MANY)}
-
-
-@pytest.mark.parametrize(
-    ("records", "options", "message"),
-    [
-        (THREE.drop(columns="grass"), {}, "these are absent: 'grass'. Known: rain"),
-        (THREE.rename(columns={"grass": "gras"}), {}, "Did you mean 'gras'"),
-        (THREE.assign(grass=np.arange(6) + 0.5), {}, r"6 of its 6 .* 0.5 \(float\).*pandas.cut"),
-        (THREE.assign(grass=[0, 1] * 3), {}, r"the first is 0 \(int\)"),
-        (THREE.assign(grass=[["wet"]] * 6), {}, "'grass' .* unhashable .* one label in every cell"),
-        (THREE.replace({"dry": "Dry", "yes": "maybe"}), {}, r"'maybe' in .*at index 3; .* 'dry'"),
-        (lawn(0, 0, 0), {}, "at least one row; the table is empty"),
-        (THREE.to_dict(), {}, "must be a DataFrame .* not dict"),
-        (pd.concat([THREE, THREE["rain"]], axis=1), {}, "'rain' occur more than once"),
-        (THREE, {"prior": -1}, "prior must be a pseudo-count per cell"),
-        (THREE, {"min_support": 2.5}, "min_support must be a whole number of at least 0"),
-        (THREE, {"empty": "zero"}, "empty must be 'error', 'marginal' or 'uniform'"),
-        (THREE, {"missing": "ignore"}, "missing must be 'error' or 'drop'"),
-        (THREE, {"states": None}, "states must be stated where structure is a mapping"),
-        (THREE, {"states": RAIN}, "same variables; 'grass' are in only one"),
-        (THREE, {"states": {**STATES, "rain": "no"}}, "states of 'rain' must be sequences"),
-        (THREE, {"structure": ASIA}, "states must be left out"),
-        (
-            *(THREE, {"structure": LARGE, "states": dict.fromkeys(MANY, ("a", "b"))}),
-            "at most 20,000,000 entries together, .*; the 29 parents of 'v29' give",
-        ),
-    ],
-)
-def test_wrong_input_is_named(records, options, message):
-    options = {"structure": ARROWS, "states": STATES, **options}
-    with pytest.raises(InputError, match=message):
-        fit(options.pop("structure"), records, **options)

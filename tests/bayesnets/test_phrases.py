@@ -48,27 +48,6 @@ def test_descriptions_to_the_byte(evidence, wording, expected):
     assert WORDS.describe(evidence, wording=wording) == expected
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: WORDS.describe({"smok": "yes"}), "'smok' has none. Did you mean 'smoke'?"),
-        (lambda: WORDS.describe({"smoke": "Yes"}), "'Yes' has none. Did you mean 'yes'?"),
-        (lambda: WORDS.describe({}, wording=3), "wording must be a whole number from 0 to 2"),
-        (lambda: load_phrases("asai"), "not 'asai'. Did you mean 'asia'?"),
-        (lambda: load_phrases("nowhere.toml"), "must be readable UTF-8 text"),
-        (lambda: plain_phrases(ASIA, "lung", "TRUE"), "must be a state of 'lung', not 'TRUE'."),
-        (lambda: plain_phrases(ASIA, "lang", "yes"), "not 'lang'. Did you mean 'lung'?"),
-        (
-            lambda: plain_phrases(one_variable("a", "x:y", "z"), "a", "z"),
-            "a has a colon in label 'x:y'",
-        ),
-    ],
-)
-def test_wrong_names_are_refused(call, message):
-    with pytest.raises(InputError, match=re.escape(message)):
-        call()
-
-
 OWN = """
 default_target = "red, spots"
 unobserved = ["is here"]

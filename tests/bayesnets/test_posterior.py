@@ -91,23 +91,6 @@ def test_whole_numbers_stand_for_states_of_that_spelling():
         posterior(network, pd.DataFrame({"b": [0, 0.5]}), "a")
 
 
-def test_wrong_calls_are_refused():
-    def refused(message, evidence=None, target="lung", network=ASIA, **options):
-        with pytest.raises(InputError, match=message):
-            posterior(network, pd.DataFrame() if evidence is None else evidence, target, **options)
-
-    refused("'smok' are not. Did you mean 'smoke'", pd.DataFrame({"smok": ["yes"]}))
-    typo = pd.DataFrame({"smoke": ["no", "Yes"]}, index=[7, 8])
-    refused("1 of 2 values do not, the first is 'Yes' at 8. Did you mean 'yes'", typo)
-    refused("Did you mean 'lung'", pd.DataFrame({"smoke": ["no"]}), "lang")
-    twice = pd.DataFrame([["no", "no"]], columns=["smoke", "smoke"])
-    refused("columns of evidence must be unique; smoke are repeated", twice)
-    refused("must be a DataFrame with one column per variable, a dict of states", "smoke=no")
-    refused("errors must be 'raise' or 'nan', not 'ignore'", errors="ignore")
-    refused("network must be a Network or a pgmpy model, not str", network="asia")
-    refused("max_bytes must be positive", max_bytes=0)
-
-
 @pytest.mark.parametrize("dtype", ["object", "str", "category"])
 def test_any_column_type_holds_states(dtype):
     evidence = pd.DataFrame({"smoke": pd.Series(["yes", None, "no"], dtype=dtype)})

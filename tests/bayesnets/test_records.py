@@ -69,29 +69,6 @@ def test_strata_are_those_of_a_count_by_hand(seed, least, random_network, eviden
     assert seen.notna().sum(axis=1).is_monotonic_increasing
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"covariates": ["smoke", "age"]}, "these are absent: 'age'"),
-        ({"covariates": "smoke"}, "covariates must be a sequence"),
-        ({"covariates": ["smoke", "either"]}, "distinct and other than the target 'either'"),
-        ({"target": "lungs"}, "Did you mean 'lung'"),
-        ({"positive": "true"}, "positive must be a state of 'either', not 'true'. Known: no, yes"),
-        ({"min_records": 0}, "min_records must be a whole number of at least 1; received 0"),
-        ({"min_records": 5000}, r"the largest holds \d+ of 4000 records, fewer than 5000"),
-        ({"n_observed": 3}, r"n_observed must be .* from 1 to 2, not 3"),
-        ({"missing": "ignore"}, "missing must be 'error' or 'drop'"),
-        ({"age": 41, "covariates": ["age"]}, r"'age' of records must hold labels .* is 41 \(int\)"),
-        ({"smoke": None}, "'smoke' of records must hold a label; all 4000 values are missing"),
-    ],
-)
-def test_wrong_input_is_named(records, change, message):
-    columns = {name: change.pop(name) for name in ("age", "smoke") if name in change}
-    call = {"covariates": ["smoke", "bronc"], "target": "either", "positive": "yes", **change}
-    with pytest.raises(InputError, match=message):
-        strata(records.assign(**columns), call.pop("covariates"), call.pop("target"), **call)
-
-
 def test_wilson_intervals_are_those_of_statsmodels():
     b = ["no"] * 50 + ["yes"] * 50 + ["yes"] * 7 + ["no"] * 23
     table = pd.DataFrame({"a": ["x"] * 50 + ["y"] * 50 + ["z"] * 30, "b": b})
@@ -182,21 +159,3 @@ def test_truth_is_the_share_theta_a_record_of_the_stratum_and_z_has_enough_recor
     chosen = sample_record_cases(task, 20, auxiliary="smoke", rng=3)
     assert set(chosen["z"].dropna()) == {"smoke"}
     assert chosen["x_smoke"].isna().all()
-
-
-def test_wrong_calls_for_cases_are_named(task, records):
-    def refused(message, of=task, n=5, **options):
-        with pytest.raises(InputError, match=message):
-            sample_record_cases(of, n, **options)
-
-    refused(r"5000 cases .* \d+ strata with 1 to 3 .* at least 100 records", n=5000)
-    refused("auxiliary .* a covariate.* 'smok'. Did you mean 'smoke'", auxiliary="smok")
-    refused("task must be a RecordTask, not DataFrame", of=records)
-    refused("n must be a whole number of at least 1", n=0)
-    alone = RecordTask("t", records, ("smoke",), "either", "yes")
-    refused("covariates must include one beside", of=alone, n=1, auxiliary="smoke")
-    with pytest.raises(InputError, match="seed must be a whole number of at least 0; received -1"):
-        task.cases(5, seed=-1)
-    wide = pd.DataFrame({f"v{number}": list("ab") * 200 for number in range(24)})
-    with pytest.raises(InputError, match="at most 10,000,000 .* 23 covariates have 16,777,216"):
-        _ = RecordTask("wide", wide, tuple(wide.columns[:-1]), "v23", "a").network
