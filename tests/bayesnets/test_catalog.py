@@ -1,15 +1,22 @@
 """Published numbers are those of the publications; every network has complete, readable words."""
 
+import json
 import re
+import tomllib
 import warnings
+from importlib.resources import files
 
+import networkx
 import numpy as np
 import pandas as pd
 import pytest
+from illustrative_networks import DECIMALS, document_text, load_rules, rule_names, tabulate
 
 from bayesnets import (
+    dataset_names,
     describe,
     from_pgmpy,
+    load_dataset,
     load_network,
     load_phrases,
     network_names,
@@ -103,3 +110,158 @@ def test_every_state_has_words_of_its_own_that_fit_the_grammar_of_the_prompts(na
     # After "that they" and after "who".
     assert not {q.split()[0] for q in questions} & {"has", "is", "was", "does", "they"}
     assert not {p.split()[0] for p in phrases} & {"have", "are", "were", "do", "who", "they"}
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "share"), [("randhie", 19_138, 0.496029), ("breast_cancer", 569, 212 / 569)]
+)
+def test_data_sets_are_tasks(name, n, share, evidence_of):
+    task = load_dataset(name)
+    assert len(task.records) == n
+    assert task.outcomes.mean() == pytest.approx(share, abs=1e-6)
+    assert task.phrases.default_target == task.target
+    assert task.phrases.positive(task.target) == task.positive
+    cases = task.cases(40, seed=1)
+    exact = posterior(task.network, evidence_of(cases), task.target)[task.positive]
+    np.testing.assert_allclose(exact, cases["p_true"], atol=1e-12)
+    assert cases["n"].min() >= 100
+    assert cases["p_true"].max() - cases["p_true"].min() > 0.6
+
+
+@pytest.mark.parametrize("name", dataset_names())
+def test_every_state_of_a_data_set_has_words(name):
+    task = load_dataset(name)
+    assert task.phrases.n_wordings >= 3
+    assert set(task.phrases.variables) == {*task.covariates, task.target}
+    seen = []
+    for variable, states in task.states.items():
+        assert tuple(task.phrases.labels(variable)) == states
+        for state in states:
+            words = task.phrases.variables[variable].states[state]
+            assert len(set(words.phrases)) == task.phrases.n_wordings
+            seen += [*words.phrases, words.question]
+    # Two states in the same words would be one piece of evidence.
+    assert len(set(seen)) == len(seen)
+    raw = tomllib.loads((files("bayesnets") / "words" / f"{name}.toml").read_text(encoding="utf-8"))
+    assert set(raw["variables"]) == set(task.states)
+
+
+def test_cut_points_are_those_that_are_documented():
+    from sklearn.datasets import load_breast_cancer
+    from statsmodels.datasets import randhie
+
+    raw = randhie.load_pandas().data
+    task = load_dataset("randhie")
+    raw = raw.loc[task.records.index]
+    assert set(raw["physlm"]) == {0, 1}
+    percent = (np.exp(raw["lncoins"]) - 1).round()
+    plan = task.records["plan"]
+    assert ((plan == "deductible") == (raw["idp"] == 1)).all()
+    found = {
+        state: set(group)
+        for state, group in percent[plan != "deductible"].groupby(
+            plan[plan != "deductible"], observed=True
+        )
+    }
+    assert found == {"free": {0.0}, "part": {25.0, 50.0}, "most": {95.0}}
+    for state, low, high in (("few", 0, 7), ("some", 8, 14), ("many", 17, 60)):
+        assert raw.loc[task.records["chronic"] == state, "disea"].between(low, high).all()
+    for state, low, high in (("none", 0, 1.001), ("small", 1.01, 500), ("large", 500, 2000)):
+        assert np.exp(raw.loc[task.records["incentive"] == state, "lpi"]).between(low, high).all()
+    assert ((raw["mdvis"] >= 2) == (task.records["frequent_visits"] == "yes")).all()
+    assert (raw.loc[task.records["health"] == "excellent", ["hlthg", "hlthf", "hlthp"]] == 0).all(
+        axis=None
+    )
+    samples = load_breast_cancer(as_frame=True).frame
+    tumours = load_dataset("breast_cancer").records
+    for name in ("radius", "texture", "smoothness", "concavity", "symmetry"):
+        above = samples[f"mean {name}"] > samples[f"mean {name}"].median()
+        assert ((tumours[name] == "high") == above).all()
+    assert ((samples["target"] == 0) == (tumours["diagnosis"] == "malignant")).all()
+
+
+# The four medical networks: structure, tables from rules, effects, reach of the posterior.
+
+
+TARGETS = {"heart": "SHD", "diabetes": "Diabetes_binary", "fever": "fever", "crying": "colic"}
+ROUNDING = 0.5 * 10.0**-DECIMALS
+
+
+def stored_text(name):
+    return (files("bayesnets") / "networks" / f"{name}.json").read_text(encoding="utf-8")
+
+
+def edges(network):
+    return {(parent, node.name) for node in network.nodes for parent in node.parents}
+
+
+def small(**nodes):
+    """The last table of a network made from rules, with its variable's states last."""
+    words = dict.fromkeys(("title", "description", "source"), "made up")
+    return np.array(tabulate({"name": "small", **words, "nodes": nodes})["nodes"][-1]["table"])
+
+
+@pytest.mark.parametrize(
+    ("name", "n_nodes", "n_edges"),
+    [("heart", 20, 121), ("diabetes", 22, 77), ("fever", 14, 28), ("crying", 14, 27)],
+)
+def test_numbers_of_nodes_and_edges_target_and_label(name, n_nodes, n_edges):
+    network, words = load_network(name), load_phrases(name)
+    graph = networkx.DiGraph(list(edges(network)))
+    assert (len(network.nodes), len(edges(network))) == (n_nodes, n_edges)
+    assert networkx.is_directed_acyclic_graph(graph)
+    assert set(graph) == set(network.names)  # nobody is left out
+    assert words.default_target == TARGETS[name]
+    assert words.positive(TARGETS[name]) == "yes"
+    document = json.loads(stored_text(name))
+    assert (document["illustrative"], document["tables"]) == (True, "illustrative")
+    assert "illustrative" in document["source"]
+    assert "bayesnets.fit" in document["description"]
+
+
+@pytest.mark.lengthy
+@pytest.mark.parametrize("name", TARGETS)
+def test_the_files_are_what_the_rules_give(name):
+    assert set(rule_names()) == set(TARGETS)
+    stored = json.loads(stored_text(name))
+    made = json.loads(document_text(tabulate(load_rules(name))))
+    for before, after in zip(stored["nodes"], made["nodes"], strict=True):
+        # A sum that differs in the last bit on another machine may tip a rounding.
+        tables = before.pop("table"), after.pop("table")
+        np.testing.assert_allclose(*tables, rtol=0, atol=5 * ROUNDING)
+    assert stored == made
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_prevalences_hold_in_the_whole_network(name):
+    network, rules = load_network(name), load_rules(name)["nodes"]
+    nothing = pd.DataFrame({"Sex" if "Sex" in network.names else "age": [None]}, dtype=object)
+    for node in network.nodes:
+        stated = rules[node.name]["prevalence"]
+        stated = [stated, 1 - stated] if isinstance(stated, float) else stated
+        np.testing.assert_allclose(
+            posterior(network, nothing, node.name).loc[0], stated, rtol=0, atol=5e-5
+        )
+
+
+def test_effects_that_are_stated_are_log_odds_ratios_at_every_cut():
+    table = small(rain={"prevalence": 0.2}, wet={"prevalence": 0.3, "effects": {"rain": 2.0}})
+    wet = table[:, 0]
+    assert np.log(wet / (1 - wet)) @ [1, -1] == pytest.approx(2.0, abs=1e-3)
+    assert wet @ [0.2, 0.8] == pytest.approx(0.3, abs=ROUNDING)
+    ordered = {"states": ["none", "some", "much"], "prevalence": [0.6, 0.3, 0.1]}
+    table = small(cause={"prevalence": 0.3}, severity=ordered | {"effects": {"cause": 1.5}})
+    for cut in (1, 2):
+        upper = table[:, cut:].sum(axis=1)
+        assert np.log(upper / (1 - upper)) @ [1, -1] == pytest.approx(1.5, abs=2e-3)
+    assert np.array([0.3, 0.7]) @ table == pytest.approx([0.6, 0.3, 0.1], abs=2e-5)
+
+
+def test_noisy_or_by_hand():
+    # With two independent causes at one half, P(no | causes)/(1 - leak) is 1, .5, .2, .1: on
+    # average .45, and .99 (1 - (1 - leak) .45) = .6.
+    judgement = {"prevalence": 0.6, "ceiling": 0.99, "noisy_or": {"a": 0.5, "b": 0.8}}
+    table = small(a={"prevalence": 0.5}, b={"prevalence": 0.5}, judgement=judgement)
+    kept = (1 - 0.6 / 0.99) / 0.45
+    expected = 0.99 * (1 - kept * np.array([[0.1, 0.5], [0.2, 1.0]]))
+    assert table[..., 0] == pytest.approx(expected, abs=ROUNDING)

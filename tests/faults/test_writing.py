@@ -6,6 +6,7 @@ import resource
 from contextlib import contextmanager
 from pathlib import Path
 
+import mutated_tables
 import pandas as pd
 import pytest
 
@@ -103,3 +104,16 @@ def test_a_full_disk_leaves_the_old_set_as_it_was(command, material, tmp_path, m
         assert "unchanged" in err
         assert contents(folder) == old
         assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+# Files as strangers have them, a few and a thousand (`benchmarks/faults/README.md`).
+
+
+@pytest.mark.parametrize("n", [40, pytest.param(1000, marks=pytest.mark.slow)])
+def test_mutated_tables_read_right_or_are_refused(n):
+    faults: list[str] = []
+    counts = mutated_tables.run(n, 0, faults.append)
+    assert faults == []
+    assert counts["equal: read"] > 10
+    assert counts["refused: refused"] > 5
+    assert counts["beliefs compared with those of pandas"] > 10

@@ -1,12 +1,18 @@
 """Intervals of means: inverse of their transformation, weights, roots, coverage where t fails."""
 
 import math
+from functools import partial
+from itertools import combinations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.multitest import fdrcorrection
 
 from coherence.checks.calibration import squares_interval
+from coherence.checks.monotone import largest_drop, largest_interval, pair_shares
 from coherence.statistics.mean_interval import (
     difference_interval,
     difference_pvalue,
@@ -14,6 +20,9 @@ from coherence.statistics.mean_interval import (
     median_interval,
     why_none,
 )
+from coherence.statistics.multiplicity import benjamini_hochberg, holm
+from coherence.statistics.random_effects import random_effects
+from coherence.statistics.shares import NORMAL_QUANTILE, context_shares, wilson_interval
 
 
 def degrees(values):
@@ -166,3 +175,210 @@ def test_what_is_smaller_than_chance_proves_nothing():
     assert small.high == pytest.approx(none.high, rel=0.01)
     assert none.high == pytest.approx(usual.high, rel=0.01)
     assert squares_interval(np.array([0.1]), np.zeros((1, 1)), 10) is None
+
+
+# Drops between bins: shares by context, and the interval for a largest one.
+
+
+def shares(bins, first, context):
+    return pair_shares(bins, first, context, np.ones(first.size), policies=False)
+
+
+def test_shares_vary_as_contexts_do_and_by_half_a_context_at_least():
+    chosen = np.array([1.0, 1.0, 0.0, 1.0, 0.0, 0.0])
+    context = np.repeat(np.arange(6), 10)
+    share, rows, covariance = shares(np.zeros(60, dtype=int), np.repeat(chosen, 10), context)
+    assert (share.tolist(), rows.tolist()) == ([0.5], [60])
+    assert covariance[0, 0] == pytest.approx(chosen.var(ddof=1) / 6)
+    bins, first = np.repeat([0, 1], 4), np.repeat([0.0, 1.0], 4)
+    for copies in (1, 50):  # many answers of few contexts may be copies, and say no more
+        arrays = bins.repeat(copies), first.repeat(copies), np.arange(8).repeat(copies)
+        assert np.diag(shares(*arrays)[2]) == pytest.approx([0.5 / 4**2] * 2)
+
+
+def test_shares_of_whole_choices_are_those_of_choices():
+    first = np.random.default_rng(0).integers(0, 2, 60).astype(float)
+    arrays = np.arange(60) % 3, first, np.arange(60) // 3
+    of_policies = pair_shares(*arrays, np.ones(60), policies=True)
+    for one, other in zip(shares(*arrays), of_policies, strict=True):
+        assert other == pytest.approx(one, abs=1e-12)
+
+
+def test_one_drop_is_tested_by_students_t():
+    """Variances .01 and .03 make a standard error of .2: a drop of .3 is 1.5 of them, of t with 4
+    degrees of freedom."""
+    drop = partial(largest_drop, degrees=4, n_draws=40_000, rng=np.random.default_rng(1))
+    drops = drop(np.array([0.6, 0.3]), np.diag([0.01, 0.03]))
+    assert drops.pvalue == drops.adjusted[0] == pytest.approx(stats.t.sf(1.5, 4), abs=0.006)
+    reach = 0.2 * stats.t.ppf(0.975, 4)
+    assert (drops.low, drops.high) == pytest.approx((0.3 - reach, 0.3 + reach), abs=0.03)
+
+
+def test_one_parameter_has_the_interval_of_its_quantiles():
+    """Two sided by quantiles of the errors, in units of a standard error of one half."""
+    null = np.random.default_rng(3).normal(size=(5000, 1)) ** 3
+    low, high = largest_interval(np.array([2.0]), np.array([0.5]), null)
+    assert low == pytest.approx(2 - 0.5 * np.quantile(null, 0.975))
+    assert high == pytest.approx(2 + 0.5 * np.quantile(np.abs(null), 0.95))
+
+
+# Effects over tasks: breaks if their mean, its interval or their spread is not the known one.
+
+
+def by_hand(values, errors):
+    """Paule and Mandel's spread by bisection; Hartung and Knapp's interval in full."""
+    values, variances = np.asarray(values), np.asarray(errors) ** 2
+
+    def q(spread):
+        weights = 1 / (variances + spread)
+        mean = (weights * values).sum() / weights.sum()
+        return (weights * (values - mean) ** 2).sum(), mean, weights
+
+    low, high = 0.0, 100.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if q(middle)[0] > len(values) - 1 else (low, middle)
+    spread = low if q(0.0)[0] > len(values) - 1 else 0.0
+    total, mean, weights = q(spread)
+    error = np.sqrt(total / (len(values) - 1) / weights.sum())
+    width = stats.t.ppf(0.975, len(values) - 1) * error
+    return mean, mean - width, mean + width, np.sqrt(spread)
+
+
+@pytest.mark.parametrize("n", [2, 4, 24])
+@pytest.mark.parametrize("spread", [0.0, 0.5])
+def test_mean_interval_and_spread_are_those_of_the_formulas(n, spread):
+    rng = np.random.default_rng([n, int(10 * spread)])
+    errors = rng.uniform(0.05, 0.3, n)
+    values = rng.normal(0.2, np.hypot(errors, spread))
+    sizes = rng.integers(30, 100, n)
+    found = random_effects(values, errors, sizes)
+    common = np.sqrt(np.mean(errors**2 * sizes) / sizes)
+    mean, low, high, sd = by_hand(values, common)
+    # The library stops its search for the spread at a change of 1e-5.
+    assert (found.mean, found.low, found.high) == pytest.approx((mean, low, high), abs=2e-3)
+    assert found.sd == pytest.approx(sd, abs=2e-3)
+    assert found.n == n
+    assert (found.pvalue <= 0.05) == (found.low > 0 or found.high < 0)
+    weights = 1 / errors**2
+    q = (weights * (values - (weights * values).sum() / weights.sum()) ** 2).sum()
+    assert found.pvalue_equal == pytest.approx(stats.chi2.sf(q, n - 1))
+
+
+def test_what_may_be_unsaid_belief_does_not_count_in_a_mean():
+    rng = np.random.default_rng(3)
+    effects, errors, sizes = 0.1 + 0.02 * rng.normal(size=6), np.full(6, 0.02), np.full(6, 50)
+    plain = random_effects(effects, errors, sizes)
+    less = random_effects(effects, errors, sizes, np.full(6, 0.04))
+    assert (less.mean, less.high) == (plain.mean, plain.high)
+    assert less.low == pytest.approx(plain.low - 0.04)
+    shifted = random_effects(effects - 0.04, errors, sizes)
+    assert less.pvalue == pytest.approx(shifted.pvalue)
+    assert random_effects(effects, errors, sizes, np.full(6, 0.2)).pvalue == 1.0
+    # Of the other sign it is the other end.
+    assert random_effects(effects, errors, sizes, np.full(6, -0.04)).low == plain.low
+
+
+# Intervals of shares: Wilson's against scipy, over contexts by simulation and limiting cases.
+
+
+@pytest.mark.parametrize("trials", [1, 7, 200, 5_000])
+def test_wilsons_interval_is_that_of_scipy(trials):
+    counts = np.unique(np.linspace(0, trials, 9).astype(int))
+    low, high = wilson_interval(counts / trials, np.full(counts.size, trials))
+    for count, ends in zip(counts, zip(low, high, strict=True), strict=True):
+        interval = stats.binomtest(int(count), trials).proportion_ci(0.95, method="wilson")
+        assert ends == pytest.approx((interval.low, interval.high), abs=1e-12)
+
+
+def test_certain_shares_have_one_exact_end():
+    """Breaks where rounding leaves an end a bit below 0 or short of 1."""
+    trials = np.arange(1, 300)
+    assert (wilson_interval(np.zeros(299), trials)[0] == 0).all()
+    assert (wilson_interval(np.ones(299), trials)[1] == 1).all()
+
+
+def dealt(values, n_rows):
+    """One group; every context gives the same answer `n_rows` times."""
+    answers = np.repeat(np.asarray(values, dtype=float), n_rows)[:, None]
+    context = np.repeat(np.arange(len(values)), n_rows)
+    return answers, np.zeros(len(answers), dtype=int), context, 1
+
+
+def test_independent_rows_have_the_interval_of_that_many_trials():
+    rng = np.random.default_rng(3)
+    answers = (rng.uniform(size=(40_000, 1)) < 0.3).astype(float)
+    found = context_shares(answers, np.zeros(40_000, int), np.repeat(np.arange(8_000), 5), 1)
+    low, high = wilson_interval(found.share[0], 40_000)
+    assert found.high[0, 0] - found.low[0, 0] == pytest.approx(float(high[0] - low[0]), rel=0.03)
+
+
+def test_where_all_contexts_agree_each_counts_as_one_trial():
+    found = context_shares(*dealt([1] * 30, 5))
+    # t with 29 degrees of freedom in place of the normal quantile.
+    trials = 30 * (NORMAL_QUANTILE / 2.045229642) ** 2
+    assert found.low[0, 0] == pytest.approx(float(wilson_interval(1.0, trials)[0]))
+    assert found.high[0, 0] == 1.0
+
+
+def test_a_row_of_weight_two_is_two_rows_and_groups_of_one_context_have_no_interval():
+    values = np.random.default_rng(5).uniform(size=(30, 1))
+    context, twice = np.repeat(np.arange(10), 3), np.repeat(np.arange(30), 2)
+    weighed = context_shares(values, np.zeros(30, int), context, 1, weights=np.full(30, 2.0))
+    arrays = values[twice], np.zeros(60, int), context[twice]
+    written = context_shares(*arrays, 1, weights=np.ones(60))
+    np.testing.assert_allclose(weighed.low, written.low)
+    assert weighed.n_rows == written.n_rows == 60
+    found = context_shares(np.array([[1.0], [0.0], [1.0]]), np.array([0, 0, 2]), np.arange(3), 3)
+    np.testing.assert_array_equal(found.share[:, 0], [0.5, np.nan, 1.0])
+    assert np.isnan(found.low[:, 0]).tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize("dependence", [0.3, 3.0, 100.0])  # small: contexts nearly always agree
+@pytest.mark.parametrize(
+    ("n_contexts", "n_rows", "mean"), [(10, 5, 0.1), (40, 5, 0.03), (20, 1, 0.3)]
+)
+def test_coverage_is_at_least_as_stated(dependence, n_contexts, n_rows, mean):
+    rng = np.random.default_rng(6)
+    means = np.linspace(0.3, 1.7, 8) * mean  # of eight groups
+    covered = []
+    for _ in range(150):
+        ends = means[:, None] * dependence, (1 - means[:, None]) * dependence
+        chances = rng.beta(*ends, size=(8, n_contexts))
+        answers = (rng.uniform(size=(8, n_contexts, n_rows)) < chances[..., None]).astype(float)
+        group = np.repeat(np.arange(8), n_contexts * n_rows)
+        context = np.repeat(np.arange(8 * n_contexts), n_rows)
+        found = context_shares(answers.reshape(-1, 1), group, context, 8)
+        covered.append((found.low[:, 0] <= means) & (means <= found.high[:, 0]))
+    # Of 1,200 intervals with coverage .95, fewer than .93 are covered once in a thousand times.
+    assert np.mean(covered) > 0.93
+
+
+# Adjusted p-values against statsmodels and against their definitions.
+
+
+@settings(max_examples=40)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_benjamini_hochberg_is_that_of_statsmodels(pvalues):
+    expected = fdrcorrection(pvalues)[1]
+    np.testing.assert_allclose(benjamini_hochberg(pvalues), expected, atol=1e-12)
+
+
+def test_tests_that_were_not_run_leave_the_family():
+    assert holm([0.02, np.nan, 0.03]).tolist()[::2] == [0.04, 0.04]
+    assert np.isnan(benjamini_hochberg([0.02, np.nan])[1])
+    assert np.isnan(holm([np.nan, np.nan])).all()
+    assert benjamini_hochberg([]).shape == holm([]).shape == (0,)
+
+
+@given(st.lists(st.integers(0, 1000).map(lambda n: n / 1000), min_size=1, max_size=6))
+def test_holm_is_the_closed_test_of_bonferroni(pvalues):
+    """The largest of min(1, size * smallest) over all sets of tests that hold this one."""
+    sets = [
+        members
+        for size in range(1, len(pvalues) + 1)
+        for members in combinations(range(len(pvalues)), size)
+    ]
+    for test, adjusted in enumerate(holm(pvalues)):
+        bounds = [len(m) * min(pvalues[i] for i in m) for m in sets if test in m]
+        assert adjusted == pytest.approx(min(1, max(bounds)))

@@ -4,8 +4,13 @@ from itertools import permutations
 from math import comb
 
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from coherence.statistics.evaluation import as_choices, evaluation_data
+from coherence.statistics.knn import belief_bins
 from coherence.statistics.permutation import (
     all_arrangements,
     count_arrangements,
@@ -15,6 +20,12 @@ from coherence.statistics.permutation import (
     permuted_states,
     pvalues_of,
     share_reached,
+)
+from coherence.statistics.resample import (
+    bootstrap_counts,
+    bootstrap_ratio,
+    context_folds,
+    percentile_interval,
 )
 
 
@@ -116,3 +127,110 @@ def test_cuts_differ_in_their_borders_and_equal_ones_count_once():
     assert all(np.bincount(blocks).min() >= 4 for blocks in cuts)
     cuts, _ = permutation_blocks(np.repeat([0.2, 0.4, 0.6], 8))
     assert len(cuts) == 1
+
+
+# Contexts stay whole: folds, bootstraps, and belief bins.
+
+
+def test_one_context_less_leaves_the_folds_of_others():
+    """Five folds of 30: at most four places at their ends move, where a new draw moves 120."""
+    content = np.arange(150, dtype=np.uint64)
+    whole = context_folds(np.arange(150), content, 5, 3)
+    for left_out in (0, 77, 149):
+        kept = content != left_out
+        less = context_folds(np.arange(149), content[kept], 5, 3)
+        assert np.count_nonzero(less != whole[kept]) <= 4
+    others = context_folds(np.arange(150), content, 5, 4)
+    assert 90 < np.count_nonzero(whole != others) < 145
+
+
+def test_bootstrap_ratio_resamples_contexts():
+    """Five copies of each row in one context must not shrink the spread of a mean over contexts."""
+    rng = np.random.default_rng(4)
+    per_context = rng.normal(size=100)
+    draws = bootstrap_ratio(5 * per_context, np.full(100, 5.0), n_resamples=4000, rng=rng)
+    assert draws.std() == pytest.approx(per_context.std() / 10, rel=0.06)
+    counts = bootstrap_counts(20, 3000, np.random.default_rng(0))
+    assert (counts.sum(axis=1) == 20).all()
+    np.testing.assert_allclose(counts.mean(axis=0), 1, atol=0.1)
+    assert counts.var() == pytest.approx(0.95, rel=0.05)
+
+
+def test_percentiles_leave_undefined_draws_out():
+    draws = np.append(np.arange(101.0), [np.nan] * 50)
+    interval = percentile_interval(draws, "rows")
+    assert (interval.low, interval.high) == pytest.approx((2.5, 97.5))
+
+
+@pytest.mark.lengthy
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=50), st.integers(1, 9))
+def test_bins_follow_the_order_and_hold_equal_beliefs_together(beliefs, n_bins):
+    belief = np.array(beliefs)
+    bins = belief_bins(belief, n_bins)
+    assert set(bins) == set(range(bins.max() + 1))
+    assert bins.max() < n_bins
+    order = np.argsort(belief)
+    assert (np.diff(bins[order]) >= 0).all()
+    levels = np.rint(belief * 1e9)
+    for level in np.unique(levels):
+        assert np.unique(bins[levels == level]).size == 1
+
+
+def test_bins_are_equally_full_and_ties_across_a_quantile_move_it_behind_them():
+    # .6 * 100 is 60.00000000000001 in floating point
+    for n, sizes in ((100, [20] * 5), (10, [4, 3, 3]), (11, [3, 3, 3, 2]), (7, [7])):
+        belief = np.random.default_rng(0).permutation(n) / n
+        assert np.bincount(belief_bins(belief, len(sizes))).tolist() == sizes
+    assert belief_bins(np.array([0.2, 0.1]), 5).tolist() == [1, 0]
+    belief = np.array([0.1, 0.2, 0.3, 0.3, 0.3, 0.4])
+    assert belief_bins(belief, 2).tolist() == [0, 0, 0, 0, 0, 1]
+    assert belief_bins(np.array([0.05 + 0.1, 0.15]), 2).tolist() == [0, 0]
+
+
+# Belief, action and truth together: aligned codes, and which state the belief is in.
+
+
+BELIEF, ACTION = [0.1, 0.8, 0.3], ["x", "y", "x"]
+
+
+@pytest.mark.parametrize(
+    ("action", "truth", "reason"),
+    [
+        (["x"] * 10, [0, 1] * 5, "only one action was seen ('x')"),
+        (["x", "y"] * 5, [1] * 10, "truth is constant (1)"),
+        (["x", "y"] * 5, [0, 1] * 5, ""),
+        (["x", "y"] * 4 + ["x"], [0, 1] * 4 + [0], "9 contexts are fewer than 10"),
+        ([[1.0, 0.0]] * 12, [0, 1] * 6, "only one action was seen (0)"),
+    ],
+)
+def test_data_of_which_nothing_can_be_said_say_why(action, truth, reason):
+    assert as_choices([0.5] * len(action), action, truth, None).degenerate == reason
+
+
+@pytest.mark.parametrize("policies", [False, True])
+def test_some_rows_are_what_they_would_be_if_they_were_all(policies):
+    """Else a check would see contexts, labels or groups that none of its rows has."""
+    rng = np.random.default_rng(1)
+    context = np.repeat([f"c{n}" for n in range(12)], 3)
+    rows = pd.DataFrame({"context": context, "belief": rng.random(36).round(2)})
+    rows["group"] = np.repeat(list("abcd"), 9)
+    rows["truth"] = np.repeat(rng.integers(0, 2, 12), 3)
+    rows["posterior"] = np.repeat(rng.random(12), 3)
+    action = pd.Series(rng.choice(["x", "y", "z"], 36))
+    if policies:
+        action = pd.DataFrame(rng.dirichlet([1, 1, 1], 36), columns=list("zxy"))
+    known = (rng.random(36) < 0.6) & (context != "c3")
+    action[~known] = np.nan
+
+    def data(some, action, **options):
+        named = {"posterior": some["posterior"], "group": some["group"]}
+        arrays = some["belief"], action, some["truth"], some["context"]
+        return evaluation_data(*arrays, **named, **options)
+
+    part = data(rows, action, missing=True).subset(known)
+    alone = data(rows[known], action[known])
+    for name in ("belief", "action", "truth", "context", "share", "posterior", "group", "state"):
+        np.testing.assert_array_equal(getattr(part, name), getattr(alone, name), err_msg=name)
+    for name in ("actions", "states", "contexts", "groups", "positive_code"):
+        assert getattr(part, name) == getattr(alone, name)
+    np.testing.assert_array_equal(part.with_exact_state().exact, alone.with_exact_state().exact)

@@ -1,5 +1,9 @@
 """A reduced form of the validity table: sizes and power within exact bounds, seeds fixed."""
 
+from pathlib import Path
+
+import mixing
+import page
 import pytest
 from designs import (
     BIASED,
@@ -93,3 +97,19 @@ def test_coherent_rounded_reports_are_not_accused(step):
         if (each.n_contexts, each.grid, each.scatter, each.gap) == (30, step, 0, 0)
     )
     assert _rejections("rounding", design, 30) <= stats.binom.ppf(0.999, 30, 0.05)
+
+
+# The pages show what the committed results give (validity.md: tests/test_docs.py).
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_page_of_the_batteries_has_the_figures_of_mixing():
+    text = (DOCS / "batteries.md").read_text(encoding="utf-8")
+    assert mixing.page() in text, "run its program again with --page docs/batteries.md"
+
+
+def test_every_table_of_a_simulation_is_on_the_page():
+    tables = {path.stem for path in Path(page.__file__).parent.glob("*.csv")}
+    assert {name for names in page.PROGRAMS.values() for name in names} == tables

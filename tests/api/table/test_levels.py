@@ -1,9 +1,13 @@
 """Rows of questions with a level: matching probabilities in a runs table."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import SchemaError, read_runs, write_runs
+import coherence
+from coherence import InputError, SchemaError, analyze, read_runs, simulate, write_runs
+from coherence.cli.main import main
+from coherence.runs.exact import calibration_pvalue
 from coherence.runs.read import validate_runs
 
 
@@ -76,3 +80,123 @@ def test_a_difficulty_stays_what_it_is_where_beliefs_are_percentages():
     table = asked(p=[30, 20, 40], action=["a", "b", "a"], status="ok", level=["1,5", "5%", "2"])
     table = table.drop(columns=["truth_kind", "frame", "order"])
     assert read_runs(table, percent=True)["unmapped_level"].tolist() == ["1,5", "5%", "2"]
+
+
+# Which design a message proposes: that of the column within which the truth is constant.
+
+
+def _panel(*, shared: bool) -> pd.DataFrame:
+    """Forty people on 25 vignettes, coherent; vignettes of everybody, or of each alone twice."""
+    rng = np.random.default_rng(1)
+    chance = rng.random(25)
+    person, case = np.divmod(np.arange(1_000), 25)
+    belief = np.clip(chance[case] + rng.normal(0, 0.15, 1_000), 0.01, 0.99)
+    names = [f"V{c}" if shared else f"V{c}/{p // 2 * 2}" for p, c in zip(person, case, strict=True)]
+    truth = (rng.random(25) < chance).astype(int)[case]
+    return pd.DataFrame(
+        {
+            "who": [f"P{p if shared else p // 2}" for p in person],
+            "vignette": names,
+            "p": belief.round(2),
+            "action": (rng.random(1_000) < belief).astype(int),
+            "theta": truth,
+        }
+    )
+
+
+@pytest.mark.parametrize(("shared", "role"), [(True, "--person"), (False, "--group")])
+def test_the_column_of_cases_is_proposed_and_right(shared: bool, role: str):
+    """Breaks if a group is proposed for who judged shared cases, or what is proposed rejects."""
+    table = _panel(shared=shared)
+    with pytest.raises(coherence.SchemaError, match=f"--context vignette {role} who") as refused:
+        coherence.analyze(table, columns={"context": "who"})
+    assert "in place of" not in str(refused.value)
+    named = {"context": "vignette", role.removeprefix("--"): "who"}
+    result = coherence.analyze(table, columns=named, checks=["sufficiency"], rng=1)
+    assert result.evaluations[0].results[0].pvalue > 0.05
+
+
+def test_a_person_of_cases_of_ones_own():
+    """Breaks if persons are made groups although a column says what they share."""
+    table = _panel(shared=True)
+    table["item"] = table["who"] + table["vignette"]
+    with pytest.raises(coherence.SchemaError, match="--context vignette --person who"):
+        coherence.analyze(table, columns={"context": "item", "person": "who"})
+
+
+# Breaks if a column that is merely called p_true passes for the exact posterior.
+
+
+ONCE = {"n_reps": 1, "prompts": ["standard"], "iterated": False}
+
+
+def plain(**columns):
+    """Return a table of somebody else, whose p_true is a confidence of .95."""
+    runs = simulate("rational", n_contexts=60, **ONCE, rng=1)
+    return runs[["context", "p", "action", "theta"]].assign(p_true=0.95, **columns)
+
+
+def notes_of(report):
+    return " ".join(map(str, report.evaluations[0].notes))
+
+
+def test_p_true_of_a_plain_table_is_left_alone_and_said():
+    report = analyze(plain(), checks=["calibration"], rng=1)
+    assert "p_true was taken for a column of your own" in notes_of(report)
+    assert "--exact p_true" in notes_of(report)
+    without = analyze(plain().drop(columns="p_true"), checks=["calibration"], rng=1)
+    pd.testing.assert_frame_equal(report.results, without.results)
+
+
+def test_what_is_named_is_the_exact_posterior_without_theta_too(tmp_path):
+    runs = simulate("rational", n_contexts=60, **ONCE, rng=1)
+    runs = runs[["context", "p", "action", "p_true"]].rename(columns={"p_true": "bayes"})
+    runs.assign(p_true="sure").to_csv(tmp_path / "mine.csv", index=False)
+    named = read_runs(tmp_path / "mine.csv", columns={"p_true": "bayes"})
+    assert named["p_true"].tolist() == pytest.approx(runs["bayes"].tolist())
+    assert set(named["truth_kind"]) == {"recorded"}
+    read = analyze(named, checks=["calibration"], rng=1).results.set_index("check")
+    rmse = np.sqrt(((runs["p"] - runs["bayes"]) ** 2).mean())
+    assert read.loc["calibration:rmse", "estimate"] == pytest.approx(rmse)
+
+
+def test_a_column_that_the_states_speak_against_is_refused(tmp_path, capsys):
+    plain().to_csv(tmp_path / "mine.csv", index=False)
+    command = ["analyze", str(tmp_path / "mine.csv"), "--checks", "calibration"]
+    assert main([*command, "--exact", "p_true"]) != 0
+    told = capsys.readouterr().err
+    assert "p_true must be the exact posterior" in told
+    assert "mean is 0.950" in told
+    assert main(command) == 0
+    with pytest.raises(InputError, match="not calibrated"):
+        analyze(plain(truth_kind="recorded"), checks=["calibration"])
+    # Turned around: labels that nobody but the user can order.
+    labels = simulate("rational", n_contexts=200, **ONCE, rng=1)
+    labels["theta"] = np.where(labels["theta"] == 1, "sick", "well")
+    labels["truth_kind"] = "recorded"
+    analyze(labels, checks=["calibration"], positive="sick", rng=1)
+    with pytest.raises(InputError, match="not calibrated"):
+        analyze(labels, checks=["calibration"], positive="well", rng=1)
+
+
+def test_a_context_and_a_group_count_once():
+    runs = simulate("rational", n_contexts=12, n_reps=200, prompts=["standard"], rng=4)
+    analyze(runs.assign(truth_kind="recorded"), checks=["calibration"], rng=1)
+    # Forty cases of one event: a single toss of a coin, which came out against the odds.
+    one = plain(truth_kind="recorded", group="election").assign(theta=1, p_true=0.2)
+    analyze(one, checks=["calibration"], rng=1)
+    with pytest.raises(InputError, match="not calibrated"):
+        analyze(one.drop(columns="group"), checks=["calibration"], rng=1)
+
+
+def test_states_drawn_from_it_are_seldom_refused_and_distortions_always():
+    rng = np.random.default_rng(0)
+    exact = rng.beta(0.5, 0.5, size=(300, 60))
+    pvalues = [calibration_pvalue(p, rng.random(p.size) < p) for p in exact]
+    assert 3 <= sum(p < 0.05 for p in pvalues) <= 27  # 15 +- 3 SD
+    flat = [calibration_pvalue(np.full(400, 0.9), rng.random(400) < 0.7) for _ in range(10)]
+    steep = [
+        calibration_pvalue(p, rng.random(400) < 0.5 + (p - 0.5) / 4) for p in rng.random((10, 400))
+    ]
+    assert max(flat + steep) < 0.001
+    assert calibration_pvalue(np.array([0.0, 0.5]), np.array([True, True])) == 0

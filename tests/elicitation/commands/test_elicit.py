@@ -3,16 +3,24 @@
 Tables of each way of asking are in `test_golden.py`.
 """
 
+import json
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
+import coherence
 from bayesnets import load_network, write_network
 from coherence import read_runs
 from elicitation import Tally
 from elicitation.commands.elicit import print_tally
+
+from ..models.hosted.fake_server import Fake, after_opening, answer, probing, raw, serving
+from .conftest import written
 
 
 def test_prompts_are_shown_without_a_model_and_nothing_is_asked(tmp_path, monkeypatch, run):
@@ -106,3 +114,166 @@ def test_bounds_that_are_too_wide_are_not_blamed_on_the_form(capsys):
     assert "answers in the form" not in said
     print_tally("r.csv: 20 rows", replace(unparsed, too_wide=0), local=False, first="")
     assert "that is less than one half" in capsys.readouterr().err
+
+
+# ``coherence reveal``.
+# Breaks if a kind of answer is not scored, if a model is asked what it cannot answer, or if a file
+# of
+# an earlier call stays or another is lost.
+
+
+ROOT = Path(__file__).parents[3]
+COINS = "--where scenario=coins --where variant=single"
+
+
+@pytest.fixture
+def fill_in(run, tmp_path):
+    """Write the questions of a part of the battery, and what a function makes of them."""
+
+    def write(where, answers, path=tmp_path / "answers.csv"):
+        run(f"reveal --write-questions {path} {where}")
+        table = pd.read_csv(path, dtype={"outcome": str, "option": str})
+        answers(table).to_csv(path, index=False)
+        return path
+
+    return write
+
+
+@pytest.mark.lengthy
+def test_from_a_model_folder_to_the_verdict(blank_models, tmp_path, run):
+    instruct, out = blank_models[1], tmp_path / "out"
+    words = f"reveal --model {instruct} --out {out} {COINS} --where n=2,3"
+    said = run(words)
+    # Random weights hardly ever say a letter: the answer mass is in the table, and is warned of.
+    assert pd.read_csv(out / "stated_errors.csv")["answer_mass"].between(0, 0.5).all()
+    assert "no belief" in said.out
+    runs = coherence.read_runs(out / "runs.parquet")
+    assert set(runs["task"]) == {"coins"}
+    assert (runs["status"] == "ok").all()
+    tables = ("beliefs", "scores", "summary", "stated", "stated_errors", "bets")
+    assert {f"{name}.csv" for name in tables} | {"outcomes.png", "report.html"} <= written(out)
+    (unit,) = json.loads((out / "results.json").read_text())["evaluations"]
+    checks = {result["check"] for result in unit["results"]}
+    assert {"iterated_expectation", "sufficiency", "prompt_consistency:story"} <= checks
+    # Every text is in the store: the same command asks nothing and finds the same.
+    first = pd.read_csv(out / "scores.csv")
+    assert "instruct, beliefs: 36 of 36 answers" in run(f"{words} --only-revealed").err
+    pd.testing.assert_frame_equal(pd.read_csv(out / "scores.csv"), first)
+
+
+@pytest.mark.lengthy
+def test_answers_from_elsewhere_need_no_model(fill_in, tmp_path):
+    """Breaks if torch is loaded on the way: scoring a table must work without the extra."""
+    where = "--faces 6 --where scenario=dice --where variant=single"
+
+    def uniform(table):
+        table = table[table.kind == "belief"]
+        groups = table.groupby(["setting", "wording"])["outcome"]
+        return table.assign(probability=1 / groups.transform("size"))
+
+    words = ["reveal", "--answers", str(fill_in(where, uniform)), "--out", str(tmp_path)]
+    code = (
+        f"import sys; from coherence.cli.main import main; status = main({words + where.split()!r})"
+        "; sys.exit(status or 10 * ('torch' in sys.modules))"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+    scores = pd.read_csv(tmp_path / "scores.csv").groupby("group")["chebyshev"].mean()
+    assert scores["1 die, single"] == pytest.approx(0)
+    assert scores["2 dice, single"] == pytest.approx(1 / 6 - 1 / 11)
+    assert not (tmp_path / "runs.parquet").exists()
+
+
+def test_only_files_of_an_earlier_call_are_replaced(fill_in, tmp_path, run):
+    """Files of the user's stay, whatever they are called, and so does the table that is read."""
+    where, out = "--where scenario=choice --where n=2", tmp_path / "out"
+    out.mkdir()
+    filled = fill_in(where, lambda table: table.assign(probability=0.1), out / "bets.csv")
+    before = filled.read_bytes()
+    refused = run(f"reveal --write-questions {filled} {where}", status=2).err
+    assert "--write-questions must be a new file" in refused
+    assert filled.read_bytes() == before
+    words = f"reveal --answers {filled} --out {out} {where}"
+    run(words)
+    assert {"scores.csv", "summary.csv", "outcomes.png"} <= written(out)
+    kept = {"answers.sqlite", "notes.csv", "my-report.html", "orders.csv"}
+    for name in kept:
+        (out / name).write_text("mine", encoding="utf-8")
+    table = pd.read_csv(filled)
+    table[table.kind == "stated"].to_csv(filled, index=False)
+    said = run(words)
+    assert "in place of those of an earlier call" in said.err
+    assert written(out) == kept | {"bets.csv", "stated.csv", "stated_errors.csv", "files.sha256"}
+    # Stated answers alone are scored.
+    errors = pd.read_csv(out / "stated_errors.csv")["stated_error"]
+    assert errors.tolist() == pytest.approx([0.75] * 3)
+    assert "0.4 on average" in " ".join(said.out.split())  # the probability of a letter at all
+
+
+# Options that elicit, reveal, bets and mix share: breaks if one of them drops or misreads one.
+
+
+SESSIONS = {
+    "elicit": "--task asia --contexts 2 --reps 1 --no-iterated --prompts mse --out {out}/r.csv",
+    "reveal": "--where scenario=choice --where variant=single --where n=2 --out {out}",
+    "bets": "--items {things} --out {out}",
+    "mix": "--draws 1 --out {out}",
+}
+
+
+@pytest.fixture
+def session(tmp_path, list_of_things):
+    """Return the words of a small session of a command."""
+    things = tmp_path / "things.csv"
+    things.write_text(list_of_things, encoding="utf-8")
+    out = tmp_path / "out"
+    out.mkdir()
+    return lambda command: f"{command} {SESSIONS[command].format(out=out, things=things)}"
+
+
+@pytest.mark.parametrize(
+    "command", ["elicit", *(pytest.param(c, marks=pytest.mark.lengthy) for c in ("mix", "bets"))]
+)
+def test_hosted_models_get_all_options(command, session, run, monkeypatch):
+    monkeypatch.setenv("KEY", "sk-very-secret")
+    fields = {"extra_body": {"top_k": 5}, "chat_template_kwargs": {"enable_thinking": False}}
+    words = " ".join(f"--set '{key}={json.dumps(value)}'" for key, value in fields.items())
+    words += " --set max_connections=1 --api-key-env KEY --reasoning-effort low --keep-going"
+    words += " --set 'system=Be brief.'"
+    with serving(fake := Fake(lambda body, n: answer("(a)"))) as address:
+        said = run(f"{session(command)} --model m --server {address} {words}")
+    asked = [body for _, body in fake.asked if not probing(body)]
+    assert len(asked) > 3
+    assert {(body["top_k"], body["reasoning_effort"]) for body in asked} == {(5, "low")}
+    assert all(body["chat_template_kwargs"] == {"enable_thinking": False} for body in asked)
+    brief = {"role": "system", "content": "Be brief."}
+    assert all(body["messages"][0] == brief for body in asked)
+    assert {headers["authorization"] for headers in fake.headers} == {"Bearer sk-very-secret"}
+    assert fake.most_under_way == 1
+    assert "very-secret" not in said.out + said.err
+
+
+@pytest.mark.parametrize(
+    "command", ["reveal", *(pytest.param(c, marks=pytest.mark.lengthy) for c in ("bets", "mix"))]
+)
+def test_a_model_that_cannot_be_loaded_leaves_nothing_behind(
+    command, blank_models, session, tmp_path, run
+):
+    broken = shutil.copytree(blank_models[0], tmp_path / "broken")
+    (broken / "model.safetensors").write_bytes(b"no weights")
+    words = session(command).replace(f"{tmp_path}/out", f"{tmp_path}/new/out")
+    words += f" --paper {tmp_path}/paper --model"
+    before = sorted(tmp_path.rglob("*"))
+    assert "could not be loaded" in run(f"{words} {broken}", status=2).err
+    assert sorted(tmp_path.rglob("*")) == before
+    # What another model has answered stays.
+    run(f"{words} {blank_models[0]}{' --keep-going' * (command != 'reveal')}")
+    there = sorted(tmp_path.rglob("*"))
+    assert "could not be loaded" in run(f"{words} {broken}", status=2).err
+    assert sorted(tmp_path.rglob("*")) == there
+
+
+def test_a_server_that_fails_at_once_leaves_no_store(session, tmp_path, run):
+    reply = after_opening(lambda body, n: raw(400, b"{}"))
+    with serving(Fake(reply)) as address:
+        run(f"{session('elicit')} --model m --server {address}", status=2)
+    assert list((tmp_path / "out").iterdir()) == []

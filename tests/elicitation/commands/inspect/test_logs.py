@@ -5,7 +5,16 @@ import json
 import pandas as pd
 import pytest
 
-from elicitation.inspect_logs import read_inspect_runs
+import elicitation
+from coherence import InputError
+from elicitation import Design
+from elicitation.batteries.bets.words import choose_in_words
+from elicitation.batteries.mixing import elicit_mixing
+from elicitation.inspect_logs import (
+    read_inspect_bets,
+    read_inspect_mixing,
+    read_inspect_runs,
+)
 
 QUESTIONS = {"network": "asia", "contexts": 12, "reps": 1, "prompts": "standard", "iterated": False}
 
@@ -41,3 +50,86 @@ def test_damaged_metadata_are_one_line(log, tmp_path, run, change):
     write_eval_log(whole, str(tmp_path / "damaged.eval"))
     (said,) = run(f"analyze {tmp_path}/damaged.eval", status=2).err.splitlines()
     assert "damaged.eval: the metadata of its samples are not what the task wrote" in said
+
+
+# Inspect and our own sessions put the same questions, and read the same answers alike.
+
+
+BELIEFS = "beliefs_and_actions"
+ASIA = {"network": "asia", "contexts": 2}
+MATCHING = {"reps": 2, "iterated": False, "decision": "matching", "levels": 4}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param({"reps": 2}, marks=pytest.mark.lengthy),
+        pytest.param({"reps": 1, "belief": "sampled", "draws": 3}, marks=pytest.mark.lengthy),
+        {"reps": 1, "iterated": False, "prompts": ("mse", "bayes"), "seed": 4},
+        MATCHING,
+    ],
+)
+def test_equal_answers_give_equal_tables(run_task, session, same, arguments):
+    told = {key: list(value) if key == "prompts" else value for key, value in arguments.items()}
+    log = run_task(BELIEFS, task_args=ASIA | told)
+    assert log.status == "success", log.error.message + log.error.traceback
+    task = elicitation.load_task("asia")
+    cases = task.cases(2, seed=arguments.get("seed", 0))
+    design = Design(**arguments)
+    runs, tally = session(elicitation.elicit, task, cases, design=design)
+    assert len(log.samples) == tally.total
+    same(log, runs)
+
+
+@pytest.mark.lengthy
+def test_metrics_are_the_share_parsed_and_the_error_to_the_truth(run_task):
+    log = run_task(BELIEFS, task_args=ASIA | {"reps": 1})
+    runs, _ = read_inspect_runs([log.location])
+    metrics = {score.name: next(iter(score.metrics.values())).value for score in log.results.scores}
+    beliefs = runs.dropna(subset="p")
+    error = ((beliefs["p"] - beliefs["p_true"]) ** 2).mean() ** 0.5
+    assert metrics["squared_error"] == pytest.approx(error, rel=1e-12)
+    answers = [score.value["parsed"] for sample in log.samples for score in sample.scores.values()]
+    assert metrics["parsed"] == pytest.approx(sum(answers) / len(answers))
+    assert 0 < metrics["parsed"] < 1
+    put = [json.loads(each.metadata["question"]) for each in log.samples]
+    told = next(each for each in put if '"conditional"' in each["spec"])
+    assert {"task": "asia", "rep": 0}.items() <= told.items()
+    row = runs[runs["context"] == told["cells"]["context"]].iloc[0]
+    assert row["p_true"] == told["cells"]["p_true"]
+    z_states = runs["context"].eq(row["context"]) & runs["z"].eq(told["cells"]["z"])
+    truths = runs[z_states].set_index("z_state")["p_true"].to_dict()
+    assert truths == {state: of["p_true"] for state, of in told["truth"].items()}
+    # What has not come is left out: of one case four prompts and the decision, z given one state.
+    part = run_task(BELIEFS, task_args=ASIA | {"reps": 1}, limit=7)
+    part, _ = read_inspect_runs([part.location])
+    assert len(part) == 5
+    tables = [each.drop(columns="created") for each in (part, runs.head(5))]
+    pd.testing.assert_frame_equal(*tables)
+
+
+@pytest.mark.parametrize(
+    ("task", "arguments", "named"),
+    [
+        (BELIEFS, {"belief": "token"}, "coherence elicit"),
+        (BELIEFS, {"contexts": "many"}, "contexts"),
+        (BELIEFS, {"network": "azia"}, "asia"),
+        (BELIEFS, {"prompts": "kind"}, "prompts"),
+        ("mixing", {"draws": 0}, "draws"),
+    ],
+)
+def test_arguments_out_of_range_are_named(run_task, task, arguments, named):
+    with pytest.raises(InputError, match=named):
+        run_task(task, task_args=arguments)
+
+
+@pytest.mark.lengthy
+def test_batteries_give_the_questions_and_answers_of_a_session(run_task, session):
+    log = run_task("mixing", task_args={"draws": 2})
+    answers = session(elicit_mixing, draws=2)
+    pd.testing.assert_frame_equal(read_inspect_mixing(log.location), answers)
+    questions, answers = read_inspect_bets(run_task("bets", limit=40).location)
+    assert set(questions["kind"]) == {"value"}
+    assert len(answers) == 40
+    asked = session(choose_in_words, questions)
+    pd.testing.assert_frame_equal(answers, asked, check_dtype=False)

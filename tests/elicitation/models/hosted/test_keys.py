@@ -7,6 +7,7 @@ import pytest
 
 from coherence import CoherenceError, InputError
 from elicitation import AnswerStore, Design, connect, elicit
+from elicitation.models.base import provider_of
 
 from .fake_server import Fake, after_opening, answer, connected, raw, requests
 
@@ -85,3 +86,24 @@ def test_a_placeholder_is_a_word_like_any_other(key, said, monkeypatch):
         model.generate(requests(1))
     with pytest.raises(InputError, match="the name of an environment variable"):
         connect("m", server=LOCAL, api_key_env="MY_KEY")
+
+
+# Names: breaks if a folder or a model of the hub is taken for a hosted one.
+
+
+@pytest.mark.parametrize(
+    ("name", "provider"),
+    [
+        ("openai/gpt-4o", "openai"),
+        ("openai-api/lab/Qwen/Qwen3-8B", "openai-api"),
+        ("openai/mine", None),  # a folder goes first
+        ("Qwen/Qwen3-8B", None),
+        ("hf/openai/gpt-oss-20b", None),
+        ("ollama", None),
+        ("vllm/", None),
+    ],
+)
+def test_a_hosted_model_begins_with_its_provider(name, provider, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "openai" / "mine").mkdir(parents=True)
+    assert provider_of(name) == provider
