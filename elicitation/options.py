@@ -246,29 +246,20 @@ def declared(options: type[Any]) -> dict[str, Option]:
             row = _ROW.fullmatch(line)
             assert row is not None, f"{each.__name__}.HELP: {line}"
             rows[row["name"]] = (group, row)
-    return {
-        each.name: _option(each, *rows[each.name])
-        for each in dataclasses.fields(options)
-        if each.name in rows and each.name not in getattr(options, "left_out", ())
-    }
-
-
-def _option(item: dataclasses.Field[Any], group: str, row: re.Match[str]) -> Option:
-    kind: Any = item.type
-    if get_origin(kind) in (Union, UnionType):
-        (kind,) = (each for each in get_args(kind) if each is not NoneType)
-    return Option(
-        item.name,
-        kind,
-        item.default,
-        row["help"],
-        group,
-        row["metavar"],
-        row["nargs"] and "+",
-        float(row["least"]) if row["least"] else None,
-        float(row["most"] or "inf"),
-        bool(row["advanced"]),
-    )
+    items = {}
+    for item in dataclasses.fields(options):
+        if item.name not in rows or item.name in getattr(options, "left_out", ()):
+            continue
+        kind: Any = item.type
+        if get_origin(kind) in (Union, UnionType):
+            (kind,) = (each for each in get_args(kind) if each is not NoneType)
+        group, row = rows[item.name]
+        least = float(row["least"]) if row["least"] else None
+        items[item.name] = Option(
+            *(item.name, kind, item.default, row["help"], group, row["metavar"]),
+            *(row["nargs"] and "+", least, float(row["most"] or "inf"), bool(row["advanced"])),
+        )
+    return items
 
 
 def flag_of(name: str) -> str:

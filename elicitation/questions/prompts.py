@@ -480,7 +480,20 @@ def load_prompts(
         errors.append(
             f"[{name}] is no template; there are {', '.join(allowed)}. {closest(name, allowed)}"
         )
-    variants = _variants(content.get("belief", {}), next(iter(base.belief.values())), errors)
+    belief, usual = content.get("belief", {}), next(iter(base.belief.values()))
+    if not isinstance(belief, dict) or not all(isinstance(each, dict) for each in belief.values()):
+        errors.append('variants are tables of their own, such as [belief.mine] with text = "...".')
+        belief = {}
+    for name in belief:
+        if not _NAME.fullmatch(name) or name in RESERVED:
+            errors.append(
+                f"[belief.{name}] must be named by a letter and then letters, digits, '-' or '_' "
+                f"(40 at most), and not {' or '.join(RESERVED)}."
+            )
+    variants = {
+        name: _template(f"belief.{name}", name, table, usual, errors)
+        for name, table in belief.items()
+    }
     changed = {
         name: _template(name, name, content[name], old, errors)
         for name, old in single.items()
@@ -511,22 +524,6 @@ def read_toml(source: Path, what: str) -> dict[str, Any]:
             f"{what} {source} is not TOML: {error}. "
             "Texts of several lines stand between three quotation marks."
         ) from error
-
-
-def _variants(belief: Any, old: Template, errors: list[str]) -> dict[str, Template]:
-    """Make the prompt variants of a belief, or note what is wrong with them."""
-    if not isinstance(belief, dict) or not all(isinstance(each, dict) for each in belief.values()):
-        errors.append('variants are tables of their own, such as [belief.mine] with text = "...".')
-        return {}
-    variants = {}
-    for name, table in belief.items():
-        if not _NAME.fullmatch(name) or name in RESERVED:
-            errors.append(
-                f"[belief.{name}] must be named by a letter and then letters, digits, '-' or '_' "
-                f"(40 at most), and not {' or '.join(RESERVED)}."
-            )
-        variants[name] = _template(f"belief.{name}", name, table, old, errors)
-    return variants
 
 
 def _template(

@@ -151,15 +151,8 @@ def require_exclusive(spellings: Sequence[Spelling]) -> None:
 
 
 _LEADS = (
-    "",
-    "\n",
-    "\n\n",
-    "Answer: ",
-    "**Answer:** ",
-    "**Answer: ",
-    "Option ",
-    "The answer is ",
-    "The correct answer is ",
+    *("", "\n", "\n\n", "Answer: ", "**Answer:** ", "**Answer: ", "Option "),
+    *("The answer is ", "The correct answer is "),
 )
 _LETTER_MARKS = ("", "(", "**", "**(", "[")
 """What a chat model may put before the letter that it chooses."""

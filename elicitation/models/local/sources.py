@@ -26,16 +26,9 @@ from coherence.errors import InputError, MissingExtraError
 # Everything in a model folder that can change an answer; a log of the training, say, does not
 # belong to the fingerprint.
 _PATTERNS = (
-    "*.safetensors",
-    "*.safetensors.index.json",
-    "config.json",
-    "generation_config.json",
-    "chat_template*",
-    "additional_chat_templates/*",
-    "*token*.json",
-    "tokenizer.model",
-    "vocab.*",
-    "merges.txt",
+    *("*.safetensors", "*.safetensors.index.json", "config.json", "generation_config.json"),
+    *("chat_template*", "additional_chat_templates/*"),
+    *("*token*.json", "tokenizer.model", "vocab.*", "merges.txt"),
 )
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 _WAYS = (
