@@ -21,10 +21,10 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 40_310,
+    "coherence": 40_278,
     "coherence/analysis": 4_472,
     "coherence/batteries": 4_648,
-    "coherence/checks": 7_743,
+    "coherence/checks": 7_711,
     "coherence/cli": 1_853,
     "coherence/decoding": 1_008,
     "coherence/plots": 1_698,

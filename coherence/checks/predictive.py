@@ -74,6 +74,10 @@ VARIANCE_OF_GAIN = 2.0
 ROUNDING = 1e-7  # of the losses: models that are the same differ by less
 # folds and seeds of those simulations; with fewer the partition into folds adds variance of its own
 PROVED = 5
+UNPROVED = (
+    f"interval and p-value were validated with {PROVED} folds and seeds; "
+    "with {folds} and {seeds} they understate the variance"
+)
 
 
 @takes_columns("belief", "action", "truth", "context", "group", "features")
@@ -269,18 +273,17 @@ def _predictive_gain(
         of_seeds=(of_seeds[:, 0] - of_seeds[:, 1]).sum(axis=1),
         clusters=clusters.plural,
     )
-    assumed = (
-        clusters.independent,
-        EXACT_REPORT,
-        *_unproved(n_folds, n_seeds),
-    )
+    assumed = [clusters.independent, EXACT_REPORT]
+    if min(n_folds, n_seeds) < PROVED:  # the enlarged variance has not been seen to be enough
+        assumed.append(UNPROVED.format(folds=n_folds, seeds=n_seeds))
     if interval is None:
         reason = SAME_LOSSES
     elif choices.policy is not None:
         interval, reason = None, NO_INTERVAL
     else:
         reason = ""
-    return replace(estimate, interval=interval, pvalue=pvalue, assumptions=assumed, reason=reason)
+    estimate = replace(estimate, assumptions=tuple(assumed))
+    return replace(estimate, interval=interval, pvalue=pvalue, reason=reason)
 
 
 def _tree_settings(published: bool, drawn: bool) -> dict[str, Any]:
@@ -288,16 +291,6 @@ def _tree_settings(published: bool, drawn: bool) -> dict[str, Any]:
         return {"depths": [PUBLISHED_DEPTH], "max_iterations": PUBLISHED_ITERATIONS}
     limit = MAX_ITERATIONS if drawn else POLICY_ITERATIONS
     return {"depths": list(DEPTHS), "max_iterations": limit, "borders": N_BORDERS}
-
-
-def _unproved(n_folds: int, n_seeds: int) -> tuple[str, ...]:
-    """What to say where the enlarged variance has not been seen to be enough."""
-    if min(n_folds, n_seeds) >= PROVED:
-        return ()
-    return (
-        f"interval and p-value were validated with {PROVED} folds and seeds; "
-        f"with {n_folds} and {n_seeds} they understate the variance",
-    )
 
 
 def _over_contexts(

@@ -61,14 +61,21 @@ def permuted_states(
     if not left.any():
         return replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED)
     slopes = _slopes(contexts, data)
-    pairs = _pairs(data)
+    n_actions, n_states = len(data.actions), len(data.states)
+    # Action and state of each difference; of two states, the one that the belief is in.
+    states = [1] if n_states == 2 else range(n_states)
+    pairs = [(action, state) for state in states for action in range(n_actions)]
     permuted = _permuted(left, slopes, pairs, cuts, contexts.state, n_draws, rng)
-    headline = _headline(slopes, pairs, contexts)
+    # The pair whose share rises most with the belief: chosen without a look at states.
+    shares = contexts.share.mean(axis=0)
+    rises = shares if slopes is None else np.array([slopes[pair] for pair in pairs])
+    headline = int(np.argmax(np.round(rises, 9)))
     details, shown = _details(data, contexts, basis, pairs, permuted)
     surest = int(np.argmax(np.abs(permuted.observed[1:])))
     # The one shown is chosen without a look at states, so that its interval covers.
     other = "" if slopes is not None or surest == headline else details["component"][surest]
     without_interval = _no_interval(contexts, pairs[headline][1])
+    several = [f"{n_actions} actions"] * (n_actions > 2) + [f"{n_states} states"] * (n_states > 2)
     result = replace(
         undefined,
         reason=MOVES_MOST.format(other) if other else "",
@@ -80,7 +87,7 @@ def permuted_states(
             **permuted.settings,
         },
         component=details["component"][headline],
-        tested=(slopes is not None and _tested(data)) or None,
+        tested=f"all {' and '.join(several)} together" if slopes is not None and several else None,
         details=details,
         assumptions=(
             "contexts are independent" if contexts.group is None else "groups are independent",
@@ -114,20 +121,6 @@ def _slopes(contexts: Contexts, data: EvaluationData) -> Floats | None:
         return None
     slopes = np.linalg.lstsq(centred, contexts.share - contexts.share.mean(axis=0))[0].T
     return slopes if columns.shape[1] == len(data.states) else None
-
-
-def _pairs(data: EvaluationData) -> list[tuple[int, int]]:
-    """Action and state of each difference; of two states, the one that the belief is in."""
-    n_states = len(data.states)
-    states = [1] if n_states == 2 else range(n_states)
-    return [(action, state) for state in states for action in range(len(data.actions))]
-
-
-def _headline(slopes: Floats | None, pairs: list[tuple[int, int]], contexts: Contexts) -> int:
-    """Return the pair whose share rises most with the belief: chosen without a look at states."""
-    if slopes is None:
-        return int(np.argmax(np.round(contexts.share.mean(axis=0), 9)))
-    return int(np.argmax([round(float(slopes[pair]), 9) for pair in pairs]))
 
 
 def _permuted(
@@ -245,13 +238,6 @@ def _details(
     table["pvalue_single"], table["pvalue_adjusted"] = np.split(permuted.pvalues[1:], 2)
     contributions = np.hstack([part.contributions for part in parts])
     return table, replace(parts[0], contributions=contributions)
-
-
-def _tested(data: EvaluationData) -> str:
-    """Say what the p-value concerns beside the one difference shown."""
-    n_actions, n_states = len(data.actions), len(data.states)
-    several = [f"{n_actions} actions"] * (n_actions > 2) + [f"{n_states} states"] * (n_states > 2)
-    return f"all {' and '.join(several)} together" if several else ""
 
 
 def _no_interval(contexts: Contexts, state: int) -> str:

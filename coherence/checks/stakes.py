@@ -288,8 +288,13 @@ def stakes_estimates(
     blank = rows.blanks(StakesResult, NAME, SENTENCES, UNITS, **further)
     if why := few_contexts(len(rows.cases)) or rows.clusters.too_few:
         return [replace(blank[name], reason=why) for name in ("movement", "loss")]
-    fit, told = _fitted(choices), known & ~silent
-    movement, slopes = _movement(blank["movement"], choices), _slopes(blank, fit, choices)
+    fit, told, movement = _fitted(choices), known & ~silent, _movement(blank["movement"], choices)
+    n_ends = int(np.isin(choices.stake, (0.0, 1.0)).sum())
+    slopes = [replace(blank["slope"], settings={**settings, "n_ends": n_ends}), blank["difference"]]
+    if isinstance(fit, str):
+        slopes = [replace(each, reason=fit) for each in slopes]
+    else:
+        slopes = [fit.slope(slopes[0]), fit.less_asked(slopes[1], fit.stakes)]
     # From wherever it acts: who acts from far above or below hardly moves where stakes are few.
     if movement.moves == IGNORES and slopes[0].low > MARGIN:
         movement = replace(movement, moves=MOVES)
@@ -590,18 +595,6 @@ def _fitted(choices: Choices) -> _Fit | str:
     if not by_belief[0, 0] > math.sqrt(jackknife(moved).item()):
         return "at equal stakes choices are not seen to rise with the belief"
     return _Fit(constant, by_stake, by_belief, factor, stakes, of, len(cases))
-
-
-def _slopes(
-    blank: dict[str, StakesResult], fit: _Fit | str, choices: Choices
-) -> list[StakesResult]:
-    """Estimate how the belief from which it acts rises with the stakes, and lies above them."""
-    ends = int(np.isin(choices.stake, (0.0, 1.0)).sum())
-    slope, difference = blank["slope"], blank["difference"]
-    slope = replace(slope, settings={**slope.settings, "n_ends": ends})
-    if isinstance(fit, str):
-        return [replace(each, reason=fit) for each in (slope, difference)]
-    return [fit.slope(slope), fit.less_asked(difference, fit.stakes)]
 
 
 def _said(

@@ -187,10 +187,12 @@ def _estimated(
 ) -> ThresholdResult:
     """Return the threshold, what it lies beyond, or why neither is known."""
     belief, reason, kept = reports.mean, WIDE, _reliability(reports)
+    columns = np.column_stack([np.ones(len(belief)), belief - 0.5])
+    weighed: Any = {"number": reports.number, "ridge": RIDGE}
     changed = min(int((share > 0).sum()), int((share < 1).sum()))
     if changed < FEWEST_CHANGED:
         reason = FEW.format(n=changed, fewest=FEWEST_CHANGED)
-    elif (ends := _fieller(fit := _fit(belief, share, reports.number), clusters)) is None:
+    elif (ends := _fieller(fit := logit(columns, share, **weighed), clusters)) is None:
         reason = STILL
     elif misfit := _misfit(fit, belief, clusters, blank.to) * (kept > RELIABLE):
         return replace(blank, reason=misfit)
@@ -223,12 +225,6 @@ def _estimated(
             found: dict[str, Any] = {side: bound}
             return replace(blank, reason=said_of, **found)
     return replace(blank, reason=reason)
-
-
-def _fit(belief: Floats, share: Floats, number: Any) -> Logit:
-    """Fit the logit of choices on the belief, from one half."""
-    columns = np.column_stack([np.ones(len(belief)), belief - 0.5])
-    return logit(columns, share, number=number, ridge=RIDGE)
 
 
 def _fieller(fit: Logit, clusters: Clusters) -> Floats | None:
