@@ -23,7 +23,7 @@ from coherence.public_names import described
 from coherence.result import CheckResult, Outcome
 
 _LABEL = 44
-_LETTERS = 7.5  # points
+_LETTERS = "x-small"
 
 
 def title_of(check: object) -> str:

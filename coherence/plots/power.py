@@ -81,7 +81,7 @@ def plot_power(table: pd.DataFrame, *, title: str | None = None, ax: Axes | None
         axes.set_ylabel("share rejected", color=INK)
         # Beside the axes: lines may be anywhere inside.
         beside: Style = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
-        axes.legend(frameon=False, fontsize=8.5, **beside)
+        axes.legend(frameon=False, fontsize="small", **beside)
         names = table["check"].unique()
         one = clean(names[0] if len(names) == 1 else str(names[0]).partition(":")[0])
         set_title(axes, title, f"{one}: power by number of cases")

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib import rc_context
+from matplotlib import rc_context, rcParams
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
@@ -130,8 +130,9 @@ def set_title(ax: Axes, title: str | None, default: str, *, lift: float = 6.0) -
     """Write a title above the axes, flush left; text of the user is no mathematics."""
     text = fill(clean(default if title is None else title), _TITLE_LETTERS)
     if text:
-        style: Style = {"fontsize": 10.5, "color": INK, "loc": "left", "pad": lift}
-        ax.set_title(text, parse_math=False, **style)
+        size = rcParams["font.size"]  # also of a talk
+        style: Style = {"fontsize": 1.05 * size, "color": INK, "loc": "left"}
+        ax.set_title(text, parse_math=False, pad=0.1 * size * lift, **style)
 
 
 def subplot_in(ax: Axes) -> tuple[SubplotSpec, Figure]:
