@@ -8,14 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesnets import (
-    Network,
-    Node,
-    elimination,
-    evidence_probability,
-    posterior,
-    to_pgmpy,
-)
+from bayesnets import Network, Node, elimination, evidence_probability, posterior, to_pgmpy
 
 TOLERANCE = 1e-9
 ENUMERABLE = 100_000  # joint states

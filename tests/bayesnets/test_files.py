@@ -6,14 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bayesnets import (
-    Network,
-    Node,
-    from_pgmpy,
-    load_network,
-    read_network,
-    write_network,
-)
+from bayesnets import Network, Node, from_pgmpy, load_network, read_network, write_network
 from coherence import InputError
 
 SUFFIXES = ("bif", "xmlbif", "bif.gz", "json.gz")

@@ -6,14 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from bayesnets import (
-    Network,
-    Node,
-    load_network,
-    load_phrases,
-    plain_phrases,
-    to_pgmpy,
-)
+from bayesnets import Network, Node, load_network, load_phrases, plain_phrases, to_pgmpy
 from coherence import InputError
 
 WORDS, ASIA = load_phrases("asia"), load_network("asia")

@@ -10,15 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayesnets import (
-    Network,
-    Node,
-    draw,
-    load_network,
-    load_phrases,
-    network_names,
-    read_network,
-)
+from bayesnets import Network, Node, draw, load_network, load_phrases, network_names, read_network
 from bayesnets.pictures.layout import layered
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -22,10 +22,7 @@ FILES = {
 HOSTED = "elicit --model m --server http://a --task asia --out x.csv"
 ASIA = "elicit --agent leaky --task asia --out x.csv"
 OWN = "analyze own.csv --belief conf --action choice --truth y --context case"
-IMPORT, CALLS = (
-    f"import {BELIEF} --out x.csv",
-    f"import {AGENT} --out x.csv --action-from",
-)
+IMPORT, CALLS = (f"import {BELIEF} --out x.csv", f"import {AGENT} --out x.csv --action-from")
 LINES = {
     # Tables of answers.
     f"{OWN} --seed -1": "--seed must be at least 0; received -1.",

@@ -11,11 +11,7 @@ import pytest
 from coherence import predictive_gain_test, simulate
 from coherence.statistics.boosted_trees import DEPTHS, STAGES, TreeCrossFit, published_losses
 from coherence.statistics.evaluation import as_choices
-from coherence.statistics.learners import (
-    as_features,
-    designs,
-    expected_losses,
-)
+from coherence.statistics.learners import as_features, designs, expected_losses
 from coherence.statistics.resample import context_folds
 
 

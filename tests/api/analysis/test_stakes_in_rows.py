@@ -67,6 +67,7 @@ def test_each_agent_has_its_verdict_at_the_first_try(change):
         assert "stakes:loss" in [result.check for result in evaluation.results]
 
 
+@pytest.mark.lengthy
 def test_the_stakes_stand_first_and_the_primary_test_below():
     report, found = verdicts(penalties(), checks=None)
     assert "threshold" not in set(report.results["check"])

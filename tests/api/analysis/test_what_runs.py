@@ -87,12 +87,7 @@ TABLES = [
         CMI,
         "every row was taken as its own",
     ),
-    (
-        CMI + ORDER + CALIBRATION,
-        three_states,
-        CMI,
-        "3 states: monotone choice",
-    ),
+    (CMI + ORDER + CALIBRATION, three_states, CMI, "3 states: monotone choice"),
     (
         ORDER + CALIBRATION,
         lambda runs: in_three(runs).assign(theta=lambda rows: rows["theta"].map("abc".index)),

@@ -334,6 +334,7 @@ def test_a_check_by_itself_has_the_numbers_that_it_has_in_a_report(runs, test, c
         assert alone.interval is None or results.loc[check, "low"] == alone.interval.low
 
 
+@pytest.mark.lengthy
 def test_a_generator_gives_one_seed_to_all_checks(runs):
     first, again = (analyze(runs, rng=np.random.default_rng(3)).results for _ in range(2))
     pd.testing.assert_frame_equal(first, again)

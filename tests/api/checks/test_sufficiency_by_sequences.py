@@ -201,6 +201,7 @@ def reporter(seed, n=100, weight=0.0, reps=5):
     return said[context], action, truth[context], exact[context], context
 
 
+@pytest.mark.lengthy
 def test_the_exact_posterior_takes_the_place_of_the_realised_state():
     """Breaks if the toss between posterior and state stays in: .03 of the variance is then .17."""
     found = {"exact": 0, "realised": 0}

@@ -205,7 +205,7 @@ def test_two_codes_of_one_label_are_refused_where_the_column_is_read(tmp_path):
 def test_what_the_user_named_stays_what_its_name_says(role, ending, tmp_path):
     """Breaks if a column is taken for one of somebody's own when the table is read again."""
     rng = np.random.default_rng(0)
-    n = 40 if role == "group" else 12
+    n = 40 if role == "group" else 6
     table = pd.DataFrame({"case": np.arange(n) // 2, "p": rng.random(n).round(2)})
     table["theta"] = (rng.random(n // 2) < 0.5).astype(int).repeat(2)
     # As few as the arms of an experiment, and as many as rows.

@@ -52,6 +52,7 @@ def things(tmp_path, list_of_things):
     return path
 
 
+@pytest.mark.lengthy
 def test_answers_are_scored_as_in_python_and_results_of_an_earlier_call_do_not_stay(
     table, tmp_path, score, run
 ):

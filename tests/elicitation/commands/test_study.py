@@ -127,6 +127,7 @@ def test_what_is_counted_before_is_what_is_asked(study):
     assert below == "0 answers to ask"
 
 
+@pytest.mark.lengthy
 def test_what_is_finished_is_not_asked_again(asked):
     n_stored = asked.n_stored()
     assert "0 finished now, 4 finished before" in asked.run().err
