@@ -42,6 +42,7 @@ from coherence.result import CheckResult, Family, Interval, contributions_to_mea
 from coherence.runs.needs import NEEDS_STAKES, STAKES_QUESTIONS
 from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.resample import Clusters, context_means
+from coherence.statistics.shares import exact_interval
 
 NAME = "stakes"
 MOST_LEFT, BY_CHOICE = 0.1, 0.25  # shares: of cases without a second report; that act, apart
@@ -480,9 +481,13 @@ def _losses(blank: dict[str, StakesResult], choices: Choices) -> list[StakesResu
         np.where(gain > 0, 1 - choices.acts, np.where(gain < 0, choices.acts, 0.0))
     )
     against = mean_of_cases(blank["against"], values, rows.clusters, "share")
+    ends = against.interval and against.interval.within(0.0, 1.0)
+    if ends and rows.clusters.name == "context" and np.isin(values, (0.0, 1.0)).all():
+        exact = exact_interval(against.statistic, len(values), ends.level)  # one choice a case
+        ends = Interval(*exact, ends.level, "Clopper and Pearson")
     against = replace(
         against,
-        interval=against.interval and against.interval.within(0.0, 1.0),
+        interval=ends,
         contributions=contributions_to_mean(pd.Series(values, list(rows.cases))),
     )
     beliefs, factors = rows.reports.thinned()

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from coherence import InputError, analyze, stakes_estimates
 
@@ -288,3 +289,15 @@ def test_whoever_acts_on_the_report_of_its_row_does_not_ignore_stakes():
         rows["choice"] = np.where(rows.groupby("id")["p"].transform("mean") > 0.5, "bet", "pass")
         rows["p"] = (said - 0.9 * (t - t.mean())).clip(0, 1)
         assert found(rows)["movement"].settings["moves"] == "ignores"
+
+
+def test_of_one_choice_a_case_the_share_against_the_belief_has_an_exact_interval():
+    rng = np.random.default_rng(1)
+    stated, loss = rng.permutation(np.linspace(0.05, 0.95, 60)), rng.permutation(60) / 6
+    acts = stated > loss / (1 + loss)
+    acts[:3] = ~acts[:3]
+    chosen = np.where(acts, "act", "pass")
+    found = stakes_estimates(stated, chosen, loss, acts="act", context=np.arange(60))
+    (against,) = [each for each in found if each.check == "stakes:against"]
+    ends = stats.binomtest(3, 60).proportion_ci(0.95, "exact")
+    assert (against.low, against.high) == pytest.approx((ends.low, ends.high))
