@@ -39,7 +39,7 @@ BUDGET = {
     "elicitation/questions": 2_005,
     "elicitation/spelling": 801,
     "elicitation/training": 1_026,
-    "bayesnets": 5_144,
+    "bayesnets": 5_143,
     "benchmarks": 6_995,
     "tests": 30_337,
 }

@@ -6,10 +6,12 @@ weights are exact (Särndal, Swensson and Wretman 1992, sections 2.8 and 3.6).
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
 import numpy as np
+import pandas as pd
 
 from bayesnets.codes import Codes, Floats
 from coherence.errors import InputError, suggestion
@@ -78,10 +80,22 @@ def choose(
     return chosen, weight / weight.mean()
 
 
-def context_id(prefix: str, evidence: Mapping[str, str]) -> str:
-    """Return the id of a context: equal for equal evidence in any call and any process."""
-    text = json.dumps(evidence, sort_keys=True)
-    return f"{prefix}-{blake2b(text.encode(), digest_size=6).hexdigest()}"
+def context_ids(prefix: str, states: Mapping[str, Sequence[str]], codes: Codes) -> pd.Series:
+    """Return the ids of contexts: equal for equal evidence in any call and any process."""
+    ids = []
+    for row in codes:
+        cells = zip(states.items(), row, strict=True)
+        evidence = {name: known[code] for (name, known), code in cells if code >= 0}
+        digest = blake2b(json.dumps(evidence, sort_keys=True).encode(), digest_size=6)
+        ids.append(f"{prefix}-{digest.hexdigest()}")
+    return pd.Series(ids, dtype=object)
+
+
+def subset_probability(codes: Codes, n_covariates: int) -> Floats:
+    """Return the probability of observing just these covariates among subsets of that size."""
+    by_size = np.array([1 / math.comb(n_covariates, size) for size in range(n_covariates + 1)])
+    probability: Floats = by_size[(codes >= 0).sum(axis=1)]
+    return probability
 
 
 def observable_covariates(names: Sequence[str], auxiliary: str | None) -> list[int]:

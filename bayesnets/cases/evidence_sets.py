@@ -14,6 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
+from bayesnets.cases.design import subset_probability
 from bayesnets.cases.sampling import sample_codes
 from bayesnets.codes import Codes, Flags, Floats, distinct_rows
 from bayesnets.elimination import joint
@@ -68,7 +69,8 @@ def evidence_sets(
     joints = joint(network, distinct, (target,))
     probability = joints.probability
     if enumerated:
-        mass = probability * _subset_probability(distinct, len(covariates), sizes)
+        subset = subset_probability(distinct, len(covariates)) / (sizes[1] - sizes[0] + 1)
+        mass = probability * subset
     else:
         log_uniform = np.sum(
             [
@@ -131,10 +133,3 @@ def _draw(
     observed = np.zeros(codes.shape, dtype=bool)
     observed[:, list(covariates)] = rank < size[:, None]
     return np.where(observed, codes, -1)
-
-
-def _subset_probability(codes: Codes, n_covariates: int, sizes: tuple[int, int]) -> Floats:
-    """Return the probability that the natural design observes just this subset."""
-    by_size = np.array([1 / math.comb(n_covariates, size) for size in range(n_covariates + 1)])
-    probability: Floats = by_size[(codes >= 0).sum(axis=1)] / (sizes[1] - sizes[0] + 1)
-    return probability

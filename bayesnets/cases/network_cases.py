@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnets.cases.coverage import bins_of, coverage_record
-from bayesnets.cases.design import Sizes, choose, context_id, observable_covariates, sizes_of
+from bayesnets.cases.design import Sizes, choose, context_ids, observable_covariates, sizes_of
 from bayesnets.cases.evidence_sets import EvidenceSets, evidence_sets
 from bayesnets.cases.sampling import Seed
 from bayesnets.codes import Codes, label_column
@@ -209,12 +209,9 @@ def _labelled(network: Network, target: str, covariates: list[int], codes: Codes
     for covariate in covariates:
         node = network.nodes[covariate]
         columns[f"x_{node.name}"] = label_column(node.states, codes[:, covariate])
-    contexts = []
-    for row in codes:
-        pairs = zip(network.nodes, row, strict=True)
-        evidence = {node.name: node.states[code] for node, code in pairs if code >= 0}
-        contexts.append(context_id(f"{network.name}-{target}", evidence))
-    return pd.DataFrame({"context": pd.Series(contexts, dtype=object), **columns})
+    states = {node.name: node.states for node in network.nodes}
+    contexts = context_ids(f"{network.name}-{target}", states, codes)
+    return pd.DataFrame({"context": contexts, **columns})
 
 
 def _auxiliaries(

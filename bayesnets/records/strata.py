@@ -19,7 +19,14 @@ import numpy as np
 import pandas as pd
 
 from bayesnets.cases.coverage import bins_of, coverage_record
-from bayesnets.cases.design import Sizes, choose, context_id, observable_covariates, sizes_of
+from bayesnets.cases.design import (
+    Sizes,
+    choose,
+    context_ids,
+    observable_covariates,
+    sizes_of,
+    subset_probability,
+)
 from bayesnets.cases.sampling import Seed
 from bayesnets.codes import Codes, Flags, Floats, distinct_rows, label_column
 from bayesnets.network import Network
@@ -460,13 +467,16 @@ def sample_record_cases(
             "Ask for fewer cases, widen n_observed or lower min_records."
         )
     generator = as_generator(rng)
-    mass, bins = _natural_mass(strata, len(observable)), bins_of(strata.share, n_bins)
+    # A record is drawn, then one of the equally probable subsets of a size.
+    mass = strata.n * subset_probability(strata.codes, len(observable))
+    mass, bins = mass / mass.sum(), bins_of(strata.share, n_bins)
     chosen, weight = choose(mass, bins, n, n_bins, generator, even=even)
     picked = Strata(strata.codes[chosen], strata.n[chosen], strata.n_positive[chosen])
     candidates = [task.covariates.index(auxiliary)] if auxiliary else range(len(task.covariates))
     drawn, auxiliaries = _realised(task, picked.codes, candidates, generator)
     table = stratum_table(task, picked)
-    table["context"] = pd.Series([_context(task, row) for row in picked.codes], dtype=object)
+    states = {name: task.states[name] for name in task.covariates}
+    table["context"] = context_ids(f"{task.name}-{task.target}", states, picked.codes)
     table["theta"] = task.outcomes[drawn].astype(np.int64)
     table["truth_kind"] = RECORDED
     table["z"] = pd.Series(auxiliaries, dtype=object)
@@ -490,23 +500,6 @@ def sample_record_cases(
         ),
     }
     return cases
-
-
-def _natural_mass(strata: Strata, n_observable: int) -> Floats:
-    # A record is drawn, then one of the equally probable subsets of a size.
-    by_size = np.array([1 / math.comb(n_observable, size) for size in range(n_observable + 1)])
-    mass: Floats = strata.n * by_size[(strata.codes >= 0).sum(axis=1)]
-    mass /= mass.sum()
-    return mass
-
-
-def _context(task: RecordTask, row: Codes) -> str:
-    evidence = {
-        name: task.states[name][code]
-        for name, code in zip(task.covariates, row, strict=True)
-        if code >= 0
-    }
-    return context_id(f"{task.name}-{task.target}", evidence)
 
 
 def _realised(
