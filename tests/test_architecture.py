@@ -21,8 +21,8 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 40_284,
-    "coherence/analysis": 4_472,
+    "coherence": 40_268,
+    "coherence/analysis": 4_456,
     "coherence/batteries": 4_648,
     "coherence/checks": 7_716,
     "coherence/cli": 1_853,

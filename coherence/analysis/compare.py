@@ -33,7 +33,7 @@ from coherence.public_names import rng_for_seed
 from coherence.report.evaluation import EvaluationReport, Verdict
 from coherence.report.report import Report
 from coherence.report.verdicts import family_of
-from coherence.result import CheckResult, Family, ForecastScores, Interval
+from coherence.result import Family, ForecastScores, Interval
 from coherence.runs.audit import answering
 from coherence.runs.columns import Reading
 from coherence.runs.runs import Runs
@@ -237,7 +237,8 @@ def compare(
     rows, pairs = list[dict[str, Any]](), list[dict[str, Any]]()
     for task in tasks:
         reported = [analysed[task.name, model].results for model in task.rows]
-        at_stake = [of.check for each in reported for of in each if _is_loss(of)]
+        staked = [r for of in reported for r in of if isinstance(r, StakesResult)]
+        at_stake = [r.check for r in staked if r.never is not None]  # what choices at stakes lose
         for name in dict.fromkeys([*names[task.name], *at_stake]):
             asked = {model: models[task.name, model] for model in task.rows}
             said = {model: analysed[task.name, model] for model in task.rows}
@@ -261,11 +262,6 @@ def compare(
             "n_contexts": {task.name: len(task.contexts) for task in tasks},
         },
     )
-
-
-def _is_loss(result: CheckResult) -> bool:
-    """Tell whether it is what choices at stakes lose, which models with stakes are compared in."""
-    return isinstance(result, StakesResult) and result.never is not None
 
 
 def _checked_effects(effects: Sequence[str]) -> list[str]:

@@ -190,8 +190,7 @@ def _rows(table: pd.DataFrame) -> list[Row]:
     rows: list[Row] = []
     for row in table.to_dict("records"):
         said, check = interpretation_of(row["effect"]), check_of(row["effect"])
-        name = said.heading or row["effect"]
-        primary = check is not None and check.family is Family.PRIMARY
+        name, primary = said.heading or row["effect"], check and check.family is Family.PRIMARY
         if row.get("scale") == "mean square":  # a difference of two roots is that of their squares
             name = f"{name}, squared"
         elif said.form is Form.POINTS and (said.row or primary):

@@ -31,19 +31,8 @@ _OF_RESULTS = {
 }
 """Quantity of every result -> field of `CheckResult.to_row`."""
 _IN_ITS_UNIT = ("estimate", "interval_low", "interval_high")
-
-
-_OF_EVALUATIONS = ("unreadable", SHARE)
-
-
-def _of_evaluation(evaluation: EvaluationReport) -> Iterator[tuple[str, str, float]]:
-    """Yield the quantities of a (task, model): which, of what it is, and its value."""
-    for answers in audit_table(evaluation.statuses).to_dict("records"):
-        of = f"answers to {answers['question']!r}"
-        yield "unreadable", of, float(answers["share_unreadable"])
-    for result in evaluation.results:
-        if SHARE in result.also:
-            yield SHARE, result.check, result.also[SHARE].value
+UNREADABLE = "unreadable"
+_OF_EVALUATIONS = (UNREADABLE, SHARE)
 
 
 OF_STAKES = frozenset(verdict.code for verdict in STAKES_VERDICTS)
@@ -135,13 +124,17 @@ def parse_condition(text: str) -> Condition:
 
 
 def _values(condition: Condition, evaluation: EvaluationReport) -> Iterator[tuple[str, float]]:
-    for quantity, of, value in _of_evaluation(evaluation):
-        if quantity == condition.quantity:
-            yield of, value
-    for result in () if condition.quantity in _OF_EVALUATIONS else evaluation.results:
-        names = (None, result.check, declared_name(result.check))
-        if condition.check in names:
-            yield result.check, float(result.to_row()[_OF_RESULTS[condition.quantity]])
+    """Yield the values of a quantity, each with what it is of."""
+    if condition.quantity == UNREADABLE:
+        for answers in audit_table(evaluation.statuses).to_dict("records"):
+            yield f"answers to {answers['question']!r}", float(answers["share_unreadable"])
+        return
+    for result in evaluation.results:
+        shares = {SHARE: found.value} if (found := result.also.get(SHARE)) else {}
+        known = {name: result.to_row()[field] for name, field in _OF_RESULTS.items()} | shares
+        meant = condition.check in (None, result.check, declared_name(result.check))
+        if meant and condition.quantity in known:
+            yield result.check, float(known[condition.quantity])
 
 
 def held_against(condition: Condition, evaluations: Sequence[EvaluationReport]) -> Outcomes:

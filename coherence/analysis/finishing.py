@@ -169,8 +169,8 @@ def withheld(result: CheckResult, verdict: Verdict) -> CheckResult:
         return result
     reason = result.reason or verdict.reason
     if isinstance(result, Sufficiency):
-        result = replace(result, p_direction=None, p_beyond=None, p_turn=None)
-        result = replace(result, turns=None, allowed=None)
+        found: Any = dict.fromkeys(("p_direction", "p_beyond", "p_turn", "turns", "allowed"))
+        result = replace(result, **found)
     return replace(
         result,
         statistic=math.nan,

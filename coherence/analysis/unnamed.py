@@ -18,14 +18,12 @@ from coherence.runs.states import typed_option
 
 MOSTLY, FEWEST_CASES = 0.9, 5  # share of pairs of case and person; cases of a person
 MOST_NUMBERS = 6  # that are taken for labels of actions without a word
-ASIDE = "unmapped_"
-"""What a column begins with that was set aside, since no option says what it holds."""
+ASIDE = "unmapped_"  # begins a column that was set aside: no option says what it holds
 
 
 def unnamed_columns(runs: Runs) -> list[Note]:
     """Say which columns of a table as it was read may be models, persons, stakes or amounts."""
-    found = _pooled_models, _pooled_persons, _turns, _stakes, _amounts
-    return [note for of in found for note in of(runs)]
+    return [note for of in (_models, _persons, _turns, _stakes, _amounts) for note in of(runs)]
 
 
 def persons_of(runs: Runs) -> str:
@@ -63,7 +61,7 @@ def _within_cases(runs: Runs, role: str) -> Iterator[tuple[str, int]]:
             yield name, most
 
 
-def _pooled_models(runs: Runs) -> Iterator[Note]:
+def _models(runs: Runs) -> Iterator[Note]:
     if "model" not in runs.names:
         for name, most in _within_cases(runs, "model"):
             text = (
@@ -74,7 +72,7 @@ def _pooled_models(runs: Runs) -> Iterator[Note]:
             yield Note(Code.POOLED_MODELS, text, Level.ALERT)
 
 
-def _pooled_persons(runs: Runs) -> Iterator[Note]:
+def _persons(runs: Runs) -> Iterator[Note]:
     if name := persons_of(runs):
         text = (
             f"{name} differs within cases, and nothing reads it: if it says who judged, name it "
@@ -128,11 +126,9 @@ def _amounts(runs: Runs) -> Iterator[Note]:
     numbers = sorted(pd.to_numeric(labels.astype(object), "coerce"))
     if len(numbers) > MOST_NUMBERS and not any(map(math.isnan, numbers)):
         name = runs.named.columns.get("action", "action")
-        text = (
-            f"{name} has {len(numbers)} values, all numbers, and each was taken as an action by "
-            f"itself. If they are amounts, cut them in two: "
-            f"table[{name!r}] = table[{name!r}] >= {numbers[len(numbers) // 2]:g}."
-        )
+        text = f"{name} has {len(numbers)} values, all numbers, each taken as an action by itself. "
+        text += "If they are amounts, cut them in two: "
+        text += f"table[{name!r}] = table[{name!r}] >= {numbers[len(numbers) // 2]:g}."
         yield Note(Code.SHAPE, text, Level.WARNING)
 
 
