@@ -228,7 +228,8 @@ def effects(evaluations: Sequence[EvaluationReport], more: str = "") -> Iterator
     yield from _pooled(evaluations)
     counts = counted_rejections(evaluations) * (len(primary_tests(evaluations)) > 1 and not more)
     rest = f"Everything else: {more}." * bool(more)
-    yield Paragraph(" ".join(filter(None, [legend(evaluations), counts, rest])), Look.SOFT)
+    said = " ".join(filter(None, [legend(evaluations), counts, rest]))
+    yield from [Paragraph(said, Look.SOFT)] * bool(said)
 
 
 def _moves(evaluation: EvaluationReport) -> Iterator[Part]:
