@@ -39,7 +39,7 @@ BUDGET = {
     "elicitation/questions": 2_005,
     "elicitation/spelling": 801,
     "elicitation/training": 1_026,
-    "bayesnets": 5_143,
+    "bayesnets": 5_096,
     "benchmarks": 6_995,
     "tests": 30_337,
 }

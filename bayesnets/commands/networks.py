@@ -5,9 +5,7 @@ Heavy imports stand in the functions that need them, so that `--help` stays fast
 
 import argparse
 import re
-import shutil
 import sys
-import textwrap
 import warnings
 from collections.abc import Sequence
 from itertools import product
@@ -20,7 +18,6 @@ from coherence.printable import clean, counted
 if TYPE_CHECKING:
     from bayesnets.network import Network
 
-_MIN_WIDTH, _MAX_WIDTH, _GAP = 60, 100, 2
 _NONE = "–"
 
 
@@ -121,16 +118,14 @@ def _print_catalogue() -> None:
 
     catalogue = [describe(name) for name in network_names()]
     rows = [
-        (facts.name, str(facts.n_nodes), str(facts.n_edges), facts.tables, facts.default_target)
-        for facts in catalogue
+        (
+            *(each.name, str(each.n_nodes), str(each.n_edges), each.tables, each.default_target),
+            re.split(r"(?<=[.?!]) ", each.description)[0],
+        )
+        for each in catalogue
     ]
-    names = ("name", "nodes", "edges", "tables", "default target")
-    header, rule, *lines = _table(names, rows).splitlines()
-    print(f"{header}\n{rule}")
-    for line, facts in zip(lines, catalogue, strict=True):
-        first_sentence = re.split(r"(?<=[.?!]) ", facts.description)[0]
-        print("\n".join([line, *(f"  {part}" for part in _wrapped(first_sentence, _width() - 2))]))
-    print("\n'coherence networks show NAME' says more, and where the tables come from.")
+    more = "'coherence networks show NAME' says more, and where the tables come from."
+    _print([more, ""], ("name", "nodes", "edges", "tables", "target", "what it is"), rows)
 
 
 def _print_network(network: "Network", target: str | None) -> None:
@@ -152,7 +147,7 @@ def _print_network(network: "Network", target: str | None) -> None:
         stated = _pairs(node.states, priors[node.name]) if priors else ", ".join(node.states)
         rows.append((node.name, ", ".join(node.parents) or _NONE, stated))
     states = "states, with their prior probabilities" if priors else "states"
-    _print_with_table(lines, ("variable", "parents", states), rows)
+    _print([*lines, ""], ("variable", "parents", states), rows)
 
 
 def _priors(network: "Network", variables: Sequence[str] | None = None) -> dict[str, list[float]]:
@@ -190,25 +185,17 @@ def _print_table_of(network: "Network", variable: str) -> None:
     conditions = list(zip(product(*map(network.states, node.parents)), columns, strict=True))
     header = [*node.parents, *(f"{variable}={state}" for state in node.states)]
     rows = [[*labels, *map(_number, column)] for labels, column in conditions]
-    widths = [max(len(clean(cell)) for cell in cells) for cells in zip(header, *rows, strict=True)]
-    # A table wider than the screen gets a line per condition instead of a column per state.
-    if sum(widths) + _GAP * (len(widths) - 1) > _width():
-        header = ["given", f"probabilities of {variable}"]
-        rows = [
-            [
-                ", ".join(map("=".join, zip(node.parents, labels, strict=True))) or _NONE,
-                _pairs(node.states, column),
-            ]
-            for labels, column in conditions
-        ]
-    _print_with_table(lines, header, rows)
+    _print([*lines, ""], header, rows)
 
 
-def _print_with_table(
-    lines: Sequence[str], header: Sequence[str], rows: Sequence[Sequence[str]]
-) -> None:
-    print("\n".join(part for line in lines for part in _wrapped(line, _width())))
-    print("\n" + _table(header, rows))
+def _print(lines: Sequence[str], header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print lines above a table as wide as the terminal."""
+    from coherence.cli.streams import shows_ascii_only
+    from coherence.report.document import table_of_texts
+    from coherence.report.screen import render_parts
+
+    table = table_of_texts(header, rows, n_labels=len(header))
+    print(render_parts([*lines, table], ascii_only=shows_ascii_only(sys.stdout)))
 
 
 def _size(network: "Network") -> str:
@@ -223,37 +210,3 @@ def _number(probability: float) -> str:
 def _pairs(states: Sequence[str], probabilities: Sequence[float]) -> str:
     pairs = zip(states, map(_number, probabilities), strict=True)
     return ", ".join(f"{state} {number}" for state, number in pairs)
-
-
-def _width() -> int:
-    return min(max(shutil.get_terminal_size().columns, _MIN_WIDTH), _MAX_WIDTH)
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    # A number stays with the state that it belongs to.
-    glued = re.sub(r" (?=[\d.e-]+(?:,|$))", "\xa0", clean(text))
-    return [
-        line.replace("\xa0", " ")
-        for line in textwrap.wrap(glued, width, subsequent_indent="  ", break_on_hyphens=False)
-    ] or [""]
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Lay out a table; the widest columns are wrapped until it fits, and nothing is cut."""
-    cells = [[clean(cell) for cell in row] for row in [header, *rows]]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    # Columns of a dozen letters still read; narrower ones would break every word.
-    while sum(widths) + _GAP * (len(widths) - 1) > _width() and max(widths) > 12:
-        widths[widths.index(max(widths))] -= 1
-    lines = []
-    for number, row in enumerate(cells):
-        wrapped = [_wrapped(cell, width) for cell, width in zip(row, widths, strict=True)]
-        for line in range(max(map(len, wrapped))):
-            parts = [
-                (cell[line] if line < len(cell) else "").ljust(width)
-                for cell, width in zip(wrapped, widths, strict=True)
-            ]
-            lines.append((" " * _GAP).join(parts).rstrip())
-        if number == 0:
-            lines.append((" " * _GAP).join("-" * width for width in widths))
-    return "\n".join(lines)
