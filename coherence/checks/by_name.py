@@ -110,7 +110,9 @@ def _column(table: pd.DataFrame, name: str, value: Any) -> Any:
                 f"{name} must be a column of data; there is no {each!r}. "
                 f"{closest(each, table.columns)}"
             )
-    if several and name == "context" and len(value) > 1:  # one id of several columns
+    if several and name == "context":  # one id of several columns
+        if len(value) == 1:
+            return table[value[0]]
         whole = table[value].notna().all(axis=1)
         ids = list(table[value].itertuples(index=False, name=None))
         return pd.Series(ids, table.index, dtype=object).where(whole)

@@ -150,10 +150,15 @@ def _names(evaluations: Sequence[EvaluationReport]) -> list[str]:
     ]
 
 
-def short_table(evaluations: Sequence[EvaluationReport]) -> Table:
-    """Return the rows that any evaluation has, a column for each."""
+def short_table(evaluations: Sequence[EvaluationReport], *, verdicts: bool = False) -> Table:
+    """Return the rows that any evaluation has, a column for each; `verdicts` stand in the first."""
     headings, rows = ["95% intervals", *_names(evaluations)], _rows_shown(evaluations)
-    return table_of_texts(headings, rows, indent=2)
+    told = ["verdict", *map(_told, evaluations)]
+    return table_of_texts(headings, [*[told] * verdicts, *rows], indent=2)
+
+
+def _told(evaluation: EvaluationReport) -> str:
+    return "; ".join(verdict.brief for verdict in evaluation.told)
 
 
 def long_table(evaluations: Sequence[EvaluationReport], links: Sequence[str] = ()) -> Table:
@@ -163,7 +168,7 @@ def long_table(evaluations: Sequence[EvaluationReport], links: Sequence[str] = (
     rows = [
         [
             Cell(name, link=link),
-            Cell("; ".join(verdict.brief for verdict in each.told)),
+            Cell(_told(each)),
             *(Cell(row[at + 1]) for row in cells),
         ]
         for at, (each, name, link) in enumerate(

@@ -298,7 +298,7 @@ def legend(evaluations: Sequence[EvaluationReport]) -> str:
 
 def screen_table(evaluations: Sequence[EvaluationReport]) -> Table:
     """Return the table of the screen as one of a document."""
-    table, title = short_table(evaluations), "What the screen shows"
+    table, title = short_table(evaluations, verdicts=True), "Verdicts and effects"
     return replace(table, name="verdicts", title=title, caption=legend(evaluations))
 
 

@@ -258,11 +258,11 @@ def _policy_errors(runs: Runs, found: Findings) -> _Errors:
     if "action" in runs.names:
         labels = runs.table["action"].dropna().unique()
         numbers = pd.to_numeric(pd.Series(labels, dtype=object), errors="coerce").to_numpy(float)
-        actions = runs.table["action"].astype(object)
+        actions, probable = runs.table["action"].astype(object), (numbers > 0) & (numbers < 1)
         yield from found.broken(
             "action",
             "name what was chosen, and not its probability",
-            actions.isin(labels[(numbers > 0) & (numbers < 1)]),
+            actions.isin(labels[probable & (np.nanmax(numbers, initial=0) <= 1)]),
             actions,
             "Give the probability of each action in a column action_NAME of its own.",
         )

@@ -36,17 +36,12 @@ def chosen(share: Floats) -> Choices:
 
 
 def moved(share: Floats, left: Floats) -> Choices:
-    """Count each action as chosen or not, by what was left of its share; a table for every action.
+    """Count choices by what was left of their shares, about the mean shares in the window.
 
-    What was explained counts as the mean share in the window, so that information is of the size
-    that it has where nothing is explained; both have shape (n_contexts, n_actions).
+    Information is then of the size that it has where nothing is explained; both have shape
+    (n_contexts, n_actions).
     """
-
-    def tables(window: Window) -> Floats:
-        counted = share[window].mean(axis=0) + left[window] - left[window].mean(axis=0)
-        return np.stack([counted, 1 - counted], axis=2)
-
-    return tables
+    return lambda near: (share[near].mean(axis=0) + left[near] - left[near].mean(axis=0))[:, None]
 
 
 def ranked(policy: Floats, context: Codes) -> Choices:

@@ -212,3 +212,15 @@ def test_what_distinguishes_nothing_leaves_the_size_of_the_information():
         for how in ({}, {"group": np.zeros(400)}, {"condition_on": np.ones(400)})
     )
     assert all(0.5 * plain < other < 1.2 * plain for other in others)
+
+
+def test_of_several_actions_a_group_leaves_the_size_of_the_information_too():
+    rng = np.random.default_rng(0)
+    belief = rng.uniform(size=400).round(2)
+    truth = (rng.random(400) < belief).astype(int)
+    action = 3 * (rng.random(400) < 0.5 * belief + 0.5 * truth) + rng.integers(3, size=400)
+    plain, grouped = (
+        checked(belief, action.astype(str), truth, np.arange(400), group=group).statistic
+        for group in (None, np.arange(400) % 4)
+    )
+    assert 0.5 * plain < grouped < 1.2 * plain

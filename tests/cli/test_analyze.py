@@ -173,7 +173,7 @@ def test_answers_and_figures_are_written_and_the_command_says_how(tmp_path, run)
     assert "--where=rep &gt;= 0" in page
     settings = json.loads((folder / "results.json").read_text())["settings"]
     assert (settings["data"]["rows"], settings["reading"]) == (len(table), ["--where=rep >= 0"])
-    assert "refused 1" in (folder / "answers" / "evaluation-1.html").read_text("utf-8")
+    assert "refused 2" in (folder / "answers" / "evaluation-1.html").read_text("utf-8")
     assert run(*options, "--out", str(folder), "--answers", "0")[0] == 0
     assert not (folder / "answers").exists()
 

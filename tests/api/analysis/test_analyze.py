@@ -165,7 +165,8 @@ def test_beliefs_without_actions_and_actions_without_states_get_every_other_chec
     found = report.results.set_index("check")
     pd.testing.assert_frame_equal(found.drop(columns=OF_FAMILY), of_beliefs.drop(columns=OF_FAMILY))
     (note,) = notes_of(report)
-    assert note.startswith("no action column (--action NAME, if it has another name): cmi")
+    lacks = "no action column (--action NAME, if it has another name): sufficiency, cmi"
+    assert note.startswith(lacks)
     assert "standard, with action" not in set(report.evaluations[0].statuses["question"])
     report = analyze(asked[["context", "rep", "p", "action"]], rng=1)
     same = by_check(asked, ["monotone_choice"])["pvalue"]
