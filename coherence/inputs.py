@@ -63,12 +63,12 @@ def number_of_jobs(value: Any) -> int:
     """Validate a number of processes for joblib: -1 for all cores, or 1 to `MOST_JOBS`."""
     if value == -1 and not isinstance(value, bool):
         return -1
-    number = whole_number(value, "n_jobs", 1)
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     require(
-        number <= MOST_JOBS,
-        f"n_jobs must be -1 (all cores) or at most {MOST_JOBS}; received {value!r}.",
+        whole and 1 <= value <= MOST_JOBS,
+        f"n_jobs must be -1 (all cores) or a number from 1 to {MOST_JOBS}; received {value!r}.",
     )
-    return number
+    return int(value)
 
 
 def as_doubles(values: NDArray[Any]) -> Floats:

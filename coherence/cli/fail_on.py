@@ -42,8 +42,8 @@ def judge(conditions: "list[Condition]", report: "Report") -> int:
     # A condition that nothing could ever meet would let everything pass.
     if never_applicable:
         raise InputError(
-            f"--fail-on {', '.join(map(repr, never_applicable))} had nothing to "
-            "compare: no result has such a "
-            "value. Name a check that was run and is not undefined, or leave the condition out."
+            f"--fail-on {', '.join(map(repr, never_applicable))} had nothing to compare: no result "
+            "has such a value. Name a check that was run and is not undefined (the primary test "
+            "has pvalue and bh, no holm), or leave the condition out."
         )
     return int(failed)
