@@ -180,6 +180,7 @@ def _with_source(report: "Report", args: argparse.Namespace) -> "Report":
         shlex.join(read) if len(args.files) == 1 else "",
         "" if args.out is None else str(Path(args.out, "report.html")),
         len(report.evaluations) > 1,
+        Path(args.runs).name if len(args.files) == 1 else "",
     )
     evaluations = tuple(replace(each, source=source) for each in report.evaluations)
     return replace(report, evaluations=evaluations)

@@ -296,7 +296,7 @@ _DATED = {"svg": "Date", "pdf": "CreationDate", "png": "Software"}
 def save_figure(figure: Figure, path: str | os.PathLike[str], *, salt: str = "coherence") -> None:
     """Write a figure, equal bytes for equal figures."""
     with figure_style({"svg.hashsalt": salt}):
-        figure.savefig(path, dpi=150, metadata={_DATED[Path(path).suffix[1:]]: None})
+        figure.savefig(path, dpi=300, metadata={_DATED[Path(path).suffix[1:]]: None})
 
 
 def save_plot(

@@ -33,6 +33,7 @@ class Source:
     power: str  # plans for an agent like one of the table; empty where it cannot read what was read
     page: str = ""  # the page that was written; empty for none
     several: bool = False  # whether the table has more than one task and model
+    file: str = ""  # name of the file, where no task and model is named
 
 
 @dataclass(frozen=True)

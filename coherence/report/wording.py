@@ -94,8 +94,10 @@ def interval_heading(results: Iterable[CheckResult]) -> str:
 
 
 def evaluation_heading(evaluation: EvaluationReport) -> str:
-    """Return "task · model", with whatever of the two is named."""
-    return evaluation_name(evaluation.task, evaluation.model)
+    """Return "task · model", with whatever of the two is named; else the name of the file."""
+    unnamed = evaluation.source if not (evaluation.task or evaluation.model) else None
+    file = clean(unnamed.file, limit=80) if unnamed else ""
+    return file or evaluation_name(evaluation.task, evaluation.model)
 
 
 def evaluations_named(evaluations: Sequence[EvaluationReport]) -> str:

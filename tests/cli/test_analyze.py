@@ -198,3 +198,11 @@ def test_a_table_of_which_nothing_could_be_parsed_ends_with_2(tmp_path, run):
     assert (code, "No check could be run" in out) == (2, True)
     assert "could be parsed" in err
     assert (tmp_path / "report" / "report.html").exists()
+
+
+def test_where_no_model_is_named_the_file_is(tmp_path, run):
+    path = tmp_path / "my answers.csv"
+    table = coherence.simulate("leaky", n_contexts=30, n_reps=1, rng=1)
+    table.drop(columns=["task", "model"]).to_csv(path, index=False)
+    status, out, _ = run("analyze", path, "--checks", "sufficiency")
+    assert (status, out.startswith("my answers.csv  ")) == (0, True)
