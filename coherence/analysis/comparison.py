@@ -192,7 +192,7 @@ def _rows(table: pd.DataFrame) -> list[Row]:
         said, check = interpretation_of(row["effect"]), check_of(row["effect"])
         name, primary = said.heading or row["effect"], check and check.family is Family.PRIMARY
         if row.get("scale") == "mean square":  # a difference of two roots is that of their squares
-            name = f"{name}, squared"
+            name = f"{(said.row or name).removesuffix(', points')}, squared"
         elif said.form is Form.POINTS and (said.row or primary):
             name = said.row or f"{name}, points"
             numbers = {"estimate", "difference", "low", "high"} & set(row)

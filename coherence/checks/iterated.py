@@ -580,7 +580,7 @@ def _too_little(n_contexts: int, elsewhere: list[str], reference: str) -> str:
             f"beliefs given z are there under {', '.join(map(repr, elsewhere))} only, "
             f"and none under the reference prompt {reference!r}"
         )
-    return few_contexts(n_contexts, "with a belief and beliefs given all values of z, at least two")
+    return few_contexts(n_contexts, "with a belief and one given each value of z (two or more)")
 
 
 def _published(

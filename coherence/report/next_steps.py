@@ -96,7 +96,7 @@ def _ask_more(evaluation: EvaluationReport) -> Step:
     fewest = FEWEST_CONTEXTS if evaluation.primary else MIN_CONTEXTS
     most = max(result.n_contexts for result in evaluation.results)
     need = f": tests need {fewest}, and see little below 60" if most < fewest else ""
-    return Step(f"Ask about more cases{need}.")
+    return Step(f"Ask about more cases{need}." if most else "")  # they would lack what all lack
 
 
 def vary(evaluation: EvaluationReport) -> Step:

@@ -154,7 +154,7 @@ def _missing_columns(runs: Runs, found: Findings) -> _Errors:
         yield (
             f"column 'p' (the stated belief) is missing. {closest('belief', own)} Say "
             "which it is: --belief NAME; in Python read_runs(..., columns={'p': NAME})."
-            f"{wide_columns(own)}"
+            f"{wide_columns([name.removeprefix('unmapped_') for name in runs.unused_columns])}"
         )
 
 

@@ -43,7 +43,7 @@ from coherence.runs.columns import (
     is_state,
 )
 from coherence.runs.notes import Code, Level, Note
-from coherence.runs.runs import EVALUATION, Runs
+from coherence.runs.runs import EVALUATION, REFERENCE, Runs
 from coherence.runs.states import case_column, not_labels, typed_option
 
 
@@ -421,7 +421,7 @@ def _scale_of(values: Floats) -> str:
 
 FEWEST_GROUPS = 10  # fewer are no clusters of an interval, and may be the arms of an experiment
 _LONG = 60  # characters, from which a text is no id
-_MOST_PROMPTS = 10  # variants of a question, above which they are texts of questions
+_MANY_PROMPTS = 10  # more variants than are asked, and fewer rows of one than tests need
 _NOT_EXACT = (
     "in a table that this toolkit did not write it may be a stated confidence. If it is the exact "
     f"posterior: --exact {EXACT}; in Python read_runs(..., columns={{{EXACT!r}: {EXACT!r}}}), or "
@@ -460,9 +460,7 @@ def _why_not_ours(column: Column, runs: Runs, cells: "pd.Series[Any]") -> str:
         case "prompt":
             if "loss" in runs.names and n_values > 1 and _each_at_one(runs.table["loss"], cells):
                 return "each of its values stands at one stake alone: they are its wordings"
-            # Without contexts it is not known whether cases share them; of few it can be so.
-            alone = "context" not in there or _each_at_one(runs.table["context"], cells)
-            if n_values > _MOST_PROMPTS and alone:
+            if _question_texts(runs, cells):
                 return (
                     f"none of its {n_values} values is known to stand in two cases, as variants of "
                     "a prompt do: they are the texts of questions. If rows with the same text "
@@ -476,6 +474,22 @@ def _why_not_ours(column: Column, runs: Runs, cells: "pd.Series[Any]") -> str:
             if not named and not chosen[cells.notna()].isin(LEVEL_OPTIONS).any():
                 return f"no row with a level has an action of {', '.join(LEVEL_OPTIONS)}"
     return ""
+
+
+def _question_texts(runs: Runs, cells: "pd.Series[Any]") -> bool:
+    """Tell whether no prompt stands in two cases, which those that are variants do."""
+    n_prompts = cells.nunique()
+    # A cell may be empty among many texts; among few it stands for the prompt that has no name.
+    few = n_prompts < (_MANY_PROMPTS if cells.isna().any() else 2)
+    if few or (cells == REFERENCE).any():
+        return False
+    if "context" in runs.names:
+        keys = [name for name in ("task", "context") if name in runs.names]
+        case = runs.table.groupby(keys, dropna=False, observed=True).ngroup()
+        return case.nunique() > 1 and _each_at_one(case, cells)
+    # Without contexts every row may be a case: many, each in fewer rows than tests need.
+    most = cells.value_counts().max()
+    return bool(most == 1 or n_prompts >= _MANY_PROMPTS > most)
 
 
 def _each_at_one(values: "pd.Series[Any]", by: "pd.Series[Any]") -> bool:

@@ -230,8 +230,8 @@ def test_a_strange_column_is_read_as_under_another_name(name, without):
 
 
 def test_question_texts_are_no_variants():
-    """Breaks if texts that come back with their case, or twice, or a lost one, set aside the rows
-    of all others."""
+    """Breaks if texts of cases, few, twice or one lost, set aside the rows of all others; or if a
+    dozen wordings of every question are questions."""
     twice = pd.concat([plain(), plain()], ignore_index=True)
     alone = plain().drop(columns="context")
     for table, texts, statuses in (
@@ -239,7 +239,9 @@ def test_question_texts_are_no_variants():
         (twice, ["standard"] * N + ["other"] * N, 2),
         (alone, [f"Is {number // 2} so?" for number in range(N)], 1),
         (alone, [*(f"Is {number} so?" for number in range(N - 1)), None], 1),
+        (twice.head(8), "Is it so? " + twice["context"].head(8), 1),
         (alone, ["a", "b", "c"] * (N // 3), 3),
+        (pd.concat([alone] * 12, ignore_index=True), list("abcdefghijkl") * N, 12),
         (alone, ["a"] * 10 + [None] * (N - 10), 2),
     ):
         unit, _ = results_of(table.assign(prompt=texts))
