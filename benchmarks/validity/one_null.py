@@ -5,7 +5,7 @@
 ``one_null.csv`` counts verdicts over all tables of each design; a coherent agent acts on the belief
 that its reports stand for, and its reports are distorted, noisy, rounded, copied or heaped.
 With ``--studies`` it counts instead in which studies two agents on the same cases differ
-(`compare`), and in which the mean over six tasks is told from 0 (``one_null_pairs.csv``).
+(`compare`; ``one_null_pairs.csv``).
 """
 
 import math
@@ -25,10 +25,8 @@ from coherence import compare, sufficiency_test
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.verdicts import NOT_TESTED, VerdictInput, decide
 from coherence.result import CheckResult, rejects
-from coherence.statistics.random_effects import random_effects
 
 Floats = NDArray[np.float64]
-N_TASKS = 6
 WORDS, FEW = (0.05, 0.25, 0.5, 0.75, 0.95), (0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 1)
 
 
@@ -445,15 +443,6 @@ def differ(pair: tuple[Design, Design], seed: list[int]) -> bool:
     return bool(rejects(found["pvalue"].item()))
 
 
-def told_from_0(design: Design, seed: list[int]) -> bool:
-    """Pool the difference in one action over tasks."""
-    tasks = [design.result(np.random.default_rng([*seed, task])) for task in range(N_TASKS)]
-    rows = [result.details.set_index("component").iloc[1] for result in tasks]
-    columns = [[row[name] for row in rows] for name in ("estimate", "standard_error", "allowed")]
-    over = random_effects(columns[0], columns[1], [design.n] * N_TASKS, columns[2])
-    return over.low > 0 or over.high < 0
-
-
 def judged(design: Design, seed: list[int]) -> Line:
     """Count the verdict of a table; also whether interval and direction say different things."""
     result = design.result(np.random.default_rng(seed))
@@ -481,12 +470,6 @@ def read(found: list[Line]) -> list[Line]:
     return [{name: int(n) for name, n in counts} | {untold[0]: round(untold[1] / len(found), 3)}]
 
 
-def paired(pair: tuple[Design, Design], seed: list[int]) -> Line:
-    """Compare two agents, and pool the tasks of either."""
-    told = {f"told_{name}": told_from_0(of, seed) for name, of in zip("ab", pair, strict=True)}
-    return {"differ": differ(pair, seed)} | told
-
-
 def cell(kind: str, at: int, name: str, design: Design) -> Cell:
     """Return a design of coherent or of leaky agents."""
     about = {"agent": "misled" if name in MISLED else kind, "design": name, "n_cases": design.n}
@@ -496,8 +479,8 @@ def cell(kind: str, at: int, name: str, design: Design) -> Cell:
 
 if __name__ == "__main__":
     if "--studies" in sys.argv:
-        cells = [Cell({"pair": name}, partial(paired, pair)) for name, pair in PAIRS.items()]
-        sums = lambda found: [pd.DataFrame(found).sum().to_dict()]  # noqa: E731
+        cells = [Cell({"pair": name}, partial(differ, pair)) for name, pair in PAIRS.items()]
+        sums = lambda found: [{"differ": sum(found)}]  # noqa: E731
         study("one_null_pairs", cells, sums, unit="studies", count="n_studies")
     else:
         agents = {"coherent": COHERENT, "leaky": LEAKY}

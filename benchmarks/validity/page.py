@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable
 
 import pandas as pd
-from one_null import N_TASKS
 from scipy import stats
 from study import HERE
 from study import read_table as read
@@ -38,7 +37,6 @@ PROGRAMS = {
     "stakes.py --tables 100": ("stakes",),
     "threshold.py --tables 100": ("threshold",),
     "comparison.py --studies 40": ("comparison",),
-    "pooling.py --studies 400": ("pooling",),
     "rivals.py --tables 200": ("rivals",),
     "mixing.py --sessions 1000": ("mixing_intervals", "mixing_tests"),
 }
@@ -194,12 +192,7 @@ def first_tables() -> Figures:
     panels = panels[(panels["reading"] == "person") & (panels["n_tested"] > 0)]
     null = (panels[panels["population"] != "knows"], "n_tables", "rejected")
     found["persons"] = line(null, (panels, "covered"), "{n_cases} cases x {n_persons}")
-    tasks, pairs = read("pooling"), read("comparison").dropna(subset="rejected")
-    null, label = (
-        (tasks[tasks["mean"] == 0], "n_studies", "rejected"),
-        "`{effect}`, {n_tasks} tasks",
-    )
-    found["means over tasks"] = line(null, (tasks, "covered"), label)
+    pairs = read("comparison").dropna(subset="rejected")
     null = (pairs, "n_studies", "rejected")
     found["comparisons"] = line(null, (pairs, "covered"), "`{effect}`, {design}")
     flips, scored = read("mixing_tests"), read("mixing_intervals")
@@ -341,13 +334,10 @@ def one_null() -> Figures:
     coherent = table[table["agent"] == "coherent"]
     accused, n_tables = coherent[["accused", "n_tables"]].sum()
     one = pairs[pairs["pair"].str.startswith("one agent")]
-    told = pairs[["told_a"]].sum().sum() + one["told_b"].sum()
     text = (
         f"Of {n_tables:,} tables of {len(coherent)} coherent agents {share(accused / n_tables)} "
         f"are accused. `compare` tells two ways of reporting of one agent apart in "
-        f"{one['differ'].sum()} of {one['n_studies'].sum()} studies; means over {N_TASKS} tasks of "
-        f"coherent agents are told from 0 in {told} of "
-        f"{pairs['n_studies'].sum() + one['n_studies'].sum()}."
+        f"{one['differ'].sum()} of {one['n_studies'].sum()} studies."
     )
     leaky = table[(table["agent"] == "leaky") & table["design"].isin(PRICE)]
     misled = lines(table[table["agent"] == "misled"])

@@ -81,7 +81,6 @@ class Interpretation:
     row: str = ""  # name of its row in the short table, with the unit; empty where it has none
     form: Form = Form.POINTS  # of the row
     unless: str = ""  # variant whose row makes this one needless
-    pooled: bool = False  # whether it may have either sign, so that tasks have a mean effect
 
     @property
     def of_estimate(self) -> str:

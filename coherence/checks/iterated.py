@@ -664,7 +664,6 @@ CHECK = Check(
             published=_HALF,
             words="average gap to the belief after evidence",
             row="gap after evidence, points",
-            pooled=True,
         ),
         "relative": Interpretation(estimate=_HALF, words="gaps, relative to the belief"),
         # They cancel in the tested mean where they have both signs.

@@ -4,7 +4,7 @@ The direction in which a higher belief moves choice (`coherence.checks.covarianc
 that has one sign throughout. An effect that turns within the range of beliefs it cannot see: the
 same products of differences, times the belief, can. The p-value is the smaller of both, each over
 its part of the level. What rounding and noise of reports may leave unsaid does not count, in the
-p-value, in any interval, in pooled means or in differences between models.
+p-value, in any interval or in differences between models.
 
 Beside the p-value stand effects: points at equal belief, weighed by what the belief leaves open of
 the state, or each case alike; and the share of what choices know of the state that is not said.
@@ -417,7 +417,6 @@ CHECK = Check(
             not_rejected="No evidence that choices go with the truth at the same {belief}.",
             words="choices at equal belief",
             heading="choice at equal belief",
-            pooled=True,
         ),
     },
     question=Question.ACTED_ON,

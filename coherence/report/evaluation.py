@@ -24,6 +24,14 @@ from coherence.runs.states import STATE_NAMES
 from coherence.statistics.figure_tables import FigureTables
 from coherence.statistics.report_noise import ReportNoise
 
+FEW = 3
+"""Evaluations up to which a report shows everything at once."""
+
+
+def evaluation_key(number: int) -> str:
+    """Return the name of an evaluation in ids and files: its number, which no model can choose."""
+    return f"evaluation-{number}"
+
 
 @dataclass(frozen=True)
 class Source:

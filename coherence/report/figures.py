@@ -6,6 +6,7 @@ figure is planned first; pages turn it into SVG, ``--figures`` into files, and b
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
@@ -20,11 +21,10 @@ from coherence.plots import states as state_plot
 from coherence.plots.forest import height_for, plot_forest, title_of
 from coherence.plots.style import action_colours, shared_spans
 from coherence.report.document import Figure
-from coherence.report.evaluation import EvaluationReport
-from coherence.report.pooling import FEW, evaluation_key, shared_tests
+from coherence.report.evaluation import FEW, EvaluationReport, evaluation_key
 from coherence.report.scores import PARTS
 from coherence.report.wording import belief_noun, clean, format_numbers, with_interval
-from coherence.result import LEVEL, CheckResult, Family, Interval
+from coherence.result import LEVEL, CheckResult, Family, Interval, Outcome
 from coherence.statistics.figure_tables import EXACT
 from coherence.statistics.report_noise import Reports
 
@@ -361,6 +361,24 @@ def _calibration(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
 
 
 # Over evaluations
+
+
+def shared_tests(evaluations: Sequence[EvaluationReport]) -> list[str]:
+    """Return the tests that several evaluations have, the primary first, then the most frequent."""
+    found = [
+        result
+        for evaluation in evaluations
+        for result in evaluation.results
+        if result.outcome() not in (Outcome.ESTIMATE, Outcome.UNTESTED)
+        and math.isfinite(result.statistic)
+    ]
+    counts = Counter(result.check for result in found)
+    first = {result.check for result in found if result.family is Family.PRIMARY}
+    # A counter keeps the order in which names came, and sorting keeps it among equals.
+    return sorted(
+        (name for name, n in counts.items() if n >= min(len(evaluations), 2)),
+        key=lambda name: (name not in first, -counts[name]),
+    )
 
 
 def forest_figures(evaluations: Sequence[EvaluationReport]) -> list[Figure]:

@@ -42,16 +42,9 @@ from coherence.report.document import (
     table_of_texts,
 )
 from coherence.report.effects import in_order, long_table, short_table
-from coherence.report.evaluation import EvaluationReport
+from coherence.report.evaluation import FEW, EvaluationReport, evaluation_key
 from coherence.report.json import to_plain
 from coherence.report.next_steps import next_step
-from coherence.report.pooling import (
-    FEW,
-    counted_rejections,
-    evaluation_key,
-    pooled_sentences,
-    primary_tests,
-)
 from coherence.report.provenance import command
 from coherence.report.scores import forecast_table, forecasts_alone, not_scored, scores_sentence
 from coherence.report.variation import little_sentence, moves_sentence
@@ -68,7 +61,7 @@ from coherence.report.wording import (
     interval_heading,
     visible,
 )
-from coherence.result import CheckResult, Family, ForecastScores, Outcome
+from coherence.result import LEVEL, CheckResult, Family, ForecastScores, Outcome
 from coherence.runs.audit import MISSING, audit_table
 from coherence.runs.notes import Code, Level, Note
 
@@ -225,7 +218,6 @@ def effects(evaluations: Sequence[EvaluationReport], more: str = "") -> Iterator
             yield from _moves(evaluation)
             yield results_table(evaluation) if evaluation.results else Paragraph(NOTHING_RUN)
         yield Notes(tuple(_assumed(evaluations)))
-    yield from _pooled(evaluations)
     counts = counted_rejections(evaluations) * (len(primary_tests(evaluations)) > 1 and not more)
     rest = f"Everything else: {more}." * bool(more)
     said = " ".join(filter(None, [legend(evaluations), counts, rest]))
@@ -251,7 +243,6 @@ def _overview(
     yield long_table(evaluations, urls)
     yield Paragraph(f"{legend(evaluations)} {KEPT}".lstrip(), Look.SOFT)
     yield Notes((*_unparsed_shares(evaluations), *warnings(evaluations)))
-    yield from _pooled(evaluations)
     if more:
         yield Paragraph(f"All results of every evaluation: {more}.", Look.SOFT)
 
@@ -274,11 +265,6 @@ def _alerts(evaluations: Sequence[EvaluationReport]) -> Iterator[Part]:
         yield Paragraph(f"{alert.text}{named}", Look.ALERT)
 
 
-def _pooled(evaluations: Sequence[EvaluationReport]) -> Iterator[Part]:
-    for heading, sentences in pooled_sentences(evaluations):
-        yield from (Heading(heading, minor=True), Notes(tuple(sentences)))
-
-
 def _scores(evaluations: Sequence[EvaluationReport]) -> Iterator[Part]:
     """Yield the table of scores, a row a forecaster, with what was assumed."""
     if (table := forecast_table(evaluations)) is None:
@@ -287,6 +273,34 @@ def _scores(evaluations: Sequence[EvaluationReport]) -> Iterator[Part]:
     yield from _alerts(evaluations)
     yield table
     yield Notes((*_assumed(evaluations), *not_scored(evaluations)))
+
+
+def primary_tests(evaluations: Sequence[EvaluationReport]) -> list[CheckResult]:
+    """Return the primary tests that have a p-value."""
+    tested = (each.primary for each in evaluations)
+    return [result for result in tested if result and result.outcome() is not Outcome.UNTESTED]
+
+
+def counted_rejections(evaluations: Sequence[EvaluationReport]) -> str:
+    """Say in how many evaluations the primary test rejects, and how many false alarms to expect."""
+    tested = primary_tests(evaluations)
+    if not tested:
+        return "The primary test could not be run."
+    rejected = sum(result.outcome() is Outcome.REJECTED for result in tested)
+    n = len(tested)
+    if n == 1:
+        return f"The primary test {'rejects' if rejected else 'does not reject'}."
+    found = sum(result.pvalue_bh is not None and result.pvalue_bh <= LEVEL for result in tested)
+    return (
+        f"The primary test rejects in {rejected or 'none'} of {n} evaluations at {LEVEL}. If all "
+        f"were coherent, {LEVEL * n:.2g} would be rejected by chance on average"
+        + (
+            f"; at a false discovery rate of {LEVEL:.0%} over all of them {found or 'none'} "
+            f"{'remains' if found <= 1 else 'remain'}."
+            if rejected
+            else "."
+        )
+    )
 
 
 def legend(evaluations: Sequence[EvaluationReport]) -> str:

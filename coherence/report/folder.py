@@ -16,12 +16,11 @@ from coherence.plots.style import save_plot
 from coherence.printable import spreadsheet_safe
 from coherence.report.answers import answer_pages
 from coherence.report.effects import verdict_table
-from coherence.report.evaluation import EvaluationReport
+from coherence.report.evaluation import FEW, EvaluationReport, evaluation_key
 from coherence.report.figures import all_figures
 from coherence.report.files import render_all, render_page
 from coherence.report.findings import answers_table, results_table, screen_table
 from coherence.report.page import render_html
-from coherence.report.pooling import FEW, evaluation_key
 from coherence.report.scores import forecast_table, forecasts_alone
 from coherence.report.wording import clean, evaluation_heading
 

@@ -11,12 +11,11 @@ import pandas as pd
 
 from coherence.checks.catalogue import check_of
 from coherence.report.evaluation import EvaluationReport
-from coherence.report.pooling import pooled
 from coherence.report.scores import score_table
 from coherence.report.wording import answering_notes, belief_noun
 from coherence.runs.audit import audit_table
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 # How the work was spread over processors changes no number, so it must not change the bytes either.
 _NOT_RECORDED = frozenset({"n_jobs"})
 
@@ -101,7 +100,6 @@ def render_json(evaluations: Sequence[EvaluationReport], settings: Mapping[str, 
     record = {
         "schema_version": SCHEMA_VERSION,
         "settings": _recorded(settings),
-        "pooled": pooled(evaluations),
         "evaluations": [_evaluation_record(evaluation) for evaluation in evaluations],
     }
     if len(scores):

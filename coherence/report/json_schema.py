@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from coherence.report.json import SCHEMA_VERSION
-from coherence.report.pooling import POOLED
 from coherence.report.verdicts import VERDICTS
 from coherence.result import Family, Lack, Outcome
 from coherence.runs.audit import ANSWERS, STATUSES
@@ -229,7 +228,6 @@ def results_schema() -> dict[str, Any]:
         settings=_record(
             SETTINGS, "margin", "versions", "data", "file", "reading", data=_record(DATA)
         ),
-        pooled=_table("Effects of a model over three tasks or more.", POOLED),
         evaluations=_rows("Sorted by task and model.", evaluation),
     )
     return {"$schema": DIALECT, "title": "Results of coherence analyze", **described}

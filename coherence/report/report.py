@@ -89,19 +89,6 @@ class Report:
         return verdict_table(self.evaluations)
 
     @property
-    def pooled(self) -> pd.DataFrame:
-        """One row for each effect of a model that was asked three tasks or more.
-
-        Columns ``model``, ``check``, ``component``, ``unit``, ``n`` (tasks), ``mean``,
-        ``low``, ``high`` (95%, Hartung and Knapp), ``pvalue`` (of no effect on average), ``sd`` (of
-        the true effects between tasks) and ``pvalue_equal`` (of one effect in all tasks). Tasks are
-        taken as a sample of tasks, and p-values are not adjusted.
-        """
-        from coherence.report.pooling import pooled
-
-        return pooled(self.evaluations)
-
-    @property
     def scores(self) -> pd.DataFrame:
         """One row for each model and prompt whose forecasts were scored, the best first.
 

@@ -6,7 +6,6 @@ import margins
 import mixing
 import numpy as np
 import persons
-import pooling
 import pytest
 import scores
 import verdicts
@@ -76,15 +75,6 @@ def test_persons_keep_the_level_and_persons_as_groups_of_cells_do_not():
     cells = lines[lines["reading"] == "cells, group=person"]
     assert cells.loc[cells["population"] == "tastes", "rejected"].max() > 0.1
     assert cells.loc[cells["population"] == "knows", "covered"].min() < 0.85
-
-
-def test_means_over_tasks_are_covered_and_nothing_is_taken_for_an_effect():
-    table = read_table("pooling")
-    assert len(table) == len(pooling.DESIGNS)
-    assert (table["n_studies"] >= 400).all()
-    assert (1 - table["covered"] <= bound(table["n_studies"])).all()
-    null = table[table["mean"] == 0]
-    assert (null["rejected"] <= bound(null["n_studies"])).all()
 
 
 def test_calibrated_forecasts_are_rejected_as_often_as_stated_and_scores_held():

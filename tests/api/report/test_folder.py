@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from coherence import CheckResult, analyze, simulate
+from coherence.report.evaluation import FEW
 from coherence.report.figures import all_figures
 from coherence.report.folder import ENDINGS, FIGURES, OURS, report_files, table_files, write_figures
-from coherence.report.pooling import FEW
 from tests.api.tables import read_exactly
 
 CHECKS = ["sufficiency", "monotone_choice", "calibration"]
