@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from coherence.analysis.evaluation import EvaluationRows, unreadable
-from coherence.analysis.pilot import why_no_pilot
 from coherence.analysis.reading import (
     confidence_note,
     settled_by_choice,
@@ -118,7 +117,6 @@ def measured(
         state_names=_state_names(evaluation),
         variation=variation(beliefs, evaluation.runs, evaluation.reference_rows),
         figures=figure_tables(beliefs),
-        plannable=not why_no_pilot(evaluation),
         settled_by_choice=bool(settled),
         rows=evaluation.runs,
         labels=labels,

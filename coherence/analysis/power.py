@@ -1,8 +1,7 @@
 """Power by simulation: how often a check rejects in tables of so many cases.
 
-Tables are drawn from an agent with a planted flaw, or from the beliefs and choices of a model that
-was asked, and each is tested as `coherence.analyze` tests it. At signal 0 nothing is amiss, and the
-share that rejects is the size of the test.
+Tables are drawn from an agent with a planted flaw, and each is tested as `coherence.analyze` tests
+it. At signal 0 nothing is amiss, and the share that rejects is the size of the test.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,8 +15,6 @@ from scipy import stats
 
 from coherence.agents import AGENTS, PROMPTS, Agent, named_agent, simulate
 from coherence.analysis.evaluation import EvaluationRows, require_kind_of_state
-from coherence.analysis.pilot import Pilot, read_pilot
-from coherence.analysis.reading import as_runs
 from coherence.checks.catalogue import declaration, declarations
 from coherence.checks.check import Call
 from coherence.errors import InputError, closest
@@ -25,7 +22,6 @@ from coherence.inputs import MIN_CONTEXTS, number_of_jobs, require, whole_number
 from coherence.public_names import rng_for_seed
 from coherence.result import LEVEL, CheckResult, Family
 from coherence.runs.needs import GIVEN_Z
-from coherence.runs.runs import Runs
 from coherence.statistics.parallel import run_calls
 from coherence.statistics.resample import Seed, as_seed, check_stream
 
@@ -44,7 +40,7 @@ _BATCH = 20  # tables in one call of a worker
 
 @rng_for_seed
 def power(
-    agent: Agent | Pilot | Runs | pd.DataFrame | str,
+    agent: Agent | str,
     n_cases: int | Sequence[int],
     n_reps: int,
     signal: float,
@@ -60,9 +56,8 @@ def power(
 
     Parameters
     ----------
-    agent : Agent, Runs, DataFrame or str
-        Who would answer: a simulated agent or the name of one in `AGENTS`; or the runs table of
-        answers of one task and model, whose beliefs and shares of actions are taken as they are.
+    agent : Agent or str
+        Who would answer: a simulated agent or the name of one in `AGENTS`.
     n_cases : int or sequence of int
         Cases of a table, ten at least.
     n_reps : int
@@ -70,13 +65,13 @@ def power(
     signal : float
         What is planted, from 0, where nothing is amiss, to 1. The column ``planted`` names it.
         "weight": choices follow the stated belief + signal * (exact posterior - stated belief), a
-        share of what the agent knows and does not say. "hidden_signal", of an agent that has one
-        and of a table without exact posteriors: how much higher the belief acted on is where the
+        share of what the agent knows and does not say. "hidden_signal", of an agent that has
+        one: how much higher the belief acted on is where the
         state is true, in probability, at equal stated belief. "peak", for monotone_choice: the
         share of utilities that rise and then fall with the belief. "iterated_bias", for
         iterated_expectation: how far beliefs given z are moved to 1/2.
     check : {"sufficiency", "cmi", "predictive_gain", "monotone_choice", "iterated_expectation"}
-        The test; of a table one of the first three.
+        The test.
     state : {"auto", "exact", "realised"}
         What choices are compared with at equal belief, as for `analyze`: the exact posterior where
         it is known and shows what is planted, else the realised state.
@@ -102,15 +97,13 @@ def power(
     Raises
     ------
     InputError
-        An unknown agent or check, a number outside its range, or a table from which no others can
-        be drawn.
+        An unknown agent or check, or a number outside its range.
 
     Notes
     -----
     Null: none of its own; the table says how often that of the check is rejected. P-values rest on
     999 random draws, 199 for cmi, so that power is a little below that of a report. Simulated cases
-    are independent: what cases of a table share (column group) is not kept. The error of a table's
-    own beliefs and choices is not in the intervals.
+    are independent: cases of groups carry less.
 
     Examples
     --------
@@ -163,25 +156,14 @@ def _planted_by() -> dict[str, str]:
     return {check.name: check.planted for check in checks if check.planted}
 
 
-def _planted(
-    agent: Agent | Pilot | Runs | pd.DataFrame | str, check: str, state: str
-) -> tuple[str, Agent | Pilot, str]:
+def _planted(agent: Agent | str, check: str, state: str) -> tuple[str, Agent, str]:
     """Return the name of who answers, who it is, and what a signal sets."""
     planted = _planted_by()
     of_weight = planted[check] == WEIGHT
-    if isinstance(agent, Runs | pd.DataFrame):
-        agent = read_pilot(as_runs(agent), state=state)
-    if isinstance(agent, Pilot):
-        require(
-            of_weight,
-            f"check must be one of {', '.join(n for n in planted if planted[n] == WEIGHT)} for "
-            f"answers of a table; received {check!r}. Plan it with a named agent.",
-        )
-        return f"an agent like {agent.name}", agent, HIDDEN if agent.exact is None else WEIGHT
     agent = named_agent(agent) if isinstance(agent, str) else agent
     if not isinstance(agent, Agent):
         raise InputError(
-            "agent must be the name of an agent, an Agent or a runs table; received "
+            "agent must be the name of an agent or an Agent; received "
             f"{type(agent).__name__}. The agents are {', '.join(AGENTS)}."
         )
     if of_weight and agent.hidden_signal:
@@ -200,7 +182,7 @@ def _planted(
 class _Design:
     """What all tables have in common but the number of cases."""
 
-    source: Agent | Pilot
+    source: Agent
     check: str
     planted: str
     signal: float
@@ -210,8 +192,6 @@ class _Design:
 
     def table(self, n_cases: int, rng: np.random.Generator) -> pd.DataFrame:
         """Draw a runs table."""
-        if isinstance(self.source, Pilot):
-            return self.source.draw(self.signal, n_cases, self.n_reps, rng)
         return simulate(
             self.source.with_parameters(**{self.planted: self.signal}),
             n_contexts=n_cases,

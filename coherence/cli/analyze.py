@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,6 @@ from coherence.cli.folders import in_place, prepare_folder, replace_text
 from coherence.cli.progress import StepProgress, step_progress
 from coherence.cli.reading import (
     add_reading,
-    power_words,
     read_table,
     reading,
     require_one_table,
@@ -174,12 +172,9 @@ def _with_source(report: "Report", args: argparse.Namespace) -> "Report":
 
     typed = {"seed": args.seed or None, "checks": args.checks}
     again = command({**report.settings, **typed}, files=args.files)
-    read = ["coherence", "power", "--like", args.runs, *power_words(args)]
     source = Source(
         again,
-        shlex.join(read) if len(args.files) == 1 else "",
         "" if args.out is None else str(Path(args.out, "report.html")),
-        len(report.evaluations) > 1,
         Path(args.runs).name if len(args.files) == 1 else "",
     )
     evaluations = tuple(replace(each, source=source) for each in report.evaluations)

@@ -2,7 +2,6 @@
 
 import argparse
 import csv
-import re
 import sys
 from collections.abc import Collection, Sequence
 from functools import partial
@@ -75,21 +74,13 @@ _TITLES = {
 }
 
 
-def add_reading(
-    parser: argparse.ArgumentParser,
-    only: Collection[str] | None = None,
-    *,
-    of_pilot: bool = False,
-) -> None:
-    """Declare the options of reading, or some; of a pilot ``--task`` names a task of the table."""
+def add_reading(parser: argparse.ArgumentParser, only: Collection[str] | None = None) -> None:
+    """Declare the options of reading, or some."""
     for title, options in READING.items():
         asked = {name: how for name, how in options.items() if only is None or name in only}
         group = parser.add_argument_group(title, _TITLES[title]) if asked else parser
         for name, how in asked.items():
-            names = [f"--{name}"]
-            if name == "task":
-                names = ["--task-column"] if of_pilot else [*names, "--task-column"]
-            names += ["--penalty"] * (name == "loss")
+            names = [f"--{name}", *["--penalty"] * (name == "loss")]
             group.add_argument(*names, **how)
 
 
@@ -108,20 +99,6 @@ def reading(args: argparse.Namespace) -> Reading:
     joined = " and ".join(f"({each})" for each in conditions)
     said["where"] = joined if len(conditions) > 1 else next(iter(conditions), None)
     return Reading(named_columns(args), **said)
-
-
-def power_words(args: argparse.Namespace) -> list[str]:
-    """Return how a file was read, and the options of labels, as ``coherence power`` takes them."""
-    words = [f"--positive={label}" for label in args.positive or ()]
-    words += [] if args.reference is None else [f"--reference={args.reference}"]
-    words += [] if args.state == "auto" else [f"--state={args.state}"]
-    return [re.sub("^--task=", "--task-column=", word) for word in [*reading(args).words(), *words]]
-
-
-def pilot_options(args: argparse.Namespace) -> argparse.Namespace:
-    """Return the options of ``coherence power`` as those of a command that reads one table."""
-    as_read = {"runs": args.like, "files": [args.like], "task": args.task_column}
-    return argparse.Namespace(**{**vars(args), **as_read})
 
 
 def is_log(file: str) -> bool:

@@ -38,9 +38,7 @@ class Source:
     """The commands that go on from a report of the command line, as they would be typed."""
 
     analyze: str  # gives the report again
-    power: str  # plans for an agent like one of the table; empty where it cannot read what was read
     page: str = ""  # the page that was written; empty for none
-    several: bool = False  # whether the table has more than one task and model
     file: str = ""  # name of the file, where no task and model is named
 
 
@@ -146,7 +144,6 @@ class EvaluationReport:
     askable: bool = True  # whether this toolkit asked, so that it can ask again
     # how far beliefs and choices vary; None where that was not asked
     variation: Variation | None = None
-    plannable: bool = False  # whether `coherence.power` can draw tables from it
     settled_by_choice: bool = False  # whether the truth seems to follow from the choice
     source: Source | None = None  # where it comes from; None in Python
 

@@ -4,8 +4,6 @@ More cases are proposed only where more of the same would help, and a command on
 typed as it stands.
 """
 
-import shlex
-
 from coherence.checks.persons import FEWEST_CASES, FEWEST_OF_STATE
 from coherence.checks.scores import ScoresResult
 from coherence.checks.sufficiency import hides_all
@@ -15,7 +13,6 @@ from coherence.report.variation import little_sentence
 from coherence.report.wording import clean
 from coherence.result import CheckResult, Outcome
 from coherence.runs.notes import Code
-from coherence.runs.states import zero_or_one
 from coherence.statistics.difference_sequences import FEWEST_CONTEXTS
 from coherence.statistics.report_noise import Reports
 
@@ -167,26 +164,15 @@ def _missing_by_choice(evaluation: EvaluationReport) -> str:
 
 
 def _power(evaluation: EvaluationReport) -> Step:
-    """Send to a plan: as many cases, twice and four times as many."""
-    settled = evaluation.primary is not None and evaluation.primary.settled
-    if settled or not evaluation.plannable:
+    """Send to a plan for a simulated agent: as many cases, twice and four times as many."""
+    primary = evaluation.primary
+    if primary is None or primary.settled or primary.action is None or primary.n_persons:
         return Step()
-    text, source = "How many cases would show a smaller effect?", evaluation.source
-    most = evaluation.primary or max(evaluation.results, key=lambda result: result.n_contexts)
-    cases = [most.n_contexts * times for times in (1, 2, 4)]
-    n_reps = round(most.n_rows / most.n_contexts)
-    names = {"model": evaluation.model, "task": evaluation.task}
-    if source is None:
-        rows = " and ".join(f"{name} == {value!r}" for name, value in names.items() if value)
-        # No columns of a runs table, or no labels that say their order, are at hand to plan from.
-        unnamed = zero_or_one(evaluation.rows.theta.dropna().unique().tolist()) is None
-        if evaluation.rows.named.columns or unnamed:
-            return Step("coherence.power tells how many cases would show a smaller effect.")
-        table = f"runs{f'.query({rows!r})' if rows else ''}"
-        return Step(text, f"coherence.power({table}, {cases}, n_reps={n_reps}, signal={SIGNAL:g})")
-    if not source.power:
-        return Step()
-    words = [f"--{name}={value}" for name, value in names.items() if value and source.several]
-    words += ["--cases", ",".join(map(str, cases)), "--reps", f"{n_reps}"]
-    words += ["--signal", f"{SIGNAL:g}"]
-    return Step(text, " ".join([source.power, *(shlex.quote(clean(word)) for word in words)]))
+    text = "How many cases would show a smaller effect?"
+    cases = [primary.n_contexts * times for times in (1, 2, 4)]
+    n_reps, realised = round(primary.n_rows / primary.n_contexts), primary.state == "realised"
+    if evaluation.source is None:
+        state = ', state="realised"' * realised
+        return Step(text, f'coherence.power("rational", {cases}, {n_reps}, {SIGNAL:g}{state})')
+    words = f"--cases {','.join(map(str, cases))} --reps {n_reps} --signal {SIGNAL:g}"
+    return Step(text, f"coherence power {words}{' --state realised' * realised}")

@@ -16,14 +16,11 @@ def test_a_pass_that_means_something_leads_to_a_plan_that_runs():
     shaded = replace(AGENTS["rational"], unstated=1.0)
     runs = simulate(shaded, n_contexts=60, n_reps=3, iterated=False, rng=5)
     said = " ".join(str(analyze(runs, checks=["sufficiency"], rng=1)).split())
-    (call,) = re.findall(r"coherence\.(power\(runs.*?signal=[\d.]+)\)", said.replace(" \\ ", " "))
-    assert "[60, 120, 240], n_reps=3" in call
-    planned = eval(f"{call}, rng=1, n_simulations=10)", {"power": power, "runs": runs})  # noqa: S307
-    assert set(planned["agent"]) == {"an agent like rational on simulated"}
-    # What is stated is the posterior, and leaves no part of it to plan for.
-    runs = simulate("rational", n_contexts=60, n_reps=3, rng=1)
-    assert "coherence.power" not in str(analyze(runs, checks=["sufficiency"], rng=1))
-    # Without choices there is no agent to plan for: power would refuse the table.
+    (call,) = re.findall(r"coherence\.(power\(.*?)\)", said.replace(" \\ ", " "))
+    assert call == 'power("rational", [60, 120, 240], 3, 0.2'
+    planned = eval(f"{call}, rng=1, n_simulations=10)", {"power": power})  # noqa: S307
+    assert set(planned["agent"]) == {"agent rational"}
+    # Without choices there is nothing to plan for.
     beliefs = simulate("wordbound", n_contexts=40, n_reps=2, rng=1).drop(columns="action")
     assert "coherence.power" not in str(analyze(beliefs, rng=1))
 

@@ -2,7 +2,6 @@ import shlex
 from dataclasses import replace
 from xml.etree import ElementTree
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -10,63 +9,25 @@ import coherence
 from coherence import AGENTS, read_runs, simulate
 
 SMALL = ["--cases", "20,30", "--reps", "2", "--simulations", "10"]
-OWN = {"p": "said so", "action": "did", "theta": "truth", "context": "id"}
-READ = ["--belief", "said so", "--action", "did", "--truth=truth", "--context", "id"]
 
 
-def own(runs):
-    rows = runs[runs["action"].notna()]
-    return rows.drop(columns=["p_true", "model", "task", "prompt"]).rename(columns=OWN)
-
-
-def named(runs):
-    return runs.assign(theta=np.where(runs["theta"] == 1, "ill", "well"))
-
-
-def two_tasks(runs):
-    flood = runs.assign(task="flood", theta=np.where(runs["theta"] == 1, "wet", "dry"))
-    return pd.concat([named(runs).assign(task="heart"), flood])
-
-
-def percent(runs):
-    return runs.assign(p=100 * runs["p"], other=runs["rep"])
-
-
-def groups(runs):
-    return runs.assign(template=pd.factorize(runs["context"])[0] % 30)
-
-
-@pytest.mark.parametrize(
-    ("of", "options"),
-    [
-        (own, READ),
-        (named, ["--positive", "ill"]),
-        (two_tasks, ["--positive", "ill", "--positive", "wet", "--checks", "sufficiency"]),
-        (percent, ["--percent", "--where", "other >= 0"]),
-        (groups, ["--group", "template"]),
-        (groups, ["--state", "realised", "--reference", "standard"]),
-        (lambda runs: runs.drop(columns=["theta"]), ["--exact", "p_true"]),
-    ],
-)
-def test_what_a_verdict_proposes_runs_as_typed(of, options, tmp_path, run, monkeypatch):
-    """Breaks if a command lacks the options by which the file was read, or their quotes."""
+@pytest.mark.parametrize("state", ["exact", "realised"])
+def test_what_a_verdict_proposes_runs_as_typed(state, tmp_path, run, monkeypatch):
     agent = replace(coherence.AGENTS["rational"], unstated=0.5)
     size = {"n_contexts": 60, "n_reps": 2, "iterated": False, "prompts": ["standard"]}
-    file = tmp_path / "my pilot.csv"
-    of(coherence.simulate(agent, **size, rng=6)).to_csv(file, index=False)
+    file = tmp_path / "runs.csv"
+    coherence.simulate(agent, **size, rng=6).to_csv(file, index=False)
     monkeypatch.setenv("COLUMNS", "80")
-    checks = [] if "--checks" in options else ["--checks", "sufficiency"]
-    status, out, _ = run("analyze", file, *options, *checks)
+    status, out, _ = run("analyze", file, "--checks", "sufficiency", "--state", state)
     assert status == 0
     assert "No evidence" in out
     shown = out[out.index("coherence power") :].split("\n\n")[0].replace("\\\n", "")
     words = shlex.split(shown.split("\n")[0])
-    assert words[:4] == ["coherence", "power", "--like", str(file)]
     assert words[words.index("--cases") + 1] == "60,120,240"
     words[words.index("--cases") + 1] = "60"
     status, out, err = run(*words[1:], "--simulations", "10")
     assert status == 0, err
-    assert "an agent like" in out.split(":")[0]
+    assert "agent rational, 2 repetitions" in out.split(":")[0]
 
 
 def test_the_command_writes_what_the_function_returns(tmp_path, run):
@@ -86,19 +47,6 @@ def test_the_command_writes_what_the_function_returns(tmp_path, run):
     # The unit of the signal is said.
     said = " ".join(out.split())
     assert "signal 0.4 (weight): share, from 0 to 1, of what the exact posterior adds" in said
-
-
-def test_of_a_table_its_error_is_said_and_its_beliefs_are_taken(run):
-    pilot = ["--like", "examples/runs.parquet", "--model", "planted-leaky"]
-    status, out, _ = run("power", *pilot, *SMALL, "--seed", "1")
-    assert status == 0
-    assert out.startswith("an agent like planted-leaky on asia, 2 repetitions: share of 10")
-    said = " ".join(out.split())
-    assert "note: beliefs and choices are those of 80 cases, whose own error" in said
-    assert "Name one: " not in said
-    status, _, err = run("power", *pilot[:2], *SMALL)
-    assert status == 2
-    assert "--model" in err
 
 
 @pytest.mark.parametrize("policies", [[], ["--policies"]])

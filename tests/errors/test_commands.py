@@ -45,9 +45,7 @@ LINES = {
     "power leeky": "agent must be the name of an agent",
     "power --cases ten": "--cases must be whole numbers with commas between them",
     "power --cases 5": "n_cases must be a whole number of at least 10; received 5",
-    "power --context 50": "--context belongs to --like RUNS",
     "power clairvoyant --state exact": "state cannot be 'exact' where hidden_signal is",
-    "power rational --like a.csv": "--like takes the agent from a table; received",
     # Logs of other programs.
     f"import {BELIEF} {ACTION} --out x.csv": "name the tasks of beliefs (--belief-task NAME)",
     f"import {BELIEF} {TEXT} --out x.csv": "Import files of different formats one by one",

@@ -27,7 +27,7 @@ def strict(text):
 
 def test_record_holds_everything_unrounded(report):
     record = strict(report.to_json())
-    assert record["schema_version"] == 3
+    assert record["schema_version"] == 4
     assert record["settings"] == {"published": False, "seed": 0, "version": "0.1.0"}
     of, unit = report.evaluations[0], record["evaluations"][0]
     assert (unit["task"], unit["model"]) == ("asia", "small-lm")

@@ -80,7 +80,7 @@ def test_the_readme_shows_it(example):
     printed = re.search(r"```text\n(.*?)```", readme, re.DOTALL)
     # The line on further tests takes them all, which the command runs and this fixture does not.
     lines = [line for line in printed[1].splitlines() if "Further tests: " not in line]
-    source = Source("coherence analyze examples/runs.parquet", "")  # as the command line says
+    source = Source("coherence analyze examples/runs.parquet")  # as the command line says
     evaluations = [replace(evaluation, source=source) for evaluation in example.evaluations]
     assert lines == shown(*evaluations).splitlines()
     assert len(lines) < 26
