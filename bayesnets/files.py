@@ -18,10 +18,8 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from bayesnets.codes import Floats
-from bayesnets.conversion import UNNAMED, as_network
-from bayesnets.network import Network
-from bayesnets.node import Node, rescaled
+from bayesnets.network import UNNAMED, Network, Node, as_network, rescaled
+from bayesnets.support import Floats
 from coherence.errors import InputError, suggestion
 from coherence.runs.files import replacing
 from coherence.runs.text_files import bare_name, inner_suffix, read_bytes

@@ -37,9 +37,9 @@ import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from bayesnets.codes import Floats
+from bayesnets.elimination import evidence_probability
 from bayesnets.network import Network
-from bayesnets.posterior import evidence_probability
+from bayesnets.support import Floats
 from coherence.errors import InputError, listing, suggestion
 from coherence.runs.files import replace_text
 

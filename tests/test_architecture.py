@@ -52,7 +52,7 @@ HOMES = {
     "inspect_ai": "coherence/runs/logs/* elicitation/asking/side_question.py "
     "elicitation/commands/inspect_tasks.py "
     "elicitation/models/hosted/*",
-    "pgmpy": "bayesnets/conversion.py",
+    "pgmpy": "bayesnets/network.py",
     "torch": "elicitation/models/* elicitation/training/*",
     "rich": "coherence/report/screen.py coherence/cli/*",
 }

@@ -100,8 +100,7 @@ def _load(name_or_path: str) -> "tuple[Network, str | None]":
 
 def _begin_phrases(network: "Network", out: str, target: str) -> None:
     from bayesnets.files import replace_file
-    from bayesnets.phrase_files import format_phrases, plain_phrases
-    from bayesnets.phrases import positive_state
+    from bayesnets.phrases import format_phrases, plain_phrases, positive_state
     from coherence.runs.files import require_new
 
     if Path(out).suffix.lower() != ".toml":
@@ -155,7 +154,7 @@ def _priors(network: "Network", variables: Sequence[str] | None = None) -> dict[
     import pandas as pd
     from tqdm import tqdm
 
-    from bayesnets.posterior import posterior
+    from bayesnets.elimination import posterior
 
     nothing = pd.DataFrame(index=[0])
     names = network.names if variables is None else variables

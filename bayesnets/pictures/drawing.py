@@ -14,10 +14,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayesnets.conversion import as_network
 from bayesnets.files import replace_file
-from bayesnets.network import Network
-from bayesnets.node import Node
+from bayesnets.network import Network, Node, as_network
 from bayesnets.pictures.layout import Layout, Point, layered
 from coherence.errors import InputError, suggestion
 

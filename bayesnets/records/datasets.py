@@ -11,7 +11,7 @@ from importlib.resources import as_file, files
 import numpy as np
 import pandas as pd
 
-from bayesnets.phrase_files import load_phrases
+from bayesnets.phrases import load_phrases
 from bayesnets.records.strata import RecordTask
 from coherence.errors import InputError, suggestion
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from bayesnets.codes import Codes, Flags, label_codes
+from bayesnets.support import Codes, Flags, label_codes
 from coherence.errors import InputError, listing, suggestion
 from coherence.printable import counted
 from coherence.runs.states import label_text

@@ -17,12 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bayesnets.codes import Codes, Floats
-from bayesnets.conversion import PgmpyModel, as_network, own_name
-from bayesnets.network import Network
-from bayesnets.node import Node
+from bayesnets.network import Network, Node, PgmpyModel, as_network, own_name
 from bayesnets.records.encoding import Missing, encode_records
-from bayesnets.support import Support
+from bayesnets.support import Codes, Floats, Support
 from coherence.errors import InputError, listing
 from coherence.inputs import whole_number
 from coherence.runs.states import label_text

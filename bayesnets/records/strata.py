@@ -18,21 +18,22 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from bayesnets.cases.coverage import bins_of, coverage_record
-from bayesnets.cases.design import (
+from bayesnets.cases import (
+    Seed,
     Sizes,
+    bins_of,
     choose,
     context_ids,
+    coverage_record,
     observable_covariates,
     sizes_of,
     subset_probability,
 )
-from bayesnets.cases.sampling import Seed
-from bayesnets.codes import Codes, Flags, Floats, distinct_rows, label_column
 from bayesnets.network import Network
 from bayesnets.phrases import Phrases
 from bayesnets.records.encoding import Missing, check_columns, encode_records, states_of
 from bayesnets.records.fitting import MAX_ENTRIES, fit
+from bayesnets.support import Codes, Flags, Floats, distinct_rows, label_column
 from coherence.errors import InputError, listing, shown, suggestion
 from coherence.inputs import whole_number
 from coherence.runs.columns import RECORDED

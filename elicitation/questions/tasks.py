@@ -28,8 +28,8 @@ from bayesnets import (
     sample_cases,
     with_records,
 )
-from bayesnets.conversion import as_network
 from bayesnets.files import ENDINGS, SUFFIXES
+from bayesnets.network import as_network
 from bayesnets.phrases import positive_state
 from coherence.errors import InputError, closest, listing, shown, suggestion
 from coherence.runs.columns import FEATURE_PREFIX, TRUTH_KINDS

@@ -19,7 +19,7 @@ from bayesnets import (
     sample_cases,
     with_records,
 )
-from bayesnets.cases.design import inclusion_probabilities, systematic_sample
+from bayesnets.cases import inclusion_probabilities, systematic_sample
 from coherence import InputError
 
 ASIA = load_network("asia")
@@ -101,7 +101,7 @@ def natural():
 @pytest.mark.parametrize("enumerable", [50_000, 0])
 def test_weights_lead_back_to_the_natural_distribution(natural, even, enumerable, monkeypatch):
     # With `enumerable` at zero the sets are drawn from the mixture and carry importance weights.
-    monkeypatch.setattr("bayesnets.cases.evidence_sets.ENUMERABLE", enumerable)
+    monkeypatch.setattr("bayesnets.cases.ENUMERABLE", enumerable)
     expected, error = natural.mean(), natural.std() / np.sqrt(len(natural))
     estimates = []
     for seed in range(12):
@@ -127,7 +127,7 @@ def test_bins_are_even_where_the_network_can_fill_them_and_the_others_are_named(
     # Every undetermined evidence set of one to six covariates.
     assert table["capacity"].sum() == 1182
     assert table["natural_share"].sum() == pytest.approx(1)
-    with caplog.at_level(logging.WARNING, logger="bayesnets.cases.coverage"):
+    with caplog.at_level(logging.WARNING, logger="bayesnets.cases"):
         note = sample_cases(ASIA, "lung", 200, rng=11).attrs["coverage"]["note"]
         assert caplog.messages == [note]
         assert "fewer than 10 sets of evidence have a posterior in 0.25 to 0.3 (5)" in note

@@ -111,7 +111,7 @@ def test_posteriors_of_the_network_are_shares_of_records(task, records, evidence
 
 
 def test_cases_have_the_columns_of_cases_from_a_network_and_short_bins_are_named(task, caplog):
-    with caplog.at_level(logging.WARNING, logger="bayesnets.cases.coverage"):
+    with caplog.at_level(logging.WARNING, logger="bayesnets.cases"):
         cases = sample_record_cases(task, 40, rng=1)
     columns = ", ".join(column for column in cases if not column.startswith("x_"))
     assert columns == (

@@ -1,1 +1,0 @@
-"""Cases drawn from a network so that posteriors are covered evenly."""
