@@ -39,7 +39,7 @@ BUDGET = {
     "elicitation/questions": 2_005,
     "elicitation/spelling": 801,
     "elicitation/training": 1_026,
-    "bayesnets": 5_096,
+    "bayesnets": 4_981,
     "benchmarks": 6_899,
     "tests": 30_037,
 }
