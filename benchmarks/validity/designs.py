@@ -481,7 +481,6 @@ STATED = tuple(
         "1000 contexts x 1",
     )
 )
-FEATURED = STATED
 PROMPTED = _PLAIN
 GAPPED = tuple(
     replace(design, name=f"{design.name}, gap .1", gap=0.1) for design in (*_PLAIN, _ONCE)

@@ -10,7 +10,6 @@ from designs import (
     BELIEFS,
     BIASED,
     CONSTANT,
-    FEATURED,
     FEW,
     FEW_STATED,
     GAPPED,
@@ -123,9 +122,9 @@ def _choices(design: Design, rng: np.random.Generator) -> tuple[tuple, dict]:
     return (runs["p"], runs["action"], runs["theta"]), {"context": runs["context"]}
 
 
-def _featured(design: Design, rng: np.random.Generator, *, argument: str) -> tuple[tuple, dict]:
+def _featured(design: Design, rng: np.random.Generator) -> tuple[tuple, dict]:
     runs, features = design.draw_featured(rng)
-    named = {argument: features, "context": runs["context"]}
+    named = {"features": features, "context": runs["context"]}
     return (runs["p"], runs["action"], runs["theta"]), named
 
 
@@ -259,13 +258,6 @@ SUBJECTS: dict[str, Subject] = {
         **_COUNTED,
     ),
     "cmi_states": _subject("cmi, three states", _stated, cmi_test, _SEVERAL_STATES, **_PERMUTED),
-    "cmi_features": _subject(
-        "cmi given features",
-        partial(_featured, argument="condition_on"),
-        cmi_test,
-        FEATURED,
-        **_PERMUTED,
-    ),
     "monotone_yes_no": _MONOTONE(
         "monotone yes/no",
         _CHOICES_IN_ORDER,
@@ -318,9 +310,9 @@ SUBJECTS: dict[str, Subject] = {
     ),
     "predictive_gain_features": _subject(
         "predictive_gain given features",
-        partial(_featured, argument="features"),
+        _featured,
         predictive_gain_test,
-        FEATURED[:2],
+        STATED[:2],
         slow=True,
         n_bootstraps=2,
     ),

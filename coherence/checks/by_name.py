@@ -14,7 +14,7 @@ from coherence.inputs import require, whole_number
 from coherence.public_names import refuse_seed, with_entries
 from coherence.runs.formats import require_frame
 
-SEVERAL = ("belief", "action", "context", "features", "condition_on")
+SEVERAL = ("belief", "action", "context", "features")
 """Parameters that may hold several columns."""
 LEAST = {"n_draws": 99, "n_permutations": 1, "n_bootstraps": 2, "n_folds": 2, "n_seeds": 1}
 LEAST |= {"n_bins": 2, "k": 1}

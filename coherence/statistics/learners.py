@@ -26,8 +26,8 @@ def expected_losses(predicted: Floats, policy: Floats, n_train: int) -> Floats:
     return np.asarray(-(policy * np.log(mixed)).sum(axis=1))
 
 
-def feature_frame(features: Any, n_rows: int, name: str) -> pd.DataFrame:
-    """Return features as columns, whatever a user has of them; `name` is the argument's."""
+def as_features(features: Any, n_rows: int) -> tuple[Floats, Words]:
+    """Split features, whatever a user has of them, into numbers and categories."""
     if isinstance(features, pd.Series | pd.DataFrame):
         frame = pd.DataFrame(features).reset_index(drop=True)
     else:
@@ -36,24 +36,18 @@ def feature_frame(features: Any, n_rows: int, name: str) -> pd.DataFrame:
         cells = given if isinstance(given, np.ndarray) else np.asarray(given, dtype=object)
         require(
             cells.ndim in (1, 2),
-            f"{name} must have one row per belief; received an array of shape {cells.shape}.",
+            f"features must have one row per belief; received an array of shape {cells.shape}.",
         )
         frame = pd.DataFrame(cells if len(cells) else None).infer_objects()
     require(
         frame.shape[1] > 0,
-        f"{name} must have at least one column; received none. Leave it out instead.",
+        "features must have at least one column; received none. Leave it out instead.",
     )
     require(
         len(frame) == n_rows,
-        f"{name} must have one row per belief; received {len(frame)} rows for {n_rows}.",
+        f"features must have one row per belief; received {len(frame)} rows for {n_rows}.",
     )
-    return frame
-
-
-def as_features(features: Any, n_rows: int) -> tuple[Floats, Words]:
-    """Split features into numbers and categories."""
     numbers, words = [], []
-    frame = feature_frame(features, n_rows, "features")
     names = [str(name) for name in frame.columns]
     # By name, ties broken by position: the order of columns is no evidence.
     for position in sorted(range(len(names)), key=names.__getitem__):
@@ -71,8 +65,7 @@ def as_features(features: Any, n_rows: int) -> tuple[Floats, Words]:
             numbers.append(values)
         else:
             # A missing category is evidence that was not shown: a category of its own.
-            plain = column.astype(object)
-            shown = plain.where(column.notna(), "(not shown)").to_numpy(dtype=object)
+            shown = column.astype(object).where(column.notna(), "(not shown)")
             # Half of a surrogate pair, which JSON allows, is no text for CatBoost.
             whole = [str(word).encode("utf-8", "backslashreplace").decode() for word in shown]
             words.append(np.array(whole, dtype=object))

@@ -57,11 +57,8 @@ class Contexts:
         return np.argsort(self.order)
 
 
-def contexts_of(data: EvaluationData, given: Floats | None = None) -> Contexts:
-    """Gather what each context holds, sorted by beliefs (to 1e-9), choices, states and features.
-
-    `given` has what is conditioned on besides, shape (n_contexts, n_columns).
-    """
+def contexts_of(data: EvaluationData) -> Contexts:
+    """Gather what each context holds, sorted by beliefs (to 1e-9), choices and states."""
     n = data.n_contexts
     belief = to_nine_decimals(context_means(data.belief, data.context, n))
     if belief.ndim == 2 and belief.shape[1] == 2:
@@ -82,8 +79,6 @@ def contexts_of(data: EvaluationData, given: Floats | None = None) -> Contexts:
     if data.exact is not None:
         exact = to_nine_decimals(context_means(data.exact, data.context, n))
         keys.append(as_levels(exact))
-    if given is not None:
-        keys += [*as_levels(given).T]
     numbers = None if data.group is None else _groups(data.group, keys)
     if numbers is not None and np.unique(numbers).size == n:
         numbers = None  # groups of one context say nothing that contexts do not
@@ -255,13 +250,13 @@ def exchangeable(blocks: Codes, state: Codes) -> Codes:
     return np.flatnonzero((low != high)[blocks])
 
 
-def too_few(blocks: Codes, state: Codes, similar: str = "belief") -> str:
+def too_few(blocks: Codes, state: Codes) -> str:
     """Say why nothing can be tested; empty where enough contexts can be permuted."""
     movable = exchangeable(blocks, state).size
     if movable >= MIN_CONTEXTS:
         return ""
     return (
-        f"only {movable} of {blocks.size} contexts have another of similar {similar} and another "
+        f"only {movable} of {blocks.size} contexts have another of similar belief and another "
         f"state to be permuted with; {MIN_CONTEXTS} are needed"
     )
 

@@ -93,9 +93,7 @@ monotone_choice_test(B, A, pair=("yes", "yes")) => pair must hold two different 
 monotone_choice_test(B, A, pair=("yse", "no")) => Closest name found: 'yes'
 predictive_gain_test(B, A, T, features=np.zeros((3, 2))) => features must have one row per belief
 predictive_gain_test(B, A, T, features=np.where(B[3] == B, np.inf, B)) => the first is inf
-cmi_test(B, POLICIES, T, isotonic=True) => isotonic=True takes chosen actions
-cmi_test(B, A, T, condition_on=np.zeros(0)) => condition_on must | Leave it out
-cmi_test(B, A, T, condition_on=np.where(B[1] == B, np.nan, B)) => condition_on must | Fill or drop
+cmi_test(B, POLICIES, T, isotonic=True) => isotonic=True | takes chosen actions
 
 analyze(RUNS, checks=["cmy"]) => checks must be among | Closest name found: 'cmi'
 analyze(RUNS, checks="cmi") => Write ['cmi']

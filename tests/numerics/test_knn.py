@@ -12,16 +12,7 @@ from scipy.special import digamma, rel_entr
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import mutual_info_score
 
-from coherence.checks.cmi import gather_conditioning
-from coherence.statistics.knn import (
-    RESOLUTION,
-    as_levels,
-    calibrated,
-    general_information,
-    policy_information,
-    scaled_policies,
-    sorted_information,
-)
+from coherence.statistics.knn import RESOLUTION, as_levels, calibrated, nearest_information
 from coherence.statistics.windows import chosen, local_information, moved, ranked
 
 GOLDEN = json.loads(
@@ -33,20 +24,15 @@ def differ(codes):
     return RESOLUTION * (codes[:, None] != codes)
 
 
-def brute_force(continuous, stratum, chosen, truth, k):
+def brute_force(belief, action, truth, k):
     """Mesner and Shalizi (2021), algorithm 1, from the full distance matrices."""
-    levels = as_levels(continuous)
-    belief = np.maximum(np.abs(levels[:, None] - levels).max(axis=2), differ(stratum))
-    if chosen.ndim == 1:
-        of_action = differ(chosen)
-    else:
-        policies = as_levels(chosen)
-        of_action = np.abs(policies[:, None] - policies).max(axis=2)
-    by_action, by_truth = np.maximum(belief, of_action), np.maximum(belief, differ(truth))
+    levels = as_levels(belief.reshape(len(belief), -1))
+    given = np.abs(levels[:, None] - levels).max(axis=2)
+    by_action, by_truth = np.maximum(given, differ(action)), np.maximum(given, differ(truth))
     joint, total = np.maximum(by_action, by_truth), 0.0
     for row in range(len(levels)):
         radius = np.sort(joint[row])[k]  # position 0 is the row itself
-        counts = [(d[row] <= radius).sum() - 1 for d in (joint, by_action, by_truth, belief)]
+        counts = [(d[row] <= radius).sum() - 1 for d in (joint, by_action, by_truth, given)]
         together, with_action, with_truth, alone = map(digamma, counts)
         total += together - with_action - with_truth + alone
     return total / len(levels)
@@ -56,53 +42,29 @@ def brute_force(continuous, stratum, chosen, truth, k):
     n=st.integers(9, 60),
     k=st.integers(1, 7),
     grid=st.sampled_from([None, 2, 4, 20]),
+    n_columns=st.integers(1, 3),
     n_states=st.integers(2, 3),
     seed=st.integers(0, 10**6),
 )
-@settings(max_examples=100, deadline=None)
-def test_one_belief(n, k, grid, n_states, seed):
+@settings(max_examples=200, deadline=None)
+def test_one_belief_and_several(n, k, grid, n_columns, n_states, seed):
     """Breaks if the search misses the nearest window or a tie is counted on one side only."""
     rng = np.random.default_rng(seed)
-    belief = rng.random(n)
+    belief = rng.random((n, n_columns)) * rng.choice([0.3, 1.0, 3.0])
     if grid:
-        belief = np.where(rng.random(n) < 0.7, np.round(belief * grid) / grid, belief)
+        belief = np.where(rng.random((n, 1)) < 0.7, np.round(belief * grid) / grid, belief)
     action, truth = rng.integers(0, 3, n), rng.integers(0, n_states, n)
-    zeros = np.zeros(n, dtype=int)
-    exact = pytest.approx(brute_force(belief[:, None], zeros, action, truth, k), abs=1e-10)
-    assert sorted_information(belief, action, truth, k) == exact
+    exact = pytest.approx(brute_force(belief, action, truth, k), abs=1e-10)
     shuffled = rng.permutation(n)
-    assert sorted_information(belief[shuffled], action[shuffled], truth[shuffled], k) == exact
-
-
-@given(
-    n=st.integers(9, 60),
-    k=st.integers(1, 7),
-    n_columns=st.integers(1, 3),
-    n_strata=st.integers(1, 3),
-    scale=st.sampled_from([0.3, 1.0, 3.0]),
-    policies=st.booleans(),
-    seed=st.integers(0, 10**6),
-)
-@settings(max_examples=100, deadline=None)
-def test_several_columns_and_policies(n, k, n_columns, n_strata, scale, policies, seed):
-    """Breaks if ties count on one side only, or neighbours at distance 1 or more as near."""
-    rng = np.random.default_rng(seed)
-    continuous = rng.normal(size=(n, n_columns)) * scale
-    continuous = np.where(rng.random((n, 1)) < 0.5, np.round(continuous * 4) / 4, continuous)
-    stratum, truth = rng.integers(0, n_strata, n), rng.integers(0, 2, n)
-    chosen = rng.integers(0, 3, n)
-    if policies:
-        chosen = rng.dirichlet([1, 1, 1], n)[rng.integers(0, n, n)]
-    exact = pytest.approx(brute_force(continuous, stratum, chosen, truth, k), abs=1e-10)
-    estimate = policy_information if policies else general_information
-    assert estimate(continuous, stratum, chosen, truth, k) == exact
+    for rows in (np.arange(n), shuffled):
+        assert nearest_information(belief[rows], action[rows], truth[rows], k) == exact
 
 
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: f"{case['kind']}-{case['k']}")
 def test_equals_the_reference_implementation(case):
     """Made by knncmi; see golden/README.md."""
-    columns = (np.array(case[name]) for name in ("z", "s", "a", "t"))
-    assert general_information(*columns, case["k"]) == pytest.approx(case["nats"], abs=1e-10)
+    columns = (np.array(case[name]) for name in ("z", "a", "t"))
+    assert nearest_information(*columns, case["k"]) == pytest.approx(case["nats"], abs=1e-10)
 
 
 def test_a_grid_that_floating_point_splits_is_still_tied():
@@ -112,18 +74,8 @@ def test_a_grid_that_floating_point_splits_is_still_tied():
     action, truth = rng.integers(0, 3, 300), rng.integers(0, 2, 300)
     summed = np.array([sum([0.05] * step) for step in steps])
     assert (summed != steps / 20).any()
-    exact = sorted_information(steps / 20, action, truth, 3)
-    assert sorted_information(summed, action, truth, 3) == exact
-
-
-@pytest.mark.parametrize(("n_actions", "n_states"), [(257, 1), (40, 20)])
-def test_many_cells_are_told_apart(n_actions, n_states):
-    """Codes of up to 256 cells fit in a byte; one more must not wrap around."""
-    rng = np.random.default_rng(7)
-    belief, action = rng.integers(0, 3, 700) / 2, np.arange(700) % n_actions
-    truth, zeros = rng.integers(0, n_states, 700), np.zeros(700, dtype=int)
-    expected = brute_force(belief[:, None], zeros, action, truth, 1)
-    assert sorted_information(belief, action, truth, 1) == pytest.approx(expected, abs=1e-10)
+    exact = nearest_information(steps / 20, action, truth, 3)
+    assert nearest_information(summed, action, truth, 3) == exact
 
 
 def test_calibration_equals_scikit_learn():
@@ -132,51 +84,6 @@ def test_calibration_equals_scikit_learn():
     truth = (rng.random(300) < belief**2).astype(int)
     fitted = IsotonicRegression(out_of_bounds="clip").fit(belief, truth).predict(belief)
     assert calibrated(belief, truth) == pytest.approx(fitted, abs=1e-12)
-
-
-def test_scaled_policies_have_a_spread_of_a_quarter_and_constants_none():
-    share = np.column_stack([np.linspace(0, 0.5, 9), np.full(9, 0.5), np.linspace(0.5, 0, 9)])
-    scaled = scaled_policies(share)
-    assert scaled.std(axis=0) == pytest.approx([0.25, 0, 0.25])
-
-
-# Columns that are conditioned on: scales, labels, context means, and what is refused.
-
-
-BELIEF = np.array([0.1, 0.2, 0.3, 0.4])
-CONTEXT = np.array([0, 0, 1, 1])
-
-
-def test_numbers_are_divided_by_four_standard_deviations():
-    """The central 95% of a normal feature then spans 1, as beliefs do."""
-    feature = np.array([1.0, 3.0, 5.0, 11.0])
-    columns = gather_conditioning(BELIEF, pd.DataFrame({"age": feature}), CONTEXT, 2)
-    scaled = (feature - 5) / (4 * np.sqrt((16 + 4 + 0 + 36) / 4))
-    np.testing.assert_allclose(columns.continuous[:, 1], scaled)
-    np.testing.assert_allclose(columns.summary[:, 1], scaled.reshape(2, 2).mean(axis=1))
-    assert columns.numeric == ("age",)
-
-
-def test_a_feature_that_rounding_alone_moves_is_constant_and_one_in_small_units_is_not():
-    for feature in (1e6 + 1e-9 * np.arange(4), 0.1 + np.arange(4) * 1e-14):
-        columns = gather_conditioning(BELIEF, feature, CONTEXT, 2)
-        np.testing.assert_array_equal(columns.continuous[:, 1], np.zeros(4))
-    columns = gather_conditioning(BELIEF, 1e-6 * np.arange(4.0), CONTEXT, 2)
-    assert np.ptp(columns.continuous[:, 1]) > 0.5
-
-
-def test_labels_make_strata_and_shares_of_contexts():
-    frame = pd.DataFrame({"sex": ["f", "m", "f", "f"], "old": [True, True, False, True], "n": 1.0})
-    columns = gather_conditioning(BELIEF, frame, CONTEXT, 2)
-    assert columns.discrete == ("sex", "old")
-    assert columns.numeric == ("n",)
-    strata = columns.stratum
-    assert strata[0] == strata[3]
-    assert len({*strata.tolist()}) == 3
-    # belief, n, then shares of f, m, False, True
-    np.testing.assert_allclose(
-        columns.summary, [[0.15, 0, 0.5, 0.5, 0, 1], [0.35, 0, 1, 0, 0.5, 0.5]]
-    )
 
 
 # Information in windows against scikit-learn's of the contexts that a window holds.
