@@ -21,16 +21,16 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 39_761,
+    "coherence": 39_463,
     "coherence/analysis": 4_233,
     "coherence/batteries": 4_648,
-    "coherence/checks": 7_715,
+    "coherence/checks": 7_569,
     "coherence/cli": 1_789,
     "coherence/decoding": 1_008,
     "coherence/plots": 1_699,
     "coherence/report": 5_182,
     "coherence/runs": 7_246,
-    "coherence/statistics": 4_305,
+    "coherence/statistics": 4_153,
     "elicitation": 15_132,
     "elicitation/asking": 1_310,
     "elicitation/batteries": 2_380,
@@ -40,8 +40,8 @@ BUDGET = {
     "elicitation/spelling": 801,
     "elicitation/training": 1_026,
     "bayesnets": 4_981,
-    "benchmarks": 6_899,
-    "tests": 30_037,
+    "benchmarks": 6_890,
+    "tests": 29_892,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",
