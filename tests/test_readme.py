@@ -1,11 +1,12 @@
 """Every fenced example of the README and of docs/ runs.
 
 Commands run with smaller numbers where they would take minutes. Those of the README start a
-Python of their own, as a reader's do; those of the other pages are spared its imports.
+Python of their own, as a reader's do; those of the other pages run here, without its imports.
 """
 
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from coherence import read_runs, write_runs
-from tests.warm_python import WarmPython
+from coherence.cli.main import main
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
@@ -99,16 +100,19 @@ def run_cold(words, *, cwd):
     return done.returncode, done.stderr
 
 
-@pytest.fixture(scope="session")
-def warm():
-    server = WarmPython()
-    yield server
-    server.close()
-
-
 @pytest.fixture
-def run(warm, request):
-    return run_cold if request.node.callspec.id.startswith(FIRST_PAGES) else warm.run
+def run(request, monkeypatch, capsys):
+    """Run a command in a folder; return its exit status and what it said besides."""
+
+    def here(words, *, cwd):
+        monkeypatch.chdir(cwd)
+        if words[0] == "coherence":
+            return main(words[1:]), capsys.readouterr().err
+        monkeypatch.setattr(sys, "argv", words[1:])
+        runpy.run_path(words[1], run_name="__main__")
+        return 0, ""
+
+    return run_cold if request.node.callspec.id.startswith(FIRST_PAGES) else here
 
 
 @pytest.mark.parametrize("body", blocks("python"))

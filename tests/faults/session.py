@@ -4,6 +4,7 @@ Its answers follow from the seeds of the requests, and those in a form from the 
 digits of the latter depend on their neighbours, as those of a network do.
 """
 
+import sys
 import time
 from pathlib import Path
 
@@ -57,8 +58,8 @@ class Simulated:
             yield position, Distribution((dict(zip(names, shares.tolist(), strict=True)),))
 
 
-def live(folder: Path, answers: str, seconds: float = 0.0) -> int:
-    """Run the session in this process; return 0, as a command does."""
+def live(folder: Path, answers: str, seconds: float = 0.0) -> None:
+    """Run the session in this process."""
     table = pd.DataFrame({"context": [f"c{i}" for i in range(N_CONTEXTS)]})
     table["belief_question"] = [f"Case {i}: how probable is it?" for i in range(N_CONTEXTS)]
     table["action_question"] = [f"Case {i}: what do you do?" for i in range(N_CONTEXTS)]
@@ -67,5 +68,8 @@ def live(folder: Path, answers: str, seconds: float = 0.0) -> int:
     model = Simulated(folder / ".asked", seconds)
     with AnswerStore(folder / "answers.sqlite") as store:
         runs, _ = run_plan(model, plan, store, batch_size=BATCH)
-    runs.to_csv(folder / "runs.csv", index=False)
-    return 0
+    runs.drop(columns="created").to_csv(folder / "runs.csv", index=False)
+
+
+if __name__ == "__main__":
+    live(Path(sys.argv[1]), sys.argv[2], float(sys.argv[3]))
