@@ -41,7 +41,7 @@ BUDGET = {
     "elicitation/training": 1_026,
     "bayesnets": 4_981,
     "benchmarks": 6_890,
-    "tests": 29_892,
+    "tests": 29_603,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",
