@@ -8,8 +8,8 @@ from .analysis.compare import compare as compare
 from .analysis.power import power as power
 from .checks.cmi import cmi_test as cmi_test
 from .checks.consistency import prompt_consistency as prompt_consistency
-from .checks.forest_baseline import random_forest_baseline as random_forest_baseline
 from .checks.iterated import iterated_expectation_test as iterated_expectation_test
+from .checks.iterated import random_forest_baseline as random_forest_baseline
 from .checks.leak import evidence_leak_test as evidence_leak_test
 from .checks.matching import matching_estimates as matching_estimates
 from .checks.monotone import monotone_choice_test as monotone_choice_test

@@ -46,9 +46,8 @@ BUDGET = {
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",
     "catboost": "coherence/statistics/boosted_trees.py",
-    "sklearn": "coherence/checks/forest_baseline.py bayesnets/records/datasets.py",
-    "statsmodels": "coherence/statistics/multiplicity.py coherence/statistics/shares.py "
-    " bayesnets/records/datasets.py",
+    "sklearn": "coherence/checks/iterated.py bayesnets/records/datasets.py",
+    "statsmodels": "coherence/statistics/shares.py bayesnets/records/datasets.py",
     "inspect_ai": "coherence/runs/logs/* elicitation/asking/side_question.py "
     "elicitation/commands/inspect_tasks.py "
     "elicitation/models/hosted/*",

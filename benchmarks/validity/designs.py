@@ -48,7 +48,6 @@ class Design:
     n_payoffs: int = 4  # actions of designs with three states
     noise: float = 0.0  # standard deviation of reports around the belief acted on
     scatter: float = 0.0  # of repeated reports before they are rounded, in steps of the grid
-    sizes: str = "equal"  # of gaps over contexts; "exponential", "rare": none in four of five
     off: float = 0.0  # log-odds by which states are more probable than the posterior says
     untold: float = 0.0  # standard deviation, in log-odds, of evidence acted on and not stated
     leaked: float = 0.0  # by how much beliefs of the state that came true are higher
@@ -204,21 +203,14 @@ class Design:
     def draw_rounded(self, rng: np.random.Generator) -> pd.DataFrame:
         """Draw a runs table of beliefs that average out up to gaps, and are rounded to the grid.
 
-        All repetitions of a context round alike, unless reports scatter before. Gaps have the
-        root-mean-square `gap` where they are of equal size, and that times sqrt(2) (exponential)
-        or sqrt(.2) (rare) otherwise.
+        All repetitions of a context round alike, unless reports scatter before.
         """
         n = self.n_contexts
-        size = {
-            "equal": np.ones(n),
-            "exponential": np.minimum(rng.exponential(size=n), 4.0),
-            "rare": (rng.random(n) < 0.2).astype(float),
-        }[self.sizes]
-        room = self.gap * (4.0 if self.sizes == "exponential" else 1.0)
-        exact = rng.uniform(room, 1 - room, n)
+        rng.exponential(size=n), rng.random(n)  # unused: the recorded tables have them before
+        exact = rng.uniform(self.gap, 1 - self.gap, n)
         share = rng.uniform(0.2, 0.8, n)
-        shift = rng.uniform(-1, 1, n) * (np.minimum(exact, 1 - exact) - room)
-        off = self.gap * size * rng.choice([-1.0, 1.0], n)
+        shift = rng.uniform(-1, 1, n) * (np.minimum(exact, 1 - exact) - self.gap)
+        off = self.gap * rng.choice([-1.0, 1.0], n)
         context = self._contexts(rng)
         rep = np.arange(context.size) - np.searchsorted(context, context)
 
@@ -566,18 +558,6 @@ ROUNDED = tuple(
     for reps, scatter in ((5, 0.0), (5, 0.3))
     for gap in (0.0, 0.05, 0.1)
 )
-ROUNDED_ONCE = tuple(
-    replace(design, name=design.name.replace(" x 5", " x 1"), n_reps=1)
-    for design in ROUNDED
-    if not design.scatter
-)
-SKEWED = tuple(
-    replace(
-        _BASE, name=f"{sizes} gaps, {n} x 2", n_contexts=n, n_reps=2, grid=0.0, gap=gap, sizes=sizes
-    )
-    for sizes, gap in (("exponential", 0.05), ("rare", 0.2))
-    for n in (30, 50, 200)
-)
 ONE_BELIEF = tuple(
     replace(
         _BASE,
@@ -697,15 +677,17 @@ LEAKS = (
         )
     ),
 )
-# The place of a design seeds it: new ones go to the end, and 22 in the middle are gone.
+# The place of a design seeds it: new ones go to the end, and 24 and 22 in the middle are gone.
 _FIRST = (
     *(*NULLS, *SIGNALS, FEW, *GAPPED, *BIASED, *VIOLATED, *NEARLY_CALIBRATED, *CONSTANT),
     *(*POLICIES, *POLICY_SIGNALS, *POLICIES_TURNED),
-    *(*ROUNDED, *ROUNDED_ONCE, *SKEWED, *ONE_BELIEF, *LIKE_MODELS),
+    *ROUNDED,
 )
+_THEN = (*ONE_BELIEF, *LIKE_MODELS)
 _LATER = (*SMALL_MODELS, *SMALL_POLICIES, *REFUSED, FEW_STATED, *JUMPS, *NO_LEAKS, *LEAKS)
 PLACES = {design.name: at for at, design in enumerate(_FIRST)}
-PLACES |= {design.name: at for at, design in enumerate(_LATER, len(_FIRST) + 22)}
+PLACES |= {design.name: at for at, design in enumerate(_THEN, len(_FIRST) + 24)}
+PLACES |= {design.name: at for at, design in enumerate(_LATER, len(_FIRST) + len(_THEN) + 46)}
 
 
 def _thirds(rng: np.random.Generator, n: int) -> np.ndarray:

@@ -51,11 +51,9 @@ FAMILIES = {
     **{name: name for name in ("residual covariance", "cmi", "predictive_gain", "evidence_leak")},
     **{name: name for name in ("prompt_consistency", "calibration")},
     "monotone_choice": "monotone",
-    "iterated_expectation": "iterated_expectation|gap beyond",
+    "iterated_expectation": "iterated_expectation|.*gap",
 }
 """Check -> how the names begin that the large table has of it."""
-GAPS = r"^(?!noise floor|gap beyond).*(gap|sum of P\(z)"
-"""Names of the measures of gaps, which have intervals."""
 Label = Callable[[pd.Series], str] | str  # of a cell, or a template of it
 Figures = dict[str, str]
 
@@ -134,8 +132,7 @@ def family(name: str) -> str:
     """Write what the large table has of a check."""
     null = results("size", FAMILIES[name])
     null = null[~null["design"].str.startswith(REFUSALS)]
-    gaps = f"|{GAPS}" if name == "iterated_expectation" else ""
-    held = results("coverage", f"{FAMILIES[name]}{gaps}")
+    held = results("coverage", FAMILIES[name])
 
     def where(row: pd.Series) -> str:
         design = row["design"].removeprefix("policies, ").removeprefix("as of a model: ")

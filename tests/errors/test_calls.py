@@ -86,7 +86,6 @@ belief_distance([0.5, 0.5], [0.5, 0.6]) => belief must sum to 1; it sums to 1.1
 prompt_consistency(RUNS, reference="standart") => reference must be | name found: 'standard'
 prompt_consistency(RUNS[RUNS["prompt"] == "standard"]) => besides 'standard'
 iterated_expectation_test(RUNS.drop(columns="p_z")) => runs must have a column 'p_z'
-iterated_expectation_test(RUNS.rename(columns={"p": "p_a"}).assign(p_b=0.1)) => one state at a time
 random_forest_baseline(RUNS.drop(columns="z_state")) => runs must have a column 'z_state'
 monotone_choice_test(B, A, direction="up", **PAIR) => direction must be one of increasing, decreas
 monotone_choice_test(B, A, pair=("yes", "yes")) => pair must hold two different actions

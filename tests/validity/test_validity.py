@@ -12,9 +12,7 @@ from designs import (
     ONE_BELIEF,
     PROMPTED,
     ROUNDED,
-    ROUNDED_ONCE,
     SIGNALS,
-    SKEWED,
     VIOLATED,
 )
 from readings import SUBJECTS
@@ -72,8 +70,6 @@ def test_hidden_signals_are_found(check, signal, power, n):
         ("prompt_consistency", PROMPTED[0]),
         ("calibration", BIASED[0]),
         ("rounding", ROUNDED[3]),
-        ("rounding_once", ROUNDED_ONCE[3]),
-        ("skewed_gaps", SKEWED[0]),
         ("calibration_of_one", ONE_BELIEF[0]),
     ],
 )
