@@ -21,10 +21,10 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 39_463,
+    "coherence": 39_185,
     "coherence/analysis": 4_233,
     "coherence/batteries": 4_648,
-    "coherence/checks": 7_569,
+    "coherence/checks": 7_291,
     "coherence/cli": 1_789,
     "coherence/decoding": 1_008,
     "coherence/plots": 1_699,
@@ -40,8 +40,8 @@ BUDGET = {
     "elicitation/spelling": 801,
     "elicitation/training": 1_026,
     "bayesnets": 4_981,
-    "benchmarks": 6_890,
-    "tests": 29_603,
+    "benchmarks": 6_829,
+    "tests": 29_563,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",
