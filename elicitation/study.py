@@ -31,9 +31,8 @@ from coherence.analysis.compare import compare
 from coherence.analysis.paper.write import write_paper
 from coherence.checks import CHECKS
 from coherence.cli.compare import clear_comparison, write_comparison
-from coherence.cli.folders import prepare_folder, replace_text
+from coherence.cli.folders import prepare_folder, replace_text, write_report
 from coherence.cli.progress import answer_progress, step_progress
-from coherence.cli.report_folder import write_report
 from coherence.errors import CoherenceError, InputError, closest, suggestion
 from coherence.printable import counted
 from coherence.report.report import Report

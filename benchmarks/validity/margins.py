@@ -15,7 +15,7 @@ import numpy as np
 from study import Cell, Line, study
 
 from coherence import CheckResult, sufficiency_test
-from coherence.report.margins import smallest_margin
+from coherence.report.verdicts import smallest_margin
 
 MARGIN = 0.1
 SIZES = (50, 100, 200, 400, 800, 1_600)

@@ -1,4 +1,4 @@
-"""Conditions on a finished analysis, such as "holm<.05", for programs that act on one.
+"""``--fail-on``: conditions on a finished analysis, such as "holm<.05", and the exit status.
 
 A condition is a quantity, a comparison and a number; a check and a point before it restrict it to
 results of that check. It is read by a pattern and never evaluated as code. What is undefined meets
@@ -8,12 +8,14 @@ no condition.
 import math
 import operator
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from coherence.checks.catalogue import declarations, declared_name
 from coherence.checks.sufficiency import SHARE
-from coherence.errors import InputError, closest
+from coherence.errors import InputError, closest, listing
+from coherence.printable import clean
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.verdicts import OF_STAKES as STAKES_VERDICTS
 from coherence.report.verdicts import VERDICTS
@@ -72,7 +74,6 @@ class Outcomes:
     # a line for each value that meets it; names in it are the user's, and not safe to print
     met: tuple[str, ...]
     n_defined: int  # values that were compared
-    n_undefined: int  # values that could not be, because they are undefined
     lacking: tuple[str, ...]  # the (task, model) in which nothing could be compared
     # verdicts that no code names but begin with one: of what, and the verdict
     near: tuple[tuple[str, str], ...] = ()
@@ -140,7 +141,7 @@ def _values(condition: Condition, evaluation: EvaluationReport) -> Iterator[tupl
 def held_against(condition: Condition, evaluations: Sequence[EvaluationReport]) -> Outcomes:
     """Hold a condition against every evaluation of a report."""
     met, lacking, near = [], [], []
-    n_defined = n_undefined = 0
+    n_defined = 0
     for evaluation in evaluations:
         named = {"task": evaluation.task, "model": evaluation.model}
         where = ", ".join(f"{what} {name!r}" for what, name in named.items() if name)
@@ -157,14 +158,42 @@ def held_against(condition: Condition, evaluations: Sequence[EvaluationReport]) 
                 elif any(code.startswith(f"{named}_") for named in codes):
                     near.append((where or "the table", code))
             continue
-        values = list(_values(condition, evaluation))
+        values = _values(condition, evaluation)
         defined = [(of, value) for of, value in values if not math.isnan(value)]
         n_defined += len(defined)
-        n_undefined += len(values) - len(defined)
         if not defined:
             lacking.append(where or "the table")
         for of, value in defined:
             if _COMPARISONS[condition.sign](value, condition.number):
                 said = f"{of}: {condition.quantity} is {value:.15g}"
                 met.append(f"{where}: {said}" if where else said)
-    return Outcomes(tuple(met), n_defined, n_undefined, tuple(lacking), tuple(near))
+    return Outcomes(tuple(met), n_defined, tuple(lacking), tuple(near))
+
+
+def judge(conditions: Sequence[Condition], evaluations: Sequence[EvaluationReport]) -> int:
+    """Say on standard error what meets the conditions, and return the exit status."""
+    failed, never_applicable = False, []
+    of_verdicts = [condition.quantity for condition in conditions if condition.sign == "="]
+    verdicts = {code for codes in of_verdicts for code in codes.split(",")}
+    for condition in conditions:
+        found = held_against(condition, evaluations)
+        for line in found.met:
+            print(clean(f"--fail-on {condition.text!r} holds: {line}"), file=sys.stderr)
+        for where, code in found.near:
+            if code not in verdicts:
+                near = f"{where}: the verdict is {code}; name it too if it should fail"
+                print(clean(f"--fail-on {condition.text!r}: {near}"), file=sys.stderr)
+        failed = failed or bool(found.met)
+        if not found.n_defined:
+            never_applicable.append(condition.text)
+        elif found.lacking:
+            without = f"--fail-on {condition.text!r} had nothing to compare in "
+            print(clean(f"{without}{listing(found.lacking)}"), file=sys.stderr)
+    # A condition that nothing could ever meet would let everything pass.
+    if never_applicable:
+        raise InputError(
+            f"--fail-on {', '.join(map(repr, never_applicable))} had nothing to compare: no result "
+            "has such a value. Name a check that was run and is not undefined (the primary test "
+            "has pvalue and bh, no holm), or leave the condition out."
+        )
+    return int(failed)

@@ -5,27 +5,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from coherence.analysis.evaluation import EvaluationRows, unreadable
+from coherence.analysis.evaluation import EvaluationRows, joined_names, unreadable
 from coherence.analysis.reading import (
     confidence_note,
     settled_by_choice,
     stated_where_it_acts,
     with_alerts,
 )
-from coherence.analysis.verdict import (
-    cautions,
-    conclude_further,
-    noise_robust_test,
-    sentence_of,
-)
-from coherence.checks.catalogue import check_of
-from coherence.checks.sufficiency_result import Sufficiency
+from coherence.checks.catalogue import check_of, interpretation_of, variant_of
+from coherence.checks.scores import ScoresResult
+from coherence.checks.sufficiency import NAME as PRIMARY
+from coherence.checks.sufficiency import SEQUENCES
+from coherence.checks.sufficiency_result import Sufficiency, primary_of
+from coherence.errors import InputError
+from coherence.printable import capitalised, counted, numbered
 from coherence.report.acted_on import question_sentences
-from coherence.report.evaluation import EvaluationReport, Verdict
-from coherence.report.variation import variation
+from coherence.report.evaluation import EvaluationReport, Verdict, variation
 from coherence.report.verdicts import NOT_TESTED, VerdictInput, decide, decide_stakes, sentence
-from coherence.report.wording import belief_noun
-from coherence.result import CheckResult, Family
+from coherence.report.wording import belief_noun, clean, format_numbers
+from coherence.result import LEVEL, CheckResult, Family, Outcome
 from coherence.runs.audit import (
     answering,
     count_statuses,
@@ -33,10 +31,11 @@ from coherence.runs.audit import (
     label_rows,
 )
 from coherence.runs.check import missing_label_notes
-from coherence.runs.notes import Note
+from coherence.runs.notes import Code, Level, Note
 from coherence.runs.states import STATE_NAMES, label_text, named_states
 from coherence.statistics.figure_tables import figure_tables, over_contexts
 from coherence.statistics.multiplicity import benjamini_hochberg, holm
+from coherence.statistics.report_noise import ReportNoise, Reports
 
 
 def adjusted(by_evaluation: Sequence[Sequence[CheckResult]]) -> list[list[CheckResult]]:
@@ -141,7 +140,6 @@ def with_results(
     shares = None if primary is None or verdict.of_other_belief else primary.fitted
     figures = evaluation.figures.beside("choices_by_state", shares, why)
     results = tuple(withheld(result, verdict) for result in results)
-    allowed = noise_robust_test(results)
     about: dict[str, Any] = {"verdict": verdict, "stakes": stakes, "margin": margin}
     evaluation = replace(evaluation, results=results, figures=figures, **about)
     tests = evaluation.further_tests
@@ -150,9 +148,7 @@ def with_results(
     conclusion = [first, sentence(verdict, facts), *further, *question_sentences(results)]
     return replace(
         evaluation,
-        verdicts=tuple(
-            sentence_of(result, belief=noun, scatter=scatter, allowed=allowed) for result in results
-        ),
+        verdicts=tuple(sentence_of(result, belief=noun, scatter=scatter) for result in results),
         conclusion=tuple(filter(None, conclusion)),
         cautions=cautions(results, scatter),
     )
@@ -205,3 +201,229 @@ def _state_names(evaluation: EvaluationRows) -> tuple[str, str]:
         return first, second
     named = evaluation.positive
     return STATE_NAMES if named is None else (f"not {named}", str(named))
+
+
+NO_INTERVAL = "There is no interval: what effect was missed is not known."
+MOST_NAMED = 4  # pairs of actions can be dozens; the table below names them all
+
+
+def _explained(result: CheckResult, scatter: ReportNoise | None) -> str:
+    """Name what could cause a rejection by itself: noise of reports that a test takes as exact."""
+    suspect = result.pvalue is not None and interpretation_of(result.check).assumes_exact_reports
+    if not suspect or scatter is None or not scatter.exceeds:
+        return ""
+    return f"report noise (standard deviation {scatter.sd:.2f} between {scatter.across} of a case)"
+
+
+def noise_robust_test(results: Sequence[CheckResult]) -> CheckResult | None:
+    """Return the test that allows for noise in the reports, where it was run and has a p-value."""
+    result = primary_of(results)
+    if result is None or result.reports != Reports.DIFFER or result.test != SEQUENCES:
+        return None
+    return result if result.pvalue is not None and not math.isnan(result.pvalue) else None
+
+
+# What one result means
+
+
+def sentence_of(
+    result: CheckResult,
+    *,
+    belief: str = "stated belief",
+    scatter: ReportNoise | None = None,
+) -> str:
+    """Say what a result means."""
+    interpretation_of(result.check)  # raises where no check declares it
+    if result.unanswered:
+        # An effect may stand where its test is undefined, as when every gap is exactly 0.
+        lacking = "Undefined" if math.isnan(result.statistic) else "Not tested"
+        return f"{lacking}: {result.reason}."
+    if result.published:
+        sentence = _filled("published", "the published procedure", result, belief)
+    elif result.pvalue is None:
+        sentence = _filled("of_estimate", "an estimate", result, belief)
+    else:
+        sentence = _tested(result, belief, scatter)
+    return " ".join(filter(None, [sentence, result.estimate_note()]))
+
+
+def _tested(result: CheckResult, belief: str, scatter: ReportNoise | None) -> str:
+    """Say how a test ended."""
+    sentences, outcome = interpretation_of(result.check), result.outcome()
+    if outcome is Outcome.KEPT and sentences.not_rejected:
+        return f"{_filled('not_rejected', 'a test', result, belief)} {_interval_sentence(result)}"
+    cause = _explained(result, scatter)
+    if outcome is Outcome.REJECTED and not cause:
+        return _filled("rejected", "a test", result, belief)
+    sign = _filled("nominal", "a test", result, belief)
+    if outcome is Outcome.KEPT:
+        return f"No evidence that {sign}. {_interval_sentence(result)}"
+    if outcome is Outcome.UNCORRECTED:
+        tests = f"{result.n_tests} tests" if result.n_tests else "all further tests"
+        return f"Some evidence that {sign}, which does not survive the correction over {tests}."
+    return f"{capitalised(sign)}, which {cause} could cause alone."
+
+
+def _interval_sentence(result: CheckResult) -> str:
+    """Say which effects are compatible with the data of a test that does not reject."""
+    interval, unit = result.interval, clean(result.unit)
+    if interval is None or math.isnan(interval.high):
+        return NO_INTERVAL
+    low, high = format_numbers([interval.low, interval.high])
+    unit = unit if unit.startswith("%") else f" {unit}"
+    level = f"({interval.level:.0%} interval)"
+    return f"Effects in [{low}, {high}]{unit} {level} are compatible with the data."
+
+
+def _filled(which: str, what: str, result: CheckResult, belief: str) -> str:
+    """Return a sentence that the check of a result declares."""
+    template = getattr(interpretation_of(result.check), which)
+    if not template:
+        raise InputError(
+            f"check must declare a sentence for {what}; {result.check!r} has none, and its p-value "
+            f"is {result.pvalue}. Add it to the declaration of the check."
+        )
+    # Only the sentence is a template: names from data are filled in and never read as one.
+    above = result.interval is not None and result.interval.low > 0
+    return str(
+        template.format(
+            value=result.statistic,
+            variant=variant_of(result.check),
+            belief=_belief_of([result], belief),
+            position="lies above 0" if above else "does not lie above 0",
+        )
+    )
+
+
+def _belief_of(results: Sequence[CheckResult], belief: str) -> str:
+    """Name the beliefs that were compared: of a case, of its mean forecast, of each person."""
+    if any(isinstance(result, ScoresResult) and result.averaged for result in results):
+        return f"mean {belief}"
+    primary = primary_of(results)
+    persons = primary is not None and primary.n_persons
+    return f"{belief} of their own" if persons else belief
+
+
+# What the further tests of a (task, model) say
+
+
+def conclude_further(
+    results: Sequence[CheckResult],
+    tests: Sequence[CheckResult],
+    *,
+    belief: str,
+    scatter: ReportNoise | None,
+) -> tuple[str, ...]:
+    """Say how the further tests ended (`EvaluationReport.further_tests`), and how sure one can be.
+
+    What tests of calibration say stands apart: a coherent agent may be badly calibrated.
+    """
+    of_calibration = [r for r in results if interpretation_of(r.check).of_calibration]
+    calibrated = _calibration(of_calibration, belief) if of_calibration else ()
+    if not tests:
+        return calibrated
+    n = len(tests)
+    rejected = [result for result in tests if result.outcome() is Outcome.REJECTED]
+    signs = [result for result in tests if result.outcome() is Outcome.UNCORRECTED]
+    corrected = ", corrected among themselves" if n > 1 else ""
+    if rejected:
+        many = (
+            f"{len(rejected)} of {n} further tests {numbered(len(rejected), 'rejects', 'reject')}"
+        )
+        # What several tests look for is named once.
+        by_sign: dict[str, list[CheckResult]] = {}
+        for result in rejected:
+            by_sign.setdefault(_filled("nominal", "a sign", result, belief), []).append(result)
+        said = "; ".join(f"{sign} ({_named(of_sign)})" for sign, of_sign in by_sign.items())
+        return (
+            f"{many if n > 1 else 'The one further test rejects'}{corrected}: {said}.",
+            _trust(rejected, scatter),
+            *calibrated,
+        )
+    ended = (
+        f"None of {n} further tests rejects" if n > 1 else "The one further test does not reject"
+    )
+    if signs:
+        ended += f"{corrected}; uncorrected, p is at most {LEVEL} in {_named(signs)}"
+    return f"{ended}.", *calibrated
+
+
+def _calibration(results: Sequence[CheckResult], belief: str) -> tuple[str, ...]:
+    """Say how tests of calibration ended."""
+    belief = _belief_of(results, belief)
+    ended = [result.outcome() for result in results]
+    if all(outcome is Outcome.UNTESTED for outcome in ended):
+        return (f"Calibration was not tested: {results[0].reason}.",)
+    corrected = next((_over_tests(result) for result in results if result.n_tests), "")
+    if Outcome.REJECTED not in ended:
+        return (
+            f"Calibration of the {belief}s is not rejected{corrected}.",
+            "Not rejecting is not evidence of calibration: the scores say how far off it may be.",
+        )
+    rejected = [r for r, outcome in zip(results, ended, strict=True) if outcome is Outcome.REJECTED]
+    return (
+        f"The {belief}s are not calibrated ({_named(rejected)} "
+        f"{numbered(len(rejected), 'rejects', 'reject')}{corrected}).",
+        f"A calibrated forecaster is rejected anywhere in at most {LEVEL:.0%} of reports, as long "
+        "as outcomes of different cases are independent. A coherent agent may be badly "
+        "calibrated.",
+    )
+
+
+def _named(results: Sequence[CheckResult]) -> str:
+    names = [clean(result.check) for result in results]
+    more = [f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
+    return joined_names([*names[:MOST_NAMED], *more])
+
+
+def _over_tests(result: CheckResult) -> str:
+    # Results that were not adjusted stand alone, and nothing is corrected.
+    several = result.n_tests is not None and result.n_tests > 1
+    return f" after the correction over {result.n_tests} tests" if several else ""
+
+
+def _trust(rejected: Sequence[CheckResult], scatter: ReportNoise | None) -> str:
+    """Say how far rejections can be trusted."""
+    causes = {result.check: cause for result in rejected if (cause := _explained(result, scatter))}
+    suspects = [result for result in rejected if result.check in causes]
+    sure = f"A coherent agent fails any of them in at most {LEVEL:.0%} of studies"
+    if suspects:
+        (cause,) = {*causes.values()}
+        return f"{sure}, but {cause} could make {_named(suspects)} reject alone."
+    exact = ""
+    if any(interpretation_of(result.check).assumes_exact_reports for result in rejected):
+        unknown = scatter is None or math.isnan(scatter.sd)
+        exact = " and reports have no noise around the belief acted on"
+        exact += ", which this table cannot show" if unknown else ""
+    return f"{sure}, as long as cases are independent{exact}."
+
+
+def cautions(results: Sequence[CheckResult], scatter: ReportNoise) -> tuple[Note, ...]:
+    """Say how much noise reports have, alongside the names of the tests that this misleads."""
+    suspects = [
+        result
+        for result in results
+        if result.pvalue is not None and interpretation_of(result.check).assumes_exact_reports
+    ]
+    if not suspects:
+        return ()
+    several = len(suspects) > 1
+    exact = f"{_named(suspects)} {'take' if several else 'takes'} reports as exact"
+    alone = f"such noise alone could make {'them' if several else 'it'} reject"
+    level, contexts = Level.INFO, counted(scatter.n_groups, "case")
+    if math.isnan(scatter.sd):
+        unknown = f"report noise is not known, as no case has several {scatter.across}"
+        text = f"{unknown}; {exact}, and {alone}."
+    else:
+        size = (
+            f"reports of a case differ by {format_numbers([scatter.sd])[0]} between "
+            f"{scatter.across} (standard deviation, {contexts})"
+            if scatter.sd
+            else f"reports of a case do not differ between {scatter.across} ({contexts})"
+        )
+        text = f"{size}; {exact}."
+        if scatter.exceeds:
+            robust = noise_robust_test(results) is not None
+            allowed = f"; {PRIMARY} allows for it" if robust else ""
+            level, text = Level.WARNING, f"{size}. {exact}: {alone}{allowed}."
+    return (Note(Code.REPORT_NOISE, text, level, tuple(result.check for result in suspects)),)

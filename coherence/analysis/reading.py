@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.analysis.evaluation import EvaluationRows
-from coherence.analysis.unnamed import unnamed_columns
+from coherence.analysis.evaluation import EvaluationRows, unnamed_columns
 from coherence.checks.catalogue import declaration
 from coherence.checks.check import Check
 from coherence.errors import InputError, closest, listing
 from coherence.inputs import as_codes
-from coherence.runs.columns import AS_IT_IS, RECORDED, SAME_CONTEXT, Reading, answer_columns
+from coherence.runs.columns import (
+    AS_IT_IS,
+    RECORDED,
+    SAME_CONTEXT,
+    Reading,
+    answer_columns,
+)
 from coherence.runs.needs import ACTION, TARGET, THETA
 from coherence.runs.notes import Code, Level, Note
 from coherence.runs.read import MoreErrors, read_file, read_frame, validate_runs

@@ -14,8 +14,16 @@ if TYPE_CHECKING:
     from coherence.runs.runs import Runs
 
 from coherence.checks import CHECKS
-from coherence.cli.fail_on import FAIL_ON, judge
-from coherence.cli.folders import in_place, prepare_folder, replace_text
+from coherence.cli.folders import (
+    RESULTS,
+    certain_files,
+    in_place,
+    prepare_folder,
+    replace_text,
+    write_figures,
+    write_report,
+    write_tables,
+)
 from coherence.cli.progress import StepProgress, step_progress
 from coherence.cli.reading import (
     add_reading,
@@ -23,14 +31,15 @@ from coherence.cli.reading import (
     reading,
     require_one_table,
 )
-from coherence.cli.report_folder import (
-    RESULTS,
-    certain_files,
-    write_figures,
-    write_report,
-    write_tables,
+from coherence.cli.run_options import (
+    FAIL_ON,
+    JOBS,
+    SEED,
+    comma_separated,
+    declare,
+    require_seed,
+    workers,
 )
-from coherence.cli.run_options import JOBS, SEED, comma_separated, declare, require_seed, workers
 from coherence.cli.streams import STREAM, discard_output, shows_ascii_only, shows_styles
 from coherence.report import MOST_CONTEXTS
 
@@ -168,7 +177,7 @@ def _analyse(
 def _with_source(report: "Report", args: argparse.Namespace) -> "Report":
     """Say which commands go on from here, with the options of the file as they were typed."""
     from coherence.report.evaluation import Source
-    from coherence.report.provenance import command
+    from coherence.report.json import command
 
     typed = {"seed": args.seed or None, "checks": args.checks}
     again = command({**report.settings, **typed}, files=args.files)
@@ -190,7 +199,7 @@ def run(args: argparse.Namespace) -> int:
     args.runs = args.files[0]
     # First of all: what is imported for the conditions takes a second as well.
     with step_progress(" steps", first=f"reading {args.runs}") as progress:
-        from coherence.analysis.conditions import parse_condition
+        from coherence.analysis.conditions import judge, parse_condition
 
         conditions = [parse_condition(text) for text in args.fail_on]
         report, written, said = _analyse(args, progress)
@@ -217,4 +226,4 @@ def run(args: argparse.Namespace) -> int:
             f"no answer of {args.runs} could be parsed, so that nothing is known of the model. "
             "See the answers in the page (--out DIR), and ask in another way."
         )
-    return judge(conditions, report)
+    return judge(conditions, report.evaluations)

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coherence.cli.fail_on import FAIL_ON, judge
 from coherence.cli.folders import in_place, new_files, prepare_folder
 from coherence.cli.progress import step_progress
 from coherence.cli.reading import (
@@ -18,11 +17,19 @@ from coherence.cli.reading import (
     reading,
     state_errors_of,
 )
-from coherence.cli.run_options import JOBS, SEED, comma_separated, declare, require_seed, workers
+from coherence.cli.run_options import (
+    FAIL_ON,
+    JOBS,
+    SEED,
+    comma_separated,
+    declare,
+    require_seed,
+    workers,
+)
 from coherence.errors import InputError
 
 if TYPE_CHECKING:
-    from coherence.analysis.comparison import Comparison
+    from coherence.analysis.compare import Comparison
     from coherence.runs.runs import Runs
 
 FILES = r"compare\.(html|json)|(verdicts|effects|differences)\.csv"
@@ -123,7 +130,7 @@ def run(args: argparse.Namespace) -> int:
         folder = None if args.out is None else prepare_folder(args.out, writes=_TEXTS)
         progress.stage("loading the checks")
         from coherence.analysis.compare import compare
-        from coherence.analysis.conditions import parse_condition
+        from coherence.analysis.conditions import judge, parse_condition
 
         conditions = [parse_condition(text) for text in args.fail_on]
         if of_many := [each.text for each in conditions if each.quantity == "bh"]:
@@ -146,4 +153,4 @@ def run(args: argparse.Namespace) -> int:
     if folder is not None:
         write_comparison(result, folder, args.runs)
     print(result)
-    return judge(conditions, result.report)
+    return judge(conditions, result.report.evaluations)

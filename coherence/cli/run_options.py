@@ -22,6 +22,11 @@ JOBS = """
 --scheduler ADDRESS  Dask scheduler whose workers take the place of these processes, such as
     tcp://10.0.0.5:8786; see docs/pipelines.md#how-large-can-it-get
 """
+FAIL_ON = """
+--fail-on CONDITION*  exit with 1 where any result meets it, such as 'holm<.05', 'unreadable>.1' or
+    'sufficiency.estimate>.02', and with 2 where there is nothing to compare; may be given several
+    times
+"""
 _OPTION = re.compile(r"(\S+)(?: ([A-Z,]+(?:=[A-Z]+)?)(?::(int|float))?(?:=(\S+?))?([+?*])?)?  (.+)")
 
 

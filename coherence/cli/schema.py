@@ -11,7 +11,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the schema."""
     import json
 
-    from coherence.report.json_schema import results_schema
+    from coherence.report.json import results_schema
 
     print(json.dumps(results_schema(), indent=2))
     return 0

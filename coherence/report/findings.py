@@ -42,12 +42,16 @@ from coherence.report.document import (
     table_of_texts,
 )
 from coherence.report.effects import in_order, long_table, short_table
-from coherence.report.evaluation import FEW, EvaluationReport, evaluation_key
-from coherence.report.json import to_plain
+from coherence.report.evaluation import (
+    FEW,
+    EvaluationReport,
+    evaluation_key,
+    little_sentence,
+    moves_sentence,
+)
+from coherence.report.json import command, to_plain
 from coherence.report.next_steps import next_step
-from coherence.report.provenance import command
 from coherence.report.scores import forecast_table, forecasts_alone, not_scored, scores_sentence
-from coherence.report.variation import little_sentence, moves_sentence
 from coherence.report.verdicts import REJECTS
 from coherence.report.wording import (
     LOW,

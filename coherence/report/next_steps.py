@@ -8,8 +8,7 @@ from coherence.checks.persons import FEWEST_CASES, FEWEST_OF_STATE
 from coherence.checks.scores import ScoresResult
 from coherence.checks.sufficiency import hides_all
 from coherence.inputs import MIN_CONTEXTS
-from coherence.report.evaluation import EvaluationReport, Step
-from coherence.report.variation import little_sentence
+from coherence.report.evaluation import EvaluationReport, Step, little_sentence
 from coherence.report.wording import clean
 from coherence.result import CheckResult, Outcome
 from coherence.runs.notes import Code

@@ -5,9 +5,12 @@ every value; only figures are inserted as markup, and those are rebuilt element 
 parsed tree.
 """
 
+import io
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
+from xml.etree import ElementTree
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -37,19 +40,9 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals["ALERT"] = ALERT
-    made.filters |= {"clean": clean, "svg": _svg, "kind": lambda part: type(part).__name__}
+    made.filters |= {"clean": clean, "svg": render_svg, "kind": lambda part: type(part).__name__}
     made.filters["capital"] = lambda text: capitalised(str(text))
     return made
-
-
-def _svg(figure: Figure) -> Markup:
-    """Return a figure as an SVG element that may stand in a page as it is."""
-    from coherence.report.figure_svg import render_svg  # draws, which a page of tables does not
-
-    # The title element is what a screen reader says in place of the figure.
-    title = f"{figure.title}. {figure.caption}"
-    # Safe as markup: rebuilt from a parsed tree, whose serialiser escapes all text.
-    return Markup(render_svg(figure.draw, key=figure.key, title=title, size=figure.size))
 
 
 def render_parts(parts: Sequence[Part]) -> str:
@@ -111,3 +104,63 @@ def _question(evaluations: Sequence[EvaluationReport]) -> str:
     if len(nouns) > 1:
         return "Could these beliefs be the ones acted on?"
     return f"Could the {next(iter(nouns), STATED)} be the belief acted on?"
+
+
+def render_svg(figure: Figure) -> Markup:
+    """Return a figure as an SVG element that may stand in a page as it is."""
+    # A page of tables does not load what draws.
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure as Drawn
+
+    from coherence.plots.style import figure_style
+
+    buffer = io.BytesIO()
+    with figure_style():
+        drawn = Drawn(figsize=figure.size, layout="constrained")
+        canvas = FigureCanvasSVG(drawn)
+        figure.draw(ax=drawn.add_subplot())
+        # What `savefig(transparent=True)` does, which would draw everything twice.
+        for patch in (drawn.patch, *(ax.patch for ax in drawn.axes)):
+            patch.set(facecolor="none", edgecolor="none")
+        canvas.print_svg(buffer, metadata={"Date": None})
+    # The title element is what a screen reader says in place of the figure.
+    title = f"{figure.title}. {figure.caption}"
+    # Safe as markup: rebuilt from a parsed tree, whose serialiser escapes all text.
+    return Markup(_embeddable(ElementTree.fromstring(buffer.getvalue()), figure.key, title))
+
+
+def _embeddable(root: ElementTree.Element, key: str, title: str) -> str:
+    """Make a parsed SVG fit to stand inside HTML: bare names, ids of its own, scalable, titled."""
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.tag.rpartition("}")[2] in ("metadata", "style"):
+                parent.remove(child)
+    # Only ids that something refers to are kept: the others repeat from figure to figure, and from
+    # line to line.
+    referred = set(
+        re.findall(
+            r"#([^\")\s]+)",
+            " ".join(value for element in root.iter() for value in element.attrib.values()),
+        )
+    )
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+        attributes = {name.rpartition("}")[2]: value for name, value in element.attrib.items()}
+        if attributes.get("id") not in referred:
+            attributes.pop("id", None)
+        for name, value in attributes.items():
+            if name == "id":
+                attributes[name] = f"{key}-{value}"
+            elif name == "href" and value.startswith("#"):
+                attributes[name] = value.replace("#", f"#{key}-", 1)
+            elif "url(#" in value:
+                attributes[name] = value.replace("url(#", f"url(#{key}-")
+        element.attrib.clear()
+        element.attrib.update(attributes)
+    for name in ("width", "height", "version"):
+        root.attrib.pop(name, None)
+    root.attrib.update({"role": "img", "aria-labelledby": f"{key}-title"})
+    label = ElementTree.Element("title", {"id": f"{key}-title"})
+    label.text = clean(title)
+    root.insert(0, label)
+    return ElementTree.tostring(root, encoding="unicode")

@@ -122,7 +122,7 @@ class Report:
             Path inside a folder, with "/", and a complete HTML document; ``report.html`` last.
             Names are made of numbers, never of text of the table.
         """
-        from coherence.report.folder import report_files
+        from coherence.report.files import report_files
 
         most = MOST_CONTEXTS if answers is None else answers
         yield from report_files(self.evaluations, self.settings, most_answers=most)

@@ -18,16 +18,24 @@ from coherence.checks.scores import NAME as SCORES
 from coherence.checks.scores import ScoresResult
 from coherence.checks.stakes import CLEAR, IGNORES, MOVES, StakesResult
 from coherence.checks.stakes import NAME as STAKES
-from coherence.checks.sufficiency import MOST_UNTOLD, SEQUENCES, SHARE, SLOPE, hides_all
+from coherence.checks.sufficiency import MOST_UNTOLD, PLAIN, SEQUENCES, SHARE, SLOPE, hides_all
 from coherence.checks.sufficiency_result import Sufficiency
+from coherence.errors import InputError
 from coherence.printable import capitalised
 from coherence.report import next_steps
 from coherence.report.acted_on import percent, share_with_interval
-from coherence.report.evaluation import EvaluationReport, Verdict
-from coherence.report.margins import bounds_margins, held_against, smallest_margin
-from coherence.report.variation import stillness
+from coherence.report.evaluation import EvaluationReport, Verdict, stillness
 from coherence.report.wording import clean, format_pvalue, points, with_interval
-from coherence.result import LEVEL, Estimate, Family, Interval, Lack, by_variant, rejects
+from coherence.result import (
+    LEVEL,
+    CheckResult,
+    Estimate,
+    Family,
+    Interval,
+    Lack,
+    by_variant,
+    rejects,
+)
 from coherence.statistics.report_noise import Reports
 
 NOT_RUN = Sufficiency("", "", math.nan, "", None, None, 0, 0)
@@ -625,3 +633,55 @@ OF_STAKES: tuple[Verdict, ...] = (
 VERDICTS = {verdict.code: verdict for verdict in (*OF_PRIMARY, *OF_STAKES)}
 """Every verdict by its code."""
 NOT_TESTED = VERDICTS["not_tested"]
+
+
+def as_margin(value: object) -> float:
+    """Validate a margin."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 < float(value) < 1:  # type: ignore[arg-type]
+        raise InputError(
+            f"margin must be a number between 0 and 1, a difference of probabilities; received "
+            f"{value!r}. Give the largest difference that you would call none, such as 0.05."
+        )
+    return float(value)  # type: ignore[arg-type]
+
+
+def smallest_margin(result: CheckResult) -> float:
+    """Return the margin above which plain averages are excluded; NaN where nothing bounds them."""
+    if not bounds_margins(result):
+        return math.nan
+    ends = result.details[["plain_low", "plain_high"]].dropna()
+    return float(ends.abs().to_numpy().max())
+
+
+def bounds_margins(result: CheckResult) -> bool:
+    """Tell whether plain averages are known, which a margin is held against."""
+    plain = result.also.get(PLAIN)
+    return plain is not None and not math.isnan(plain.value)
+
+
+def held_against(result: CheckResult, margin: float) -> str:
+    """Say whether the plain average lies within the margin."""
+    asked = f"{100 * margin:g} points"
+    if not bounds_margins(result):
+        plain = result.also.get(PLAIN)
+        why = plain.reason if plain is not None and plain.reason else result.reason
+        return f"Nothing can be held against a margin of {asked}: {clean(why)}."
+    least = smallest_margin(result)
+    ends = result.details[["plain_low", "plain_high"]].dropna().to_numpy()
+    # To the side that keeps the sentence true.
+    amount = f"{math.ceil(1000 * least) / 10:g} points"
+    if least < margin:
+        return (
+            f"Within {asked}: two one-sided tests at 2.5% exclude average differences of any "
+            f"choice at equal belief above {amount}, every case weighed alike."
+        )
+    if (ends[:, 0] > margin).any() or (ends[:, 1] < -margin).any():
+        return (
+            f"Beyond {asked}: the average difference of a choice at equal belief, every case "
+            "weighed alike, is larger."
+        )
+    return (
+        f"Not shown to be within {asked}: average differences of a choice at equal belief of up to "
+        f"{amount} are not excluded, every case weighed alike."
+    )

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from coherence import AGENTS, CheckResult, InputError, Interval, analyze, simulate
-from coherence.analysis.verdict import NO_INTERVAL, conclude_further, sentence_of
+from coherence.analysis.finishing import NO_INTERVAL, conclude_further, sentence_of
 from coherence.checks.catalogue import declarations
 from coherence.checks.check import ANY
 from coherence.report.evaluation import EvaluationReport

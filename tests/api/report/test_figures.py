@@ -14,10 +14,9 @@ from coherence.checks.monotone import MonotoneResult
 from coherence.checks.sufficiency_result import Sufficiency
 from coherence.plots import plot_pairwise_choice
 from coherence.report.document import Figure
-from coherence.report.figure_svg import render_svg
+from coherence.report.evaluation import Variation
 from coherence.report.figures import evaluation_figures, forest_figures
-from coherence.report.page import render_parts
-from coherence.report.variation import Variation
+from coherence.report.page import render_parts, render_svg
 
 LEAD = "Choices at equal belief"
 NO_RESULTS = {"results": (), "verdicts": ()}
@@ -134,15 +133,16 @@ def test_svg_is_deterministic_scalable_and_free_of_outside_references(pairs):
     pair = ["<script>alert('x')</script>", 'a & b" id="z']
     fields = ("monotone_choice", "", 0.1, "", None, 0.5, 9, 9)
     draw = partial(plot_pairwise_choice, MonotoneResult(*fields, pair=pair, details=pairs()))
-    first = render_svg(draw, key="one", title="Shares <b> & more")
-    assert first == render_svg(draw, key="one", title="Shares <b> & more")
+    figure = Figure("one", "Shares <b> & more", "Of all", draw)
+    first = render_svg(figure)
+    assert first == render_svg(figure)
     assert "http" not in first
     root = ElementTree.fromstring(first)
     tags = {element.tag for element in root.iter()}
     assert not tags & {"script", "style", "metadata", "image", "a", "foreignObject"}
     assert {"viewBox", "role", "aria-labelledby"} <= set(root.attrib)
     assert "width" not in root.attrib
-    assert root.find("title").text == "Shares <b> & more"
+    assert root.find("title").text == "Shares <b> & more. Of all"
     assert any("<script>" in (element.text or "") for element in root.iter("text")), "as text"
     ids = [element.get("id") for element in root.iter() if element.get("id")]
     assert len(ids) == len(set(ids))

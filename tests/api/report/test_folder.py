@@ -11,7 +11,7 @@ import pytest
 from coherence import CheckResult, analyze, simulate
 from coherence.report.evaluation import FEW
 from coherence.report.figures import all_figures
-from coherence.report.folder import ENDINGS, FIGURES, OURS, report_files, table_files, write_figures
+from coherence.report.files import ENDINGS, FIGURES, OURS, report_files, table_files, write_figures
 from tests.api.tables import read_exactly
 
 CHECKS = ["sufficiency", "monotone_choice", "calibration"]

@@ -12,9 +12,8 @@ import pytest
 from coherence import CheckResult, Interval, analyze, read_runs, simulate
 from coherence.checks.sufficiency_result import Sufficiency
 from coherence.report.effects import long_table, short_table
-from coherence.report.evaluation import FEW, Source
+from coherence.report.evaluation import FEW, Source, Variation
 from coherence.report.screen import render_report
-from coherence.report.variation import Variation
 from coherence.report.verdicts import VERDICTS
 from coherence.result import Estimate, Family
 from coherence.runs.audit import ElicitationSummary, FormProbability
