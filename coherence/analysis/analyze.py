@@ -1,7 +1,8 @@
-"""What can be checked in one (task, model), and what has to be left out and why.
+"""From a runs table to a report: every check that the columns allow, for each (task, model).
 
 Checks declare what they need and turn the data of an evaluation into calls; here it is decided
-which rows they get, whether there are any, and from which stream they draw.
+which rows they get, whether there are any, and from which stream they draw. What cannot be run is
+not passed over: notes say what was left out and why.
 """
 
 from __future__ import annotations

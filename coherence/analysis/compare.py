@@ -1,6 +1,9 @@
-"""What a comparison of models found: tables, text, JSON and a page.
+"""Several models on the same cases: the verdict and effects of each, and paired differences.
 
-Names of tasks and models are untrusted: every value is cleaned, and escaped in HTML.
+Every model is analysed on the cases that all have (`coherence.analysis.same_cases`). Two models
+differ in an effect by the mean over cases, or over the groups that they are of, of what a case adds
+to the one estimate less what it adds to the other. Names of tasks and models are untrusted: every
+value is cleaned, and escaped in HTML.
 """
 
 import json

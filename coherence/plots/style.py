@@ -7,6 +7,7 @@ more keep the whole of it, as readers expect; an axis of effects always holds th
 is none.
 """
 
+import io
 import math
 import os
 import re
@@ -21,6 +22,7 @@ import numpy as np
 import pandas as pd
 from matplotlib import rc_context, rcParams
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.gridspec import SubplotSpec
@@ -311,3 +313,17 @@ def save_plot(
         figure = Figure(figsize=size, layout="constrained")
         draw(ax=figure.add_subplot())
         save_figure(figure, path, salt=salt)
+
+
+def svg_of(draw: Callable[..., Axes], *, size: tuple[float, float]) -> bytes:
+    """Draw a figure of one plot as SVG, to stand in a page."""
+    buffer = io.BytesIO()
+    with figure_style():
+        figure = Figure(figsize=size, layout="constrained")
+        canvas = FigureCanvasSVG(figure)
+        draw(ax=figure.add_subplot())
+        # What `savefig(transparent=True)` does, which would draw everything twice.
+        for patch in (figure.patch, *(ax.patch for ax in figure.axes)):
+            patch.set(facecolor="none", edgecolor="none")
+        canvas.print_svg(buffer, metadata={"Date": None})
+    return buffer.getvalue()

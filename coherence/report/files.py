@@ -1,4 +1,7 @@
-r"""Tables and figures for documents: Markdown, LaTeX and CSV in a folder, and indexes of them all.
+r"""A report as files: pages with those that they link to, figures, and tables for documents.
+
+Of many evaluations each has a page of its own. Texts of tables are rounded as on the page; CSV
+files hold the numbers unrounded.
 
 Rendering escapes every special character of untrusted texts. LaTeX needs the packages booktabs and
 graphicx. Engines differ in the letters that they know: beyond Latin ones a character is written as

@@ -5,7 +5,6 @@ every value; only figures are inserted as markup, and those are rebuilt element 
 parsed tree.
 """
 
-import io
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -108,25 +107,13 @@ def _question(evaluations: Sequence[EvaluationReport]) -> str:
 
 def render_svg(figure: Figure) -> Markup:
     """Return a figure as an SVG element that may stand in a page as it is."""
-    # A page of tables does not load what draws.
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure as Drawn
+    from coherence.plots.style import svg_of  # draws, which a page of tables does not
 
-    from coherence.plots.style import figure_style
-
-    buffer = io.BytesIO()
-    with figure_style():
-        drawn = Drawn(figsize=figure.size, layout="constrained")
-        canvas = FigureCanvasSVG(drawn)
-        figure.draw(ax=drawn.add_subplot())
-        # What `savefig(transparent=True)` does, which would draw everything twice.
-        for patch in (drawn.patch, *(ax.patch for ax in drawn.axes)):
-            patch.set(facecolor="none", edgecolor="none")
-        canvas.print_svg(buffer, metadata={"Date": None})
+    root = ElementTree.fromstring(svg_of(figure.draw, size=figure.size))
     # The title element is what a screen reader says in place of the figure.
     title = f"{figure.title}. {figure.caption}"
     # Safe as markup: rebuilt from a parsed tree, whose serialiser escapes all text.
-    return Markup(_embeddable(ElementTree.fromstring(buffer.getvalue()), figure.key, title))
+    return Markup(_embeddable(root, figure.key, title))
 
 
 def _embeddable(root: ElementTree.Element, key: str, title: str) -> str:
