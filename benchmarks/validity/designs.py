@@ -244,12 +244,6 @@ class Design:
             )
         return pd.concat(pieces, ignore_index=True)
 
-    def draw_calibration_of_one(self, rng: np.random.Generator) -> pd.DataFrame:
-        """Draw states that are more frequent, by `bias`, than the one belief of .4."""
-        context = self._contexts(rng)
-        state = (rng.random(self.n_contexts) < 0.4 + self.bias).astype(float)
-        return pd.DataFrame({"context": context, "p": 0.4, "theta": state[context]})
-
     def draw_calibration(self, rng: np.random.Generator) -> pd.DataFrame:
         """Draw beliefs that miss a posterior between .2 and .8 and are too high by `bias`.
 
@@ -558,17 +552,6 @@ ROUNDED = tuple(
     for reps, scatter in ((5, 0.0), (5, 0.3))
     for gap in (0.0, 0.05, 0.1)
 )
-ONE_BELIEF = tuple(
-    replace(
-        _BASE,
-        name=f"one belief throughout, {n} x {reps}, bias {bias:g}",
-        n_contexts=n,
-        n_reps=reps,
-        bias=bias,
-    )
-    for n, reps in ((30, 1), (200, 1), (60, 3))
-    for bias in (0.05, 0.1, 0.2)
-)
 # What language models give.
 LIKE_MODELS = tuple(
     replace(_BASE, name=f"as of a model: {name}", **options)
@@ -677,17 +660,16 @@ LEAKS = (
         )
     ),
 )
-# The place of a design seeds it: new ones go to the end, and 24 and 22 in the middle are gone.
+# The place of a design seeds it: new ones go to the end, and 33 and 22 in the middle are gone.
 _FIRST = (
     *(*NULLS, *SIGNALS, FEW, *GAPPED, *BIASED, *VIOLATED, *NEARLY_CALIBRATED, *CONSTANT),
     *(*POLICIES, *POLICY_SIGNALS, *POLICIES_TURNED),
     *ROUNDED,
 )
-_THEN = (*ONE_BELIEF, *LIKE_MODELS)
 _LATER = (*SMALL_MODELS, *SMALL_POLICIES, *REFUSED, FEW_STATED, *JUMPS, *NO_LEAKS, *LEAKS)
 PLACES = {design.name: at for at, design in enumerate(_FIRST)}
-PLACES |= {design.name: at for at, design in enumerate(_THEN, len(_FIRST) + 24)}
-PLACES |= {design.name: at for at, design in enumerate(_LATER, len(_FIRST) + len(_THEN) + 46)}
+PLACES |= {design.name: at for at, design in enumerate(LIKE_MODELS, len(_FIRST) + 33)}
+PLACES |= {design.name: at for at, design in enumerate(_LATER, max(PLACES.values()) + 23)}
 
 
 def _thirds(rng: np.random.Generator, n: int) -> np.ndarray:

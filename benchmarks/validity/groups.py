@@ -102,7 +102,7 @@ def brier(group: Groups, named: Seed, rng: np.random.Generator) -> tuple[CheckRe
     belief = rng.uniform(0.3, 0.7, group.size)
     truth = rng.random(group.size) < np.clip(belief + 0.1 * shares(group, rng), 0, 1)
     data = evaluation_data(belief, truth=truth, group=named)
-    return calibration_of(data, by_state=True)[0], 0.25 - 0.4**2 / 12
+    return calibration_of(data, by_state=True), 0.25 - 0.4**2 / 12
 
 
 def wordings(group: Groups, named: Seed, rng: np.random.Generator) -> tuple[CheckResult, float]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from designs import (
@@ -19,7 +19,6 @@ from designs import (
     NEARLY_CALIBRATED,
     NO_LEAKS,
     NULLS,
-    ONE_BELIEF,
     POLICIES,
     POLICIES_TURNED,
     POLICY_SIGNALS,
@@ -170,20 +169,6 @@ def _rounded(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
     return {BEYOND: Reading(row["value"], row["low"], row["high"], float(not row["low"] > 0))}
 
 
-def _estimates(runs: Any) -> dict[str, Reading]:
-    data = evaluation_data(
-        runs["p"], None, runs["theta"], runs["context"], posterior=runs.get("p_true")
-    )
-    kinds = (False, True) if "p_true" in runs else (True,)
-    results = [one for kind in kinds for one in calibration_of(data, by_state=kind)]
-    return {result.check: _reading(result) for result in results}
-
-
-def _calibration_of_one(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
-    found = _estimates(design.draw_calibration_of_one(rng))
-    return {"calibration_error at one belief": found["calibration:calibration_error"]}
-
-
 def _consistency(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
     runs = design.draw_prompts(rng, distance=DISTANCE)
     return {"prompt_consistency": _reading(prompt_consistency(runs, rng=rng))}
@@ -199,7 +184,13 @@ def _leak(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
 
 
 def _calibration(design: Design, rng: np.random.Generator) -> dict[str, Reading]:
-    return _estimates(design.draw_calibration(rng))
+    runs = design.draw_calibration(rng)
+    data = evaluation_data(
+        runs["p"], None, runs["theta"], runs["context"], posterior=runs.get("p_true")
+    )
+    kinds = (False, True) if "p_true" in runs else (True,)
+    results = [calibration_of(data, by_state=kind) for kind in kinds]
+    return {result.check: _reading(result) for result in results}
 
 
 def _largest_drop(design: Design) -> float:
@@ -262,7 +253,7 @@ SUBJECTS: dict[str, Subject] = {
         _calibration,
         intervals={
             f"calibration:{name}": InThePopulation(_calibration, f"calibration:{name}")
-            for name in ("rmse", "brier", "calibration_error", "calibration_error_exact")
+            for name in ("rmse", "brier")
         },
         covered=(*BIASED, *NEARLY_CALIBRATED),
     ),
@@ -323,10 +314,5 @@ SUBJECTS: dict[str, Subject] = {
         ROUNDED,
         {BEYOND: lambda design: design.gap},
         ROUNDED,
-    ),
-    "calibration_of_one": Subject(
-        _calibration_of_one,
-        intervals={"calibration_error at one belief": lambda design: design.bias},
-        covered=ONE_BELIEF,
     ),
 }

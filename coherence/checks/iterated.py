@@ -439,8 +439,8 @@ def _with_median(
     if len(contexts) < MIN_CONTEXTS:
         few = f"fewer than {MIN_CONTEXTS} contexts have a {what} above 0"
         return replace(result, reason=few)
-    values, clusters = relative.to_numpy(dtype=np.float64), clusters_of(group, contexts)
-    interval = None
+    values: Floats = np.asarray(relative, dtype=np.float64)
+    clusters, interval = clusters_of(group, contexts), None
     if not (reason := clusters.too_few):
         cluster, named = clusters.of_context[codes], clusters.plural
         interval = median_interval(values, cluster, clusters=named)

@@ -53,7 +53,7 @@ def read_exactly(source):
     return pd.read_csv(source, dtype=str).apply(numbers)
 
 
-def calibration(belief, truth=None, *, p_true=None, n_bins=10, **known):
+def calibration(belief, truth=None, *, p_true=None, **known):
     data = evaluation_data(belief, None, truth, posterior=p_true, one_truth=False, **known)
     known = [False] * (p_true is not None) + [True] * (truth is not None)
-    return [one for of in known for one in calibration_of(data, by_state=of, n_bins=n_bins)]
+    return [calibration_of(data, by_state=of) for of in known]

@@ -48,9 +48,9 @@ def test_copies_that_are_named_tell_no_more_than_one(runs):
     assert ends(moved) == pytest.approx(ends(moved_once))
     plain, (belief, _, theta) = rows(runs)
     alone, (of_once, _, theta_once) = rows(once)
-    options = {"context": plain["context"], "group": plain["group"], "n_bins": 4}
+    options = {"context": plain["context"], "group": plain["group"]}
     named = calibration(belief, theta, **options)
-    expected = calibration(of_once, theta_once, context=alone["context"], n_bins=4)
+    expected = calibration(of_once, theta_once, context=alone["context"])
     for one, other in zip(named, expected, strict=True):
         assert one.statistic == pytest.approx(other.statistic)
         assert (ends(one) or ()) == pytest.approx(ends(other) or ())

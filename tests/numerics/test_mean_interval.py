@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import fdrcorrection
 
-from coherence.checks.calibration import squares_interval
 from coherence.checks.monotone import largest_drop, largest_interval, pair_shares
 from coherence.statistics.mean_interval import (
     difference_interval,
@@ -140,40 +139,6 @@ def test_the_p_of_a_difference_of_zero_is_seldom_small(shape):
     pvalues = np.array([difference_pvalue(draw()) for _ in range(2000)])
     assert (pvalues <= 0.05).sum() <= stats.binom.ppf(0.9999, 2000, 0.05)
     assert (pvalues <= 0.005).sum() <= stats.binom.ppf(0.9999, 2000, 0.005)
-
-
-# Roots of sums of squares
-
-
-def test_the_size_of_one_mean_has_the_test_of_its_size():
-    """P(|Z + d| > 3) is .025 at the low end, P(|Z + d| < 3) is .025 at the high one."""
-    interval = squares_interval(np.array([0.3]), np.array([[0.01]]), 1e6)
-
-    def below(end):
-        return np.diff(stats.norm.cdf([-3, 3], end / 0.1))[0]
-
-    assert below(interval.low) == pytest.approx(0.975, abs=1e-3)
-    assert below(interval.high) == pytest.approx(0.025, abs=1e-3)
-
-
-@pytest.mark.parametrize("mean", [5.0, 99.9, 100.1])
-def test_the_size_of_a_mean_far_from_zero_has_the_t_interval(mean):
-    """Breaks if the switch to the plain root jumps, or if the estimated error counts as known."""
-    interval = squares_interval(np.array([mean]), np.array([[1.0]]), 12)
-    reach = stats.t.ppf(0.975, 12)
-    ends = (interval.low, interval.high)
-    assert ends == pytest.approx((mean - reach, mean + reach), abs=0.02)
-
-
-def test_what_is_smaller_than_chance_proves_nothing():
-    small, none, usual = (
-        squares_interval(np.array(means), np.eye(2) * 0.01, 100)
-        for means in ([0.01, 0.0], [0.0, 0.0], [0.1, 0.1])
-    )
-    assert small.low == none.low == 0
-    assert small.high == pytest.approx(none.high, rel=0.01)
-    assert none.high == pytest.approx(usual.high, rel=0.01)
-    assert squares_interval(np.array([0.1]), np.zeros((1, 1)), 10) is None
 
 
 # Drops between bins: shares by context, and the interval for a largest one.

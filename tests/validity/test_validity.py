@@ -9,7 +9,6 @@ from designs import (
     BIASED,
     GAPPED,
     NULLS,
-    ONE_BELIEF,
     PROMPTED,
     ROUNDED,
     SIGNALS,
@@ -70,7 +69,6 @@ def test_hidden_signals_are_found(check, signal, power, n):
         ("prompt_consistency", PROMPTED[0]),
         ("calibration", BIASED[0]),
         ("rounding", ROUNDED[3]),
-        ("calibration_of_one", ONE_BELIEF[0]),
     ],
 )
 @pytest.mark.slow

@@ -298,7 +298,7 @@ def _errors(evaluation: EvaluationRows, asked: pd.DataFrame, prompt: str) -> lis
         return [_undefined(check, what, asked, lack) for check, what in both]
     named: Any = {"context": rows["context"], "group": rows.get("group")}
     data = evaluation_data(evaluation.belief(rows), posterior=rows["p_true"], **named)
-    result, *_ = calibration_of(data, by_state=False)
+    result = calibration_of(data, by_state=False)
     n_dropped = len(asked) - len(rows)
     answers = over_repetitions(evaluation.belief(rows), rows["context"])
     truth = rows.groupby("context", observed=True)["p_true"].mean()
