@@ -21,10 +21,10 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 39_010,
+    "coherence": 38_826,
     "coherence/analysis": 4_148,
     "coherence/batteries": 4_648,
-    "coherence/checks": 7_291,
+    "coherence/checks": 7_107,
     "coherence/cli": 1_755,
     "coherence/decoding": 1_008,
     "coherence/plots": 1_715,
@@ -40,8 +40,8 @@ BUDGET = {
     "elicitation/spelling": 801,
     "elicitation/training": 1_026,
     "bayesnets": 4_981,
-    "benchmarks": 6_829,
-    "tests": 29_562,
+    "benchmarks": 6_797,
+    "tests": 29_472,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",
