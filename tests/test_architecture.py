@@ -221,20 +221,6 @@ def test_heavy_libraries_stay_in_their_rooms(library):
     assert users, f"nothing imports {library}: strike its line"
 
 
-def test_no_capability_is_guessed():
-    guessed = [
-        name_of(path)
-        for path in files()
-        if any(
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id == "hasattr"
-            for node in ast.walk(tree_of(path))
-        )
-    ]
-    assert guessed == []
-
-
 OTHER_WORDS = {"calibration", "scores", "stakes", "threshold", "matching"}
 """Names of checks that are words for other things too, and count where a module imports them."""
 STILL_BY_NAME = {"coherence.report.scores"}
@@ -285,28 +271,6 @@ def test_no_check_is_told_by_its_name():
             if named or (isinstance(node, ast.Name) and node.id in imported):
                 told.add(module)
     assert told <= STILL_BY_NAME
-
-
-def test_what_a_result_found_is_not_read_back_from_its_settings():
-    read = {
-        module
-        for module, tree in of_reports()
-        for node in ast.walk(tree)
-        for of in [
-            node.value if isinstance(node, ast.Subscript | ast.Attribute) else None,
-            *(node.comparators if isinstance(node, ast.Compare) else ()),
-        ]
-        if isinstance(of, ast.Attribute) and of.attr == "settings"
-        if not (isinstance(of.value, ast.Name) and of.value.id in ("self", "report"))
-    }
-    assert not read
-
-
-def test_commands_are_found_where_they_are_said_to_be():
-    from coherence.cli.main import MODULES
-
-    for module in MODULES.values():
-        assert module in modules(), module
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -1,8 +1,5 @@
 """Runs whose cases differ are refused or cut down. Breaks if unlike cases are compared as one."""
 
-import re
-
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -105,44 +102,3 @@ def test_too_little_to_compare_is_refused(pair):
         found({**pair, "noisy": pair["noisy"].assign(p=70.0)})
     apart = {**pair, "noisy": pair["noisy"].assign(context=pair["noisy"]["context"] + "x")}
     assert "no case is common to all models" in refusal(apart, common=True)
-
-
-def own_answers():
-    """Three models' answers to one set of questions, and whether each is right."""
-    rng = np.random.default_rng(2)
-    gold = rng.choice([*"ABCD"], 80)
-    tables = []
-    for model, skill in (("a", 0.8), ("b", 0.6), ("c", 0.5)):
-        belief = np.clip(rng.normal(skill, 0.15, 80), 0.3, 0.99).round(2)
-        right = rng.random(80) < belief
-        said = np.where(right, gold, np.roll(gold, 1))
-        table = {"context": range(80), "p": belief, "said": said, "gold": gold}
-        tables.append(pd.DataFrame(table | {"correct": said == gold, "model": model}))
-    return pd.concat(tables, ignore_index=True)
-
-
-@pytest.mark.parametrize("coded", [bool, int, {True: "yes", False: "no"}.get])
-def test_whether_each_own_answer_is_right_is_compared_as_the_refusal_says(coded):
-    """Breaks if a column `correct` is a dead end, or its remedies lead from one to the other."""
-    table = own_answers()
-    expected = found(table, columns={"prediction": "said", "gold": "gold"})
-    table = table.drop(columns=["said", "gold"]).assign(correct=table["correct"].map(coded))
-    message = refusal(table, columns={"theta": "correct"})
-    assert "correct differs in " in message
-    (line, gold) = re.search(r"in pandas: (table\['right'\] = (.*?)), then", message).groups()
-    assert "then --prediction correct --gold right" in message
-    exec(line, {"table": table})  # noqa: S102
-    again = found(table, columns={"prediction": "correct", "gold": "right"})
-    pd.testing.assert_frame_equal(again.effects, expected.effects)
-    assert gold in message
-
-
-def test_cases_that_get_ids_of_their_own_are_compared_as_the_refusal_says(pair):
-    table = pair["noisy"]
-    other = table["context"] == "c0004"
-    pair["noisy"] = table.assign(theta=table["theta"].where(~other, 1 - table["theta"]))
-    message = refusal(pair)
-    assert "own answer" not in message  # exact posteriors are of no answer
-    assert "give one of them another, and keep what all have: common=True" in message
-    pair["noisy"]["context"] = pair["noisy"]["context"].mask(other, "another")
-    assert found(pair, common=True).settings["n_contexts"] == {"simulated": 19}

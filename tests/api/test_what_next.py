@@ -54,15 +54,6 @@ def test_reports_that_hide_an_effect_are_asked_for_again_and_not_more_cases():
     assert "Next: Ask for beliefs in finer steps" in said
 
 
-def test_cells_that_are_blank_are_not_called_unparsed():
-    """Breaks if turns without an action, of a table without statuses, are taken for bad answers."""
-    runs = simulate("rational", n_contexts=60, n_reps=3, rng=1)[["context", "p", "action", "theta"]]
-    runs["action"] = runs["action"].where(runs.index % 3 == 0)
-    said = " ".join(str(analyze(runs, checks=["sufficiency"], rng=1)).split())
-    assert "% with a blank" in said
-    assert "parsed" not in said
-
-
 def test_where_nothing_can_be_tested_no_effect_is_planned_for():
     """Breaks if a table from which no other can be drawn is sent to `coherence power`."""
     few = simulate("leaky", n_contexts=12, n_reps=3, rng=1)
@@ -78,30 +69,11 @@ def test_where_nothing_can_be_tested_no_effect_is_planned_for():
         assert "coherence.power" not in said
 
 
-def test_models_under_another_name_are_an_alert():
-    runs = simulate("rational", n_contexts=20, n_reps=2, rng=1)
-    named = runs.drop(columns="model").assign(llm=runs["rep"].map({0: "a", 1: "b"}))
-    report = analyze(named, checks=["sufficiency"], rng=1)
-    assert any("--model-column llm" in note.text for note in report.evaluations[0].alerts)
-    assert "Next: Name the column of models" in " ".join(str(report).split())
-
-
 def in_three_states(runs):
     rows = runs[runs["action"].notna()]
     p_b, labels = (1 - rows["p"]) / 2, {0: "b", 1: "a"}
     three = {"p_a": rows["p"], "p_b": p_b, "p_c": 1 - rows["p"] - p_b}
     return rows[["context", "action"]].assign(theta=rows["theta"].map(labels), **three)
-
-
-def test_choices_under_other_prompts_are_missed_before_the_verdict():
-    """Breaks if half of the choices enter no test and only the full report says so."""
-    runs = simulate("rational", n_contexts=40, n_reps=1, rng=1)
-    runs = runs[runs["action"].notna()]
-    both = pd.concat([runs.assign(prompt="a"), runs.assign(prompt="b")])
-    (alert,) = analyze(both, checks=["sufficiency"], rng=1).evaluations[0].alerts
-    assert "40 of 80 rows are under others (b)" in alert.text
-    assert "--model-column" in alert.text
-    assert not analyze(runs, checks=["sufficiency"], rng=1).evaluations[0].alerts
 
 
 def judged(column, n_judges=3):
@@ -122,22 +94,6 @@ def test_persons_under_another_name_are_said_and_their_name_is_what_compares_the
     named = analyze(table, columns=eval(typed), checks=["sufficiency"], rng=1)  # noqa: S307
     assert "40 cases, 3 persons, " in str(named)
     assert "nothing reads it" not in str(named)
-
-
-def test_what_only_sounds_like_persons_is_not_said():
-    """Breaks if scores that judges gave, or texts on them, are taken for who judged."""
-    rng, table = np.random.default_rng(1), judged("judge")
-    columns = {
-        "misjudged": table["judge"],
-        "judge_score": rng.integers(1, 6, len(table)),
-        "judge_words": [f"because {at}" for at in range(len(table))],
-        "judge": table["context"],  # who judged cases of their own
-    }
-    for name, cells in columns.items():
-        other = table.drop(columns="judge").assign(**{name: cells})
-        text = str(analyze(other, checks=["sufficiency", "cmi"], rng=1))
-        assert "persons" not in text, name
-        assert "who judged" not in text, name
 
 
 def offered(paid=False, n=200, **columns):
@@ -162,8 +118,3 @@ def test_stakes_under_another_name_are_said_and_naming_them_tests_them(called):
     named = analyze(table, columns=eval(columns), acts="ANSWER", rng=1)  # noqa: S307
     assert "Moves with the stakes" in " ".join(str(named).split())
     assert "nothing reads it" not in str(named)
-
-
-def test_what_was_paid_or_does_not_vary_is_no_stake():
-    for table in (offered(paid=True), offered().assign(penalty=1.0), offered().assign(penalty=-1)):
-        assert "stakes" not in str(analyze(table, checks=["sufficiency"], rng=1))

@@ -134,19 +134,6 @@ def test_a_dict_of_own_states_gives_what_pgmpy_gives(pgmpy, lawn, target, eviden
         assert ours[state].iloc[0] == pytest.approx(expected[state], abs=1e-14)
 
 
-def test_a_model_keeps_its_name_and_one_without_is_called_network(lawn):
-    assert bn.from_pgmpy(lawn).name == "lawn"
-    cases = bn.sample_cases(lawn, "rain", 5, target_state=True, rng=1)
-    assert cases["context"].str.startswith("lawn-rain-").all()
-    pd.testing.assert_frame_equal(
-        cases, bn.sample_cases(bn.from_pgmpy(lawn), "rain", 5, target_state="True", rng=1)
-    )
-    assert bn.from_pgmpy(lawn, name="garden").name == "garden"
-    for name in ("", "unknown"):  # pgmpy writes the second into files of models without a name
-        lawn.name = name
-        assert bn.from_pgmpy(lawn).name == "network"
-
-
 def test_records_may_hold_the_states_of_a_model_as_they_are(pgmpy, lawn):
     lawn.remove_node(3)
     spelt = bn.sample(lawn, 4000, rng=1)

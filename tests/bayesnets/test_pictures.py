@@ -7,8 +7,6 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from bayesnets import Network, Node, draw, load_network, load_phrases, network_names, read_network
 from bayesnets.pictures.layout import layered
@@ -40,36 +38,6 @@ def test_many_states_and_long_names_stay_in_their_boxes():
         x0, y0, x1, y1 = text.get_window_extent().extents
         within = [b.x0 <= x0 and x1 <= b.x1 and b.y0 <= y0 and y1 <= b.y1 for b in boxes]
         assert any(within), text.get_text()
-
-
-@st.composite
-def parent_lists(draw):
-    names = [f"v{number}" for number in range(draw(st.integers(1, 9)))]
-    return {
-        name: draw(st.lists(st.sampled_from(names[:position]), unique=True, max_size=3))
-        if position
-        else []
-        for position, name in enumerate(names)
-    }
-
-
-@pytest.mark.lengthy
-@settings(max_examples=60, deadline=None)
-@given(parents=parent_lists(), seed=st.integers(0, 1000))
-def test_arrows_point_down_and_boxes_do_not_overlap(parents, seed):
-    sizes = np.random.default_rng(seed).integers(20, 90, len(parents)).astype(float)
-    widths = dict(zip(parents, sizes.tolist(), strict=True))
-    layout = layered(parents, widths, gap=10.0, waypoint=8.0)
-    for child, its_parents in parents.items():
-        for parent in its_parents:
-            layers = [point.layer for point in layout.route(parent, child)]
-            assert layers == list(range(layers[0], layers[-1] + 1))
-            assert len(layers) > 1
-    for row in layout.layers:
-        sizes = [widths[point.name] if layout.home[point.name] == point else 8.0 for point in row]
-        for left, right, first, second in zip(row, row[1:], sizes, sizes[1:], strict=False):
-            assert layout.x[right] - layout.x[left] >= (first + second) / 2 + 10 - 1e-6
-    assert min(layout.x.values()) >= 0
 
 
 def test_a_graph_that_needs_no_crossing_has_none():

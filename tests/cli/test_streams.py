@@ -1,6 +1,5 @@
 import io
 import json
-import logging
 import os
 import shlex
 import subprocess
@@ -149,18 +148,6 @@ def test_what_takes_long_shows_its_name_and_moves_though_nobody_calls(monkeypatc
     ended = screen.getvalue()
     time.sleep(0.05)
     assert screen.getvalue() == ended, "no bar is drawn behind what follows"
-
-
-def test_lines_that_are_printed_meanwhile_stand_whole_above_the_bar(monkeypatch):
-    screen = Screen()
-    monkeypatch.setattr("sys.stderr", screen)
-    with step_progress(" steps", first="reading") as show:
-        print("12 cells are missing", file=sys.stderr)
-        logging.lastResort.emit(logging.makeLogRecord({"msg": "a note"}))  # as without handlers
-        show(1, 2, "cmi")
-    lines = [line.rpartition("\r")[2] for line in screen.getvalue().split("\n")]
-    assert lines[:2] == ["12 cells are missing", "a note"]
-    assert sys.stderr is screen
 
 
 def test_the_step_that_runs_is_named_before_it_ends():

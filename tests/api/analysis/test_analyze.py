@@ -8,7 +8,6 @@ from statsmodels.stats.multitest import multipletests
 from coherence import SchemaError, analyze, simulate
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration
-from coherence.checks.iterated import FOREST
 from coherence.runs.read import validate_runs
 
 LIGHT = ["sufficiency", "cmi", "monotone_choice", "prompt_consistency"]
@@ -154,43 +153,6 @@ def test_pvalues_are_adjusted_over_their_families(runs):
             corrected = multipletests(of_unit["pvalue"], method=method)[1]
             assert of_unit[name].tolist() == pytest.approx(corrected.tolist())
         assert set(of_unit["n_tests"]) == {len(of_unit)}
-
-
-@pytest.mark.lengthy
-def test_beliefs_without_actions_and_actions_without_states_get_every_other_check(runs, asked):
-    """The same numbers as beside what is lacking, and the others are named as not run."""
-    full, report = by_check(runs, LIGHT), analyze(runs.drop(columns="action"), rng=1)
-    of_beliefs = full[full.index.str.contains("calibration|prompt|iterated")]
-    of_beliefs = of_beliefs.drop(index=FOREST)  # which must be named
-    found = report.results.set_index("check")
-    pd.testing.assert_frame_equal(found.drop(columns=OF_FAMILY), of_beliefs.drop(columns=OF_FAMILY))
-    (note,) = notes_of(report)
-    lacks = "no action column (--action NAME, if it has another name): sufficiency, cmi"
-    assert note.startswith(lacks)
-    assert "standard, with action" not in set(report.evaluations[0].statuses["question"])
-    report = analyze(asked[["context", "rep", "p", "action"]], rng=1)
-    same = by_check(asked, ["monotone_choice"])["pvalue"]
-    found = report.results.set_index("check")["pvalue"].drop(index="threshold", errors="ignore")
-    pd.testing.assert_series_equal(found[same.index], same)
-    lacking = "no theta column (--truth NAME, if it has another name): "
-    said = next(note for note in notes_of(report) if note.startswith(lacking))
-    for name in ("sufficiency", "cmi", "predictive gain"):
-        assert name in said
-
-
-@pytest.mark.lengthy
-def test_computed_beliefs_have_no_noise_to_remove_and_a_small_mass_is_warned_of(policies):
-    """One repetition is enough, and the distance between prompts is taken as it is."""
-    computed = policies.assign(belief_kind="stated:exact", answer_mass=0.4)
-    computed.loc[0, "answer_mass"] = 1.8e-6
-    lifted = ["prompt_consistency:mse", "iterated_expectation:noise_removed"]
-    checks = ["prompt_consistency", "iterated_expectation"]
-    drawn = by_check(policies.drop(columns="belief_kind"), checks)
-    assert drawn.loc[lifted, "estimate"].isna().all()
-    report = analyze(computed, checks=checks, rng=1)
-    assert report.results.set_index("check").loc[lifted, "estimate"].notna().all()
-    assert "warning: the form of the answers had a median probability of 0.400" in str(report)
-    assert '"median": 0.4' in report.to_json()
 
 
 @pytest.mark.lengthy

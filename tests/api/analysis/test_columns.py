@@ -5,7 +5,6 @@ import pytest
 
 import coherence
 from coherence import InputError, analyze, read_runs, simulate
-from coherence.runs.columns import OPTIONS, Reading
 
 NAMES = {"p": "confidence", "action": "choice", "theta": "outcome", "context": "case"}
 OPTION_NAMES = {"belief": "confidence", "action": "choice", "truth": "outcome", "context": "case"}
@@ -44,13 +43,6 @@ def test_a_frame_is_taken_under_its_own_names(mine, columns, tmp_path):
     runs = read_runs(mine, columns=columns)
     pd.testing.assert_frame_equal(numbers(analyze(runs, **options)), numbers(plain))
     assert analyze(mine.set_index("case"), columns=columns, **options).evaluations
-
-
-def test_every_option_names_a_column_in_python():
-    """Breaks if the command line knows a column by a name that `columns` does not."""
-    for option, column in OPTIONS.items():
-        for key in (option, option.replace("-", "_"), column):
-            assert Reading({key: "mine"}).columns == {column: "mine"}
 
 
 @pytest.mark.parametrize(

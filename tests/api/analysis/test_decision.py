@@ -1,6 +1,5 @@
 """One verdict for each model on a task: every one is reached, and says what its report shows."""
 
-import copy
 import dataclasses
 
 import numpy as np
@@ -10,7 +9,6 @@ from scipy.special import expit
 
 import coherence
 from coherence.agents import named_agent
-from coherence.report.verdicts import VERDICTS
 
 CHECKS = ["sufficiency", "evidence_leak"]
 
@@ -67,13 +65,6 @@ def test_every_verdict_is_reached(verdict):
     assert unit.conclusion
 
 
-@pytest.mark.parametrize(("reps", "noisy"), [(1, "its single reports"), (2, "its reports")])
-def test_equal_reports_of_a_case_are_not_called_single(reps, noisy):
-    unit = of(simulated("leaky", n=200, reps=reps).drop(columns="belief_kind"))
-    assert f"or {noisy} are noisy" in unit.conclusion[0]
-    assert ("Reports of a case are equal" in unit.conclusion[0]) == (reps == 2)
-
-
 def test_a_margin_is_a_verdict_where_nothing_else_is_seen():
     runs = simulated("rational", n=200)
     assert of(runs, margin=0.1).verdict.code == "within_margin"
@@ -85,12 +76,6 @@ def test_a_margin_is_a_verdict_where_nothing_else_is_seen():
     unit = of(REACHED["knows_truth"](), margin=0.2)
     assert unit.verdict.code == "knows_truth"
     assert "ithin 0.2" not in unit.conclusion[0]
-
-
-def test_a_verdict_is_pickled_as_its_code_and_there_is_one_without_the_primary_test():
-    assert all(copy.deepcopy(each) is each for each in VERDICTS.values())
-    unit = of(simulated("leaky", n=20), checks=["monotone_choice"])
-    assert unit.verdict.code == "not_tested"
 
 
 def test_what_acts_on_the_truth_is_accused_whatever_it_says_and_however_rare_an_action():

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 import coherence
-from coherence import InputError, SchemaError, analyze, read_runs
-from coherence.runs.read import validate_runs
+from coherence import InputError, SchemaError, analyze
 
 NAMES = {"belief": "says", "action": "does", "truth": "came", "context": "case"}
 
@@ -54,23 +53,6 @@ def test_models_are_compared_on_what_knows_persons():
     estimate = found.effects.set_index("model")["estimate"]
     assert estimate["b"] > 0.5 > estimate["a"]
     assert found.differences["high"].item() < 0
-
-
-def test_a_column_of_that_name_is_read_where_cases_are_shared():
-    rows = table().rename(columns={"who": "person"})
-    assert analyze(rows, columns=NAMES, rng=1).evaluations[0].rows.crossed
-    own = rows.assign(case=range(len(rows)))
-    unit = analyze(own, columns=NAMES, checks=["calibration"], rng=1).evaluations[0]
-    assert not unit.rows.crossed
-    assert any("--group person" in note.text for note in unit.notes)
-
-
-def test_persons_repeat_only_their_own_judgements():
-    read = read_runs(table(), columns={**NAMES, "person": "who"})
-    again = pd.concat([read.assign(rep=0), read.assign(rep=1)])
-    assert len(validate_runs(again)) == len(again)
-    with pytest.raises(SchemaError, match="rep"):
-        validate_runs(pd.concat([read.assign(rep=0), read.assign(rep=0)]))
 
 
 @pytest.mark.parametrize(
@@ -124,14 +106,6 @@ def confidences(n=300, *, mostly=0.5, hard=True, options=("no", "yes"), reps=1, 
     return table.assign(p=(table["p"] + noise).clip(0.5, 1).round(2))
 
 
-@pytest.mark.parametrize("mostly", [0.5, 0.85])
-@pytest.mark.parametrize("hard", [True, False])
-def test_hard_questions_and_one_sided_answers_are_held_back(mostly, hard):
-    """Breaks if confidences that never fall below one half accuse (a third of such tables)."""
-    with pytest.raises(coherence.InputError, match=OWN):
-        coherence.analyze(confidences(mostly=mostly, hard=hard))
-
-
 @pytest.mark.parametrize(
     ("answers", "truths"),
     [
@@ -148,26 +122,3 @@ def test_two_ways_of_writing_one_pair_are_compared(answers, truths):
         coherence.analyze(table)
     read = coherence.analyze(table, prediction="action", gold="theta", rng=1)
     assert read.verdicts["verdict"].tolist() == ["forecasts"]
-
-
-def test_repeated_reports_and_persons_are_held_back_where_a_state_is_named():
-    """Breaks if another test takes the place of one that was withheld."""
-    several = confidences(150, options=("A", "B", "C", "D"), reps=3, hard=False)
-    persons = confidences(900, hard=False).assign(
-        context=lambda rows: rows.index // 15, person=lambda rows: rows.index % 15
-    )
-    persons["theta"] = persons.groupby("context")["theta"].transform("first")
-    persons["p"] = np.where(persons["action"] == persons["theta"], 0.9, 0.6)
-    for table, state in ((several, "A"), (persons, "yes")):
-        checks = ["sufficiency", "threshold"]
-        report = coherence.analyze(table, positive=state, checks=checks, rng=1)
-        assert report.verdicts["verdict"].tolist() == ["other_belief"]
-        assert report.results["estimate"].isna().all()
-
-
-def test_a_policy_is_an_answer_too():
-    table = confidences(hard=False)
-    yes = np.where(table["action"] == "yes", 0.9, 0.1)
-    policy = pd.DataFrame({"no": 1 - yes, "yes": yes})
-    with pytest.raises(coherence.InputError, match=OWN):
-        coherence.sufficiency_test(table["p"], policy, table["theta"])

@@ -41,14 +41,6 @@ def test_p_is_not_reversed_by_the_alphabet():
     assert reverse["sufficiency"] == pytest.approx(-expected["sufficiency"])
 
 
-def test_of_two_columns_that_nearly_sum_to_1_the_named_state_is_the_belief():
-    rows = answers("dry", "wet")
-    both = rows.assign(p_wet=0.99 * rows["p"], p_dry=0.99 * (1 - rows["p"])).drop(columns="p")
-    for state, belief in (("wet", rows["p"]), ("dry", 1 - rows["p"])):
-        expected = numbers(rows.assign(p=belief), positive=state)
-        assert numbers(both, positive=state).tolist() == pytest.approx(expected.tolist())
-
-
 KNOWN = [("no", "yes"), ("NO", "Yes "), ("False", "true"), (False, True), ("0", "1"), ("0", 1.0)]
 
 
@@ -59,19 +51,6 @@ def test_known_pairs_need_no_word_in_any_case(pair):
         for labels in (pair, (0, 1))
     )
     assert known["estimate"].tolist() == pytest.approx(coded["estimate"].tolist())
-
-
-@pytest.mark.parametrize("pair", [("no", 1), ("no", "maybe"), (2, 10)])
-def test_other_pairs_need_one(pair):
-    with pytest.raises(InputError, match="nothing says which"):
-        analyze(answers(*pair, as_object=True), checks=["calibration"], rng=1)
-
-
-def test_a_check_that_need_not_know_is_run():
-    report = analyze(answers(), checks=["cmi"], rng=1)
-    assert report.results["estimate"].notna().all()
-    (note,) = [note for note in map(str, report.evaluations[0].notes) if "--positive" in note]
-    assert note.startswith("theta is 'ja' or 'nein': nothing says which state p is the probab")
 
 
 def test_each_task_has_its_word():

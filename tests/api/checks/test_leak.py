@@ -164,23 +164,3 @@ def test_states_that_a_group_shares_are_not_taken_for_draws_of_their_own():
     assert n_results == 0
     assert "Test one context of each group." in notes
     assert said(runs.assign(theta=own))[0] == 1
-
-
-def test_a_leak_that_hangs_on_one_case_says_so():
-    """Breaks if one rare case accuses without a word (p = .0009, and without it none)."""
-    rng = np.random.default_rng(126)
-    exact = np.clip(rng.beta(0.3, 3, 80) * 0.04, 0.001, 0.999)
-    truth = (rng.random(80) < exact).astype(int)
-    belief = np.clip(exact + rng.normal(0, 0.05, 80), 0, 1)
-    case = int(np.flatnonzero(truth)[0])
-    belief[case] = 0.95
-    action = np.where(rng.random(80) < belief, "y", "n")
-    action[[case, (case + 5) % 80]] = "y"
-    table = pd.DataFrame(
-        {"context": [f"c{at}" for at in range(80)], "p": belief, "action": action, "theta": truth}
-    ).assign(p_true=exact, truth_kind="drawn")
-    report = analyze(table, checks=["sufficiency", "evidence_leak"], rng=1)
-    assert report.evaluations[0].verdict.code == "knows_truth"
-    assert f"hangs on one case: without 'c{case}'" in " ".join(str(report).split())
-    many = analyze(answers(hidden_signal=0.4), checks=["sufficiency", "evidence_leak"], rng=1)
-    assert "hangs on one" not in " ".join(str(many).split())

@@ -2,7 +2,6 @@
 
 import math
 import signal
-import threading
 
 import catboost
 import numpy as np
@@ -12,7 +11,6 @@ from scipy import stats
 
 from coherence import InputError, analyze, predictive_gain_test, simulate
 from coherence.checks.predictive import _over_contexts
-from coherence.statistics import boosted_trees
 
 FAST = {"n_seeds": 1, "n_bootstraps": 200}
 
@@ -89,20 +87,6 @@ def test_beliefs_over_three_states_are_refused_and_left_out():
     report = analyze(table.assign(context=range(60)), checks=["predictive_gain"], rng=1)
     assert report.results.empty
     assert any("needs one of two" in note.text for note in report.evaluations[0].notes)
-
-
-@pytest.mark.lengthy
-def test_published_fits_are_equal_for_any_number_of_threads(monkeypatch):
-    runs, arrays = columns("clairvoyant", n_contexts=14, n_reps=1)
-    seen = pd.DataFrame({"seen": np.where(runs["p"] > 0.5, "high", "low")})
-    options = {"features": seen, **FAST}
-    options |= {"context": runs["context"], "published": True, "n_folds": 2, "rng": 1}
-    found = []
-    for threads in ("1", "2"):
-        monkeypatch.setenv("OMP_NUM_THREADS", threads)
-        found.append(predictive_gain_test(*arrays, **options))
-    assert found[0].statistic == found[1].statistic
-    assert found[0].interval == found[1].interval
 
 
 def test_truth_that_matters_only_together_with_belief_is_found():
@@ -234,19 +218,6 @@ def test_losses_are_averaged_over_seeds_and_summed_over_contexts(monkeypatch):
     assert seen == [number for number in range(40) for _ in range(2)]
 
 
-@pytest.mark.parametrize("published", [False, True])
-def test_what_single_precision_cannot_tell_apart_is_constant(published):
-    """CatBoost takes numbers in single precision, and refuses columns that are constant there."""
-    rng = np.random.default_rng(0)
-    action, truth = rng.integers(0, 2, (2, 20))
-    options = {"published": published, "n_folds": 2, "n_seeds": 1, "n_bootstraps": 10, "rng": 1}
-    seconds = pd.DataFrame({"x": 1.7e9 + np.arange(20)})
-    near = np.where(np.arange(20) % 2, 0.5, 0.500000002)
-    for belief, features in ((np.full(20, 0.5), seconds), (near, None)):
-        result = predictive_gain_test(belief, action, truth, features=features, **options)
-        assert np.isfinite(result.statistic)
-
-
 def test_columns_of_evidence_may_come_in_any_order_and_words_hold_half_a_character():
     """Trees break ties by position: p was .39 in one order and .30 in the other. JSON allows half
     of a surrogate pair; CatBoost's own error ended the analysis."""
@@ -305,43 +276,3 @@ def test_ctrl_c_is_answered_as_soon_as_catboost_returns(
         gain(published=published)
     assert len(returned) == 1
     assert signal.getsignal(signal.SIGINT) is ctrl_c
-
-
-@pytest.mark.parametrize("published", [False, True])
-@pytest.mark.parametrize("is_long", [False, True])
-def test_a_long_fit_does_not_go_on_to_its_end(published, is_long, ctrl_c, monkeypatch):
-    """Breaks if Ctrl-C waits for minutes, or if short fits, most of a report, take twice as long.
-
-    CatBoost calls Python after every iteration where it is to look for Ctrl-C.
-    """
-    monkeypatch.setattr(boosted_trees, "LONG_FIT", 6 * 45 if is_long else 6 * 1000 + 1)
-    whole, grown = catboost.CatBoostClassifier.fit, []
-
-    def interrupted(self, *arguments, **options):
-        assert bool(options["callbacks"]) == is_long
-        signal.raise_signal(signal.SIGINT)
-        result = whole(self, *arguments, **options)
-        grown.append(self.tree_count_)
-        return result
-
-    monkeypatch.setattr(catboost.CatBoostClassifier, "fit", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        gain(published=published)
-    assert (grown == [1]) == is_long
-
-
-def test_ctrl_c_that_is_ignored_stays_so_and_other_threads_compute_too(ctrl_c, monkeypatch):
-    """As in worker processes, whose parent answers; handlers are set in the main thread alone."""
-    found = []
-    thread = threading.Thread(target=lambda: found.append(gain()))
-    thread.start()
-    thread.join()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    whole = catboost.CatBoostClassifier.fit
-
-    def interrupted(self, *arguments, **options):
-        signal.raise_signal(signal.SIGINT)
-        return whole(self, *arguments, **options)
-
-    monkeypatch.setattr(catboost.CatBoostClassifier, "fit", interrupted)
-    assert not np.isnan([found[0].statistic, gain().statistic]).any()

@@ -167,31 +167,6 @@ def test_many_forecasters_have_one_page():
     assert names == ["report.html"]
 
 
-def test_updates_of_a_forecast_are_averaged_and_it_is_said():
-    table = forecasters()
-    assert "several forecasts" not in str(coherence.analyze(table, checks=["scores"], rng=1))
-    updated = pd.concat([table, table[table["context"] < 9].assign(p=0.5)], ignore_index=True)
-    report = coherence.analyze(updated, checks=["scores"], rng=1)
-    said = " ".join(str(report).split())
-    assert "MCB, DSC, UNC and p are those of their mean." in said
-    assert "mean stated belief" in " ".join(report.evaluations[0].conclusion)
-    losses = (updated["p"] - updated["theta"]) ** 2
-    of_good = losses[updated["model"] == "good"].groupby(updated["context"]).mean()
-    brier = report.scores.set_index("model").loc["good", "brier"]
-    assert brier == pytest.approx(of_good.mean())
-
-
-@pytest.mark.lengthy
-def test_tables_with_actions_have_their_tests_alone():
-    """Breaks if calibration entered the correction of tests of coherence unasked."""
-    acting = forecasters(action=np.tile(["a", "b"], 60))
-    checks = coherence.analyze(acting, rng=1).settings["checks"]
-    assert "scores" not in checks
-    report = coherence.analyze(acting, checks=["sufficiency", "scores"], rng=1)
-    assert len(report.scores) == 2
-    assert "calibrat" in " ".join(report.evaluations[0].conclusion)
-
-
 def test_the_interval_of_discrimination_is_that_of_a_jackknife_over_clusters():
     """Clusters whose rows share their noise and have either state."""
     rng = np.random.default_rng(7)

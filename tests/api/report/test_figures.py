@@ -9,13 +9,13 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure as MatplotlibFigure
 
-from coherence import CheckResult, Interval
+from coherence import Interval
 from coherence.checks.monotone import MonotoneResult
 from coherence.checks.sufficiency_result import Sufficiency
 from coherence.plots import plot_pairwise_choice
 from coherence.report.document import Figure
 from coherence.report.evaluation import Variation
-from coherence.report.figures import evaluation_figures, forest_figures
+from coherence.report.figures import evaluation_figures
 from coherence.report.page import render_parts, render_svg
 
 LEAD = "Choices at equal belief"
@@ -93,37 +93,7 @@ def test_the_caption_says_the_number_of_the_test(unit, choices, effect, settings
     assert ("points" in figure.caption) == (effect == effect)
 
 
-def test_of_many_pairs_those_with_the_strongest_evidence_are_drawn(unit, pairs):
-    checks = [(f"monotone_choice:a{n}/b", "n", 0.1, "share", None, 1 / (n + 1)) for n in range(10)]
-    results = tuple(
-        MonotoneResult(*check, 10, 5, details=pairs(), pair=(f"a{n}", "b"))
-        for n, check in enumerate(checks)
-    )
-    figures, missing = evaluation_figures(unit(results=results, verdicts=("V.",) * 10), "k")
-    shown = [figure.title[9:11] for figure in figures if figure.title.startswith("Share of a")]
-    assert sorted(shown) == ["a4", "a5", "a6", "a7", "a8", "a9"]
-    assert any(sentence.startswith("Of 10 pairs of actions") for sentence in missing)
-
-
 # Over units
-
-
-def forests(unit, effects):
-    units = []
-    for at, (measure, effect) in enumerate(effects):
-        ends = Interval(effect - 1, effect + 1) if at else None
-        result = CheckResult("a", "n", effect, measure, ends, 0.5, 10, 5)
-        units.append(unit(model=f"m{at}", results=(result,), verdicts=("V.",)))
-    return forest_figures(units)
-
-
-def test_measures_have_a_figure_each_and_a_single_unit_has_none(unit, ax, drawn):
-    figures = forests(unit, [("belief", 1.0), ("belief", 3.0), ("belief", 2.0), ("share", 1.0)])
-    assert titles(figures) == ["a over evaluations"]
-    assert "1 effects have no interval" in figures[0].caption
-    figures[0].draw(ax=ax)
-    (points,) = drawn(ax, "effects")
-    assert points.get_offsets()[:, 0].tolist() == [3.0, 2.0, 1.0]
 
 
 # The pictures themselves

@@ -84,16 +84,6 @@ def test_files_hold_the_results_unrounded():
         )
 
 
-def test_the_table_of_the_screen_is_there_and_its_numbers_unrounded():
-    rows = [simulate(name, n_contexts=40, n_reps=2, rng=1) for name in ("leaky", "rational")]
-    report = analyze(pd.concat(rows), checks=["sufficiency"], rng=1)
-    files = table_files(report.evaluations)
-    table = read_exactly(io.StringIO(files["verdicts.csv"]))
-    pd.testing.assert_frame_equal(table, report.verdicts, check_dtype=False)
-    assert r"choice at equal belief, points & " in files["verdicts.tex"]
-    assert not any("[U+" in text for text in files.values())
-
-
 def test_names_are_no_markup_and_what_is_lacking_says_why(unit):
     nothing = CheckResult("cmi", "", math.nan, "nats", None, math.nan, 0, 0, reason="too few")
     evil = unit(task="<b>$x$", model="a_b|c", results=(nothing,), verdicts=("",))

@@ -5,8 +5,6 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from coherence import CheckResult, Interval, analyze, read_runs, simulate
@@ -200,22 +198,6 @@ def test_everything_is_said_in_the_full_report(report, unit):
     assert "belief and action 1,000 997 3 0.3%" in text
 
 
-def test_reports_without_units_or_results_say_so(of):
-    assert "no rows" in render_report([])
-    assert "No check could be run." in render_report([of()])
-
-
-def test_labels_keep_their_letters_at_the_beginning_of_a_sentence(tmp_path):
-    runs = simulate("rational", n_contexts=60, n_reps=1, iterated=False, rng=1)
-    asked = runs["action"].notna()
-    runs.loc[asked, "action"] = ["restart", *["check_logs"] * (asked.sum() - 1)]
-    report = analyze(runs, checks=["sufficiency", "monotone_choice"], rng=1)
-    assert "98.3% of its choices are check_logs." in str(report)
-    texts = str(report) + render_report(report.evaluations) + report.to_html()
-    assert "check_logs" in texts
-    assert "Check_logs" not in texts
-
-
 @pytest.mark.parametrize("value", [1.3e-17, -1.3e-17, 0.0])
 def test_a_number_that_is_zero_but_for_rounding_prints_as_zero(value, of):
     effect = estimate("sufficiency", value, value, value)
@@ -232,17 +214,6 @@ def test_the_head_counts_all_cases_and_those_that_enter_the_test():
     text = words(str(analyze(partly, checks=["sufficiency"], rng=1)))
     assert "60 cases (40 with belief, choice and truth), " in text
     assert "[40, 80, 160]" in text  # more of the same
-
-
-def test_of_many_models_each_has_its_verdict():
-    """Breaks if nothing says of four models and more whose choices follow no belief."""
-    runs = simulate("rational", n_contexts=60, n_reps=2, iterated=False, rng=1)
-    runs = runs[runs["action"].isin(["yes", "no"])].drop(columns="p_true")
-    tossed = np.random.default_rng(1).choice(["yes", "no"], len(runs))
-    models = [runs.assign(model=name) for name in "abc"] + [runs.assign(model="d", action=tossed)]
-    report = analyze(pd.concat(models), checks=["sufficiency"], rng=1)
-    text = shown(*report.evaluations, width=130)
-    assert ["· does not follow" in row_of(text, f"{name}  ") for name in "ad"] == [False, True]
 
 
 def test_of_many_those_that_a_test_marks_stand_first_and_those_that_cannot_tell_last(of):
@@ -262,10 +233,3 @@ def test_of_many_those_that_a_test_marks_stand_first_and_those_that_cannot_tell_
         (row,) = [row for row in table.rows if row[0].text == model]
         beside = [cells[number + 1].text for cells in short_table(units).rows]
         assert [cell.text for cell in row[2:]] == beside
-
-
-def test_without_a_truth_cases_are_counted_and_the_column_is_asked_for():
-    runs = simulate("rational", n_contexts=30, n_reps=1, rng=0).drop(columns=["theta", "p_true"])
-    text = words(shown(*analyze(runs, rng=0).evaluations))
-    assert "30 cases, " in text
-    assert re.search(r"Without the truth the primary test cannot run: no theta .*truth", text)

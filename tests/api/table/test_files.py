@@ -1,6 +1,5 @@
 """Breaks if a file is seen half written, a mixed set passes for whole, or a user's file goes."""
 
-import errno
 import json
 import os
 import re
@@ -14,13 +13,11 @@ import pandas as pd
 import pytest
 
 from coherence import InputError, simulate, write_runs
-from coherence.errors import WriteError
 from coherence.runs.files import (
     LIST,
     earlier_set,
     new_files,
     replace_text,
-    replacing,
     require_replaceable,
 )
 
@@ -96,16 +93,6 @@ def test_what_fails_while_a_set_is_written_leaves_nothing(tmp_path, failure):
     assert len(list(tmp_path.iterdir())) == 4
 
 
-def test_a_folder_in_the_way_is_refused_before_anything_moves(tmp_path):
-    (tmp_path / "e.txt").mkdir()
-    (tmp_path / "sub").write_text("a file")
-    with pytest.raises(InputError, match=r"e\.txt must be a file to write"):
-        write(tmp_path, {"a.txt": "2", "e.txt": "2"})
-    with pytest.raises(InputError, match=r"sub/c\.txt must be a file to write"):
-        write(tmp_path, {"a.txt": "2", "sub/c.txt": "2"})
-    assert not (tmp_path / "a.txt").exists()
-
-
 def test_a_name_alone_makes_no_file_ours(tmp_path):
     write(tmp_path, OLD)
     for name in ("c.txt", "sub/e.txt"):
@@ -140,21 +127,6 @@ def test_what_was_read_and_lies_among_the_files_stays_its_owners(tmp_path):
     assert earlier_set(tmp_path, NAMES) == ["a.txt"]
     write(tmp_path, {"a.txt": "2"})
     assert texts_of(tmp_path) == {"a.txt": "2", "b.txt": "answers"}
-
-
-def test_what_was_read_is_not_overwritten_by_something_else(tmp_path):
-    read = tmp_path / "results.csv"
-    read.write_text("mine", encoding="utf-8")
-    with (
-        pytest.raises(InputError, match="results.csv was read, and would be overwritten"),
-        new_files(tmp_path, r"results\.csv", [read]) as new,
-    ):
-        (new / "results.csv").write_text("results", encoding="utf-8")
-    assert read.read_text(encoding="utf-8") == "mine"
-    # Written again as it is, it may stand among the results of itself.
-    with new_files(tmp_path, r"results\.csv", [read]) as new:
-        (new / "results.csv").write_text("mine", encoding="utf-8")
-    assert read.read_text(encoding="utf-8") == "mine"
 
 
 def is_whole(folder):
@@ -207,26 +179,6 @@ def test_a_file_that_may_not_be_replaced_is_kept_unless_it_is_the_same(tmp_path)
         write_runs(simulate("rational", n_contexts=3, n_reps=1, rng=2), path, replace=False)
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["runs.csv"]
-
-
-def test_what_the_disk_refuses_is_said_with_what_is_unchanged(tmp_path):
-    write(tmp_path, OLD)
-    full = OSError(errno.ENOSPC, "of the system")
-    said = rf"{tmp_path} cannot .*: No space left .* unchanged. Make"
-    with pytest.raises(WriteError, match=said), new_files(tmp_path, NAMES):
-        raise full
-    with (
-        pytest.raises(WriteError, match=r"a\.txt .*: No space.*unch"),
-        replacing(tmp_path / "a.txt"),
-    ):
-        raise full
-    with pytest.raises(FileNotFoundError), replacing(tmp_path / "a.txt"):
-        raise FileNotFoundError(errno.ENOENT, "an input")
-    with pytest.raises(InputError, match="is a folder"), replacing(tmp_path):
-        pass
-    with pytest.raises(InputError, match=r"lie in a folder.*Create the folder"):
-        replace_text(tmp_path / "none" / "runs.csv", "x")
-    assert texts_of(tmp_path) == OLD
 
 
 # Small files in the shapes of other programs, each by the command that its owner types first:

@@ -2,8 +2,6 @@
 right, or refused with its place. Breaks if one of them is wrong without a word."""
 
 import json
-import re
-import zipfile
 
 import numpy as np
 import pandas as pd
@@ -165,29 +163,6 @@ def test_sheets_are_read_as_people_see_them(change, column, expected, said, tmp_
     runs = read_runs(path)
     assert [None if pd.isna(cell) else cell for cell in runs[column]] == expected
     assert said in " ".join(map(str, Runs(runs).notes))
-
-
-EMPTY_TEXT = b'<c r="B5" t="str"><f>IF(A1&gt;0,1,"")</f><v></v></c>'
-
-
-def test_the_size_that_a_sheet_claims_cuts_off_no_cells(tmp_path):
-    path, book = tmp_path / "mine.xlsx", pytest.importorskip("openpyxl").Workbook()
-    for row in (["p", "theta"], [0.5, 1], [], [0.25, 0], [0.1]):
-        book.active.append(row)
-    book.save(path)
-    with zipfile.ZipFile(path) as packed:
-        parts = {name: packed.read(name) for name in packed.namelist()}
-    sheet = "xl/worksheets/sheet1.xml"
-    claimed = re.sub(rb'<dimension ref="[^"]*"', b'<dimension ref="A1"', parts[sheet])
-    assert claimed != parts[sheet]
-    # An empty text that a formula gave, as IF(A1 > 0, 1, "").
-    claimed = claimed.replace(b"</row></sheetData>", b"%s</row></sheetData>" % EMPTY_TEXT)
-    with zipfile.ZipFile(path, "w") as packed:
-        for name, part in (parts | {sheet: claimed}).items():
-            packed.writestr(name, part)
-    runs = read_runs(path)
-    assert runs["p"].tolist() == [0.5, 0.25, 0.1]
-    assert [None if pd.isna(cell) else cell for cell in runs["theta"]] == [1, 0, None]
 
 
 def test_two_codes_of_one_label_are_refused_where_the_column_is_read(tmp_path):

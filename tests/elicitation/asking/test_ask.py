@@ -154,28 +154,3 @@ def test_ctrl_c_while_answers_are_written_writes_them_all_the_same(monkeypatch, 
         with pytest.raises(KeyboardInterrupt):
             run_plan(scripted(), plan_of(5), store, batch_size=5)
         assert len(store) == 5
-
-
-class Carried(Streaming):
-    """Streams what it was given, as a plain iterator without a close of its own."""
-
-    def __init__(self, positions):
-        self.positions = positions
-
-    def stream_answers(self, requests):
-        return iter([(position, Answer(str(position))) for position in self.positions])
-
-
-@pytest.mark.parametrize(
-    ("positions", "message"),
-    [([0], "gave 1 answers to 3 requests"), ([0, 1, 0], "0 too many"), ([0, 7], "7 too many")],
-)
-def test_a_stream_that_gives_too_few_or_too_many_is_named_and_keeps_the_rest(positions, message):
-    kept = len({0, 1} & set(positions))
-    with AnswerStore(":memory:") as store:
-        with pytest.raises(CoherenceError, match=message):
-            run_plan(Carried(positions), plan_of(3), store, keep_going=True)
-        assert len(store) == kept
-        rest = Carried([0, 1, 2][: 3 - kept])
-        _, tally = run_plan(rest, plan_of(3), store, keep_going=True)
-    assert (tally.total, tally.asked) == (3, 3 - kept)

@@ -1,8 +1,5 @@
 """From answers to rows: breaks if an answer lands on the wrong row or gets a value not stated."""
 
-import sqlite3
-from contextlib import closing
-
 import pandas as pd
 import pytest
 
@@ -16,7 +13,7 @@ from elicitation import (
     elicit,
 )
 from elicitation.asking.session import run_plan
-from elicitation.asking.store import preview, read_store
+from elicitation.asking.store import preview
 from elicitation.questions.plan import plan_own_questions
 
 
@@ -162,16 +159,3 @@ def test_a_preview_counts_what_is_left(tmp_path, plan, table):
     assert left(name="another").n_stored == 0
     greedy = left(plan_own_questions(table, Design(reps=4, temperature=0, prompts=BOTH[:1])), "x")
     assert (greedy.n_questions, greedy.n_distinct) == (48, 12)
-
-
-def test_a_store_whose_maker_was_killed_has_no_answers_yet(tmp_path):
-    """Breaks if a look refuses what the run itself takes for a new store."""
-    path = tmp_path / "s.sqlite"
-    AnswerStore(path).close()
-    for left in ("PRAGMA user_version = 0", "DROP TABLE answers", "DROP TABLE texts"):
-        with closing(sqlite3.connect(path)) as database:
-            database.execute(left)
-        assert list(read_store(path)) == []
-    path.write_bytes(b"")
-    assert list(read_store(path)) == []
-    AnswerStore(path).close()

@@ -3,7 +3,6 @@
 Breaks if an answer is lost, doubled, or handed to another model, text, setting or draw.
 """
 
-import functools
 import itertools
 import sqlite3
 import subprocess
@@ -15,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from coherence import CoherenceError, InputError
+from coherence import InputError
 from elicitation import Answer, AnswerStore, Design
 from elicitation.asking.store import read_store
 from elicitation.questions.plan import plan_own_questions
@@ -140,30 +139,6 @@ def test_two_processes_on_one_store(tmp_path):
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-class Contended(sqlite3.Connection):
-    refusals = 2
-
-    def execute(self, statement, *values):
-        if "journal_mode" in statement and Contended.refusals:
-            Contended.refusals -= 1
-            busy = sqlite3.OperationalError("database is locked")
-            busy.sqlite_errorcode = sqlite3.SQLITE_BUSY
-            raise busy
-        return super().execute(statement, *values)
-
-
-def test_a_store_that_another_process_is_just_making_is_waited_for(tmp_path, monkeypatch):
-    """SQLite does not wait while two processes switch a new file to write-ahead mode.
-
-    One of them gets 'database is locked' at once.
-    """
-    connect = functools.partial(sqlite3.connect, factory=Contended)
-    monkeypatch.setattr(sqlite3, "connect", connect)
-    with AnswerStore(tmp_path / "s.sqlite") as store:
-        assert len(store) == 0
-    assert Contended.refusals == 0
-
-
 @pytest.mark.parametrize("layout", [1, 2, 3, 5])
 def test_a_store_of_another_layout_is_refused_and_left_alone(layout, tmp_path, run):
     path, draw = tmp_path / "s.sqlite", DRAWS[0]
@@ -199,43 +174,3 @@ def test_a_damaged_row_is_one_line_and_the_other_answers_are_kept(column, value,
         database.execute(said.partition('"')[2].rstrip('"'))
     assert "1 answer asked, 59 " in run(words).err
     assert len((tmp_path / "r.csv").read_bytes()) == len(whole)
-
-
-@pytest.mark.parametrize("how", ["removed", "replaced"])
-def test_a_store_that_vanishes_is_said(tmp_path, how):
-    path = tmp_path / "s.sqlite"
-    with AnswerStore(path) as store:
-        _put(store, [DRAWS[0]])
-        for name in tmp_path.iterdir():
-            name.unlink()
-        if how == "replaced":
-            path.write_bytes(b"")
-        with pytest.raises(CoherenceError, match=r"s\.sqlite was removed or replaced"):
-            _put(store, [DRAWS[1]])
-
-
-def test_a_store_that_another_process_holds_is_said(tmp_path, monkeypatch):
-    monkeypatch.setattr("elicitation.asking.store._BUSY_SECONDS", 0.1)
-    path = tmp_path / "s.sqlite"
-    with AnswerStore(path) as store, closing(sqlite3.connect(path)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(CoherenceError, match="locked. Another process holds it: wait"):
-            _put(store, [DRAWS[0]])
-        with pytest.raises(InputError, match="locked. Another process holds it: wait"):
-            AnswerStore(path)
-        other.rollback()
-        _put(store, [DRAWS[0]])
-
-
-def test_a_damaged_file_is_said_with_what_can_be_done(tmp_path):
-    path = tmp_path / "s.sqlite"
-    with AnswerStore(path) as store:
-        _put(store, _questions(50, "x" * 3000))
-    data = bytearray(path.read_bytes())
-    data[4096 : len(data)] = b"\xff" * (len(data) - 4096)
-    path.write_bytes(data)
-    said = r"malformed.*move it away.*\.recover"
-    with pytest.raises(CoherenceError, match=said), AnswerStore(path) as store:
-        store.get([DRAWS[0].key("f")])
-    with pytest.raises(InputError, match=r"malformed.*move it away"):
-        list(read_store(path))

@@ -23,10 +23,6 @@ def read_questions(path):
     return pd.read_csv(path, keep_default_na=False, na_values=[""])
 
 
-def of_tests(table, kind):
-    return table[(table["kind"] == kind) & (table["split"] == "test")]
-
-
 @pytest.fixture(scope="module")
 def table(questions):
     """Return the default questions as a table."""
@@ -82,23 +78,6 @@ def test_answers_are_scored_as_in_python_and_results_of_an_earlier_call_do_not_s
     partial.to_csv(out / "accuracy_2.svg.csv", index=False)
     run(f"bets --answers {out}/accuracy_2.svg.csv --out {out}")
     assert (out / "accuracy_2.svg.csv").exists()  # what was read is no result
-
-
-def test_unread_answers_and_odd_names_are_harmless(table, tmp_path, score):
-    test = of_tests(table, "value")
-    replies = ["hm"] * 3 + ["a"] * (len(test) - 3)
-    names = {"question": test["question"], "answer": replies, "model": "../evil\x1b[2J \U0001f9e8"}
-    said = score(pd.DataFrame(names)).out
-    unread = "3 of 100 answers on values and bets could not be read and count as wrong"
-    assert unread in " ".join(said.split())
-    assert "\x1b" not in said
-    assert not any("evil" in path.name for path in tmp_path.iterdir())
-    bets = of_tests(table, "bet")
-    roles = bets[["role_a", "role_b", "role_c"]].set_axis([*"abc"], axis=1)
-    lose = pd.DataFrame({"question": bets["question"], "answer": (roles == "lose").idxmax(axis=1)})
-    score(lose, out="lose")
-    rows = pd.read_csv(tmp_path / "lose" / "accuracy.csv").set_index(["template", "truth"])
-    assert rows.loc[("coin", "correct"), "accuracy"] == 0
 
 
 PLAIN, PRICED = "item,value,split\n", "item,value,split,price\n"

@@ -7,7 +7,6 @@ import json
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -16,8 +15,6 @@ import pytest
 import coherence
 from bayesnets import load_network, write_network
 from coherence import read_runs
-from elicitation import Tally
-from elicitation.commands.elicit import print_tally
 
 from ..models.hosted.fake_server import Fake, after_opening, answer, probing, raw, serving
 from .conftest import written
@@ -106,16 +103,6 @@ def test_a_table_of_others_is_kept_and_a_shorter_one_is_said(tmp_path, run):
     assert f"of {n_rows[12]} rows was replaced by one of {n_rows[10]}" in run(f"{words} 10").err
 
 
-def test_bounds_that_are_too_wide_are_not_blamed_on_the_form(capsys):
-    unparsed = Tally(40, 0, readable=20, masses=(0.1,) * 20, too_wide=20)
-    print_tally("r.csv: 20 rows", unparsed, local=False, first="")
-    said = capsys.readouterr().err
-    assert "bounds of 20 beliefs are wider than 0.02" in said
-    assert "answers in the form" not in said
-    print_tally("r.csv: 20 rows", replace(unparsed, too_wide=0), local=False, first="")
-    assert "that is less than one half" in capsys.readouterr().err
-
-
 # ``coherence reveal``.
 # Breaks if a kind of answer is not scored, if a model is asked what it cannot answer, or if a file
 # of
@@ -183,32 +170,6 @@ def test_answers_from_elsewhere_need_no_model(fill_in, tmp_path):
     assert not (tmp_path / "runs.parquet").exists()
 
 
-def test_only_files_of_an_earlier_call_are_replaced(fill_in, tmp_path, run):
-    """Files of the user's stay, whatever they are called, and so does the table that is read."""
-    where, out = "--where scenario=choice --where n=2", tmp_path / "out"
-    out.mkdir()
-    filled = fill_in(where, lambda table: table.assign(probability=0.1), out / "bets.csv")
-    before = filled.read_bytes()
-    refused = run(f"reveal --write-questions {filled} {where}", status=2).err
-    assert "--write-questions must be a new file" in refused
-    assert filled.read_bytes() == before
-    words = f"reveal --answers {filled} --out {out} {where}"
-    run(words)
-    assert {"scores.csv", "summary.csv", "outcomes.png"} <= written(out)
-    kept = {"answers.sqlite", "notes.csv", "my-report.html", "orders.csv"}
-    for name in kept:
-        (out / name).write_text("mine", encoding="utf-8")
-    table = pd.read_csv(filled)
-    table[table.kind == "stated"].to_csv(filled, index=False)
-    said = run(words)
-    assert "in place of those of an earlier call" in said.err
-    assert written(out) == kept | {"bets.csv", "stated.csv", "stated_errors.csv", "files.sha256"}
-    # Stated answers alone are scored.
-    errors = pd.read_csv(out / "stated_errors.csv")["stated_error"]
-    assert errors.tolist() == pytest.approx([0.75] * 3)
-    assert "0.4 on average" in " ".join(said.out.split())  # the probability of a letter at all
-
-
 # Options that elicit, reveal, bets and mix share: breaks if one of them drops or misreads one.
 
 
@@ -250,26 +211,6 @@ def test_hosted_models_get_all_options(command, session, run, monkeypatch):
     assert {headers["authorization"] for headers in fake.headers} == {"Bearer sk-very-secret"}
     assert fake.most_under_way == 1
     assert "very-secret" not in said.out + said.err
-
-
-@pytest.mark.parametrize(
-    "command", ["reveal", *(pytest.param(c, marks=pytest.mark.lengthy) for c in ("bets", "mix"))]
-)
-def test_a_model_that_cannot_be_loaded_leaves_nothing_behind(
-    command, blank_models, session, tmp_path, run
-):
-    broken = shutil.copytree(blank_models[0], tmp_path / "broken")
-    (broken / "model.safetensors").write_bytes(b"no weights")
-    words = session(command).replace(f"{tmp_path}/out", f"{tmp_path}/new/out")
-    words += f" --paper {tmp_path}/paper --model"
-    before = sorted(tmp_path.rglob("*"))
-    assert "could not be loaded" in run(f"{words} {broken}", status=2).err
-    assert sorted(tmp_path.rglob("*")) == before
-    # What another model has answered stays.
-    run(f"{words} {blank_models[0]}{' --keep-going' * (command != 'reveal')}")
-    there = sorted(tmp_path.rglob("*"))
-    assert "could not be loaded" in run(f"{words} {broken}", status=2).err
-    assert sorted(tmp_path.rglob("*")) == there
 
 
 def test_a_server_that_fails_at_once_leaves_no_store(session, tmp_path, run):

@@ -14,7 +14,6 @@ import pytest
 
 from coherence import analyze, compare
 from elicitation import AnswerStore
-from elicitation.study import Session
 from tests.api.tables import read_exactly
 
 from ..models.hosted.fake_server import Fake, answer, serving
@@ -218,34 +217,3 @@ def test_results_are_those_of_the_tables_and_links_lead_somewhere(asked):
     assert compared["difference"].tolist() == pytest.approx(
         expected["difference"].tolist(), nan_ok=True
     )
-
-
-@pytest.mark.lengthy
-def test_what_is_not_finished_or_could_not_be_tested_is_named(asked, monkeypatch):
-    lay_out = Session.lay_out
-
-    def laying_out_little(unit, *options):
-        tally = lay_out(unit, *options)
-        if unit.label == "leaky on asia":
-            pd.read_parquet(unit.path).assign(p=0.5, answer_mass=0.02).to_parquet(unit.path)
-        return tally
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Session, "lay_out", laying_out_little)
-        asked.report(SMALL.replace("sufficiency", "monotone_choice"))
-    pages = (asked.folder / "report" / "evaluations").glob("*.html")
-    page = "".join(path.read_text(encoding="utf-8") for path in pages)
-    page = " ".join(re.sub(r"<[^>]+>", " ", page).split())
-    assert "Beliefs (SD 0.00) hardly vary" in page
-    assert "0.0200 in rows with an action, less than half" in page
-    asked.lose("rational", "text LIKE '%pollut%'")
-    more = SMALL.replace("[[tasks]]", '[[models]]\nmodel = "nowhere"\n\n[[tasks]]', 1)
-    said = asked.report(more)
-    for absent in ("nowhere on asia", "nowhere on cancer, few", "steady on cancer, few"):
-        assert absent in said.err
-    results = pd.read_parquet(asked.folder / "report" / "results.parquet")
-    units = list(zip(results["model"], results["task"], strict=True))
-    assert units == [UNITS[0], UNITS[2], UNITS[1]]
-    # Models are compared where all of them were asked.
-    assert "not asked of 'steady'" in " ".join(said.out.split())
-    assert set(read_exactly(asked.folder / "compare" / "effects.csv")["task"]) == {"asia"}

@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
@@ -37,22 +36,6 @@ def benchmark():
 
 def weights(folder):
     return (folder / "model.safetensors").read_bytes()
-
-
-@pytest.mark.slow
-def test_equal_seeds_give_equal_weights_in_any_order(tmp_path):
-    every, one = tmp_path / "all", tmp_path / "one"
-    train_organisms(every, recipe=TINY)
-    train_organisms(one, ["stubborn"], recipe=TINY)  # the coherent one is needed, and comes first
-    assert {path.name for path in one.iterdir()} == {"coherent", "stubborn"}
-    train_organisms(one, ["leaky"], recipe=TINY)
-    for name in ("coherent", "leaky", "stubborn"):
-        assert weights(every / name) == weights(one / name)
-        cards = [json.loads((path / name / "card.json").read_text()) for path in (every, one)]
-        assert cards[0] == cards[1]
-    assert len({weights(every / name) for name in ORGANISMS}) == 3
-    train_organisms(tmp_path / "other", ["coherent"], recipe=TINY, seed=1)
-    assert weights(tmp_path / "other" / "coherent") != weights(every / "coherent")
 
 
 @pytest.mark.lengthy
@@ -87,31 +70,6 @@ def test_a_card_says_what_was_taught_and_nothing_is_overwritten(tmp_path):
         with pytest.raises(InputError, match="must be"):
             train_organisms(tmp_path / "new", **wrong)
     assert not (tmp_path / "new").exists()
-
-
-@pytest.mark.slow
-def test_an_interruption_leaves_no_half_folder(tmp_path):
-    def interrupt(name, *rest):
-        if name == "stubborn":
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        train_organisms(tmp_path, ["stubborn"], recipe=TINY, progress=interrupt)
-    assert [path.name for path in tmp_path.iterdir()] == ["coherent"]
-
-
-def test_the_table_of_the_page_is_that_of_the_results(benchmark):
-    """And the results bear out the page: who is caught, and who is not."""
-    results = pd.read_csv(ROOT / "benchmarks" / "organisms.csv")
-    text = (ROOT / "docs" / "smollm2.md").read_text(encoding="utf-8")
-    assert benchmark.page(results) in text
-    caught = {name: benchmark.count_caught(own) for name, own in results.groupby("organism")}
-    assert set(caught) == set(ORGANISMS)
-    for name, (rejected, reports) in caught.items():
-        if ORGANISMS[name].coherent:
-            assert rejected <= stats.binom.ppf(0.999, reports, 0.05)
-        else:
-            assert rejected == reports
 
 
 @pytest.mark.slow

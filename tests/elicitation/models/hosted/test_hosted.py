@@ -1,9 +1,6 @@
 """Hosted models: breaks if an answer is another request's, is lost, or is not what was said."""
 
-import asyncio
 import json
-import sqlite3
-import threading
 import time
 
 import numpy as np
@@ -28,7 +25,6 @@ from .fake_server import (
 )
 
 YES_NO = AnswerForm("labels", ("No", "Yes"))
-DESIGN = Design(reps=2, prompts=("standard",), iterated=False, max_new_tokens=200)
 
 
 def says(body, n):
@@ -146,34 +142,6 @@ def test_thinking_comes_apart_and_what_was_cut_or_withheld_is_said(reply, text, 
     assert (kept.thinking or None) == thinking
 
 
-@pytest.mark.lengthy
-def test_a_server_that_says_nothing_is_left_after_the_timeout(asia, cases, tmp_path):
-    """What came before is in the store by then: a process may be killed while it waits."""
-    stored = []
-
-    def stalls(body, n):
-        if n < 3:
-            return says(body, n)
-        deadline = time.monotonic() + 10
-        while time.monotonic() < deadline and len(stored) < 3:
-            database = sqlite3.connect(tmp_path / "answers.sqlite")
-            stored[:] = database.execute("SELECT key FROM answers").fetchall()
-            database.close()
-            time.sleep(0.05)
-        time.sleep(4)
-        return says(body, n)
-
-    began = time.monotonic()
-    with (
-        AnswerStore(tmp_path / "answers.sqlite") as store,
-        connected(Fake(after_opening(stalls)), max_connections=1, timeout=2) as model,
-        pytest.raises(CoherenceError, match="no answer within 2 seconds"),
-    ):
-        elicit(model, asia, cases.head(3), store, design=DESIGN)
-    assert len(stored) == 3
-    assert time.monotonic() - began < 30
-
-
 def test_one_request_that_is_refused_keeps_no_other_and_a_server_that_is_gone_ends_it():
     kept = {}
 
@@ -196,38 +164,6 @@ def test_one_request_that_is_refused_keeps_no_other_and_a_server_that_is_gone_en
         keep(model.stream_answers(requests(500)), kept)
     assert len(kept) == 20
     assert len(fake.asked) < 60
-
-
-def test_no_more_is_asked_than_the_caller_takes():
-    """Breaks if answers that a kill would lose pile up, or if one that stops leaves calls."""
-    fake = Fake(after_opening(lambda body, n: (time.sleep(0.05), answer("fine"))[1]))
-    with connected(fake, max_connections=2) as model:
-        opening = len(fake.asked)
-        for taken, _ in enumerate(model.stream_answers(requests(8))):
-            time.sleep(0.1)
-            assert len(fake.asked) - opening <= taken + 2
-        stream = model.stream_answers(requests(50))
-        next(stream)
-        stream.close()
-        time.sleep(0.3)
-        asked = len(fake.asked)
-        time.sleep(0.3)
-        assert len(fake.asked) == asked < opening + 8 + 10
-        assert model.generate(requests(1))[0].text == "fine"
-
-
-def test_several_threads_and_a_running_loop_may_ask():
-    with connected(Fake(echo_text)) as model:
-        results = []
-
-        async def in_a_notebook():
-            results.append(model.generate(requests(3)))
-
-        thread = threading.Thread(target=lambda: results.append(model.generate(requests(3))))
-        thread.start()
-        asyncio.run(in_a_notebook())
-        thread.join()
-    assert results[0] == results[1]
 
 
 def entry(token, p):

@@ -1,15 +1,8 @@
 """Keys: breaks if one reaches a message, a stored answer or a log, whoever repeats it."""
 
-import json
-import urllib.parse
-
 import pytest
 
-from coherence import CoherenceError, InputError
-from elicitation import AnswerStore, Design, connect, elicit
 from elicitation.models.base import provider_of
-
-from .fake_server import Fake, after_opening, answer, connected, raw, requests
 
 KEY = "sk-Quite/secret+0123456789"
 LOCAL = "http://127.0.0.1:9"
@@ -33,59 +26,6 @@ def test_a_key_in_place_of_its_variable_or_in_an_address_is_not_repeated(
     said = run(f"{words} {typed}", status=2)
     assert remedy in said.err
     assert "secret" not in said.out + said.err
-
-
-@pytest.mark.parametrize(
-    "escaped",
-    [KEY, json.dumps(KEY)[1:-1].replace("/", "\\/"), urllib.parse.quote(KEY, safe="")],
-    ids=["plain", "in JSON", "in an address"],
-)
-def test_a_server_that_repeats_the_key_is_not_repeated(
-    escaped, asia, cases, monkeypatch, caplog, tmp_path
-):
-    """In answers, thoughts and names of weights, and then in the error that ends the session."""
-    monkeypatch.setenv("MY_KEY", KEY)
-
-    def reply(body, n):
-        if n >= 6:
-            return raw(400, f'{{"error": {{"message": "Bad key {escaped}."}}}}')
-        whole = json.dumps(answer("@", message={"content": "@ Yes", "reasoning_content": "@"}))
-        whole = whole.replace("@", escaped).replace('"model": "m"', f'"model": "{escaped}"')
-        return raw(200, whole)
-
-    caplog.set_level("DEBUG")
-    fake, design = Fake(after_opening(reply)), Design(reps=1, iterated=False)
-    with connected(fake, api_key_env="MY_KEY") as model, AnswerStore(":memory:") as store:
-        with pytest.raises(CoherenceError, match=r"Bad key \*\*\*\.") as caught:
-            elicit(model, asia, cases, store, design=design, keep_going=True)
-        rows = store._database.execute("SELECT answer, extra FROM answers").fetchall()
-    assert rows
-    kept = str(rows) + str(caught.value) + caplog.text
-    assert escaped not in kept
-    assert "secret" not in kept
-    assert all(text == "*** Yes" for text, _ in rows)
-    # It is sent as a bearer token and nowhere else.
-    sent = [{name.lower(): value for name, value in each.items()} for each in fake.headers]
-    assert {headers["authorization"] for headers in sent} == {f"Bearer {KEY}"}
-    assert not any(KEY in f"{body}{path}" for path, body in fake.asked)
-
-
-@pytest.mark.parametrize(("key", "said"), [("0", "No: 0.30"), ("EMPTY", "EMPTY")])
-def test_a_placeholder_is_a_word_like_any_other(key, said, monkeypatch):
-    """A local server takes any key: "0" struck out of answers would change every number."""
-    monkeypatch.setenv("MY_KEY", key)
-    with connected(Fake(lambda body, n: answer(said)), api_key_env="MY_KEY") as model:
-        assert model.generate(requests(1))[0].text == said
-    # Where no key is sent "none" is a word of the message.
-    monkeypatch.delenv("MY_KEY")
-    none = raw(400, '{"error": {"message": "none of the models is loaded"}}')
-    with (
-        connected(Fake(after_opening(lambda body, n: none))) as model,
-        pytest.raises(CoherenceError, match="none of the models is loaded"),
-    ):
-        model.generate(requests(1))
-    with pytest.raises(InputError, match="the name of an environment variable"):
-        connect("m", server=LOCAL, api_key_env="MY_KEY")
 
 
 # Names: breaks if a folder or a model of the hub is taken for a hosted one.

@@ -15,8 +15,7 @@ from dataclasses import replace
 
 import pytest
 
-from coherence import CoherenceError
-from elicitation import AnswerStore, Design, Request, connect, elicit, load_causal_model, plan_task
+from elicitation import AnswerStore, Design, connect, elicit, load_causal_model, plan_task
 
 pytestmark = pytest.mark.lengthy
 
@@ -89,18 +88,3 @@ def test_answers_equal_those_of_the_local_model(address, folder, asia, cases, ch
             frames.append(runs)
     assert frames[0]["raw_belief"].tolist() == frames[1]["raw_belief"].tolist()
     assert set(frames[0]["model"]) == {str(folder)}
-
-
-def test_a_model_without_chat_template_is_told_apart_and_a_server_may_die(model_folder, tmp_path):
-    with serving(model_folder, tmp_path) as (bare, process):
-        with pytest.raises(CoherenceError, match="500"):
-            connect(str(model_folder), server=bare)
-        model = connect(
-            str(model_folder), server=bare, chat=False, max_connections=2, max_retries=0
-        )
-        stream = model.stream_answers([Request(f"Number {i}", i, 20) for i in range(60)])
-        kept = dict(next(stream) for _ in range(5))
-        process.kill()
-        with pytest.raises(CoherenceError, match="does not answer any more: Connection error"):
-            kept.update(stream)
-        assert 5 <= len(kept) < 60

@@ -6,10 +6,8 @@ Breaks if a bad one is not named, if code in it is run, or if a path goes to the
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
-import time
 
 import pytest
 import torch
@@ -128,9 +126,6 @@ def test_an_accelerator_is_used_where_there_is_one_and_in_half_precision(
     assert choose_device(*asked) == got
 
 
-SINGLE, HALF = {"dtype": torch.float32}, {"dtype": torch.bfloat16}
-
-
 @pytest.fixture
 def gguf_file(tmp_path):
     file = tmp_path / "Small.Q4_1.gguf"
@@ -227,40 +222,6 @@ def test_pickles_and_code_of_the_hub_are_not_used_and_what_is_not_cached_is_one_
     assert "someone/other is not a folder here, and someone/other at revision v1 is" in message
     assert "(the environment says HF_HUB_OFFLINE)" in message
     assert "\n" not in message
-
-
-def test_a_hub_that_cannot_be_reached_is_looked_for_once_and_one_that_can_is_asked(
-    hub, monkeypatch
-):
-    from huggingface_hub import constants
-
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    for variable in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(variable, raising=False)
-    asked = []
-    monkeypatch.setattr("transformers.utils.cached_file", lambda *words, **_: asked.append(words))
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = f"http://127.0.0.1:{server.getsockname()[1]}"
-        monkeypatch.setattr(constants, "ENDPOINT", address)
-        with pytest.raises(InputError, match=r"no/folder has no config\.json on the hub"):
-            find_source("no/folder")
-    assert asked == [("no/folder", "config.json")]
-    # Now the port is closed, and what is in the cache is found without the hub.
-    assert find_source("someone/small").commit == COMMIT
-    remedy = "Check the name and the network, or name a folder"
-    with pytest.raises(InputError, match=rf"no/folder .*127\.0\.0\.1:\d+ cannot .*{remedy}"):
-        find_source("no/folder")
-
-    def resolve_slowly(*_, **__):
-        time.sleep(5)
-        raise OSError
-
-    monkeypatch.setattr(socket, "create_connection", resolve_slowly)
-    began = time.monotonic()
-    with pytest.raises(InputError, match=rf"no/folder .*does not answer within 2 s.*{remedy}"):
-        find_source("no/folder")
-    assert time.monotonic() - began < 3
-    assert len(asked) == 1
 
 
 @pytest.mark.lengthy

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from datetime import datetime
 
 import numpy as np
 import pytest
@@ -24,7 +23,6 @@ from ...outcome_masses import outcome_masses
 ENDS = ["<end>"]
 CHAT = "{% for m in messages %}[{{ m.role }}] {{ m.content }}{% endfor %}{{ 'Reply:' }}"
 THINKS = CHAT.replace("Reply:", "Reply:<think>")
-DATED = "{{ strftime_now('%d %b %Y') }} " + CHAT
 
 
 @pytest.fixture(scope="module")
@@ -160,25 +158,6 @@ def test_a_thinking_is_known_by_the_tags_of_its_maker_and_may_be_closed(
     assert not load_causal_model(folder, **options).facts.thinking
 
 
-LEAVES_OUT = "leaves out or changes the text.*chat=False"
-
-
-@pytest.mark.parametrize(
-    ("template", "message"),
-    [
-        (CHAT.replace("{{ m.content }}", ""), LEAVES_OUT),
-        ("{% for m in messages %}{% for c in m.content %}{{ c.text }}{% endfor %}{% endfor %}",
-         LEAVES_OUT),
-        ("{{ 1 + 'a' }}" + CHAT, "the chat template of odd refuses the text"),
-    ],
-)  # fmt: skip
-def test_a_template_without_the_question_or_that_fails_is_refused(changed, template, message):
-    folder = changed("odd", template)
-    with pytest.raises(InputError, match=message):
-        load_causal_model(folder)
-    assert load_causal_model(folder, chat=False).generate([Request("A?", 0, 2)])
-
-
 SAID = "No: 0.70\nYes: 0.30\n"
 TAGGED = "[THINK]Yes: 0.30[/THINK]No: 0.40\nYes: 0.60\n"
 
@@ -203,17 +182,3 @@ def test_what_is_thought_is_not_read(template, drawn, text, status, p, changed, 
     assert answer.text == (f"<think>{drawn}" if text is None else text)
     decoded = QuestionSpec("belief", "standard", ("No", "Yes")).read(answer)
     assert (decoded.status, decoded.value) == (status, p)
-
-
-def test_a_template_that_writes_the_date_writes_the_same_every_day(changed, caplog):
-    settings = {"device": "cpu", "dtype": "float32"}
-    folder, usual = changed("dated", DATED), changed("usual", CHAT)
-    model = load_causal_model(folder, **settings)
-    assert model.render("Rain?") == "26 Jul 2024 [user] Rain?Reply:"
-    said = [{"role": "user", "content": "Rain?"}]
-    today = model.tokenizer.apply_chat_template(said, tokenize=False)
-    assert f"{datetime.now():%d %b %Y}" in today
-    assert "as on 26 Jul 2024" in caplog.text
-    # Answers that were stored under the date of their day are not taken for these.
-    assert changed_settings(model, folder, chat=True)
-    assert not changed_settings(load_causal_model(usual, **settings), usual, chat=True)

@@ -1,12 +1,10 @@
 """Log-probabilities of sequences: breaks if sharing, batching or the kind of network matters."""
 
-import re
-
 import numpy as np
 import pytest
 from tokenizers import decoders
 
-from coherence import CoherenceError, InputError
+from coherence import InputError
 from elicitation.models.local.forward import ALONE, ReadingMode
 from elicitation.spelling.forms import Spelling
 
@@ -129,29 +127,6 @@ def test_trees_within_the_window_of_a_network_are_read_as_trees(n_text):
     (scores,) = model.log_probabilities([text], [endings])
     np.testing.assert_allclose(scores, one_by_one(network, [text], [endings])[0], atol=1e-4)
     assert (watched.shapes[1][0] == 1) == (n_text < 78)
-
-
-def test_what_takes_long_is_said_once_and_what_never_ends_is_refused(monkeypatch, caplog):
-    tokenizer = tokenizer_of(BYTE_LEVEL, decoders.ByteLevel())
-
-    def reading(kind):
-        caplog.clear()
-        model = model_of(network_of(kind), tokenizer)
-        for _ in range(2):
-            model.spelling_masses(model.encode(["a", "12"]), CHAIN, tolerance=0)
-        return [each.getMessage() for each in caplog.records if "tiny" in each.getMessage()]
-
-    assert reading("llama") == []
-    (said,) = reading("mistral")
-    assert "1 token, which with its answer exceeds its window of 4, in full for every token" in said
-    assert re.search(r"an exact answer takes about \d+ (second|minute)", said)  # as it was measured
-    monkeypatch.setattr("elicitation.models.local.causal._MANY_SEQUENCES", 2)
-    (said,) = reading("llama")
-    assert "spreads its answers over many token sequences" in said
-    # Two texts are too many at a time, and then one alone.
-    monkeypatch.setattr("elicitation.models.local.scoring._MOST_NODES", 2)
-    with pytest.raises(CoherenceError, match="more than 2 token sequences.*--answers drawn"):
-        reading("llama")
 
 
 @pytest.mark.parametrize(
