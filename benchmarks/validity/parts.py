@@ -6,9 +6,9 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from coherence import CheckResult
-from coherence.checks.covariance import N_DRAWS, arrangement_test
+from coherence.checks.sufficiency import N_DRAWS, sufficiency
 from coherence.statistics.evaluation import as_choices
-from coherence.statistics.resample import Seed, as_generator
+from coherence.statistics.resample import Seed
 
 
 def residual_covariance(
@@ -22,5 +22,5 @@ def residual_covariance(
 ) -> CheckResult:
     """Test the direction alone, in two states; in more it is all of the test."""
     choices = as_choices(belief, action, truth, **{"context": None, **columns}, oriented=True)
-    result = arrangement_test(choices, n_draws, as_generator(rng))[0]
+    result = sufficiency(choices, n_draws=n_draws, rng=rng)
     return replace(result, pvalue=result.settings.get("p_direction", result.pvalue))

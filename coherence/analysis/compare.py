@@ -30,7 +30,6 @@ from coherence.checks.catalogue import (
     interpretation_of,
 )
 from coherence.checks.check import Form, Question
-from coherence.checks.covariance import SHIFT
 from coherence.checks.scores import NAME as SCORES
 from coherence.checks.stakes import StakesResult
 from coherence.checks.sufficiency import NAME as PRIMARY
@@ -304,7 +303,7 @@ def _effect(report: EvaluationReport, name: str, verdict: Verdict) -> _Effect:
         return effect
     of = result.state or ""
     if result.component and "component" in result.details:
-        parts = result.details.set_index("component")["estimate"].drop(SHIFT, errors="ignore")
+        parts = result.details.set_index("component")["estimate"]
         several = parts.abs().round(9).nunique() > 1  # of two actions, either is both
         of += f" {result.component}" * several
     return replace(effect, of=of, allowed=result.allowed or 0.0)

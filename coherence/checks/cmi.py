@@ -239,7 +239,7 @@ def cmi(
     spread, window, none = float(permuted.drawn.std()), window_size(choices.n_contexts), math.nan
     # Where permutations move nothing, sums in another order leave a last bit.
     excess = observed - mean if spread > NO_SPREAD else 0.0
-    records = [(INFORMATION, window, observed, mean, excess, spread)]
+    records: list[tuple[Any, ...]] = [(INFORMATION, window, observed, mean, excess, spread)]
     if policy is None:
         records.append((NEAREST, none, nearest(every_row), none, none, none))
     return replace(

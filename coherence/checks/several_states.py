@@ -4,7 +4,7 @@ A spline of the beliefs takes out of the actions what they explain. What is left
 weighed by the linear slopes of the actions on the beliefs and summed over the contexts in which a
 state holds; realised states of whole contexts are then permuted between contexts of like belief
 (Runge 2018), within their group where one is named. Beliefs over several states have no order for
-the difference sequences that two states are tested by (`coherence.checks.covariance`).
+the difference sequences that two states are tested by (`coherence.statistics.sequences`).
 """
 
 from __future__ import annotations

@@ -1,20 +1,22 @@
 """Belief sufficiency, the primary test: whether actions go with the state at equal stated belief.
 
-The direction in which a higher belief moves choice (`coherence.checks.covariance`) sees an effect
-that has one sign throughout. An effect that turns within the range of beliefs it cannot see: the
-same products of differences, times the belief, can. The p-value is the smaller of both, each over
-its part of the level. What rounding and noise of reports may leave unsaid does not count, in the
-p-value, in any interval or in differences between models.
+Two states: contexts stand in the order of their belief, weighted differences of neighbours leave of
+state and actions what the belief does not explain, and the signs of their products are turned
+(`coherence.statistics.sequences`). Actions are weighed by their linear slopes on the belief, the
+direction in which a higher belief would move choice; an effect that turns within the range of
+beliefs shows in the same products times the belief, and the p-value is the smaller of both, each
+over its part of the level. The state is the exact posterior where it is given, else the realised
+one: cov(action, theta | p) = cov(action, p* | p), as actions know of the realised state only what
+the evidence says. What rounding and noise of reports leave unsaid adds covariance of the sign of
+the slopes of choice and state, for which p-value and intervals allow.
 
-Beside the p-value stand effects: points at equal belief, weighed by what the belief leaves open of
-the state, or each case alike; and the share of what choices know of the state that is not said.
+More states are tested in `coherence.checks.several_states`, persons in `coherence.checks.persons`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -24,19 +26,36 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question
-from coherence.checks.covariance import CERTAIN, N_DRAWS, Arranged, arrangement_test
+from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question, blank
 from coherence.checks.persons import own_belief_test
-from coherence.checks.sufficiency_result import Sufficiency
-from coherence.result import CheckResult, Estimate, Family
+from coherence.checks.several_states import permuted_states
+from coherence.checks.sufficiency_result import (
+    MOVES_MOST,
+    NO_SPREAD,
+    SEPARATED,
+    SETTLED,
+    Sufficiency,
+    lack_of,
+    rare_state,
+)
+from coherence.checks.unsaid import allowed_for, too_coarse
+from coherence.inputs import Floats, few_contexts
+from coherence.result import EXACT_REPORT, LEVEL, Estimate, Family, Interval, Lack
 from coherence.runs.needs import STATE_AND_CHOICES
 from coherence.statistics.evaluation import (
     EvaluationData,
     as_choices,
     in_several_states,
     one_dimensional,
+    separated,
 )
-from coherence.statistics.hidden_share import CLEAR, share_of_covariance
+from coherence.statistics.heaps import (
+    in_round_numbers,
+    outside_heaps,
+    said_by_many,
+    unrounded,
+)
+from coherence.statistics.permutation import Contexts, by_context, contexts_of, settled_by_groups
 from coherence.statistics.report_noise import Reports, kind_of_reports
 from coherence.statistics.resample import (
     LONGER,
@@ -46,10 +65,48 @@ from coherence.statistics.resample import (
     context_means,
     near_level,
 )
+from coherence.statistics.sequences import (
+    CLEAR,
+    CURVE_OF_ITS_OWN,
+    FEWEST_CONTEXTS,
+    NOTHING,
+    Line,
+    ProductSums,
+    Values,
+    in_canonical_direction,
+    layout_of,
+    mean_squared_difference,
+    part_left,
+    product_sums,
+    share_of_covariance,
+    shares_reached,
+    too_few_neighbours,
+)
+from coherence.statistics.state_shares import shares_along
 
 NAME = "sufficiency"
 SEQUENCES, PERMUTED = "direction and turn", "permuted blocks"
 """Which test was run."""
+NULL = "given the belief{group}, actions do not covary with the {state}"
+NULL_OF_STATES = (
+    "given the belief{group}, the realised states of whole contexts are exchangeable, so that no "
+    "action is more frequent when its state holds"
+)
+N_DRAWS = 9_999
+OF_DIRECTION, OF_TURN = 0.8, 0.2  # parts of the level
+POSTERIOR_SETTLED = (
+    "the stated belief{group} settles the exact posterior to half a percentage point, and leaves "
+    "actions nothing more to know"
+)
+# Root mean squares of what is left beyond a monotone function of the belief: of a posterior, below
+# which, and below a tenth of its spread, it is settled (whole percents leave .003), and of a score.
+RESOLVED, ROUNDING = 0.005, 1e-9
+ALIKE = "contexts of like belief (in groups: those of a group) have one state: nothing to compare"
+FOLDS = 10
+ROUND = "reports that miss round numbers by a hair are taken for these"
+COARSE = 1 / 3  # share of contexts that say one value, or are in small groups
+CERTAIN = 0.02  # chance of a state below which next to nothing is left open
+INVERTED = "the test inverted (signs of products of neighbours)"
 SHARE, PLAIN, SLOPE = "hidden_share", "plain_average", "slope"
 MEANING = {
     SLOPE: "change in P(action) from a stated belief of 0 to one of 1, by least squares over "
@@ -65,15 +122,13 @@ ENDS = (
 )
 UNSEEN = "its choices are not seen to know the state"
 OPPOSITE = (
-    "choices move {within} the state at equal belief, and {through} it through the belief: the "
-    "parts do not add up to a whole"
+    "choices move with the state on one of two ways, at equal belief and through the belief, and "
+    "against it on the other: the parts do not add up to a whole"
 )
 GROUPS = "the covariance of choices and state takes ten groups for its error"
 PERSONS = "it is estimated for one agent, and persons differ in it"
 OWN_WEIGHTS = "of persons there is no average in which cases count alike, which a margin is of"
 SEVERAL_STATES = "it is estimated for two states"
-FEW_VALUES, STEPS_OF_PERSONS = 8, (0.2, 0.25, 1 / 3, 0.5)
-NEAR_A_STEP, MOST_COARSE = 0.02, 0.25  # of a step, as .33 is a third; share of reports
 MOST_UNTOLD = 1 / 3  # share of cases whose reports need not tell beliefs apart
 
 
@@ -101,11 +156,9 @@ def sufficiency_test(
     belief, between the states at equal belief (a probability, from -1 to 1); cases are weighted by
     the variance that their belief leaves of the state.
 
-    Actions may vary with the text of a case and its taste. Tastes that go with the evidence, such
-    as deciding more readily whenever an X-ray is mentioned, are a covariance with the state too.
-
-    The hidden share is the part of the covariance of choices and state that is left at equal belief
-    (a share; cases count alike); under the null it is 0.
+    Actions may vary with the text of a case and its taste; tastes that go with the evidence are a
+    covariance with the state too. The hidden share is the part of the covariance of choices and
+    state that is left at equal belief (a share; cases count alike); under the null it is 0.
 
     Parameters
     ----------
@@ -133,20 +186,17 @@ def sufficiency_test(
     -------
     Sufficiency
         `statistic` is the difference in the probability of one action between the states at equal
-        belief, weighed by the variance that the belief leaves of the state: of the action that
-        rises most with the belief, `action`; with one belief throughout, of the most
-        frequent one. The interval is the test of the direction inverted, at its part of the level.
-        With more than two actions or states the p-value is that of all of them together, and may be
-        small where this interval holds 0. `details` has the difference of every action with the
-        p-value that it has alone and one that holds for all of them (max-t), what is ``allowed``
-        for (below), and, where choice follows the belief, the hidden shift: choices move with the
-        truth as if the belief acted on were that much higher (units of belief, to first order).
-        `also` has ``plain_average``, the same with every case alike, and ``hidden_share``,
-        E cov(A, S | p) / cov(A, S). Fields of `coherence.checks.sufficiency_result.Sufficiency`
-        say which `test` was run, what `reports` tell of their noise, its p-values apart, and more.
-        Where there is no p-value, as below 20 contexts (10 that can be permuted with more than two
-        states), `reason` says why and ``lack`` what for. `contributions` holds those of contexts to
-        the statistic.
+        belief: of the action that rises most with the belief, `action`; with one belief throughout,
+        of the most frequent one. The interval is the test of the direction inverted, at its part of
+        the level. With more than two actions or states the p-value is that of all of them together,
+        and may be small where this interval holds 0. `details` has the difference of every action
+        with the p-value that it has alone and one that holds for all of them (max-t), and what is
+        ``allowed`` for (below). `also` has ``plain_average``, the same with every case alike,
+        ``hidden_share``, E cov(A, S | p) / cov(A, S), and ``slope``, how much the action rises with
+        the belief. Fields of `coherence.checks.sufficiency_result.Sufficiency` say which `test` was
+        run, what `reports` tell of their noise, its p-values apart, and more. Where there is no
+        p-value, as below 20 contexts (10 that can be permuted with more than two states), `reason`
+        says why.
 
     Raises
     ------
@@ -157,60 +207,40 @@ def sufficiency_test(
     -----
     Assumes that contexts are independent given belief and group, that what a group shares shifts
     state and actions evenly, and that state and actions are monotone in the belief but for a smooth
-    part: on continuous beliefs no test holds without such an assumption (Shah and Peters 2020). A
-    context has its mean belief and the shares of its actions, weighed by their linear slopes on the
-    belief. What the belief foretells of state and score by isotonic regression, with a mean of each
-    group where they are named, drawn towards the curves of groups of 8 contexts and more by as much
-    as these differ beyond noise, goes out of both; differences of order 3, in the order of belief
-    (ties averaged), are multiplied, and the signs of products are turned at random, with a factor
-    for products that share contexts, and normal noise where their variance is below that of equal
-    variances (rare states and actions). The estimate divides by the squared differences of the
+    part: on continuous beliefs no test holds without such an assumption (Shah and Peters 2020).
+
+    What the belief foretells of the state, and of the shares of actions weighed by their slopes, by
+    isotonic regression (in groups with a mean of each, drawn towards curves of their own), goes out
+    of both; differences of order 3 in the order of belief, ties averaged, are multiplied, and the
+    signs of products are turned at random. The estimate divides by the squared differences of the
     state, to which p* (1 - p*) is added where the state is the exact posterior, so that both states
-    estimate the same difference; it is made good for what the fits take of either. Sequences stay
-    inside groups; those of two and three contexts have shorter ones. With one belief throughout
-    there are no slopes, and the p-value is that of the action that moves most (max-t).
+    estimate the same difference. The turn is the same products times the belief, less what is
+    correlated with the direction, and the p-value min(p_direction / .8, p_turn / .2). With one
+    belief throughout it is that of the action that moves most (max-t).
 
-    That is the direction. The turn is the same products times the mean belief of their neighbours,
-    less the part that is correlated with the direction. The p-value is
-    min(p_direction / .8, p_turn / .2).
+    Allowed for, in the p-value and at the end of every interval towards 0, is what rounded or noisy
+    reports leave unsaid of a belief that is acted on: 1.5 times the variance that rounding takes,
+    times the slopes of choice and state, or more where both may rise at once inside values of a
+    coarse scale; and the variance of a mean report, copies counted once, times both slopes around
+    the case. Contexts whose report stands for more than its step, as 50 does for unsure, are left
+    out where enough others are left; reports that miss round numbers by a hair are these.
+    `computed` beliefs have no noise, and those finer than percents that hardly repeat no rounding.
 
-    Reports that are rounded or noisy leave something of the belief unsaid that is acted on. It adds
-    covariance of the sign of the slopes of choice and state, for which is allowed: 1.5 times the
-    variance that rounding takes, times both slopes, or more where both may rise all at once inside
-    values of a coarse scale (`coherence.checks.unsaid.rises_within_values`); and the mean of the
-    variance of a mean report (pooled over neighbours; copies of a report, told by how often rows
-    agree, count once) times both slopes around the case, within groups. The p-value of the
-    direction is that of the distance beyond it, that of the turn beyond as much at the furthest
-    belief, and every interval has its end towards 0 moved by it. Contexts whose report stands for
-    more than its step, as 50 does for unsure, are left out, where enough others are left; reports
-    that miss round numbers by a hair are these (``taken_for``). `computed` beliefs have no noise,
-    and those finer than percents that hardly repeat no rounding. Where a third say one value,
-    `in_heaps` says so.
-
-    With persons, the difference is that at each person's own belief: the coefficient of the state
-    in a linear probability model of the action shown, beside a line of each person's own on the own
-    belief and the bends of a natural spline of it (five knots) that all share. Its variance is the
-    jackknife's over contexts, plus that over persons, less that of rows (Cameron, Gelbach and
-    Miller 2011), and not below the first; Student's t has as many degrees of freedom as contexts
-    count, 1 / sum of squares of their shares of the freed state (``n_counting``), or persons, less
-    one.
-    Estimate, interval and p-value are of this one difference. With the exact posterior it is
-    brought to the unit of the realised state by the variance of the toss. There is no result below
-    five contexts of either state, or ten with the exact posterior. Assumes that persons and
-    contexts are independent, that people differ by lines and not by bends, and that a report is the
-    belief itself: single reports may be noise.
+    With persons, the difference is the coefficient of the state in a linear probability model of
+    the action shown, beside a line of each person's own on the own belief and the bends of a
+    natural spline that all share, with a jackknife's error over contexts and over persons. Five
+    contexts of either state are needed, or ten with the exact posterior. Persons and contexts are
+    taken as independent, and a single report as the belief.
 
     More than two states: realised states of whole contexts are permuted between contexts of like
-    belief, at least four to a block, after a spline is taken out of the actions; each state has its
-    own slopes, the statistic sums over states, and a difference is between a state and all others.
-    Its interval is that of a regression, and may disagree with the test near the level. There is no
-    turn.
+    belief, at least four to a block, after a spline is taken out of the actions; the statistic sums
+    over states, and a difference is between a state and all others. Its interval is that of a
+    regression, and may disagree with the test near the level. There is no turn.
 
     The plain average weighs windows by 1 / (m (1 - m)), m the state as the belief foretells it; it
     is not given where m lies within .02 of 0 or 1 for more than a tenth of contexts. The hidden
     share takes choices as the share of the action shown, of three actions and more as the score
-    that predicts the state, fitted on other contexts; its interval is Fieller's. It depends on the
-    mix of cases.
+    that predicts the state, fitted on other contexts; its interval is Fieller's (1954).
 
     References
     ----------
@@ -218,11 +248,9 @@ def sufficiency_test(
     Titterington (1990), Biometrika 77(3), for difference sequences; Hoffman, Sen and Weinberg
     (2001), Biometrika 88(4), for averages over random orders; Dimitriadis, Gneiting and Jordan
     (2021), PNAS 118(8), for isotonic calibration; James and Stein (1961), Proceedings of the Fourth
-    Berkeley Symposium 1, for curves of groups; Fieller (1954), Journal of the Royal Statistical
-    Society B 16(2), for the share. Of more states: Runge (2018), AISTATS 84, for local permutation;
-    Imbens and Kolesar (2016), Review of Economics and Statistics 98(4), for HC3 intervals with
-    Satterthwaite's degrees of freedom. Of persons: Cameron, Gelbach and Miller (2011), Journal of
-    Business and Economic Statistics 29(2).
+    Berkeley Symposium 1, for curves of groups; Runge (2018), AISTATS 84, and Imbens and Kolesar
+    (2016), Review of Economics and Statistics 98(4), for more states; Cameron, Gelbach and Miller
+    (2011), Journal of Business and Economic Statistics 29(2), for persons.
 
     Examples
     --------
@@ -250,54 +278,319 @@ def sufficiency(
             PLAIN: _none(PLAIN, result.reason or OWN_WEIGHTS),
             SLOPE: slope,
         }
-        return replace(result, also=also, coarse=_coarse(choices) or None)
+        return replace(result, also=also, coarse=too_coarse(choices) or None)
     seed = as_seed(rng)
     result = _of_one_agent(choices, n_draws, seed, level)
-    drawn = result.n_draws
-    if result.test != SEQUENCES or drawn is None:
-        return result
-    if near_level(result.pvalue or 0.0, drawn):
+    drawn, pvalue = result.n_draws, result.pvalue or 0.0
+    if result.test == SEQUENCES and drawn is not None and near_level(pvalue, drawn):
         result = _of_one_agent(choices, LONGER * n_draws, seed, level)
         if near_level(result.pvalue or 0.0, LONGER * drawn):
             result = replace(result, settings={**result.settings, "near_level": True})
     return result
 
 
-def _of_one_agent(choices: EvaluationData, n_draws: int, seed: int, level: float) -> Sufficiency:
+def _of_one_agent(data: EvaluationData, n_draws: int, seed: int, level: float) -> Sufficiency:
     """Test choices whose reports of a case are copies of one belief."""
-    kind, noise = kind_of_reports(choices.belief, choices.context)
-    if choices.computed:
-        kind, noise = Reports.EXACT, 0.0
-    direction, found = arrangement_test(choices, n_draws, check_stream(seed, NAME), level)
-    two_states = len(choices.states) <= 2 and not in_several_states(choices)
-    result = replace(
-        direction,
-        test=SEQUENCES if two_states else PERMUTED,
+    several = len(data.states) > 2 or in_several_states(data)
+    kind = Reports.EXACT if data.computed else kind_of_reports(data.belief, data.context)[0]
+    undefined = blank(
+        Sufficiency,
+        data,
+        NAME,
+        (NULL_OF_STATES if several else NULL).format(
+            group="" if data.group is None else " and the group",
+            state="realised state" if data.exact is None else "exact posterior of the state",
+        ),
+        "probability",
+        pvalue=math.nan,
+        settings={"cluster of resampling": "context" + " in its group" * (data.group is not None)},
+        state="realised" if data.exact is None else "exact",
+        test=PERMUTED if several else SEQUENCES,
         reports=kind,
-        noise_share=None if math.isnan(noise) else noise,
-        coarse=(not two_states and _coarse(choices)) or None,
-        also=_without(SEVERAL_STATES),
+        coarse=(several and too_coarse(data)) or None,
+        also={name: _none(name, SEVERAL_STATES) for name in (SHARE, PLAIN)},
     )
-    if not two_states:
-        return result
-    result = _with_effects(result, found, level)
-    return replace(result, also={**result.also, SLOPE: _slope(choices, level)})
+    contexts, reason, lack = contexts_of(data), data.degenerate, lack_of(data)
+    if lack is Lack.CASES and not several and data.group is None:
+        reason = few_contexts(data.n_contexts, fewest=FEWEST_CONTEXTS)
+    if not reason:
+        reason = SEPARATED if data.exact is None and separated(data) else ""
+        reason = reason or settled_by_groups(contexts)
+    result, found = replace(undefined, reason=reason, lack=lack if reason else None), None
+    rng = check_stream(seed, NAME)
+    if several:
+        return result if reason else permuted_states(data, contexts, n_draws, rng, undefined)
+    if not reason:
+        result, found = _in_two_states(data, contexts, n_draws, rng, undefined, level)
+    also: dict[str, Estimate] = {name: _none(name, result.reason) for name in (SHARE, PLAIN)}
+    details = result.details
+    if found is not None:
+        plain = _plain_averages(found)
+        shown = plain[found.scores.shown - found.scores.first]
+        also = {SHARE: _hidden_share(found, level), PLAIN: shown}
+        ends = {f"plain_{end}": [getattr(each, end) for each in plain] for end in ("low", "high")}
+        details = details.assign(**ends)
+    return replace(result, details=details, also={**also, SLOPE: _slope(data, level)})
 
 
-def _with_effects(result: Sufficiency, found: Arranged | None, level: float) -> Sufficiency:
-    """Add the further effects to the test."""
-    if found is None:
-        return replace(result, also=_without(result.reason))
-    plain = _plain_averages(found)
-    also = {
-        SHARE: _hidden_share(found, level),
-        PLAIN: plain[found.scores.shown - found.scores.first],
-    }
-    details = result.details.copy()
-    for name in ("value", "low", "high"):  # behind the actions may stand a shift, which has none
-        column = [getattr(each, name) for each in plain]
-        details[f"plain_{name}"] = [*column, *[math.nan] * (len(details) - len(column))]
-    return replace(result, details=details, also=also)
+def _in_two_states(
+    data: EvaluationData,
+    contexts: Contexts,
+    n_draws: int,
+    rng: np.random.Generator,
+    undefined: Sufficiency,
+    level: float,
+) -> tuple[Sufficiency, Arranged | None]:
+    """Return the test, and what contexts were arranged to where it has one."""
+    data, taken = in_round_numbers(data)
+    contexts = contexts_of(data) if taken else contexts
+    kept, heap, apart = outside_heaps(data, contexts)
+    done = "left out" if apart else "too few others to leave them out"
+    found = _arranged(data, kept, n_draws, rng, undefined, level)
+    if apart and heap.any() and isinstance(found, Sufficiency):
+        kept, apart, done = contexts, False, "the others leave nothing to test"
+        found = _arranged(data, kept, n_draws, rng, undefined, level)
+    result, tested = found, None
+    if isinstance(found, Arranged):
+        result, tested = _tested_by_products(data, found, undefined), found
+    assert isinstance(result, Sufficiency)
+    if heap.any():
+        words = said_by_many(contexts.belief[heap], data.n_contexts)
+        left_out, in_heaps = (words, None) if apart else (None, words)
+        result = result.noting(result.reason, f"{words}: {done}")
+        result = replace(result, left_out=left_out, in_heaps=in_heaps)
+    if apart:
+        # Beliefs of which so many are one that it does not tell them apart.
+        of = np.unique(np.round(kept.belief, 6), return_inverse=True)[1].ravel()
+        many = np.bincount(of)[of] > COARSE * len(of)
+        if many.any() and not unrounded(data, kept.belief):
+            words = said_by_many(kept.belief[many], data.n_contexts)
+            result = replace(result, in_heaps=words)
+    return (replace(result, taken_for=ROUND) if taken else result), tested
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What of the actions is compared with the state, in columns, shape (n, n_columns)."""
+
+    # the score of the test where beliefs give a direction, actions, and along the state
+    columns: Floats
+    directed: bool  # whether beliefs give a direction
+    shown: int  # column of the action that is shown
+    n_actions: int
+    knowing: int  # column of what choices know of the state: of two actions the one that is shown
+
+    @property
+    def first(self) -> int:
+        """Column of the first action."""
+        return 1 if self.directed else 0
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """Two states along the belief, with what difference sequences leave of them and of actions."""
+
+    contexts: Contexts
+    line: Line
+    scores: Scores
+    sums: ProductSums
+    part: float  # of the squares of the state, what the isotonic fit leaves
+    foretold: Floats  # shape (n,): the state as the belief foretells it
+    weight: Floats  # shape (n,): of contexts, in plain averages
+    allowed: Floats  # shape (n_scores, n): mean product that may be unsaid belief, by context
+    n_untold: int  # contexts whose reports do not tell beliefs apart
+    level: float  # of intervals
+
+    def beyond(self, column: int, *, plain: bool = False) -> float:
+        """Return which ratio of a score to the squares of the state may be unsaid belief."""
+        mean = np.average(self.allowed[column], weights=None if not plain else self.weight)
+        mean *= self.weight.mean() if plain else 1.0
+        squares = float(self.sums.observed[-2 if plain else -1])
+        return float(mean) * self.sums.n_windows / squares if squares > NOTHING else 0.0
+
+    def interval(self, column: int, *, plain: bool = False) -> tuple[float, float, float]:
+        """Return the ratio of a score to the squares of the state, and its interval.
+
+        The test of the direction inverted, at its part of the level.
+        """
+        level = 1 - (1 - self.level) * (OF_DIRECTION if self.scores.directed else 1.0)
+        beyond = self.beyond(column, plain=plain)
+        if plain:
+            column += self.sums.n_scores + self.sums.n_turned
+        value, low, high = self.sums.interval(column, -2 if plain else -1, level)
+        return value, low - max(beyond, 0.0), high - min(beyond, 0.0)
+
+
+def _arranged(
+    data: EvaluationData,
+    contexts: Contexts,
+    n_draws: int,
+    rng: np.random.Generator,
+    undefined: Sufficiency,
+    level: float,
+) -> Arranged | Sufficiency:
+    """Lay contexts out along the belief and draw; `undefined` with a reason where nothing can."""
+    line = in_canonical_direction(contexts)
+    layout = layout_of(line.belief, line.group)
+    if few := too_few_neighbours(layout):
+        return replace(undefined, reason=few, lack=Lack.CASES)
+    left, of_products = part_left(layout, line, line.state)
+    resolved = min(RESOLVED, 0.1 * float(line.state.std()))
+    if line.exact and np.sqrt((left.values**2).mean()) < resolved:
+        group = "" if line.group is None else " in its group"
+        return replace(undefined, reason=POSTERIOR_SETTLED.format(group=group), lack=Lack.OPEN)
+    scores = _scores(line)
+    freed = [part_left(layout, line, column) for column in scores.columns.T]
+    if scores.directed and not np.sqrt((freed[0][0].values ** 2).mean()) > ROUNDING:
+        return replace(undefined, statistic=0.0, pvalue=1.0, reason=SETTLED, settled=True)
+    kept, whole = (
+        mean_squared_difference(layout, line.belief, values) for values in (left.values, line.state)
+    )
+    if whole <= NOTHING:
+        return replace(undefined, reason=ALIKE, lack=Lack.OPEN)
+    if not line.exact and kept <= NOTHING:  # of mean beliefs; those of rows may overlap
+        return replace(undefined, reason=SEPARATED, lack=Lack.OPEN)
+    # Of the toss's variance the fit takes what it takes of products.
+    toss = line.state * (1 - line.state) if line.exact else np.zeros(len(line.state))
+    scales = [1 / of_products / of_score for _, of_score in freed]
+    if line.group is not None and not _small_groups(line):  # neighbours in them lie apart in belief
+        of_products = left.kept_of_products(left)
+        whole = kept / of_products
+        scales = [1 / left.kept_of_products(of) for of, _ in freed]
+    part = (kept + of_products * float(toss.mean())) / (whole + float(toss.mean()))
+    foretold = line.state - left.values
+    if not line.exact:
+        # A block of the isotonic fit whose states are all alike leaves some doubt: half a case of
+        # each state is added.
+        _, block, size = np.unique(foretold, return_inverse=True, return_counts=True)
+        size = size[block.ravel()]
+        foretold = (foretold * size + 0.5) / (size + 1)
+    open_state = np.clip(foretold, CERTAIN, 1 - CERTAIN)
+    weight = 1 / (open_state * (1 - open_state))
+    scaled = [of.values * part * scale for (of, _), scale in zip(freed, scales, strict=True)]
+    values = Values(
+        line.belief,
+        left.values,
+        np.stack(scaled, axis=1),
+        chance=of_products * toss if line.exact else None,
+        weight=weight,
+        n_turned=1 if scores.directed else 0,
+        gathered=(scores.shown, scores.knowing),
+    )
+    sums = product_sums(layout, values, n_draws=n_draws, rng=rng)
+    allowed, n_untold = allowed_for(data, contexts, line, scores.columns, part)
+    found = line, scores, sums, part, foretold, weight, allowed, n_untold
+    return Arranged(contexts, *found, level)
+
+
+def _small_groups(line: Line) -> bool:
+    """Tell whether too many contexts are in groups too small to show curves of their own."""
+    if line.group is None:
+        return False
+    return bool((np.bincount(line.group)[line.group] < CURVE_OF_ITS_OWN).mean() > COARSE)
+
+
+def _tested_by_products(
+    data: EvaluationData, found: Arranged, undefined: Sufficiency
+) -> Sufficiency:
+    """Test the direction in which a higher belief moves choice, and whether it turns."""
+    contexts, line, scores, sums = found.contexts, found.line, found.scores, found.sums
+    actions = range(scores.first, scores.first + scores.n_actions)
+    of_actions = _pvalues_of_actions(found, actions)
+    facts: dict[str, Any] = {}
+    pvalue = float(of_actions[1].min())
+    if scores.directed:
+        exact, direction = (sums.pvalue(sums.beyond(0, by)) for by in (0.0, found.beyond(0)))
+        turn = sums.turn(found.allowed[0], line.belief)
+        pvalue = min(direction / OF_DIRECTION, turn / OF_TURN, 1.0)
+        facts = {"p_direction": exact, "p_beyond": direction, "p_turn": turn}
+        facts["turns"] = pvalue <= LEVEL < direction / OF_DIRECTION
+        if scores.n_actions > 2:
+            facts["tested"] = f"all {scores.n_actions} actions together"
+    names = data.difference_names(data.states[1], data.states[0])
+    records = []
+    for at, name, *pvalues in zip(actions, names, *of_actions, strict=True):
+        estimate, *ends = found.interval(at)
+        records.append((name, estimate, sums.error(at), *ends, *pvalues, found.beyond(at)))
+    columns = ["component", "estimate", "standard_error", "low", "high"]
+    columns += ["pvalue_single", "pvalue_adjusted", "allowed"]
+    details = pd.DataFrame(records, columns=columns)
+    at, surest = scores.shown - scores.first, int(np.argmin(of_actions[0]))
+    # The one shown is chosen without a look at states, so that its interval covers.
+    other = "" if scores.directed or surest == at else details["component"][surest]
+    estimate, low, high = (float(details[name][at]) for name in ("estimate", "low", "high"))
+    added = sums.added[:, 0] - estimate * sums.added[:, -1]
+    size = math.sqrt(float((added**2).sum()))
+    contributions = np.empty(len(added))
+    # Of the size that products show, so that differences between models have that error.
+    contributions[line.order] = added * (sums.error(scores.shown) / size if size > 0 else 0.0)
+    result = replace(
+        undefined,
+        reason=MOVES_MOST.format(other) if other else "",
+        statistic=estimate,
+        pvalue=pvalue,
+        settings={**undefined.settings, "n_orders": len(sums.totals)},
+        component=details["component"][at],
+        action=str(data.actions[at]),
+        states=[str(data.states[1]), str(data.states[0])],
+        allowed=found.beyond(scores.shown),
+        small_groups=_small_groups(line) or None,
+        n_untold=found.n_untold,
+        n_draws=len(sums.drawn),
+        **facts,
+        details=details,
+        assumptions=(
+            "contexts are independent given belief"
+            + ("" if contexts.group is None else " and group"),
+            EXACT_REPORT,
+            "state and actions are monotone in the belief but for a smooth part",
+        ),
+        fitted=shares_along(line, contexts, data.actions),
+        # What is left out adds nothing.
+        contributions=by_context(contributions, contexts, data).reindex(
+            pd.Index(list(data.contexts), tupleize_cols=False), fill_value=0.0
+        ),
+    )
+    if contexts.exact is None:
+        shares = (contexts.share[contexts.state == state] for state in (0, 1))
+        spread = any(np.ptp(share, axis=0).any() for share in shares)
+        no_interval = rare_state(contexts.state) if spread else NO_SPREAD.format("belief and state")
+        if no_interval:
+            return result.noting(no_interval, result.reason)
+    return replace(result, interval=Interval(low, high, found.level, INVERTED).within(-1.0, 1.0))
+
+
+def _scores(line: Line) -> Scores:
+    centred, n_actions = line.belief - line.belief.mean(), line.share.shape[1]
+    if np.abs(centred).max() < 1e-9:  # one belief throughout: the most frequent action is shown
+        most = int(np.argmax(np.round(np.abs(line.share.mean(axis=0)), 9)))
+        return Scores(line.share, False, most, n_actions, most)
+    slopes = centred @ (line.share - line.share.mean(axis=0)) / (centred @ centred)
+    rises = 1 + int(np.argmax(np.round(slopes, 9)))
+    columns = np.hstack([(line.share @ slopes)[:, None], line.share])
+    if n_actions < 3:
+        return Scores(columns, True, rises, n_actions, rises)
+    # The state as actions predict it linearly, each context from the others of other folds.
+    score, fold = np.zeros(len(line.state)), np.arange(len(line.state)) % FOLDS
+    for held in range(FOLDS):  # contexts are in the order of what they hold
+        rest = fold != held
+        centre = line.share[rest].mean(axis=0)
+        rise = line.state[rest] - line.state[rest].mean()
+        weights = np.linalg.lstsq(line.share[rest] - centre, rise)[0]
+        score[~rest] = (line.share[~rest] - centre) @ weights
+    return Scores(np.column_stack([columns, score]), True, rises, n_actions, n_actions + 1)
+
+
+def _pvalues_of_actions(found: Arranged, actions: range) -> Floats:
+    """Return the p-values of actions alone and by max-t, shape (2, k)."""
+    sums = found.sums
+    sizes = np.stack([sums.sizes(sums.beyond(at, found.beyond(at))) for at in actions], axis=1)
+    alone = np.array([shares_reached(column)[0] for column in sizes.T])
+    spread = sizes[1:].std(axis=0)
+    standardised = sizes / np.where(spread > 1e-12, spread, np.inf)
+    drawn = np.sort(standardised[1:].max(axis=1))
+    reached = len(drawn) - np.searchsorted(drawn, standardised[0] * (1 - 1e-9))
+    return np.stack([alone, (1 + reached) / (1 + len(drawn))])
 
 
 def _slope(data: EvaluationData, level: float) -> Estimate:
@@ -314,44 +607,24 @@ def _slope(data: EvaluationData, level: float) -> Estimate:
         return _none(SLOPE, "all cases but one have the same belief")
     slopes = centred @ share / squares
     at = int(np.argmax(np.round(slopes, 9)))
+    slope = float(slopes[at])
     if clusters.n < 3:
         few = f"{clusters.n} groups are too few for an interval"
-        return Estimate(float(slopes[at]), math.nan, math.nan, UNIT[SLOPE], MEANING[SLOPE], few)
-    left = share[:, at] - share[:, at].mean() - slopes[at] * centred
+        return replace(_none(SLOPE, few), value=slope)
+    left = share[:, at] - share[:, at].mean() - slope * centred
     # HC3: leaves out each context in turn, to first order; of groups the sums.
     scores = centred * left / room
     error = math.sqrt(float((np.bincount(clusters.of_context, scores) ** 2).sum())) / squares
     t = float(stats.t.ppf(1 - (1 - level) / 2 / max(share.shape[1] - 1, 1), clusters.n - 2))
-    slope = float(slopes[at])
-    return Estimate(slope, slope - t * error, slope + t * error, UNIT[SLOPE], MEANING[SLOPE])
+    return _estimate(SLOPE, slope, slope - t * error, slope + t * error)
 
 
-def _without(reason: str) -> Mapping[str, Estimate]:
-    return {name: _none(name, reason) for name in (SHARE, PLAIN)}
-
-
-def _coarse(data: EvaluationData) -> bool:
-    """Tell whether steps of reports hide beliefs, where no test allows for that.
-
-    Of several states, few values stand for all beliefs; of persons, too many rows are of those who
-    speak in fifths, quarters or thirds.
-    """
-    if data.person is None:
-        return len(np.unique(np.round(data.belief, 2))) <= FEW_VALUES
-    coarse = np.zeros(data.n_rows, dtype=bool)
-    for step in STEPS_OF_PERSONS:
-        between = np.abs(data.belief / step - np.round(data.belief / step)) > NEAR_A_STEP
-        coarse |= (np.bincount(data.person, between) == 0)[data.person]
-    return bool(coarse.mean() > MOST_COARSE)
-
-
-def hides_all(result: CheckResult) -> bool:
-    """Tell whether what reports may leave unsaid is more than any difference can be."""
-    return isinstance(result, Sufficiency) and abs(result.allowed or 0.0) >= 1
+def _estimate(name: str, value: float, low: float, high: float, reason: str = "") -> Estimate:
+    return Estimate(value, low, high, UNIT[name], MEANING[name], reason)
 
 
 def _none(name: str, reason: str) -> Estimate:
-    return Estimate(math.nan, math.nan, math.nan, UNIT[name], MEANING[name], reason)
+    return _estimate(name, math.nan, math.nan, math.nan, reason=reason)
 
 
 def _plain_averages(found: Arranged) -> list[Estimate]:
@@ -364,8 +637,7 @@ def _plain_averages(found: Arranged) -> list[Estimate]:
     averages = []
     for action in range(scores.n_actions):
         value, low, high = found.interval(scores.first + action, plain=True)
-        low, high = max(low, -1.0), min(high, 1.0)
-        averages.append(Estimate(value, low, high, UNIT[PLAIN], MEANING[PLAIN]))
+        averages.append(_estimate(PLAIN, value, max(low, -1.0), min(high, 1.0)))
     return averages
 
 
@@ -373,10 +645,10 @@ def _hidden_share(found: Arranged, level: float) -> Estimate:
     """Divide what choices know of the state at equal belief by all that they know of it."""
     sums, line, column = found.sums, found.line, found.scores.knowing
     scale = sums.n_windows * found.part
-    added = np.asarray(sums.added[:, found.scores.gathered(column)])
+    added = np.asarray(sums.added[:, (found.scores.shown, column).index(column)])
     total = float(added.sum())
     within = float(sums.observed[column]) / scale
-    ratio, less = (
+    (value, low, high, clear), less = (
         share_of_covariance(
             within - unsaid,
             math.sqrt(sums.variance(column)) / scale,
@@ -389,16 +661,13 @@ def _hidden_share(found: Arranged, level: float) -> Estimate:
         )
         for unsaid in (0.0, float(found.allowed[column].mean()) / found.part)
     )
-    if math.isnan(ratio.value):
+    if math.isnan(value):
         return _none(SHARE, GROUPS if line.group is not None else UNSEEN)
-    if ratio.clear < CLEAR:
+    if clear < CLEAR:
         return _none(SHARE, UNSEEN)
-    if ratio.high < 0 or ratio.low > 1:
-        signs = ("with", "against") if within > 0 else ("against", "with")
-        words = dict(zip(("within", "through"), signs, strict=True))
-        return _none(SHARE, OPPOSITE.format(**words))
-    low, high = min(ratio.low, less.low), max(ratio.high, less.high)
-    return Estimate(ratio.value, low, high, UNIT[SHARE], MEANING[SHARE])
+    if high < 0 or low > 1:
+        return _none(SHARE, OPPOSITE)
+    return _estimate(SHARE, value, min(low, less[1]), max(high, less[2]))
 
 
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:

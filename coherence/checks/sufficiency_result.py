@@ -9,7 +9,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from coherence.result import CheckResult, by_variant
+from coherence.inputs import few_contexts
+from coherence.result import CheckResult, Lack, by_variant
+from coherence.statistics.evaluation import EvaluationData
 from coherence.statistics.report_noise import Reports
 
 SETTLED = "the stated belief settles the action, and leaves the state nothing to move"
@@ -32,7 +34,6 @@ class Sufficiency(CheckResult):
     action: str | None = None  # whose difference is shown, in two states
     states: list[str] | None = None  # that difference's first state, and the other
     reports: Reports | None = None  # what reports tell of their noise
-    noise_share: float | None = None  # of the variance of cases' mean reports
     # of the direction with reports as exact, and beyond what is allowed for; of the turn
     p_direction: float | None = None
     p_beyond: float | None = None
@@ -51,10 +52,24 @@ class Sufficiency(CheckResult):
     n_persons: int | None = None
     n_counting: float | None = None  # equal contexts that tell as much, of persons
 
+    @property
+    def hides_all(self) -> bool:
+        """Whether what reports may leave unsaid is more than any difference can be."""
+        return abs(self.allowed or 0.0) >= 1
+
 
 def primary_of(results: Iterable[CheckResult]) -> Sufficiency | None:
     """Return the result of the primary test; None where it was not run."""
     return by_variant(results, Sufficiency).get("")
+
+
+def lack_of(data: EvaluationData) -> Lack:
+    """Tell what data of which no check can say anything lack; `OPEN` where one can."""
+    if data.own_answer is not None:
+        return Lack.BELIEF
+    if len(data.actions) < 2:
+        return Lack.ACTIONS
+    return Lack.CASES if few_contexts(data.n_contexts) else Lack.OPEN
 
 
 def rare_state(holds: NDArray[Any]) -> str:

@@ -11,9 +11,12 @@ import numpy as np
 from scipy.special import expit, logit
 
 from coherence.inputs import Codes, Floats
-from coherence.statistics.difference_sequences import monotone_fit
-from coherence.statistics.heaps import REPEATED, multiples
-from coherence.statistics.report_noise import noise_per_row
+from coherence.statistics.evaluation import EvaluationData, one_dimensional
+from coherence.statistics.heaps import REPEATED, multiples, unrounded
+from coherence.statistics.permutation import Contexts
+from coherence.statistics.report_noise import copied, noise_per_row, squares_within
+from coherence.statistics.resample import less_means
+from coherence.statistics.sequences import NOTHING, Line, monotone_fit
 
 NEIGHBOURS = 31  # contexts over which the variance of reports is pooled
 NEAR = 30  # contexts of the least window in which a slope is taken
@@ -21,6 +24,58 @@ SPREAD = 1.5  # variance of mean reports in it, over that of their noise
 FEWEST_TRUE = 0.25  # of the variance in a window that is taken to be that of beliefs
 PLACES = 40  # along the belief, at which slopes are taken
 FEWEST_NEAR = 20  # contexts of which it can be said that reports do not tell them apart
+
+
+def allowed_for(
+    data: EvaluationData, contexts: Contexts, line: Line, scores: Floats, part: float
+) -> tuple[Floats, int]:
+    """Return the mean product of state and each score that reports may leave unsaid, by context.
+
+    Of rounding by slopes over all contexts or, where that is more, by rises within values; of noise
+    by slopes around each. Also counts the contexts whose reports do not tell beliefs apart.
+    `scores` has shape (n, n_scores); `part` is what fits leave of squares of the state.
+    """
+    n = len(line.belief)
+    if unrounded(data, line.belief):
+        return np.zeros((scores.shape[1], n)), 0
+    belief = one_dimensional(data, "sufficiency_test")
+    group = np.unique(np.zeros(n) if line.group is None else line.group, return_inverse=True)[1]
+    along, *columns = (
+        x - x.mean() if line.group is None else less_means(x, group.ravel())
+        for x in (line.belief, line.state, *scores.T)
+    )
+    freed, spread = np.column_stack(columns), float(along @ along)
+    slopes = along @ freed / spread if spread > NOTHING else 0.0 * freed[0]
+    kept = belief[np.isin(data.context, contexts.order)]
+    rounding = part * rounding_bound(kept, n) * slopes[0] * slopes[1:]
+    steep = part * rises_within_values(line.belief, freed)
+    rounding = np.where(np.abs(steep) > np.abs(rounding), steep, rounding)
+    squares, rows = (
+        values[contexts.order][line.order] for values in squares_within(belief, data.context)
+    )
+    share = copied(belief, data.context)
+    noise = noise_of_means(0 * squares if data.computed else squares, rows, share)
+    around = local_slopes(line.belief, along, freed, noise)
+    return rounding[:, None] + noise * around[:, 0] * around[:, 1:].T, untold(line.belief, noise)
+
+
+FEW_VALUES, STEPS_OF_PERSONS = 8, (0.2, 0.25, 1 / 3, 0.5)
+NEAR_A_STEP, MOST_COARSE = 0.02, 0.25  # of a step, as .33 is a third; share of reports
+
+
+def too_coarse(data: EvaluationData) -> bool:
+    """Tell whether steps of reports hide beliefs, where no test allows for that.
+
+    Of several states, few values stand for all beliefs; of persons, too many rows are of those who
+    speak in fifths, quarters or thirds.
+    """
+    if data.person is None:
+        return len(np.unique(np.round(data.belief, 2))) <= FEW_VALUES
+    coarse = np.zeros(data.n_rows, dtype=bool)
+    for step in STEPS_OF_PERSONS:
+        between = np.abs(data.belief / step - np.round(data.belief / step)) > NEAR_A_STEP
+        coarse |= (np.bincount(data.person, between) == 0)[data.person]
+    return bool(coarse.mean() > MOST_COARSE)
 
 
 def noise_of_means(squares: Floats, rows: Floats, share: float) -> Floats:

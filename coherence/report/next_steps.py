@@ -6,14 +6,13 @@ typed as it stands.
 
 from coherence.checks.persons import FEWEST_CASES, FEWEST_OF_STATE
 from coherence.checks.scores import ScoresResult
-from coherence.checks.sufficiency import hides_all
 from coherence.inputs import MIN_CONTEXTS
 from coherence.report.evaluation import EvaluationReport, Step, little_sentence
 from coherence.report.wording import clean
 from coherence.result import CheckResult, Outcome
 from coherence.runs.notes import Code
-from coherence.statistics.difference_sequences import FEWEST_CONTEXTS
 from coherence.statistics.report_noise import Reports
+from coherence.statistics.sequences import FEWEST_CONTEXTS
 
 MARGIN = 0.05  # proposed where intervals are narrow enough to show it
 MOSTLY = 0.5  # of the answers, above which more of the same would not help
@@ -136,7 +135,7 @@ def plan(evaluation: EvaluationReport) -> Step:
         return first
     if little_sentence(evaluation.variation):
         return ANOTHER_WAY
-    if any(map(hides_all, evaluation.results)):
+    if evaluation.primary is not None and evaluation.primary.hides_all:
         return sharper(evaluation)
     averages = (result.also.get("plain_average") for result in evaluation.results)
     narrow = any(average and average.high - average.low < 2 * MARGIN for average in averages)

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from coherence.checks.catalogue import check_of
-from coherence.checks.covariance import OF_DIRECTION
 from coherence.checks.leak import NAME as LEAK
 from coherence.checks.leak import LeakResult
 from coherence.checks.scores import NAME as SCORES
 from coherence.checks.scores import ScoresResult
 from coherence.checks.stakes import CLEAR, IGNORES, MOVES, StakesResult
 from coherence.checks.stakes import NAME as STAKES
-from coherence.checks.sufficiency import MOST_UNTOLD, PLAIN, SEQUENCES, SHARE, SLOPE, hides_all
+from coherence.checks.sufficiency import MOST_UNTOLD, OF_DIRECTION, PLAIN, SEQUENCES, SHARE, SLOPE
 from coherence.checks.sufficiency_result import Sufficiency
 from coherence.errors import InputError
 from coherence.printable import capitalised
@@ -389,7 +388,7 @@ def _compatible(facts: VerdictInput) -> str:
     if facts.action is not None:
         chooses = "they choose" if facts.found.n_persons else "it chooses"
         of = f" in how often {chooses} {facts.action} at equal belief"
-    if hides_all(result):
+    if result.hides_all:
         return (
             f" Its reports are too noisy or too coarse to tell{of}: they may hide any difference."
         )

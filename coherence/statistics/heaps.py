@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from coherence.errors import listing
 from coherence.inputs import Codes, Floats
-from coherence.statistics.difference_sequences import layout_of, too_few_neighbours
 from coherence.statistics.evaluation import EvaluationData, one_dimensional
 from coherence.statistics.permutation import Contexts
+from coherence.statistics.sequences import layout_of, too_few_neighbours
 
 NEAR_A_HEAP, IN_A_HEAP = 0.15, 6  # distance in belief; fewest cases
 HEAP, TIMES_OTHERS, TIMES_GAPS = 0.04, 3.0, 4.0  # share of cases; multiples of medians
@@ -131,3 +132,11 @@ def outside_heaps(
     kept = contexts.subset(~heap)
     apart = not (heap.any() and too_few_neighbours(layout_of(kept.belief, kept.group)))
     return (kept if apart else contexts), heap, apart
+
+
+def said_by_many(belief: Floats, n: int) -> str:
+    """Say how many of n cases have these beliefs, which stand for more than their step."""
+    said = [f"{100 * value:g}%" for value in np.unique(np.round(belief, 6))]
+    values = said[0] if len(said) == 1 else f"one of {listing(said)}"
+    stand = "stands for more than its step" if len(said) == 1 else "stand for more than their step"
+    return f"{len(belief)} of {n} cases say {values}, which {stand}"

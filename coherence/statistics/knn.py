@@ -63,7 +63,7 @@ def _neighbour_distance(points: Codes, k: int) -> Codes:
     if points.shape[1] > 1:
         # The point itself is its nearest neighbour, at distance 0.
         distance = np.asarray(cKDTree(points).query(points, k=[k + 1], p=np.inf)[0])
-        return np.rint(distance[:, 0]).astype(np.int64)
+        return np.asarray(np.rint(distance[:, 0]), dtype=np.int64)
     order = np.argsort(points[:, 0], kind="stable")
     line, place = points[order, 0], np.arange(len(points))
     nearest = np.full(len(points), np.iinfo(np.int64).max)

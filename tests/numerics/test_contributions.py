@@ -3,8 +3,6 @@
 Breaks if contributions are of another scale, order or estimate than the statistic.
 """
 
-from dataclasses import astuple
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +10,7 @@ import statsmodels.api as sm
 
 from coherence import AGENTS, analyze, simulate
 from coherence.statistics.adjustment import differences, explained_by, left_over
-from coherence.statistics.hidden_share import share_of_covariance
+from coherence.statistics.sequences import share_of_covariance
 from tests.api.tables import calibration
 
 SMOOTH = {
@@ -97,9 +95,10 @@ def test_what_groups_share_is_no_part_of_a_share_of_covariance():
     score, shift = state + rng.normal(size=240), 5 * rng.normal(size=12)[group]
     plain = share_of_covariance(*given, score, state, group)
     shifted = share_of_covariance(*given, score + shift, state - 2 * shift, group)
-    assert astuple(shifted) == pytest.approx(astuple(plain))
-    assert plain.low < plain.value < plain.high
-    assert np.isnan(share_of_covariance(*given, score, state, group % 9).value)
+    assert shifted == pytest.approx(plain)
+    value, low, high, _ = plain
+    assert low < value < high
+    assert np.isnan(share_of_covariance(*given, score, state, group % 9)[0])
 
 
 # What a belief explains, and the adjusted difference with its error, against statsmodels.

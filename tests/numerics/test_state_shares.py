@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from coherence import simulate, sufficiency_test
-from coherence.statistics.difference_sequences import Line, beyond_belief
+from coherence.statistics.sequences import Line, beyond_belief
 from coherence.statistics.state_shares import CONTEXTS_PER_SIDE, shares_by_side, sides_of
 
 

@@ -102,7 +102,7 @@ def test_numbers_that_cannot_be_estimated_have_a_reason():
     against = policies(0.5 + 0.5 * (said - 0.5) - 0.4 * (exact - said))
     result = sufficiency_test(said, against, exact=exact, computed=True, rng=1)
     reason = result.also["hidden_share"].reason
-    assert "against the state at equal belief, and with it through the belief" in reason
+    assert "at equal belief and through the belief, and against it on the other" in reason
     belief = np.where(np.arange(30) == 3, 0.8, 0.5)
     slope = sufficiency_test(belief, action[:30], exact=exact[:30], rng=1).also["slope"]
     assert math.isnan(slope.value)

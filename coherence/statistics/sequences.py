@@ -21,11 +21,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import stats
 from scipy.optimize import isotonic_regression
 
 from coherence.inputs import Codes, Floats, few_contexts
 from coherence.statistics.knn import as_levels
 from coherence.statistics.permutation import Contexts
+from coherence.statistics.resample import less_means
 
 # Optimal difference sequences by order (Hall, Kay and Titterington 1990, table 1); the rightmost
 # weights are those of the neighbours furthest on. Groups of two and three contexts take 1 and 2.
@@ -401,11 +403,6 @@ def monotone_fit(belief: Floats, values: Floats) -> Floats:
     return np.asarray(fit, dtype=np.float64)[level_of.ravel()]
 
 
-def left_by_belief(belief: Floats, values: Floats) -> float:
-    """Return the root mean square of what a monotone function of the belief leaves of values."""
-    return float(np.sqrt(((values - monotone_fit(belief, values)) ** 2).mean()))
-
-
 def mean_squared_difference(layout: Layout, belief: Floats, values: Floats) -> float:
     """Estimate the variance of values at equal belief, over all orders of equal beliefs."""
     alone = Values(belief, values, np.zeros((len(belief), 0)))
@@ -574,3 +571,56 @@ def _expected(layout: Layout, down: int, values: Values) -> tuple[Floats, Floats
     score_squares = [product(column, column).sum() for column in values.scores.T]
     multipliers = np.stack(times)
     return np.array(totals), np.array(score_squares), (multipliers * of_state) @ multipliers.T
+
+
+CLEAR = 3.0  # t of the covariance of choices and state from which it is taken to be there
+FEWEST_GROUPS = 10
+
+
+def share_of_covariance(
+    within: float,
+    error: float,
+    added: Floats,
+    score: Floats,
+    state: Floats,
+    group: Codes | None = None,
+    level: float = 0.95,
+) -> tuple[float, float, float, float]:
+    """Divide a covariance at equal belief, with its standard error, by the whole one.
+
+    By the law of total covariance cov(A, S) = E cov(A, S | p) + cov(E[A | p], E[S | p]): what
+    choices know of the state beside the statement, and what they know through it. `added`, shape
+    (n,), is what each context adds to `within`, and sums to it; `score` and `state`, shape (n,),
+    are choices and state. Covariances are within groups, over which the whole one has its error.
+    Returns the ratio with Fieller's interval (1954), and the t of the whole; NaN where that is 0,
+    or groups are fewer than ten.
+    """
+    n, unknown = len(score), (math.nan, math.nan, math.nan, 0.0)
+    cluster = np.arange(n)
+    if group is not None:
+        cluster = np.unique(group, return_inverse=True)[1].ravel()
+        if cluster.max() + 1 < FEWEST_GROUPS:
+            return unknown
+        score, state = (less_means(values, cluster) for values in (score, state))
+    products = (score - score.mean()) * (state - state.mean())
+    whole = float(products.mean())
+    parts = np.stack([added - within / n, (products - whole) / n], axis=1)
+    of_cluster = np.stack([np.bincount(cluster, column) for column in parts.T], axis=1)
+    n_clusters = len(of_cluster)
+    covariance = of_cluster.T @ of_cluster * n_clusters / (n_clusters - 1)
+    both, of_whole = float(covariance[0, 1]), float(covariance[1, 1])
+    if whole == 0 or of_whole <= 0:
+        return unknown
+    # A correlation beyond 1 would leave the difference without a variance.
+    most = math.sqrt(of_whole) * error
+    both = min(max(both, -most), most)
+    t = float(stats.t.ppf((1 + level) / 2, n_clusters - 1))
+    clear = abs(whole) / math.sqrt(of_whole)
+    if clear <= t:
+        return within / whole, -math.inf, math.inf, clear
+    # The ratios r with (within - r whole)^2 <= t^2 var(within - r whole).
+    a = whole**2 - t**2 * of_whole
+    b = within * whole - t**2 * both
+    c = within**2 - t**2 * error**2
+    root = math.sqrt(max(b**2 - a * c, 0.0))
+    return within / whole, (b - root) / a, (b + root) / a, clear
