@@ -21,16 +21,16 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 38_826,
-    "coherence/analysis": 4_148,
+    "coherence": 38_610,
+    "coherence/analysis": 4_147,
     "coherence/batteries": 4_648,
-    "coherence/checks": 7_107,
+    "coherence/checks": 6_910,
     "coherence/cli": 1_755,
     "coherence/decoding": 1_008,
     "coherence/plots": 1_715,
-    "coherence/report": 5_110,
+    "coherence/report": 5_108,
     "coherence/runs": 7_246,
-    "coherence/statistics": 4_153,
+    "coherence/statistics": 4_137,
     "elicitation": 15_131,
     "elicitation/asking": 1_310,
     "elicitation/batteries": 2_380,
@@ -41,7 +41,7 @@ BUDGET = {
     "elicitation/training": 1_026,
     "bayesnets": 4_981,
     "benchmarks": 6_797,
-    "tests": 28_214,
+    "tests": 28_197,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",
