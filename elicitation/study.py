@@ -28,7 +28,7 @@ import pandas as pd
 from coherence.agents import named_agent
 from coherence.analysis.analyze import analyze
 from coherence.analysis.compare import compare
-from coherence.analysis.paper.write import write_paper
+from coherence.analysis.paper.tables import write_paper
 from coherence.checks import CHECKS
 from coherence.cli.compare import clear_comparison, write_comparison
 from coherence.cli.folders import prepare_folder, replace_text, write_report

@@ -117,7 +117,7 @@ def _write_paper(
     report: "Report", folder: Path, runs: "Runs", args: argparse.Namespace, progress: StepProgress
 ) -> str:
     """Write tables and figures of the paper, and say where."""
-    from coherence.analysis.paper.write import write_paper
+    from coherence.analysis.paper.tables import write_paper
 
     progress.stage("drawing the tables and figures of the paper")
     said = f"wrote the tables and figures of the paper, see {folder}/paper.md"

@@ -13,8 +13,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from coherence.analysis.paper.results import NOT_RUN, PUBLISHED, REPAIRED, PaperResults
-from coherence.analysis.paper.tables import evaluation_names
+from coherence.analysis.paper.results import (
+    NOT_RUN,
+    PUBLISHED,
+    REPAIRED,
+    PaperResults,
+    evaluation_names,
+)
 from coherence.plots.pairwise import plot_pairwise_choice
 from coherence.plots.style import (
     BLUE,
@@ -34,7 +39,6 @@ from coherence.report.wording import belief_noun, clean
 from coherence.result import CheckResult
 
 FORMATS = ("svg", "pdf")
-MOST_UNITS = 5  # rows of panels in a file, which a page holds
 _MOST_PAIRS = 4
 _MOST_TASKS = 3  # panels of figure 2 in a line
 _NAME = 26  # letters
@@ -45,10 +49,11 @@ _FOREST = "iterated_expectation:random_forest"
 
 def write_paper_figures(results: PaperResults, folder: Path) -> list[FigureFile]:
     """Draw Figures 1 and 2 into a folder, as SVG and PDF."""
-    figures = []
-    for procedure, report in results.reports.items():
-        figures += _choice_figures(report.evaluations, procedure, folder)
-    return [*figures, _gap_figure(results, folder)]
+    of_choices = [
+        _choice_figures(report.evaluations, procedure, folder)
+        for procedure, report in results.reports.items()
+    ]
+    return [*of_choices, _gap_figure(results, folder)]
 
 
 def _save(figure: Figure, path: Path) -> None:
@@ -58,47 +63,39 @@ def _save(figure: Figure, path: Path) -> None:
 
 def _choice_figures(
     evaluations: Sequence[EvaluationReport], procedure: str, folder: Path
-) -> list[FigureFile]:
+) -> FigureFile:
     """Draw the shares of every pair of actions: a line an evaluation, a column a pair."""
+    title = f"Share of an action against belief, {procedure}"
     pairwise = [
         (evaluation, {of.check: of for of in evaluation.results if of.check.startswith(_PAIRWISE)})
         for evaluation in evaluations
     ]
-    drawn = [
-        (evaluation, {check: of for check, of in results.items() if not of.details.empty})
-        for evaluation, results in pairwise
-    ]
-    title = f"Share of an action against belief, {procedure}"
     # In the order of the checks, which an evaluation that lacks a pair must not change.
     named = dict.fromkeys(check for _, results in pairwise for check in results)
-    pairs = [check for check in named if any(check in results for _, results in drawn)]
+    shown = [
+        (evaluation, drawn)
+        for evaluation, results in pairwise
+        if (drawn := {check: of for check, of in results.items() if not of.details.empty})
+    ]
+    pairs = [check for check in named if any(check in drawn for _, drawn in shown)]
     if not pairs:
         why = "Not drawn: no pair of actions could be compared over bins of belief."
-        return [FigureFile("", "Figure 1", title, why)]
-    shown = [(evaluation, results) for evaluation, results in drawn if results]
-    chunks = [shown[start : start + MOST_UNITS] for start in range(0, len(shown), MOST_UNITS)]
-    figures = []
-    for number, chunk in enumerate(chunks, start=1):
-        suffix = "" if procedure == REPAIRED else f"-{procedure}"
-        part = f"-{number}" if len(chunks) > 1 else ""
-        name = f"figure1{suffix}{part}"
-        _draw_choices(chunk, pairs[:_MOST_PAIRS], folder / name)
-        of_part = f" ({number} of {len(chunks)})" if part else ""
-        caption = _choice_caption(chunk, pairs, procedure)
-        figures.append(FigureFile(name, "Figure 1", f"{title}{of_part}", caption))
-    return figures
+        return FigureFile("", "Figure 1", title, why)
+    name = "figure1" if procedure == REPAIRED else f"figure1-{procedure}"
+    _draw_choices(shown, pairs[:_MOST_PAIRS], folder / name)
+    return FigureFile(name, "Figure 1", title, _choice_caption(shown, pairs, procedure))
 
 
 def _draw_choices(
-    chunk: Sequence[tuple[EvaluationReport, dict[str, CheckResult]]],
+    shown: Sequence[tuple[EvaluationReport, dict[str, CheckResult]]],
     pairs: Sequence[str],
     path: Path,
 ) -> None:
     size = (max(2.9, 3.6 / len(pairs)), 2.3)
     with figure_style({"font.size": 8.5}):
-        figure, axes = panels(len(chunk) * len(pairs), across=len(pairs), size=size)
+        figure, axes = panels(len(shown) * len(pairs), across=len(pairs), size=size)
         places = iter(axes)
-        for evaluation, results in chunk:
+        for evaluation, results in shown:
             for check in pairs:
                 ax = next(places)
                 if check not in results:
@@ -131,11 +128,11 @@ def _say_empty(ax: Axes, what: str) -> None:
 
 
 def _choice_caption(
-    chunk: Sequence[tuple[EvaluationReport, dict[str, CheckResult]]],
+    shown: Sequence[tuple[EvaluationReport, dict[str, CheckResult]]],
     pairs: Sequence[str],
     procedure: str,
 ) -> str:
-    results = [result for _, of_evaluation in chunk for result in of_evaluation.values()]
+    results = [result for _, of_evaluation in shown for result in of_evaluation.values()]
     details = pd.concat([result.details for result in results])
     violated = int((details["violation"].astype(bool) & details["significant"].astype(bool)).sum())
     test = (
@@ -152,11 +149,6 @@ def _choice_caption(
     }
     bars = " and ".join(sorted(kinds))
     contexts = spoken_range([result.n_contexts for result in results])
-    fullest = [
-        max(of_evaluation.values(), key=lambda result: result.n_rows + result.n_dropped)
-        for _, of_evaluation in chunk
-    ]
-    unread = sum(result.n_dropped for result in fullest)
     left_out = (
         f" Of {len(pairs)} pairs {_MOST_PAIRS} are drawn." if len(pairs) > _MOST_PAIRS else ""
     )
@@ -164,8 +156,8 @@ def _choice_caption(
         "A point is the share of the first action among the two, in a quantile bin of belief, at "
         "the mean belief of the bin; its area is in proportion to the answers of the bin. Bars: "
         f"{bars}. Dashed lines join bins with a significant fall of the share by {test}: "
-        f"{violated} of {len(details)} pairs of bins. A panel has {contexts} contexts; "
-        f"{unread} rows had no parsed belief and action.{left_out}"
+        f"{violated} of {len(details)} pairs of bins. A panel has {contexts} "
+        f"contexts.{left_out}"
     )
 
 
@@ -255,15 +247,6 @@ def _gap_caption(results: PaperResults, gaps: pd.DataFrame, forests: pd.DataFram
         if method
     )
     n = spoken_range([*map(int, gaps["n_contexts"])])
-    repaired = gaps[gaps["procedure"] == gaps["procedure"].iloc[-1]]
-    unread = int(repaired["n_dropped"].sum())
-    lacking = [
-        f"{clean(evaluation.task)} {clean(evaluation.model)}".strip()
-        for evaluation in results.evaluations
-        if (evaluation.task, evaluation.model)
-        not in set(zip(gaps["task"], gaps["model"], strict=True))
-    ]
-    without = f" Without a gap: {', '.join(lacking)}." if lacking else ""
     forest = (
         "The dashed line is the same figure of random forests fitted to the exact posteriors and "
         "asked about cases that they had not seen, its band their interval."
@@ -274,5 +257,5 @@ def _gap_caption(results: PaperResults, gaps: pd.DataFrame, forests: pd.DataFram
     return (
         "A bar is the median over contexts of |belief - its average over the values of z| divided "
         f"by the belief, answer noise included; lines are 95% intervals ({methods}). {forest} "
-        f"{n} contexts; {unread} rows had no parsed belief.{without}{both}"
+        f"{n} contexts.{both}"
     )

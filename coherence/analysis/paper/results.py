@@ -15,12 +15,12 @@ from coherence.analysis.analyze import analyze
 from coherence.analysis.evaluation import EvaluationRows
 from coherence.analysis.reading import as_runs, read_evaluations
 from coherence.checks.calibration import calibration_of
-from coherence.checks.catalogue import declaration
 from coherence.checks.cmi import cmi
 from coherence.checks.consistency import over_repetitions
 from coherence.errors import InputError
 from coherence.inputs import few_contexts
 from coherence.printable import capitalised
+from coherence.report.document import MISSING
 from coherence.report.evaluation import EvaluationReport
 from coherence.report.report import Report
 from coherence.result import CheckResult
@@ -54,7 +54,6 @@ NOT_RUN = {
     PUBLISHED: "The published procedure was not run; --published runs it.",
     REPAIRED: "Only the published procedure was run.",
 }
-NEEDS_RUNS = "Not computed: this needs the runs table, and tables were made of a report alone."
 _READ_BACK = ("strict", "reference")
 
 _PAPER_ORDER = (REFERENCE, "mse", "absolute", "bayes")
@@ -96,26 +95,14 @@ class PaperResults:
         """Say why there is no result."""
         if procedure not in self.reports:
             return NOT_RUN[procedure]
-        name, _, variant = check.partition(":")
-        of_report = name in (*WITH_PUBLISHED, "calibration") and check != ISOTONIC
-        if not of_report and procedure not in self.supplements:
-            return NEEDS_RUNS
-        report = self.reports[procedure]
-        if of_report and name not in report.settings["checks"]:
-            spoken = declaration(name).spoken
-            return as_sentence(f"{spoken} was not among the checks that were asked for")
-        evaluation = next(
-            evaluation
-            for evaluation in report.evaluations
-            if (evaluation.task, evaluation.model) == (task, model)
-        )
-        if absent := as_sentence(evaluation.absent(check, name)):
-            return absent
-        if name == "monotone_choice" and variant:
-            return f"The actions {variant} were not both seen in this task and model."
-        if name in ("prompt_consistency", SINGLE, NOISELESS) and variant:
-            return f"No belief was asked for under {variant!r} in this task and model."
-        return "No row of this task and model has what this needs."
+        named = {(each.task, each.model): each for each in self.reports[procedure].evaluations}
+        absent = named[task, model].absent(check, check.partition(":")[0])
+        return as_sentence(absent or "it was not asked for, or no row has what this needs")
+
+
+def evaluation_names(task: str, model: str) -> tuple[str, str]:
+    """Return what a table calls a task and a model, which may have no name."""
+    return task or "all rows", model or MISSING
 
 
 def as_sentence(reason: str) -> str:
@@ -125,8 +112,8 @@ def as_sentence(reason: str) -> str:
 
 def collect_results(
     report: Report,
+    runs: Runs | pd.DataFrame,
     *,
-    runs: Runs | pd.DataFrame | None = None,
     published: bool = False,
     n_jobs: int = 1,
     rng: Seed = None,
@@ -135,14 +122,7 @@ def collect_results(
     """Complete a report by what the papers' tables show besides."""
     settings = report.settings
     have, other = (PUBLISHED, REPAIRED) if settings["published"] else (REPAIRED, PUBLISHED)
-    if runs is None:
-        if published and have == REPAIRED:
-            raise InputError(
-                "published=True needs the runs table, because procedures are run on it; received "
-                "none. Name it: runs=TABLE."
-            )
-        return PaperResults({have: report}, {})
-    options: dict[str, Any] = {name: settings[name] for name in _READ_BACK}
+    options: dict[str, Any] = {name: settings[name] for name in ("strict", "reference")}
     options |= {"positive": list(settings["positive"]) or None, "n_jobs": n_jobs}
     options["rng"] = as_seed(settings["seed"] if rng is None else rng)
     reports = {have: report}
@@ -153,17 +133,14 @@ def collect_results(
         reports[other] = analyze(runs, checks=checks, **how)
     # Repaired first: its evaluations and their order are those of the figures.
     reports = {name: reports[name] for name in (REPAIRED, PUBLISHED) if name in reports}
-    supplements = {
-        name: supplement(runs, published=name == PUBLISHED, **options) for name in reports
-    }
+    found = {name: supplement(runs, published=name == PUBLISHED, **options) for name in reports}
     known = {(evaluation.task, evaluation.model) for evaluation in report.evaluations}
-    found = {(task, model) for results in supplements.values() for task, model, _ in results}
-    if strangers := sorted(found - known):
+    if strangers := sorted({(t, m) for of in found.values() for t, m, _ in of} - known):
         raise InputError(
             f"runs must be the table that the report was made of; {strangers[0]} is no task and "
             "model of the report. Give the table that was analysed."
         )
-    return PaperResults(reports, supplements)
+    return PaperResults(reports, found)
 
 
 def in_paper_order(prompts: Sequence[str]) -> list[str]:
@@ -222,19 +199,10 @@ def _isotonic(evaluation: EvaluationRows, published: bool, rng: int) -> CheckRes
                 require_state(data)
             result = cmi(data, isotonic=True, published=published, rng=rng)
             return replace(result, check=ISOTONIC, n_dropped=data.n_dropped)
-        except InputError as error:
-            # Labels that do not say which state the belief is in: a cell without a number, whose
-            # footnote says so, and not the end of all tables.
+        except InputError as error:  # labels that do not say which state the belief is in
             lack = str(error)
-    return CheckResult(
-        ISOTONIC,
-        "information after isotonic calibration",
-        unit="nats",
-        pvalue=math.nan,
-        n_rows=data.n_rows,
-        n_dropped=data.n_dropped,
-        reason=lack,
-    )
+    what, size = "information after isotonic calibration", (data.n_rows, 0, data.n_dropped)
+    return CheckResult(ISOTONIC, what, math.nan, "nats", None, math.nan, *size, reason=lack)
 
 
 def _undefined(check: str, what: str, asked: pd.DataFrame, reason: str) -> CheckResult:

@@ -5,9 +5,11 @@ the numbers come out of the frame of results, and captions say how they were com
 """
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -21,6 +23,8 @@ from coherence.analysis.paper.results import (
     SINGLE,
     PaperResults,
     as_sentence,
+    collect_results,
+    evaluation_names,
     in_paper_order,
 )
 from coherence.decoding.decode import PARSED
@@ -39,6 +43,13 @@ from coherence.report.document import (
     with_ends,
 )
 from coherence.report.evaluation import EvaluationReport
+from coherence.report.files import write_document
+from coherence.report.report import Report
+from coherence.runs.files import LIST, new_files
+from coherence.runs.runs import Runs
+from coherence.runs.write import write_runs
+from coherence.statistics.parallel import Progress
+from coherence.statistics.resample import Seed
 
 _EXACT = ("low", "high", "pvalue", "pvalue_holm", "n_rows", "n_contexts", "n_dropped")
 _KEY = ["procedure", "task", "model", "check"]
@@ -190,11 +201,6 @@ def paper_tables(results: PaperResults) -> list[Table]:
     return [_table(declared, results, frame, rows) for declared in TABLES]
 
 
-def evaluation_names(task: str, model: str) -> tuple[str, str]:
-    """Return what a table calls a task and a model, which may have no name."""
-    return task or "all rows", model or MISSING
-
-
 def _named(task: str, model: str) -> Row:
     return dict(zip(("task", "model"), evaluation_names(task, model), strict=True))
 
@@ -340,16 +346,39 @@ def _caption(
     if numbers.empty:
         yield "No cell has a number."
         return
-    # The column of an evaluation that the most answers were asked for.
-    asked = (numbers["n_rows"] + numbers["n_dropped"]).groupby([numbers["task"], numbers["model"]])
-    fullest = numbers.loc[asked.idxmax()]
     contexts = spoken_range(numbers["n_contexts"].astype(int).tolist())
-    # Answers that no column can have, whatever column they were asked for.
     statuses = pd.concat([evaluation.statuses for evaluation in evaluations])
     n_unparsed = int(statuses.loc[~statuses["status"].isin(PARSED), "rows"].sum())
     yield (
-        f"A number comes from {contexts} contexts; {fullest['n_rows'].sum():.0f} rows entered the "
-        f"fullest column. Of {int(statuses['rows'].sum())} rows under all prompts {n_unparsed} "
-        f"{numbered(n_unparsed, 'lacks', 'lack')} a parsed answer, and enter no number that needs "
-        "it."
+        f"A number comes from {contexts} contexts. Of {int(statuses['rows'].sum())} rows under all "
+        f"prompts {n_unparsed} {numbered(n_unparsed, 'lacks', 'lack')} a parsed answer."
     )
+
+
+_EARLIER = r"table[1-5]\.(md|tex|csv)|figure[12](-published)?(-\d+)?\.(svg|pdf)"
+RESULTS = "results.parquet"
+
+
+def write_paper(
+    report: Report,
+    folder: str | os.PathLike[str],
+    *,
+    runs: Runs | pd.DataFrame,
+    published: bool = False,
+    n_jobs: int = 1,
+    rng: Seed = None,
+    progress: Progress | None = None,
+) -> list[Path]:
+    """Write Tables 1 to 5 and Figures 1 and 2 of the paper, tasks and models side by side."""
+    # Drawing loads matplotlib, which whoever imports this need not have loaded.
+    from coherence.analysis.paper.figures import write_paper_figures
+
+    how: dict[str, Any] = {"n_jobs": n_jobs, "rng": rng, "progress": progress}
+    results = collect_results(report, runs, published=published, **how)
+    home = Path(folder)
+    home.mkdir(parents=True, exist_ok=True)
+    with new_files(home, _EARLIER) as new:
+        write_runs(results.frame(), new / RESULTS)
+        figures = write_paper_figures(results, new)
+        written = write_document(new, "Tables and figures", paper_tables(results), figures)
+    return [*(home / path.name for path in written), home / RESULTS, home / LIST]

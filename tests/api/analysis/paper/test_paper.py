@@ -17,8 +17,7 @@ from coherence.analysis.paper.results import (
     collect_results,
     supplement,
 )
-from coherence.analysis.paper.tables import paper_tables
-from coherence.analysis.paper.write import write_paper
+from coherence.analysis.paper.tables import paper_tables, write_paper
 from coherence.report.files import render_csv, write_document
 
 
