@@ -13,95 +13,56 @@ from collections.abc import Sequence
 from coherence.cli.streams import discard_output, open_streams
 from coherence.errors import CoherenceError, closest
 
-_COMMANDS = {
-    "analyze": (
-        "coherence.cli.analyze",
-        "test a runs table: could the stated beliefs be the beliefs acted on?",
-    ),
-    "bets": (
-        "elicitation.commands.bets",
-        "does a model think in bets? Ask it or score its answers, train it on bets, "
-        "test what carries over",
-    ),
-    "compare": (
-        "coherence.cli.compare",
-        "several models on the same cases: verdict and effects of each, and which of them differ",
-    ),
-    "elicit": (
-        "elicitation.commands.elicit",
-        "ask a model, local or on a server, for beliefs and, separately, for actions",
-    ),
-    "import": (
-        "coherence.cli.import_logs",
-        "turn logs of Inspect or lm-eval into a runs table",
-    ),
-    "mix": (
-        "elicitation.commands.mix",
-        "can a model draw at the rates it is asked for? Ask the failure-to-mix battery, "
-        "or score answers to it",
-    ),
-    "models": (
-        "elicitation.commands.models",
-        "list public models, or fetch one as a folder to ask",
-    ),
-    "networks": (
-        "bayesnets.commands.networks",
-        "list, show, draw or convert Bayesian networks: those of the catalogue, "
-        "or a file of your own",
-    ),
-    "organisms": (
-        "elicitation.commands.organisms",
-        "train small models whose belief and policy are known, coherent and incoherent ones",
-    ),
-    "power": (
-        "coherence.cli.power",
-        "how many cases and repetitions does a study need to find an effect?",
-    ),
-    "reveal": (
-        "elicitation.commands.reveal",
-        "beliefs revealed by unfinished texts about dice and coins, beside stated answers and bets",
-    ),
-    "schema": (
-        "coherence.cli.schema",
-        "print the JSON Schema of the results that 'analyze' writes",
-    ),
-    "simulate": (
-        "coherence.cli.simulate",
-        "draw a runs table from an agent whose coherence is known",
-    ),
-    "study": (
-        "elicitation.commands.study",
-        "ask several models about several tasks from one file, analyse and compare them",
-    ),
-}
-"""Command -> the module that holds it, and what it does. Named as text: a command lives in the
-highest package that it needs."""
+_TABLE = """
+[a table of answers]
+analyze coherence.cli.analyze  test a runs table: could the stated beliefs be the beliefs acted on?
+compare coherence.cli.compare  several models on the same cases: verdict and effects of each, and
+    which of them differ
+power coherence.cli.power  how many cases and repetitions does a study need to find an effect?
+simulate coherence.cli.simulate  draw a runs table from an agent whose coherence is known
+import coherence.cli.import_logs  turn logs of Inspect or lm-eval into a runs table
+schema coherence.cli.schema  print the JSON Schema of the results that 'analyze' writes
+[asking models]
+elicit elicitation.commands.elicit  ask a model, local or on a server, for beliefs and, separately,
+    for actions
+study elicitation.commands.study  ask several models about several tasks from one file, analyse and
+    compare them
+models elicitation.commands.models  list public models, or fetch one as a folder to ask
+networks bayesnets.commands.networks  list, show, draw or convert Bayesian networks: those of the
+    catalogue, or a file of your own
+organisms elicitation.commands.organisms  train small models whose belief and policy are known,
+    coherent and incoherent ones
+[batteries of questions]
+mix elicitation.commands.mix  can a model draw at the rates it is asked for? Ask the failure-to-mix
+    battery, or score answers to it
+bets elicitation.commands.bets  does a model think in bets? Ask it or score its answers, train it on
+    bets, test what carries over
+reveal elicitation.commands.reveal  beliefs revealed by unfinished texts about dice and coins,
+    beside stated answers and bets
+"""
+"""Command, the module that holds it, and what it does, in groups. Named as text: a command lives in
+the highest package that it needs."""
 _MINUS = re.compile(r"-[0-9.]")  # no option begins so
-_GROUPS = {
-    "a table of answers": ("analyze", "compare", "power", "simulate", "import", "schema"),
-    "asking models": ("elicit", "study", "models", "networks", "organisms"),
-    "batteries of questions": ("mix", "bets", "reveal"),
-}
-COMMANDS = {name: summary for name, (_, summary) in _COMMANDS.items()}
-MODULES = {name: module for name, (module, _) in _COMMANDS.items()}
+_ENTRIES = [
+    " ".join(line.strip() for line in entry.split("\n"))
+    for entry in re.split(r"\n(?! )", _TABLE.strip())
+]
+_NAMED = [entry for entry in _ENTRIES if not entry.startswith("[")]
+COMMANDS = {entry.split(" ")[0]: entry.partition("  ")[2] for entry in _NAMED}
+MODULES = {entry.split(" ")[0]: entry.split(" ")[1] for entry in _NAMED}
 
 
 def _listed() -> str:
     """Return the commands in groups, as argparse does not list them."""
-    parts = []
-    for title, names in _GROUPS.items():
-        lines = [
-            textwrap.fill(
-                f"{name:<10} {COMMANDS[name]}",
-                width=80,
-                initial_indent="  ",
-                subsequent_indent=" " * 13,
-                break_on_hyphens=False,
-            )
-            for name in names
-        ]
-        parts.append("\n".join([f"{title}:", *lines]))
-    return "\n\n".join(parts)
+    hanging = {"initial_indent": "  ", "subsequent_indent": " " * 13, "break_on_hyphens": False}
+    lines: list[str] = []
+    for entry in _ENTRIES:
+        if entry.startswith("["):
+            lines += ["", f"{entry[1:-1]}:"] if lines else [f"{entry[1:-1]}:"]
+        else:
+            name = entry.split(" ")[0]
+            lines.append(textwrap.fill(f"{name:<10} {COMMANDS[name]}", width=80, **hanging))
+    return "\n".join(lines)
 
 
 def build_parser(command: str | None) -> argparse.ArgumentParser:

@@ -44,17 +44,10 @@ def _plain(error: UnicodeError) -> tuple[str | bytes, int]:
 
 def shows_styles(stream: TextIO) -> bool:
     """Tell whether bold and dim may be written to a stream."""
-    if os.environ.get("NO_COLOR") or os.environ.get("TERM", "").lower() in ("dumb", "unknown"):
-        return False
-    compatible, forced = os.environ.get("TTY_COMPATIBLE"), os.environ.get("FORCE_COLOR")
-    if compatible in ("0", "1"):
-        return compatible == "1"
-    if forced is not None:
-        return forced != ""
-    try:
-        return stream.isatty()
-    except (AttributeError, ValueError):  # no full stream, or closed
-        return False
+    from rich.console import Console  # which knows what environments say of colours
+
+    console = Console(file=stream)
+    return console.is_terminal and not console.no_color and not console.is_dumb_terminal
 
 
 def shows_ascii_only(stream: TextIO) -> bool:
