@@ -21,11 +21,11 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 38_610,
-    "coherence/analysis": 4_147,
+    "coherence": 38_499,
+    "coherence/analysis": 4_082,
     "coherence/batteries": 4_648,
     "coherence/checks": 6_910,
-    "coherence/cli": 1_755,
+    "coherence/cli": 1_709,
     "coherence/decoding": 1_008,
     "coherence/plots": 1_715,
     "coherence/report": 5_108,
@@ -41,7 +41,7 @@ BUDGET = {
     "elicitation/training": 1_026,
     "bayesnets": 4_981,
     "benchmarks": 6_797,
-    "tests": 28_197,
+    "tests": 28_196,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",
