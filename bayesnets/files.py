@@ -22,7 +22,7 @@ from bayesnets.network import UNNAMED, Network, Node, as_network, rescaled
 from bayesnets.support import Floats
 from coherence.errors import InputError, suggestion
 from coherence.runs.files import replacing
-from coherence.runs.text_files import bare_name, inner_suffix, read_bytes
+from coherence.runs.formats import bare_name, inner_suffix, read_bytes
 
 _XML = (".xml", ".xmlbif", ".bifxml")
 _PLAIN_SUFFIXES = (".bif", *_XML, ".json")

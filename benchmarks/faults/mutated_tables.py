@@ -240,6 +240,7 @@ def doubles_an_unused_name(case: Case) -> None:
     if case.is_text:
         case.frame["note"], case.frame["note 2"] = 1, 2
         case.names["note 2"] = "note"
+        case.claims(REFUSED)
 
 
 def doubles_a_used_name(case: Case) -> None:

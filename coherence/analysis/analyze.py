@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from coherence.analysis.reading import (
     positive_labels,
     read_evaluations,
     settled_by_choice,
-    state_errors,
 )
 from coherence.checks import CHECKS
 from coherence.checks.catalogue import declaration, declared_name
@@ -470,7 +468,7 @@ def analyze(
     n_jobs = number_of_jobs(n_jobs)
     require_kind_of_state(state)
     reading = Reading(columns or {}, prediction=prediction, gold=gold, acts=acts)
-    table = as_runs(runs, reading, partial(state_errors, positive=positive, checks=names))
+    table = as_runs(runs, reading)
     evaluations, assumed = read_evaluations(
         table, names, strict=strict, positive=positive, reference=reference, state=state
     )

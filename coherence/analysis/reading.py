@@ -22,7 +22,7 @@ from coherence.runs.columns import (
 )
 from coherence.runs.needs import ACTION, TARGET, THETA
 from coherence.runs.notes import Code, Level, Note
-from coherence.runs.read import MoreErrors, read_file, read_frame, validate_runs
+from coherence.runs.read import read_file, read_frame, validate_runs
 from coherence.runs.row_condition import label_condition, quoted_column
 from coherence.runs.runs import EVALUATION, Runs
 from coherence.runs.states import (
@@ -55,19 +55,14 @@ States = Mapping[str, tuple[tuple[Any, ...], Any]]
 
 
 def as_runs(
-    runs: Runs | pd.DataFrame | str | os.PathLike[str],
-    reading: Reading = AS_IT_IS,
-    more: MoreErrors | None = None,
+    runs: Runs | pd.DataFrame | str | os.PathLike[str], reading: Reading = AS_IT_IS
 ) -> Runs:
-    """Return a validated table, whatever a user has of it: itself, a DataFrame or a file.
-
-    Where it has errors, those that `more` finds are raised with them.
-    """
+    """Return a validated table, whatever a user has of it: itself, a DataFrame or a file."""
     if isinstance(runs, str | os.PathLike):
-        return read_file(runs, reading, more)
+        return read_file(runs, reading)
     if reading.columns or reading.prediction is not None or reading.acts is not None:
-        return read_frame(runs.frame() if isinstance(runs, Runs) else runs, reading, more)
-    return runs if isinstance(runs, Runs) else validate_runs(runs, more=more)
+        return read_frame(runs.frame() if isinstance(runs, Runs) else runs, reading)
+    return runs if isinstance(runs, Runs) else validate_runs(runs)
 
 
 def with_alerts(notes: Sequence[Note], rows: pd.DataFrame) -> tuple[Note, ...]:
@@ -134,27 +129,13 @@ def positive_labels(positive: Any) -> list[Any]:
 
 def states_of_tasks(runs: Runs, positive: Any, checks: Sequence[Check]) -> States:
     """Find the labels of theta in each task of a completed table, and the one of its beliefs."""
-    states, errors = _states_and_errors(runs, positive, checks)
-    if errors:
-        raise InputError.all_at_once("", errors)
-    return states
-
-
-def state_errors(runs: Runs, *, positive: Any, checks: Sequence[str]) -> list[str]:
-    """Return what is wrong with the states of a table as it was read, which has other errors."""
-    return _states_and_errors(runs.completed(), positive, [*map(declaration, checks)])[1]
-
-
-def _states_and_errors(
-    runs: Runs, positive: Any, checks: Sequence[Check]
-) -> tuple[States, list[str]]:
     columns = runs.states
     wanted = positive_labels(positive)
     if wanted and len(columns) > 2:
-        return {}, [
+        raise InputError(
             f"positive names the state of a belief in one; received {listing(wanted)}, and there "
             f"are beliefs in {len(columns)} states. Leave it out."
-        ]
+        )
     # In columns of their own the states have names; else theta alone has.
     of_truth = [check for check in checks if {THETA, TARGET} & set(check.needs)]
     must_know = not columns and any(check.states_named for check in of_truth)
@@ -202,7 +183,9 @@ def _states_and_errors(
         for word in wanted
         if not meant_by(word, everywhere)
     ]
-    return states, errors
+    if errors:
+        raise InputError.all_at_once("", errors)
+    return states
 
 
 def _not_decided(rows: pd.DataFrame, strays: Sequence[Any], runs: Runs) -> str:

@@ -4,7 +4,6 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,6 @@ from coherence.cli.reading import (
     is_log,
     read_logs,
     reading,
-    state_errors_of,
 )
 from coherence.cli.run_options import (
     FAIL_ON,
@@ -58,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def name_files(files: Sequence[str]) -> dict[str, str]:
     """Name files as shortly as tells them apart."""
-    from coherence.runs.text_files import bare_name
+    from coherence.runs.formats import bare_name
 
     paths = [Path(os.path.abspath(file)) for file in files]
     if len({path.resolve() for path in paths}) < len(paths):
@@ -88,8 +86,7 @@ def _read(args: argparse.Namespace) -> "dict[str, Runs]":
     tables = {name: read_table(file, how) for name, file in files.items()}
     if logs:  # their models have names
         tables[logs[0]], files[logs[0]] = FileTable(read_logs(logs)), logs[0]
-    more = partial(state_errors_of, args)
-    return {name: as_runs(table, how, Path(files[name]), more) for name, table in tables.items()}
+    return {name: as_runs(table, how, Path(files[name])) for name, table in tables.items()}
 
 
 def write_comparison(

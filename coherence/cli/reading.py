@@ -4,7 +4,6 @@ import argparse
 import csv
 import sys
 from collections.abc import Collection, Sequence
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -131,22 +130,11 @@ def require_one_table(files: Sequence[str]) -> None:
         )
 
 
-def state_errors_of(args: argparse.Namespace, runs: "Runs") -> list[str]:
-    """Return what is wrong with the states of a table that has other errors."""
-    from coherence.analysis.reading import state_errors
-    from coherence.checks import CHECKS
-
-    checks = getattr(args, "checks", None)
-    names = [*CHECKS] if checks is None else checks.split(",")
-    return state_errors(runs, positive=args.positive, checks=names)
-
-
 def read_table(args: argparse.Namespace) -> "Runs":
     """Read a table from a file, or logs of Inspect."""
     from coherence.runs.formats import FileTable
     from coherence.runs.read import as_runs, read_file
 
-    how, more = reading(args), partial(state_errors_of, args)
     if is_log(args.runs):
-        return as_runs(FileTable(read_logs(args.files)), how, Path(args.runs), more)
-    return read_file(args.runs, how, more)
+        return as_runs(FileTable(read_logs(args.files)), reading(args), Path(args.runs))
+    return read_file(args.runs, reading(args))

@@ -33,6 +33,7 @@ _NUMBER = re.compile(
     r"(?P<sign>[+-]?)(?P<body>[0-9][0-9.,]*|[.,][0-9]+)(?P<power>[eE][+-]?[0-9]+)?\s*(?P<percent>%?)"
 )
 _GROUPED = re.compile(r"[1-9][0-9]{0,2}([.][0-9]{3})+(,[0-9]*)?")
+_AS_TEXT = r"^[+-]?(0[0-9]|[0-9]{16,}$)"  # leading zeros, more digits than a number holds
 _FIRST = 200  # cells that are tried before all of a column
 
 
@@ -153,7 +154,6 @@ class Numbers:
     odd: NDArray[np.bool_]  # filled cells that are no numbers
     mark: int = -1  # row of the first cell with a mark that is not the decimal one; or -1
     grouped: int = -1  # row of the first with points between thousands, which were taken out
-    pointed: int = -1  # row of the first with a point that was taken for a decimal comma
 
     @property
     def bare(self) -> Floats:
@@ -169,69 +169,53 @@ def numbers(cells: Cells, decimal: str = ".") -> Numbers:
         return Numbers(cells, np.full(len(cells), np.nan), nowhere, cells.notna().to_numpy())
     if pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_complex_dtype(cells):
         return Numbers(cells, shortest(cells), nowhere, nowhere)
+    codes, distinct = np.arange(len(cells)), []
     if is_text(cells):
-        array = _arrow(cells)
-        plain, points = array, False
-        if decimal == ",":
-            points = pc.any(pc.match_substring(array, ".")).as_py()
+        plain = array = _arrow(cells)
+        if decimal == "," and not pc.any(pc.match_substring(array, ".")).as_py():
             plain = pc.replace_substring(array, ",", ".")
-        if not points and pc.all(pc.match_substring_regex(plain, _PLAIN)).as_py():
+        if pc.all(pc.match_substring_regex(plain, _PLAIN)).as_py() and (
+            decimal == "." or plain is not array
+        ):
             values = pc.cast(plain, pa.float64()).to_numpy(zero_copy_only=False)
             odd = np.isinf(values)
             return Numbers(cells, np.where(odd, np.nan, values), nowhere, odd)
         coded = pc.dictionary_encode(array)
         codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        distinct: list[Any] = coded.dictionary.to_pylist()
+        distinct = coded.dictionary.to_pylist()
     else:
-        codes, distinct = np.arange(len(cells)), cells.astype(object).tolist()
-    other = "." if decimal == "," else ","
-    matches = [isinstance(cell, str) and _NUMBER.fullmatch(cell.strip()) for cell in distinct]
-    with_other = [bool(match and other in match["body"]) for match in matches]
-    bodies = [match["body"] for match in matches if match]
-    parted = [body for body in bodies if other in body]
-    # Points that all part three digits are thousands; where no cell has a comma, others are how a
-    # program wrote decimals.
-    grouped = decimal == "," and bool(parted) and all(map(_GROUPED.fullmatch, parted))
-    wrong = bool(parted) and not grouped and (decimal == "." or any("," in body for body in bodies))
-    read = [
-        _read(cell, match, decimal, other, "" if grouped else ".")
-        for cell, match in zip([*distinct, None], [*matches, None], strict=True)
-    ]
-    values, signed, odd = (np.array(each) for each in zip(*read, strict=True))
-    first = int(np.argmax(np.array([*with_other, False])[codes])) if parted else -1
-    return Numbers(
-        cells,
-        values.astype(np.float64)[codes],
-        signed.astype(bool)[codes],
-        odd.astype(bool)[codes],
-        first if wrong else -1,
-        first if grouped else -1,
-        -1 if wrong or grouped else first,
+        distinct = cells.astype(object).tolist()
+    read = [_read(cell, decimal) for cell in [*distinct, None]]
+    values, signed, odd, wrong, grouped = (
+        np.array(each)[codes] for each in zip(*read, strict=True)
     )
+    mark, group = (int(np.argmax(at)) if at.any() else -1 for at in (wrong, grouped))
+    return Numbers(cells, values.astype(np.float64), signed, odd, mark, group)
 
 
-def _read(
-    cell: Any, match: Any, decimal: str, other: str, instead: str
-) -> tuple[float, bool, bool]:
-    """Return a number, whether a percent sign stands behind it, and whether it is none."""
+def _read(cell: Any, decimal: str) -> tuple[float, bool, bool, bool, bool]:
+    """Return a number; whether it is a percentage, none, with a wrong mark, with thousands."""
     if isinstance(cell, str):
+        match, other = _NUMBER.fullmatch(cell.strip()), "." if decimal == "," else ","
+        body = match["body"] if match else ""
+        grouped = decimal == "," and bool(_GROUPED.fullmatch(body))
+        wrong = other in body and not grouped
+        body = body.replace(other, "" if grouped else ".").replace(decimal, ".")
         try:
-            body = match["body"].replace(other, instead).replace(decimal, ".")
-            value = float(f"{match['sign']}{body}{match['power'] or ''}")
-        except (TypeError, ValueError):  # no match, or two decimal marks
-            return np.nan, False, bool(cell.strip())
-        return (np.nan, False, True) if np.isinf(value) else (value, bool(match["percent"]), False)
-    if not pd.api.types.is_scalar(cell):  # a list
-        return np.nan, False, True
-    if pd.isna(cell):
-        return np.nan, False, False
+            value = float(f"{match['sign']}{body}{match['power'] or ''}" if match else "")
+        except ValueError:  # no number, or two decimal marks
+            value = np.inf
+        if np.isinf(value):
+            return np.nan, False, bool(cell.strip()), wrong, False
+        return value, bool(match and match["percent"]), False, wrong, grouped
+    if pd.api.types.is_scalar(cell) and pd.isna(cell):
+        return np.nan, False, False, False, False
     try:
         value = float(str(cell) if isinstance(cell, np.floating) else cell)
-    except OverflowError:
-        return np.inf, False, False
-    except (TypeError, ValueError):  # a date
-        return np.nan, False, True
-    return (np.nan, False, True) if isinstance(cell, bool | np.bool_) else (value, False, False)
+    except (TypeError, ValueError, OverflowError):  # a list, a date, a number beyond all
+        value = np.nan
+    odd = bool(np.isnan(value)) or isinstance(cell, bool | np.bool_)
+    return np.nan if odd else value, False, odd, False, False
 
 
 def numbers_or_labels(cells: Cells, decimal: str = ".") -> tuple[Cells, Numbers | None]:
@@ -240,27 +224,22 @@ def numbers_or_labels(cells: Cells, decimal: str = ".") -> tuple[Cells, Numbers 
     Leading zeros, and more digits than a number holds, are of texts. Numbers with a mark that is
     not the decimal one are returned beside the column.
     """
-    dtype = cells.dtype
-    if isinstance(dtype, pd.CategoricalDtype) or not (
-        is_text(cells) or pd.api.types.is_object_dtype(dtype)
-    ):
+    dtype, text = cells.dtype, is_text(cells)
+    if isinstance(dtype, pd.CategoricalDtype) or not (text or pd.api.types.is_object_dtype(dtype)):
         narrow = pd.api.types.is_float_dtype(dtype) and getattr(dtype, "itemsize", 8) < 8
         return (pd.Series(shortest(cells), cells.index) if narrow else cells), None
     filled = cells.dropna()
     if filled.empty:
-        return cells.astype("float64") if is_text(cells) else cells, None
-    if numbers(filled.head(_FIRST), decimal).odd.any():  # a column of texts says so at once
-        whole = _stored(cells, decimal) if is_text(cells) else cells
-        return (whole if whole.dtype == bool else cells), None
-    if is_text(cells) and (
-        pc.any(pc.match_substring_regex(_arrow(cells), r"^[+-]?0[0-9]")).as_py()
-        or pc.any(pc.match_substring_regex(_arrow(cells), r"^[+-]?[0-9]{16,}$")).as_py()
-    ):
-        return _stored(cells, decimal), None
-    read = numbers(cells, decimal)
-    if read.odd.any() or read.mark >= 0 or read.signed.any():
-        return cells, read if read.mark >= 0 and not read.odd.any() else None
-    if (read.bare % 1 == 0).all() and is_text(cells):
+        return cells.astype("float64") if text else cells, None
+    # A column of texts says so at once.
+    odd = bool(numbers(filled.head(_FIRST), decimal).odd.any())
+    if text and (odd or pc.any(pc.match_substring_regex(_arrow(cells), _AS_TEXT)).as_py()):
+        whole = _stored(cells, decimal)
+        return whole if whole.dtype == bool or not odd else cells, None
+    read = None if odd else numbers(cells, decimal)
+    if read is None or read.odd.any() or read.mark >= 0 or read.signed.any():
+        return cells, read if read and read.mark >= 0 and not read.odd.any() else None
+    if text and (read.bare % 1 == 0).all():
         whole = _stored(cells, decimal)
         if pd.api.types.is_integer_dtype(whole):
             return whole, read
@@ -271,14 +250,17 @@ def without_marks(table: pd.DataFrame, missing: Sequence[str]) -> tuple[pd.DataF
     """Empty the cells that hold a mark; -99 is also -99.0, as a number and as text."""
     if not missing:
         return table, []
-    texts = {*missing}
-    texts |= {
-        f"{mark}{end}" for mark in missing for end in (".0", ",0") if mark.lstrip("-").isdigit()
-    }
+    whole = [mark for mark in missing if mark.lstrip("-").isdigit()]
+    texts = {*missing} | {f"{mark}{end}" for mark in whole for end in (".0", ",0")}
     numeric = {float(m) for m in missing if re.fullmatch(_PLAIN, m) or m in ("inf", "-inf")}
-    emptied, counts, seen = {}, {}, set[str]()
-    for at, name in enumerate(table.columns):
-        cells = table.iloc[:, at]
+
+    def is_mark(cell: Any) -> bool:
+        if isinstance(cell, str):
+            return cell.strip() in texts
+        return isinstance(cell, int | float) and cell is not True and cell in numeric
+
+    emptied, counts = {}, {}
+    for name, cells in table.items():
         if is_text(cells):
             marked = pc.is_in(_arrow(cells), value_set=pa.array(sorted(texts), pa.large_string()))
             marked = marked.to_numpy(zero_copy_only=False)
@@ -287,41 +269,26 @@ def without_marks(table: pd.DataFrame, missing: Sequence[str]) -> tuple[pd.DataF
         elif pd.api.types.is_numeric_dtype(cells):
             marked = cells.isin(numeric).to_numpy(dtype=bool)
         else:
-            marks = [
-                cell.strip() in texts
-                if isinstance(cell, str)
-                else isinstance(cell, int | float) and cell is not True and cell in numeric
-                for cell in cells
-            ]
-            marked = np.array(marks, dtype=bool)
+            marked = np.array([*map(is_mark, cells)], dtype=bool)
         if n := int(marked.sum()):
-            emptied[name], counts[repr(str(name))] = cells.mask(marked), n
-            seen |= {str(cell).strip() for cell in cells[marked].unique()}
-    held = [mark for mark in missing if any(mark in (one, one[:-2]) for one in seen)]
-    named = " or ".join(held)
-    text = f"no cell holds {' or '.join(mark for mark in missing if mark not in held)}."
-    if counts:
-        total = sum(counts.values())
-        columns = listing(f"{name} ({n})" for name, n in counts.items())
-        verb = numbered(total, "is", "are")
-        others = f"; {text}" * (len(held) < len(missing))
-        text = f"{counted(total, 'cell')} with {named} {verb} missing: {columns}{others or '.'}"
+            emptied[str(name)], counts[repr(str(name))] = cells.mask(marked), n
+    total = sum(counts.values())
+    columns = listing(f"{name} ({n})" for name, n in counts.items()) or "there are none"
+    held = f"{counted(total, 'cell')} with {' or '.join(missing)}"
+    text = f"{held} {numbered(total, 'is', 'are')} missing: {columns}."
     return table.assign(**emptied), [Note(Code.MISSING, text)]
 
 
 def without_na(table: pd.DataFrame, decimal: str) -> tuple[pd.DataFrame, list[Note]]:
     """Empty cells with NA in columns of text whose other cells are numbers: R's missing value."""
     emptied, held = {}, []
-    for at, name in enumerate(table.columns):
-        cells = table.iloc[:, at]
+    for name, cells in table.items():
         if not is_text(cells):
             continue
         na = pc.fill_null(pc.equal(_arrow(cells), "NA"), False).to_numpy(zero_copy_only=False)
-        if not na.any():
-            continue
-        rest = cells[~na].dropna()
+        rest = cells[~na].dropna() if na.any() else cells[:0]
         if len(rest) and not numbers(rest, decimal).odd.any():
-            emptied[name] = cells.mask(na)
+            emptied[str(name)] = cells.mask(na)
             held.append(f"{name!r} ({na.sum()})")
     text = f"NA among numbers was read as a missing value: {listing(held)}."
     return table.assign(**emptied), [Note(Code.MISSING, text)] if held else []

@@ -7,9 +7,8 @@ taken as one: a table that has them is refused, with the line of pandas for eith
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
-from difflib import SequenceMatcher
-from typing import TypeAlias
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -28,22 +27,20 @@ from coherence.runs.columns import (
     LEVEL_OPTIONS,
     NEEDED,
     OPTIONS,
-    Naming,
+    STATE_PREFIX,
     answer_columns,
     declared,
     is_belief,
 )
 from coherence.runs.needs import EVIDENCE
 from coherence.runs.notes import Code, Note, warning
-from coherence.runs.roles import SAY_PERCENT, Findings, broken, rows_of
+from coherence.runs.roles import SAY_PERCENT, Findings, rows_of
 from coherence.runs.runs import EVALUATION, Runs
-from coherence.runs.states import folded, several_spellings, tidy, typed_option
+from coherence.runs.states import folded, tidy, typed_option
 
 _Errors: TypeAlias = Iterator[str]
-FEWEST_ALIKE = 5  # rows of a case beside which a single one that differs may be a slip
 _OPTIONS = {column: f"--{option}" for option, column in OPTIONS.items()}
 """Column -> option of `coherence analyze` that names it."""
-_OF_NEEDED = {"context": " (the case, which has one state)", "acts": " (the action that stakes it)"}
 _TO_TYPE = {name: f"{option} NAME" for name, option in _OPTIONS.items()}
 _TO_TYPE |= {"loss": "--penalty NAME", "acts": "--acts LABEL"}
 
@@ -65,25 +62,19 @@ def shape_errors(table: pd.DataFrame) -> list[str]:
     return []
 
 
-def cell_errors(table: pd.DataFrame, named: Naming) -> dict[str, str]:
+def cell_errors(table: pd.DataFrame, found: Findings) -> dict[str, str]:
     """Return the columns that hold lists and the like, with what to do; raw answers may."""
     errors = {}
     for name in map(str, table.columns):
         column, cells = declared(name, table.columns), table[name]
         wrapped = isinstance(cells.dtype, pd.ArrowDtype) or cells.dtype in (object, complex)
-        if not wrapped or column is None or column.kind == "text":
-            continue
-        cells = cells.astype(object)
-        single = np.array(
-            [pd.api.types.is_scalar(c) and not isinstance(c, bytes | complex) for c in cells]
-        )
-        if not single.all():
-            first = type(cells[~single].iloc[0]).__name__
-            errors[name] = (
-                f"column {named(name)} must hold single values; {int((~single).sum())} of "
-                f"{len(cells)} cells do not, the first is a {first}. Give each part a column or a "
-                "row of its own."
-            )
+        if wrapped and column is not None and column.kind != "text":
+            plain = cells.astype(object)
+            odd = [not pd.api.types.is_scalar(c) or isinstance(c, bytes | complex) for c in plain]
+            for error in found.broken(
+                name, "hold single values", odd, plain, "Give each part a column or a row."
+            ):
+                errors[name] = error
     return errors
 
 
@@ -93,32 +84,29 @@ _SHORTENED = re.compile(r"[0-9][.,]([0-9]{4,})E[+]([0-9]+)")  # as spreadsheets 
 def _without_digits(cell: object) -> bool:
     if isinstance(cell, float):
         return abs(cell) >= 2**53
-    found = _SHORTENED.fullmatch(cell) if isinstance(cell, str) else None
-    return found is not None and len(found[1]) < int(found[2])
+    match = _SHORTENED.fullmatch(cell) if isinstance(cell, str) else None
+    return match is not None and len(match[1]) < int(match[2])
 
 
-def damaged_ids(labels: pd.DataFrame) -> dict[str, str]:
+def damaged_ids(labels: pd.DataFrame, found: Findings) -> dict[str, str]:
     """Return the labels that have lost digits, of which several are one: floats, 1.23457E+18."""
     errors = dict[str, str]()
     for name, cells in labels.items():
-        if pd.api.types.is_integer_dtype(cells) or pd.api.types.is_bool_dtype(cells):
-            continue
         some = cells
         if isinstance(cells.dtype, pd.StringDtype):  # whose cells are slow to look at one by one
             some = cells[cells.str.contains("E+", regex=False, na=False)]
+        elif not (pd.api.types.is_float_dtype(cells) or cells.dtype == object):
+            continue
         try:
             short = [cell for cell in some.unique() if _without_digits(cell)]
-        except (TypeError, NotImplementedError):  # lists in cells, which are refused below
+        except TypeError:  # lists in cells, which are refused below
             continue
-        for error in broken(
-            repr(name),
-            "hold ids with all their digits",
-            cells.isin(short),
-            cells.map(str),
-            "Different ids became one where a float or a spreadsheet shortened them. Take the file "
-            "that it was made of, with this column as text: "
-            f"pandas.read_csv(FILE, dtype={{{name!r}: 'str'}}), or read_runs(FILE).",
-        ):
+        remedy = (
+            "A float or a spreadsheet shortened them. Take the file that it was made of, with this "
+            f"column as text: pandas.read_csv(FILE, dtype={{{name!r}: 'str'}}), or read_runs(FILE)."
+        )
+        rule, wrong = "hold ids with all their digits", cells.isin(short)
+        for error in found.broken(str(name), rule, wrong, cells.map(str), remedy, repr(name)):
             errors[str(name)] = error
     return errors
 
@@ -128,18 +116,6 @@ def _numbers(runs: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     return np.asarray(columns.to_numpy(dtype=float, na_value=np.nan))
 
 
-def wide_columns(names: Sequence[str]) -> str:
-    """Return where to read how a table becomes long whose columns are numbered; empty without."""
-    stems: dict[str, list[str]] = {}
-    for name in names:
-        stems.setdefault(re.sub(r"[0-9]+", "#", name), []).append(name)
-    most = max((of for of in stems.values() if len(of) > 2), key=len, default=[])
-    return (
-        f" If {listing(map(repr, most), 3)} hold one answer each: a row is one answer here, and "
-        "pandas.wide_to_long makes it so (docs/own-data.md#rows-and-cells-to-change-first)."
-    ) * bool(most)
-
-
 def _missing_columns(runs: Runs, found: Findings) -> _Errors:
     states, own = runs.states, [name.removeprefix("unmapped_") for name in runs.names]
     if "p" in runs.names or len(states) > 1 or any(map(is_belief, found.absent)):
@@ -147,14 +123,13 @@ def _missing_columns(runs: Runs, found: Findings) -> _Errors:
     if states:
         yield (
             f"{states[0]!r} is the only column of beliefs, and beliefs per state need one column "
-            f"p_<state> for each state. Rename it to 'p' (--belief {states[0]}) if it is the "
-            "probability that theta = 1; otherwise add the columns of the other states."
+            f"p_<state> for each state. Name it (--belief {states[0]}) if it is the probability "
+            "that theta = 1; otherwise add the columns of the other states."
         )
     else:
         yield (
             f"column 'p' (the stated belief) is missing. {closest('belief', own)} Say "
             "which it is: --belief NAME; in Python read_runs(..., columns={'p': NAME})."
-            f"{wide_columns([name.removeprefix('unmapped_') for name in runs.unused_columns])}"
         )
 
 
@@ -168,8 +143,6 @@ def _nothing_to_check(runs: Runs, _: Findings) -> _Errors:
     wanted = "'action' (what was chosen), 'theta' (the realised state) or the exact posterior"
     if len(runs.states) > 2:
         wanted = "'action' (what was chosen) together with 'theta' (the realised state)"
-    if not several:
-        wanted += "; or a second prompt variant in 'prompt'; or 'z', 'z_state' and 'p_z'"
     # A column that is known for something else is not meant.
     own = [name.removeprefix("unmapped_") for name in names]
     unknown = [name for name in own if name not in COLUMN_NAMES] or own
@@ -182,21 +155,18 @@ def _nothing_to_check(runs: Runs, _: Findings) -> _Errors:
 
 def _needed_columns(runs: Runs, found: Findings) -> _Errors:
     """Check that the columns are there without which a column means nothing."""
-    lacking_of = {
-        tuple(each for each in needed if each not in runs.names): name
-        for name, needed in reversed(NEEDED.items())
-        if name in runs.names
-    }
-    for lacking, name in reversed(lacking_of.items()):
-        if not lacking or {*lacking} & found.absent:
+    told = set[str]()
+    for name, needed in NEEDED.items():
+        lacking = [each for each in needed if each not in runs.names]
+        if name not in runs.names or not lacking or {*lacking} & (found.absent | told):
             continue
+        told |= {*lacking}
         typed = " ".join(_TO_TYPE[each] for each in lacking if each in _TO_TYPE)
         remedy = f" Name {numbered(len(lacking), 'it', 'them')}: {typed}." if typed else ""
-        if lacking == ("context",):
+        if lacking == ["context"]:
             remedy = found.of_cases(runs) or remedy
-        columns = numbered(len(lacking), "the column", "the columns")
-        listed = " and ".join(f"{each!r}{_OF_NEEDED.get(each, '')}" for each in lacking)
-        yield f"column {found.named(name)} needs {columns} {listed} as well.{remedy}"
+        columns = f"{numbered(len(lacking), 'column', 'columns')} {listing(map(repr, lacking))}"
+        yield f"column {found.named(name)} needs the {columns} as well.{remedy}"
 
 
 def _value_errors(runs: Runs, found: Findings) -> _Errors:
@@ -230,42 +200,34 @@ def _state_errors(runs: Runs, found: Findings) -> _Errors:
         yield from _sum_errors(runs.states, total, off, STATED_SUM, found)
 
 
-def _of_another_total(columns: Sequence[str], totals: np.ndarray) -> str:
-    """Say how shares of another total are divided by it; of several below 1 a part may lack."""
-    one_total = np.ptp(totals) < ROUNDING
-    if len(columns) < 2 or not (one_total or (totals > 1).all()):
-        return " Is a column missing, or a cell no number?"
-    return (
-        f" If they are shares of another total, in pandas: table[{columns}] = "
-        f"table[{columns}].div(table[{columns}].sum(axis=1), axis=0)."
-    )
-
-
 def _sum_errors(
     names: Sequence[str], total: np.ndarray, off: np.ndarray, within: float, found: Findings
 ) -> _Errors:
-    if off.any():
-        columns = [found.file_name(name) for name in names]
-        yield (
-            f"the columns {', '.join(names)} must sum to 1 (within {within}); {int(off.sum())} of "
-            f"{off.size} rows do not, the first sums to {total[off][0]:g} ({rows_of(off)})."
-            f"{_of_another_total(columns, total[off])}"
+    if not off.any():
+        return
+    columns, totals = [found.file_name(name) for name in names], total[off]
+    remedy = "Is a column missing, or a cell no number?"
+    # Of several totals below 1 a part may lack.
+    if len(columns) > 1 and (np.ptp(totals) < ROUNDING or (totals > 1).all()):
+        remedy = (
+            f"If they are shares of another total, in pandas: table[{columns}] = "
+            f"table[{columns}].div(table[{columns}].sum(axis=1), axis=0)."
         )
+    yield (
+        f"the columns {', '.join(names)} must sum to 1 (within {within}); {int(off.sum())} of "
+        f"{off.size} rows do not, the first sums to {totals[0]:g} ({rows_of(off)}). {remedy}"
+    )
 
 
 def _policy_errors(runs: Runs, found: Findings) -> _Errors:
     """Check probabilities of actions, each one by itself being a probability already."""
     if "action" in runs.names:
-        labels = runs.table["action"].dropna().unique()
-        numbers = pd.to_numeric(pd.Series(labels, dtype=object), errors="coerce").to_numpy(float)
-        actions, probable = runs.table["action"].astype(object), (numbers > 0) & (numbers < 1)
-        yield from found.broken(
-            "action",
-            "name what was chosen, and not its probability",
-            actions.isin(labels[probable & (np.nanmax(numbers, initial=0) <= 1)]),
-            actions,
-            "Give the probability of each action in a column action_NAME of its own.",
-        )
+        actions = runs.table["action"].astype(object)
+        chances = pd.to_numeric(actions, errors="coerce").astype(float)
+        probable = (chances > 0) & (chances < 1) & bool(chances.max() <= 1)
+        rule = "name what was chosen, and not its probability"
+        remedy = "Give the probability of each action in a column action_NAME of its own."
+        yield from found.broken("action", rule, probable, actions, remedy)
     every = [name for name in runs.names if name.startswith(ACTION_PREFIX)]
     total, of_policies = np.nansum(_numbers(runs.table, every), 1), runs.of_policies.to_numpy()
     sums, chosen = np.abs(total - 1) <= ROUNDING, ~of_policies
@@ -286,9 +248,8 @@ def _policy_errors(runs: Runs, found: Findings) -> _Errors:
     partly = there.any(axis=1) & (there != used.to_numpy()).any(axis=1)
     if partly.any():
         yield (
-            f"probabilities of some actions are empty where others are filled in "
-            f"{rows_of(partly)}. Give every action of the task its probability, 0 included, or "
-            "none."
+            f"probabilities of some actions are empty where others are filled in {rows_of(partly)}."
+            " Give every action of the task its probability, 0 included, or none."
         )
 
 
@@ -316,8 +277,8 @@ def _level_errors(runs: Runs, found: Findings) -> _Errors:
             rule = f"be one of {', '.join(choices)} where there is a level"
             yield from found.broken(name, rule, wrong, cells, "Or leave the cell empty.")
     stated = leveled & table[runs.beliefs].notna().any(axis=1).to_numpy()
-    remedy = "Give the stated belief of a case a row of its own, and choices at a level theirs."
     if not leveled.all():
+        remedy = "Give the stated belief of a case a row of its own, and choices at a level theirs."
         rule = "be empty in rows with a belief"
         yield from found.broken("level", rule, stated, table["level"], remedy)
 
@@ -328,9 +289,8 @@ def _status_errors(runs: Runs, found: Findings) -> _Errors:
         return
     status, belief = runs.table["status"].astype(object), runs.beliefs[0]
     parsed, acted = status.isin(PARSED).to_numpy(), runs.acted.to_numpy()
-    known = runs.known(belief).to_numpy()
+    known, title = runs.known(belief).to_numpy(), found.named.plain("status")
     leveled = (runs.known("level") | runs.known("loss")).to_numpy() & ~known
-    title = found.named.plain("status")
     for name, empty in (
         (belief, ~known & parsed & ~leveled),
         ("action", ~acted & parsed & leveled & ~runs.known("says_from").to_numpy()),
@@ -338,8 +298,7 @@ def _status_errors(runs: Runs, found: Findings) -> _Errors:
         if empty.any():
             yield (
                 f"{title} is {status[empty].iloc[0]!r} but {found.named(name)} is empty in "
-                f"{rows_of(empty)}. Give the status that says why, or the "
-                f"{'belief' if name == belief else name}."
+                f"{rows_of(empty)}. Give the status that says why, or the missing answer."
             )
     filled = status.isin(FAILURES).to_numpy() & known & acted
     if filled.any():
@@ -357,36 +316,29 @@ def _case_errors(runs: Runs, found: Findings) -> _Errors:
         return
     keys = [*(name for name in EVALUATION if name in names), "context"]
     contexts = table.groupby(keys, dropna=False, observed=True, sort=False)
-    for column in COLUMNS:
+    question, group = found.file_name("context"), found.file_name("group")
+    for column in (column for column in COLUMNS if column.of_case and column.name in names):
         name = column.name
-        if not column.of_case or name not in names:
-            continue
         if name == "theta" and runs.known("loss").any():  # answers may be graded one by one
             continue
         varies = (contexts[name].transform("nunique") > 1).to_numpy()
         if varies.any():
-            group = found.file_name("group")
             remedy = column.of_case.format(
                 cases=found.of_cases(runs).strip() or _other_cases(names, found),
                 person=typed_option("--person", group),
-                anew=typed_option("--context", f"{group},{found.file_name('context')}"),
+                anew=typed_option("--context", f"{group},{question}"),
             )
             ids = table.loc[varies, "context"].astype(str).unique()
             yield (
                 f"{named.plain(name)} must be the same in all rows of a context; it varies within "
                 f"{counted(len(ids), 'context')}, the first is {ids[0]!r} ({rows_of(varies)}). "
-                f"{_one_alone(table, name, ids[0], named)}{remedy}"
+                f"{remedy}"
             )
     if "person" in names and not (contexts["person"].transform("nunique") > 1).any():
         who = typed_option("--group", found.file_name("person"))
-        alone = " There is one person: leave --person out." * (table["person"].nunique() == 1)
-        remedy = (
-            found.of_cases(runs)
-            or alone
-            or (
-                f" If rows of a person depend on each other, it is their group: {who} in place of "
-                "--person. If persons share cases, name these: --context NAME."
-            )
+        remedy = found.of_cases(runs) or (
+            f" Where persons share cases, name these: --context NAME; else leave --person out, or "
+            f"{who} if rows of a person depend on each other."
         )
         yield (
             f"{named.plain('person')} must name several persons in some context, who share its "
@@ -401,35 +353,22 @@ def _case_errors(runs: Runs, found: Findings) -> _Errors:
         )
 
 
-def _one_alone(table: pd.DataFrame, name: str, case: str, named: Naming) -> str:
-    """Point at the one row of a case that differs from many, which may be a slip."""
-    rows = table.loc[table["context"].astype(str) == case, name].dropna()
-    counts = rows.value_counts()
-    if len(counts) != 2 or counts.iloc[1] > 1 or counts.iloc[0] < FEWEST_ALIKE:
-        return ""
-    odd = np.asarray(table.index == rows[rows == counts.index[1]].index[0])
-    return (
-        f"There {named.plain(name)} is {str(counts.index[0])!r} in {counts.iloc[0]} rows and "
-        f"{str(counts.index[1])!r} in one ({rows_of(odd)}): correct it if it is a slip. "
-    )
-
-
 def _other_cases(names: Sequence[str], found: Findings) -> str:
     """Say what else may be the cases where truths vary within those that were named."""
     question = found.file_name("context")
-    for role in (role for role in ("person", "group") if role in names):
-        other = found.file_name(role)
-        both = typed_option("--context", f"{other},{question}")
-        return (
-            f"Where ids are numbered anew for each {role}: {both} {typed_option('--group', other)}"
-            f"{' in place of --person' * (role == 'person')}. Else name what has one truth: "
-            "--context NAME."
-        )
+    for role in ("person", "group"):
+        if role in names:
+            other = found.file_name(role)
+            return (
+                f"Where ids are numbered anew for each {role}: "
+                f"{typed_option('--context', f'{other},{question}')} "
+                f"{typed_option('--group', other)}{' in place of --person' * (role == 'person')}. "
+                "Else name what has one truth: --context NAME."
+            )
     return (
         "Where rows are several answers to a question, each right or wrong by itself, the question "
-        f"is their group and not their context: {typed_option('--group', question)} in place of "
-        f"--context. Where it is who judged, name the cases too: --context NAME "
-        f"{typed_option('--person', question)}."
+        f"is their group: {typed_option('--group', question)} in place of --context. Where it is "
+        f"who judged, name the cases too: --context NAME {typed_option('--person', question)}."
     )
 
 
@@ -441,9 +380,7 @@ def _typo_errors(runs: Runs, found: Findings) -> _Errors:
         if (meant := column_meant(name, names)) is not None:
             near.setdefault(meant, []).append(name)
     for meant, similar in near.items():
-        naming = "Rename the column"
-        if meant in _OPTIONS:
-            naming = f"Name it ({_OPTIONS[meant]} {similar[0]})"
+        naming = f"Name it ({_OPTIONS[meant]} {similar[0]})" if meant in _OPTIONS else "Rename it"
         yield (
             f"nothing reads {listing(map(repr, similar))}, and the name is close to {meant!r}, "
             f"which is missing. {naming} if that is meant; else drop it, in pandas: table = "
@@ -451,7 +388,6 @@ def _typo_errors(runs: Runs, found: Findings) -> _Errors:
         )
 
 
-_NO_ACTION = ("missing", "unparsed")
 # What makes labels alike, as pandas writes it.
 _ONE_WAY = ".str.normalize('NFC').str.casefold().str.split().str.join(' ')"
 
@@ -462,88 +398,32 @@ def _label_errors(table: Runs, found: Findings) -> _Errors:
     if "theta" in runs.columns and (answers := answer_columns(runs)):
         # The truths of questions that nobody answered by a probability may be numbers and dates.
         runs = runs.assign(theta=runs["theta"].where(runs[answers].notna().any(axis="columns")))
+    tasks = runs["task"] if "task" in runs.columns else pd.Series("", runs.index)
     for name in (each.name for each in COLUMNS if each.kind == "label" and not each.choices):
         if name not in runs.columns or pd.api.types.is_numeric_dtype(runs[name]):
             continue
-        if name in ("action", "theta") and (spelled := _spelling_error(runs, name, found)):
-            yield spelled
-        elif alike := _labels_alike(runs, name):
-            more = f" and {len(alike) - 5} more" if len(alike) > 5 else ""
+        cells = runs[name].dropna().astype(str)
+        forms = {label: folded(label) for label in cells.unique()}
+        by_task = tasks[cells.index] if name not in EVALUATION else pd.Series("", cells.index)
+        if alike := _alike(cells, forms, by_task):
             # Of an id made of several columns each is written in one way.
-            cells = [f"table[{part.strip()!r}]" for part in found.file_name(name).split(",")]
+            parts = [f"table[{part.strip()!r}]" for part in found.file_name(name).split(",")]
             yield (
                 f"column {found.named(name)} has labels that differ only by blanks, case or "
-                f"Unicode form: {'; '.join(alike[:5])}{more}. Name those that "
-                "are meant to differ otherwise; if they are one, in pandas: "
-                f"{'; '.join(f'{each} = {each}{_ONE_WAY}' for each in cells)}."
+                f"Unicode form: {'; '.join(alike[:5])}{', ...' * (len(alike) > 5)}. Name those "
+                "that are meant to differ otherwise; if they are one, in pandas: "
+                f"{'; '.join(f'{each} = {each}{_ONE_WAY}' for each in parts)}."
             )
 
 
-def _spelling_error(runs: pd.DataFrame, name: str, found: Findings) -> str:
-    """Refuse no and yes that a task writes in several ways: they would be states of their own."""
-    labelled = runs[name].dropna()
-    tasks = runs["task"] if "task" in runs.columns else pd.Series("", runs.index)
-    for _, labels in labelled.groupby(tasks[labelled.index], dropna=False, observed=True):
-        if spelled := several_spellings(labels.unique()):
-            counts = labels.astype(str).value_counts()
-            shown = listing((f"{label!r} ({n})" for label, n in counts.items()), 8)
-            cells = f"table[{found.file_name(name)!r}]"
-            return (
-                f"column {found.named(name)} writes no and yes in several ways: {shown}. Write "
-                f"each in one, in pandas: states = {spelled}; {cells} = "
-                f"{cells}.astype(str).str.strip().str.lower().map(states)."
-            )
-    return ""
-
-
-def _one_action_errors(runs: Runs, found: Findings) -> _Errors:
-    """Ask what empty actions are where the others have one label: not acting, or no answer."""
-    told = found.marked_actions or "status" in runs.names or runs.ours or bool(runs.policies)
-    if "action" not in runs.names or told:
-        return
-    rows = runs.table[runs.believed & ~runs.given_z & ~runs.known("level")]
-    keys = [runs.prompt[rows.index], *(rows[name] for name in EVALUATION if name in runs.names)]
-    # Of each evaluation and prompt: those without any action were asked for beliefs alone.
-    alone = rows["action"].groupby(keys, dropna=False, observed=True).transform("nunique") == 1
-    empty = (rows["action"].isna() & alone).reindex(runs.table.index, fill_value=False)
-    if empty.any():
-        label = str(rows["action"][alone].dropna().iloc[0])
-        cells = f"table[{found.file_name('action')!r}]"
-        yield (
-            f"column {found.named('action')} holds {label!r} or nothing, and is empty in "
-            f"{rows_of(empty)}: nothing says whether these did not act, or gave no answer. If they "
-            f"did not act, in pandas: {cells} = "
-            f"{cells}.astype(object).fillna({f'not {label}'!r}); if they gave no answer: "
-            f"table['status'] = {cells}.notna().map({{True: 'ok', False: 'unparsed'}})."
-        )
-
-
-def without_missing_actions(runs: pd.DataFrame, found: Findings) -> pd.DataFrame:
-    """Empty actions that say that there is none, unless the truth has such a label; count them."""
-    if "action" not in runs.columns or pd.api.types.is_numeric_dtype(runs["action"]):
-        return runs
-    forms = {label: folded(label) for label in runs["action"].dropna().unique()}
-    truths = {*map(folded, runs["theta"].dropna().unique())} if "theta" in runs else set[str]()
-    none = [label for label, form in forms.items() if form in {*_NO_ACTION} - truths]
-    empty = runs["action"].isin(none)
-    if n_empty := int(empty.sum()):
-        held = f"{counted(n_empty, 'cell')} with {listing(map(repr, none))}"
-        verb = numbered(n_empty, "is", "are")
-        found.note(Code.MISSING, f"{found.named.plain('action')}: {held} {verb} missing.")
-        found.marked_actions = True
-    return runs.assign(action=runs["action"].mask(empty))
-
-
-def _labels_alike(runs: pd.DataFrame, name: str) -> list[str]:
+def _alike(
+    cells: "pd.Series[str]", forms: Mapping[str, str], by_task: "pd.Series[Any]"
+) -> list[str]:
     """Return labels, with their rows, that differ only in how they are written, in each task."""
-    cells = runs[name].dropna().astype(str)
-    forms = {label: folded(label) for label in cells.unique()}
     if len({*forms.values()}) == len(forms):
         return []
-    by_task = "task" in runs.columns and name not in EVALUATION
-    keys = [runs["task"][cells.index]] if by_task else []
     shown = []
-    for _, labels in cells.groupby([*keys, cells.map(forms)], dropna=False):
+    for _, labels in cells.groupby([by_task, cells.map(forms)], dropna=False):
         counts = labels.value_counts().sort_index().sort_values(ascending=False, kind="stable")
         texts = list(map(repr, counts.index))
         if len({*map(tidy, texts)}) < len(texts):  # accents of one character or two look alike
@@ -554,52 +434,48 @@ def _labels_alike(runs: pd.DataFrame, name: str) -> list[str]:
     return shown
 
 
+def without_missing_actions(runs: pd.DataFrame, found: Findings) -> pd.DataFrame:
+    """Empty actions that say that there is none, unless the truth has such a label; count them."""
+    if "action" not in runs.columns or pd.api.types.is_numeric_dtype(runs["action"]):
+        return runs
+    truths = {*map(folded, runs["theta"].dropna().unique())} if "theta" in runs else set[str]()
+    labels = runs["action"].dropna().unique()
+    none = [label for label in labels if folded(label) in {"missing", "unparsed"} - truths]
+    empty = runs["action"].isin(none)
+    if n_empty := int(empty.sum()):
+        held = f"{counted(n_empty, 'cell')} with {listing(map(repr, none))}"
+        verb = numbered(n_empty, "is", "are")
+        found.note(Code.MISSING, f"{found.named.plain('action')}: {held} {verb} missing.")
+    return runs.assign(action=runs["action"].mask(empty))
+
+
 # What checks read; a missing note on an answer changes no number.
 _READ = tuple(column.name for column in COLUMNS if column.kind in ("label", "probability"))
-# Names of up to three letters are a typo away from too many words.
-_SHORTEST, _ONE_TYPO = 4, 0.8
-# Words of their own, which tables of answers have.
-_OTHER_WORDS = frozenset({"ask", "content", "contest", "mask", "modal", "mode", "state"})
-
-_MISSING = ("NA", "N/A", "n/a", "nan", "NaN", "null", "NULL", "<NA>", "#N/A")
 
 
 def column_meant(name: str, names: Collection[str]) -> str | None:
-    """Return the known column that an unknown name seems to mean."""
+    """Return the known column that another name means, but for case, marks and a plural."""
     plain = re.sub(r"[^0-9a-z]+", "_", name.casefold()).strip("_")
     for known in _READ:
-        if known in names:
-            continue
-        if plain == known or (plain == f"{known}s" and len(known) > 2):
-            return known
-        long_enough = len(known.removeprefix("p_")) >= _SHORTEST and plain not in _OTHER_WORDS
-        near = SequenceMatcher(None, plain, known).ratio() >= _ONE_TYPO
-        if long_enough and near and abs(len(plain) - len(known)) <= 1:
+        if known not in names and (plain == known or (plain == f"{known}s" and len(known) > 2)):
             return known
     prefixes = [FEATURE_PREFIX] + ([] if "action" in names else [ACTION_PREFIX])
-    prefixes += [] if "p" in names else ["p_"]
+    prefixes += [] if "p" in names else [STATE_PREFIX]
     return next((f"{prefix}..." for prefix in prefixes if plain.startswith(prefix)), None)
+
+
+_MISSING = {"NA", "N/A", "n/a", "nan", "NaN", "null", "NULL", "<NA>", "#N/A"}
 
 
 def missing_label_notes(rows: pd.DataFrame) -> list[Note]:
     """Name actions and states that other programs write for a missing one; nothing is changed."""
-    texts = []
+    notes = []
     for column, noun in (("action", "action"), ("theta", "state")):
-        counts = rows[column].value_counts().to_dict() if column in rows.columns else {}
-        texts += [
-            f"the {noun} {label!r} ({counted(counts[label], 'row')}) counts as one of its own. If "
-            f"it means that there is none, leave these cells empty (--missing {label}); nothing "
-            "was changed."
-            for label in counts
-            if isinstance(label, str) and label in _MISSING
-        ]
-    return [warning(Code.SPELLING, text) for text in texts]
-
-
-_OF_PARTS = (
-    _needed_columns,
-    *(_value_errors, _state_errors, _policy_errors, _level_errors, _status_errors, _case_errors),
-)
+        cells = rows[column] if column in rows.columns else pd.Series(dtype=object)
+        for label, n in cells[cells.isin(_MISSING)].value_counts().items():
+            text = f"the {noun} {label!r} ({counted(n, 'row')}) counts as one of its own"
+            notes.append(warning(Code.SPELLING, f"{text}; if it is none: --missing {label}."))
+    return notes
 
 
 def table_errors(runs: Runs, found: Findings, *, part: bool = False) -> list[str]:
@@ -607,8 +483,13 @@ def table_errors(runs: Runs, found: Findings, *, part: bool = False) -> list[str
 
     A `part` of a table need not allow a check by itself.
     """
-    # Columns that were looked for by names of the user's own may be what there is to check.
-    beside = [] if part or found.absent else [_nothing_to_check]
-    of_labels = [] if part else [_label_errors, _one_action_errors]
-    rules = [_missing_columns, *beside, *_OF_PARTS, *of_labels, _typo_errors]
+    rules = [
+        _missing_columns,
+        # Columns that were looked for by names of the user's own may be what there is to check.
+        *([] if part or found.absent else [_nothing_to_check]),
+        *(_needed_columns, _value_errors, _state_errors, _policy_errors, _level_errors),
+        *(_status_errors, _case_errors),
+        *([] if part else [_label_errors]),
+        _typo_errors,
+    ]
     return [*dict.fromkeys(error for rule in rules for error in rule(runs, found))]

@@ -306,23 +306,19 @@ class Scale:
 
     @classmethod
     def parse(cls, text: str) -> Scale:
-        """Read ``1..7`` or ``1..4=.5..1``."""
+        """Read ``1..7`` or ``1..4=.5..1``: different ends, and different probabilities of them."""
         number = r"([+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+))"
         ends = rf"\s*{number}\s*\.\.\s*{number}\s*"
         match = re.fullmatch(f"{ends}(?:={ends})?", text) if isinstance(text, str) else None
-        if match is None:
+        scale = cls(*(float(end) for end in match.groups() if end is not None)) if match else None
+        if (
+            scale is None
+            or scale.low == scale.high
+            or not 0 <= min(scale.p_low, scale.p_high) < max(scale.p_low, scale.p_high) <= 1
+        ):
             raise InputError(
-                f"scale must be LOW..HIGH, or LOW..HIGH=P..P, such as 1..7, -1..1 or 1..4=.5..1; "
-                f"received {text!r}."
-            )
-        scale = cls(*(float(end) for end in match.groups() if end is not None))
-        if scale.low == scale.high:
-            raise InputError(f"scale must have two different ends; received {text!r}.")
-        if not (0 <= scale.p_low <= 1 and 0 <= scale.p_high <= 1 and scale.p_low != scale.p_high):
-            raise InputError(
-                f"scale must map its ends to two different probabilities in [0, 1]; received "
-                f"{text!r}. A scale from {scale.low:g} to {scale.high:g} alone is "
-                f"--scale={scale.low:g}..{scale.high:g}."
+                "scale must be LOW..HIGH, or LOW..HIGH=P..P with probabilities P, such as 1..7, "
+                f"-1..1 or 1..4=.5..1; received {text!r}."
             )
         return scale
 
@@ -408,92 +404,74 @@ class Reading:
 
     def __post_init__(self) -> None:
         """Refuse what contradicts itself; columns are kept by their names in the runs table."""
-        if self.sep in ("\\t", "tab"):  # what a shell passes on of a tab that was typed
-            object.__setattr__(self, "sep", "\t")
+        sep = "\t" if self.sep in ("\\t", "tab") else self.sep  # what a shell passes on of a tab
         marks = self.missing
         if isinstance(marks, str) or not isinstance(marks, Collection):
             marks = (marks,)
-        object.__setattr__(self, "missing", tuple(str(mark).strip() for mark in marks))
-        errors = [*self._column_errors(), *self._form_errors(), *self._row_errors()]
+        missing = tuple(str(mark).strip() for mark in marks)
+        self.__dict__.update(sep=sep, missing=missing, _named=self.columns, columns={})
+        errors = [*self._column_errors(), *self._errors()]
         if errors:
             raise InputError.all_at_once("", errors)
 
-    def _row_errors(self) -> Iterator[str]:
-        """Yield what is wrong with rows, scales and predictions."""
-        try:
-            if self.where is not None:
-                from coherence.runs.row_condition import RowCondition
-
-                RowCondition.parse(self.where)
-            if self.scale is not None and Scale.parse(self.scale) and self.percent:
-                yield (
-                    f"percent is the scale 0..100; received the scale {self.scale} as well. Leave "
-                    "percent (--percent) out."
-                )
-        except InputError as error:
-            yield str(error)
-        pair = {name: getattr(self, name) for name in COMPARED}
-        if [*pair.values()] == [None, None]:
-            return
-        if not all(isinstance(name, str) for name in pair.values()) or self.prediction == self.gold:
-            yield (
-                f"prediction and gold must name two columns, or neither; received {pair}. Name the "
-                "column of the predicted labels and that of the right ones: --prediction COLUMN "
-                "--gold COLUMN (prediction=, gold=)."
-            )
-        elif "theta" in self.columns:
-            yield (
-                "prediction and gold say what theta is, whether the prediction is right; received "
-                f"the truth {self.columns['theta']!r} as well. Leave --truth out (columns)."
-            )
-        elif self.columns.get("action") in pair.values():
-            yield (
-                f"action must be another choice than the prediction, such as whether to abstain; "
-                f"received {self.columns['action']!r} for both. Leave --action out (columns)."
-            )
-
     def _column_errors(self) -> Iterator[str]:
         """Yield what is wrong with names of columns, and keep those that are right."""
-        mapped, given = dict[str, str](), self.columns
+        given, known = self.__dict__.pop("_named"), (*COLUMN_NAMES, *COMPARED)
         if not isinstance(given, Mapping):
-            object.__setattr__(self, "columns", mapped)
             yield (
                 "columns must map columns of the runs table to columns of the file, such as "
                 f"{{'p': 'confidence'}}; received {given!r}."
             )
             return
         for key, column in given.items():
-            name = _OPTIONS.get(key, key)
-            if name not in (*COLUMN_NAMES, *COMPARED):
+            name, named = _OPTIONS.get(key, key), column
+            keep = self.__dict__ if name in COMPARED else dict(self.columns)
+            if isinstance(column, list | tuple) and not any("," in str(part) for part in column):
+                named = ",".join(map(str, column))
+            if name not in known:
                 yield (
                     f"columns maps to {name!r}, which is not a column of the runs table. "
-                    f"{closest(name, (*COLUMN_NAMES, *_OPTIONS, *COMPARED))}"
+                    f"{closest(name, (*known, *_OPTIONS))}"
                 )
-                continue
-            before = getattr(self, name) if name in COMPARED else mapped.get(name)
-            if isinstance(column, list | tuple) and not any("," in str(part) for part in column):
-                column = ",".join(map(str, column))
-            if before is not None:
-                yield (
-                    f"columns names {name!r} twice: {before!r} and {column!r} as {key!r}. Leave "
-                    "one out."
-                )
-            elif not isinstance(column, str):
+            elif keep.get(name) is not None:
+                yield f"columns names {name!r} twice, the second time as {key!r}. Leave one out."
+            elif not isinstance(named, str):
                 yield (
                     f"columns maps {key!r} to the name of a column, or a list of names without "
-                    f"commas; received {column!r}. Write names as text; a DataFrame's become so by "
-                    "runs.columns.map(str)."
+                    f"commas; received {column!r}. Write names as text (runs.columns.map(str))."
                 )
             elif name in COMPARED:
-                object.__setattr__(self, name, column)
+                keep[name] = named
             else:
-                mapped[name] = column
-        object.__setattr__(self, "columns", mapped)
-        if len({*mapped.values()}) < len(mapped):
-            yield f"columns uses one column of the file twice: {mapped}. Map every column once."
+                self.__dict__["columns"] = {**self.columns, name: named}
+        if len({*self.columns.values()}) < len(self.columns):
+            yield f"columns uses one column of the file twice: {self.columns}. Map each once."
 
-    def _form_errors(self) -> Iterator[str]:
-        """Yield what is wrong with how a file is said to be written."""
+    def _errors(self) -> Iterator[str]:
+        """Yield what is wrong with rows, scales, predictions and how a file is said to be."""
+        try:
+            if self.where is not None:
+                from coherence.runs.row_condition import RowCondition
+
+                RowCondition.parse(self.where)
+            if self.scale is not None and Scale.parse(self.scale) and self.percent:
+                yield "percent is the scale 0..100. Leave percent (--percent) or scale out."
+        except InputError as error:
+            yield str(error)
+        pair = {name: getattr(self, name) for name in COMPARED}
+        named = [name for name in pair.values() if isinstance(name, str)]
+        if len({*named}) < 2 and [*pair.values()] != [None, None]:
+            yield (
+                f"prediction and gold must name two columns, or neither; received {pair}. Name "
+                "both: --prediction COLUMN --gold COLUMN (prediction=, gold=)."
+            )
+        elif named and "theta" in self.columns:
+            yield "prediction and gold say what the truth is. Leave --truth out (columns)."
+        elif named and self.columns.get("action") in named:
+            yield (
+                "action must be another choice than the prediction, such as whether to abstain; "
+                f"received {self.columns['action']!r} for both. Leave --action out (columns)."
+            )
         if self.sep is not None and (len(self.sep) != 1 or self.sep in '"\r\n.' + self.decimal):
             yield (
                 f"sep must be one character, and neither the decimal mark nor a quote; received "
@@ -502,16 +480,13 @@ class Reading:
         if self.decimal not in (".", ","):
             yield f"decimal must be '.' or ','; received {self.decimal!r}."
         if not all(self.missing):
-            yield (
-                f"missing must hold texts or numbers, such as --missing NA,-99; received "
-                f"{self.missing!r}. Empty cells are missing without it."
-            )
+            yield f"missing must hold marks, such as NA,-99; received {self.missing!r}."
         try:
             codecs.lookup(self.encoding or "utf-8")
         except LookupError:
             yield (
-                f"encoding must be a name that Python knows, such as utf-8, latin-1, cp1252 or "
-                f"utf-16; received {self.encoding!r}."
+                "encoding must be a name that Python knows, such as utf-8, latin-1 or cp1252; "
+                f"received {self.encoding!r}."
             )
 
     @cached_property

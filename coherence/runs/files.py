@@ -93,38 +93,35 @@ def new_files(
 
 def _take_places(folder: Path, stage: Path, names: str, read: set[Path]) -> None:
     """Move the files of a set, the pages of the report last, and remove what it has no more."""
-    written = sorted(path for path in stage.rglob("*") if path.is_file())
+    written = [path for path in stage.rglob("*") if path.is_file()]
     new = {path.relative_to(stage).as_posix(): _digest(path) for path in written}
     for path in written:
         _settle(path)
-    for name, digest in new.items():
-        _require_place(folder, name)
-        # Answers that are scored where they lie are written again as they are.
-        if (folder / name).resolve() in read and _digest(folder / name) != digest:
+    listed = _listed(folder)
+    was_read = {name for name in (*new, *listed) if (folder / name).resolve() in read}
+    for name in was_read & new.keys():
+        if _digest(folder / name) != new[name]:
             raise InputError(
                 f"{folder / name} was read, and would be overwritten by a file of that name. "
                 "Write to another folder."
             )
     require_replaceable(folder, new, new)
-    listed = _listed(folder)
-    was_read = {name for name in (*new, *listed) if (folder / name).resolve() in read}
-    earlier = set(earlier_set(folder, names))
+    earlier = {*earlier_set(folder, names)}
     gone = earlier - new.keys() - was_read
+    # One that was changed since is no longer of a set that is being replaced.
     kept = {
-        name: {_digest(folder / name)} if name in earlier else digests
+        name: digests
         for name, digests in listed.items()
-        # One that was changed since is no longer of a set that is being replaced.
-        if name not in gone
-        and (folder / name).is_file()
-        and (name in earlier or not re.fullmatch(names, name))
+        if (folder / name).is_file() and (name in earlier - gone or not re.fullmatch(names, name))
     }
     # What was read and nobody listed stays its owner's.
     ours = {name: {new[name]} for name in new if name in listed or name not in was_read}
     both = {name: listed.get(name, set()) | ours.get(name, set()) for name in listed | ours}
-    _write_list(folder, stage, both)
     try:
-        for name in sorted(new, key=lambda name: (name.endswith((".html", ".md")), name)):
+        for name in new:
             (folder / name).parent.mkdir(exist_ok=True)
+        _write_list(folder, stage, both)
+        for name in sorted(new, key=lambda name: (name.endswith((".html", ".md")), name)):
             os.replace(stage / name, folder / name)
         for name in gone:
             if not (folder / name).parent.is_symlink():
@@ -135,18 +132,9 @@ def _take_places(folder: Path, stage: Path, names: str, read: set[Path]) -> None
         _write_list(folder, stage, kept | ours)
     except OSError as error:
         raise WriteError(
-            f"{folder} has files of two sets: those of the later one cannot all take their places "
-            f"({error.strerror or error}). Remove what is in the way, and call again."
+            f"{folder} cannot take all files of the set ({error.strerror or error}), and may have "
+            "those of two. Remove what is in the way, and call again."
         ) from error
-
-
-def _require_place(folder: Path, name: str) -> None:
-    """Raise where something stands in the way of a file that is no file itself."""
-    place = folder / name
-    if place.is_dir() or (os.path.lexists(place.parent) and not place.parent.is_dir()):
-        raise InputError(
-            f"{place} must be a file to write, in a folder; something else is there. Move it away."
-        )
 
 
 def require_replaceable(

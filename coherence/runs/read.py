@@ -5,10 +5,9 @@ What was assumed on the way is a note of the table.
 
 import logging
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pandas as pd
 
@@ -48,23 +47,9 @@ from coherence.runs.several import (
 logger = logging.getLogger(__name__)
 
 
-MoreErrors: TypeAlias = Callable[[Runs], Sequence[str]]
-"""What else is wrong with a table: asked where it has errors, so that all are said at once."""
-
-
-def as_runs(
-    read: FileTable, reading: Reading, source: Path | str, more: MoreErrors | None = None
-) -> Runs:
+def as_runs(read: FileTable, reading: Reading, source: Path | str) -> Runs:
     """Turn a table as a file has it into a runs table, or raise with all that is wrong with it."""
     runs, found = examined(read, reading)
-    if (
-        more is not None
-        and read.table.columns.nlevels == 1
-        and (found.of_options or found.of_table)
-    ):
-        # Errors may hide what is looked for, and then are said alone.
-        with suppress(Exception):
-            found.of_table += more(runs)
     title = f"{source}{', rows that where keeps' if len(runs) < len(read.table) else ''}"
     # All at once: each round of corrections takes a user as long as the first.
     if found.of_options:
@@ -79,11 +64,9 @@ def as_runs(
     return runs
 
 
-def validate_runs(
-    runs: pd.DataFrame, *, source: str = "runs table", more: MoreErrors | None = None
-) -> Runs:
+def validate_runs(runs: pd.DataFrame, *, source: str = "runs table") -> Runs:
     """Return a table with its columns told apart, or raise `SchemaError` with every error."""
-    return as_runs(FileTable(require_frame(runs)), AS_IT_IS, source, more)
+    return as_runs(FileTable(require_frame(runs)), AS_IT_IS, source)
 
 
 def with_columns(runs: pd.DataFrame, needed: Collection[str] = ()) -> pd.DataFrame:
@@ -116,7 +99,7 @@ def examined(
     found.notes += [*given.notes, *read.notes]
     if table.columns.nlevels == 1:  # names of columns may be numbers
         table = table.set_axis(table.columns.map(str), axis="columns")
-    found.of_table += ["it has no rows."] if len(table) == 0 else shape_errors(table)
+    found.of_table += shape_errors(table) if len(table) else ["it has no rows."]
     if found.of_table:  # every later step would trip over them
         return given, found
     meant = given.meant | {*reading.columns} | {*(["acts"] if reading.acts else [])}
@@ -135,11 +118,10 @@ def examined(
         found.of_options.append(str(error))
         return given, found
     of_labels = [part for name in (*LABELS, *COMPARED) for part in parts.get(name, [name])]
-    table = _without(
-        table, damaged_ids(table[[n for n in dict.fromkeys(of_labels) if n in table]]), found
-    )
-    table = with_roles(table, parts, read.twice, found)
-    table = _without(table, cell_errors(table, found.named), found)
+    of_labels = [name for name in dict.fromkeys(of_labels) if name in table]
+    table = _without(table, damaged_ids(table[of_labels], found), found)
+    table = with_roles(table, parts, found)
+    table = _without(table, cell_errors(table, found), found)
     table, notes = with_labels(table, reading.decimal)
     found.notes += notes
     table = without_missing_actions(table, found)
@@ -172,34 +154,28 @@ def _kept_rows(table: pd.DataFrame, read: FileTable, found: Findings) -> pd.Data
     labelled = []
     for name, values in read.labelled.items():
         column = declared(roles.get(name, name), table.columns)
-        if column is not None and column.kind not in ("label", ANY):
-            continue
-        if column is not None and values.twice:
+        if not values.twice and (column is None or column.kind in ("label", ANY)):
+            table = table.assign(**{name: values.cells})
+            labelled.append(repr(name))
+        elif column is not None and column.kind in ("label", ANY):
             found.of_options.append(
                 f"column {name!r} has one label for several values: {values.twice}. Give them "
                 "labels of their own, or drop the labels."
             )
-        elif not values.twice:
-            table = table.assign(**{name: values.cells})
-            labelled.append(repr(name))
     if labelled:
         text = f"labels of values stand for the numbers of {listing(labelled)}."
         found.note(Code.FILE, text)
-    marked, notes = without_marks(table, [*reading.missing])
+    table, notes = without_marks(table, [*reading.missing])
     found.notes += notes
-    action = reading.columns.get("action", "action")
-    if action in table.columns and not marked[action].isna().equals(table[action].isna()):
-        found.marked_actions = True
-    table = marked
     if read.of_text:
         table, notes = without_na(table, reading.decimal)
         found.notes += notes
     if reading.where is None:
         return table
     compared = {
-        str(name): numbers_or_labels(table[name], reading.decimal)[0]
+        name: numbers_or_labels(table[name], reading.decimal)[0]
         for name in table
-        if str(name) in reading.where
+        if name in reading.where
     }
     table, note = RowCondition.parse(reading.where).kept_rows(table, compared)
     found.notes.append(note)
@@ -298,7 +274,7 @@ def read_runs(
     return read_frame(path, reading).frame()
 
 
-def read_frame(table: Any, reading: Reading, more: MoreErrors | None = None) -> Runs:
+def read_frame(table: Any, reading: Reading) -> Runs:
     """Read a table in memory under names of its own as a validated runs table."""
     for name in ("sep", "encoding", "sheet"):
         if (value := getattr(reading, name)) is not None:
@@ -306,11 +282,9 @@ def read_frame(table: Any, reading: Reading, more: MoreErrors | None = None) -> 
                 f"{name} says how a file is written; received {value!r} with a table in memory. "
                 "Leave it out."
             )
-    return as_runs(FileTable(with_columns(table)), reading, "runs", more)
+    return as_runs(FileTable(with_columns(table)), reading, "runs")
 
 
-def read_file(
-    path: str | os.PathLike[str], reading: Reading = AS_IT_IS, more: MoreErrors | None = None
-) -> Runs:
+def read_file(path: str | os.PathLike[str], reading: Reading = AS_IT_IS) -> Runs:
     """Read a file as a validated runs table."""
-    return as_runs(read_table(path, reading), reading, Path(path), more)
+    return as_runs(read_table(path, reading), reading, Path(path))

@@ -10,7 +10,6 @@ the text of the question. In a table that this toolkit did not write such a colu
 maps it, is taken for ours only where its values could be; else it is set aside, and a note says so.
 """
 
-import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -53,30 +52,6 @@ def rows_of(wrong: Any) -> str:
     return f"row{'s' if positions.size > 1 else ''} {listing(positions)}"
 
 
-def broken(
-    title: str, rule: str, wrong: Any, cells: Cells, remedy: str, values: "Cells | None" = None
-) -> Iterator[str]:
-    """Say that some cells of a column break a rule; nothing where all keep it.
-
-    `values` are what cells were read as, where the rule is about these.
-    """
-    wrong = np.asarray(wrong, dtype=bool)
-    if not wrong.any():
-        return
-    first, read = cells[wrong].iloc[0], ""
-    number = numbers(pd.Series([first], dtype=object)).values[0]
-    shown = str(first).strip() if np.isfinite(number) else repr(first)  # as it is written
-    if isinstance(first, int | float | np.number) and not isinstance(first, bool):
-        shown = f"{first:.10g}"
-    value = first if values is None else values[wrong].iloc[0]
-    if isinstance(value, float) and not np.isclose(value, number, equal_nan=True):
-        read = f", read as {value:.10g}"
-    yield (
-        f"column {title} must {rule}; {int(wrong.sum())} of {wrong.size} values do not, the first "
-        f"is {shown}{read} ({rows_of(wrong)}). {remedy}"
-    )
-
-
 @dataclass
 class Findings:
     """What is found on the way from a file to a runs table: what was assumed, and all errors.
@@ -93,8 +68,6 @@ class Findings:
     # columns that the user named and that are not there, or that could not be read
     absent: set[str] = field(default_factory=set)
     written: dict[str, Cells] = field(default_factory=dict)  # numbers as the file has them
-    marked_actions: bool = False  # whether the user said which actions are missing
-    n_labels: int = 0  # right labels, where predictions are compared with them
 
     def file_name(self, name: str) -> str:
         """Return what the file calls a column."""
@@ -111,22 +84,37 @@ class Findings:
             return ""
         return f" {capitalised(cases.sentence)}: {cases.options(runs.table, self.named.columns)}."
 
-    def broken(self, name: str, rule: str, wrong: Any, cells: Cells, remedy: str) -> Iterator[str]:
-        """Say that values of a column break a rule, its cells as they are written."""
-        written = self.written.get(name, cells)
-        return broken(self.named(name), rule, wrong, written, remedy, cells)
+    def broken(
+        self, name: str, rule: str, wrong: Any, cells: Cells, remedy: str, title: str = ""
+    ) -> Iterator[str]:
+        """Say that cells of a column break a rule, as they are written; nothing where all keep it.
+
+        A column of the file that is none of the runs table has a `title` of its own.
+        """
+        wrong = np.asarray(wrong, dtype=bool)
+        if not wrong.any():
+            return
+        first, value = self.written.get(name, cells)[wrong].iloc[0], cells[wrong].iloc[0]
+        number = numbers(pd.Series([first], dtype=object)).values[0]
+        shown = str(first).strip() if np.isfinite(number) else repr(first)
+        if isinstance(first, int | float | np.number) and not isinstance(first, bool):
+            shown = f"{first:.10g}"
+        if isinstance(value, float) and not np.isclose(value, number, equal_nan=True):
+            shown += f", read as {value:.10g}"
+        yield (
+            f"column {title or self.named(name)} must {rule}; {int(wrong.sum())} of {wrong.size} "
+            f"values do not, the first is {shown} ({rows_of(wrong)}). {remedy}"
+        )
 
 
 _PERCENT_TITLE = re.compile(r"%\s*[)\]]?\s*$|\bper ?cent(ages?)?\b", re.IGNORECASE)
 _FEWEST_PERCENT = 10  # up to which the largest number may be a step of some scale
-_USUAL_STEPS = (2, 3, 4, 5, 6, 7, 9, 10)  # of answers that are no probabilities
-_USUAL_ENDS = (1, 10, 100)  # of those with a sign that are not whole
+_USUAL_ENDS = (*range(1, 11), 100)  # of scales of answers that are no probabilities
 _USUAL_MARKS = (-9, -77, -88, -99, -777, -888, -999, -9999, 777, 888, 999, 9999)
 SAY_PERCENT = (
     "Divide percentages by 100, or --percent (read_runs(..., percent=True)) reads them as they are."
 )
 _INFINITE = ("inf", "+inf", "infinity", "∞")
-_WRONG_MARKS = {".": "decimal commas", ",": "points that do not part thousands"}
 
 
 def read_numbers(table: pd.DataFrame, found: Findings) -> pd.DataFrame:
@@ -169,7 +157,7 @@ def _read_group(group: Mapping[str, Numbers], found: Findings) -> dict[str, Cell
         line = None
     made = {}
     for name, read in group.items():
-        title, values, odd = found.named(name), read.values, read.odd
+        values, odd = read.values, read.odd
         found.written[name] = read.cells
         if column.kind == "number" and odd.any():  # which the rules of the column say more of
             made[name] = read.cells.astype(object)
@@ -178,24 +166,19 @@ def _read_group(group: Mapping[str, Numbers], found: Findings) -> dict[str, Cell
             words = read.cells.astype(str).str.strip().str.lower()
             values = np.where(words.isin(_INFINITE), np.inf, values)
             odd = odd & ~np.isinf(values)
-        found.of_table += broken(title, "hold numbers", odd, read.cells, _if_one_mark(read))
+        found.of_table += found.broken(name, "hold numbers", odd, read.cells, _if_one_mark(read))
         if line is not None:
-            if line is not PERCENT and name != "p_sd":
-                low, high = sorted((line.low, line.high))
-                off = (values < low) | (values > high)
-                remedy = _remedy_outside(found.file_name(name), read, line, stated=True)
-                rule = f"lie on the scale {line}"
-                found.of_options += broken(title, rule, off, read.cells, remedy)
             values = np.asarray(line.probability(values, spread=name == "p_sd"))
         values = np.where(read.signed, read.values / 100, values)
-        if len(found.of_options) == n_errors:
-            found.of_table += _out_of_range(name, column, read, values, line, found)
-            values = _within_bounds(name, column, values, found)
         made[name] = pd.Series(values, index=read.cells.index)
+        found.of_options += _off_scale(name, read, line, found)
+        if len(found.of_options) == n_errors:
+            found.of_table += _out_of_range(name, column, read, made[name], line, found)
+            made[name] = _within_bounds(name, column, made[name], found)
     return made if len(found.of_options) == n_errors else {}
 
 
-def _within_bounds(name: str, column: Column, values: Floats, found: Findings) -> Floats:
+def _within_bounds(name: str, column: Column, values: Cells, found: Findings) -> Cells:
     """Move probabilities a hair outside [0, 1], such as 1.0000000002, to its ends."""
     away = np.maximum(-values, values - 1)
     outside = (away > 0) & (away <= ROUNDING)
@@ -206,27 +189,24 @@ def _within_bounds(name: str, column: Column, values: Floats, found: Findings) -
         f"{away[outside].max():.1g}, a rounding error, taken as 0 or 1."
     )
     found.note(Code.ROUNDED, text)
-    return np.where(outside, values.round(), values)
+    return values.mask(outside, values.round())
 
 
 def _refuse_marks(quoted: str, read: Sequence[Numbers], found: Findings) -> None:
     """Refuse numbers with a mark that is not the decimal one; say what parts thousands."""
-    decimal = found.reading.decimal
-    said = {
-        "grouped": f"points part thousands in {quoted}:",
-        "pointed": f"no number in {quoted} has a comma, and points were read as decimal ones:",
-        "mark": f"column {quoted} has {_WRONG_MARKS[decimal]}, such as",
-    }
-    for kind, text in said.items():
-        firsts = ((at, each.cells) for each in read if (at := getattr(each, kind)) >= 0)
-        at, cells = next(firsts, (-1, None))
-        if cells is not None and kind != "mark":
-            found.note(Code.FILE, f"{text} {cells.iloc[at]}.")
-        elif cells is not None:
-            remedy = "Write its numbers in one way."
-            if decimal == ".":
-                remedy = "Say so: decimal=',' (--decimal ,). Between thousands, take them out."
-            found.of_options.append(f"{text} {str(cells.iloc[at])!r} (row {at}). {remedy}")
+    for each in read:
+        if each.grouped >= 0 > each.mark:
+            text = f"points part thousands in {quoted}: {each.cells.iloc[each.grouped]}."
+            found.note(Code.FILE, text)
+    at, cells = next(((each.mark, each.cells) for each in read if each.mark >= 0), (-1, None))
+    if cells is not None:
+        marks, remedy = "points that do not part thousands", "Write its numbers in one way."
+        if found.reading.decimal == ".":
+            marks = "decimal commas"
+            remedy = "Say so: decimal=',' (--decimal ,). Between thousands, take them out."
+        found.of_options.append(
+            f"column {quoted} has {marks}, such as {str(cells.iloc[at])!r} (row {at}). {remedy}"
+        )
 
 
 def _if_one_mark(read: Numbers) -> str:
@@ -248,23 +228,17 @@ def _line(
     # Chances may be probabilities where beliefs are percentages.
     may_be = column.on_scale or (column.name == "level" and largest > 1)
     line = reading.line if may_be else None
+    small = bare[(bare > 0) & (bare < 1)]
     if cells:
-        signs = f"percent signs, such as {cells[0]!r}, and"
         mixed = bare.size and (line is None or (0 < largest <= 1 and not is_exact))
-        if line not in (None, PERCENT):
-            found.of_options.append(
-                f"column {quoted} has {signs} is said to be on a scale. Leave scale (--scale) out."
-            )
-            return None
-        if mixed and not (reading.percent and line is None):
-            below = bare[(bare > 0) & (bare < 1)]
+        if mixed or line not in (None, PERCENT):
+            other = f"numbers without one, such as {small[0] if small.size else largest:g}"
             percent = "; where all are percentages: --percent (read_runs(..., percent=True))"
             found.of_options.append(
-                f"column {quoted} has both {signs} numbers without one, such as "
-                f"{below[0] if below.size else largest:g}. Write a percent sign behind every "
-                f"percentage, or probabilities alone{'' if 0 < largest <= 1 else percent}."
+                f"column {quoted} has both percent signs, such as {cells[0]!r}, and "
+                f"{other if mixed else 'a scale (--scale)'}. Write a percent sign behind every "
+                f"percentage, or probabilities alone{percent if largest > 1 else ''}."
             )
-        if mixed:
             return None
         if not reading.percent:
             value = numbers(pd.Series(cells[:1]), reading.decimal).values[0] / 100
@@ -289,14 +263,6 @@ def _line(
         found.notes += notes
     elif column.name != "p_sd":
         found.note(Code.SCALE, f"{quoted} was read on the scale {line}: {line.described()}.")
-        if column.name == "p" and found.n_labels > 1 and min(line.p_low, line.p_high) == 0:
-            guess = f"{1 / found.n_labels:.2g}".removeprefix("0")
-            text = (
-                f"the lowest confidence in a prediction of {found.n_labels} labels was taken as 0, "
-                f"where a guess is right with {guess}: if it stands for a guess, say "
-                f"--scale={line}={guess}..1."
-            )
-            found.note(Code.SCALE, text)
     return line
 
 
@@ -317,8 +283,7 @@ def doubt_percent(quoted: str, bare: Floats, *, several: bool) -> tuple[str, lis
         return (
             f"{quoted} is said to hold percentages, and {n} lie between 0 and 1; the largest of "
             f"{bare.size} values is {largest:g}. Leave percent (--percent) out if they are "
-            "probabilities, and correct any above 1; if all are percentages, say --scale 0..100 "
-            "(scale='0..100'), which is not doubted."
+            "probabilities; --scale 0..100 (scale='0..100') is not doubted."
         ), []
     if not below.size:
         return "", []
@@ -326,107 +291,70 @@ def doubt_percent(quoted: str, bare: Floats, *, several: bool) -> tuple[str, lis
     return "", [Note(Code.PERCENT, text)]
 
 
+def _off_scale(name: str, read: Numbers, line: Scale | None, found: Findings) -> Iterator[str]:
+    """Refuse values beyond the ends of a scale."""
+    if line is None or line is PERCENT or name == "p_sd":
+        return
+    low, high = sorted((line.low, line.high))
+    off, remedy = (read.values < low) | (read.values > high), _remedy(name, read, line, found)
+    yield from found.broken(name, f"lie on the scale {line}", off, read.cells, remedy)
+
+
 def _out_of_range(
-    name: str, column: Column, read: Numbers, values: Floats, line: Scale | None, found: Findings
+    name: str, column: Column, read: Numbers, values: Cells, line: Scale | None, found: Findings
 ) -> Iterator[str]:
     """Refuse values that the declaration of a column does not allow; cells stand as written."""
-    title, remedy = found.named(name), column.remedy
+    remedy, outside = column.remedy, values < 0
     if column.kind == "integer":
-        rule, outside = "whole numbers of at least 0", (values < 0) | (values % 1 > 0)
+        rule, outside = "whole numbers of at least 0", outside | (values % 1 > 0)
     elif column.kind == "amount":
-        rule, outside = "amounts of at least 0", values < 0
-        missing, rest = _if_missing(read, 0, np.inf)
-        plain = f"table[{found.file_name(name)!r}]"
-        signs = f"Give what is lost without its sign, in pandas: {plain} = {plain}.abs()."
-        remedy = missing if missing and rest.min() >= 0 < rest.max() else signs
+        rule, plain = "amounts of at least 0", f"table[{found.file_name(name)!r}]"
+        remedy = f"Give what is lost without its sign, in pandas: {plain} = {plain}.abs()."
     elif column.kind == "probability":
-        outside = (values < -ROUNDING) | (values > 1 + ROUNDING)
         said = PERCENT if read.signed.any() else line
         rule = "percentages from 0 to 100" if said is PERCENT else "probabilities in [0, 1]"
-        if outside.any():
-            stated = column.on_scale and column.name != EXACT
-            remedy = _remedy_outside(found.file_name(name), read, said, stated=stated)
+        outside = (values < -ROUNDING) | (values > 1 + ROUNDING)
         wide = ~outside & (values > column.largest) & (column.largest < 1)
-        most = f"be at most {column.largest:g}"
-        yield from broken(title, most, wide, read.cells, column.remedy)
+        yield from found.broken(name, f"be at most {column.largest:g}", wide, values, remedy)
+        if outside.any():
+            remedy = _remedy(name, read, said, found)
     else:
         return
-    yield from broken(title, f"hold {rule}", outside, read.cells, remedy)
+    yield from found.broken(name, f"hold {rule}", outside, read.cells, remedy)
 
 
-def _if_missing(read: Numbers, low: float, high: float) -> tuple[str, Floats]:
-    """Say how usual marks of a missing answer are read as such; return the other numbers.
-
-    A negative mark lies far below other negative numbers: -9 beside -4 is one of them.
-    """
-    values = read.values[~np.isnan(read.values)]
-    least = 5 * values[~np.isin(values, _USUAL_MARKS)].min(initial=0.0)
-    marks = [mark for mark in _USUAL_MARKS if mark in values and not low <= mark <= high]
-    marks = [mark for mark in marks if mark > 0 or mark < least]
-    rest = values[~np.isin(values, marks)]
-    if not marks or not rest.size:
-        return "", values
-    sign = "%" if read.signed.any() else ""
-    listed = ",".join(f"{mark:g}{sign}" for mark in marks)
-    return f"If {listed} stands for no answer: {typed_option('--missing', listed)}.", rest
-
-
-def _remedy_outside(file_name: str, read: Numbers, line: Scale | None, *, stated: bool) -> str:
+def _remedy(name: str, read: Numbers, line: Scale | None, found: Findings) -> str:
     """Say what to do about numbers of which some lie outside their scale, or [0, 1] without one.
 
-    Beliefs that were `stated` may be on a scale.
+    Marks of a missing answer, percentages, log-probabilities and answers on a scale look like it.
     """
     low, high = (0.0, 1.0) if line is None else sorted((line.low, line.high))
-    missing, values = _if_missing(read, low, high)
-    remedy = "Correct these values, or leave their cells empty."
-    if values.size == 0 or np.isinf(values).any():
-        return remedy
-    largest, smallest = values.max(), values.min()
-    if missing and low <= smallest and largest <= high:
-        return missing
-    off = {*values[(values < low) | (values > high)]}
-    if line not in (None, PERCENT):
-        ends = f"{math.floor(smallest)}..{math.ceil(largest)}"
-        remedy = f"Name a scale that holds them (--scale={ends} does)."
-        if len(off) == 1:
-            typed = typed_option("--missing", f"{off.pop():g}")
-            remedy = f"{remedy[:-1]}, or say what cells hold that are missing: {typed}."
-    elif smallest < 0 and largest <= 0 and (values % 1).any():
-        cells = f"table[{file_name!r}]"
-        remedy = f"If they are log-probabilities, in pandas: {cells} = numpy.exp({cells})."
-    elif stated and (line is None or smallest < 0) and (ends := _scale_of(values)):
-        typed = f"{typed_option('--scale', ends)}{'' if line is None else ' in place of --percent'}"
-        remedy = f"Answers on a scale: {typed} (scale={ends!r}), with the ends that yours has."
-    elif line is None and are_percentages(values):
-        remedy = SAY_PERCENT
-    return f"{missing} {remedy}".lstrip()
-
-
-def _scale_of(values: Floats) -> str:
-    """Return the ends of the scale that answers seem to be on; empty where they seem to be on none.
-
-    Whole numbers from 1, 0 or the negative of the largest are steps; the highest may not have been
-    chosen, so that the next usual number of steps is proposed.
-    """
-    largest, smallest = float(values.max()), float(values.min())
-    whole = not (values % 1).any()
-    if smallest < 0:
-        ends = (*range(1, 11), 100) if whole else _USUAL_ENDS
-        end = next((end for end in ends if max(largest, -smallest) <= end), 0)
-        return f"-{end}..{end}" if end and largest > 0 else ""
-    if whole and (top := next((steps for steps in _USUAL_STEPS if largest <= steps), 0)):
-        return f"{1 if smallest >= 1 else 0}..{top}"
-    return "0..10" if 1 < largest <= 10 and not _mostly_below_1(values) else ""
+    values = read.values[~np.isnan(read.values)]
+    marks = [m for m in _USUAL_MARKS if m in values and not low <= m <= high]
+    rest = values[~np.isin(values, marks)]
+    column, sign = declared(name), "%" if read.signed.any() else ""
+    if marks and rest.size and low <= rest.min() and rest.max() <= high:
+        listed = ",".join(f"{mark:g}{sign}" for mark in marks)
+        return f"If {listed} stands for no answer: {typed_option('--missing', listed)}."
+    if line is None and are_percentages(rest):
+        return SAY_PERCENT
+    if line is None and values.max() <= 0 and (values % 1).any():
+        cells = f"table[{found.file_name(name)!r}]"
+        return f"If they are log-probabilities, in pandas: {cells} = numpy.exp({cells})."
+    top = max(rest.max(initial=0.0), -rest.min(initial=0.0))
+    end = next((end for end in _USUAL_ENDS if top <= end), 0)
+    on_scale = column is not None and column.on_scale and name != EXACT
+    if on_scale and end and (rest.min() < low or not _mostly_below_1(rest)):
+        start = -end if rest.min() < 0 else int(rest.min() >= 1 and not (rest % 1).any())
+        typed = typed_option("--scale", f"{start}..{end}")
+        instead = " in place of --percent" if line is PERCENT else ""
+        return f"Answers on a scale: {typed}{instead} (scale=), with the ends that yours has."
+    return "Correct these values, or leave their cells empty."
 
 
 FEWEST_GROUPS = 10  # fewer are no clusters of an interval, and may be the arms of an experiment
 _LONG = 60  # characters, from which a text is no id
 _MANY_PROMPTS = 10  # more variants than are asked, and fewer rows of one than tests need
-_NOT_EXACT = (
-    "in a table that this toolkit did not write it may be a stated confidence. If it is the exact "
-    f"posterior: --exact {EXACT}; in Python read_runs(..., columns={{{EXACT!r}: {EXACT!r}}}), or "
-    f"give a DataFrame a column {KIND!r} that holds {RECORDED!r}"
-)
 
 
 def _why_not_ours(column: Column, runs: Runs, cells: "pd.Series[Any]") -> str:
@@ -437,7 +365,11 @@ def _why_not_ours(column: Column, runs: Runs, cells: "pd.Series[Any]") -> str:
         return f"its values ({listing(map(repr, values), 3)}) are none of those it can have here"
     match column.name:
         case "p_true" if not holds_exact(there):
-            return _NOT_EXACT
+            return (
+                "in a table that this toolkit did not write it may be a stated confidence. If it "
+                f"is the exact posterior: --exact {EXACT}; in Python columns={{'exact': "
+                f"{EXACT!r}}}, or give a DataFrame a column {KIND!r} that holds {RECORDED!r}"
+            )
         case "tokens" if len(filled) and numbers(cells).odd[cells.notna()].all():
             return "it holds no numbers"
         case "theta":
@@ -452,21 +384,25 @@ def _why_not_ours(column: Column, runs: Runs, cells: "pd.Series[Any]") -> str:
         case "group" if 0 < n_values < FEWEST_GROUPS:
             return (
                 f"with {counted(n_values, 'value')} it may be the arm of an experiment, which is "
-                "no cluster. If contexts share more than their belief within it, say so: --group "
-                "group; in Python read_runs(..., columns={'group': 'group'})"
+                "no cluster. If contexts share more than their belief within it: --group group"
             )
         case "person" if n_values:
-            return _judged_alone(runs, cells)
+            keys = [runs.table[name] for name in (*EVALUATION, "context") if name in there]
+            shared = "context" in there and cells.groupby(keys, dropna=False, observed=True)
+            if shared is False or cells.isna().any() or shared.nunique().max() < 2:
+                return (
+                    "it is empty in some rows, or no two share a case (--context names it). If "
+                    "rows of one depend on each other, it is their group: --group person"
+                )
         case "prompt":
-            if "loss" in runs.names and n_values > 1 and _each_at_one(runs.table["loss"], cells):
+            if "loss" in there and n_values > 1 and _each_at_one(runs.table["loss"], cells):
                 return "each of its values stands at one stake alone: they are its wordings"
             if _question_texts(runs, cells):
                 return (
-                    f"none of its {n_values} values is known to stand in two cases, as variants of "
-                    "a prompt do: they are the texts of questions. If rows with the same text "
-                    "answer one question, it is their context (--context)"
+                    f"none of its {n_values} values is known to stand in two cases: they are the "
+                    "texts of questions. If rows with the same text answer one question: --context"
                 )
-        case "context":
+        case "context" if cells.dropna().astype(str).str.len().median() >= _LONG:
             return _passages(runs, cells)
         case "level" if len(filled):
             chosen = runs.table.get("action", pd.Series(dtype=object))
@@ -496,27 +432,8 @@ def _each_at_one(values: "pd.Series[Any]", by: "pd.Series[Any]") -> bool:
     return bool(values.groupby(by).nunique().max() == 1)
 
 
-def _judged_alone(runs: Runs, cells: "pd.Series[Any]") -> str:
-    if "context" not in runs.names:
-        return (
-            "without --context it is not known which cases persons share; name it to read --person "
-            "person"
-        )
-    if cells.isna().any():
-        return f"it is empty in {int(cells.isna().sum())} rows, and every answer has one who judged"
-    keys = [runs.table[name] for name in (*EVALUATION, "context") if name in runs.names]
-    if cells.groupby(keys, dropna=False, observed=True).nunique().max() > 1:
-        return ""
-    return (
-        "no two share a case. If rows of one depend on each other, it is their group: --group "
-        "person"
-    )
-
-
 def _passages(runs: Runs, cells: "pd.Series[Any]") -> str:
     """Tell whether texts, such as passages with questions, stand beside a column of the cases."""
-    if not cells.dropna().astype(str).str.len().median() >= _LONG:
-        return ""
     rest = runs.table.drop(columns="context")
     cases = case_column(rest, Runs(rest).unused_columns)
     if cases is None:

@@ -3,9 +3,6 @@
 A column `p` of probabilities does not say itself what it is the probability of. Where the two
 labels are 0 and 1, no and yes, or false and true, everybody means the second; of any other two
 labels the user has to name one, because the wrong one turns every score and every sign around.
-
-The values of a column of cases have one truth each, as chance would hardly give. It is looked for
-wherever a message proposes columns for cases, persons or groups, whatever role it has so far.
 """
 
 import re
@@ -28,7 +25,6 @@ KNOWN_PAIRS = (("no", "yes"), ("false", "true"), ("0", "1"))
 NO, YES = map(frozenset, zip(*KNOWN_PAIRS, strict=True))
 STATE_NAMES = ("truth = 0", "truth = 1")
 """What figures call states of which nothing else is known."""
-_LETTERS = (("n", "y"), ("f", "t"))  # of which nobody knows the states but among the words
 _WHOLE = re.compile(r"(-?[0-9]+)\.0+")
 
 
@@ -71,21 +67,6 @@ def known_pair(labels: Collection[Any]) -> tuple[str, str] | None:
     """Return the entry of `KNOWN_PAIRS` that some labels are out of; None if there is none."""
     seen = {folded(label) for label in labels}
     return next((pair for pair in KNOWN_PAIRS if seen and seen <= set(pair)), None)
-
-
-def several_spellings(labels: Collection[Any]) -> dict[str, int]:
-    """Return 0 or 1 for each spelling where no and yes are written in several ways; else nothing.
-
-    As where some cells hold yes and no, others TRUE, FALSE, 1 or 0. Case does not count.
-    """
-    forms = {str(label).strip().lower(): folded(label) for label in labels}
-    pairs: tuple[tuple[str, str], ...] = KNOWN_PAIRS + _LETTERS
-    if not {*forms.values()} <= {form for pair in pairs for form in pair}:
-        return {}  # beside other labels they are labels like these
-    met = [pair for pair in pairs if {*pair} & {*forms.values()}]
-    if len(met) < 2 or len({*forms.values()}) < 3:  # of two labels the user names one
-        return {}
-    return {text: pair.index(form) for text, form in forms.items() for pair in met if form in pair}
 
 
 def compared_labels(
@@ -267,55 +248,31 @@ class CaseColumn:
     """The columns whose values, together, have one truth each."""
 
     columns: tuple[str, ...]  # of the table
-    names: tuple[str, ...]  # as the user calls them
-    n_values: int
-
-    @property
-    def sentence(self) -> str:
-        """Say what is known of it."""
-        return f"each of the {self.n_values} values of {','.join(self.names)!r} has one truth"
+    typed: str  # the option that names them, as the user calls them
+    sentence: str  # what is known of them
 
     @property
     def remedy(self) -> str:
         """Return what to name where nobody else is named."""
-        typed = typed_option("--context", ",".join(self.names))
-        return f"{self.sentence}: {typed} takes it for the case"
+        return f"{self.sentence}: {self.typed} takes it for the case"
 
     def options(self, table: pd.DataFrame, named: Mapping[str, str]) -> str:
-        """Return the options for cases and for who or what is named as context, person or rep.
+        """Return the options for cases, and for who is named as context or person.
 
         Whoever saw a case that others saw too is a person; with cases of their own they are groups.
-        Whole numbers that begin at 0 or 1 in every case count repetitions, or are persons.
         """
-        case = table[list(self.columns)].astype(str).agg("\n".join, axis=1)
-        typed, also = [typed_option("--context", ",".join(self.names))], ""
-        for role in ("person", "context", "rep"):
-            if role not in table.columns or role in self.columns:
-                continue
-            name = named.get(role, role)
-            per_case = table.groupby(case, observed=True)[role].nunique()
-            if per_case.max() == 1:
-                typed.append(typed_option("--group", name) if role != "rep" else "")
-            elif role != "person" and _counts(table[role]):
-                typed.append(typed_option("--rep", name))
-                if "person" not in table.columns:
-                    also = f"; if {name!r} is who judged: {typed_option('--person', name)} for that"
-            else:
-                typed.append(typed_option("--person", name))
-                for part, title in zip(self.columns, self.names, strict=True):
-                    if role == "person" and part != "context" and len(self.columns) > 1:
-                        both = typed_option("--person", f"{title},{name}")
-                        also = f"; if {title!r} numbers persons anew: {both} for that"
-        return " ".join(dict.fromkeys(filter(None, typed))) + also
+        case, typed = _joined(table[list(self.columns)]), [self.typed]
+        for role in ("person", "context"):
+            if role in table.columns and role not in self.columns:
+                alone = table.groupby(case, observed=True)[role].nunique().max() == 1
+                typed.append(
+                    typed_option("--group" if alone else "--person", named.get(role, role))
+                )
+        return " ".join(typed)
 
 
-def _counts(cells: pd.Series) -> bool:
-    """Tell whether cells are whole numbers from 0 or 1 on, as those of repetitions."""
-    numbers = pd.to_numeric(cells, errors="coerce")
-    seen = np.unique(numbers.dropna())
-    return bool(
-        numbers.notna().all() and seen[0] in (0, 1) and seen[-1] - seen[0] + 1 == len(seen) < 100
-    )
+def _joined(cells: pd.DataFrame) -> pd.Series:
+    return cells.astype(str).agg("\n".join, axis=1)
 
 
 def case_column(
@@ -323,41 +280,35 @@ def case_column(
 ) -> CaseColumn | None:
     """Return the column that names the cases, or two of which one is the context; None without.
 
-    Of several that of the fewest values. `named` says what a user calls the columns of a role.
+    Of several that of the fewest values, which are more than a handful, have one truth each, and
+    would not have it by chance. `named` says what a user calls the columns of a role.
     """
     truth = next((table[name] for name in ("theta", "p_true") if name in table.columns), None)
-    if truth is None:
+    shares = pd.Series() if truth is None else truth.value_counts(normalize=True)
+    if truth is None or len(shares) < 2:
         return None
-    shares = truth.value_counts(normalize=True)
-    if len(shares) < 2:
-        return None
+
+    def n_cases(columns: Sequence[str]) -> int:
+        cells = table[list(columns)]
+        numbers = cells.apply(pd.to_numeric, errors="coerce")
+        measured = numbers.notna().all() & (numbers % 1 != 0).any()
+        if cells.isna().any(axis=None) or measured.any():
+            return 0
+        by = truth.groupby(_joined(cells), observed=True)
+        sizes = by.count()
+        if not _FEWEST_CASES <= len(sizes) < len(cells) or by.nunique().max() != 1:
+            return 0
+        log_chance = sum(np.log((shares**size).sum()) for size in sizes[sizes > 1])
+        return len(sizes) if log_chance < np.log(_BY_CHANCE) else 0
+
     others = [*unused, *(role for role in _ROLES if role in table.columns)]
-    found = [each for name in others if (each := _cases(table, truth, shares, (name,), named))]
+    found = {(name,): n for name in others if (n := n_cases([name]))}
     if not found and "context" in table.columns:  # numbered anew within another column
         pairs = [(name, "context") for name in others]
-        found = [each for pair in pairs if (each := _cases(table, truth, shares, pair, named))]
-    return min(found, key=lambda column: column.n_values, default=None)
-
-
-def _cases(
-    table: pd.DataFrame,
-    truth: pd.Series,
-    shares: pd.Series,
-    columns: tuple[str, ...],
-    named: Mapping[str, str] | None,
-) -> CaseColumn | None:
-    """Return columns if their values have one truth each, and chance would not give that."""
-    cells = table[list(columns)]
-    if cells.isna().any(axis=None):
+        found = {pair: n for pair in pairs if (n := n_cases(pair))}
+    if not found:
         return None
-    for name in columns:
-        numbers = pd.to_numeric(cells[name], errors="coerce")
-        if numbers.notna().all() and (numbers % 1 != 0).any():
-            return None  # a measurement
-    by = truth.groupby(cells.astype(str).agg("\n".join, axis=1), observed=True)
-    sizes, kinds = by.count(), by.nunique()
-    if len(sizes) < _FEWEST_CASES or len(sizes) == len(cells) or kinds.max() != 1:
-        return None
-    if sum(np.log((shares**size).sum()) for size in sizes[sizes > 1]) >= np.log(_BY_CHANCE):
-        return None
-    return CaseColumn(columns, tuple((named or {}).get(name, name) for name in columns), len(sizes))
+    columns = min(found, key=lambda each: found[each])
+    name = ",".join((named or {}).get(column, column) for column in columns)
+    sentence = f"each of the {found[columns]} values of {name!r} has one truth"
+    return CaseColumn(columns, typed_option("--context", name), sentence)

@@ -47,7 +47,7 @@ def test_values_that_begin_with_a_minus_need_no_equals_sign(rows, run):
     said = " ".join(out.split())
     assert (status, "Brier" in said) == (0, True)
     assert "was read on the scale -1..1: -1 as 0, 0 as 0.5, 1 as 1" in said
-    assert "3 cells with -1 are missing: 'belief' (3); no cell holds -99." in said
+    assert "3 cells with -99 or -1 are missing: 'belief' (3)." in said
 
 
 POWER = ("power", "clairvoyant", "--cases", "20", "--scheduler")

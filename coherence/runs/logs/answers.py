@@ -25,7 +25,7 @@ from coherence.decoding.ranges import STATED_SUM
 from coherence.errors import InputError
 from coherence.runs.cells import Floats, numbers
 from coherence.runs.columns import EXACT, FEATURE_PREFIX, PERCENT, Scale, is_belief
-from coherence.runs.text_files import bare_name, dotted_fields
+from coherence.runs.formats import bare_name, dotted_fields
 
 PICKED = "picked"
 """Field of what the log itself takes for the answer; empty if it looked and found none."""

@@ -36,7 +36,7 @@ from coherence.runs.columns import (
     is_belief,
     is_state,
 )
-from coherence.runs.formats import ARRAY, FileTable, column_of
+from coherence.runs.formats import ARRAY, FileTable, column_of, inner_suffix, read_array
 from coherence.runs.logs import inspect_log, lm_eval
 from coherence.runs.logs.answers import (
     SHARE,
@@ -53,7 +53,6 @@ from coherence.runs.roles import doubt_percent
 from coherence.runs.runs import MEANT, REFERENCE
 from coherence.runs.several import state_columns, told_apart
 from coherence.runs.states import YES, folded, named_state, typed_option, zero_or_one
-from coherence.runs.text_files import inner_suffix, read_array
 
 LEFT_OUT = "-"
 """Stands for no field: a column that the format would fill is left out."""

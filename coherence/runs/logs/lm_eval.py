@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from coherence.errors import InputError, listing
-from coherence.runs.formats import LINES
+from coherence.runs.formats import LINES, bare_name, read_objects
 from coherence.runs.logs.answers import (
     SHARE,
     AnswerLog,
@@ -26,7 +26,6 @@ from coherence.runs.logs.answers import (
     names_of,
     sample_columns,
 )
-from coherence.runs.text_files import bare_name, read_objects
 
 NEEDED = ("doc_id", "doc", "target", "resps")
 _ROUNDING = 1e-3  # half precision may put a certain continuation a little above 0

@@ -14,7 +14,6 @@ READ = r"""
 # what | lines, with / between | options | column | its cells | what is said of it
 whole states under a comma | p;theta/0,5;1,0/0,2; | decimal=, | theta | [1, null] |
 between thousands | p;theta;x_d/,5;1;2.472,5/,2;0;439 | decimal=, | x_d | [2472.5, 439] | points
-points that a program wrote | p;theta/0.345;1/1.000;0 | decimal=, | p | [0.345, 1] | decimal ones
 a mark with a comma | p;theta/-99,0;1/0,2;0 | decimal=, missing=-99 | p | [null, 0.2] | with -99 is
 other digits | p,theta,x/.5,1,٣/.2,0,3 | | x | ["٣", "3"] |
 too large for a number | p,theta,x/.5,1,1e999/.2,0,3 | | x | ["1e999", "3"] |
@@ -29,7 +28,6 @@ given z | p,z,z_state,p_z,theta/50,s,a,70,1/20,s,b,30,0 | percent=1 | p_z | [0.7
 a spread on a scale | p,p_sd,theta/4,1,1/6,2,0 | scale=0..10 | p_sd | [0.1, 0.2] | 5 as 0.5
 a scale about 0 | p,theta/-1,0/0,1/1,1 | scale=-1..1 | p | [0, 0.5, 1] | -1 as 0, 0 as 0.5, 1 as 1
 a scale of guesses | p,theta/1,0/4,1 | scale=1..4=.5..1 | p | [0.5, 1] | 1 as 0.5, 2 as 0.667
-a guess between two | p,a,b/1,x,x/4,y,y | scale=1..4 prediction=a gold=b | p | [0, 1] | 4=.5..1.
 a scale downwards | p,theta/1,0/4,1/7,1 | scale=7..1 | p | [1, 0.5, 0] | 7 as 0
 quotes behind a backslash | p,theta,said/.5,1,"a \"b\", c"/.2,0,"x" | | said | ["a \"b\", c", "x"] |
 a quote within a cell | p,theta,said/.5,1,5" pipe/.2,0,"x" | | said | ["5\" pipe", "x"] |
@@ -68,7 +66,9 @@ off the scale | p,theta/1,0/7,1 | scale=1..6 | scale 1..6; 1 of 2 values do not,
 no scale | p,theta/1,0 | scale=1-7 | must be LOW..HIGH
 a scale in percent | p,theta/1,0 | scale=0..100 percent=1 | percent is the scale 0..100
 codes of labels | p,a,b/1,x,7/0,y,8/1,x,7/0,y,8 | prediction=a gold=b | 'b' holds 7, 8, and no
-signs on a scale | p,theta/10%,0 | scale=0..10 | '10%', and is said to be on a scale. Leave scale
+signs on a scale | p,theta/10%,0 | scale=0..10 | '10%', and a scale (--scale). Write a percent
+points for decimals | p;theta/0.345;1/1.000;0 | decimal=, | '0.345' (row 0). Write its numbers in one
+a name twice | p,theta,x,x/.5,1,2,3 | | 'x' occurs more than once
 """
 
 
@@ -142,9 +142,9 @@ def set_title(sheet):
     ("change", "column", "expected", "said"),
     [
         (set_cell("D1", "x"), "theta", [1, 1, 0], ""),  # some were formatted as text
-        (lambda sheet: sheet.merge_cells("A2:A3"), "context", list("aab"), "1 merged area"),
+        (lambda sheet: sheet.merge_cells("A2:A3"), "context", list("aab"), "merged cells (1)"),
         (set_cell("B4", "#DIV/0!"), "p", [0.5, 0.25, None], "B4 (#DIV/0!)"),
-        (lambda sheet: sheet.row_dimensions.group(3, hidden=True), "theta", [1, 1, 0], "is hidden"),
+        (lambda sheet: sheet.row_dimensions.group(3, hidden=True), "theta", [1, 1, 0], "hidden rows (1)"),
         (set_cell("B4", "=1/4"), "", [], "no program has computed (B4)"),
         (set_title, "", [], "it holds 'Results' alone"),
     ],

@@ -158,17 +158,15 @@ KRUECKE = TABLE.replace("rest", "Krücke").encode("latin-1")
         ("a.csv", "p,action,theta\n", "the table has no rows"),
         ("a.jsonl", '{"p": 0.1}\n{"p": \n', "line 2 is not JSON"),
         ("a.jsonl", "[1, 2]\n", "line 1 is a JSON list, not an object"),
-        ("a.json", '{"p": 0.5}', "it is one object"),
+        ("a.json", '{"p": 0.5}', "must be a JSON array of objects"),
         ("a.json", '[{"p": 0.5},', "is not JSON"),
         ("a.json", "[]", "has no rows"),
         ("a.ods", "x", "must be .parquet, .csv, .*, not '.ods'"),
         ("a.csv", b"\xff\xfe\x00p\x00", "cannot be read as text .*or check that the file is"),
-        ("a.csv", b"PK\x03\x04\x14\x00\xff", "cannot be read as text .*It holds no text: save"),
         ("a.csv.gz", packed(TABLE)[:-9], "gzip file is damaged or cut short"),
         ("a.csv", KRUECKE, "--encoding latin-1"),
         ("a.csv", TABLE.replace("0.25", "0,25"), "line 2 has 4 cells.*--decimal ','"),
         ("a.csv", 'p,action\n0.5,a\n0.6,"b\n', "quotes"),
-        ("a.csv", "sep=;\np;action\n0.5;a\n", "its first line only names the separator to Excel"),
         ("a.csv", "\np;action\n0.5;a\n", "the first line must name the columns"),
         ("a.csv", "p,action,theta,theta\n0.7,yes,1,0\n", "column 'theta' occurs more than once"),
     ],
@@ -195,9 +193,8 @@ def test_mapped_column_must_exist(tmp_path, runs, read):
         with pytest.raises(InputError, match=said):
             read_runs(tmp_path / "runs.csv", columns=columns)
     doubled = "p,action,theta,conf,conf\n0.7,yes,1,0,1\n"
-    assert "conf" in read(doubled)  # nothing reads it
     with pytest.raises(InputError, match="column 'conf' occurs more than once"):
-        read(doubled, columns={"p": "conf"})
+        read(doubled)
 
 
 def test_missing_columns_are_told_once_with_all_other_faults(read):

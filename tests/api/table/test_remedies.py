@@ -46,8 +46,6 @@ def written(tmp_path, **columns):
 
 AMOUNTS = numpy.arange(N) % 4 + 1
 STAKES = {"columns": {**NAMED, "penalty": "cost"}, "acts": "treat"}
-SPELLINGS = [["No", "no ", "FALSE", "0", "n"], ["Yes", "YES", "TRUE", "1", "y"]]
-SPELLED = [SPELLINGS[state][at % 5] for at, state in enumerate(TRUTH)]
 
 
 @pytest.mark.parametrize(
@@ -55,8 +53,6 @@ SPELLED = [SPELLINGS[state][at % 5] for at, state in enumerate(TRUTH)]
     [
         ("belief", numpy.log(BELIEF), {}, BELIEF, "log-probabilities"),
         ("cost", -3 * AMOUNTS, STAKES, 3 * AMOUNTS, "-3 (rows 0, 1"),  # -9 is one of them
-        ("outcome", SPELLED, {}, TRUTH, "'No' ("),
-        ("decision", SPELLED, {}, TRUTH, "'TRUE' ("),
     ],
 )
 def test_a_line_of_pandas_gives_what_was_meant(tmp_path, column, cells, options, meant, said):
@@ -134,24 +130,6 @@ def test_ids_that_each_group_numbers_anew_have_both_remedies(tmp_path):
         assert runs.groupby("context")["group"].nunique().tolist() == [1] * N
 
 
-def test_an_empty_action_beside_one_label_is_asked(tmp_path):
-    path = written(tmp_path, decision=numpy.where(ACTION == "treat", "treat", None))
-    message = refusal(path)
-    assert "'treat' or nothing" in message
-    first, second = re.findall(r"table\['\w+'\] = .*?(?=[;.](?: |$))", message)
-    for line, column in ((first, "decision"), (second, "status")):
-        names = {"table": pd.read_csv(path)}
-        exec(line, names)  # noqa: S102
-        runs = read_runs(names["table"], columns=NAMED)
-        assert runs["action"].isna().sum() == (0 if column == "decision" else N // 3)
-    # Whoever says which actions are missing has answered, and a prompt may ask for beliefs alone.
-    marked = table(decision=numpy.where(ACTION == "treat", "treat", "-"))
-    assert read_runs(marked, columns=NAMED, missing=["-"])["action"].isna().sum() == N // 3
-    prompts = pd.concat([marked[marked["decision"] == "treat"].assign(prompt="standard")] * 2)
-    prompts.iloc[len(prompts) // 2 :, [2, 4]] = [None, "short"]
-    assert read_runs(prompts, columns=NAMED)["action"].isna().sum() == len(prompts) // 2
-
-
 @pytest.mark.parametrize("column", ["id", "outcome", "gold"])
 def test_ids_that_floats_have_damaged_are_refused(tmp_path, column):
     ids = 1_234_567_890_123_456_700 + numpy.arange(N)
@@ -185,12 +163,3 @@ def test_ids_that_a_spreadsheet_shortened_are_refused():
         read_runs(table, columns={"context": "id"})
     kept = [*["1.5E+1"] * 10, *["1E+05"] * 10, *["1.23456E+3"] * 10]  # no digit is lost
     assert len(read_runs(table.assign(id=kept), columns={"context": "id"})) == 30
-
-
-def test_errors_of_states_come_with_those_of_cells(tmp_path):
-    """Breaks if annulled truths are said only when all else was corrected."""
-    truth = numpy.where(numpy.arange(N) < 4, "void", numpy.where(TRUTH, "yes", "no"))
-    path = written(tmp_path, belief=BELIEF + 0.5, outcome=truth)
-    with pytest.raises(SchemaError) as caught:
-        analyze(pd.read_csv(path), columns=NAMED, rng=1)
-    assert ["[0, 1]" in caught.value.errors[0], "'void'" in caught.value.errors[1]] == [True] * 2

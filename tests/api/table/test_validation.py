@@ -77,7 +77,7 @@ OK, DRAWN = {"status": ["ok"] * 3}, {"truth_kind": "drawn"}
         ({"p": [-0.1, 0.2, 0.3]}, ("1 of 3", "-0.1 (row 0)")),
         ({"p": ["0.1", "high", "0.3"]}, ("'p' must hold numbers", "'high' (row 1)", "empty")),
         ({"p": [True, False, True]}, ("'p' must hold numbers",)),
-        ({"action": [["a"], ["b"], "a"]}, ("'action' must hold single values; 2 of 3", "a list")),
+        ({"action": [["a"], ["b"], "a"]}, ("'action' must hold single values; 2 of 3", "['a'] (rows 0, 1)")),
         ({"model": ["m", None, "b"]}, ("'model' is empty in row 1", "leave the column out")),
         ({"theta": [0, 1, 1]}, ("theta", "1 context", "'1' (rows 0, 1)", "its own context id")),
         ({"rep": [0, 0, 0]}, ("(context, rep) must be unique", "(rows 0, 1)", "drop copies")),
@@ -139,10 +139,10 @@ def test_all_errors_come_at_once():
 
 
 def test_missing_columns_name_the_closest():
-    missing, nothing, slip = errors_of(pd.DataFrame({"Belief": [0.1], "acton": ["a"], "y": [1]}))
-    assert says([slip], "'acton'", "'action'", "drop(columns=['acton'])")
+    missing, nothing, slip = errors_of(pd.DataFrame({"Belief": [0.1], "Actions": ["a"], "y": [1]}))
+    assert says([slip], "'Actions'", "'action'", "drop(columns=['Actions'])")
     assert says([missing], "'p'", "name found: 'Belief'", "--belief NAME", "columns={'p'")
-    assert says([nothing], "'theta'", "the exact posterior", "'prompt'", "name found: 'acton'")
+    assert says([nothing], "'theta'", "the exact posterior", "name found: 'Actions'")
     assert says([nothing], "--action NAME, --truth NAME, --exact NAME", "columns={'action': NAME")
     missing, _ = errors_of(pd.DataFrame({"said": [0.1], "unmapped_prompt": ["a"]}))
     assert says([missing], "Found: 'said', 'prompt'.")
@@ -198,12 +198,6 @@ GOOD = {"prob": ["0.2", "0.8", "0.4", "0.6"], "choice": ["a", "b", "a", "b"]}
 GOOD |= {"outcome": [0, 1, 0, 1], "case": ["x", "y", "z", "w"], "round": [0] * 4, "how": ["ok"] * 4}
 
 
-class LazyFrame:
-    """As of polars: a query that has no rows, and no way to pandas, before it is collected."""
-
-    def collect(self): ...
-
-
 @pytest.mark.parametrize(
     ("runs", "message"),
     [
@@ -211,9 +205,8 @@ class LazyFrame:
         (Path("a/b.csv"), "Read the file first: coherence.read_runs('a/b.csv')."),
         ({"p": [0.5]}, "received dict. Make it one: pandas.DataFrame(runs)."),
         (np.zeros(3), "received numpy.ndarray. Make it one"),
-        (pyarrow.chunked_array([[0.5]]), "received pyarrow.lib.ChunkedArray. Convert it"),
-        (LazyFrame(), "Run and convert it: runs.collect()."),
-        (None, "received NoneType. Pass one, or read a file with coherence.read_runs."),
+        (pyarrow.chunked_array([[0.5]]), "received pyarrow.lib.ChunkedArray. Make it one"),
+        (None, "received NoneType. Make it one: pandas.DataFrame(runs)."),
     ],
 )
 def test_what_is_no_frame_says_how_to_make_it_one(runs, message):
@@ -265,24 +258,24 @@ def test_names_of_columns_and_of_the_index_must_differ():
             analyze(faulty)
 
 
-def test_one_typo_is_seen_and_other_words_are_not():
+def test_a_name_of_ours_in_another_form_is_seen_and_other_words_are_not():
     for name, meant in {
-        **{"acton": "action", "actions": "action", "Action": "action", "thtea": "theta"},
-        **{" theta": "theta", "contexts": "context", "reps": "rep", "P": "p", "p_ture": "p_true"},
-        **{"z-state": "z_state", "X_age": "x_...", "Action_yes": "action_..."},
+        **{"actions": "action", "Action": "action", " theta": "theta", "contexts": "context"},
+        **{"reps": "rep", "P": "p", "p-true": "p_true", "z state": "z_state"},
+        **{"X_age": "x_...", "Action_yes": "action_..."},
         **dict.fromkeys(("acitno", "content", "section", "confidence", "ref", "beta")),
     }.items():
         assert column_meant(name, [name]) == meant, name
 
 
-def test_a_misspelt_action_is_a_fault_with_its_remedies(tmp_path):
+def test_an_action_in_another_form_is_a_fault_with_its_remedies(tmp_path):
     path = tmp_path / "runs.csv"
-    path.write_text("context,p,acton,theta\na,.2,x,0\nb,.7,y,1\n")
+    path.write_text("context,p,Actions,theta\na,.2,x,0\nb,.7,y,1\n")
     with pytest.raises(
-        ValueError, match="nothing reads 'acton'.*'action'.*--action acton"
+        ValueError, match="nothing reads 'Actions'.*'action'.*--action Actions"
     ) as error:
         read_runs(path)
     names = {"table": pd.read_csv(path, dtype=str, keep_default_na=False)}
     exec(str(error.value)[str(error.value).index("table = ") :].removesuffix("."), names)  # noqa: S102
-    assert "acton" not in read_runs(names["table"])
-    assert "action" in read_runs(path, columns={"action": "acton"})
+    assert "Actions" not in read_runs(names["table"])
+    assert "action" in read_runs(path, columns={"action": "Actions"})
