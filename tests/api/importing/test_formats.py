@@ -25,7 +25,7 @@ from tests.api.importing.conftest import BELIEF, GOLDEN, HEADER, TEXT, imported,
         (
             "a.json",
             '{"eval": "x", "rows": [1, 2]}',
-            "object, whose key 'rows' holds a list of 2.*open",
+            "must be a JSON array of objects",
         ),
         ("a.json", '{"eval": {}}', "no Inspect log"),
         ("a.json", HEADER, "the log has no samples"),
