@@ -236,13 +236,6 @@ def adds_an_index(case: Case) -> None:
     case.frame.insert(0, "" if case.is_text else "index", range(len(case.frame)))
 
 
-def doubles_an_unused_name(case: Case) -> None:
-    if case.is_text:
-        case.frame["note"], case.frame["note 2"] = 1, 2
-        case.names["note 2"] = "note"
-        case.claims(REFUSED)
-
-
 def doubles_a_used_name(case: Case) -> None:
     if case.is_text:
         case.frame["again"] = case.frame[case.belief]
@@ -575,7 +568,7 @@ OF_BELIEFS = (
 """Mutations of tables with one column of beliefs, which is what they change."""
 CELLS = (
     *(renames_to_a_reserved_name, adds_a_reserved_column, adds_columns, adds_an_index),
-    *(doubles_an_unused_name, doubles_a_used_name, shuffles_columns, shuffles_rows, doubles_rows),
+    *(doubles_a_used_name, shuffles_columns, shuffles_rows, doubles_rows),
     *(empties_beliefs, writes_na, writes_a_mark_that_is_named, writes_a_mark_that_is_not_named),
     *(leaves_out_empty_fields, breaks_a_belief, writes_percent_signs, writes_percentages),
     *(writes_numbers_as_texts, writes_decimal_commas, writes_labels_in_other_ways),
