@@ -21,15 +21,15 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 38_499,
-    "coherence/analysis": 4_082,
+    "coherence": 37_804,
+    "coherence/analysis": 4_063,
     "coherence/batteries": 4_648,
     "coherence/checks": 6_910,
-    "coherence/cli": 1_709,
+    "coherence/cli": 1_694,
     "coherence/decoding": 1_008,
     "coherence/plots": 1_715,
     "coherence/report": 5_108,
-    "coherence/runs": 7_246,
+    "coherence/runs": 6_585,
     "coherence/statistics": 4_137,
     "elicitation": 15_131,
     "elicitation/asking": 1_310,
@@ -40,8 +40,8 @@ BUDGET = {
     "elicitation/spelling": 801,
     "elicitation/training": 1_026,
     "bayesnets": 4_981,
-    "benchmarks": 6_797,
-    "tests": 28_196,
+    "benchmarks": 6_791,
+    "tests": 28_145,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",
