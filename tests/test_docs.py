@@ -101,8 +101,6 @@ ON_THE_PAGE_OF = {
     "predictive_gain": "cmi",
     "prompt_consistency": "iterated_expectation",
 }
-NAMED_PARTS = ("Formula", "Estimand", "Null", "Known as", "Origin", "Assumptions", "References")
-BY_NAME = NAMED_PARTS[:-1]  # where a page has two checks, each part names the second
 
 
 def page_of_check(check):
@@ -111,23 +109,12 @@ def page_of_check(check):
 
 
 @pytest.mark.parametrize("check", sorted(CHECKS))
-def test_every_check_has_its_page(check):
-    page = page_of_check(check)
-    text = page.read_text(encoding="utf-8")
-    assert f"`{check}" in text or f"coherence.{check}" in text or check == page.stem
-    for part in (*(f"\n**{name}.** " for name in NAMED_PARTS), "\n## What misleads it\n"):
-        assert part in text, f"{name_of(page)} lacks {part.strip()}"
-    if check in ON_THE_PAGE_OF:
-        for name in BY_NAME:
-            part = re.split(r"\n\n(?=\*\*|#)", text.partition(f"\n**{name}.** ")[2])[0]
-            assert f"`{check}`" in part, f"{name_of(page)}: {name} does not say that of {check}"
-    origin = CHECKS[check].origin
+def test_every_check_has_its_page_which_says_where_it_is_from(check):
+    page, overview = page_of_check(check), (DOCS / "checks.md").read_text(encoding="utf-8")
+    text, origin = page.read_text(encoding="utf-8"), CHECKS[check].origin
     assert (f"**Origin.** {origin}" if page.stem == check else f"`{check}`: a{origin[1:]}") in text
-    assert re.match("(Published: |Adapted from |Ours)", origin)
-    assert f"(../pictures/checks/{page.stem}.svg)" in text
     tests = any(sentences.rejected for sentences in CHECKS[check].sentences.values())
     assert ("\n**Null.** None " in text) is not tests or check != page.stem
-    overview = (DOCS / "checks.md").read_text(encoding="utf-8")
     assert f"(checks/{page.name})" in overview
     assert f"`{check}`" in overview
 

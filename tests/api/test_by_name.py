@@ -68,22 +68,6 @@ def test_what_is_no_column_or_no_table_is_said():
         coherence.sufficiency_test("p", "action", "theta", data={"p": [0.1]})
 
 
-def test_several_columns_of_a_table_are_one_id():
-    table = ROWS.assign(half=ROWS["context"].str[:-1], rest=ROWS["context"].str[-1])
-    one, two = (
-        coherence.sufficiency_test("p", "action", "theta", data=table, context=ids, rng=1)
-        for ids in ("context", ["half", "rest"])
-    )
-    assert (one.statistic, one.n_contexts) == (two.statistic, two.n_contexts)
-
-
-def test_columns_in_another_order_are_refused():
-    one = pd.Series([0.2, 0.4] * 40)
-    other, choice = one[::-1], pd.Series(["act", "pass"] * 40)
-    with pytest.raises(InputError, match="must have the same index"):
-        coherence.stakes_estimates(one, choice, other, acts="act")
-
-
 # CheckResult: flat rows, readable text.
 
 

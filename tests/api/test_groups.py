@@ -14,7 +14,6 @@ from coherence import (
     prompt_consistency,
     simulate,
 )
-from coherence.runs.notes import Code, Level
 from tests.api.tables import calibration
 
 
@@ -102,22 +101,6 @@ def test_groups_of_very_unequal_size_are_no_units():
     assert monotone_choice_test(*arrays, pair=("yes", "no"), group=even).pvalue > 0.05
 
 
-def test_a_group_that_all_cases_share_is_warned_of():
-    runs = simulate("leaky", n_contexts=40, n_reps=2, rng=1).assign(site="here")
-    (note,) = [
-        note
-        for note in analyze(runs, columns={"group": "site"}, checks=["sufficiency"], rng=1)
-        .evaluations[0]
-        .notes
-        if note.code is Code.GROUPS
-    ]
-    assert note.level is Level.WARNING
-    assert note.text.startswith("site (mapped to 'group') is the same in all cases")
-    halves = runs.assign(site=runs["context"] < "c0020")
-    said = analyze(halves, columns={"group": "site"}, checks=["sufficiency"], rng=1)
-    assert "is the same in all cases" not in str(said)
-
-
 def test_few_groups_have_neither_interval_nor_pvalue():
     rng = np.random.default_rng(1)
     belief = rng.random(90)
@@ -126,24 +109,3 @@ def test_few_groups_have_neither_interval_nor_pvalue():
     assert result.interval is None
     assert np.isnan(result.pvalue)
     assert result.reason == "9 groups are too few to be the clusters; 10 are needed"
-
-
-def test_groups_of_one_state_each_are_cases_and_the_remedy_works():
-    told = simulate("leaky", n_contexts=40, n_reps=2, iterated=False, rng=1).drop(columns="p_true")
-    each = told.assign(group=told["context"], context=range(len(told)), rep=0)
-    (one_state,) = analyze(each, checks=["sufficiency"], rng=1).evaluations
-    assert one_state.verdict.code == "nothing_open"
-    assert "with rep numbered anew within it or left out" in one_state.results[0].reason
-    columns = {"context": "group"}
-    anew = each.assign(rep=each.groupby("group").cumcount())
-    for table in (anew, each.drop(columns="rep")):
-        (found,) = analyze(table, columns=columns, checks=["sufficiency"], rng=1).evaluations
-        assert (found.results[0].n_contexts, found.results[0].reason) == (40, "")
-        assert found.results[0].pvalue <= 1
-
-
-def test_actions_that_are_many_numbers_are_pointed_at():
-    runs = simulate("leaky", n_contexts=40, n_reps=2, rng=1)
-    amounts = runs.assign(action=np.arange(len(runs)) % 9)
-    (evaluation,) = analyze(amounts, checks=["calibration"], rng=1).evaluations
-    assert any("cut them in two" in note.text for note in evaluation.notes)

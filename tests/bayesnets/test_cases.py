@@ -235,13 +235,3 @@ def test_records_that_are_not_there_are_asked_for(fitted, records):
     assert len(sample_cases(read_back, "lung", 20, min_records=0, rng=1)) == 20
     whole = sample_cases(with_records(read_back, records), "lung", 20, rng=1)
     pd.testing.assert_frame_equal(whole, sample_cases(fitted, "lung", 20, rng=1))
-
-
-@pytest.mark.slow
-def test_many_sets_are_drawn_and_kept_by_the_same_rule():
-    network = load_network("diabetes")
-    records = sample(network, 3000, rng=4)
-    fitted = fit(network, records, empty="marginal").network
-    cases = sample_cases(fitted, "Diabetes_binary", 30, rng=5)
-    assert not cases.attrs["coverage"]["enumerated"]
-    assert all(agreeing(records, case).sum() >= 100 for _, case in cases.iterrows())

@@ -49,16 +49,7 @@ def designing(**options):
 
 CALLS = {
     # Designs and agents.
-    "no repetition": (designing(reps=0), "reps must"),
-    "an odd prompt": (designing(prompts=("standard", "odd")), "prompts must .* bayes"),
-    "below absolute zero": (designing(temperature=-1.0), "temperature"),
     "no room": (designing(max_new_tokens=0), "max_new_tokens"),
-    "exact draws": (designing(answers="exact", reps=2), "draws nothing: reps and temperature"),
-    "guided answers": (designing(answers="guided"), "one of drawn, forced, exact"),
-    "mass beyond one": (
-        designing(min_mass=1.5),
-        r"min_mass must be at least 0 and at most 1; received '1.5'",
-    ),
     "samples of exact answers": (designing(answers="exact", belief="sampled"), "Take belief='tok"),
     "a guess": (designing(belief="guess"), "belief must be one of"),
     "one level": (designing(decision="matching", levels=1), "levels must be at least 2.*'1'"),
@@ -68,11 +59,6 @@ CALLS = {
     "costs of lotteries": (designing(decision="matching", costs="3:1,1:1"), "decision='stakes'"),
     "a cost of half a pair": (designing(decision="stakes", costs="3:1,1"), "with a colon.*'1'"),
     "one ratio": (designing(decision="stakes", costs="3:1,6:2"), "2 to 20 different ratios"),
-    "no contexts": (lambda folder: ASIA.cases(0, seed=0), "contexts must be at least 1"),
-    "an agent misspelt": (
-        lambda folder: elicitation.agent_for_task("ratonal", ASIA, CASES),
-        "agent must be the name of an agent",
-    ),
     "a question of no case": (
         lambda folder: elicitation.agent_for_task("rational", ASIA, CASES).generate(
             [elicitation.Request("Well?", 0, 5)]

@@ -12,7 +12,6 @@ import coherence
 from coherence import CheckResult, InputError, Interval
 from coherence.checks.monotone import MonotoneResult
 from coherence.plots import (
-    plot_calibration,
     plot_forest,
     plot_pairwise_choice,
     plot_power,
@@ -42,28 +41,6 @@ def test_sides_are_drawn_as_the_test_takes_them_with_the_gap_between(ax, drawn):
     assert labels == ["gap", "posterior below", "posterior above"]
     assert ax.get_ylabel() == "share of yes"
     assert ax.get_title(loc="left") == "Share of yes at equal belief, by exact posterior"
-
-
-def test_a_runs_table_its_arrays_and_the_result_give_the_same_points(drawn):
-    runs = coherence.simulate("leaky", n_contexts=80, n_reps=3, rng=1)
-    rows = runs[runs["action"].notna()]
-    arrays = rows["p"].to_numpy(), rows["action"].to_numpy(), rows["theta"].to_numpy()
-    context = rows["context"].to_numpy()
-    exact = {"exact": rows["p_true"].to_numpy(), "context": context}
-    of_exact = coherence.sufficiency_test(*arrays[:2], **exact, rng=4)
-    of_truth = coherence.sufficiency_test(*arrays, context=context, rng=4)
-    for drawings in (
-        (plot_state_shares(runs, shown="no"), plot_state_shares(of_exact, shown="no")),
-        (
-            plot_state_shares(runs.drop(columns="p_true"), shown="no"),
-            plot_state_shares(*arrays, context=context, shown="no"),
-            plot_state_shares(of_truth, shown="no"),
-        ),
-    ):
-        for side in (0, 1):
-            first, *others = (drawn(each, f"state-{side}")[0].get_offsets() for each in drawings)
-            for other in others:
-                np.testing.assert_array_equal(other, first)
 
 
 def test_the_legend_calls_states_as_the_table_does():
@@ -125,23 +102,6 @@ def test_realised_states_stand_apart_and_their_contexts_do_not_hide_each_other()
 
 
 @pytest.mark.parametrize("p_true", [False, True])
-def test_asking_again_does_not_narrow_the_intervals_over_contexts(p_true):
-    rng = np.random.default_rng(2)
-    belief = np.repeat([0.2, 0.8], 20)
-    truth = (rng.uniform(size=40) < belief).astype(int).astype(str)
-    table = pd.DataFrame({"belief": belief, "truth": truth, "context": range(40)})
-    if p_true:
-        table["p_true"] = belief + rng.normal(0, 0.05, 40)
-    once, often = (calibration_bins(pd.concat([table] * n), n_bins=2) for n in (1, 10))
-    assert often["n_contexts"].tolist() == once["n_contexts"].tolist() == [20, 20]
-    assert often["n_rows"].tolist() == [200, 200]
-    for name in ("outcome", "low", "high"):  # rounding of the variance within a context
-        np.testing.assert_allclose(often[name], once[name], rtol=1e-9)
-    assert (once["low"] < once["outcome"]).all()
-    assert (once["outcome"] < once["high"]).all()
-
-
-@pytest.mark.parametrize("p_true", [False, True])
 def test_gaps_are_the_distances_of_the_bins_from_the_diagonal(p_true, choices):
     bins = calibration_bins(choices(p_true=p_true))
     np.testing.assert_allclose(bins["gap"], bins["outcome"] - bins["belief"])
@@ -162,18 +122,6 @@ def test_of_exact_posteriors_the_interval_is_that_of_the_gap_over_contexts():
             wanted = mean_interval(of_bin)
             ends = found.loc[at, ["gap_low", "gap_high"]].to_list()
             np.testing.assert_allclose(ends, [wanted.low, wanted.high])
-
-
-def test_beliefs_too_low_are_above_the_line_and_the_axis_is_no_wider_than_needed(ax, drawn):
-    belief = np.linspace(0.1, 0.8, 80)
-    exact = belief + np.random.default_rng(1).normal(0.01, 0.001, 80)
-    plot_calibration(belief, exact=exact, gaps=True, ax=ax)
-    (points,) = drawn(ax, "gaps")
-    assert (points.get_offsets()[:, 1] > 0.008).all()
-    assert ax.get_ylim()[0] < 0
-    assert ax.get_ylim()[1] < 0.02
-    assert ax.get_ylabel() == "exact posterior less belief"
-    assert len(drawn(ax, "null")) == 1
 
 
 # Effects and ranks. Breaks if a point, an end, a colour or a rank is another evaluation's.

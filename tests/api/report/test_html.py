@@ -9,7 +9,7 @@ import pytest
 
 from coherence import CheckResult, Report, analyze, simulate
 from coherence.checks.monotone import MonotoneResult
-from coherence.runs.notes import Code, Level, Note
+from coherence.runs.notes import Code, Note
 from coherence.statistics.figure_tables import FigureTables
 from tests.api.report.conftest import RAW_COLUMNS, STATUS_COLUMNS, make_report
 
@@ -154,16 +154,6 @@ def test_marks_follow_the_correction(unit):
         assert mark in words
         assert mark or not {"●", "○"} & set(words)
         assert ('<tr class="flag">' in text) == flagged
-
-
-def test_an_alert_stands_beside_the_answer_and_not_below(unit):
-    alert = Note(Code.NO_CONTEXT, "no <context> column", Level.ALERT)
-    of = unit(notes=(Note(Code.LEFT_OUT, "a note"), alert), beliefs=NO_BELIEFS)
-    page = Report((of,), {}).to_html()
-    caution = '<p class="alert"><strong>Warning:</strong> no &lt;context&gt; column</p>'
-    assert page.count("no &lt;context&gt; column") == 1
-    assert page.index(caution) < page.index(of.conclusion[1]) < page.index('class="figures"')
-    assert "<li>a note</li>" in page
 
 
 def test_a_repr_is_a_line_and_a_notebook_shows_the_results():

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from coherence import CheckResult, Interval, analyze, read_runs, simulate
+from coherence import CheckResult, Interval, analyze, read_runs
 from coherence.checks.sufficiency_result import Sufficiency
 from coherence.report.effects import long_table, short_table
 from coherence.report.evaluation import FEW, Source, Variation
 from coherence.report.screen import render_report
 from coherence.report.verdicts import VERDICTS
 from coherence.result import Estimate, Family
-from coherence.runs.audit import ElicitationSummary, FormProbability
 from coherence.runs.notes import Code, Note, warning
 
 WIDTH = 80
@@ -139,18 +138,6 @@ def test_a_verdict_has_its_mark(of, verdict, mark, cell):
     assert row_of(text, "choice at equal belief").endswith(cell)
 
 
-def test_warnings_name_their_model_are_counted_and_say_the_share_of_the_form(of):
-    notes = tuple(warning(Code.SPELLING, f"number {at}.") for at in range(5))
-    units = [of(primary(), model="a"), of(primary(), model="c", notes=notes)]
-    text = words(shown(*units))
-    assert "asia · c: warning: number 0." in text
-    assert "number 3" not in text
-    assert "2 further warnings." in text
-    answering = ElicitationSummary({}, masses=(FormProbability("action", 80, 1.8e-6, 0.0),))
-    text = words(shown(of(primary(), answering=answering)))
-    assert "2e-06 of its probability lies on the form asked for" in text
-
-
 @pytest.mark.parametrize(
     ("first", "n", "full"),
     [(primary(), 1, False), (None, 1, True), (None, FEW + 1, False)],
@@ -203,17 +190,6 @@ def test_a_number_that_is_zero_but_for_rounding_prints_as_zero(value, of):
     effect = estimate("sufficiency", value, value, value)
     assert "0 probability, 95% interval [0, 0]" in str(effect)
     assert "e-1" not in render_report([of(effect)])
-
-
-def test_the_head_counts_all_cases_and_those_that_enter_the_test():
-    """Breaks if answers of all cases stand beside the number of cases whose truth is known."""
-    runs = simulate("leaky", n_contexts=60, n_reps=2, rng=1).drop(columns="p_true")
-    whole = words(str(analyze(runs, checks=["sufficiency"], rng=1)))
-    assert whole.startswith("simulated · leaky 60 cases, ")
-    partly = runs.assign(theta=runs["theta"].where(runs["context"] < "c0040"))
-    text = words(str(analyze(partly, checks=["sufficiency"], rng=1)))
-    assert "60 cases (40 with belief, choice and truth), " in text
-    assert "[40, 80, 160]" in text  # more of the same
 
 
 def test_of_many_those_that_a_test_marks_stand_first_and_those_that_cannot_tell_last(of):

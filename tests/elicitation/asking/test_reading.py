@@ -1,7 +1,5 @@
 """Reading the answers of a session: breaks if one is read twice, or how it ended is not told."""
 
-import re
-
 import pandas as pd
 import pytest
 
@@ -54,30 +52,6 @@ def test_whole_replies_are_read_and_how_they_ended_is_told(asia, cases, store):
     }
     n = len(cases) * 4
     assert (tally.total, tally.truncated, tally.thought) == (5 * n, 2 * n, 3 * n)
-
-
-class Echo:
-    """Repeats the question before it answers, plain or in bold letters."""
-
-    name, fingerprint = "echo", "1"
-
-    def __init__(self, said, bold):
-        self.said, self.mark = said, "**" * bold
-
-    def generate(self, requests):
-        marked = self.mark + r"\1" + self.mark
-        texts = [re.sub(r"(?m)^(.+)$", marked, request.text) for request in requests]
-        return [Answer(f"{text}\n{self.said}") for text in texts]
-
-
-@pytest.mark.parametrize("bold", [False, True])
-@pytest.mark.parametrize(("said", "beliefs"), [("No: 0.20\nYes: 0.80", [0.8]), ("", [])])
-def test_a_repeated_question_is_no_answer(asia, cases, store, bold, said, beliefs):
-    """Breaks if the example of a question that a model repeats is read as its answer."""
-    design = Design(reps=1, iterated=False)
-    runs, _ = elicit(Echo(said, bold), asia, cases, store, design=design, keep_going=True)
-    assert runs["p"].dropna().unique().tolist() == beliefs
-    assert runs["action"].isna().all()
 
 
 # Answers that nobody can read: breaks if a session pays for thousands of them, or stops too soon.

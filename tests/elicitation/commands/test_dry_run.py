@@ -12,8 +12,6 @@ import pytest
 
 from elicitation import AnswerStore
 
-from ..models.hosted.fake_server import Fake, answer, probing, serving
-
 COINS = "--where scenario=coins --where variant=single --where n=2,3"
 SESSIONS = {
     "elicit": "elicit --task asia --contexts 4 --reps 2 --prompts standard",
@@ -25,7 +23,6 @@ SESSIONS = {
     "reveal": f"reveal {COINS}",
     "reveal, beliefs": f"reveal {COINS} --only-revealed",
 }
-HOSTED = ["elicit", "mix", "bets"]
 
 
 class Session:
@@ -107,17 +104,3 @@ def test_a_local_model_is_asked_what_was_counted(name, session, blank_models, tm
     assert mine.left() == 0
     # Another model has answered none of it.
     assert session(name, f"--model {base}").left() == first
-
-
-@pytest.mark.parametrize("name", in_short(HOSTED, "elicit"))
-def test_a_hosted_model_is_asked_what_was_counted(name, session):
-    fake = Fake(lambda body, n: answer("(a)"))
-    with serving(fake) as address:
-        mine = session(name, f"--model m --server {address}")
-        if name == "elicit":
-            mine.out.mkdir()
-        n = mine.left()
-        assert fake.asked == []
-        mine.run()
-        assert sum(not probing(body) for _, body in fake.asked) == n
-        assert mine.left() == 0

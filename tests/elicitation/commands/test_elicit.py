@@ -4,7 +4,6 @@ Tables of each way of asking are in `test_golden.py`.
 """
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,17 +17,6 @@ from coherence import read_runs
 
 from ..models.hosted.fake_server import Fake, after_opening, answer, probing, raw, serving
 from .conftest import written
-
-
-def test_prompts_are_shown_without_a_model_and_nothing_is_asked(tmp_path, monkeypatch, run):
-    monkeypatch.chdir(tmp_path)
-    shown = run("elicit --task asia --contexts 12 --show-prompts 2").out
-    assert shown.count("\n--- ") + shown.startswith("--- ") == 2
-    assert "Consider a patient who" in shown
-    words = "elicit --task asia --agent leaky --out r.csv --dry-run --contexts"
-    assert "9 contexts are fewer than 10" in run(f"{words} 9").err
-    assert "fewer than 10" not in run(f"{words} 10").err
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_exact_answers_and_what_is_said_of_them(model_folder, tmp_path, run):
@@ -52,24 +40,6 @@ def test_exact_answers_and_what_is_said_of_them(model_folder, tmp_path, run):
     assert "0 answers asked, 4 reused, 0.0% of answers parsed; 100.0% of rows unparsed" in said
 
 
-def test_where_few_answers_are_parsed_the_way_named_works_when_it_is_typed(
-    model_folder, tmp_path, run
-):
-    """Breaks if probabilities are advised that are refused inside of a thinking."""
-    words = "elicit --model {} --task asia --contexts 2 --no-iterated --prompts standard --out {}"
-    few, out = "--reps 1 --max-new-tokens 2", tmp_path / "runs.csv"
-    said = run(f"{words.format(model_folder, out)} {few}").err
-    assert "warning: 100.0% of answers are unparsed. --answers exact" in said
-    folder = shutil.copytree(model_folder, tmp_path / "thinks")
-    template = "{% for m in messages %}{{ m.content }}{% endfor %}<think>"
-    (folder / "chat_template.jinja").write_text(template)
-    advised, out = '--set "prefill=</think>"', tmp_path / "thought.csv"
-    said = run(f"{words.format(folder, out)} {few}").err
-    assert f"{advised} ends the thinking; then --answers exact" in said
-    run(f"{words.format(folder, out)} --answers exact {advised} --store {tmp_path}/exact.sqlite")
-    assert read_runs(out)["p"].notna().all()
-
-
 def test_an_own_network_and_its_words_become_a_runs_table(tmp_path, run):
     network, words, out = tmp_path / "clinic.bif", tmp_path / "clinic.toml", tmp_path / "runs.csv"
     write_network(load_network("asia"), network)
@@ -86,21 +56,6 @@ def test_an_own_network_and_its_words_become_a_runs_table(tmp_path, run):
     assert runs["p_true"].notna().all()
     assert "plain words" in run(f"{ask} --target smoke").err
     assert set(pd.read_csv(out)["task"]) == {"asia:smoke"}
-
-
-def test_a_table_of_others_is_kept_and_a_shorter_one_is_said(tmp_path, run):
-    path = tmp_path / "runs.csv"
-    words = f"elicit --agent rational --task asia --out {path} --contexts"
-    path.write_text("context,p\na,0.5\n")
-    assert "no table of elicit" in run(f"{words} 12", status=2).err
-    assert path.read_text() == "context,p\na,0.5\n"
-    path.unlink()
-    n_rows = {}
-    for n_contexts in (12, 10):
-        run(f"{words} {n_contexts}")
-        n_rows[n_contexts] = len(read_runs(path))
-    assert "was replaced" not in run(f"{words} 12").err
-    assert f"of {n_rows[12]} rows was replaced by one of {n_rows[10]}" in run(f"{words} 10").err
 
 
 # ``coherence reveal``.

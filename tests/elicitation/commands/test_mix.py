@@ -75,15 +75,6 @@ def test_a_model_is_asked_once_and_folders_of_one_name_are_told_apart(blank_mode
 # ``coherence models`` and ``coherence organisms``: breaks if an option or figure gets lost.
 
 
-def test_lists(run):
-    said = run("models list").out
-    assert "smollm2: SmolLM2-135M-Instruct" in said
-    assert "Apache-2.0; 93 MB to download, 542 MB on disk" in said
-    said = run("organisms --list").out
-    assert "leaky (incoherent)" in said
-    assert said.count("says  ") == said.count("acts on  ") == 3
-
-
 def test_fetch_says_whether_anything_was_made(monkeypatch, run):
     calls = []
     for made, word in ((True, "ready"), (False, "there already, complete")):

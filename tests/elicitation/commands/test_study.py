@@ -186,19 +186,6 @@ def test_a_model_that_cannot_be_loaded_or_is_gone_stops_only_itself(study):
     assert "2 finished now" in said
 
 
-def test_a_question_that_was_changed_has_no_table(study):
-    prompts = study.path.parent / "own.toml"
-    text = "A patient {description}. Will they {question}? A number:"
-    own = '[belief.own]\nform = "number"\ntext = "%s"\n'
-    prompts.write_text(own % text, encoding="utf-8")
-    with serving(Fake(lambda body, n: answer("0.5"))) as address:
-        file = served(address).replace('["standard"]', '["own.toml"]')
-        study.run(file)
-    assert study.finished(file) == [True, True]
-    prompts.write_text(own % f"{text} Please.", encoding="utf-8")
-    assert study.finished(file) == [False, False]
-
-
 @pytest.mark.lengthy
 def test_results_are_those_of_the_tables_and_links_lead_somewhere(asked):
     said = asked.report()

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coherence import CoherenceError, InputError
+from coherence import InputError
 from coherence.runs.read import validate_runs
 from elicitation import Answer, Design, Distribution, elicit, load_questions
 from elicitation.questions.plan import plan_own_questions
@@ -155,15 +155,6 @@ def test_token_beliefs_are_shares_of_the_label_mass(table, store, masses, p, sta
     assert runs["p"].astype(float).tolist() == pytest.approx([p] * 4, nan_ok=True)
     # Nothing is drawn: the repetitions share one answer.
     assert len(store) == 2 + 2 * 2
-
-
-@pytest.mark.parametrize("masses", [(-0.1, 0.5), (0.7, 0.7), (1.1, 0.0)])
-def test_masses_that_cannot_be_probabilities_are_an_error(table, store, masses):
-    model = Labelled()
-    model.masses = masses
-    with pytest.raises(CoherenceError, match="which they cannot be"):
-        asked(model, table, store, belief="token")
-    assert len(store) == 0  # before any answer in words is paid for
 
 
 def test_token_beliefs_need_probabilities_and_their_column(table, store):

@@ -1,28 +1,22 @@
 """Training organisms: breaks if equal seeds give other weights, or half a folder appears."""
 
 import importlib.util
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from coherence import InputError
 from elicitation import load_causal_model
 from elicitation.training.lessons import ORGANISMS
 from elicitation.training.organisms import (
-    Recipe,
     make_untrained_model,
     train_organisms,
-    train_tiny_causal,
 )
 
 from ..outcome_masses import outcome_masses
 
 ROOT = Path(__file__).parents[3]
-BATCH = (("belief", 2), ("decision", 2), ("auxiliary", 2))
-TINY = Recipe(steps=8, hidden=16, inner=16, layers=1, heads=1, batch=BATCH, threads=1)
 
 
 @pytest.fixture(scope="module")
@@ -36,40 +30,6 @@ def benchmark():
 
 def weights(folder):
     return (folder / "model.safetensors").read_bytes()
-
-
-@pytest.mark.lengthy
-def test_a_card_says_what_was_taught_and_nothing_is_overwritten(tmp_path):
-    cards = train_organisms(tmp_path, ["leaky"], recipe=TINY, seed=3)
-    card = json.loads((tmp_path / "leaky" / "card.json").read_text())
-    assert list(cards) == ["coherent", "leaky"]
-    assert (card["organism"], card["seed"], card["starts_from"]) == ("leaky", 3, "coherent")
-    assert (card["says"], card["coherent"]) == (ORGANISMS["leaky"].says, False)
-    assert card["recipe"]["steps"] == 2
-    assert card["loss"] > 0
-    assert load_causal_model(tmp_path / "leaky").name == "leaky"
-    # A reader is the coherent organism.
-    train_tiny_causal(tmp_path / "reader", recipe=TINY, seed=3)
-    assert weights(tmp_path / "reader") == weights(tmp_path / "coherent")
-    steps = []
-
-    def again(name, seed=3):
-        train_organisms(tmp_path, [name], recipe=TINY, seed=seed,
-                        progress=lambda *told: steps.append(told))  # fmt: skip
-
-    again("coherent")
-    (tmp_path / "stubborn").mkdir()
-    with pytest.raises(InputError, match="holds no organism"):
-        again("stubborn")
-    assert steps == []  # before any training
-    with pytest.raises(InputError, match="seed"):
-        again("coherent", seed=1)
-    with pytest.raises(InputError, match="leaky"):
-        again("leeky")
-    for wrong in ({"seed": -1}, {"recipe": Recipe(steps=0)}, {"recipe": Recipe(threads=0)}):
-        with pytest.raises(InputError, match="must be"):
-            train_organisms(tmp_path / "new", **wrong)
-    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from coherence.batteries import score_bets
-from coherence.batteries.bets.figures import plot_accuracies, plot_transfer
+from coherence.batteries.bets.figures import plot_accuracies
 from coherence.batteries.bets.tables import bet_tables, transfer_tables
 from coherence.report.files import render_csv
 from elicitation.batteries.bets.questions import bet_questions, default_items, value_questions
@@ -101,16 +101,3 @@ def test_accuracies_stand_at_their_numbers_filled_where_the_test_rejects():
     for n, shown in (([10, 0, 10], 2), ([0, 0, 0], 0)):
         some = plot_accuracies(table.assign(n=n), Figure().add_subplot())
         assert len(artist(some, "accuracy").get_offsets()) == shown
-
-
-def test_a_transfer_is_read_from_trained_to_tested():
-    table = pd.DataFrame([[0.9, 0.2, np.nan]], index=["coin"], columns=["card", "coin", "dice"])
-    ax = plot_transfer(table, Figure().add_subplot())
-    image = artist(ax, "transfer")
-    np.testing.assert_allclose(image.get_array().filled(np.nan), table.to_numpy())
-    assert image.get_clim() == (0, 1.25)  # equal shares have equal colours in all figures
-    cells = [(text.get_position(), text.get_text(), text.get_color()) for text in ax.texts]
-    expected = [((0, 0), "90%", "white"), ((1, 0), "20%", "#333333"), ((2, 0), "–", "#333333")]
-    assert cells == expected
-    (frame,) = ax.patches  # trained and tested on coins
-    assert frame.get_xy() == pytest.approx((0.52, -0.48))

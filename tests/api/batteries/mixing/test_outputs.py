@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from coherence import SchemaError, monotone_choice_test
 from coherence.batteries import expected_answers, score_mixing, simulate_mixing
 from coherence.batteries.mixing.answers import mixing_runs
-from coherence.batteries.mixing.figures import plot_rates, plot_words
+from coherence.batteries.mixing.figures import plot_rates
 from coherence.batteries.mixing.tables import mixing_table
 from coherence.report.files import render_csv
 from coherence.runs.read import validate_runs
@@ -31,33 +31,6 @@ def test_every_number_of_the_table_is_that_of_the_scores():
 def drawn(plot, table):
     ax = plot(table, Figure().add_subplot())
     return ax, {artist.get_gid(): artist for artist in ax.get_children() if artist.get_gid()}
-
-
-def test_refusals_have_a_share_and_a_band():
-    """Of 10 answers at each p two are refused and one cannot be read; the band is what those three
-    may have been, drawn where there is any.
-    """
-    rows = [
-        ("flip", p, label, status, n)
-        for p in (0.25, 0.75)
-        for label, status, n in (
-            *(("1", "ok", 2), ("0", "ok", 5), (None, "refused", 2), (None, "unparsed", 1)),
-        )
-    ]
-    columns = ["experiment", "p", "answer", "status", "count"]
-    _, artists = drawn(plot_rates, scored(pd.DataFrame(rows, columns=columns)).curves)
-    heights = artists["band-1"].get_paths()[0].vertices[:, 1]
-    assert (heights.min(), heights.max()) == pytest.approx((0.2, 0.5))
-    assert list(artists["refused"].get_ydata()) == pytest.approx([0.2, 0.2])
-    # A condition with no parsed answer has no rate, and a band from 0 to 1.
-    answers = simulate_mixing("ideal", n_draws=4, rng=0)
-    lost = (answers["experiment"] == "words") & (answers["item"] == answers["item"].iloc[-1])
-    lost &= answers["order"] == "forward"
-    curves = scored(answers.assign(status=np.where(lost, "refused", "ok"))).curves
-    ax, artists = drawn(plot_words, curves[curves["part"] == "words"])
-    assert artists["band-forward"].get_segments()[0][:, 0].tolist() == [0, 1]
-    assert "5% refused" in ax.get_xlabel()
-    assert not {"band-1", "refused"} & set(drawn(plot_rates, curves[curves["part"] == "flip"])[1])
 
 
 def curves_of(agent, part):

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from coherence import CoherenceError, InputError
+from coherence import CoherenceError
 from elicitation import AnswerForm, AnswerStore, Design, Request, connect, elicit
 from elicitation import plan_task as plan_of
 
@@ -166,10 +166,6 @@ def test_one_request_that_is_refused_keeps_no_other_and_a_server_that_is_gone_en
     assert len(fake.asked) < 60
 
 
-def entry(token, p):
-    return {"token": token, "logprob": None if p is None else float(np.log(p)), "bytes": None}
-
-
 def bounds_of(reply, form=YES_NO, **options):
     """Bounds from a reply to what asks for likely tokens."""
     fake = Fake(lambda body, n: reply if body.get("logprobs") else answer("Yes"))
@@ -206,15 +202,6 @@ def test_a_token_that_is_spelt_otherwise_where_it_was_drawn_counts_once(
     np.testing.assert_allclose([bounds.lower, bounds.upper], [lower, upper])
 
 
-def test_a_token_that_is_listed_twice_counts_once():
-    """Breaks where a server appends the drawn token to its list: .2 would become .4."""
-    entries = [entry("No", 0.5), entry("Yes", 0.2), entry("Yes", 0.2)]
-    listed = {"content": [{**entries[1], "top_logprobs": entries}]}
-    bounds, _ = bounds_of(answer("Yes", logprobs=listed))
-    # Two tokens of .2 that look alike are possible: one of them is in what is left over.
-    np.testing.assert_allclose([bounds.lower, bounds.upper], [(0.5, 0.2), (0.8, 0.5)])
-
-
 @pytest.mark.parametrize("n_allowed", [1000, 100, 20, 5])
 def test_texts_that_are_continued_have_likely_tokens_in_either_layout(n_allowed):
     """llama.cpp lists them as in a chat; the longest list that a server allows is asked for."""
@@ -234,14 +221,6 @@ def test_texts_that_are_continued_have_likely_tokens_in_either_layout(n_allowed)
         assert fake.asked[-1][1]["logprobs"] == n_allowed
     np.testing.assert_allclose(read[0].lower, (0.5, 0.3))
     assert read[0] == read[1]
-
-
-@pytest.mark.parametrize("chat", [None, False])
-def test_a_server_without_log_probabilities_is_said_to_have_none(chat):
-    with connected(Fake(), chat=chat) as model:
-        assert model.n_likely_tokens == 0
-        with pytest.raises(InputError, match="does not list likely tokens"):
-            next(model.distributions([("Does it?", YES_NO)]))
 
 
 @pytest.mark.parametrize("logprobs", [{"Yes": 0.9, "No": 0.6}, {"Yes": float("nan"), "No": 0.1}])

@@ -8,7 +8,6 @@ import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from coherence import InputError
 from elicitation import Request, load_causal_model
 
 TEXTS = [
@@ -103,10 +102,6 @@ CHAT = (
     "{% for m in messages %}<start>[{{ m.role }}] {{ m.content | trim }}{% endfor %}"
     "{% if add_generation_prompt %}<start>[assistant]{% endif %}"
 )
-REFUSES = "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
-DROPS_SYSTEM = CHAT.replace(
-    "{% for m in messages %}", "{% for m in messages if m.role == 'user' %}"
-)
 
 
 @pytest.fixture
@@ -162,20 +157,6 @@ def test_an_answer_begins_with_its_prefill_and_its_lines_count(chatting, model_f
     model = load_causal_model(model_folder, prefill=" Answer:")
     assert model.tokenizer.decode(model.encode(["Well?"])[0]) == "<start>Well? Answer:"
     assert model.generate([Request("Well?", 0, 3)])[0].text.startswith(" Answer:")
-
-
-@pytest.mark.parametrize(
-    ("template", "message"),
-    [
-        (REFUSES + CHAT, "refuses a system message: no system role"),
-        (DROPS_SYSTEM, "leaves out the system message"),
-    ],
-)
-def test_a_template_that_loses_the_system_message_is_refused(template, message, chatting):
-    folder = chatting(template)
-    with pytest.raises(InputError, match=message):
-        load_causal_model(folder, system="Be brief.")
-    assert load_causal_model(folder).chat
 
 
 def test_draws_of_one_text_are_read_once_and_drawn_apart(model, monkeypatch):
