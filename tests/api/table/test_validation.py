@@ -77,7 +77,10 @@ OK, DRAWN = {"status": ["ok"] * 3}, {"truth_kind": "drawn"}
         ({"p": [-0.1, 0.2, 0.3]}, ("1 of 3", "-0.1 (row 0)")),
         ({"p": ["0.1", "high", "0.3"]}, ("'p' must hold numbers", "'high' (row 1)", "empty")),
         ({"p": [True, False, True]}, ("'p' must hold numbers",)),
-        ({"action": [["a"], ["b"], "a"]}, ("'action' must hold single values; 2 of 3", "['a'] (rows 0, 1)")),
+        (
+            {"action": [["a"], ["b"], "a"]},
+            ("'action' must hold single values; 2 of 3", "['a'] (rows 0, 1)"),
+        ),
         ({"model": ["m", None, "b"]}, ("'model' is empty in row 1", "leave the column out")),
         ({"theta": [0, 1, 1]}, ("theta", "1 context", "'1' (rows 0, 1)", "its own context id")),
         ({"rep": [0, 0, 0]}, ("(context, rep) must be unique", "(rows 0, 1)", "drop copies")),

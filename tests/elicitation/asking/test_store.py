@@ -3,7 +3,6 @@
 Breaks if an answer is lost, doubled, or handed to another model, text, setting or draw.
 """
 
-import itertools
 import sqlite3
 import subprocess
 import sys
@@ -66,36 +65,6 @@ def test_a_batch_is_stored_whole_or_not_at_all(tmp_path):
         assert len(store) == 1
 
 
-def test_ctrl_c_at_any_line_leaves_a_store_that_takes_the_answer(tmp_path):
-    lines = itertools.count()  # that the store runs
-
-    def interrupting(frame, event, _):
-        # An error raised within a handler of contextlib would leave that one behind as the context
-        # of all later errors of the thread.
-        if not frame.f_code.co_filename.endswith("store.py"):
-            return None
-        if event == "line" and next(lines) == at:
-            raise KeyboardInterrupt
-        return interrupting
-
-    with AnswerStore(tmp_path / "s.sqlite") as store:
-        for at in itertools.count():
-            lines = itertools.count()
-            draw = _questions(1, f"{at}?")
-            sys.settrace(interrupting)
-            try:
-                _put(store, draw)
-            except KeyboardInterrupt:
-                pass
-            finally:
-                sys.settrace(None)
-            _put(store, draw)
-            assert len(store) == at + 1
-            if next(lines) <= at:
-                break
-    assert at > 30
-
-
 def test_other_files_are_not_taken_for_stores(tmp_path):
     text = tmp_path / "notes.sqlite"
     text.write_text("These are notes and no database at all. " * 50)
@@ -155,22 +124,3 @@ def test_a_store_of_another_layout_is_refused_and_left_alone(layout, tmp_path, r
     assert len(run(f"{words}/r.csv", 2).err.splitlines()) == 1
     assert path.read_bytes() == held
     assert not (tmp_path / "r.csv").exists()
-
-
-@pytest.mark.parametrize("column", ["answer", "extra"])
-@pytest.mark.parametrize("value", ["{", '{"logprob": "x"}', b"\xff"])
-def test_a_damaged_row_is_one_line_and_the_other_answers_are_kept(column, value, tmp_path, run):
-    path = tmp_path / "s.sqlite"
-    words = "elicit --agent rational --task asia --contexts 12 --answers exact --no-iterated"
-    words += f" --store {path} --out {tmp_path}/r.csv"
-    run(words)
-    whole = (tmp_path / "r.csv").read_bytes()
-    with closing(sqlite3.connect(path)) as database, database:
-        (key,) = database.execute("SELECT min(key) FROM answers").fetchone()
-        database.execute(f"UPDATE answers SET {column} = ? WHERE key = ?", (value, key))
-    (said,) = run(words, 2).err.splitlines()
-    assert f"the answer with the key {key} is damaged" in said
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute(said.partition('"')[2].rstrip('"'))
-    assert "1 answer asked, 59 " in run(words).err
-    assert len((tmp_path / "r.csv").read_bytes()) == len(whole)

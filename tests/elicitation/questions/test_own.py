@@ -216,21 +216,3 @@ def test_every_fault_of_a_table_comes_at_once():
         with pytest.raises(InputError) as caught:
             plan_own_questions(table, Design())
         assert [part for part in parts if part not in str(caught.value)] == []
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("q.txt", "x", "must be a .csv or .jsonl"),
-        ("q.csv", "id,belief_question\n", "the table has no rows"),
-        ("q.csv", "belief\nx\n", "'belief_question' is missing"),
-        ("q.csv", "id,belief_question,options\na,b,c|d\n", "belong together"),
-        ("q.jsonl", "[1]\n", "line 1 is a JSON list, not an object"),
-    ],
-)
-def test_files_that_are_no_questions(tmp_path, name, text, message):
-    (tmp_path / name).write_text(text)
-    with pytest.raises(InputError, match=message):
-        load_questions(tmp_path / name)
-    with pytest.raises(InputError, match="no such file"):
-        load_questions(tmp_path / "none.csv")

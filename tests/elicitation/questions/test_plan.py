@@ -192,21 +192,3 @@ text = "{"
 def test_placeholders_are_names_and_nothing_else(tmp_path, field):
     with pytest.raises(InputError, match="unknown placeholder"):
         _load(tmp_path, f'[belief.a]\ntext = "{{description}} {{question}} {field}"')
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "it holds no template"),
-        ("belief = 3", "variants are tables"),
-        ("[belief.token]\ntext = '{description}{question}'", "not token or sampled"),
-        ("[belief.a", "is not TOML"),
-        ("[decision]\nform = 'number'\ntext = '{description}{question}'", "unknown key 'form'"),
-        ("#" * (1 << 21), "smaller than 1 MB"),
-    ],
-)
-def test_single_faults(tmp_path, text, message):
-    with pytest.raises(InputError, match=message):
-        _load(tmp_path, text)
-    with pytest.raises(InputError, match="cannot be read"):
-        load_prompts(tmp_path / "none.toml", NETWORK_PROMPTS)

@@ -8,14 +8,12 @@ import pytest
 
 from coherence import CoherenceError
 from elicitation import AnswerForm, AnswerStore, Design, Request, connect, elicit
-from elicitation import plan_task as plan_of
 
 from .fake_server import (
     Fake,
     after_opening,
     answer,
     connected,
-    echo_text,
     keep,
     listing,
     probing,
@@ -101,23 +99,6 @@ def test_a_server_that_does_not_answer_ends_in_one_line_and_seconds(reply, said)
         connect("m", server=address)
     assert time.monotonic() - started < 10
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.lengthy
-def test_too_many_requests_are_waited_for():
-    """100 calls of 50 ms, 16 at once, each seventh refused, and the first ones."""
-
-    def reply(body, n):
-        time.sleep(0.05)
-        late = n % 7 == 6 or probing(body)
-        return fault(429, "slow down", {"Retry-After": "1"}) if late else echo_text(body, n)
-
-    with serving(Fake(reply)) as address:
-        model = connect("m", server=address, max_connections=16)
-        started = time.monotonic()
-        answers = model.generate(requests(100))
-    assert [each.text for each in answers] == [f"Question {i}?" for i in range(100)]
-    assert time.monotonic() - started < 60
 
 
 THOUGHT = {"role": "assistant", "content": "Yes", "reasoning_content": "Let me see. No?"}
@@ -260,32 +241,3 @@ def test_answers_keep_to_a_form_where_a_server_holds_them_to_it(asia, cases):
     with connected(Fake(held)) as model, AnswerStore(":memory:") as store:
         _, tally = elicit(model, asia, cases.head(2), store, design=design)
     assert tally.readable == tally.total > 10
-
-
-def reads(body, n):
-    """List likely tokens where they are asked for."""
-    return listing({"No": 0.6, "Yes": 0.3}) if body.get("logprobs") else says(body, n)
-
-
-@pytest.mark.parametrize(
-    ("design", "replies"),
-    [(Design(reps=1, answers="forced"), held), (Design(reps=1, belief="token"), reads)],
-)
-def test_answers_of_a_form_are_kept_beside_one_that_is_refused(asia, cases, design, replies):
-    """Breaks if answers wait for others of their kind, or if those of the next are not asked."""
-    asked = []
-
-    def reply(body, n):
-        if probing(body):
-            return replies(body, n)
-        asked.append((body["messages"][-1]["content"], body["seed"]))
-        return raw(400, b"no") if asked[-1] == asked[0] else replies(body, n)
-
-    few = cases.head(8)
-    n_alike = len({each.key("") for each in plan_of(asia, few, design).questions if each.form})
-    with connected(Fake(reply)) as model, AnswerStore(":memory:") as store:
-        for n_refused in (1, 2):
-            with pytest.raises(CoherenceError, match="did not answer 1 of"):
-                elicit(model, asia, few, store, design=design)
-            assert asked.count(asked[0]) == n_refused
-            assert len(store) == len(asked) - n_refused == n_alike - 1 > 5
