@@ -41,7 +41,7 @@ BUDGET = {
     "elicitation/training": 1_026,
     "bayesnets": 4_981,
     "benchmarks": 6_791,
-    "tests": 27_716,
+    "tests": 27_532,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",
