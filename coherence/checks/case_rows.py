@@ -20,8 +20,9 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from scipy.special import expit
 
-from coherence.checks.check import Interpretation
+from coherence.checks.check import Interpretation, blank
 from coherence.decoding.ranges import are_percentages
+from coherence.errors import InputError
 from coherence.inputs import (
     Codes,
     Floats,
@@ -42,6 +43,7 @@ from coherence.statistics.shares import context_shares
 
 Result = TypeVar("Result", bound=CheckResult)
 NOTHING = 1e-18  # variance of reports that are copies
+UNIT = "probability"
 RIDGE = 1e-9  # of a logit whose choices are told apart without error
 COPIED = 0.95  # share of cases whose reports come again, from which all that do are copies
 FEWEST_VALUES = 7  # of reports, below which what they round off is no small noise
@@ -77,8 +79,7 @@ class CaseReports:
         beliefs, more = [self.mean], np.zeros_like(whole)
         for left_out in range(n_parts):
             kept, n = part != left_out, len(several)
-            with np.errstate(invalid="ignore"):
-                beliefs.append(context_means(self.values[kept], self.context[kept], n))
+            beliefs.append(_means(self.values[kept], self.context[kept], n))
             number = np.bincount(self.context[kept], minlength=n)
             more += (number[several] ** powers - whole) / n_parts
         return np.where(several, beliefs, np.nan), whole.sum(axis=1) / more.sum(axis=1)
@@ -86,8 +87,8 @@ class CaseReports:
     @property
     def too_coarse(self) -> str:
         """Say that reports miss beliefs by more than repetitions show; ``{what}`` is left open."""
-        n_values = len(np.unique(np.round(self.values, 9)))
-        few = FEW_VALUES.format(n=n_values, what="{what}") if n_values < FEWEST_VALUES else ""
+        n = len(np.unique(np.round(self.values, 9)))
+        few = FEW_VALUES.format(n=n, what="{what}") if n < FEWEST_VALUES else ""
         return ONE_REPORT if self.once else few
 
 
@@ -103,6 +104,15 @@ class CaseRows:
     n_rows: int  # that entered, choices and reports
     n_dropped: int
 
+    @property
+    def n_contexts(self) -> int:
+        """Number of cases."""
+        return len(self.cases)
+
+    def by_case(self, values: Floats) -> Floats:
+        """Average values of choices by case; NaN of a case that has none."""
+        return _means(values, self.context, self.n_contexts)
+
     def blanks(
         self,
         kind: type[Result],
@@ -113,28 +123,18 @@ class CaseRows:
     ) -> dict[str, Result]:
         """Return a result of a kind for each of what is declared, without its numbers."""
         return {
-            name: kind(
-                check=f"{check}:{name}",
-                null=declared.words,
-                unit=units.get(name, "probability"),
-                n_rows=self.n_rows,
-                n_contexts=len(self.cases),
-                n_dropped=self.n_dropped,
-                **further,
-            )
-            for name, declared in sentences.items()
+            name: blank(kind, self, f"{check}:{name}", of.words, units.get(name, UNIT), **further)
+            for name, of in sentences.items()
         }
 
-    def paired_difference(self, blank: Result, values: Floats, rows: tuple[Any, Any]) -> Result:
+    def paired_difference(self, result: Result, values: Floats, rows: tuple[Any, Any]) -> Result:
         """Estimate the mean of the first of two kinds of choices less the second, within cases."""
-        n = len(self.cases)
-        with np.errstate(invalid="ignore"):
-            first, second = (context_means(values[of], self.context[of], n) for of in rows)
+        first, second = (_means(values[of], self.context[of], self.n_contexts) for of in rows)
         cases = np.flatnonzero(~np.isnan(first - second))
         if few := few_contexts(len(cases), "with both kinds of rows"):
-            return replace(blank, reason=few)
+            return replace(result, reason=few)
         kept = (first - second)[cases]
-        return mean_of_cases(blank, kept, self.clusters.among(cases), "difference")
+        return mean_of_cases(result, kept, self.clusters.among(cases), "difference")
 
 
 def parted(
@@ -162,25 +162,23 @@ def parted(
         f"context must name cases that have a belief and a choice with {at}; none of {len(cases)} "
         "has both. Give both kinds of rows the same ids.",
     )
+    posterior = np.full(len(cases), math.nan)
+    if exact is not None and not np.isnan(values := as_numbers(exact, "exact")).any():
+        require_probabilities(values, "exact")
+        of, labels = as_codes(values, "exact", len(values))
+        remedy = "Give each context one posterior."
+        posterior = np.array(labels)[of_contexts(of, labels, codes, cases, "exact", remedy)]
     used = np.flatnonzero(both & (chosen | told))
     numbers, of_row = np.unique(codes[used], return_inverse=True)
-    of_row = of_row.astype(np.int64)
     names = tuple(cases[number] for number in numbers)
     clusters = Clusters("context", np.arange(len(names), dtype=np.int64))
     if group is not None:
-        of_cases = groups_of_contexts(np.asarray(group)[used], of_row, names)[0]
-        clusters = Clusters("group", of_cases)
+        clusters = Clusters("group", groups_of_contexts(np.asarray(group)[used], of_row, names)[0])
     report, choice = told[used], np.asarray(chosen)[used]
     reports = reports_of(stated[used][report], of_row[report], len(names), computed=computed)
-    return CaseRows(
-        rows=used[choice],
-        context=of_row[choice],
-        reports=replace(reports, exact=_exact_of_cases(exact, codes, cases)[numbers]),
-        cases=names,
-        clusters=clusters,
-        n_rows=len(used),
-        n_dropped=len(stated) - len(used),
-    )
+    reports = replace(reports, exact=posterior[numbers])
+    n_dropped = len(stated) - len(used)
+    return CaseRows(used[choice], of_row[choice], reports, names, clusters, len(used), n_dropped)
 
 
 def reports_of(values: Floats, context: Codes, n: int, *, computed: bool) -> CaseReports:
@@ -211,9 +209,7 @@ def shares_of(action: Any, n: int) -> tuple[list[str], Floats]:
     """Return the actions and the share of each in every row, 0 where no choice was made."""
     actions = as_known_actions(action, n)
     labels = [str(label).removeprefix(ACTION_PREFIX) for label in actions.labels]
-    if actions.probabilities is not None:
-        return labels, np.nan_to_num(actions.probabilities)
-    return labels, np.eye(len(labels) + 1)[actions.codes, : len(labels)]
+    return labels, np.nan_to_num(actions.share)
 
 
 def around(value: float, reach: float, method: str) -> Interval:
@@ -221,10 +217,10 @@ def around(value: float, reach: float, method: str) -> Interval:
     return Interval(value - reach, value + reach, 0.95, method)
 
 
-def mean_of_cases(blank: Result, values: Floats, clusters: Clusters, what: str) -> Result:
+def mean_of_cases(result: Result, values: Floats, clusters: Clusters, what: str) -> Result:
     """Estimate the mean over cases of these values of `what`."""
     interval, reason = interval_or_reason(values, clusters, what)
-    return replace(blank, statistic=float(values.mean()), interval=interval, reason=reason)
+    return replace(result, statistic=float(values.mean()), interval=interval, reason=reason)
 
 
 def least_squares(columns: Floats, values: Floats) -> Floats:
@@ -256,26 +252,15 @@ def require_one_per_row(belief: Any, context: Any = None, **values: Any) -> None
 
 def require_probabilities(values: Floats, name: str, *, strict: bool = False) -> None:
     """Refuse numbers outside of [0, 1], or (0, 1); NaN is left to others."""
-    known, ends = ~np.isnan(values), "(0, 1)" if strict else "[0, 1]"
-    wrong = known & ((values <= 0) | (values >= 1) if strict else (values < 0) | (values > 1))
+    wrong = (values <= 0) | (values >= 1) if strict else (values < 0) | (values > 1)
     if wrong.any():
-        at = int(np.flatnonzero(wrong)[0])
-        divide = " Divide percentages by 100." * are_percentages(values)
-        require(
-            False,
-            f"{name} must hold numbers in {ends}; {int(wrong.sum())} of {int(known.sum())} do not, "
-            f"the first is {values[at]:g} at position {at}.{divide}",
+        known, at = values[~np.isnan(values)], int(wrong.argmax())
+        raise InputError(
+            f"{name} must hold numbers in {'(0, 1)' if strict else '[0, 1]'}; {wrong.sum()} of "
+            f"{len(known)} do not, the first is {values[at]:g} at position {at}."
+            + " Divide percentages by 100."
+            * are_percentages(known)
         )
-
-
-def _exact_of_cases(exact: ArrayLike | None, codes: Codes, cases: tuple[Any, ...]) -> Floats:
-    """Return the posterior of each context; NaN where that of any row is not known."""
-    if exact is None or np.isnan(values := as_numbers(exact, "exact")).any():
-        return np.full(len(cases), np.nan)
-    require_probabilities(values, "exact")
-    distinct, labels = as_codes(values, "exact", len(values))
-    of = of_contexts(distinct, labels, codes, cases, "exact", "Give each context one posterior.")
-    return np.asarray(labels, dtype=np.float64)[of]
 
 
 # What the noise of reports does
@@ -289,14 +274,15 @@ def without_copies(stated: Floats, stake: Floats, context: ArrayLike) -> Floats:
     """
     case = pd.factorize(pd.Series(context).to_numpy(dtype=object))[0]
     rows = pd.DataFrame({"case": case, "stake": stake, "value": stated}).round(9).dropna()
-    values = rows.groupby(["case", "stake"])["value"]
-    several = values.size() > 1
-    if several.any() and (values.nunique()[several] == 1).mean() >= COPIED:
+
+    def copied(values: Any) -> bool:
+        several = values.size() > 1
+        return bool((values.nunique()[several] == 1).mean() >= COPIED)  # of none NaN
+
+    if copied(rows.groupby(["case", "stake"])["value"]):
         rows = rows.drop_duplicates(["case", "stake"])
     ordered = rows.sort_values("value").groupby(["case", "stake"])["value"].agg(tuple)
-    of_case = ordered.groupby("case").agg(["size", "nunique"])
-    several = of_case["size"] > 1
-    if several.any() and (of_case["nunique"][several] == 1).mean() >= COPIED:
+    if copied(ordered.groupby("case")):
         rows = rows[rows["stake"] == rows.groupby("case")["stake"].transform("first")]
     kept = np.isnan(stake)  # beliefs that were asked apart are no copies
     kept[rows.index] = True
@@ -307,6 +293,12 @@ def without_noise(estimates: Floats, factor: float) -> Floats:
     """Extrapolate what was estimated from each of these beliefs to no noise."""
     parts = estimates[1:] if len(estimates) > 1 else estimates
     return np.asarray(estimates[0] + factor * (estimates[0] - parts.mean(axis=0)))
+
+
+def _means(values: Floats, context: Codes, n: int) -> Floats:
+    """Average values by context; NaN of one that has none."""
+    with np.errstate(invalid="ignore"):
+        return context_means(values, context, n)
 
 
 # A logit of shares of choices
@@ -345,9 +337,9 @@ def logit(
 ) -> Logit:
     """Fit a logit of shares by Newton's method, a little shrunk so that it is always finite."""
     n, k = columns.shape
-    count = np.broadcast_to(np.asarray(number, dtype=np.float64), (n,))
+    count = np.full(n, number)
     shrunk = n * RIDGE * np.eye(k) if ridge is None else ridge
-    found = np.zeros(k) if start is None else start.copy()
+    found = np.zeros(k) if start is None else start
     for _ in range(100):
         likely = expit(np.clip(columns @ found, -30.0, 30.0))
         slope = columns.T @ (count * (share - likely)) - shrunk @ found
@@ -357,7 +349,7 @@ def logit(
         found = found + step * min(1.0, 20.0 / max(largest, 1e-300))
         if largest < 1e-8:
             break
-    return Logit(columns, share, count, shrunk, np.asarray(found))
+    return Logit(columns, share, count, shrunk, found)
 
 
 def jackknife(moved: Floats) -> Floats:

@@ -105,9 +105,9 @@ class Call:
 
 
 def blank(
-    kind: type[Result], data: EvaluationData, check: str, null: str, unit: str, **further: Any
+    kind: type[Result], data: Any, check: str, null: str, unit: str, **further: Any
 ) -> Result:
-    """Return a result of a kind without numbers, of all rows of an evaluation."""
+    """Return a result of a kind without numbers, of all rows of an evaluation, or of `CaseRows`."""
     sample = {"n_rows": data.n_rows, "n_contexts": data.n_contexts, "n_dropped": data.n_dropped}
     return kind(check, null, unit=unit, **sample | further)
 

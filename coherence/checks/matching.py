@@ -1,15 +1,16 @@
 """Matching probabilities: the belief that is acted on, in units of probability.
 
 The same prize is offered on the event or with a stated chance; who prefers the event at chance t
-acts as if it were better than t (Anscombe and Aumann 1963; Karni 2009). The prize is the same on
-both sides, so that utility and risk attitude drop out. Half of the questions offer the complement,
-which takes ambiguity attitude out (Baillon, Huang, Selim and Wakker 2018). First of all the choice
-must answer the stated chance: else there is no belief to be read off it. Assumes independent cases.
+acts as if it were better than t (Anscombe and Aumann 1963; Karni 2009), whatever utility and risk
+attitude are. Half of the questions offer the complement, which takes ambiguity attitude out
+(Baillon, Huang, Selim and Wakker 2018). A choice that does not answer the stated chance tells no
+belief. Assumes independent cases.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -40,14 +41,12 @@ from coherence.runs.columns import COMPLEMENT, EVENT, LEVEL_OPTIONS
 from coherence.runs.needs import MATCHING_QUESTIONS, NEEDS_MATCHING
 from coherence.statistics.evaluation import EvaluationData
 
-LOTTERY = LEVEL_OPTIONS[1]
 LEAST_SWING = 0.2
 """Least lower end of the swing with which a choice counts as an answer to the stated chance.
 
 A size, no significance: exact answers have no sampling error, and any swing would be significant.
 """
-LEAST_F = 10.0
-"""First-stage F of the repetitions from which weights are told apart (Staiger and Stock 1997)."""
+LEAST_F = 10.0  # first-stage F of repetitions for weights apart (Staiger and Stock 1997)
 NOTHING = 1e-6  # variance of beliefs about a line in the posterior: a spread of .001
 LEAST_CASES = 20  # from which weights are told apart: with fewer, intervals are too short
 SMOOTH = 1.0  # von Neumann's ratio, 2 on average of what goes with nothing, of a curve next to 0
@@ -115,7 +114,7 @@ def matching_estimates(
         Stated probability of the event, in [0, 1]; NaN in rows with a level.
     action : array-like, shape (n,) or (n, 2)
         "event" or "lottery" in rows with a level, or columns with the probabilities of the two;
-        any other label is a refusal and bounds the belief acted on.
+        missing where it was refused.
     level : array-like, shape (n,)
         Chance of the lottery as stated in the question, in (0, 1); NaN in rows with a belief.
     exact : array-like, shape (n,), optional
@@ -130,19 +129,19 @@ def matching_estimates(
     Returns
     -------
     list of MatchingResult
-        ``matching:swing`` (the gate; `answered` says how it ended), ``matching:share`` (of
-        the exact posterior in what is acted on; `details` has the weights, in units of the level),
-        ``matching:difference`` (acted on minus stated, the mean over a population of such cases)
-        and ``matching:order``. Where the lower end of the swing is not above .2 all others but the
-        order effect are NaN. The share is NaN as well, with the reason, of fewer than 20 cases, of
-        reports that were not repeated (unless `computed`), where the posterior is a curve of what
-        is said, and where its interval would be longer than 1.
+        ``matching:swing`` (the gate; `answered` says how it ended), ``matching:share`` (of the
+        exact posterior in what is acted on; `details` has its weights, in units of the level),
+        ``matching:difference`` (acted on minus stated) and ``matching:order``. Where the lower end
+        of the swing is not above .2 all others but the order effect are NaN. The share is NaN as
+        well, with the reason, of fewer than 20 cases, of reports that were not repeated (unless
+        `computed`), where the posterior is a curve of what is said, and where its interval would be
+        longer than 1.
 
     Raises
     ------
     InputError
-        A level outside of (0, 1), a frame or an order that is none, no context with both kinds of
-        rows.
+        A level outside of (0, 1), an option, frame or order that is none, no context with both
+        kinds of rows.
 
     Notes
     -----
@@ -178,11 +177,14 @@ def matching_estimates(
     levels = as_numbers(level, "level")
     require_probabilities(levels, "level", strict=True)
     asked = ~np.isnan(levels)
-    side, never_chosen = _sides(action, asked)
+    named, shares = shares_of(action, len(asked))
+    chosen = [label for label, of in zip(named, shares.T, strict=True) if of[asked].any()]
+    _require_labels(chosen, "action", LEVEL_OPTIONS)
+    side = shares @ [label == EVENT for label in named]
     first = _signs(order, "order", LEVEL_OPTIONS, asked)
     frames = _signs(frame, "frame", (EVENT, COMPLEMENT), asked)
     stated = np.where(asked, np.nan, as_numbers(belief, "belief"))
-    answered = asked & ~np.isnan(side)
+    answered = asked & (shares.sum(axis=1) > 0)
     table = parted(stated, answered, exact, context, group, at="a level", computed=computed)
     rows, turned = table.rows, frames[table.rows] < 0
     chance, of_event = np.round(levels[rows], 9), side[rows]  # 1 - .35 is .65
@@ -206,8 +208,8 @@ def matching_estimates(
         by_order = table.paired_difference(by_order, answers.chose, both)
     else:
         by_order = replace(by_order, reason="the order of the options is not known")
-    why = never_chosen or few_contexts(len(table.cases)) or table.clusters.too_few or swing.reason
-    if not why and (swing.interval is None or swing.interval.low <= LEAST_SWING):
+    why = few_contexts(table.n_contexts) or table.clusters.too_few or swing.reason
+    if not why and not swing.low > LEAST_SWING:
         why = _unanswered(swing, by_order)
     swing = replace(swing, reason=why, answered=not why)
     if why:
@@ -219,32 +221,13 @@ def matching_estimates(
     return [swing, _share(blank["share"], answers, found), difference, by_order]
 
 
-def _sides(action: Any, asked: Any) -> tuple[Floats, str]:
-    """Return the share of the first option in each question, NaN where neither was chosen.
-
-    With it which of the two is never chosen although other labels are: it may have another name.
-    """
-    labels, shares = shares_of(action, len(asked))
-    chosen = {
-        label: share for label, share in zip(labels, shares.T, strict=True) if share[asked].any()
-    }
+def _require_labels(found: Iterable[str], name: str, labels: Sequence[str]) -> None:
+    """Refuse labels of rows with a level that are others than these."""
+    odd = sorted({*found} - {*labels})
     require(
-        bool(set(LEVEL_OPTIONS) & set(chosen)),
-        f"action must be {' or '.join(map(repr, LEVEL_OPTIONS))} in rows with a level; received "
-        f"{', '.join(map(repr, [*chosen][:4])) or 'none'}. Rename the two options.",
-    )
-    nothing = np.zeros(len(asked))
-    first, second = (np.where(asked, chosen.get(name, nothing), 0.0) for name in LEVEL_OPTIONS)
-    total = first + second
-    side = np.divide(first, total, out=np.full(len(total), np.nan), where=total > 0)
-    others = [label for label in chosen if label not in LEVEL_OPTIONS]
-    absent = [name for name in LEVEL_OPTIONS if name not in chosen]
-    if not absent or not others:
-        return side, ""
-    listed = ", ".join(map(repr, others[:4]))
-    return side, (
-        f"action is never {absent[0]!r} in rows with a level, and {listed} counts as a refusal: "
-        f"rename what means {absent[0]!r}, and leave refusals empty"
+        not odd,
+        f"{name} must be {labels[0]!r} or {labels[1]!r} in rows with a level, and empty where "
+        f"nothing was said; received {', '.join(map(repr, odd[:4]))}. Rename its values.",
     )
 
 
@@ -253,13 +236,7 @@ def _signs(values: ArrayLike | None, name: str, labels: tuple[str, str], asked: 
     if values is None:
         return np.zeros(len(asked))
     column = pd.Series(values, dtype=object).reset_index(drop=True)
-    known = column[asked].dropna()
-    odd = known[~known.isin(labels)]
-    require(
-        odd.empty,
-        f"{name} must be {labels[0]!r} or {labels[1]!r} in rows with a level; received "
-        f"{odd.iloc[0] if len(odd) else ''!r}. Rename its values.",
-    )
+    _require_labels(column[asked].dropna().map(str), name, labels)
     return np.asarray(column.map({labels[0]: 1.0, labels[1]: -1.0}).fillna(0.0), dtype=np.float64)
 
 
@@ -353,9 +330,8 @@ def _jackknife(answers: _Answers) -> dict[str, tuple[float, Interval]]:
     clusters = answers.table.clusters
     start, estimate = _fitted(answers, np.full(len(clusters.of_context), True))
     part = clusters.of_context % MOST_DELETED
-    n = int(part.max()) + 1
-    left = np.array([_fitted(answers, part != number, start)[1] for number in range(n)])
-    away = np.sqrt(np.diag(jackknife(left - estimate)))
+    left = [_fitted(answers, part != number, start)[1] for number in range(int(part.max()) + 1)]
+    away = np.sqrt(np.diag(jackknife(np.array(left) - estimate)))
     method = LOGIT.format(clusters="groups" if clusters.name == "group" else "cases")
     ends = zip(NUMBERS, estimate.tolist(), away.tolist(), strict=True)
     return {name: (at, around(at, to, method)) for name, at, to in ends}
@@ -366,16 +342,14 @@ def _jackknife(answers: _Answers) -> dict[str, tuple[float, Interval]]:
 
 def _unanswered(swing: MatchingResult, order: MatchingResult) -> str:
     """Say by which numbers the choice does not answer the stated chance."""
-    low = swing.statistic if swing.interval is None else swing.interval.low
-    rise, low = (round(each, 3) + 0.0 for each in (swing.statistic, low))  # no -0.000
+    rise, low = round(swing.statistic, 3) + 0.0, round(swing.low, 3) + 0.0  # no -0.000
     text = (
         "the choice does not answer the stated chance: from the lowest to the highest third of "
         f"chances the share of the lottery rises by {rise:.3f} (lower end {low:.3f}, "
         f"and {LEAST_SWING:g} is needed)"
     )
-    if not math.isnan(order.statistic):
-        text += f"; an option gains {order.statistic:.3f} from being named first"
-    return text
+    gains = f"; an option gains {order.statistic:.3f} from being named first"
+    return text + gains * (not math.isnan(order.statistic))
 
 
 def _at_equal_wording(answers: _Answers) -> tuple[Floats, str]:
@@ -409,7 +383,7 @@ def _swing(blank: MatchingResult, answers: _Answers) -> MatchingResult:
     if interval is None and not answers.table.clusters.too_few:  # as of exact answers
         interval, reason = Interval(mean, mean, 0.95, "all cases have the same swing"), ""
     # The share of the lottery by the option named first and the stated chance.
-    orders, named = [LOTTERY, "", EVENT], answers.named_first.astype(np.int64) + 1
+    orders, named = [LEVEL_OPTIONS[1], "", EVENT], answers.named_first.astype(np.int64) + 1
     cells = {"first": np.repeat(orders, n), "level": np.tile(levels, len(orders))}
     cell, context = named * n + of_level, answers.table.context
     return replace(
@@ -425,7 +399,7 @@ def _share(
     blank: MatchingResult, answers: _Answers, found: dict[str, tuple[float, Interval]]
 ) -> MatchingResult:
     """Say what share of the belief acted on is the exact posterior, or why none is told."""
-    reports, n, reason = answers.table.reports, len(answers.table.cases), ""
+    reports, n, reason = answers.table.reports, answers.table.n_contexts, ""
     behind, reliability, first_stage = _calibrated(reports, np.full(n, True))
     if np.isnan(reports.exact).any():
         reason = "the exact posterior is not known"

@@ -1,9 +1,8 @@
 """Stakes in the row: whether choices move with them as the stated belief asks, and what they lose.
 
-A choice stakes something: acting gains g if the event happens and costs c if it does not, passing
-leaves all as it is. Acting pays from a probability of t = c / (g + c), so that the stated belief is
-compared with a threshold that is known. With g + c as the unit, choosing against the belief b loses
-abs(b - t). All stakes of a question are one case. Assumes independent cases.
+Acting gains g if the event happens and costs c if it does not, passing leaves all as it is: acting
+pays from a probability of t = c / (g + c). With g + c as the unit, choosing against the belief b
+loses abs(b - t). All stakes of a question are one case. Assumes independent cases.
 """
 
 from __future__ import annotations
@@ -55,7 +54,6 @@ FEWEST_LOSING = 5  # cases seen to lose, below which the bound is that of their 
 FEWEST_OF_BOTH = 5  # times that it acts, and passes, at each of two stakes that give a slope
 MOST_LANES, LANES, FIFTHS = 8, 5, 5  # stakes that a figure shows one by one, else groups; beliefs
 IGNORES, MOVES, OPEN = "ignores", "moves", "open"
-"""What `settings` of ``stakes:movement`` say: whether choices ignore the stakes."""
 CLUSTERED = "share of a sum, one pseudo-case that moves as asked, {clusters} as clusters, t"
 HULL = "hull of the plain and the noise-extrapolated {what}"
 JACKKNIFED = "logit, jackknife of {clusters}, t"
@@ -143,28 +141,18 @@ class Choices:
     own: Floats  # belief stated in the row itself; NaN where there is none
     without: Floats  # share that acts of the choices of cases without a belief
 
-    def by_case(self, values: Floats) -> Floats:
-        """Average values of choices by case."""
-        return context_means(values, self.rows.context, len(self.rows.cases))
-
     @property
     def silent(self) -> str:
         """Say that choices without a belief differ from the others, if they do and are many."""
-        n, n_all = len(self.without), len(self.without) + len(self.acts)
-        return SILENT.format(n=n, all=n_all) * _differ(n, n_all, self.without, self.acts)
-
-    def left_out(self, n: int) -> str:
-        """Say that `n` cases have too few confidences, and differ from the others, if they do."""
-        n_all, told = len(self.rows.cases), ~np.isnan(self.own)
-        apart = _differ(n, n_all, self.acts[~told], self.acts[told])
-        return LEFT_OUT.format(n=n, all=n_all) * apart
+        n = len(self.without)
+        return _differing(SILENT, n, n + len(self.acts), self.without, self.acts)
 
 
-def _differ(n: int, n_all: int, without: Floats, others: Floats) -> bool:
-    """Tell whether so many are left out that it matters that their choices differ."""
+def _differing(said: str, n: int, n_all: int, without: Floats, others: Floats) -> str:
+    """Say that so many are left out that it matters how their choices differ; empty if not."""
     if n <= MOST_LEFT * n_all or not len(without) or not len(others):
-        return False
-    return bool(abs(without.mean() - others.mean()) >= BY_CHOICE)
+        return ""
+    return said.format(n=n, all=n_all) * bool(abs(without.mean() - others.mean()) >= BY_CHOICE)
 
 
 @takes_columns("belief", "action", "loss", "gain", "said", "context", "group")
@@ -214,15 +202,14 @@ def stakes_estimates(
     Returns
     -------
     list of StakesResult
-        ``stakes:movement``, with the fields `moves` to `loses` of
-        `coherence.checks.stakes.StakesResult`: `moves` says ignores, moves or open; shares that act
-        are means over the `n_clear` cases with stakes clear of the belief by .1 on both sides (or
-        with one stake a case, a tenth of all stakes so far away on either side).
-        ``stakes:loss``, with those of `never` and `always` acting, or what it is `at_most`.
-        ``stakes:against``, the share of choices against the stated belief. ``stakes:slope`` and
-        ``stakes:difference``, of the belief from which it acts and the one from which acting pays;
-        with `said`, ``stakes:said_slope``, ``stakes:said`` and ``stakes:acted_less_said`` of what
-        it says. ``stakes:confidence``, how far beliefs stated at a stake move with it.
+        ``stakes:movement``: `moves` says ignores, moves or open; the shares that act where it
+        `pays` and `loses` by .1 or more are means over the `n_clear` cases that have both (or with
+        one stake a case, a tenth of all stakes so far away on either side). ``stakes:loss``, with
+        those of `never` and `always` acting, or what it is `at_most`. ``stakes:against``, the share
+        of choices against the stated belief. ``stakes:slope`` and ``stakes:difference``, of the
+        belief from which it acts and the one from which acting pays; with `said`,
+        ``stakes:said_slope``, ``stakes:said`` and ``stakes:acted_less_said`` of what it says.
+        ``stakes:confidence``, how far beliefs stated at a stake move with it.
 
     Raises
     ------
@@ -232,22 +219,20 @@ def stakes_estimates(
 
     Notes
     -----
-    Acting pays from t = loss / (gain + loss). With m the mean report of a case and s = 1 where m is
-    above t, the movement is sum(z a) / sum(z s) over choices a, where z is s less its mean over the
-    stakes of the case; with one stake a case, s less the share of all stakes below m, and a less
-    what goes with fifths of the belief. One pseudo-case that moves as asked gives ten cases that do
-    not move an error. Choices ignore the stakes where the upper 95% end is below 1/3, also in the
-    rows whose own report lies on the same side of the stake as m. That takes ten cases, and a fifth
-    of them, with a stake .1 or more below the belief and one as far above.
+    With m the mean report of a case and s = 1 where m is above t, the movement is
+    sum(z a) / sum(z s) over choices a, where z is s less its mean over the stakes of the case; with
+    one stake a case, s less the share of all stakes below m, and a less what goes with fifths of
+    the belief. One pseudo-case that moves as asked gives ten cases that do not move an error.
+    Choices ignore the stakes where the upper 95% end is below 1/3, also in the rows whose own
+    report lies on the same side of the stake as m. That takes ten cases, and a fifth of them, with
+    a stake .1 or more below the belief and one as far above.
 
-    Choosing against m loses abs(m - t), to which noise of reports adds. Means without a part of the
-    reports tell how much, and the loss is extrapolated to no noise, as what goes with its variance;
-    its interval reaches down to what goes with its standard deviation, as where beliefs lie on the
-    stakes. The slope is -b_t / b_m of a logit of acting on t and m, of stakes that are neither 0
-    nor infinite, and takes two at which each choice is made five times. Intervals are hulls of the
-    plain and the extrapolated ones, since reports that end at 0 and 1 overshoot. Reports that never
-    differ within a case count as one: then the loss is bounded, and there is no slope; so where
-    reports take fewer than seven values.
+    The loss, abs(m - t) of a choice against m, is extrapolated to reports without noise from means
+    without a part of them, as what goes with its variance; its interval reaches down to what goes
+    with its standard deviation. The slope is -b_t / b_m of a logit of acting on t and m, of stakes
+    that are neither 0 nor infinite, and takes two at which each choice is made five times; its
+    interval is the hull of the plain and the extrapolated one. Reports that never differ within a
+    case count as one: then, or of fewer than seven values, the loss is bounded, without a slope.
 
     References
     ----------
@@ -270,10 +255,9 @@ def stakes_estimates(
     """
     arrays = {"action": action, "loss": loss, "gain": gain, "said": said, "group": group}
     require_one_per_row(belief, context, **arrays)
-    stated, lost = as_numbers(belief, "belief"), as_numbers(loss, "loss")
-    spoken = np.full(len(lost), math.nan) if said is None else as_numbers(said, "said")
+    stated, stake = as_numbers(belief, "belief"), _stakes(loss, gain)
+    spoken = np.full(len(stated), math.nan) if said is None else as_numbers(said, "said")
     require_probabilities(spoken, "said")
-    stake = _stakes(lost, np.ones(len(lost)) if gain is None else as_numbers(gain, "gain"))
     acting, silent, known = _acting(action, acts, len(stated)), np.isnan(spoken), ~np.isnan(stake)
     told_at = np.where(silent, stated, math.nan)
     chosen = known & silent & ~np.isnan(acting)
@@ -282,14 +266,14 @@ def stakes_estimates(
     rows = parted(told_at, chosen, None, context, group, at="a stake", computed=computed)
     rows = replace(rows, n_dropped=rows.n_dropped - int((~silent).sum()))
     chosen[rows.rows] = False  # what is left has no belief
-    at = rows.rows
+    at, told = rows.rows, known & ~silent
     choices = Choices(rows, stake[at], acting[at], stated[at], without=acting[chosen])
     settings = {"n_stakes": int(np.unique(choices.stake).size), "clusters": rows.clusters.name}
     further = {"settings": settings, "assumptions": ASSUMPTIONS}
     blank = rows.blanks(StakesResult, NAME, SENTENCES, UNITS, **further)
-    if why := few_contexts(len(rows.cases)) or rows.clusters.too_few:
+    if why := few_contexts(rows.n_contexts) or rows.clusters.too_few:
         return [replace(blank[name], reason=why) for name in ("movement", "loss")]
-    fit, told, movement = _fitted(choices), known & ~silent, _movement(blank["movement"], choices)
+    fit, movement = _fitted(choices), _movement(blank["movement"], choices)
     n_ends = int(np.isin(choices.stake, (0.0, 1.0)).sum())
     slopes = [replace(blank["slope"], settings={**settings, "n_ends": n_ends}), blank["difference"]]
     if isinstance(fit, str):
@@ -299,16 +283,19 @@ def stakes_estimates(
     # From wherever it acts: who acts from far above or below hardly moves where stakes are few.
     if movement.moves == IGNORES and slopes[0].low > MARGIN:
         movement = replace(movement, moves=MOVES)
-    results = [movement, *_losses(blank, choices), *slopes]
+    loss_and_against = _loss(blank["loss"], choices), _against(blank["against"], choices)
+    results = [movement, *loss_and_against, *slopes]
     results += _said(blank, fit, spoken[told], stake[told], computed) if told.any() else []
     return results + _confidence(blank["confidence"], choices)
 
 
-def _stakes(lost: Floats, gained: Floats) -> Floats:
+def _stakes(loss: ArrayLike, gain: ArrayLike | None) -> Floats:
     """Return the belief from which acting pays, NaN where there is no stake."""
-    known = ~np.isnan(lost) & ~np.isnan(gained)
-    wrong = known & ((np.minimum(lost, gained) < 0) | ~(lost + gained > 0))
-    wrong |= np.isinf(lost) & np.isinf(gained)
+    lost = as_numbers(loss, "loss")
+    gained = np.ones(len(lost)) if gain is None else as_numbers(gain, "gain")
+    wrong = (
+        (np.minimum(lost, gained) < 0) | (lost + gained == 0) | np.isinf(np.minimum(lost, gained))
+    )
     require(
         not wrong.any(),
         f"gain and loss must be at least 0, one above 0 and one finite; {int(wrong.sum())} of "
@@ -316,7 +303,7 @@ def _stakes(lost: Floats, gained: Floats) -> Floats:
         "lost without its sign.",
     )
     with np.errstate(invalid="ignore"):
-        return np.where(known & np.isinf(lost), 1.0, lost / (gained + lost))
+        return np.where(np.isinf(lost) & ~np.isnan(gained), 1.0, lost / (gained + lost))
 
 
 def _acting(action: Any, acts: Any, n: int) -> Floats:
@@ -337,12 +324,12 @@ def _acting(action: Any, acts: Any, n: int) -> Floats:
 
 def _movement(blank: StakesResult, choices: Choices) -> StakesResult:
     """Compare how choices move where a stake crosses the stated belief with what that asks for."""
-    clusters, n = choices.rows.clusters, len(choices.rows.cases)
+    rows, clusters, n = choices.rows, choices.rows.clusters, choices.rows.n_contexts
     stakes, of_stake = np.unique(np.round(choices.stake, 9), return_inverse=True)
-    cells, cell = np.unique(choices.rows.context * len(stakes) + of_stake, return_inverse=True)
+    cells, cell = np.unique(rows.context * len(stakes) + of_stake, return_inverse=True)
     case, t = cells // len(stakes), stakes[cells % len(stakes)]
     acts, own = (context_means(each, cell, len(cells)) for each in (choices.acts, choices.own))
-    m = np.round(choices.rows.reports.mean, 9)[case]
+    m = np.round(rows.reports.mean, 9)[case]
     crossed, highest = bool(np.median(np.bincount(case, minlength=n)) > 1), odds(float(t.max()))
     free = np.abs(t - m) > 1e-9  # where the stake is the belief either choice is right
     t, m, acts, case, own = (each[free] for each in (t, m, acts, case, own))
@@ -350,52 +337,48 @@ def _movement(blank: StakesResult, choices: Choices) -> StakesResult:
 
     def clear(part: Any) -> Any:
         """Tell which cases have stakes clear of the belief on both sides."""
-        if not crossed:
-            return np.bincount(case, _across(t, m, acts)[2] if len(t) else None, n) > 0
         low, high = (np.bincount(case, side & part, n) > 0 for side in sides)
         return low & high
 
-    both = clear(True)
-    pays, loses = (_share_of(acts, side & both[case], case) for side in sides)
+    alone = not crossed and len(t) > 0
+    both = np.bincount(case, _across(t, m, acts)[2], n) > 0 if alone else clear(True)
+    pays, loses = (
+        pd.Series(acts[side]).groupby(case[side]).mean().mean()
+        for side in (each & both[case] for each in sides)
+    )
     result = replace(
         blank,
         crossed=crossed,
         n_clear=int(both.sum()),
         highest=highest,
-        pays=pays,
-        loses=loses,
+        pays=float(pays),
+        loses=float(loses),
         details=_by_belief(choices),
     )
-    fewest = max(FEWEST_CLEAR, math.ceil(SHARE_CLEAR * n - 1e-9))
+    fewest, why = max(FEWEST_CLEAR, math.ceil(SHARE_CLEAR * n - 1e-9)), ""
     if len(stakes) == 1:
-        return replace(result, reason="all choices have one stake")
-    if choices.silent and not crossed:
-        return replace(result, reason=choices.silent)
-    if both.sum() < fewest:
+        why = "all choices have one stake"
+    elif choices.silent and not crossed:
+        why = choices.silent
+    elif both.sum() < fewest:
         why = f"{both.sum()} of {n} cases have stakes clear of the stated belief on both sides"
-        return replace(result, reason=f"{why}, and {fewest} are needed")
-    if not crossed:
-        together = stats.spearmanr(t, m)
-        if together.pvalue < BY_BELIEF:
-            return replace(result, reason=TOGETHER.format(r=float(together.statistic)))
-
+        why += f", and {fewest} are needed"
+    elif not crossed and (together := stats.spearmanr(t, m)).pvalue < BY_BELIEF:
+        why = TOGETHER.format(r=float(together.statistic))
+    if why:
+        return replace(result, reason=why)
     ratio, upper, reach = _share_moved(t, m, acts, case, clusters, crossed=crossed)
     moves = IGNORES if ratio + upper < MARGIN else MOVES if ratio > reach else OPEN
     if moves == IGNORES:
         # Nor where the report of the row itself asks for the same: it may move with the stake.
         same = ((own > t) == (m > t)) | np.isnan(own)
-        few = crossed and clear(same).sum() < fewest
         kept = t[same], m[same], acts[same], case[same]
         share, end, _ = _share_moved(*kept, clusters, crossed=crossed)
+        few = crossed and clear(same).sum() < fewest
         moves = OPEN if few or not share + end < MARGIN else IGNORES
-    return replace(
-        result,
-        statistic=ratio,
-        interval=around(ratio, reach, CLUSTERED.format(clusters=clusters.plural)),
-        moves=moves,
-        upper=ratio + upper,
-        reason=choices.silent,
-    )
+    interval = around(ratio, reach, CLUSTERED.format(clusters=clusters.plural))
+    result = replace(result, moves=moves, upper=ratio + upper, reason=choices.silent)
+    return replace(result, statistic=ratio, interval=interval)
 
 
 def _share_moved(
@@ -408,13 +391,13 @@ def _share_moved(
     if not len(t):
         return math.nan, math.nan, math.nan
     z, moved, _ = _across(t, m, acts)
-    pays = (m > t).astype(np.float64)
+    pays = (m > t) * 1.0
     if crossed:
-        cases, of_case = np.unique(case, return_inverse=True)
-        z, moved = pays - context_means(pays, of_case, len(cases))[of_case], acts
+        z = pays - pd.Series(pays).groupby(case).transform("mean").to_numpy()
+        moved = acts
     of = clusters.of_context[case]
     done, asked, size = (
-        np.bincount(of, each, clusters.n) for each in (z * moved, z * pays, abs(z))
+        np.bincount(of, of_row, clusters.n) for of_row in (z * moved, z * pays, abs(z))
     )
     informative = size > 1e-9
     if not (number := int(informative.sum())):
@@ -449,12 +432,6 @@ def _fifths(of: Floats, belief: Floats) -> Codes:
     return np.searchsorted(np.quantile(belief, np.arange(1, FIFTHS) / FIFTHS), of, side="right")
 
 
-def _share_of(acts: Floats, rows: Any, case: Codes) -> float:
-    """Return the share that acts in some rows, cases alike; NaN of none."""
-    cases, of = np.unique(case[rows], return_inverse=True)
-    return float(context_means(acts[rows], of, len(cases)).mean()) if len(cases) else math.nan
-
-
 def _by_belief(choices: Choices) -> pd.DataFrame:
     """Return the share that acts by stake, or group of stakes, and by fifth of the belief."""
     belief, context = choices.rows.reports.mean, choices.rows.context
@@ -462,64 +439,61 @@ def _by_belief(choices: Choices) -> pd.DataFrame:
     if len(stakes) > MOST_LANES:
         edges = np.quantile(choices.stake, np.arange(1, LANES) / LANES)
         lane = np.unique(np.searchsorted(edges, choices.stake), return_inverse=True)[1]
-    m = belief[context]
-    cell, n_cells = lane * FIFTHS + _fifths(m, belief), (int(lane.max()) + 1) * FIFTHS
+    n, m = int(lane.max()) + 1, belief[context]
+    cell = lane * FIFTHS + _fifths(m, belief)
     with np.errstate(invalid="ignore"):
-        mean = context_means(m, cell, n_cells)
-    stake = np.repeat(context_means(choices.stake, lane, lane.max() + 1), FIFTHS)
+        mean = context_means(m, cell, n * FIFTHS)
+    stake = np.repeat(context_means(choices.stake, lane, n), FIFTHS)
     return share_table(choices.acts, cell, context, "acts", stake=stake, belief=mean)
 
 
 # What it loses
 
 
-def _losses(blank: dict[str, StakesResult], choices: Choices) -> list[StakesResult]:
-    """Average losses, and choices against the belief, by case, then over cases."""
-    rows, loss = choices.rows, blank["loss"]
+def _against(blank: StakesResult, choices: Choices) -> StakesResult:
+    """Estimate how often it chooses against its stated belief, by case, then over cases."""
+    if choices.silent:
+        return replace(blank, reason=choices.silent)
+    rows, acts = choices.rows, choices.acts
     gain = np.round(rows.reports.mean[rows.context] - choices.stake, 9)
-    values = choices.by_case(
-        np.where(gain > 0, 1 - choices.acts, np.where(gain < 0, choices.acts, 0.0))
-    )
-    against = mean_of_cases(blank["against"], values, rows.clusters, "share")
-    ends = against.interval and against.interval.within(0.0, 1.0)
+    values = rows.by_case(np.select([gain > 0, gain < 0], [1 - acts, acts]))
+    result = mean_of_cases(blank, values, rows.clusters, "share")
+    ends = result.interval and result.interval.within(0.0, 1.0)
     if ends and rows.clusters.name == "context" and np.isin(values, (0.0, 1.0)).all():
-        exact = exact_interval(against.statistic, len(values), ends.level)  # one choice a case
+        exact = exact_interval(result.statistic, len(values), ends.level)  # one choice a case
         ends = Interval(*exact, ends.level, "Clopper and Pearson")
-    against = replace(
-        against,
-        interval=ends,
-        contributions=contributions_to_mean(pd.Series(values, list(rows.cases))),
-    )
-    beliefs, factors = rows.reports.thinned()
-    kept, n = np.flatnonzero(~np.isnan(beliefs[0])), len(rows.cases)
-    bounded, equal = rows.reports.too_coarse, np.round(rows.reports.values, 9)
+    contributions = contributions_to_mean(pd.Series(values, list(rows.cases)))
+    return replace(result, interval=ends, contributions=contributions)
+
+
+def _loss(blank: StakesResult, choices: Choices) -> StakesResult:
+    """Estimate the mean loss, by case, then over cases."""
+    rows, reports, n = choices.rows, choices.rows.reports, choices.rows.n_contexts
+    (beliefs, factors), bounded = reports.thinned(), reports.too_coarse
+    kept, equal = np.flatnonzero(~np.isnan(beliefs[0])), np.round(reports.values, 9)
     if n - len(kept) > MOST_LEFT * n:  # others may lose more
         bounded = SINGLE.format(n=n - len(kept), all=n)
-        beliefs, factors, kept = rows.reports.mean[None, :], np.zeros(2), np.arange(n)
-    elif rows.reports.noise > NOTHING:
+        beliefs, factors, kept = reports.mean[None, :], np.zeros(2), np.arange(n)
+    elif reports.noise > NOTHING:
         on_stakes = np.isin(equal, np.round(choices.stake, 9)).mean() >= MOST_ON_STAKES
         bounded = ON_STAKES if on_stakes else bounded
-    if choices.silent:
-        return [replace(blank[name], reason=choices.silent) for name in ("loss", "against")]
-    if why := few_contexts(len(kept), "with two reports"):
-        return [replace(loss, reason=why), against]
+    if why := choices.silent or few_contexts(len(kept), "with two reports"):
+        return replace(blank, reason=why)
     gains = beliefs[:, rows.context] - choices.stake
 
     def of_policy(acts: Floats | float) -> list[Floats]:
         """Return the loss of each case: without noise, as it is, and without its root."""
-        means = np.array([choices.by_case(np.maximum(each, 0.0) - acts * each) for each in gains])
+        means = np.array([rows.by_case(np.maximum(each, 0.0) - acts * each) for each in gains])
         return [without_noise(means, factor)[kept] for factor in (factors[0], 0.0, factors[1])]
 
     several, clusters = of_policy(choices.acts), rows.clusters.among(kept)
-    values, results = several[0], [mean_of_cases(loss, of, clusters, "loss") for of in several]
-    result, intervals = results[0], [each.interval for each in results if each.interval]
-    if result.interval is not None and len(intervals) == len(several):
-        low, high = min(of.low for of in intervals), max(of.high for of in intervals[:2])
+    results = [mean_of_cases(blank, values, clusters, "loss") for values in several]
+    values, result = several[0], results[0]
+    if result.interval is not None and all(each.interval for each in results):
+        low, high = min(of.low for of in results), max(of.high for of in results[:2])
         method = result.interval.method
         method = HULL.format(what=method) if factors.any() else method
-        interval = Interval(low, high, 0.95, method).within(0.0, 1.0)
-        result = replace(result, interval=interval)
-    never, always = (float(of_policy(acts)[0].mean()) for acts in (0.0, 1.0))
+        result = replace(result, interval=Interval(low, high, 0.95, method).within(0.0, 1.0))
     if bounded:
         reason, n_losing = bounded.format(what="add to the loss"), int((values > 0).sum())
         most = None if result.interval is None else result.high
@@ -527,11 +501,12 @@ def _losses(blank: dict[str, StakesResult], choices: Choices) -> list[StakesResu
             rare = float(stats.beta.ppf(0.975, n_losing + 1, max(len(values) - n_losing, 1)))
             most = max(most or 0.0, rare * float(np.abs(gains[0]).max()))
         reason += "" if most is None else f", which is at most {most:.3f}"
-        result = replace(loss, reason=reason, at_most=most)
+        result = replace(blank, reason=reason, at_most=most)
     else:
         named = pd.Series(values, [rows.cases[at] for at in kept])
         result = replace(result, contributions=contributions_to_mean(named))
-    return [replace(result, n_contexts=len(kept), never=never, always=always), against]
+    never, always = (float(of_policy(acts)[0].mean()) for acts in (0.0, 1.0))
+    return replace(result, n_contexts=len(kept), never=never, always=always)
 
 
 # Which belief it acts from
@@ -539,14 +514,11 @@ def _losses(blank: dict[str, StakesResult], choices: Choices) -> list[StakesResu
 
 @dataclass(frozen=True)
 class _Fit:
-    """A logit of acting on stake and belief, of all clusters and without each.
+    """A logit of acting on stake and belief, of all clusters and without each."""
 
-    From each of the beliefs of `thinned`: arrays of shape (n_beliefs, 1 + n_clusters).
-    """
-
-    constant: Floats  # where stake and belief are one half
-    by_stake: Floats
-    by_belief: Floats
+    # constant where both are one half, and slopes, from each of the beliefs of `thinned`: shape
+    # (n_beliefs, 1 + n_clusters, 3)
+    found: Floats
     factor: float  # of the extrapolation to no noise
     stakes: Floats  # at which choices were made, of those that are neither 0 nor 1
     clusters: Clusters
@@ -554,12 +526,12 @@ class _Fit:
 
     def slope(self, blank: StakesResult) -> StakesResult:
         """Estimate how the belief from which it acts rises with the one from which acting pays."""
-        return self._estimate(blank, -self.by_stake / self.by_belief)
+        return self._estimate(blank, -self.found[..., 1] / self.found[..., 2])
 
     def less_asked(self, blank: StakesResult, stakes: Floats) -> StakesResult:
         """Estimate how far the belief from which it acts lies above these, on average."""
-        mean = float(stakes.mean())
-        acted = 0.5 - (self.constant + self.by_stake * (mean - 0.5)) / self.by_belief
+        mean, (constant, by_stake, by_belief) = stakes.mean(), np.moveaxis(self.found, 2, 0)
+        acted = 0.5 - (constant + by_stake * (mean - 0.5)) / by_belief
         return self._estimate(blank, acted - mean)
 
     def _estimate(self, blank: StakesResult, values: Floats) -> StakesResult:
@@ -574,9 +546,10 @@ class _Fit:
 
 def _fitted(choices: Choices) -> _Fit | str:
     """Fit the logit, or return why there is none."""
-    rows = choices.rows
+    rows, told = choices.rows, ~np.isnan(choices.own)
     beliefs, (factor, _) = rows.reports.thinned()
-    kept = (choices.stake > 0) & (choices.stake < 1) & ~np.isnan(beliefs[0])[rows.context]
+    single = np.isnan(beliefs[0])
+    kept = (choices.stake > 0) & (choices.stake < 1) & ~single[rows.context]
     context, t, acts = rows.context[kept], choices.stake[kept], choices.acts[kept]
     cases = np.unique(context)
     of = rows.clusters.among(cases)
@@ -584,22 +557,22 @@ def _fitted(choices: Choices) -> _Fit | str:
         return why
     if coarse := rows.reports.too_coarse:
         return coarse.format(what="make the slope steeper than it is")
-    if why := choices.silent or choices.left_out(int(np.isnan(beliefs[0]).sum())):
+    few = int(single.sum()), rows.n_contexts
+    by = choices.acts[~told], choices.acts[told]
+    if why := choices.silent or _differing(LEFT_OUT, *few, *by):
         return why
     stakes, at = np.unique(t, return_inverse=True)
     mixed = np.minimum(np.bincount(at, acts), np.bincount(at, 1 - acts)) >= FEWEST_OF_BOTH
     if mixed.sum() < 2:  # else the logit alone would say where the others change
         return f"both choices are seen {FEWEST_OF_BOTH} times at {mixed.sum()} stakes, not at two"
-    cluster = of.of_context[np.searchsorted(cases, context)]
-    fits = []  # of each of the beliefs: of all clusters, then without each
+    cluster, fits = of.of_context[np.searchsorted(cases, context)], []
     for belief in beliefs[:, context]:
         fit = logit(np.column_stack([np.ones(len(t)), t - 0.5, belief - 0.5]), acts)
         fits.append(np.vstack([fit.coefficients, fit.without(cluster, of.n)]))
-    constant, by_stake, by_belief = np.moveaxis(np.array(fits), 2, 0)
-    moved = by_belief[0, 1:, None] - by_belief[0, 0]
-    if not by_belief[0, 0] > math.sqrt(jackknife(moved).item()):
+    by_belief = np.array(fits)[0, :, 2]
+    if not by_belief[0] > math.sqrt(jackknife(by_belief[1:, None] - by_belief[0]).item()):
         return "at equal stakes choices are not seen to rise with the belief"
-    return _Fit(constant, by_stake, by_belief, factor, stakes, of, len(cases))
+    return _Fit(np.array(fits), factor, stakes, of, len(cases))
 
 
 def _said(
@@ -611,7 +584,7 @@ def _said(
     """
     stakes, at = np.unique(np.round(stake, 9), return_inverse=True)
     number, n = np.bincount(at), len(stakes)
-    mean = np.bincount(at, said) / number
+    mean = context_means(said, at, n)
     squares = np.bincount(at, (said - mean[at]) ** 2)
     variance = squares / np.maximum(number - 1, 1) / number * (not computed)
     times = float(stats.t.ppf(0.975, max(int((number - 1).sum()), 1)))
@@ -624,12 +597,12 @@ def _said(
         reach = times * math.sqrt(float(weights**2 @ variance))
         return replace(found, interval=around(value, reach, "answers at a stake, t"))
 
-    spoken = estimate("said", float((mean - stakes).mean()), np.full(n, 1 / n))
-    results = [spoken]
-    if n > 1:
-        away = stakes - stakes.mean()
-        line = away / float(away @ away)
-        results.append(estimate("said_slope", float(line @ mean), line))
+    spoken, away = (
+        estimate("said", float((mean - stakes).mean()), np.full(n, 1 / n)),
+        stakes - stakes.mean(),
+    )
+    line = away / max(float(away @ away), 1e-300)
+    results = [spoken, *([estimate("said_slope", float(line @ mean), line)] if n > 1 else [])]
     if isinstance(fit, str):
         return [*results, replace(blank["acted_less_said"], reason=fit)]
     acted, interval = fit.less_asked(blank["acted_less_said"], stakes), None
@@ -647,7 +620,7 @@ def _confidence(blank: StakesResult, choices: Choices) -> list[StakesResult]:
     ends = choices.stake[told].min(initial=1.0), choices.stake[told].max(initial=0.0)
     if rows.reports.once or ends[0] >= ends[1]:
         return []
-    low, high = (np.flatnonzero(told & (choices.stake == end)) for end in ends)
+    low, high = (told & (choices.stake == end) for end in ends)
     moved = rows.paired_difference(blank, choices.own, (high, low))
     return [] if math.isnan(moved.statistic) else [moved]
 
@@ -658,13 +631,9 @@ def _confidence(blank: StakesResult, choices: Choices) -> list[StakesResult]:
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     rows = data.questions
     assert rows is not None
-    amounts: dict[str, Any] = {
-        "loss": rows["loss"],
-        "gain": rows["gain"],
-        "said": rows["says_from"],
-    }
+    of: dict[str, Any] = {"loss": rows["loss"], "gain": rows["gain"], "said": rows["says_from"]}
     acts = rows["acts"].dropna().iloc[0]
-    yield Call(partial(stakes_estimates, **asked_of(data), **amounts, acts=acts), draws=False)
+    yield Call(partial(stakes_estimates, **asked_of(data), **of, acts=acts), draws=False)
 
 
 CHECK = Check(
