@@ -147,6 +147,31 @@ def require_aligned(**values: Any) -> None:
             )
 
 
+def require_one_per_row(belief: Any, context: Any = None, **values: Any) -> None:
+    """Refuse columns that are shorter or longer than the beliefs, or stand in another order."""
+    require_aligned(belief=belief, context=context, **values)
+    for name, column in values.items():
+        n = len(belief) if column is None else len(column)
+        require(
+            n == len(belief),
+            f"{name} must have one value per row of belief; received {n} values for {len(belief)} "
+            "rows.",
+        )
+
+
+def require_probabilities(values: Floats, name: str, *, strict: bool = False) -> None:
+    """Refuse numbers outside of [0, 1], or (0, 1); NaN is left to others."""
+    wrong = (values <= 0) | (values >= 1) if strict else (values < 0) | (values > 1)
+    if wrong.any():
+        known, at = values[~np.isnan(values)], int(wrong.argmax())
+        raise InputError(
+            f"{name} must hold numbers in {'(0, 1)' if strict else '[0, 1]'}; {wrong.sum()} of "
+            f"{len(known)} do not, the first is {values[at]:g} at position {at}."
+            + " Divide percentages by 100."
+            * are_percentages(known)
+        )
+
+
 def _holds_booleans(values: Any) -> bool:
     # Among numbers of a list numpy would make True a 1 before it could be seen.
     array = np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)

@@ -24,9 +24,9 @@ import pandas as pd
 from scipy.special import expit
 from study import Cell, study
 
-from coherence.checks.case_rows import logit
 from coherence.checks.stakes import IGNORES, MOVES, stakes_estimates
 from coherence.checks.sufficiency import sufficiency_test
+from coherence.checks.threshold import logit
 
 MANY = 100_000
 VERDICTS = {"ignores": IGNORES, "moves": MOVES, "cannot": ""}

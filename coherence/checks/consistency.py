@@ -14,10 +14,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coherence.checks.case_rows import require_probabilities
 from coherence.checks.check import ANY, Call, CallsAndNotes, Check, Interpretation, Leader, Question
 from coherence.errors import closest
-from coherence.inputs import MIN_CONTEXTS, Floats, as_numbers, few_contexts, require
+from coherence.inputs import (
+    MIN_CONTEXTS,
+    Floats,
+    as_numbers,
+    few_contexts,
+    require,
+    require_probabilities,
+)
 from coherence.public_names import rng_for_seed
 from coherence.result import CheckResult, Family
 from coherence.runs.columns import COMPUTED_KINDS

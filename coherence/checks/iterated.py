@@ -21,9 +21,16 @@ import numpy as np
 import pandas as pd
 from scipy import optimize
 
-from coherence.checks.case_rows import require_probabilities
 from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question
-from coherence.inputs import MIN_CONTEXTS, Codes, Floats, as_numbers, few_contexts, whole_number
+from coherence.inputs import (
+    MIN_CONTEXTS,
+    Codes,
+    Floats,
+    as_numbers,
+    few_contexts,
+    require_probabilities,
+    whole_number,
+)
 from coherence.public_names import rng_for_seed
 from coherence.result import CheckResult, contributions_to_mean
 from coherence.runs.needs import NEEDS_GIVEN_Z

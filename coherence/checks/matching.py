@@ -10,7 +10,6 @@ belief. Assumes independent cases.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -20,22 +19,27 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.case_rows import (
+from coherence.checks.check import Call, CallsAndNotes, Check, Form, Question, blank, estimated
+from coherence.checks.threshold import (
+    UNIT,
     CaseReports,
     CaseRows,
-    around,
     asked_of,
     jackknife,
     least_squares,
     logit,
     parted,
-    require_one_per_row,
-    require_probabilities,
     share_table,
     shares_of,
 )
-from coherence.checks.check import Call, CallsAndNotes, Check, Form, Question, estimated
-from coherence.inputs import Floats, as_numbers, few_contexts, require
+from coherence.inputs import (
+    Floats,
+    as_numbers,
+    few_contexts,
+    require,
+    require_one_per_row,
+    require_probabilities,
+)
 from coherence.result import CheckResult, Family, Interval
 from coherence.runs.columns import COMPLEMENT, EVENT, LEVEL_OPTIONS
 from coherence.runs.needs import MATCHING_QUESTIONS, NEEDS_MATCHING
@@ -179,7 +183,7 @@ def matching_estimates(
     asked = ~np.isnan(levels)
     named, shares = shares_of(action, len(asked))
     chosen = [label for label, of in zip(named, shares.T, strict=True) if of[asked].any()]
-    _require_labels(chosen, "action", LEVEL_OPTIONS)
+    _signs(chosen, "action", LEVEL_OPTIONS, np.full(len(chosen), True))
     side = shares @ [label == EVENT for label in named]
     first = _signs(order, "order", LEVEL_OPTIONS, asked)
     frames = _signs(frame, "frame", (EVENT, COMPLEMENT), asked)
@@ -189,7 +193,7 @@ def matching_estimates(
     rows, turned = table.rows, frames[table.rows] < 0
     chance, of_event = np.round(levels[rows], 9), side[rows]  # 1 - .35 is .65
     answers = _Answers(
-        table=table,
+        **vars(table),
         level=np.where(turned, np.round(1.0 - chance, 9), chance),
         stated_level=chance,
         chose=np.where(turned, 1.0 - of_event, of_event),
@@ -200,12 +204,18 @@ def matching_estimates(
     )
     n_levels = int(np.unique(answers.level).size)
     settings = {"n_levels": n_levels, "clusters": table.clusters.name}
-    further = {"settings": settings, "assumptions": ASSUMPTIONS}
-    blank = table.blanks(MatchingResult, "matching", SENTENCES, {"share": "share"}, **further)
-    swing, by_order = _swing(blank["swing"], answers), blank["order"]
+    further: Any = {"settings": settings, "assumptions": ASSUMPTIONS}
+    units = {"share": "share"}
+    empty = {
+        name: blank(
+            MatchingResult, table, f"matching:{name}", of.words, units.get(name, UNIT), **further
+        )
+        for name, of in SENTENCES.items()
+    }
+    swing, by_order = _swing(empty["swing"], answers), empty["order"]
     if answers.first.any():
         both = answers.first > 0, answers.first < 0
-        by_order = table.paired_difference(by_order, answers.chose, both)
+        by_order = answers.paired_difference(by_order, answers.chose, both)
     else:
         by_order = replace(by_order, reason="the order of the options is not known")
     why = few_contexts(table.n_contexts) or table.clusters.too_few or swing.reason
@@ -213,43 +223,32 @@ def matching_estimates(
         why = _unanswered(swing, by_order)
     swing = replace(swing, reason=why, answered=not why)
     if why:
-        share, difference = (replace(blank[name], reason=why) for name in ("share", "difference"))
+        share, difference = (replace(empty[name], reason=why) for name in ("share", "difference"))
         return [swing, share, difference, by_order]
     found = _jackknife(answers)
     value, interval = found["difference"]
-    difference = replace(blank["difference"], statistic=value, interval=interval)
-    return [swing, _share(blank["share"], answers, found), difference, by_order]
+    difference = replace(empty["difference"], statistic=value, interval=interval)
+    return [swing, _share(empty["share"], answers, found), difference, by_order]
 
 
-def _require_labels(found: Iterable[str], name: str, labels: Sequence[str]) -> None:
-    """Refuse labels of rows with a level that are others than these."""
-    odd = sorted({*found} - {*labels})
+def _signs(values: Any, name: str, labels: tuple[str, str], asked: Any) -> Floats:
+    """Return 1 for the first label, -1 for the second; 0 where nothing was said."""
+    column = pd.Series(
+        values if values is None else np.asarray(values, dtype=object), range(len(asked))
+    )
+    odd = sorted({*column[asked].dropna().map(str)} - {*labels})
     require(
         not odd,
-        f"{name} must be {labels[0]!r} or {labels[1]!r} in rows with a level, and empty where "
-        f"nothing was said; received {', '.join(map(repr, odd[:4]))}. Rename its values.",
+        f"{name} must be {labels[0]!r} or {labels[1]!r} in rows with a level; received "
+        f"{', '.join(map(repr, odd[:4]))}. Rename its values, and leave refusals empty.",
     )
-
-
-def _signs(values: ArrayLike | None, name: str, labels: tuple[str, str], asked: Any) -> Floats:
-    """Return 1 for the first label, -1 for the second; 0 where nothing was said."""
-    if values is None:
-        return np.zeros(len(asked))
-    column = pd.Series(values, dtype=object).reset_index(drop=True)
-    _require_labels(column[asked].dropna().map(str), name, labels)
     return np.asarray(column.map({labels[0]: 1.0, labels[1]: -1.0}).fillna(0.0), dtype=np.float64)
 
 
-def _contrast(signs_of_rows: Floats) -> Floats:
-    """Return signs that vary; what is one throughout would share the constant's part."""
-    return signs_of_rows if np.ptp(signs_of_rows) else np.zeros(len(signs_of_rows))
-
-
 @dataclass(frozen=True)
-class _Answers:
+class _Answers(CaseRows):
     """Choices between event and lottery, seen from the event."""
 
-    table: CaseRows
     level: Floats  # chance of the lottery against the event, 1 - level in the complement frame
     stated_level: Floats  # as the question states it
     chose: Floats  # share of the option that goes with the event
@@ -297,44 +296,42 @@ def _curves(stated: Floats, keep: Any) -> Floats:
     return curves
 
 
+def _varied(signs: Floats) -> Floats:
+    """Return signs that vary, else 0: what is one throughout is the constant's part."""
+    return signs * bool(np.ptp(signs))
+
+
 def _fitted(answers: _Answers, keep: Any, start: Floats | None = None) -> tuple[Floats, Floats]:
     """Fit the choices of some cases; return the coefficients and the `NUMBERS`.
 
     Coefficients are of a constant, order, frame, level, beliefs, then curves of what is said.
     """
-    table = answers.table
-    rows, reports = keep[table.context], table.reports
+    rows, reports = keep[answers.context], answers.reports
     stated = _calibrated(reports, keep)[0] if reports.noise >= 0 else reports.mean
     known = not np.isnan(reports.exact).any()
     values = np.column_stack([stated, reports.exact][: 1 + known])
     beliefs = np.column_stack([values - values[keep].mean(axis=0), _curves(stated, keep)])
-    signs = [_contrast(of[rows]) for of in (answers.first, answers.frame)]
-    columns = [
-        np.ones(rows.sum()),
-        *signs,
-        answers.level[rows] - 0.5,
-        *beliefs[table.context[rows]].T,
-    ]
+    signs = [_varied(of[rows]) for of in (answers.first, answers.frame)]
+    level = answers.level[rows] - 0.5
+    columns = [np.ones(rows.sum()), *signs, level, *beliefs[answers.context[rows]].T]
     found = logit(np.column_stack(columns), answers.chose[rows], start=start).coefficients
     slope = -found[3]  # how fast choices turn to the lottery as its chance rises
     acted_on = 0.5 + found[0] / slope  # where all beliefs are at their means
     weights = np.append(found[4 : 5 + known] / slope, math.nan)[:2]
-    together = weights.sum()
-    return found, np.array(
-        [acted_on - reports.mean[keep].mean(), *weights, together, weights[1] / together]
-    )
+    difference, together = acted_on - reports.mean[keep].mean(), weights.sum()
+    return found, np.array([difference, *weights, together, weights[1] / together])
 
 
 def _jackknife(answers: _Answers) -> dict[str, tuple[float, Interval]]:
     """Return the `NUMBERS` with intervals; one cluster at a time is left out."""
-    clusters = answers.table.clusters
+    clusters = answers.clusters
     start, estimate = _fitted(answers, np.full(len(clusters.of_context), True))
     part = clusters.of_context % MOST_DELETED
     left = [_fitted(answers, part != number, start)[1] for number in range(int(part.max()) + 1)]
     away = np.sqrt(np.diag(jackknife(np.array(left) - estimate)))
     method = LOGIT.format(clusters="groups" if clusters.name == "group" else "cases")
     ends = zip(NUMBERS, estimate.tolist(), away.tolist(), strict=True)
-    return {name: (at, around(at, to, method)) for name, at, to in ends}
+    return {name: (at, Interval(at - to, at + to, 0.95, method)) for name, at, to in ends}
 
 
 # What is returned
@@ -362,30 +359,30 @@ def _at_equal_wording(answers: _Answers) -> tuple[Floats, str]:
     for name, each in wording.items():
         if np.ptp(each) and not (each - least_squares(chance, each)).round(6).any():
             return answers.lottery, f"the {name} goes with the stated chance"
-    varied = np.column_stack([_contrast(each) for each in wording.values()])
+    varied = np.column_stack([_varied(each) for each in wording.values()])
     effect = np.linalg.lstsq(np.column_stack([chance, varied]), answers.lottery, rcond=None)[0]
     return answers.lottery - varied @ effect[2:], ""
 
 
-def _swing(blank: MatchingResult, answers: _Answers) -> MatchingResult:
+def _swing(result: MatchingResult, answers: _Answers) -> MatchingResult:
     """Tell whether choices answer the stated chance at all."""
     levels, of_level = np.unique(answers.stated_level, return_inverse=True)
     if (n := len(levels)) < 2:
-        return replace(blank, reason="all questions state one chance")
+        return replace(result, reason="all questions state one chance")
     lottery, tied = _at_equal_wording(answers)
     third = max(n // 3, 1)
     ends = of_level >= n - third, of_level < third
-    swing = answers.table.paired_difference(blank, lottery, ends)
+    swing = answers.paired_difference(result, lottery, ends)
     if math.isnan(swing.statistic):
         return swing
     mean = float(np.clip(swing.statistic, -1.0, 1.0))
     interval, reason = swing.interval, swing.reason
-    if interval is None and not answers.table.clusters.too_few:  # as of exact answers
+    if interval is None and not answers.clusters.too_few:  # as of exact answers
         interval, reason = Interval(mean, mean, 0.95, "all cases have the same swing"), ""
     # The share of the lottery by the option named first and the stated chance.
     orders, named = [LEVEL_OPTIONS[1], "", EVENT], answers.named_first.astype(np.int64) + 1
     cells = {"first": np.repeat(orders, n), "level": np.tile(levels, len(orders))}
-    cell, context = named * n + of_level, answers.table.context
+    cell, context = named * n + of_level, answers.context
     return replace(
         swing,
         statistic=mean,
@@ -399,7 +396,7 @@ def _share(
     blank: MatchingResult, answers: _Answers, found: dict[str, tuple[float, Interval]]
 ) -> MatchingResult:
     """Say what share of the belief acted on is the exact posterior, or why none is told."""
-    reports, n, reason = answers.table.reports, answers.table.n_contexts, ""
+    reports, n, reason = answers.reports, answers.n_contexts, ""
     behind, reliability, first_stage = _calibrated(reports, np.full(n, True))
     if np.isnan(reports.exact).any():
         reason = "the exact posterior is not known"

@@ -18,24 +18,30 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from coherence.checks.by_name import takes_columns
-from coherence.checks.case_rows import (
+from coherence.checks.check import Call, CallsAndNotes, Check, Form, Question, blank, estimated
+from coherence.checks.threshold import (
     NOTHING,
+    UNIT,
     CaseRows,
-    around,
     asked_of,
     jackknife,
     logit,
     mean_of_cases,
     parted,
-    require_one_per_row,
-    require_probabilities,
     share_table,
     shares_of,
     without_copies,
     without_noise,
 )
-from coherence.checks.check import Call, CallsAndNotes, Check, Form, Question, estimated
-from coherence.inputs import Codes, Floats, as_numbers, few_contexts, require
+from coherence.inputs import (
+    Codes,
+    Floats,
+    as_numbers,
+    few_contexts,
+    require,
+    require_one_per_row,
+    require_probabilities,
+)
 from coherence.printable import odds
 from coherence.result import CheckResult, Family, Interval, contributions_to_mean
 from coherence.runs.needs import NEEDS_STAKES, STAKES_QUESTIONS
@@ -56,6 +62,7 @@ MOST_LANES, LANES, FIFTHS = 8, 5, 5  # stakes that a figure shows one by one, el
 IGNORES, MOVES, OPEN = "ignores", "moves", "open"
 CLUSTERED = "share of a sum, one pseudo-case that moves as asked, {clusters} as clusters, t"
 HULL = "hull of the plain and the noise-extrapolated {what}"
+OF_ANSWERS = "answers at a stake, t"
 JACKKNIFED = "logit, jackknife of {clusters}, t"
 SINGLE = "{n} of {all} cases have one report of their belief, whose noise would {{what}}"
 TOGETHER = (
@@ -65,40 +72,22 @@ TOGETHER = (
 ON_STAKES = (
     "a third of reports equal a stake, where noise looks like choices against them: it would {what}"
 )
-BY_CHOSEN = "confidences are missing by what was chosen"
-SILENT = BY_CHOSEN + ": {n} of {all} choices are of cases without any"
-LEFT_OUT = (
-    BY_CHOSEN
-    + ", and the {n} of {all} cases with fewer than two hold other beliefs than those with "
-    "more"
-)
+BY_CHOSEN = "confidences are missing by what was chosen: {n} of {all} {what}"
+ACTS, SAYS = "stated belief from which it acts", "probability from which it says it acts"
+PAYS = "the one from which acting pays"
 SENTENCES = {
-    "movement": estimated(
-        "movement of choices, of what stated beliefs ask for where a stake crosses them"
-    ),
+    "movement": estimated("movement of choices, of what is asked where a stake crosses the belief"),
     "loss": estimated("mean loss against acting on the stated belief", "loss of 100 at stake"),
     "against": estimated("share of choices against the stated belief"),
     "slope": estimated(
-        "rise of the stated belief from which it acts with the one from which acting pays",
-        "slope of own on stated threshold",
-        Form.NUMBER,
+        f"rise of the {ACTS} with {PAYS}", "slope of own on stated threshold", Form.NUMBER
     ),
-    "difference": estimated(
-        "stated belief from which it acts less the one from which acting pays",
-        "own threshold less stated, points",
-    ),
+    "difference": estimated(f"{ACTS} less {PAYS}", "own threshold less stated, points"),
     "said_slope": estimated(
-        "rise of the probability from which it says it acts with that of the stakes",
-        "slope of said on stated threshold",
-        Form.NUMBER,
+        f"rise of the {SAYS} with {PAYS}", "slope of said on stated threshold", Form.NUMBER
     ),
-    "said": estimated(
-        "probability from which it says it acts less the one from which acting pays",
-        "said threshold less stated, points",
-    ),
-    "acted_less_said": estimated(
-        "stated belief from which it acts less the one from which it says so"
-    ),
+    "said": estimated(f"{SAYS} less {PAYS}", "said threshold less stated, points"),
+    "acted_less_said": estimated(f"{ACTS} less the {SAYS}"),
     "confidence": estimated(
         "mean stated belief at the highest stake less that at the lowest", leads=False
     ),
@@ -132,10 +121,9 @@ class StakesResult(CheckResult):
 
 
 @dataclass(frozen=True)
-class Choices:
+class Choices(CaseRows):
     """Choices at a stake."""
 
-    rows: CaseRows
     stake: Floats  # belief from which acting pays, in [0, 1]
     acts: Floats  # share that acts
     own: Floats  # belief stated in the row itself; NaN where there is none
@@ -144,15 +132,16 @@ class Choices:
     @property
     def silent(self) -> str:
         """Say that choices without a belief differ from the others, if they do and are many."""
-        n = len(self.without)
-        return _differing(SILENT, n, n + len(self.acts), self.without, self.acts)
+        n, what = len(self.without), "choices are of cases without any"
+        return _by_chosen(n, n + len(self.acts), what, self.without, self.acts)
 
 
-def _differing(said: str, n: int, n_all: int, without: Floats, others: Floats) -> str:
+def _by_chosen(n: int, n_all: int, what: str, without: Floats, others: Floats) -> str:
     """Say that so many are left out that it matters how their choices differ; empty if not."""
     if n <= MOST_LEFT * n_all or not len(without) or not len(others):
         return ""
-    return said.format(n=n, all=n_all) * bool(abs(without.mean() - others.mean()) >= BY_CHOICE)
+    apart = bool(abs(without.mean() - others.mean()) >= BY_CHOICE)
+    return BY_CHOSEN.format(n=n, all=n_all, what=what) * apart
 
 
 @takes_columns("belief", "action", "loss", "gain", "said", "context", "group")
@@ -222,17 +211,15 @@ def stakes_estimates(
     With m the mean report of a case and s = 1 where m is above t, the movement is
     sum(z a) / sum(z s) over choices a, where z is s less its mean over the stakes of the case; with
     one stake a case, s less the share of all stakes below m, and a less what goes with fifths of
-    the belief. One pseudo-case that moves as asked gives ten cases that do not move an error.
-    Choices ignore the stakes where the upper 95% end is below 1/3, also in the rows whose own
-    report lies on the same side of the stake as m. That takes ten cases, and a fifth of them, with
-    a stake .1 or more below the belief and one as far above.
+    the belief. One pseudo-case moves as asked. Choices ignore the stakes where the upper 95% end is
+    below 1/3, also in the rows whose own report lies on the same side of the stake as m. That takes
+    ten cases, and a fifth of them, with a stake .1 or more below the belief and one as far above.
 
-    The loss, abs(m - t) of a choice against m, is extrapolated to reports without noise from means
-    without a part of them, as what goes with its variance; its interval reaches down to what goes
-    with its standard deviation. The slope is -b_t / b_m of a logit of acting on t and m, of stakes
-    that are neither 0 nor infinite, and takes two at which each choice is made five times; its
-    interval is the hull of the plain and the extrapolated one. Reports that never differ within a
-    case count as one: then, or of fewer than seven values, the loss is bounded, without a slope.
+    The loss, abs(m - t) of a choice against m, and the slope -b_t / b_m of a logit of acting on t
+    and m, are extrapolated to reports without noise from means without a part of them; intervals
+    are hulls of the plain and the extrapolated ones. The slope takes two stakes, neither 0 nor
+    infinite, at which each choice is made five times. Of reports that never differ within a case,
+    or of fewer than seven values, the loss is bounded, and there is no slope.
 
     References
     ----------
@@ -266,36 +253,42 @@ def stakes_estimates(
     rows = parted(told_at, chosen, None, context, group, at="a stake", computed=computed)
     rows = replace(rows, n_dropped=rows.n_dropped - int((~silent).sum()))
     chosen[rows.rows] = False  # what is left has no belief
-    at, told = rows.rows, known & ~silent
-    choices = Choices(rows, stake[at], acting[at], stated[at], without=acting[chosen])
+    at, told, without = rows.rows, known & ~silent, acting[chosen]
+    choices = Choices(
+        **vars(rows), stake=stake[at], acts=acting[at], own=stated[at], without=without
+    )
     settings = {"n_stakes": int(np.unique(choices.stake).size), "clusters": rows.clusters.name}
-    further = {"settings": settings, "assumptions": ASSUMPTIONS}
-    blank = rows.blanks(StakesResult, NAME, SENTENCES, UNITS, **further)
+    further: Any = {"settings": settings, "assumptions": ASSUMPTIONS}
+    empty = {
+        name: blank(
+            StakesResult, rows, f"{NAME}:{name}", of.words, UNITS.get(name, UNIT), **further
+        )
+        for name, of in SENTENCES.items()
+    }
     if why := few_contexts(rows.n_contexts) or rows.clusters.too_few:
-        return [replace(blank[name], reason=why) for name in ("movement", "loss")]
-    fit, movement = _fitted(choices), _movement(blank["movement"], choices)
+        return [replace(empty[name], reason=why) for name in ("movement", "loss")]
+    fit, movement = _fitted(choices), _movement(empty["movement"], choices)
     n_ends = int(np.isin(choices.stake, (0.0, 1.0)).sum())
-    slopes = [replace(blank["slope"], settings={**settings, "n_ends": n_ends}), blank["difference"]]
+    slopes = [replace(empty["slope"], settings={**settings, "n_ends": n_ends}), empty["difference"]]
     if isinstance(fit, str):
         slopes = [replace(each, reason=fit) for each in slopes]
     else:
-        slopes = [fit.slope(slopes[0]), fit.less_asked(slopes[1], fit.stakes)]
+        slopes = [fit.estimate(slopes[0]), fit.estimate(slopes[1], fit.stakes)]
     # From wherever it acts: who acts from far above or below hardly moves where stakes are few.
     if movement.moves == IGNORES and slopes[0].low > MARGIN:
         movement = replace(movement, moves=MOVES)
-    loss_and_against = _loss(blank["loss"], choices), _against(blank["against"], choices)
+    loss_and_against = _loss(empty["loss"], choices), _against(empty["against"], choices)
     results = [movement, *loss_and_against, *slopes]
-    results += _said(blank, fit, spoken[told], stake[told], computed) if told.any() else []
-    return results + _confidence(blank["confidence"], choices)
+    results += _said(empty, fit, spoken[told], stake[told], computed) if told.any() else []
+    return results + _confidence(empty["confidence"], choices)
 
 
 def _stakes(loss: ArrayLike, gain: ArrayLike | None) -> Floats:
     """Return the belief from which acting pays, NaN where there is no stake."""
     lost = as_numbers(loss, "loss")
     gained = np.ones(len(lost)) if gain is None else as_numbers(gain, "gain")
-    wrong = (
-        (np.minimum(lost, gained) < 0) | (lost + gained == 0) | np.isinf(np.minimum(lost, gained))
-    )
+    least = np.minimum(lost, gained)
+    wrong = (least < 0) | np.isinf(least) | (lost + gained == 0)
     require(
         not wrong.any(),
         f"gain and loss must be at least 0, one above 0 and one finite; {int(wrong.sum())} of "
@@ -324,81 +317,80 @@ def _acting(action: Any, acts: Any, n: int) -> Floats:
 
 def _movement(blank: StakesResult, choices: Choices) -> StakesResult:
     """Compare how choices move where a stake crosses the stated belief with what that asks for."""
-    rows, clusters, n = choices.rows, choices.rows.clusters, choices.rows.n_contexts
+    n, clusters = choices.n_contexts, choices.clusters
     stakes, of_stake = np.unique(np.round(choices.stake, 9), return_inverse=True)
-    cells, cell = np.unique(rows.context * len(stakes) + of_stake, return_inverse=True)
+    cells, cell = np.unique(choices.context * len(stakes) + of_stake, return_inverse=True)
     case, t = cells // len(stakes), stakes[cells % len(stakes)]
     acts, own = (context_means(each, cell, len(cells)) for each in (choices.acts, choices.own))
-    m = np.round(rows.reports.mean, 9)[case]
+    m = np.round(choices.reports.mean, 9)[case]
     crossed, highest = bool(np.median(np.bincount(case, minlength=n)) > 1), odds(float(t.max()))
     free = np.abs(t - m) > 1e-9  # where the stake is the belief either choice is right
     t, m, acts, case, own = (each[free] for each in (t, m, acts, case, own))
-    sides = t <= m - CLEAR + 1e-9, t >= m + CLEAR - 1e-9
-
-    def clear(part: Any) -> Any:
-        """Tell which cases have stakes clear of the belief on both sides."""
-        low, high = (np.bincount(case, side & part, n) > 0 for side in sides)
-        return low & high
-
-    alone = not crossed and len(t) > 0
-    both = np.bincount(case, _across(t, m, acts)[2], n) > 0 if alone else clear(True)
+    cluster = clusters.of_context[case]
+    z, moved, clear = _compared(t, m, acts, case, crossed=crossed)
+    n_clear = np.unique(case[clear]).size
     pays, loses = (
-        pd.Series(acts[side]).groupby(case[side]).mean().mean()
-        for side in (each & both[case] for each in sides)
+        float(pd.Series(acts[side & clear]).groupby(case[side & clear]).mean().mean())
+        for side in _sides(t, m)
     )
-    result = replace(
-        blank,
-        crossed=crossed,
-        n_clear=int(both.sum()),
-        highest=highest,
-        pays=float(pays),
-        loses=float(loses),
-        details=_by_belief(choices),
-    )
+    result = replace(blank, crossed=crossed, highest=highest, details=_by_belief(choices))
+    result = replace(result, n_clear=n_clear, pays=pays, loses=loses)
     fewest, why = max(FEWEST_CLEAR, math.ceil(SHARE_CLEAR * n - 1e-9)), ""
     if len(stakes) == 1:
         why = "all choices have one stake"
     elif choices.silent and not crossed:
         why = choices.silent
-    elif both.sum() < fewest:
-        why = f"{both.sum()} of {n} cases have stakes clear of the stated belief on both sides"
+    elif n_clear < fewest:
+        why = f"{n_clear} of {n} cases have stakes clear of the stated belief on both sides"
         why += f", and {fewest} are needed"
     elif not crossed and (together := stats.spearmanr(t, m)).pvalue < BY_BELIEF:
         why = TOGETHER.format(r=float(together.statistic))
     if why:
         return replace(result, reason=why)
-    ratio, upper, reach = _share_moved(t, m, acts, case, clusters, crossed=crossed)
+    ratio, upper, reach = _share_moved(z, moved, m > t, cluster)
     moves = IGNORES if ratio + upper < MARGIN else MOVES if ratio > reach else OPEN
     if moves == IGNORES:
         # Nor where the report of the row itself asks for the same: it may move with the stake.
         same = ((own > t) == (m > t)) | np.isnan(own)
-        kept = t[same], m[same], acts[same], case[same]
-        share, end, _ = _share_moved(*kept, clusters, crossed=crossed)
-        few = crossed and clear(same).sum() < fewest
+        z, moved, clear = _compared(t[same], m[same], acts[same], case[same], crossed=crossed)
+        share, end, _ = _share_moved(z, moved, (m > t)[same], cluster[same])
+        few = crossed and np.unique(case[same][clear]).size < fewest
         moves = OPEN if few or not share + end < MARGIN else IGNORES
-    interval = around(ratio, reach, CLUSTERED.format(clusters=clusters.plural))
+    method = CLUSTERED.format(clusters=clusters.plural)
+    interval = Interval(ratio - reach, ratio + reach, 0.95, method)
     result = replace(result, moves=moves, upper=ratio + upper, reason=choices.silent)
     return replace(result, statistic=ratio, interval=interval)
 
 
-def _share_moved(
-    t: Floats, m: Floats, acts: Floats, case: Codes, clusters: Clusters, *, crossed: bool
-) -> tuple[float, float, float]:
-    """Return the share of what is asked by which choices move, and how far up its ends reach.
+def _sides(t: Floats, m: Floats) -> tuple[Any, Any]:
+    """Return which stakes lie clear of the belief, below it and above."""
+    return t <= m - CLEAR + 1e-9, t >= m + CLEAR - 1e-9
 
-    The end of the one-sided 95% interval, then that of the two-sided one; NaN where too few tell.
+
+def _compared(
+    t: Floats, m: Floats, acts: Floats, case: Codes, *, crossed: bool
+) -> tuple[Floats, Floats, Any]:
+    """Return what is asked less its mean over stakes, choices, and which are of clear cases.
+
+    Cases of one stake each are compared over the stakes of the table, at like beliefs: choices less
+    what goes with the belief.
     """
-    if not len(t):
-        return math.nan, math.nan, math.nan
-    z, moved, _ = _across(t, m, acts)
-    pays = (m > t) * 1.0
-    if crossed:
-        z = pays - pd.Series(pays).groupby(case).transform("mean").to_numpy()
-        moved = acts
-    of = clusters.of_context[case]
-    done, asked, size = (
-        np.bincount(of, of_row, clusters.n) for of_row in (z * moved, z * pays, abs(z))
-    )
+    ordered, n, pays = np.sort(t), len(t), (m > t) * 1.0
+    if crossed or not n:
+        low, high = (np.isin(case, case[side]) for side in _sides(t, m))
+        return pays - pd.Series(pays).groupby(case).transform("mean").to_numpy(), acts, low & high
+    below = np.searchsorted(ordered, m - CLEAR + 1e-9) / n
+    above = 1 - np.searchsorted(ordered, m + CLEAR - 1e-9) / n
+    fifth = _fifths(m, m)
+    dummies = np.eye(FIFTHS)[:, np.bincount(fifth, minlength=FIFTHS) > 1][fifth]
+    fitted = np.linalg.lstsq(np.column_stack([dummies, pays]), acts, rcond=None)[0]
+    z = pays - np.searchsorted(ordered, m) / n
+    return z, acts - dummies @ fitted[:-1], np.minimum(below, above) >= CLEAR
+
+
+def _share_moved(z: Floats, moved: Floats, pays: Any, cluster: Codes) -> tuple[float, float, float]:
+    """Return the share of the movement asked for, and how far its one- and two-sided ends reach."""
+    done, asked, size = (np.bincount(cluster, each) for each in (z * moved, z * pays, abs(z)))
     informative = size > 1e-9
     if not (number := int(informative.sum())):
         return math.nan, math.nan, math.nan
@@ -411,22 +403,6 @@ def _share_moved(
     return ratio, upper, reach
 
 
-def _across(t: Floats, m: Floats, acts: Floats) -> tuple[Floats, Floats, Any]:
-    """Compare cases of one stake each over the stakes of the table, at like beliefs.
-
-    What is asked less its mean over the stakes, choices less what goes with the belief, and which
-    cases have stakes enough clear of the belief on both sides.
-    """
-    ordered, n, pays = np.sort(t), len(t), (m > t) * 1.0
-    below = np.searchsorted(ordered, m - CLEAR + 1e-9) / n
-    above = 1 - np.searchsorted(ordered, m + CLEAR - 1e-9) / n
-    fifth = _fifths(m, m)
-    dummies = np.eye(FIFTHS)[:, np.bincount(fifth, minlength=FIFTHS) > 1][fifth]
-    fitted = np.linalg.lstsq(np.column_stack([dummies, pays]), acts, rcond=None)[0]
-    z = pays - np.searchsorted(ordered, m) / n
-    return z, acts - dummies @ fitted[:-1], np.minimum(below, above) >= CLEAR
-
-
 def _fifths(of: Floats, belief: Floats) -> Codes:
     """Return in which fifth of the beliefs each of these lies."""
     return np.searchsorted(np.quantile(belief, np.arange(1, FIFTHS) / FIFTHS), of, side="right")
@@ -434,16 +410,15 @@ def _fifths(of: Floats, belief: Floats) -> Codes:
 
 def _by_belief(choices: Choices) -> pd.DataFrame:
     """Return the share that acts by stake, or group of stakes, and by fifth of the belief."""
-    belief, context = choices.rows.reports.mean, choices.rows.context
+    belief, context = choices.reports.mean, choices.context
     stakes, lane = np.unique(np.round(choices.stake, 9), return_inverse=True)
     if len(stakes) > MOST_LANES:
         edges = np.quantile(choices.stake, np.arange(1, LANES) / LANES)
         lane = np.unique(np.searchsorted(edges, choices.stake), return_inverse=True)[1]
     n, m = int(lane.max()) + 1, belief[context]
     cell = lane * FIFTHS + _fifths(m, belief)
-    with np.errstate(invalid="ignore"):
-        mean = context_means(m, cell, n * FIFTHS)
     stake = np.repeat(context_means(choices.stake, lane, n), FIFTHS)
+    mean = context_means(m, cell, n * FIFTHS)
     return share_table(choices.acts, cell, context, "acts", stake=stake, belief=mean)
 
 
@@ -454,21 +429,21 @@ def _against(blank: StakesResult, choices: Choices) -> StakesResult:
     """Estimate how often it chooses against its stated belief, by case, then over cases."""
     if choices.silent:
         return replace(blank, reason=choices.silent)
-    rows, acts = choices.rows, choices.acts
-    gain = np.round(rows.reports.mean[rows.context] - choices.stake, 9)
-    values = rows.by_case(np.select([gain > 0, gain < 0], [1 - acts, acts]))
-    result = mean_of_cases(blank, values, rows.clusters, "share")
+    gain = np.round(choices.reports.mean[choices.context] - choices.stake, 9)
+    wrong = np.select([gain > 0, gain < 0], [1 - choices.acts, choices.acts])
+    values = context_means(wrong, choices.context, choices.n_contexts)
+    result = mean_of_cases(blank, values, choices.clusters, "share")
     ends = result.interval and result.interval.within(0.0, 1.0)
-    if ends and rows.clusters.name == "context" and np.isin(values, (0.0, 1.0)).all():
+    if ends and choices.clusters.name == "context" and np.isin(values, (0.0, 1.0)).all():
         exact = exact_interval(result.statistic, len(values), ends.level)  # one choice a case
         ends = Interval(*exact, ends.level, "Clopper and Pearson")
-    contributions = contributions_to_mean(pd.Series(values, list(rows.cases)))
+    contributions = contributions_to_mean(pd.Series(values, list(choices.cases)))
     return replace(result, interval=ends, contributions=contributions)
 
 
 def _loss(blank: StakesResult, choices: Choices) -> StakesResult:
     """Estimate the mean loss, by case, then over cases."""
-    rows, reports, n = choices.rows, choices.rows.reports, choices.rows.n_contexts
+    reports, n = choices.reports, choices.n_contexts
     (beliefs, factors), bounded = reports.thinned(), reports.too_coarse
     kept, equal = np.flatnonzero(~np.isnan(beliefs[0])), np.round(reports.values, 9)
     if n - len(kept) > MOST_LEFT * n:  # others may lose more
@@ -479,14 +454,15 @@ def _loss(blank: StakesResult, choices: Choices) -> StakesResult:
         bounded = ON_STAKES if on_stakes else bounded
     if why := choices.silent or few_contexts(len(kept), "with two reports"):
         return replace(blank, reason=why)
-    gains = beliefs[:, rows.context] - choices.stake
+    gains = beliefs[:, choices.context] - choices.stake
 
     def of_policy(acts: Floats | float) -> list[Floats]:
         """Return the loss of each case: without noise, as it is, and without its root."""
-        means = np.array([rows.by_case(np.maximum(each, 0.0) - acts * each) for each in gains])
+        lost = np.maximum(gains, 0.0) - acts * gains
+        means = context_means(lost.T, choices.context, n).T
         return [without_noise(means, factor)[kept] for factor in (factors[0], 0.0, factors[1])]
 
-    several, clusters = of_policy(choices.acts), rows.clusters.among(kept)
+    several, clusters = of_policy(choices.acts), choices.clusters.among(kept)
     results = [mean_of_cases(blank, values, clusters, "loss") for values in several]
     values, result = several[0], results[0]
     if result.interval is not None and all(each.interval for each in results):
@@ -503,7 +479,7 @@ def _loss(blank: StakesResult, choices: Choices) -> StakesResult:
         reason += "" if most is None else f", which is at most {most:.3f}"
         result = replace(blank, reason=reason, at_most=most)
     else:
-        named = pd.Series(values, [rows.cases[at] for at in kept])
+        named = pd.Series(values, [choices.cases[at] for at in kept])
         result = replace(result, contributions=contributions_to_mean(named))
     never, always = (float(of_policy(acts)[0].mean()) for acts in (0.0, 1.0))
     return replace(result, n_contexts=len(kept), never=never, always=always)
@@ -524,42 +500,35 @@ class _Fit:
     clusters: Clusters
     n_contexts: int
 
-    def slope(self, blank: StakesResult) -> StakesResult:
-        """Estimate how the belief from which it acts rises with the one from which acting pays."""
-        return self._estimate(blank, -self.found[..., 1] / self.found[..., 2])
-
-    def less_asked(self, blank: StakesResult, stakes: Floats) -> StakesResult:
-        """Estimate how far the belief from which it acts lies above these, on average."""
-        mean, (constant, by_stake, by_belief) = stakes.mean(), np.moveaxis(self.found, 2, 0)
-        acted = 0.5 - (constant + by_stake * (mean - 0.5)) / by_belief
-        return self._estimate(blank, acted - mean)
-
-    def _estimate(self, blank: StakesResult, values: Floats) -> StakesResult:
+    def estimate(self, result: StakesResult, stakes: Floats | None = None) -> StakesResult:
+        """Estimate how the belief from which it acts rises with the stake, or lies above these."""
+        constant, by_stake, by_belief = np.moveaxis(self.found, 2, 0)
+        values = -by_stake / by_belief
+        if stakes is not None:
+            mean = float(stakes.mean())
+            values = 0.5 - mean + (mean - 0.5) * values - constant / by_belief
         both = np.array([values[0], without_noise(values, self.factor)])
         away = np.sqrt(np.diag(jackknife((both[:, 1:] - both[:, :1]).T)))
         low, high = float((both[:, 0] - away).min()), float((both[:, 0] + away).max())
         method = HULL.format(what=JACKKNIFED.format(clusters=self.clusters.plural))
-        interval = Interval(low, high, 0.95, method)
-        value = float(both[1, 0])
-        return replace(blank, statistic=value, interval=interval, n_contexts=self.n_contexts)
+        interval, value = Interval(low, high, 0.95, method), float(both[1, 0])
+        return replace(result, statistic=value, interval=interval, n_contexts=self.n_contexts)
 
 
 def _fitted(choices: Choices) -> _Fit | str:
     """Fit the logit, or return why there is none."""
-    rows, told = choices.rows, ~np.isnan(choices.own)
-    beliefs, (factor, _) = rows.reports.thinned()
+    told, (beliefs, (factor, _)) = ~np.isnan(choices.own), choices.reports.thinned()
     single = np.isnan(beliefs[0])
-    kept = (choices.stake > 0) & (choices.stake < 1) & ~single[rows.context]
-    context, t, acts = rows.context[kept], choices.stake[kept], choices.acts[kept]
+    kept = (choices.stake > 0) & (choices.stake < 1) & ~single[choices.context]
+    context, t, acts = choices.context[kept], choices.stake[kept], choices.acts[kept]
     cases = np.unique(context)
-    of = rows.clusters.among(cases)
+    of, by = choices.clusters.among(cases), (choices.acts[~told], choices.acts[told])
     if why := few_contexts(len(cases), "with stakes that are neither 0 nor infinite") or of.too_few:
         return why
-    if coarse := rows.reports.too_coarse:
+    if coarse := choices.reports.too_coarse:
         return coarse.format(what="make the slope steeper than it is")
-    few = int(single.sum()), rows.n_contexts
-    by = choices.acts[~told], choices.acts[told]
-    if why := choices.silent or _differing(LEFT_OUT, *few, *by):
+    few = int(single.sum()), choices.n_contexts, "cases have fewer than two"
+    if why := choices.silent or _by_chosen(*few, *by):
         return why
     stakes, at = np.unique(t, return_inverse=True)
     mixed = np.minimum(np.bincount(at, acts), np.bincount(at, 1 - acts)) >= FEWEST_OF_BOTH
@@ -576,12 +545,9 @@ def _fitted(choices: Choices) -> _Fit | str:
 
 
 def _said(
-    blank: dict[str, StakesResult], fit: _Fit | str, said: Floats, stake: Floats, computed: bool
+    empty: dict[str, StakesResult], fit: _Fit | str, said: Floats, stake: Floats, computed: bool
 ) -> list[StakesResult]:
-    """Estimate from which probability it says it acts, beside the stakes and beside its choices.
-
-    Answers at a stake are independent draws, and stakes count alike.
-    """
+    """Estimate from which probability it says it acts; answers are independent, stakes alike."""
     stakes, at = np.unique(np.round(stake, 9), return_inverse=True)
     number, n = np.bincount(at), len(stakes)
     mean = context_means(said, at, n)
@@ -591,21 +557,20 @@ def _said(
     details = pd.DataFrame({"stake": stakes, "said": mean, "n_answers": number})
 
     def estimate(name: str, value: float, weights: Floats) -> StakesResult:
-        found = replace(blank[name], statistic=value, n_rows=len(said), details=details)
+        found = replace(empty[name], statistic=value, n_rows=len(said), details=details)
         if not computed and number.min() < 2:
             return replace(found, reason="stakes have one answer each")
         reach = times * math.sqrt(float(weights**2 @ variance))
-        return replace(found, interval=around(value, reach, "answers at a stake, t"))
+        return replace(found, interval=Interval(value - reach, value + reach, 0.95, OF_ANSWERS))
 
-    spoken, away = (
-        estimate("said", float((mean - stakes).mean()), np.full(n, 1 / n)),
-        stakes - stakes.mean(),
-    )
-    line = away / max(float(away @ away), 1e-300)
-    results = [spoken, *([estimate("said_slope", float(line @ mean), line)] if n > 1 else [])]
+    spoken = estimate("said", float((mean - stakes).mean()), np.full(n, 1 / n))
+    results, away = [spoken], stakes - stakes.mean()
+    if n > 1:
+        line = away / float(away @ away)
+        results.append(estimate("said_slope", float(line @ mean), line))
     if isinstance(fit, str):
-        return [*results, replace(blank["acted_less_said"], reason=fit)]
-    acted, interval = fit.less_asked(blank["acted_less_said"], stakes), None
+        return [*results, replace(empty["acted_less_said"], reason=fit)]
+    acted, interval = fit.estimate(empty["acted_less_said"], stakes), None
     value = acted.statistic - spoken.statistic
     if spoken.interval is not None:
         error = spoken.high - spoken.statistic
@@ -616,12 +581,12 @@ def _said(
 
 def _confidence(blank: StakesResult, choices: Choices) -> list[StakesResult]:
     """Estimate how far the belief itself moves from the lowest stake to the highest, if known."""
-    rows, told = choices.rows, ~np.isnan(choices.own)
+    told = ~np.isnan(choices.own)
     ends = choices.stake[told].min(initial=1.0), choices.stake[told].max(initial=0.0)
-    if rows.reports.once or ends[0] >= ends[1]:
+    if choices.reports.once or ends[0] >= ends[1]:
         return []
     low, high = (told & (choices.stake == end) for end in ends)
-    moved = rows.paired_difference(blank, choices.own, (high, low))
+    moved = choices.paired_difference(blank, choices.own, (high, low))
     return [] if math.isnan(moved.statistic) else [moved]
 
 

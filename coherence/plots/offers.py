@@ -8,7 +8,6 @@ from coherence.plots.style import (
     BLUE,
     DASHES,
     FAINT,
-    INK,
     Style,
     canvas,
     frame_axes,
@@ -60,21 +59,41 @@ def plot_offers(
     >>> import pandas as pd
     >>> from coherence import CheckResult
     >>> shares = pd.DataFrame({"stake": [0.5, 0.9], "belief": 0.7, "acts": 0.6})
-    >>> shares = shares.assign(low=0.4, high=0.8)
-    >>> result = CheckResult("stakes:movement", "", 0.3, "", None, None, 40, 20, details=shares)
+    >>> result = CheckResult("stakes:movement", "", details=shares.assign(low=0.4, high=0.8))
     >>> [label.get_text() for label in plot_offers(result).get_yticklabels()]
     ['1:1', '9:1']
     """
-    shares = getattr(result, "details", pd.DataFrame())
+    shares, named = getattr(result, "details", pd.DataFrame()), getattr(result, "check", result)
+    columns = columns_of(shares)
     require(
-        columns_of(shares) is not None,
+        columns is not None,
         "result must be stakes:movement of coherence.stakes_estimates or matching:swing of "
-        "coherence.matching_estimates, with choices to draw; received "
-        f"{getattr(result, 'check', type(result).__name__)} {getattr(result, 'reason', '')}.",
+        f"coherence.matching_estimates, with choices to draw; received {named} "
+        f"{getattr(result, 'reason', '')}.",
     )
+    lanes, place, value = columns or STAKES
+    staked, kinds = lanes == "stake", sorted(shares[lanes].unique())
+    step: Style = {"color": FAINT, "linewidth": 1.2, "linestyle": DASHES, "zorder": 1}
+    points: Style = {"s": 26, "gid": "shares"}
     with canvas(ax, size=(4.6, height_for(shares))) as axes:
-        draw_offers(shares, ax=axes, noun=noun)
-        set_title(axes, title, TITLES[columns_of(shares) or STAKES])
+        frame_axes(axes)
+        probability_scales(axes, y=False)
+        for lane, kind in enumerate(kinds):
+            of = shares[shares[lanes] == kind].sort_values(place)
+            of = of.assign(**{name: lane + LANE * of[name] for name in (value, "low", "high")})
+            axes.axhline(lane, color="#e6e6e6", linewidth=0.8, zorder=0)
+            if staked:
+                rise = [lane, lane, lane + LANE, lane + LANE]
+                axes.plot([0, kind, kind, 1], rise, gid="step", **step)
+            axes.plot(of[place], of[value], color=BLUE, linewidth=1.2, zorder=2)
+            points_with_intervals(axes, of, place=place, value=value, points=points)
+        names = [odds(kind) if staked else ORDERS[kind] for kind in kinds]
+        axes.set_yticks([lane + LANE / 2 for lane in range(len(kinds))], names)
+        axes.tick_params(axis="y", length=0)
+        axes.set_ylim(-0.15, len(kinds))
+        axes.set_xlabel(noun if staked else "stated chance of the lottery")
+        axes.set_ylabel("share that acts, by loss : gain" if staked else "share that takes it")
+        set_title(axes, title, TITLES[columns or STAKES])
         return axes
 
 
@@ -86,28 +105,3 @@ def columns_of(shares: pd.DataFrame) -> tuple[str, str, str] | None:
 def height_for(shares: pd.DataFrame) -> float:
     """Return the height of the figure, in inches."""
     return 0.9 + 0.62 * max(shares.iloc[:, 0].nunique(), 2)
-
-
-def draw_offers(shares: pd.DataFrame, *, ax: Axes, noun: str = STATED) -> Axes:
-    """Draw the details of a result."""
-    lanes, place, value = columns_of(shares) or STAKES
-    staked, kinds = lanes == "stake", sorted(shares[lanes].unique())
-    frame_axes(ax)
-    probability_scales(ax, y=False)
-    step: Style = {"color": FAINT, "linewidth": 1.2, "linestyle": DASHES, "zorder": 1}
-    for lane, kind in enumerate(kinds):
-        of = shares[shares[lanes] == kind].sort_values(place)
-        of = of.assign(**{name: lane + LANE * of[name] for name in (value, "low", "high")})
-        ax.axhline(lane, color="#e6e6e6", linewidth=0.8, zorder=0)
-        if staked:
-            ax.plot([0, kind, kind, 1], [lane, lane, lane + LANE, lane + LANE], gid="step", **step)
-        ax.plot(of[place], of[value], color=BLUE, linewidth=1.2, zorder=2)
-        points: Style = {"s": 26, "gid": "shares"}
-        points_with_intervals(ax, of, place=place, value=value, points=points, lines={"color": INK})
-    named = [odds(kind) if staked else ORDERS[kind] for kind in kinds]
-    ax.set_yticks([lane + LANE / 2 for lane in range(len(kinds))], named)
-    ax.tick_params(axis="y", length=0)
-    ax.set_ylim(-0.15, len(kinds))
-    ax.set_xlabel(noun if staked else "stated chance of the lottery")
-    ax.set_ylabel("share that acts, by loss : gain" if staked else "share that takes it")
-    return ax

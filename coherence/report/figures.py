@@ -202,7 +202,7 @@ def _offers(evaluation: EvaluationReport, key: str, noun: str) -> Steps:
             else f"A lane a stake, from never to always: a point is a fifth of cases by {noun}. "
             "Acting on that belief is the dashed step. Bars: 95% intervals over cases."
         )
-        draw = partial(offers_plot.draw_offers, table, noun=noun)
+        draw = partial(offers_plot.plot_offers, result, noun=noun, title="")
         title, height = offers_plot.TITLES[columns], offers_plot.height_for(table)
         yield Figure(f"{key}-{variant}", title, caption, draw, height, further=False)
 

@@ -73,8 +73,8 @@ def context_sums(values: Floats, context: Codes, n_contexts: int) -> Floats:
 def context_means(values: Floats, context: Codes, n_contexts: int) -> Floats:
     """Average one column or several by context, shape (n_contexts,) or (n_contexts, n_columns)."""
     sizes: Floats = np.bincount(context, minlength=n_contexts).astype(np.float64)
-    columns = np.atleast_2d(values.T)
-    means = [context_sums(column, context, n_contexts) / sizes for column in columns]
+    with np.errstate(invalid="ignore"):  # NaN of a context without rows
+        means = [context_sums(of, context, n_contexts) / sizes for of in np.atleast_2d(values.T)]
     return np.asarray(means[0] if values.ndim == 1 else np.stack(means, axis=1))
 
 

@@ -126,22 +126,11 @@ def test_labels_give_what_their_probabilities_give_on_average_and_refusals_enter
     share = found(rows)["share"]
     assert share.interval.low < 0.5 < share.interval.high < share.interval.low + 0.3
     refused = rows.index[(rows["context"] == 3) & rows["level"].notna()][:4]
-    other = rows.assign(action=rows["action"].mask(rows.index.isin(refused), "defer"))
+    other = rows.assign(action=rows["action"].mask(rows.index.isin(refused), None))
     refusing, without = (found(each)["difference"] for each in (other, rows.drop(index=refused)))
     assert refusing.statistic == without.statistic
-
-
-def test_an_option_under_another_name_is_not_taken_for_an_agent_that_never_chooses_it():
-    rows = labelled(policies(STATED), np.random.default_rng(3))
-    rows["action"] = rows["action"].replace("event", "ill")
-    plain = {"frame": None, "order": None}
-    results = found(rows, **plain)
-    assert not results["swing"].settings["answered"]
-    for name in ("swing", "share", "difference"):
-        assert "never 'event'" in results[name].reason
-        assert "'ill' counts as a refusal: rename" in results[name].reason
-    always = rows.assign(action=rows["action"].where(rows["action"] != "ill"))
-    assert "does not answer the stated chance" in found(always, **plain)["swing"].reason
+    with pytest.raises(InputError, match="action must be 'event' or 'lottery'.* received 'ill'"):
+        found(rows.assign(action=rows["action"].replace("event", "ill")))
 
 
 def test_groups_few_cases_and_one_level_are_said():
