@@ -21,13 +21,13 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 37_804,
+    "coherence": 37_646,
     "coherence/analysis": 4_063,
     "coherence/batteries": 4_648,
-    "coherence/checks": 6_910,
+    "coherence/checks": 6_733,
     "coherence/cli": 1_694,
     "coherence/decoding": 1_008,
-    "coherence/plots": 1_715,
+    "coherence/plots": 1_709,
     "coherence/report": 5_108,
     "coherence/runs": 6_585,
     "coherence/statistics": 4_137,
@@ -41,7 +41,7 @@ BUDGET = {
     "elicitation/training": 1_026,
     "bayesnets": 4_981,
     "benchmarks": 6_791,
-    "tests": 27_532,
+    "tests": 27_521,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",
