@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from coherence.runs.logs.answers import AnswerLog, LogFormat
-    from coherence.runs.logs.assemble import Imported
     from coherence.runs.runs import Runs
 
 _EXAMPLES = 3  # of answers that could not be read
@@ -37,16 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", metavar="FILE", help="runs table to write: .parquet, .csv or .jsonl"
     )
     for option, purpose in (
-        ("--belief-task", "beliefs; several are several wordings"),
+        ("--belief-task", "beliefs"),
         ("--action-task", "actions; joined by sample and repetition"),
     ):
-        parser.add_argument(
-            option,
-            action="append",
-            default=[],
-            metavar="NAME",
-            help=f"task that asked for {purpose}",
-        )
+        parser.add_argument(option, metavar="NAME", help=f"task that asked for {purpose}")
     parser.add_argument(
         "--actions",
         metavar="A,B",
@@ -99,10 +92,11 @@ def run(args: argparse.Namespace) -> int:
     logs = _logs(args, files, format, mapping, pattern)
     if args.out is None:
         raise InputError("--out says which runs table to write, such as --out runs.parquet.")
-    imported = _imported(args, [*logs], mapping, pattern)
-    write_runs(imported.runs, out)
-    _print_summary(imported, out, format.name)
-    return 1 if _mostly_unparsed(Runs(imported.runs)) else 0
+    table, notes = _imported(args, [*logs], mapping, pattern)
+    write_runs(table, out)
+    runs = Runs(table)
+    _print_summary(runs, notes, out, format.name)
+    return 1 if _mostly_unparsed(runs) else 0
 
 
 def _logs(
@@ -122,16 +116,16 @@ def _logs(
             f"{format.name}. Leave out --action-from."
         )
     if format.name == "inspect":
-        from coherence.runs.logs import tool_calls
+        from coherence.runs.logs import inspect_log
 
         said = {"p", "action"} & {*mapping} or args.belief_task or args.action_task
         if args.action_from is not None:
             tools = tuple(comma_separated(args.action_from))
-            calls = tool_calls.CallReading(tools, args.belief_from, pattern)
-            read = partial(tool_calls.read_calls, reading=calls)
+            calls = inspect_log.CallReading(tools, args.belief_from or "side_question", pattern)
+            read = partial(inspect_log.read_inspect_log, calls=calls)
         elif not said:
             for path in files:
-                tool_calls.require_action_from(path)
+                inspect_log.require_action_from(path)
     return map(read, files)
 
 
@@ -140,7 +134,7 @@ def _imported(
     logs: "Sequence[AnswerLog]",
     mapping: Mapping[str, str],
     pattern: "re.Pattern[str] | None",
-) -> "Imported":
+) -> "tuple[pd.DataFrame, list[str]]":
     from coherence.runs.logs.answers import AnswerForm
     from coherence.runs.logs.assemble import assemble
     from coherence.runs.logs.inspect_log import OWN_TASKS
@@ -156,7 +150,7 @@ def _imported(
     actions = tuple(comma_separated(offered, "|" if "|" in offered else ","))
     line = Reading(scale=args.scale, percent=args.percent).line
     form = AnswerForm(actions, args.positive, line, pattern)
-    tasks = {"belief_tasks": args.belief_task, "action_tasks": args.action_task}
+    tasks = {"belief_task": args.belief_task, "action_task": args.action_task}
     return assemble(logs, form, **tasks, mapping=mapping, model=args.model)
 
 
@@ -194,11 +188,9 @@ def _check_output(out: Path, files: Sequence[Path], *, force: bool) -> None:
         require_new(out, remedy="Name another, or replace it with --force.")
 
 
-def _print_summary(imported: "Imported", out: Path, format: str) -> None:
+def _print_summary(runs: "Runs", notes: Sequence[str], out: Path, format: str) -> None:
     from coherence.checks.catalogue import unmet_needs
-    from coherence.runs.runs import Runs
 
-    runs = Runs(imported.runs)
     sizes = [counted(len(runs), "row")]
     for name in ("context", "model", "prompt"):
         if name in runs.names and (count := runs.table[name].nunique()):
@@ -207,12 +199,10 @@ def _print_summary(imported: "Imported", out: Path, format: str) -> None:
     allowed = [check for check, needs in unmet_needs(runs).items() if not needs]
     print(clean(f"{out}: {', '.join(sizes)}, read as {format}"))
     for line in (
-        *imported.mapped,
         f"status: {', '.join(f'{status} {count}' for status, count in statuses)}",
         f"the table allows {', '.join(allowed) or 'no check by itself yet'}",
         *_unparsed(runs),
-        *imported.unpaired,
-        *imported.notes,
+        *notes,
     ):
         print(f"  {clean(line)}")
 

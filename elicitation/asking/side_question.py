@@ -11,8 +11,7 @@ from copy import deepcopy
 from coherence.decoding.decode import BELIEF_LABELS
 from coherence.errors import InputError, MissingExtraError
 from coherence.inputs import whole_number
-from coherence.runs.logs.inspect_log import FINISH_REASONS
-from coherence.runs.logs.tool_calls import SOURCE
+from coherence.runs.logs.inspect_log import FINISH_REASONS, SOURCE
 from elicitation.models.base import Answer
 from elicitation.questions.question import QuestionSpec
 

@@ -9,11 +9,9 @@ what was not parsed keeps its text.
 import json
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from itertools import product
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -28,7 +26,7 @@ from coherence.runs.columns import EXACT, FEATURE_PREFIX, PERCENT, Scale, is_bel
 from coherence.runs.formats import bare_name, dotted_fields
 
 PICKED = "picked"
-"""Field of what the log itself takes for the answer; empty if it looked and found none."""
+"""Field of what the log's own scorer takes for the answer; empty if it found none."""
 SHARE = "probability."
 """Fields ``probability.<state>`` hold a state's share of what the scored answers have together."""
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
@@ -50,8 +48,8 @@ class AnswerLog:
     fields: Mapping[str, str]
     states: tuple[str, ...] = ()  # answers that were scored, each with a share
     labels: tuple[str, ...] = ()  # fields that a program wrote, where others are to be decoded
+    probabilities: tuple[str, ...] = ()  # fields that are on no scale, whatever was asked for
     notes: tuple[str, ...] = ()  # what the reader had to leave out or found missing
-    grades: tuple[str, ...] = ()  # fields that say how right an answer is
 
     @property
     def name(self) -> str:
@@ -100,14 +98,8 @@ def sample_columns(names: Iterable[str], prefix: str) -> dict[str, str]:
     }
 
 
-OFF_FORM = "repaired:layout"
-"""At best the status of an answer in which the log itself, looking for its form, found none."""
 _WITHOUT_TEXT = {"length": "truncated", WITHHELD: "refused"}
 _BARE_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+")
-
-
-class Probability(float):
-    """A number that a program of ours read of a reply: a probability, whatever scale is given."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +126,6 @@ def belief_cell(value: Any, reason: str | None = None, line: Scale | None = None
     """Read a belief; `reason` is why the answer ended, where it was cut or withheld."""
     if value is None or value == "":  # the sample ended before an answer
         return _no_answer(reason)
-    line = None if isinstance(value, Probability) else line
     if isinstance(value, str | bool) and line in (None, PERCENT):
         return _decoded_belief(str(value), reason, percent=line is not None)
     # Alone in its cell: of other texts on a scale nothing says which number is meant.
@@ -197,12 +188,6 @@ def _chosen(value: object, reason: str | None, options: Sequence[str], *, by_let
     return Cell(decoded.value, decoded.status, text)
 
 
-def _picked(log: AnswerLog, record: Record, name: str) -> str | None:
-    """Return what the log took for the answer, where a field is that; empty if it found none."""
-    picked = record.get(PICKED)
-    return picked if isinstance(picked, str) and name == log.fields.get("answer") else None
-
-
 def _read_reply(
     log: AnswerLog,
     record: Record,
@@ -210,26 +195,20 @@ def _read_reply(
     read: Callable[[Any, str | None], Cell],
     pattern: re.Pattern[str] | None = None,
 ) -> Cell:
-    """Read the last place that a pattern finds in a reply, else what the log picked, or all."""
-    value, picked, reason = record.get(name), _picked(log, record, name), None
-    # A scorer of the log read the reply as it was, and knows how it ended; and what a scorer took
-    # from a reply may be whole all the same.
-    if value == record.get(log.fields.get("answer", name)) and record.get(PICKED) is None:
-        ended = str(record.get("finish_reason"))
-        reason = ended if ended in _WITHOUT_TEXT else None
-    if pattern is not None:
-        text = "" if value is None else str(value)
-        found = [match[min(pattern.groups, 1)] or "" for match in pattern.finditer(text)]
-        cell = read(found[-1] if found else value, reason)
-        if found:
-            return replace(cell, raw=text)
-        return cell if cell.value is None else Cell(None, "unparsed", text)  # a refusal stays one
-    cell = read(picked or value, reason)
-    if picked:
-        return replace(cell, raw=str(value))
-    if picked is None or cell.value is None:
-        return cell
-    return replace(cell, status=worst([OFF_FORM, cell.status]))
+    """Read what the log picked of a reply, else the last place that a pattern finds, else all."""
+    value, reply = record.get(name), log.fields.get("answer", name)
+    if name == reply and record.get(PICKED) is not None:
+        return replace(read(record[PICKED], None), raw=str(value))
+    # What a scorer took from a reply that was cut may be whole all the same.
+    reason = str(record.get("finish_reason")) if value == record.get(reply) else None
+    if pattern is None:
+        return read(value, reason)
+    text = "" if value is None else str(value)
+    found = [match[min(pattern.groups, 1)] or "" for match in pattern.finditer(text)]
+    cell = read(found[-1] if found else value, reason)
+    if found:
+        return replace(cell, raw=text)
+    return cell if cell.value is None else Cell(None, "unparsed", text)  # a refusal stays one
 
 
 def _beliefs(log: AnswerLog, fields: Mapping[str, str], form: AnswerForm) -> list[Cell]:
@@ -252,25 +231,17 @@ def _action(log: AnswerLog, record: Record, name: str, form: AnswerForm) -> Cell
     # The user's word for what was offered comes before the log's, which letters may stand for.
     options = form.actions or record.get("choices")
     if not isinstance(options, tuple):
-        # The answers themselves suggest what to write after --actions.
-        texts = Counter(str(other.get(name)).strip()[:40] for other in log.records)
-        listed = ", ".join(f"{text!r} ({count})" for text, count in texts.most_common(4))
         raise InputError(
-            f"{log.file}: it does not say which actions were offered. Name them: "
-            f"--actions A,B. The most frequent answers are {listed}."
+            f"{log.file}: it does not say which actions were offered. Name them: --actions A,B."
         )
     read = partial(_chosen, options=options, by_letter=not form.actions)
     return _read_reply(log, record, name, read)
 
 
 def stated_numbers(log: AnswerLog, names: Iterable[str]) -> Floats:
-    """Return the numbers without a percent sign that fields hold, or what was picked of them."""
-    said = [
-        _picked(log, record, name) or record.get(name)
-        for record, name in product(log.records, names)
-        if not isinstance(record.get(name), Probability)
-    ]
-    return numbers(pd.Series(said, dtype=object)).bare
+    """Return the numbers without a percent sign that fields hold."""
+    cells = [record.get(name) for record in log.records for name in names]
+    return numbers(pd.Series(cells, dtype=object)).bare
 
 
 def answers_of(log: AnswerLog, fields: Mapping[str, str], form: AnswerForm) -> pd.DataFrame:

@@ -2,11 +2,10 @@
 
 Texts come from tasks of the output type generate_until, log-likelihoods from multiple_choice; one
 continuation alone (loglikelihood) is refused, for its probability depends on how long it is.
-Fields: ``doc_id``, ``rep``, ``target``, ``doc.<name>``, the metrics by their names, or
-``<metric>.<filter>`` where there are several filters; for texts ``resps`` and
-``filtered.<filter>``; for log-likelihoods ``choice`` (the most probable one), ``answer_mass`` (the
-probability of all choices together) and ``probability.<choice>``, the share of a choice in that
-mass.
+Fields: ``doc_id``, ``rep``, ``target``, ``doc.<name>``, the metrics by their names (those of the
+first filter, where a task has several); for texts ``resps``; for log-likelihoods ``choice`` (the
+most probable one), ``answer_mass`` (the probability of all choices together) and
+``probability.<choice>``, the share of a choice in that mass.
 Written against the files of lm_eval 0.4.13, which holds numbers as text.
 """
 
@@ -34,87 +33,61 @@ _SKIPPED = {
     *NEEDED,
     *("arguments", "filtered_resps", "filter", "metrics", "prompt_hash", "target_hash"),
 }
-_Lines = Mapping[str, Mapping[str, Any]]  # a document as each filter logged it
+_Sample = Mapping[str, Any]
 
 
 def read_lm_eval_samples(path: Path) -> AnswerLog:
     """Read one task's samples."""
-    documents = _documents(path)
-    options = [_options(next(iter(lines.values()))) for _, lines in documents]
-    kinds = {choices is None for choices in options}
+    records, options = list[Mapping[str, object]](), dict[tuple[str, ...] | None, None]()
+    for number, sample in _documents(path):
+        choices = _options(sample)
+        options[choices] = None
+        shared = {"doc_id": sample["doc_id"], **flatten(sample["doc"], "doc")}
+        for name in (name for name in sample if name not in _SKIPPED):
+            shared |= flatten(sample[name], name)
+        answers = _answers(sample, choices, f"{path}: line {number}")
+        records += [{**shared, **answer} for answer in answers]
     # The two need different columns, and one file of one task never holds both.
-    if len(kinds) > 1:
+    if None in options and len(options) > 1:
         raise InputError(
             f"{path}: some lines hold texts and others log-likelihoods. "
             "One file must come from one task."
         )
-    records = tuple(
-        {**_shared(lines), **answer}
-        for (number, lines), choices in zip(documents, options, strict=True)
-        for answer in _answers(lines, choices, f"{path}: line {number}")
-    )
-    notes, answer = [], {"answer": "choice", "answer_mass": "answer_mass"}
-    if kinds == {True}:
-        answer = {"answer": "resps"}
-    filters = dict.fromkeys(name for _, lines in documents for name in lines)
-    if len(filters) > 1:
-        notes.append(
-            f"filters: {', '.join(filters)}; the fields filtered.<name> hold what they left"
-        )
-    # States are columns, so every document must have the same ones.
-    same = len({*options}) == 1
-    if not same:
-        notes.append(
-            "the choices differ between documents: "
-            "they can be actions, and no belief over fixed states"
-        )
+    answer = {"answer": "choice", "answer_mass": "answer_mass"}
     fields = {"context": "doc_id", "rep": "rep", "theta": "target"}
-    fields |= sample_columns(names_of(records), "doc.") | answer
-    states = options[0] or () if same else ()
-    file_name = _FILE_NAME.fullmatch(bare_name(path))
-    task = file_name["task"] if file_name else None
-    scored = {name for _, lines in documents for of in lines.values() for name in of["metrics"]}
-    grades = [name for name in names_of(records) if name.partition(".")[0] in scored]
-    about: dict[str, Any] = {"labels": ("choice",), "notes": (*notes,), "grades": (*grades,)}
-    return AnswerLog(path.name, task, None, records, fields, states, **about)
+    fields |= sample_columns(names_of(records), "doc.")
+    fields |= {"answer": "resps"} if None in options else answer
+    # States are columns, so every document must have the same ones.
+    states = next(iter(options)) or () if len(options) == 1 else ()
+    named = _FILE_NAME.fullmatch(bare_name(path))
+    task = named["task"] if named else None
+    told: dict[str, Any] = {"labels": ("choice",)}
+    told |= {"states": states, "probabilities": tuple(f"{SHARE}{state}" for state in states)}
+    return AnswerLog(path.name, task, None, tuple(records), fields, **told)
 
 
-def _documents(path: Path) -> list[tuple[int, _Lines]]:
-    """Return the documents, each with its first line's number and its line of every filter."""
-    documents: dict[str, tuple[int, dict[str, Mapping[str, Any]]]] = {}
+def _documents(path: Path) -> list[tuple[int, _Sample]]:
+    """Return the documents with the numbers of their lines."""
+    documents: dict[str, tuple[int, _Sample]] = {}
     for number, sample in read_objects(path):
         if missing := [name for name in NEEDED if name not in sample]:
             raise InputError(
                 f"{path}: line {number} lacks {', '.join(map(repr, missing))}; "
                 "a line that --log_samples writes has them."
             )
-        key = sample["doc_id"]
+        key = str(sample["doc_id"])
         # A task with several filters is logged once per filter, with the same responses.
-        _, lines = documents.setdefault(str(key), (number, {}))
-        if any(line["resps"] != sample["resps"] for line in lines.values()):
+        if documents.setdefault(key, (number, sample))[1]["resps"] != sample["resps"]:
             raise InputError(
-                f"{path}: line {number} answers document {key!r} again and differently. "
+                f"{path}: line {number} answers document {key} again and differently. "
                 "Import one run at a time."
             )
-        lines[str(sample.get("filter", "none"))] = sample
     if not documents:
         raise InputError(f"{path}: the file has no samples. Check the run that wrote it.")
     return [*documents.values()]
 
 
-def _shared(lines: _Lines) -> dict[str, object]:
-    """Return the fields of a document; what each filter was scored has its name behind it."""
-    first = next(iter(lines.values()))
-    record: dict[str, object] = {"doc_id": first["doc_id"], **flatten(first["doc"], "doc")}
-    for filter_, line in lines.items():
-        scored = line.get("metrics", ()) if len(lines) > 1 else ()
-        for name, value in line.items():
-            if name not in _SKIPPED:
-                record |= flatten(value, f"{name}.{filter_}" if name in scored else name)
-    return record
-
-
-def _options(sample: Mapping[str, Any]) -> tuple[str, ...] | None:
+def _options(sample: _Sample) -> tuple[str, ...] | None:
     """Return the continuations that were scored; None where a text was asked for."""
     responses, requests = sample["resps"], sample.get("arguments")
     if not (
@@ -125,18 +98,15 @@ def _options(sample: Mapping[str, Any]) -> tuple[str, ...] | None:
         and all(isinstance(pair, list) and len(pair) == 2 for each in responses for pair in each)
     ):
         return None
-    if isinstance(requests, dict):
-        requests = [list(each.values()) for each in requests.values() if isinstance(each, dict)]
-    # Earlier versions list the arguments without their names.
-    pairs = [each for each in requests or () if isinstance(each, list) and len(each) > 1]
+    named = requests.values() if isinstance(requests, dict) else ()
+    pairs = [[*each.values()] for each in named if isinstance(each, dict) and len(each) > 1]
     return tuple(str(continuation).strip() for _, continuation, *_ in pairs)
 
 
 def _answers(
-    lines: _Lines, choices: tuple[str, ...] | None, where: str
+    sample: _Sample, choices: tuple[str, ...] | None, where: str
 ) -> Iterator[dict[str, object]]:
     """Yield the answers to a document, one for each repetition."""
-    sample = next(iter(lines.values()))
     responses = sample["resps"]
     if choices is not None:
         known = {"target": _choice_of(sample["target"], choices), "choices": choices}
@@ -150,15 +120,7 @@ def _answers(
             "choices. Check the task's output type."
         )
     for rep, text in enumerate(responses[0]):
-        answer = {**flatten(sample["target"], "target"), "rep": rep, **flatten(text, "resps")}
-        for name, line in lines.items():
-            left = line.get("filtered_resps")
-            # The usual filter keeps the first repeat only.
-            if isinstance(left, list) and len(left) == 1 and isinstance(left[0], list):
-                left = left[0]
-            if isinstance(left, list) and rep < len(left):
-                answer |= flatten(left[rep], f"filtered.{name}")
-        yield answer
+        yield {**flatten(sample["target"], "target"), "rep": rep, **flatten(text, "resps")}
 
 
 def _choice_of(target: object, choices: Sequence[str]) -> object:
@@ -184,30 +146,26 @@ def _scores(pairs: Sequence[list[Any]], choices: Sequence[str], where: str) -> d
     try:
         logs = [float(pair[0]) for pair in pairs]
     except (TypeError, ValueError, OverflowError):
-        raise InputError(
-            f"{where}: a log-likelihood is no number; received {[pair[0] for pair in pairs]!r}. "
-            "Check the run that wrote it."
-        ) from None
+        logs = [math.inf]
     highest = max(logs)
     # The logarithm of a probability; a positive one is a loss with its sign turned, or a score.
     if highest > _ROUNDING:
         raise InputError(
-            f"{where}: log-likelihoods must not be positive; received {highest:g}. "
-            "Check the run that wrote it."
+            f"{where}: log-likelihoods must be numbers that are not positive; received "
+            f"{[pair[0] for pair in pairs]!r}. Check the run that wrote it."
         )
     if not all(map(math.isfinite, logs)):
         return {"choice": None}
     # Relative to the highest: the probabilities of long choices themselves may all underflow to 0.
     weights = [math.exp(log - highest) for log in logs]
-    total = math.fsum(weights)
-    scores: dict[str, object] = {
-        f"{SHARE}{choice}": weight / total for choice, weight in zip(choices, weights, strict=True)
+    total, mass = math.fsum(weights), math.fsum(map(math.exp, logs))
+    shares = {
+        f"{SHARE}{choice}": each / total for choice, each in zip(choices, weights, strict=True)
     }
     # Two equally probable choices are no choice; choices that begin alike can have a joint mass
     # beyond 1, which is then no probability.
-    scores["choice"] = choices[logs.index(highest)] if logs.count(highest) == 1 else None
-    mass = math.fsum(map(math.exp, logs))
-    return {**scores, "answer_mass": mass} if mass <= 1 else scores
+    choice = choices[logs.index(highest)] if logs.count(highest) == 1 else None
+    return {**shares, "choice": choice} | ({"answer_mass": mass} if mass <= 1 else {})
 
 
 def _is_log(path: Path) -> bool:

@@ -5,12 +5,13 @@ import json
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from coherence.runs.logs.answers import AnswerForm, AnswerLog
 from coherence.runs.logs.assemble import assemble, format_of
-from coherence.runs.logs.tool_calls import CallReading, read_calls
+from coherence.runs.logs.inspect_log import CallReading, read_inspect_log
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 BELIEF, ACTION = GOLDEN / "inspect_belief.eval", GOLDEN / "inspect_action.eval"
@@ -34,15 +35,25 @@ def study():
     return module
 
 
-def imported(*paths, belief=(), action=(), mapping=None, model=None, **options):
+AS_IT_IS = AnswerForm()
+
+
+def assembled(logs, form=AS_IT_IS, **options):
+    """Return the table, and notes: answers without a partner, and others but on fields."""
+    runs, said = assemble(logs, form, **options)
+    unpaired = [note for note in said if " without a" in note.partition("(")[0]]
+    fields = ("belief from", "action from")
+    notes = [note for note in said if note not in unpaired and not note.startswith(fields)]
+    return SimpleNamespace(runs=runs, unpaired=unpaired, notes=notes)
+
+
+def imported(*paths, belief=None, action=None, mapping=None, model=None, **options):
     if calls := options.pop("calls", None):
-        logs = [read_calls(path, reading=CallReading(**calls)) for path in paths]
+        logs = [read_inspect_log(path, CallReading(**calls)) for path in paths]
     else:
         logs = [format_of(paths).read(path) for path in paths]
-    form = AnswerForm(**options)
-    return assemble(
-        logs, form, belief_tasks=belief, action_tasks=action, mapping=mapping, model=model
-    )
+    tasks = {"belief_task": belief, "action_task": action}
+    return assembled(logs, AnswerForm(**options), **tasks, mapping=mapping, model=model)
 
 
 def log_of(text, name="answers"):

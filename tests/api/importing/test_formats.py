@@ -12,8 +12,17 @@ from coherence import InputError
 from coherence.decoding.decode import PARSED
 from coherence.runs.columns import PERCENT
 from coherence.runs.logs.answers import AnswerForm, AnswerLog, belief_cell
-from coherence.runs.logs.assemble import FORMATS, assemble
-from tests.api.importing.conftest import BELIEF, GOLDEN, HEADER, TEXT, imported, log_of, write_text
+from coherence.runs.logs.assemble import FORMATS
+from tests.api.importing.conftest import (
+    BELIEF,
+    GOLDEN,
+    HEADER,
+    TEXT,
+    assembled,
+    imported,
+    log_of,
+    write_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -28,12 +37,11 @@ from tests.api.importing.conftest import BELIEF, GOLDEN, HEADER, TEXT, imported,
             "must be a JSON array of objects",
         ),
         ("a.json", '{"eval": {}}', "no Inspect log"),
-        ("a.json", HEADER, "the log has no samples"),
+        ("a.json", HEADER, "the log has no answer; it has 0 of 0 samples"),
         ("a.json", "[" * 100_000, "nested too deeply"),
         ("a.jsonl", '{"p": 0.5}\n', "not a log of inspect or lm-eval"),
         ("a.jsonl", '{"p": \n', "line 1 is not JSON"),
         ("a.jsonl", '{"doc_id": 0, "resps": [["a"]]}\n', "line 1 lacks 'doc', 'target'"),
-        ("a.eval", "", "empty"),
         ("my a.csv", "p,theta\n1,1\n", "A table needs no import: coherence analyze '.*/my a.csv'"),
     ],
 )
@@ -44,7 +52,9 @@ def test_what_cannot_be_read_is_said(tmp_path, name, content, message):
 
 
 def test_formats_are_told_by_content_and_not_mixed(tmp_path):
-    with pytest.raises(InputError, match="is of the format lm-eval, .* of the format inspect"):
+    with pytest.raises(
+        InputError, match=r"different formats .*eval \(inspect\).*jsonl \(lm-eval\)"
+    ):
         imported(BELIEF, TEXT)
     with pytest.raises(InputError, match="no such file"):
         imported(GOLDEN)
@@ -89,19 +99,19 @@ def test_a_flipped_byte_never_passes_for_content(tmp_path):
 def test_a_posterior_is_of_the_state_that_the_log_means():
     """Breaks if a belief in the own answer is compared with the posterior of another event."""
     log = log_of("context,p,theta,p_true,right\na,0.2,1,0.4,0\nb,0.7,0,0.5,1\n")
-    left = assemble([log], AnswerForm(), mapping={"theta": "right"})
+    left = assembled([log], mapping={"theta": "right"})
     assert "p_true" not in left.runs
     assert left.runs["truth_kind"].tolist() == ["recorded"] * 2
     assert "--exact p_true" in " ".join(left.notes)
-    mapped = assemble([log], AnswerForm(), mapping={"theta": "right", "p_true": "p_true"})
+    mapped = assembled([log], mapping={"theta": "right", "p_true": "p_true"})
     assert mapped.runs["p_true"].tolist() == [0.4, 0.5]
     assert not mapped.notes
 
 
 def test_percentages_are_divided_only_when_asked():
     log = log_of("p,action,theta\n70,a,1\n101,b,0\n0.5,a,1\n")
-    assert assemble([log], AnswerForm()).runs["status"].tolist() == [*["out_of_range"] * 2, "ok"]
-    percentages = assemble([log], AnswerForm(line=PERCENT))
+    assert assembled([log]).runs["status"].tolist() == [*["out_of_range"] * 2, "ok"]
+    percentages = assembled([log], AnswerForm(line=PERCENT))
     (note,) = percentages.notes
     assert "1 of 3 values of 'p' below 1 were taken as percentages: 0.5 as 0.5%." in note
     runs = percentages.runs
@@ -112,7 +122,7 @@ def test_percentages_are_divided_only_when_asked():
 
 def test_stated_distributions_that_miss_one_are_not_renormalised():
     rows = "0.6,0.4,a,dry\n0.6,0.6,a,wet\n"
-    runs = assemble([log_of(f"p_dry,p_wet,action,theta\n{rows}")], AnswerForm()).runs
+    runs = assembled([log_of(f"p_dry,p_wet,action,theta\n{rows}")]).runs
     assert runs["status"].tolist() == ["ok", "sum_not_one"]
     assert runs["p_dry"].isna().tolist() == [False, True]
     assert runs["raw_belief"].tolist()[1] == "p_dry=0.6; p_wet=0.6"
@@ -132,7 +142,7 @@ def test_labels_of_the_state():
     def states(cells, positive=None):
         lines = "\n".join(f"c{row},0.5,{cell}" for row, cell in enumerate(cells))
         log = log_of(f"context,p,theta\n{lines}\n")
-        return assemble([log], AnswerForm(positive=positive)).runs["theta"]
+        return assembled([log], AnswerForm(positive=positive)).runs["theta"]
 
     assert states(["TRUE", "false", "True", ""]).fillna(-1).tolist() == [1, 0, 1, -1]
     with pytest.raises(InputError, match="'0.3'"):
@@ -145,6 +155,6 @@ def test_cells_are_read_as_those_of_a_table():
     said = {"x_age": "7", "raw_belief": "half \ud800", "p": 0.5}
     named = dict(zip(said, said, strict=True))
     log = AnswerLog("a.log", None, None, (said, said | {"x_age": "007"}), named)
-    runs = assemble([log], AnswerForm()).runs
+    runs = assembled([log]).runs
     assert runs["x_age"].tolist() == ["7", "007"]
     assert runs["raw_belief"].tolist()[0] == "half \ufffd\ufffd\ufffd"

@@ -33,7 +33,7 @@ def cells(column):
 
 
 def test_inspect_logs_hold_every_answer_of_the_study(study):
-    study_log = imported(BELIEF, ACTION, belief=["rain_belief"], actions=("take", "leave"))
+    study_log = imported(BELIEF, ACTION, belief="rain_belief", actions=("take", "leave"))
     runs = study_log.runs.set_index(["context", "rep"])
     validate_runs(study_log.runs)
     assert study_log.unpaired == []
@@ -56,11 +56,11 @@ def test_inspect_logs_hold_every_answer_of_the_study(study):
 
 def test_inspect_letters_stand_for_the_choices():
     letters = GOLDEN / "inspect_letters.json"
-    study_log = imported(BELIEF, letters, action=["rain_letters"])
+    study_log = imported(BELIEF, letters, action="rain_letters")
     rows = study_log.runs[study_log.runs["rep"] == 0].set_index("context")[:4]
-    # The third said "C", which was not offered; the fourth missed the form asked for.
-    assert cells(rows["action"]) == ["take the umbrella", "leave it", None, "leave it"]
-    assert rows["status"].tolist()[::3] == ["ok", "repaired:layout"]
+    # The third said "C", which was not offered; in the fourth Inspect's scorer found no letter.
+    assert cells(rows["action"]) == ["take the umbrella", "leave it", None, None]
+    assert rows["status"].tolist()[::3] == ["ok", "unparsed"]
     assert rows["raw_action"].tolist()[0] == "ANSWER: A"
     assert study_log.unpaired[0].startswith("beliefs without an action (32): evening-04 repetition")
 
@@ -80,7 +80,7 @@ def test_an_unfinished_run_says_so_and_counts_what_is_missing(tmp_path):
     assert unfinished == "cut.eval: the run did not finish (status started)"
     assert missing == "cut.eval: 2 of 3 samples are in the log"
     assert errors.startswith("cut.eval: samples that ended in an error: 1; ")
-    assert errors.endswith("The most frequent error (1): no network")
+    assert errors.endswith("Most frequent error (1): no network")
 
 
 def test_reasoning_is_left_out_and_what_was_withheld_is_refused(tmp_path):
@@ -98,7 +98,7 @@ def test_the_logs_own_answer_comes_before_the_words_of_the_reply(tmp_path):
     for number, (completion, scored, reason) in enumerate(
         [
             ("ANSWER: A", "B", "stop"),  # the choices were shuffled; the scorer knows their order
-            ("Waiting may harm.\n\nANSWER: B", None, "stop"),  # not scored: Inspect's form
+            ("Waiting may harm.\n\nANSWER: B", None, "stop"),  # not scored: read here
             ("ANSWER: A\nANSWER: B", None, "stop"),
             ("ANSWER: A, B", "A, B", "stop"),
             ("ANSWER: B", None, "max_tokens"),  # cut: it may have gone on
@@ -112,18 +112,26 @@ def test_the_logs_own_answer_comes_before_the_words_of_the_reply(tmp_path):
     columns = {"p": "metadata.p", "action": "output", "theta": "-"}
     runs = imported(packed(tmp_path / "letters.eval", *samples), mapping=columns).runs
     assert cells(runs["action"]) == ["treat", "treat", None, None, None]
-    assert runs["status"].tolist() == ["ok", "ok", "unparsed", "unparsed", "truncated"]
+    assert runs["status"].tolist() == [
+        "ok",
+        "repaired:passage",
+        "unparsed",
+        "unparsed",
+        "truncated",
+    ]
 
 
 def test_a_run_without_one_answer_is_refused_with_its_most_frequent_error(tmp_path):
     messages = ["no network", "rate limit\ntraceback", "rate limit\nx"]
     log = packed(tmp_path / "f.eval", *(failed(*each) for each in enumerate(messages)))
     for options in ({}, {"belief": ["t"]}, {"action": ["t"]}):
-        with pytest.raises(InputError, match=r"f\.eval: the run failed.*\(2\): rate limit\."):
+        with pytest.raises(InputError, match=r"f\.eval: the log has no answer.*\(2\): rate limit "):
             imported(BELIEF, log, **options)
     error = ERROR | {"message": "AuthenticationError('401: wrong key')"}
     header = json.dumps(json.loads(HEADER) | {"status": "error", "error": error})
-    with pytest.raises(InputError, match=r"no samples. The run failed: AuthenticationError\('401"):
+    with pytest.raises(
+        InputError, match=r"has no answer.* The run failed: AuthenticationError\('401"
+    ):
         imported(packed(tmp_path / "failed.eval", header=header))
 
 

@@ -6,21 +6,18 @@ import pandas as pd
 import pytest
 
 from coherence import InputError, SchemaError
-from coherence.runs.logs.answers import AnswerForm
-from coherence.runs.logs.assemble import assemble
-from tests.api.importing.conftest import ACTION, BELIEF, imported, log_of
+from tests.api.importing.conftest import ACTION, BELIEF, assembled, imported, log_of
 
-ONE = {"belief": ["rain_belief"]}
+ONE = {"belief": "rain_belief"}
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "nothing says what 'rain_belief', 'rain_action' asked for"),
-        ({"belief": ["rain_beleif"]}, "no log has the task 'rain_beleif'. .*found: 'rain_belief'"),
-        (ONE | {"action": ["rain_belief"]}, "named as belief_task and as action_task"),
-        (ONE, "does not say which actions were offered. .* 'take' "),
-        ({"action": ["rain_belief", "rain_action"]}, "there must be a task of beliefs"),
+        ({}, "the tasks 'rain_belief', 'rain_action': say which one asked for beliefs"),
+        ({"belief": "rain_beleif"}, "say which one asked for beliefs"),
+        (ONE | {"action": "rain_belief"}, "say which one asked for beliefs"),
+        (ONE, "does not say which actions were offered. .*--actions A,B"),
         (ONE | {"mapping": {"p": "metadata.p_ture"}}, "'metadata.p_ture'.* found: 'metadata.p_tr"),
         (
             ONE | {"mapping": {"theta": "metadata.x_humidity"}, "actions": ("take",)},
@@ -39,7 +36,7 @@ def test_what_is_not_clear_is_asked_for(options, message):
 
 def joined(beliefs, actions):
     logs = [log_of(beliefs, "beliefs"), log_of(actions, "actions")]
-    return assemble(logs, AnswerForm(), belief_tasks=["beliefs"])
+    return assembled(logs, belief_task="beliefs")
 
 
 def test_actions_without_beliefs_keep_their_rows():
@@ -63,7 +60,8 @@ def test_models_and_tasks_are_joined_each_to_its_own():
 
 def test_actions_stand_on_the_reference_wording():
     log = joined("context,prompt,p\na,other,0.1\na,standard,0.2\n", "context,action\na,go\n")
-    assert log.runs["action"].fillna("").tolist() == ["", "go"]
+    assert log.runs["prompt"].tolist() == ["standard", "other"]
+    assert log.runs["action"].fillna("").tolist() == ["go", ""]
 
 
 def test_actions_that_were_asked_in_vain_keep_their_column():
@@ -106,9 +104,6 @@ def test_joined_answers_are_about_the_same_sample(fields, other, message):
     logs = answers(SAMPLES, "p", fields), answers(changed, "action", fields)
     with pytest.raises(InputError, match=message):
         joined(*logs)
-    prompts = log_of(logs[0], "first"), log_of(answers(changed, "p", fields), "second")
-    with pytest.raises(InputError, match=message):  # two prompts are joined by their cases, too
-        assemble(prompts, AnswerForm(), belief_tasks=["first", "second"])
 
 
 def test_a_part_of_the_samples_under_other_ids_is_refused_too():
@@ -122,7 +117,7 @@ def test_a_join_that_a_message_proposes_is_the_right_one():
     ordered, beliefs = (answers(samples, name, fields) for name in ("action", "p"))
     logs = [beliefs, answers(samples[::-1], "action", fields)]
     logs = [log_of(*each) for each in zip(logs, ("beliefs", "actions"), strict=True)]
-    made = assemble(logs, AnswerForm(), belief_tasks=["beliefs"], mapping={"context": "doc_hash"})
+    made = assembled(logs, belief_task="beliefs", mapping={"context": "doc_hash"})
     right = joined(beliefs, ordered)
     assert made.unpaired == made.notes == []
     assert made.runs.drop(columns="context").equals(right.runs.drop(columns="context"))
@@ -156,4 +151,4 @@ def test_logs_that_do_not_fit_each_other_are_refused():
     ):
         imported(BELIEF, BELIEF)
     with pytest.raises(SchemaError, match="theta must be the same in all rows of a context"):
-        assemble([log_of("context,p,action,theta\na,0.2,x,0\na,0.2,x,1\n")], AnswerForm())
+        assembled([log_of("context,p,action,theta\na,0.2,x,0\na,0.2,x,1\n")])
