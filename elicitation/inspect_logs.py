@@ -219,10 +219,10 @@ def _replied(record: Mapping[str, Any]) -> Replied:
     facts, epoch = json.loads(record["metadata.question"]), int(record["rep"])
     ended = record.get("finish_reason")
     answer = Answer(
-        str(record["output"] or ""),
+        str(record.get("output", "")),
         finish_reason=None if ended is None else str(ended),
         seed=facts["seed"] + epoch,
-        created=str(record["completed_at"]),
+        created=str(record.get("completed_at")),
     )
     return Replied(facts, str(record.get("input", "")), epoch, answer)
 

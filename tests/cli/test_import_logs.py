@@ -83,9 +83,9 @@ def test_what_a_log_of_an_agent_holds_is_said_and_makes_a_table_of_episodes(tmp_
     agent, out = str(GOLDEN / "inspect_agent.eval"), tmp_path / "runs.parquet"
     status, _, err = run("import", agent, "--out", str(out))
     assert (status, err.count("\n"), out.exists()) == (2, 1, False)
-    assert "test(kind) 10 times, treat(dose) 8 times" in err
-    assert "report_confidence(probability) 17 times" in err
-    assert "7 episodes have a belief that was asked aside" in err
+    assert "test (10), test.kind (10), treat (8), treat.dose (7)" in err
+    assert "report_confidence (17), report_confidence.probability (17)" in err
+    assert "episodes with a belief that was asked aside: 7" in err
     status, printed, _ = run(
         "import", agent, "--action-from", "treat,test", "--exact", "-", "--out", str(out)
     )

@@ -1,9 +1,8 @@
 """What a log is, whichever program wrote it, and its answers as values.
 
-A log has records of answers with dotted field names. Everything in one came from outside and stays
-text or a number: no field is ever used as a path, a pattern or code. What a model said is decoded
-as when it is elicited here; what a program wrote as a number is a number. Nothing is clipped, and
-what was not parsed keeps its text.
+A log has records of answers with dotted field names. Everything in one stays text or a number: no
+field is ever used as a path, a pattern or code. What a model said is decoded as when it is elicited
+here; what was not parsed keeps its text.
 """
 
 import json
@@ -21,12 +20,11 @@ import pandas as pd
 from coherence.decoding.decode import WITHHELD, decode_belief, decode_choice, worst
 from coherence.decoding.ranges import STATED_SUM
 from coherence.errors import InputError
-from coherence.runs.cells import Floats, numbers
+from coherence.runs.cells import numbers
 from coherence.runs.columns import EXACT, FEATURE_PREFIX, PERCENT, Scale, is_belief
 from coherence.runs.formats import bare_name, dotted_fields
 
-PICKED = "picked"
-"""Field of what the log's own scorer takes for the answer; empty if it found none."""
+PICKED = "picked"  # field of what the log's own scorer takes for the answer; empty for none
 SHARE = "probability."
 """Fields ``probability.<state>`` hold a state's share of what the scored answers have together."""
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
@@ -39,12 +37,10 @@ class AnswerLog:
     """The answers of one task in one file."""
 
     file: str  # name of the file, for messages
-    # task, model: as the log names them; None where it does not
-    task: str | None
+    task: str | None  # it and the model as the log names them; None where it does not
     model: str | None
     records: tuple[Record, ...]  # one per answer, from field name to a scalar
-    # Column of the runs table -> field, as far as the format says what a field means. ``answer``
-    # stands for the field of the answer itself.
+    # Column of the runs table -> field, as the format has it; ``answer`` is the answer itself
     fields: Mapping[str, str]
     states: tuple[str, ...] = ()  # answers that were scored, each with a share
     labels: tuple[str, ...] = ()  # fields that a program wrote, where others are to be decoded
@@ -73,8 +69,7 @@ class LogFormat:
 
     name: str
     endings: tuple[str, ...]  # endings of its files, in small letters, with the dot
-    # tells by the content whether a file of such an ending has this format
-    recognises: Callable[[Path], bool]
+    recognises: Callable[[Path], bool]  # tells a file of such an ending by its content
     read: Callable[[Path], AnswerLog]
 
 
@@ -87,12 +82,13 @@ def flatten(value: object, name: str) -> dict[str, object]:
     }
 
 
-def sample_columns(names: Iterable[str], prefix: str) -> dict[str, str]:
+def sample_columns(records: Iterable[Record], prefix: str) -> dict[str, str]:
     """Return what a log says of its samples under a column's name: exact posterior and evidence."""
-    columns = {name.removeprefix(prefix): name for name in names if name.startswith(prefix)}
     return {
-        column: name
-        for column, name in columns.items()
+        column: f"{prefix}{column}"
+        for column in (
+            name.removeprefix(prefix) for name in names_of(records) if name.startswith(prefix)
+        )
         # A dot is left of something nested, which is no value of its own.
         if column == EXACT or (column.startswith(FEATURE_PREFIX) and "." not in column)
     }
@@ -211,17 +207,6 @@ def _read_reply(
     return cell if cell.value is None else Cell(None, "unparsed", text)  # a refusal stays one
 
 
-def _beliefs(log: AnswerLog, fields: Mapping[str, str], form: AnswerForm) -> list[Cell]:
-    """Read the beliefs of a log: one number, or of several states a dictionary of them."""
-    if "p" not in fields:
-        return [
-            _distribution({column: record.get(name) for column, name in fields.items()}, form.line)
-            for record in log.records
-        ]
-    read = partial(belief_cell, line=form.line)
-    return [_read_reply(log, each, fields["p"], read, form.pattern) for each in log.records]
-
-
 def _action(log: AnswerLog, record: Record, name: str, form: AnswerForm) -> Cell | None:
     """Read an action; None where a program that names them says that none was asked for."""
     if name in log.labels:  # which a program wrote: they need no reading, and no list of options
@@ -238,14 +223,8 @@ def _action(log: AnswerLog, record: Record, name: str, form: AnswerForm) -> Cell
     return _read_reply(log, record, name, read)
 
 
-def stated_numbers(log: AnswerLog, names: Iterable[str]) -> Floats:
-    """Return the numbers without a percent sign that fields hold."""
-    cells = [record.get(name) for record in log.records for name in names]
-    return numbers(pd.Series(cells, dtype=object)).bare
-
-
-def answers_of(log: AnswerLog, fields: Mapping[str, str], form: AnswerForm) -> pd.DataFrame:
-    """Return the answers of a log, a row each, under the names of columns.
+def answers_of(log: AnswerLog, fields: Mapping[str, str], form: AnswerForm) -> dict[str, Any]:
+    """Return the answers of a log by column, a cell each.
 
     Beliefs and actions are decoded; all else is as the log has it. A text that was logged beside a
     value that a program wrote stays the raw one of that.
@@ -257,13 +236,18 @@ def answers_of(log: AnswerLog, fields: Mapping[str, str], form: AnswerForm) -> p
         if column not in stated and column != "action"
     }
     answers: dict[str, Sequence[Cell | None]] = {}
-    if stated:
-        answers["belief"] = beliefs = _beliefs(log, stated, form)
-        for column in stated:
-            rows[column] = [
-                belief.value[column] if isinstance(belief.value, dict) else belief.value
-                for belief in beliefs
-            ]
+    if "p" in stated:
+        read = partial(belief_cell, line=form.line)
+        beliefs = [_read_reply(log, each, stated["p"], read, form.pattern) for each in log.records]
+        answers["belief"], rows["p"] = beliefs, [cell.value for cell in beliefs]
+    elif stated:
+        beliefs = [
+            _distribution({column: record.get(name) for column, name in stated.items()}, form.line)
+            for record in log.records
+        ]
+        shares = [cell.value if isinstance(cell.value, dict) else {} for cell in beliefs]
+        answers["belief"] = beliefs
+        rows |= {column: [share.get(column) for share in shares] for column in stated}
     if "action" in fields:
         answers["action"] = [_action(log, each, fields["action"], form) for each in log.records]
         rows["action"] = [cell and cell.value for cell in answers["action"]]
@@ -277,4 +261,4 @@ def answers_of(log: AnswerLog, fields: Mapping[str, str], form: AnswerForm) -> p
         worst([cell.status for cell in cells if cell is not None])
         for cells in zip(*answers.values(), strict=True)
     ]
-    return pd.DataFrame(rows, dtype=object)
+    return rows

@@ -1,17 +1,16 @@
 """From logs to the runs table: fields become columns, and actions are joined to their beliefs.
 
 A log holds beliefs or actions, told by its task; which field becomes which column the user says,
-else the format. An answer is known by task, model, context and repetition. Ids of samples follow
-the order of a data set, which may be shuffled: so what both logs say of a sample (the hash of the
-document, its target, its input, its metadata) is compared in every sample that is joined. Nothing
-is dropped: an action whose belief was not asked keeps its row, without a belief; a belief without
-an action stays a belief. Both are counted. The table is then read as a file's is.
+else the format. Ids of samples follow the order of a data set, which may be shuffled: so what both
+logs say of a sample (the hash of the document, its target, its input, its metadata) is compared in
+every sample that is joined. An action without a belief keeps its row, and a belief without an
+action, both counted. The table is then read as a file's is.
 """
 
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from unicodedata import normalize
 
@@ -20,7 +19,7 @@ import pandas as pd
 from coherence.decoding.decode import worst
 from coherence.errors import InputError, SchemaError, closest, listing
 from coherence.printable import counted
-from coherence.runs.cells import Cells
+from coherence.runs.cells import Cells, numbers
 from coherence.runs.columns import (
     AS_IT_IS,
     COLUMN_NAMES,
@@ -44,35 +43,29 @@ from coherence.runs.logs.answers import (
     LogFormat,
     answers_of,
     names_of,
-    stated_numbers,
 )
 from coherence.runs.read import examined
 from coherence.runs.roles import doubt_percent
 from coherence.runs.runs import MEANT, REFERENCE
 from coherence.runs.states import YES, folded, named_state, typed_option, zero_or_one
 
-LEFT_OUT = "-"
-"""Stands for no field: a column that the format would fill is left out."""
+LEFT_OUT = "-"  # stands for no field: a column that the format would fill is left out
 # The target of an action log may be the right action, and is not taken for the state; evidence and
 # posterior stand in the belief log too, and could only contradict it.
 _FROM_ACTION_LOGS = ("task", "model", "context", "rep", "action", "raw_action")
 FORMATS = (inspect_log.FORMAT, lm_eval.FORMAT)
-RECORD = "record"
-"""Column of answers on their way: the record that a row was read from."""
-HASH = "doc_hash"
-"""Field of what identifies a document wherever it stands."""
+RECORD = "record"  # column of answers on their way: the record that a row was read from
+HASH = "doc_hash"  # field of what identifies a document wherever it stands
 _OF_SAMPLES = re.compile(rf"{HASH}|input|target(?:\..+)?|(?:metadata|doc)\..+", re.DOTALL)
-_KEY = ["task", "model", "context", "rep"]
-"""What an answer is known by."""
+_KEY = ["task", "model", "context", "rep"]  # what an answer is known by
 
 
 def format_of(paths: Sequence[Path]) -> LogFormat:
     """Return the one format of files: fields mean other things in each, and are mapped once."""
-    forms = [*map(_format_of, paths)]
-    if len({form.name for form in forms}) > 1:
-        each = (f"{path} ({form.name})" for path, form in zip(paths, forms, strict=True))
-        raise InputError(f"import files of different formats one by one; received {listing(each)}.")
-    return forms[0]
+    forms = {form.name: form for form in map(_format_of, paths)}
+    if len(forms) > 1:
+        raise InputError(f"import files of different formats ({listing(forms)}) one by one.")
+    return next(iter(forms.values()))
 
 
 def _format_of(path: Path) -> LogFormat:
@@ -99,10 +92,7 @@ def assemble(
     mapping: Mapping[str, str] | None = None,
     model: str | None = None,
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Make a runs table of logs; `mapping` is from columns to fields.
-
-    Return it with notes: which field became which column, what has no partner, what differs.
-    """
+    """Return a runs table of logs, and notes; `mapping` is from columns to fields."""
     mapping = mapping or {}
     beliefs, actions = _split_by_task(logs, belief_task, action_task)
     named = {log.model for log in logs if log.model is not None}
@@ -117,38 +107,31 @@ def assemble(
         fields = _fields(log, mapping, form.positive, of_beliefs, has_action, logs)
         notes += [f"{log.file}: {note}" for note in log.notes]
         if of_beliefs:
-            if EXACT in log.fields and EXACT not in {*fields, *mapping}:
-                left_out = f"{log.file}: {EXACT} left out, as it is that of the log's own state"
-                notes.append(f"{left_out}. If it is not: --exact {log.fields[EXACT]}")
             sources |= fields
             line, doubts = _line_of(log, fields, form.line)
             notes += doubts
-        # The answer first.
-        columns = sorted(fields, key=lambda column: not is_belief(column) and column != "action")
-        shown = (name if name == fields[name] else f"{name} = {fields[name]}" for name in columns)
+        shown = (name if name == fields[name] else f"{name} = {fields[name]}" for name in fields)
         role = "belief" if of_beliefs else "action"
         mapped.append(f"{role} from {log.name} ({log.file}): {', '.join(shown)}")
-        known = {
-            "task": beliefs[0].task,
-            "model": log.model or model,
-            "prompt": None,
-            "context": None,
-        }
-        rows = filled(answers_of(log, fields, replace(form, line=line)))
-        rows = rows.assign(**{name: each for name, each in known.items() if name not in rows})
+        known: dict[str, object] = {"task": beliefs[0].task, "model": log.model or model}
+        known |= {"prompt": None, "context": None, RECORD: [*log.records]}
+        cells = known | answers_of(log, fields, replace(form, line=line))
         # One id may be written in two forms of Unicode.
-        ids = [normalize("NFC", id_) if isinstance(id_, str) else id_ for id_ in rows["context"]]
-        rows = rows.assign(context=ids)
-        rows[RECORD] = pd.Series([*log.records], rows.index, dtype=object)
+        rows = filled(pd.DataFrame(cells, range(len(log.records)), dtype=object))
+        rows["context"] = [
+            normalize("NFC", id_) if isinstance(id_, str) else id_ for id_ in rows["context"]
+        ]
         parts[of_beliefs].append(rows)
     # Contexts that gather samples make the log's own numbers repeat within them.
     counts = "context" in mapping and "rep" not in mapping
     answers = stacked(parts[True], counts=counts)
     if actions:
+        chosen = stacked(parts[False], counts=counts)
         id_field = mapping.get("context", beliefs[0].fields.get("context", ""))
         truths = [sources[name] for name in ("theta", EXACT) if name in sources]
-        logged = SampleCheck(id_field, truths, f"{beliefs[0].name} and {actions[0].name}")
-        answers, found = joined(answers, stacked(parts[False], counts=counts), logged)
+        names = f"{beliefs[0].name} and {actions[0].name}"
+        notes += compared(answers, chosen, id_field, truths, names)
+        answers, found = joined(answers, chosen)
         notes += found
     table = _as_file(answers.drop(columns=RECORD), form.positive)
     table.attrs[MEANT] = [*sources]  # they are what their names say, also where it is read again
@@ -171,7 +154,8 @@ def _line_of(
     if line is not PERCENT:
         names = ", ".join(stated.values())
         return line, [f"{names} was read on the scale {line}: {line.described()}"]
-    bare = stated_numbers(log, stated.values())
+    cells = [record.get(name) for record in log.records for name in stated.values()]
+    bare = numbers(pd.Series(cells, dtype=object)).bare
     error, doubts = doubt_percent(repr(", ".join(stated)), bare, several=len(stated) > 1)
     if error:
         raise InputError(f"{log.file}: {error}")
@@ -194,13 +178,9 @@ def _as_file(answers: pd.DataFrame, positive: str | None) -> pd.DataFrame:
         answers["theta"] = _zero_or_one(answers["theta"], positive)
     # What was asked keeps its column even if no answer could be read; what the logs do not have is
     # no column at all.
-    return pd.DataFrame(
-        {
-            name: column_of(answers[name].tolist())
-            for name in names
-            if is_belief(name) or name in ("action", "status") or answers[name].notna().any()
-        }
-    )
+    always = ("action", "status")
+    kept = [n for n in names if is_belief(n) or n in always or answers[n].notna().any()]
+    return pd.DataFrame({name: column_of(answers[name].tolist()) for name in kept})
 
 
 def _zero_or_one(cells: Cells, positive: str | None) -> Cells:
@@ -265,17 +245,14 @@ def _fields(
     if of_beliefs and mapping.get("theta", LEFT_OUT) not in (LEFT_OUT, fields.get("theta")):
         fields.pop(EXACT, None)  # it is the posterior of another state
     for column, name in mapping.items():
-        if column == "status":
-            raise InputError("status is that of reading the answers. Leave it out.")
         if column in ("action", "raw_action") and not has_action:
             continue
         # Of several logs one may lack a fact, but not the answer nor what it is joined by.
         needed = is_belief(column) or column in ("action", "context")
         names = names_of(dict.fromkeys(each.field_names) for each in ([log] if needed else logs))
         if name not in (*names, LEFT_OUT):
-            raise InputError(
-                f"{log.file}: no field {name!r} to use as {column!r}. {closest(name, names)}"
-            )
+            near = closest(name, names)
+            raise InputError(f"{log.file}: no field {name!r} to use as {column!r}. {near}")
         if name in (*log.field_names, LEFT_OUT):
             fields[column] = name
     unwanted = () if has_action else ("action", "raw_action")
@@ -335,8 +312,7 @@ def stacked(parts: Sequence[pd.DataFrame], *, counts: bool) -> pd.DataFrame:
         raise InputError(
             f"{len(twice)} answers occur more than once, the first is context "
             f"{str(first['context'])!r}, repetition {first['rep']}, model {first['model']!r}. "
-            "Leave out the file that repeats them, or import models that the logs do not name one "
-            "by one, each with --model."
+            "Leave out the file that repeats them, or name the model of each import: --model."
         )
     return rows
 
@@ -350,102 +326,89 @@ def _with_keys(answers: pd.DataFrame) -> pd.DataFrame:
     return known.set_axis(pd.MultiIndex.from_arrays(columns, names=_KEY))
 
 
-@dataclass(frozen=True)
-class SampleCheck:
-    """What tells whether answers that are joined are about the same sample."""
+def compared(
+    first: pd.DataFrame, second: pd.DataFrame, id_field: str, truths: Sequence[str], logs: str
+) -> list[str]:
+    """Raise `InputError` where joined rows are of different samples; return what differs.
 
-    id_field: str  # whose values are the contexts
-    truths: Sequence[str]  # fields of what came true
-    logs: str  # what the two are called
-
-    def compare(self, first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
-        """Raise `InputError` where joined rows are of different samples; return what differs.
-
-        Hashes must be the same in each joined row; truths too, unless the other log has other
-        labels, as those of the right action. Of other fields those tell that name each sample and
-        stand under other ids, unless another one of these agrees.
-        """
-        ours, theirs = self._samples(first), self._samples(second)
-        names = sorted(ours.columns.intersection(theirs.columns), key=lambda name: name != HASH)
-        one, other = ours[names].align(theirs[names], join="inner", axis=0)
-        unlike = (one != other) & one.notna() & other.notna()
-        differ = [name for name in names if unlike[name].any()]
-        tell = [name for name in names if name not in differ and one[name].nunique() > 1]
-        own = {name for name in names if _identifies(ours[name]) and _identifies(theirs[name])}
-        of = f"{counted(len(one), 'joined answer')} of {self.logs}"
-        for name in differ:
-            moved = other[name][unlike[name]].isin(ours[name]).any()
-            wrong = name == HASH or (moved and name in own and own.isdisjoint(tell))
-            if name in self.truths:
-                wrong = theirs[name].isin(ours[name].dropna()).any()
-            if wrong:
-                key = unlike.index[unlike[name]][0]
-                sides = [_with_keys(side).loc[key] for side in (first, second)]
-                shown = " and ".join(repr(str(side[RECORD].get(name))[:60]) for side in sides)
-                by = (each for each in names if each in own or each == HASH)
-                agree = next((each for each in by if _joins(each, name, ours, theirs)), None)
-                raise InputError(
-                    f"{unlike[name].sum()} of {of} differ in {name}, the first is {self.id_field} "
-                    f"{sides[0]['context']!r}: {shown}. "
-                    + (
-                        "Ids must name the same samples in both: name one that does, --context "
-                        f"FIELD; or if {name} need not agree, what came true: --truth FIELD."
-                        if agree is None
-                        else f"All values of {agree} are there under other ids: "
-                        f"{typed_option('--context', agree)} joins by them."
-                    )
+    Hashes must be the same in each joined row; truths too, unless the other log has other labels,
+    as those of the right action. Of other fields those tell that name each sample and stand under
+    other ids, unless another one of these agrees. `id_field` is that of the contexts.
+    """
+    ours, theirs = (_samples(rows, id_field, truths) for rows in (first, second))
+    names = sorted(ours.columns.intersection(theirs.columns), key=lambda name: name != HASH)
+    one, other = ours[names].align(theirs[names], join="inner", axis=0)
+    unlike = (one != other) & one.notna() & other.notna()
+    differ = [name for name in names if unlike[name].any()]
+    tell = [name for name in names if name not in differ and one[name].nunique() > 1]
+    own = {name for name in names if _identifies(ours[name]) and _identifies(theirs[name])}
+    of = f"{counted(len(one), 'joined answer')} of {logs}"
+    for name in differ:
+        moved = other[name][unlike[name]].isin(ours[name]).any()
+        wrong = name == HASH or (moved and name in own and own.isdisjoint(tell))
+        if name in truths:
+            wrong = theirs[name].isin(ours[name].dropna()).any()
+        if wrong:
+            key = unlike.index[unlike[name]][0]
+            sides = [_with_keys(side).loc[[key]].iloc[0] for side in (first, second)]
+            shown = " and ".join(repr(str(side[RECORD].get(name))[:60]) for side in sides)
+            by = (each for each in names if each in own or each == HASH)
+            agree = next((each for each in by if _joins(each, name, ours, theirs)), None)
+            raise InputError(
+                f"{unlike[name].sum()} of {of} differ in {name}, the first is {id_field} "
+                f"{sides[0]['context']!r}: {shown}. "
+                + (
+                    "Ids must name the same samples in both: name one that does, --context "
+                    f"FIELD; or if {name} need not agree, what came true: --truth FIELD."
+                    if agree is None
+                    else f"All values of {agree} are there under other ids: "
+                    f"{typed_option('--context', agree)} joins by them."
                 )
-        notes = []
-        # Of labels that are others in both logs nothing can be said.
-        if noted := [f"{n} ({unlike[n].sum()})" for n in differ if n not in self.truths]:
-            notes.append(f"of {of} these differ: {listing(noted)}")
-        if len(one) and not tell:
-            notes.append(
-                f"{self.logs} were joined by {self.id_field} alone: nothing else shows that equal "
-                "ids are equal samples"
             )
-        return notes
+    # Of labels that are others in both logs nothing can be said.
+    noted = [f"{name} ({unlike[name].sum()})" for name in differ if name not in truths]
+    notes = [f"of {of} these differ: {listing(noted)}"] if noted else []
+    if len(one) and not tell:
+        notes.append(
+            f"{logs} were joined by {id_field} alone: nothing else shows that equal "
+            "ids are equal samples"
+        )
+    return notes
 
-    def _samples(self, answers: pd.DataFrame) -> pd.DataFrame:
-        """Return what a log says of samples; blanks, case and Unicode form do not count."""
-        keyed = _with_keys(answers)
-        said = [
-            {
-                name: folded(value)
-                for name, value in record.items()
-                if value not in (None, "")
-                and name != self.id_field
-                and (_OF_SAMPLES.fullmatch(name) or name in self.truths)
-            }
-            for record in keyed[RECORD]
-        ]
-        return pd.DataFrame(said, keyed.index, dtype=object)
+
+def _samples(answers: pd.DataFrame, id_field: str, truths: Sequence[str]) -> pd.DataFrame:
+    """Return what a log says of samples; blanks, case and Unicode form do not count."""
+    keyed = _with_keys(answers)
+    said = [
+        {
+            name: folded(value)
+            for name, value in record.items()
+            if value not in (None, "") and name != id_field
+            if _OF_SAMPLES.fullmatch(name) or name in truths
+        }
+        for record in keyed[RECORD]
+    ]
+    samples = pd.DataFrame(said, keyed.index, dtype=object)
+    return samples[~samples.index.duplicated()]  # of several prompts
 
 
 def _identifies(cells: "pd.Series[str]") -> bool:
     """Tell whether every context has a value of its own."""
-    context = cells.index.get_level_values("context")
-    pairs = pd.DataFrame({"context": context, "cell": cells.to_numpy()}).drop_duplicates()
-    unique = all(pairs[name].is_unique for name in pairs)
-    return bool(pairs.notna().all(axis=None) and len(pairs) > 1) and unique
+    pairs = cells.rename("cell").reset_index("context")[["context", "cell"]].drop_duplicates()
+    unique = all(pairs[name].notna().all() and pairs[name].is_unique for name in pairs)
+    return unique and len(pairs) > 1
 
 
 def _joins(by: str, name: str, ours: pd.DataFrame, theirs: pd.DataFrame) -> bool:
     """Tell whether rows that are joined by a field agree in one in which those of ids do not."""
-    if not theirs[by].isin(ours[by].dropna()).all():
-        return False
     known = ours.drop_duplicates(by).set_index(by, drop=False)[name]
     cells, others = known.reindex(theirs[by]).to_numpy(), theirs[name].to_numpy()
-    return bool((pd.isna(cells) | pd.isna(others) | (cells == others)).all())
+    same = (pd.isna(cells) | pd.isna(others) | (cells == others)).all()
+    return bool(same and theirs[by].isin(ours[by].dropna()).all())
 
 
-def joined(
-    beliefs: pd.DataFrame, actions: pd.DataFrame, check: SampleCheck
-) -> tuple[pd.DataFrame, list[str]]:
-    """Put actions onto belief rows.
-
-    Return the rows, and notes on answers without a partner and on what differs in joined ones.
-    """
+def joined(beliefs: pd.DataFrame, actions: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Put actions onto the belief rows of the reference prompt, with notes on those alone."""
     reference = REFERENCE if REFERENCE in {*beliefs["prompt"]} else beliefs["prompt"][0]
     asks = beliefs["prompt"].map(lambda prompt: prompt == reference)  # others ask for it alone
     asked, chosen = _with_keys(beliefs[asks]), _with_keys(actions)
@@ -454,10 +417,7 @@ def joined(
     )
     notes = [
         f"{what} ({len(keys)}): " + listing(f"{key[2]} repetition {key[3]}" for key in keys)
-        for keys, what in (
-            (alone, "beliefs without an action"),
-            (rest, "actions without a belief, each a row that is at best unparsed"),
-        )
+        for keys, what in ((alone, "beliefs without an action"), (rest, "actions without a belief"))
         if len(keys)
     ]
     # Nothing joined at all is a wrong key, not a study with holes.
@@ -466,7 +426,6 @@ def joined(
             f"no answer of the action log belongs to one of the belief log, or some have no "
             f"context. {'; '.join(notes)}. Name what they share: --context FIELD."
         )
-    notes += check.compare(beliefs[asks], actions)
     every = asked.index.append(rest)
     one, other = asked.reindex(every), chosen.reindex(every)
     # Where both logs have a column, the belief log's value stands unless it is missing.

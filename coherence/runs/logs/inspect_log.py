@@ -2,13 +2,11 @@
 
 Fields of a sample: ``id``, ``epoch``, ``rep`` (the epoch counted from 0), ``input`` (where it is
 one text), ``output`` (what the model said last), ``finish_reason`` (``length`` where that was
-cut), ``target``, ``choices``, ``error``, ``metadata.<name>``, ``scores.<scorer>.value``,
-``.answer`` and ``.metadata.<name>``.
+cut), ``target``, ``choices``, ``metadata.<name>``, ``scores.<scorer>.value`` and ``.answer``.
 
 Of an agent an episode is a case, its last call of a tool the action, and the belief what was said
-before that call in the same episode: aside (an event that the solver wrote into the transcript), as
-an argument of a tool that reports it, or in words. What came before what is told by places in the
-transcript, never by ids of calls, which repeat in some logs.
+before it: aside (an event that the solver wrote), as an argument of a tool, or in words. What came
+before is told by places in the transcript, never by ids of calls, which repeat in some logs.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,7 +34,6 @@ from coherence.runs.logs.answers import (
     Record,
     belief_cell,
     flatten,
-    names_of,
     sample_columns,
 )
 
@@ -44,7 +41,6 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
     from inspect_ai.tool import ToolCall
 
-_SAYS_EARLY = 100_000  # bytes of a log before its plan, results and samples
 _EVAL = re.compile(rb'"eval"\s*:\s*\{')
 _AT_ONCE = 16  # samples with all their messages and events: those of a long log fill the memory
 OWN_TASKS = {
@@ -68,45 +64,40 @@ def read_inspect_log(path: Path, calls: CallReading | None = None) -> AnswerLog:
         nothing that says where beliefs stand.
     """
     log, samples = read_samples(path, unread=set() if calls else {"messages", "events"})
-    seen, records, found = _Calls(), list[dict[str, object]](), Counter[str]()
-    n, answered, errors = 0, False, Counter[str]()
+    seen, records, n, answered = Counter[str](), list[dict[str, object]](), 0, False
+    errors = Counter[str]()
     for sample in samples:
         if calls is None:
             records.append(record_of(sample))
         else:
             episode = Episode(sample)
-            seen.add(episode)
-            records += _records(path, episode, calls, found)
+            seen.update(episode.seen)
+            records += _records(path, episode, calls)
         n, answered = n + 1, answered or not sample.error or bool(sample.output.choices)
         if sample.error:  # the first line says what went wrong; a traceback fills a page
             errors[sample.error.message.strip().partition("\n")[0][:300]] += 1
     failures = [f"Most frequent error ({times}): {said}" for said, times in errors.most_common(1)]
     failures = [f"The run failed: {log.error.message}"] if log.error else failures
+    # A run that was cut off is read as far as it got, and says how far.
     expected = (log.eval.dataset.samples or 0) * (log.eval.config.epochs or 1)
+    got = f"{n} of {expected} samples are in the log, {errors.total()} of them ended in an error"
     if not answered:
         raise InputError(
-            f"{path}: the log has no answer; it has {n} of {expected} samples. "
-            f"{' '.join(failures)} Run it again, without --no-log-samples, or leave this file out."
+            f"{path}: the log has no answer: {got}. {' '.join(failures)} "
+            "Run it again, without --no-log-samples, or leave this file out."
         )
-    # A run that was cut off is read as far as it got, and says how far.
     notes = [f"the run did not finish (status {log.status})"] * (log.status != "success")
-    notes += [f"{n} of {expected} samples are in the log"] * (expected > n)
-    if errors:
-        said = f"samples that ended in an error: {errors.total()}; an answer that is missing counts"
-        notes.append(f"{said} as unparsed. {' '.join(failures)}")
+    notes += [f"{got}. {' '.join(failures)}".strip()] * bool(expected > n or errors)
     fields = {"context": "id", "rep": "rep", "answer": "output", "theta": "target"}
-    fields |= {"created": "completed_at"} | sample_columns(names_of(records), "metadata.")
-    told: dict[str, Any] = {}
+    fields |= {"created": "completed_at"} | sample_columns(records, "metadata.")
+    told: dict[str, Any] = {"notes": tuple(notes)}
     if calls is not None:
-        seen.check(path, calls)
+        _require_called(path, calls, seen)
         records.sort(key=lambda record: int(str(record["epoch"])))
-        fields, told = _of_calls(records, fields), {"labels": ("action",)}
+        fields = _of_calls(records, fields)
         # What was asked aside is a probability.
-        told |= {"probabilities": ("belief",)} if calls.belief_from == SIDE_QUESTION else {}
-        if found := +found:
-            shown = "; ".join(f"{times} {kind}" for kind, times in found.items())
-            notes.append(f"of {counted(n, 'episode')} {shown}")
-    told["notes"] = tuple(notes)
+        aside = ("belief",) * (calls.belief_from == SIDE_QUESTION)
+        told |= {"labels": ("action",), "probabilities": aside}
     return AnswerLog(path.name, log.eval.task, log.eval.model, tuple(records), fields, **told)
 
 
@@ -114,7 +105,11 @@ def read_samples(path: Path, unread: set[str]) -> tuple[EvalLog, Iterator[EvalSa
     """Return a log's header, and its samples as they are read, without what is `unread`."""
     with _one_error(path):
         # Its import teaches zipfile Zstandard, which Inspect packs its logs with.
-        from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries
+        from inspect_ai.log import (
+            read_eval_log,
+            read_eval_log_sample_summaries,
+            read_eval_log_samples_by_id,
+        )
 
         n_entries, unread = _check_archive(path), {"store", *unread}
         known = [(each.id, each.epoch) for each in read_eval_log_sample_summaries(str(path))]
@@ -122,20 +117,15 @@ def read_samples(path: Path, unread: set[str]) -> tuple[EvalLog, Iterator[EvalSa
         if not n_entries or len(known) != n_entries:
             log = read_eval_log(str(path), resolve_attachments="core", exclude_fields=unread)
             return log, iter(log.samples or ())
-        return read_eval_log(str(path), header_only=True), _in_batches(path, known, unread)
-
-
-def _in_batches(
-    path: Path, known: Sequence[tuple[str | int, int]], unread: set[str]
-) -> Iterator[EvalSample]:
-    from inspect_ai.log import read_eval_log_samples_by_id
-
     how: dict[str, Any] = {"resolve_attachments": "core", "exclude_fields": unread}
-    for first in range(0, len(known), _AT_ONCE):
-        with _one_error(path):
-            yield from read_eval_log_samples_by_id(
-                str(path), known[first : first + _AT_ONCE], **how
-            )
+
+    def in_batches() -> Iterator[EvalSample]:
+        for first in range(0, len(known), _AT_ONCE):
+            with _one_error(path):
+                batch = known[first : first + _AT_ONCE]
+                yield from read_eval_log_samples_by_id(str(path), batch, **how)
+
+    return read_eval_log(str(path), header_only=True), in_batches()
 
 
 @contextmanager
@@ -159,10 +149,7 @@ def _one_error(path: Path) -> Iterator[None]:
 
 
 def _check_archive(path: Path) -> int:
-    """Hold sizes and checksums against the directory; return how many samples it has.
-
-    Inspect's reader passes damaged answers. A log in JSON is no archive, and has 0.
-    """
+    """Compare sizes and checksums with the directory; return how many samples it has, 0 in JSON."""
     if path.suffix.lower() == ".json":
         return 0
     with zipfile.ZipFile(path) as archive:
@@ -181,35 +168,29 @@ def record_of(sample: EvalSample) -> dict[str, object]:
     if isinstance(target, list):
         target = target[0] if len(target) == 1 else flatten(target, "target")["target"]
     # The texts of a reply in parts, without its reasoning; None where nothing was said.
-    text = sample.output.completion
+    text, choices = sample.output.completion, tuple(sample.choices or ())
+    reason = sample.output.choices[0].stop_reason if sample.output.choices else None
     record: dict[str, object] = {
         "id": sample.id,
         "epoch": sample.epoch,
         # Inspect counts epochs from 1, the runs table repetitions from 0.
         "rep": sample.epoch - 1,
         "output": text if sample.output.choices else text or None,
-        "target": target,
+        "target": _choice_of(target, choices),
+        "input": sample.input if isinstance(sample.input, str) else None,
+        "choices": choices or None,
+        "finish_reason": FINISH_REASONS.get(str(reason), reason),
+        "completed_at": sample.completed_at,
+        **flatten(sample.metadata or {}, "metadata"),
     }
-    if isinstance(sample.input, str):
-        record["input"] = sample.input
-    if sample.choices:
-        record["choices"] = tuple(sample.choices)
-        record["target"] = _choice_of(target, sample.choices)
-    if sample.output.choices:
-        reason = sample.output.choices[0].stop_reason
-        record["finish_reason"] = FINISH_REASONS.get(reason, reason)
-    if sample.error:
-        record["error"] = sample.error.message
-    record |= {"completed_at": sample.completed_at} | flatten(sample.metadata or {}, "metadata")
     for name, score in (sample.scores or {}).items():
         said = {"value": score.value, "answer": score.answer, "metadata": score.metadata or {}}
-        known = flatten(said, f"scores.{name}")
-        record |= {field: value for field, value in known.items() if value is not None}
+        record |= flatten(said, f"scores.{name}")
         # The choices may have been shuffled: their scorer knows what a letter stood for.
-        if sample.choices and _CHOICE_SCORER.fullmatch(name) and score.answer is not None:
-            choice = _choice_of(score.answer, sample.choices)
-            record.setdefault(PICKED, choice if choice in sample.choices else "")
-    return record
+        if choices and _CHOICE_SCORER.fullmatch(name) and score.answer is not None:
+            choice = _choice_of(score.answer, choices)
+            record.setdefault(PICKED, choice if choice in choices else "")
+    return {name: value for name, value in record.items() if value is not None}
 
 
 def _choice_of(target: object, choices: Sequence[str]) -> object:
@@ -223,7 +204,7 @@ def _recognises(path: Path) -> bool:
     if path.suffix.lower() == ".eval":
         return True
     with path.open("rb") as file:
-        start = file.read(_SAYS_EARLY)
+        start = file.read(100_000)  # before its plan, results and samples
     return start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and bool(_EVAL.search(start))
 
 
@@ -231,9 +212,8 @@ FORMAT = LogFormat("inspect", (".eval", ".json"), _recognises, read_inspect_log)
 
 
 SIDE_QUESTION, TEXT, TOOL = "side_question", "text", "tool:"
-SOURCE = "coherence.side_question"
-"""Source of the event by which a solver records what it asked aside."""
-_MOST_SHOWN = 8  # calls
+SOURCE = "coherence.side_question"  # of the event by which a solver records what it asked aside
+_MOST_SHOWN = 12  # calls and arguments
 
 
 @dataclass(frozen=True)
@@ -292,6 +272,13 @@ class Episode:
         """Calls of tools, with their places among what was spoken."""
         return [(at, each) for at, each in enumerate(self.spoken) if not isinstance(each, str)]
 
+    @property
+    def seen(self) -> Iterator[str]:
+        """Every tool and argument that was called, as options name them, and what was asked."""
+        yield from {SIDE_QUESTION for event in self.events if not isinstance(event, str)}
+        for _, call in self.calls:
+            yield from (call.function, *(f"{call.function}.{name}" for name in call.arguments))
+
     def asked_before(self, action: ToolCall | None) -> list[Mapping[str, Any]]:
         """Return what was last asked aside, in one turn, before the last call of a tool."""
         end = len(self.events)
@@ -305,8 +292,7 @@ class Episode:
             return event if isinstance(event, str) else (event.get("turn"),)
 
         parts = [[*part] for _, part in groupby(self.events[:end], turn)]
-        asked = [[each for each in part if not isinstance(each, str)] for part in parts]
-        return next(filter(None, reversed(asked)), [])
+        return next((part for part in reversed(parts) if not isinstance(part[0], str)), [])
 
 
 def as_text(value: object) -> str:
@@ -316,15 +302,14 @@ def as_text(value: object) -> str:
 
 def _of_calls(records: Sequence[Record], fields: Mapping[str, str]) -> dict[str, str]:
     """Return the fields of episodes; repetitions of a case are numbered where they are joined."""
-    names = names_of(records)
     fields = {column: name for column, name in fields.items() if column not in ("rep", "theta")}
+    fields |= {name: name for name in ("action", "belief_context", "raw_action")}
     fields |= {"answer": "belief"}
+    if "reply" in records[0]:
+        fields |= {"raw_belief": "reply", "asked": "asked"}
     for name in ("target", "metadata.theta"):
         if any(record.get(name) not in (None, "") for record in records):
             fields["theta"] = name
-    as_named = ("action", "belief_context", "raw_action", "asked")
-    fields |= {name: name for name in as_named if name in names}
-    fields |= {"raw_belief": "reply"} if "reply" in names else {}
     # Epochs are repetitions of a case, unless the exact posterior is of what an epoch has seen.
     truths = [fields[name] for name in ("theta", EXACT) if name in fields]
     table = pd.DataFrame(records, dtype=object).reindex(columns=["id", *truths])
@@ -333,27 +318,20 @@ def _of_calls(records: Sequence[Record], fields: Mapping[str, str]) -> dict[str,
     return fields
 
 
-def _records(
-    path: Path, episode: Episode, reading: CallReading, found: Counter[str]
-) -> list[dict[str, object]]:
-    """Return the records of an episode, and count what it has or lacks."""
+def _records(path: Path, episode: Episode, reading: CallReading) -> list[dict[str, object]]:
+    """Return the records of an episode, the first with its action."""
     acting = [each for each in episode.calls if each[1].function in reading.acting]
     at, call = acting[-1] if acting else (len(episode.spoken), None)
     aside = reading.belief_from == SIDE_QUESTION
-    beliefs = (
-        _asked(path, episode, call, reading)
-        if aside
-        else [flatten(_said(episode, at, reading), "belief")]
-    ) or [{"belief": None}]
+    if aside:
+        beliefs = _asked(path, episode, call, reading) or [{"belief": None}]
+    else:
+        beliefs = [flatten(_said(episode, at, reading), "belief")]
     record = {**record_of(episode.sample), "episode": episode.name}
     record["belief_context"] = OWN_CONTEXT if aside else SAME_CONTEXT
     for name in (PICKED, "finish_reason"):  # of the last message, which is no action's
         record.pop(name, None)
     action, raw = (None, None) if call is None else _action(call, reading)
-    found["have several calls of these tools, the last of which is the action"] += len(acting) > 1
-    found["have no such call, and no action"] += call is None
-    found["lack the argument that is the action"] += call is not None and action is None
-    found["have no belief before the action"] += beliefs == [{"belief": None}]
     records = [{**record, **belief} for belief in beliefs]
     records[0] |= {"action": action, "raw_action": raw}  # it acted once
     return records
@@ -405,72 +383,46 @@ def _said(episode: Episode, at: int, reading: CallReading) -> object:
         ]
         return reports[-1] if reports else None
     texts = [each for each in episode.spoken[:at] if isinstance(each, str)]
-    holds = reading.pattern.search if reading.pattern else _is_belief
-    return next((text for text in reversed(texts) if holds(text)), texts[-1] if texts else None)
+
+    def is_belief(text: str) -> bool:
+        if reading.pattern:
+            return bool(reading.pattern.search(text))
+        return any(belief_cell(text, line=line).value is not None for line in (None, PERCENT))
+
+    return next(filter(is_belief, reversed(texts)), texts[-1] if texts else None)
 
 
-def _is_belief(text: str) -> bool:
-    """Tell whether a belief can be read from a text, as it is or as a percentage."""
-    return any(belief_cell(text, line=line).value is not None for line in (None, PERCENT))
-
-
-class _Calls:
-    """What the agents of a log called, and how often they were asked aside."""
-
-    def __init__(self) -> None:
-        self.n_episodes = self.n_asked = 0
-        self.tools: Counter[str] = Counter()
-        self.arguments: dict[str, dict[str, None]] = defaultdict(dict)  # of tools
-
-    def add(self, episode: Episode) -> None:
-        """Count an episode."""
-        self.n_episodes += 1
-        self.n_asked += not all(isinstance(event, str) for event in episode.events)
-        for _, call in episode.calls:
-            self.tools[call.function] += 1
-            self.arguments[call.function] |= dict.fromkeys(call.arguments)
-
-    def check(self, path: Path, reading: CallReading) -> None:
-        """Raise where the log has nothing of what is to be read."""
-        known = [f"{tool}.{name}" for tool, of in self.arguments.items() for name in of]
-        wanted = dict.fromkeys(reading.tools, "action_from")
-        wanted |= {reading.argument: "belief_from"} if reading.argument else {}
-        for name, option in wanted.items():
-            if name not in (*self.tools, *known):
-                candidates = known if "." in name else [*self.tools]
-                raise InputError(
-                    f"{path}: {option} names {name!r}, which no message calls. "
-                    f"{closest(name, candidates)}"
-                )
-        if reading.belief_from == SIDE_QUESTION and not self.n_asked:
-            raise InputError(
-                f"{path}: no belief was asked aside, and nothing says where beliefs stand: "
-                f"--belief-from {TOOL}NAME.ARGUMENT or --belief-from {TEXT}. {self.overview()}"
-            )
-
-    def overview(self) -> str:
-        """Return what was called, each argument with its most frequent values."""
-        calls = (
-            f"{tool}({', '.join(self.arguments[tool])}) {counted(times, 'time')}"
-            for tool, times in self.tools.most_common()
+def _require_called(path: Path, reading: CallReading, seen: Counter[str]) -> None:
+    """Raise where a log has nothing of what is to be read."""
+    for name in filter(None, (*reading.tools, reading.argument)):
+        if not seen[name]:
+            near = closest(name, [each for each in seen if each != SIDE_QUESTION])
+            raise InputError(f"{path}: no message calls {name!r}. {near}")
+    if reading.belief_from == SIDE_QUESTION and not seen[SIDE_QUESTION]:
+        raise InputError(
+            f"{path}: no belief was asked aside, and nothing says where beliefs stand: "
+            f"--belief-from {TOOL}NAME.ARGUMENT or --belief-from {TEXT}. {_overview(seen)}"
         )
-        asked = counted(self.n_asked, "episode has", "episodes have")
-        return f"Calls: {listing(calls, _MOST_SHOWN)}; {asked} a belief that was asked aside."
+
+
+def _overview(seen: Counter[str]) -> str:
+    """Return what was called how often, and how many episodes have beliefs that were asked."""
+    calls = (f"{name} ({n})" for name, n in seen.most_common() if name != SIDE_QUESTION)
+    return (
+        f"Calls: {listing(calls, _MOST_SHOWN)}; episodes with a belief that was asked aside: "
+        f"{seen[SIDE_QUESTION]}."
+    )
 
 
 def require_action_from(path: Path) -> None:
-    """Raise `InputError` where the agents of a log call tools, and list these.
-
-    The last answer need not be what was done then.
-    """
-    seen = _Calls()
-    for sample in read_samples(path, unread=set())[1]:
-        seen.add(Episode(sample))
-    if seen.tools:
+    """Raise `InputError` where agents call tools: the last answer need not be what was done."""
+    episodes = [[*Episode(sample).seen] for sample in read_samples(path, unread=set())[1]]
+    seen = Counter(name for episode in episodes for name in episode)
+    if {*seen} - {SIDE_QUESTION}:
         raise InputError(
-            f"{path}: agents call tools in {counted(seen.n_episodes, 'episode')}, and nothing says "
-            f"which call is the action. {seen.overview()} Name the action, and where the belief "
+            f"{path}: agents call tools in {counted(len(episodes), 'episode')}, and nothing says "
+            f"which call is the action. {_overview(seen)} Name the action, and where the belief "
             "before it stands if it was not asked aside: --action-from TOOL or TOOL.ARGUMENT, "
-            f"--belief-from {TOOL}TOOL.ARGUMENT or {TEXT}; a number among words is read by "
-            "--belief-pattern REGEX. To read the last answers instead: --belief output."
+            f"--belief-from {TOOL}TOOL.ARGUMENT or {TEXT} (--belief-pattern REGEX finds a number). "
+            "To read the last answers instead: --belief output."
         )

@@ -1,11 +1,9 @@
 """``samples_*.jsonl`` of the Language Model Evaluation Harness: texts, or log-likelihoods.
 
-Texts come from tasks of the output type generate_until, log-likelihoods from multiple_choice; one
-continuation alone (loglikelihood) is refused, for its probability depends on how long it is.
-Fields: ``doc_id``, ``rep``, ``target``, ``doc.<name>``, the metrics by their names (those of the
-first filter, where a task has several); for texts ``resps``; for log-likelihoods ``choice`` (the
-most probable one), ``answer_mass`` (the probability of all choices together) and
-``probability.<choice>``, the share of a choice in that mass.
+Texts come from the output type generate_until, log-likelihoods from multiple_choice. Fields:
+``doc_id``, ``rep``, ``target``, ``doc.<name>``, the metrics (of the first filter); of texts
+``resps``; of log-likelihoods ``choice`` (the most probable one), ``answer_mass`` (the probability
+of all choices together) and ``probability.<choice>``, the share of a choice in that mass.
 Written against the files of lm_eval 0.4.13, which holds numbers as text.
 """
 
@@ -17,21 +15,19 @@ from typing import Any
 
 from coherence.errors import InputError, listing
 from coherence.runs.formats import LINES, bare_name, read_objects
-from coherence.runs.logs.answers import (
-    SHARE,
-    AnswerLog,
-    LogFormat,
-    flatten,
-    names_of,
-    sample_columns,
-)
+from coherence.runs.logs.answers import SHARE, AnswerLog, LogFormat, flatten, sample_columns
 
 NEEDED = ("doc_id", "doc", "target", "resps")
 _ROUNDING = 1e-3  # half precision may put a certain continuation a little above 0
 _FILE_NAME = re.compile(r"samples_(?P<task>.+?)_\d{4}-\d\d-\d\dT[\d.:-]+")
 _SKIPPED = {
     *NEEDED,
-    *("arguments", "filtered_resps", "filter", "metrics", "prompt_hash", "target_hash"),
+    "arguments",
+    "filtered_resps",
+    "filter",
+    "metrics",
+    "prompt_hash",
+    "target_hash",
 }
 _Sample = Mapping[str, Any]
 
@@ -55,10 +51,11 @@ def read_lm_eval_samples(path: Path) -> AnswerLog:
         )
     answer = {"answer": "choice", "answer_mass": "answer_mass"}
     fields = {"context": "doc_id", "rep": "rep", "theta": "target"}
-    fields |= sample_columns(names_of(records), "doc.")
+    fields |= sample_columns(records, "doc.")
     fields |= {"answer": "resps"} if None in options else answer
     # States are columns, so every document must have the same ones.
-    states = next(iter(options)) or () if len(options) == 1 else ()
+    first, *others = options
+    states = first or () if not others else ()
     named = _FILE_NAME.fullmatch(bare_name(path))
     task = named["task"] if named else None
     told: dict[str, Any] = {"labels": ("choice",)}
@@ -133,15 +130,10 @@ def _choice_of(target: object, choices: Sequence[str]) -> object:
 
 def _scores(pairs: Sequence[list[Any]], choices: Sequence[str], where: str) -> dict[str, object]:
     """Return shares of the choices in their joint probability; none where one is not finite."""
-    if len(choices) == 1:
+    if len(choices) == 1 or len(pairs) != len(choices) or len({*choices}) < len(choices):
         raise InputError(
-            f"{where}: one continuation was scored, {choices[0]!r}, and how probable the others "
-            "are is not known. Score them all: output_type: multiple_choice."
-        )
-    if len(pairs) != len(choices) or len({*choices}) < len(choices):
-        raise InputError(
-            f"{where}: {len(pairs)} log-likelihoods for the choices {listing(choices, 6)}. "
-            "Every choice must be named once."
+            f"{where}: {len(pairs)} log-likelihoods for {listing(choices, 6)}. Score every choice "
+            "once, and two at least: output_type: multiple_choice."
         )
     try:
         logs = [float(pair[0]) for pair in pairs]
@@ -159,7 +151,7 @@ def _scores(pairs: Sequence[list[Any]], choices: Sequence[str], where: str) -> d
     # Relative to the highest: the probabilities of long choices themselves may all underflow to 0.
     weights = [math.exp(log - highest) for log in logs]
     total, mass = math.fsum(weights), math.fsum(map(math.exp, logs))
-    shares = {
+    shares: dict[str, object] = {
         f"{SHARE}{choice}": each / total for choice, each in zip(choices, weights, strict=True)
     }
     # Two equally probable choices are no choice; choices that begin alike can have a joint mass

@@ -86,7 +86,7 @@ def test_choices_that_are_scored_alone_or_twice_have_no_shares(tmp_path):
         lines[0]["arguments"]["gen_args_2"] = lines[0]["arguments"]["gen_args_0"]
         lines[0]["resps"].append([["-9.0", "False"]])
 
-    for change, said in ((alone, "one continuation.*multiple_choice"), (twice, "named once")):
+    for change, said in ((alone, "two at least.*multiple_choice"), (twice, "every choice once")):
         with pytest.raises(InputError, match=f"line 1: .*{said}"):
             imported(logged(tmp_path, change))
 
