@@ -21,18 +21,18 @@ BELOW = {"coherence": set(), "bayesnets": {"coherence"}, "elicitation": {"cohere
 MOST_ROOMS, MOST_LEVELS, MOST_LINES = 16, 8, 700
 # Lines that a room may have after `ruff format`; a number here only ever falls.
 BUDGET = {
-    "coherence": 37_646,
+    "coherence": 37_130,
     "coherence/analysis": 4_063,
     "coherence/batteries": 4_648,
     "coherence/checks": 6_733,
-    "coherence/cli": 1_694,
+    "coherence/cli": 1_684,
     "coherence/decoding": 1_008,
     "coherence/plots": 1_709,
     "coherence/report": 5_108,
-    "coherence/runs": 6_585,
+    "coherence/runs": 6_079,
     "coherence/statistics": 4_137,
-    "elicitation": 15_131,
-    "elicitation/asking": 1_310,
+    "elicitation": 15_130,
+    "elicitation/asking": 1_309,
     "elicitation/batteries": 2_380,
     "elicitation/commands": 1_567,
     "elicitation/models": 3_837,
@@ -41,7 +41,7 @@ BUDGET = {
     "elicitation/training": 1_026,
     "bayesnets": 4_981,
     "benchmarks": 6_791,
-    "tests": 27_521,
+    "tests": 27_489,
 }
 HOMES = {
     "matplotlib": "coherence/*plot* coherence/*figure* bayesnets/pictures/*",
