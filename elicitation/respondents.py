@@ -63,19 +63,19 @@ class Local(Respondent):
     @property
     def stored_name(self) -> str:
         """Name of the folder or file."""
-        from elicitation.models.local.sources import name_of
+        from elicitation.models.local.loading import name_of
 
         return name_of(self.place)
 
     def check(self) -> None:
         """Raise where something is missing that loading needs."""
-        from elicitation.models.local.sources import find_source
+        from elicitation.models.local.loading import find_source
 
         find_source(self.place, revision=self.options.revision)
 
     def load(self, *, chooses: bool = False) -> Any:
         """Load it as one that writes, or chooses where its configuration says so."""
-        from elicitation.models.local.sources import is_multiple_choice
+        from elicitation.models.local.loading import is_multiple_choice
 
         options = self.options
         names = ("revision", "batch_size", "dtype", "device", "device_map")

@@ -101,8 +101,7 @@ def _convert(gguf: Path, folder: Path) -> None:
     """Write the causal model of a GGUF file as ``save_pretrained`` does, in float32."""
     from transformers import AutoModelForCausalLM
 
-    from elicitation.models.local.loading import Placement, load_network, save_network
-    from elicitation.models.local.sources import find_source
+    from elicitation.models.local.loading import Placement, find_source, load_network, save_network
 
     network, tokenizer, _ = load_network(
         find_source(gguf), AutoModelForCausalLM, Placement("float32", "cpu"), as_what="causal model"

@@ -26,9 +26,14 @@ try:
     import torch
     from transformers import AutoModelForMultipleChoice
 
-    from elicitation.models.local.loading import Placement, load_network, save_network, whole_folder
+    from elicitation.models.local.loading import (
+        ModelSource,
+        Placement,
+        load_network,
+        save_network,
+        whole_folder,
+    )
     from elicitation.models.local.multiple_choice import longest_input, require_padding
-    from elicitation.models.local.sources import ModelSource
 except ImportError as error:  # pragma: no cover - needs an environment without the extra
     raise MissingExtraError("elicit", "Training a model") from error
 

@@ -27,8 +27,13 @@ import numpy.typing as npt
 
 from coherence.decoding.decode import BELIEF_LABELS
 from coherence.errors import InputError, MissingExtraError, closest
-from elicitation.models.local.loading import Placement, load_network, save_network, whole_folder
-from elicitation.models.local.sources import find_source
+from elicitation.models.local.loading import (
+    Placement,
+    find_source,
+    load_network,
+    save_network,
+    whole_folder,
+)
 from elicitation.questions.prompts import (
     AUXILIARY,
     BELIEF,

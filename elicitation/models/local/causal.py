@@ -6,6 +6,7 @@ of its own. An answer therefore depends on the model, the text and the seed, not
 computed in. Probabilities of given sequences come without any drawing.
 """
 
+import gc
 import json
 import logging
 import os
@@ -14,30 +15,32 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from transformers import AutoModelForCausalLM
 
 from coherence.cli.progress import duration
-from coherence.errors import InputError
+from coherence.errors import CoherenceError, InputError
 from coherence.printable import counted
 from elicitation.models.base import Answer, Request, end_of_lines, first_lines, require_requests
 from elicitation.models.local.forward import (
     MaskedTrees,
+    NetworkReading,
     PlainTrees,
-    Portions,
     ReadingMode,
     TextsRead,
     Trees,
     context_size,
+    is_out_of_memory,
     reading_order,
     require_numbers,
 )
 from elicitation.models.local.loading import (
     UNQUANTISED,
     Placement,
+    find_source,
     load_network,
     require_transformers,
 )
@@ -48,8 +51,6 @@ from elicitation.models.local.scoring import (
     continuation_logprobs,
     spelling_masses,
 )
-from elicitation.models.local.self_check import NetworkReading
-from elicitation.models.local.sources import find_source
 from elicitation.spelling.forms import Spelling
 from elicitation.spelling.tokenizations import (
     SpellingGraph,
@@ -181,6 +182,74 @@ logger = logging.getLogger(__name__)
 _FIRST_REACH = 256
 _MANY_SEQUENCES = 10_000  # of tokens after one text: tens of times those of a public model
 _MOST_GROWN = 1000  # tokens that a tree of spellings usually grows by, at most
+
+
+# Work in portions that fit into memory: accelerate's `find_executable_batch_size` begins anew after
+# a failure, forgets what it learnt with the next call, and collects garbage before each.
+Result = TypeVar("Result")
+# On a processor larger portions gain nothing; on an accelerator the size doubles from here until
+# memory says no.
+_START, _MOST = 16_384, 1 << 22
+# What larger portions of texts compute on the way is too large for a processor's allocator to keep,
+# and the system clears its pages anew for every layer.
+_READ_ON_PROCESSOR = 4096
+
+
+class Portions:
+    """The size of a portion of work, learnt from what happened so far.
+
+    None rows leave it to memory. Portions that may grow do so while memory suffices.
+    """
+
+    def __init__(self, most_rows: int | None, *, grows: bool) -> None:
+        if most_rows is not None and most_rows < 1:
+            raise InputError(f"batch_size must be positive or None; received {most_rows}.")
+        self.most_rows, self.grows = most_rows, grows
+        self.cells = _START
+        """Tokens in a portion, padding included."""
+
+    def results(
+        self,
+        sizes: Sequence[int],
+        do: Callable[[list[int]], Sequence[Result]],
+        *,
+        order: Sequence[int] | None = None,
+    ) -> list[Result]:
+        """Return the result of every item, worked out portion by portion without gradients.
+
+        The largest come first, or in `order` if their neighbours belong together.
+        """
+        results: dict[int, Result] = {}
+        left = sorted(range(len(sizes)), key=lambda i: -sizes[i]) if order is None else list(order)
+        while left:
+            width = max(1, sizes[left[0]] if order is None else max(sizes[i] for i in left))
+            processor = order is not None and not self.grows
+            cells = min(self.cells, _READ_ON_PROCESSOR) if processor else self.cells
+            rows = left[: min(max(1, cells // width), self.most_rows or len(left))]
+            try:
+                with torch.inference_mode():
+                    results.update(zip(rows, do(rows), strict=True))
+            except Exception as error:
+                if not is_out_of_memory(error):
+                    raise
+            else:
+                left = left[len(rows) :]
+                # Only a portion that used most of the size says that a larger one may fit.
+                if self.grows and len(rows) * width > self.cells // 2:
+                    self.cells = min(2 * self.cells, _MOST)
+                continue
+            # Outside the handler, where the failed call's tensors are no longer referred to.
+            gc.collect()
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+            if len(rows) == 1:
+                raise CoherenceError(
+                    f"memory does not suffice for a single text of {width} tokens. "
+                    "Use a smaller model, dtype or text."
+                )
+            # From here on no portion is larger than half of what failed.
+            self.grows, self.cells = False, max(1, len(rows) * width // 2)
+        return [results[i] for i in range(len(sizes))]
 
 
 def load_causal_model(

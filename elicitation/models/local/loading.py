@@ -1,13 +1,17 @@
-"""Loading a network with its tokenizer: where it runs, in what precision, and what may go wrong.
+"""What ``--model`` names, and loading it: a folder, a GGUF file, or a model on the hub.
 
-Only safetensors and GGUF weights are read, and no code that comes with a model is run. A folder is
-written whole or not at all.
+A source knows where transformers finds the model, and which text stands for its weights in the
+store of answers. Weights are read from safetensors and GGUF alone, and no code that comes with a
+model is ever run. Only a name on the hub is looked for outside this machine. A folder is written
+whole or not at all. What loads a network imports torch, what looks for one does not.
 """
 
+import hashlib
 import io
+import json
+import os
 import re
 import shutil
-import struct
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
@@ -15,30 +19,219 @@ from contextlib import ExitStack, contextmanager, redirect_stderr
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
-
-import torch
-from huggingface_hub.errors import StrictDataclassError
-from safetensors import SafetensorError
-from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerBase
-from transformers.utils import logging as transformers_logging
+from typing import Any, Literal
 
 from coherence.errors import InputError, MissingExtraError
-from elicitation.models.local.sources import ModelSource, without_network
 
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+# Everything in a model folder that can change an answer; a log of the training, say, does not
+# belong to the fingerprint.
+_PATTERNS = (
+    *("*.safetensors", "*.safetensors.index.json", "config.json", "generation_config.json"),
+    *("chat_template*", "additional_chat_templates/*"),
+    *("*token*.json", "tokenizer.model", "vocab.*", "merges.txt"),
+)
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
+_WAYS = (
+    "model must be a folder with config.json and safetensors weights, a .gguf file, "
+    "or OWNER/NAME of a model on the hub"
+)
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """Where a model comes from: a folder, a GGUF file, or the hub at one commit."""
+
+    kind: Literal["folder", "gguf", "hub"]
+    path: Path  # the folder or the file; of the hub the config.json in its cache
+    repository: str = ""  # OWNER/NAME on the hub
+    commit: str = ""  # what was found on the hub for the revision asked for
+
+    @property
+    def name(self) -> str:
+        """Value of the `model` column; a link has the name of its target."""
+        return self.repository.rpartition("/")[2] or name_of(self.path)
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        if self.kind == "hub":
+            return f"model {self.repository} at {self.commit[:12]}"
+        return f"model {'folder' if self.kind == 'folder' else 'file'} {self.path}"
+
+    @property
+    def location(self) -> str:
+        """What ``from_pretrained`` takes: of a GGUF file its folder."""
+        if self.kind == "gguf":
+            return str(self.path.absolute().parent)
+        return self.repository or str(self.path)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of ``from_pretrained``, of the network and of the tokenizer."""
+        if self.kind == "hub":  # the commit, so that tokenizer and weights are of one
+            return {"revision": self.commit}
+        file = {"gguf_file": self.path.name} if self.kind == "gguf" else {}
+        return {"local_files_only": True, **file}
+
+    def check(self) -> None:
+        """Raise where something lacks that loading needs; what the hub lacks shows on loading."""
+        if self.kind == "folder":
+            wanted = ("config.json", "*.safetensors")
+            missing = [name for name in wanted if not any(self.path.glob(name))]
+            missing += [] if any(self.path.glob("tokenizer*")) else ["tokenizer files"]
+            if missing:
+                raise InputError(
+                    f"{self.label} lacks {', '.join(missing)}. "
+                    "Give a folder written by save_pretrained, tokenizer included."
+                )
+        elif self.kind == "gguf":
+            with self.path.open("rb") as stream:
+                if stream.read(4) != b"GGUF":
+                    raise InputError(
+                        f"{self.label} is no GGUF file. Fetch it again, or name another."
+                    )
+            # What transformers reads such files with.
+            if any(find_spec(library) is None for library in ("gguf", "accelerate")):
+                raise MissingExtraError("elicit", "Reading a .gguf file")
+
+    def config(self) -> dict[str, Any]:
+        """Return what config.json says; nothing where there is none, or a broken one."""
+        file = self.path / "config.json" if self.kind == "folder" else self.path
+        try:
+            config = {} if self.kind == "gguf" else json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return config if isinstance(config, dict) else {}
+
+    @property
+    def files(self) -> list[Path]:
+        """What lies here and can change an answer; nothing of the hub, where a commit says it."""
+        if self.kind == "hub":
+            return []
+        if self.kind == "gguf":
+            return [self.path]
+        # A set, because one file may match two patterns.
+        return sorted(
+            {file for name in _PATTERNS for file in self.path.glob(name) if file.is_file()}
+        )
+
+    def fingerprint(self, settings: str) -> str:
+        """Return a text that stands for the weights and for further settings.
+
+        Of what lies here a SHA-256 digest of the files that can change an answer: contents and not
+        dates, so that a copy of the model is the same model, and its answers are found.
+        """
+        if self.kind == "hub":
+            return f"hub {self.repository}@{self.commit};{settings}"
+        if self.kind == "gguf":
+            digest = hashlib.sha256(f"gguf;{settings}\0".encode())
+            _add_content(digest, self.path)
+            return digest.hexdigest()
+        digest = hashlib.sha256(settings.encode())
+        for file in self.files:
+            digest.update(f"\0{file.name}\0{file.stat().st_size}\0".encode())
+            _add_content(digest, file)
+        return digest.hexdigest()
+
+
+def _add_content(digest: "hashlib._Hash", file: Path) -> None:
+    with file.open("rb") as stream:
+        # In blocks, because files of weights may be larger than memory.
+        while block := stream.read(1 << 20):
+            digest.update(block)
+
+
+def find_source(model: str | os.PathLike[str], *, revision: str | None = None) -> ModelSource:
+    """Tell what a model's name stands for, and check that it is there.
+
+    As in Inspect, ``hf/OWNER/NAME`` is OWNER/NAME of the hub, where the owner has the name of a
+    provider.
+    """
+    path = Path(model)
+    if not path.exists():
+        model = os.fspath(model).removeprefix("hf/")
+        path = Path(model)
+    is_file = path.is_file()
+    if path.is_dir() or (is_file and path.suffix.lower() == ".gguf"):
+        if revision is not None:
+            raise InputError(f"revision is for models on the hub; {path} lies here. Leave it out.")
+        source = ModelSource("gguf" if is_file else "folder", path)
+        source.check()
+        return source
+    if is_file:
+        raise InputError(f"{_WAYS}; {path} is another file.")
+    name = os.fspath(model)
+    is_name = _HUB_NAME.fullmatch(name) and not name.lower().endswith(".gguf")
+    if not is_name or Path(name.partition("/")[0]).is_dir():
+        raise InputError(f"{_WAYS}; {path} is not a folder or file that exists.")
+    return _found_on_hub(name, revision)
+
+
+def name_of(model: str | os.PathLike[str]) -> str:
+    """Return the name that a model would have, without looking for it."""
+    path = Path(model)
+    if path.suffix.lower() == ".gguf" and not path.is_dir():
+        return path.resolve().stem
+    # The last part of a name on the hub is the name of a folder, too.
+    return path.resolve().name if path.exists() else os.fspath(model).rstrip("/").rpartition("/")[2]
+
+
+@contextmanager
+def without_network() -> Iterator[None]:
+    """Keep libraries of models from looking outside this machine."""
+    from huggingface_hub import constants
+
+    # The variable HF_HUB_OFFLINE is read once, on import; this is what it is read into.
+    before = constants.HF_HUB_OFFLINE
+    constants.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before
+
+
+def is_multiple_choice(model: str | os.PathLike[str], *, revision: str | None = None) -> bool:
+    """Tell whether a model chooses among options, by what its config.json says."""
+    architectures = find_source(model, revision=revision).config().get("architectures")
+    # transformers names the class that saved the model first.
+    named = architectures[:1] if isinstance(architectures, list) else []
+    return any(str(name).endswith("ForMultipleChoice") for name in named)
+
+
+def _found_on_hub(repository: str, revision: str | None) -> ModelSource:
+    from huggingface_hub import hf_hub_download
+
+    asked = f"{repository}{f' at revision {revision}' if revision else ''}"
+    try:
+        file = Path(hf_hub_download(repository, "config.json", revision=revision))
+    # Whatever the network, the hub or the cache raise on the way.
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split()).partition(". ")[0][:300]
+        raise InputError(
+            f"{_WAYS}; {repository} is not a folder here, and {asked} is neither in the hub's "
+            f"cache nor to be had from the hub ({reason}). Check the name and the network, or "
+            "name a folder."
+        ) from error
+    # Files of a commit lie in a folder of its name.
+    commit = file.parent.name
+    if not _COMMIT.fullmatch(commit):
+        raise InputError(
+            f"model {asked}: the hub's cache names no commit for {file}. Clear that cache entry."
+        )
+    return ModelSource("hub", file, repository, commit)
+
+
+DTYPES = ("float32", "bfloat16", "float16")
 # Lists of layers as architectures name them: model.layers.3, transformer.h.3, encoder.layer.3.
 _LAYER = re.compile(r"(.+\.)?(layers?|h|blocks?)\.\d+\.")
-BROKEN = (
-    *(OSError, ValueError, LookupError, RuntimeError, ImportError),
-    *(TypeError, AttributeError, ArithmeticError, AssertionError),
-    *(struct.error, SafetensorError, StrictDataclassError),
-)
-"""What a broken config, tokenizer or file of weights raises on its way through transformers."""
 
 
 def require_transformers(network: Any, tokenizer: Any) -> None:
     """Refuse what are not a network and a tokenizer of transformers."""
+    import torch
+    from transformers import PreTrainedTokenizerBase
+
     # A network within another module, to watch it, say, will do: it hands its config on.
     config = getattr(network, "config", None)
     is_network = isinstance(network, torch.nn.Module) and config is not None
@@ -90,11 +283,13 @@ def load_network(
     **tokenizer_options: Any,
 ) -> tuple[Any, Any, str]:
     """Load a network and its tokenizer; with `new_head` its head may begin with random weights."""
+    from transformers import AutoTokenizer
+
     device, dtype = choose_device(placement.device, placement.dtype)
     placement.check()
     # Code that comes with a model would run with the rights of the user.
     common = {**source.options, "trust_remote_code": False}
-    weights: dict[str, Any] = {"dtype": DTYPES[dtype]}
+    weights: dict[str, Any] = {"dtype": dtype}
     weights |= {} if source.kind == "gguf" else {"use_safetensors": True}
     weights |= {} if placement.device_map is None else {"device_map": placement.device_map}
     with _reading(source):
@@ -106,7 +301,7 @@ def load_network(
             network, report = architecture.from_pretrained(
                 source.location, **common, **weights, output_loading_info=True
             )
-        except BROKEN as error:
+        except Exception as error:  # whatever a broken config, tokenizer or file raises on its way
             reason = " ".join(str(error).split())
             if "ignore_mismatched_sizes" in reason:  # said with advice that nobody here can take
                 reason = (
@@ -141,6 +336,8 @@ def _require_class(source: ModelSource, architecture: Any, as_what: str) -> None
     """Refuse a type of model that has no class for a purpose."""
     if source.kind == "gguf":
         return  # read twice, the file would take twice as long
+    from transformers import AutoConfig
+
     # transformers would import and list all types that have one.
     config = AutoConfig.from_pretrained(source.location, **source.options, trust_remote_code=False)
     if type(config) not in architecture._model_mapping:
@@ -152,6 +349,8 @@ def _require_class(source: ModelSource, architecture: Any, as_what: str) -> None
 
 def choose_device(device: str, dtype: str) -> tuple[str, str]:
     """Resolve "auto" in a device and a precision."""
+    import torch
+
     if dtype not in ("auto", *DTYPES):
         raise InputError(f"dtype must be one of auto, {', '.join(DTYPES)}; received {dtype!r}.")
     if device == "auto":
@@ -194,6 +393,8 @@ def quiet_transformers(*, bars: bool = False) -> Iterator[None]:
 
     What matters is checked here.
     """
+    from transformers.utils import logging as transformers_logging
+
     had_bars = transformers_logging.is_progress_bar_enabled()
     verbosity = transformers_logging.get_verbosity()
     if not bars:

@@ -20,10 +20,10 @@ from elicitation.models.local.forward import learnt_positions
 from elicitation.models.local.loading import (
     UNQUANTISED,
     Placement,
+    find_source,
     load_network,
     require_transformers,
 )
-from elicitation.models.local.sources import find_source
 
 # Tokenizers that know no limit carry a number of this size.
 _NO_LIMIT = 10**9

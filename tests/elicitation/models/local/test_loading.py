@@ -15,9 +15,9 @@ from safetensors.torch import load_file, save_file
 
 from coherence import CoherenceError, InputError
 from elicitation import Request, load_causal_model
-from elicitation.models.local.loading import choose_device
-from elicitation.models.local.sources import (
+from elicitation.models.local.loading import (
     ModelSource,
+    choose_device,
     find_source,
     is_multiple_choice,
     name_of,
@@ -154,7 +154,7 @@ def test_a_path_is_never_looked_for_on_the_hub(tmp_path, monkeypatch):
     (tmp_path / "models").mkdir()
     asked = []
     there = ModelSource("hub", tmp_path / "config.json", "someone/small", COMMIT)
-    look = "elicitation.models.local.sources._found_on_hub"
+    look = "elicitation.models.local.loading._found_on_hub"
     monkeypatch.setattr(look, lambda *words: asked.append(words) or there)
     paths = ("models/smollm2", "./someone/small", "/a/b", "a/b/c", "small", "a/", "a/b.gguf")
     for name in paths:
@@ -181,7 +181,7 @@ def test_a_file_is_told_by_its_content(gguf_file, tmp_path, monkeypatch):
     (tmp_path / "notes.txt").write_text("x")
     with pytest.raises(InputError, match=r"notes\.txt is another file"):
         find_source(tmp_path / "notes.txt")
-    monkeypatch.setattr("elicitation.models.local.sources.find_spec", lambda name: None)
+    monkeypatch.setattr("elicitation.models.local.loading.find_spec", lambda name: None)
     with pytest.raises(CoherenceError, match=r"pip install 'belief-coherence\[elicit\]'"):
         find_source(gguf_file)
 
@@ -220,7 +220,7 @@ def test_pickles_and_code_of_the_hub_are_not_used_and_what_is_not_cached_is_one_
         find_source("someone/other", revision="v1")
     message = str(caught.value)
     assert "someone/other is not a folder here, and someone/other at revision v1 is" in message
-    assert "(the environment says HF_HUB_OFFLINE)" in message
+    assert "nor to be had from the hub (" in message
     assert "\n" not in message
 
 

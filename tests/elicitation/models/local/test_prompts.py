@@ -12,8 +12,8 @@ from coherence import InputError
 from elicitation import Request, load_causal_model
 from elicitation.asking.ask import ask
 from elicitation.models.local.causal import Prompting
+from elicitation.models.local.loading import find_source
 from elicitation.models.local.prompts import PromptFacts
-from elicitation.models.local.sources import find_source
 from elicitation.questions.question import Question, QuestionSpec
 from elicitation.spelling.forms import AnswerForm
 from elicitation.training.organisms import make_untrained_model
