@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from bayesnets import Phrases
+from bayesnets.phrases import Phrases
 from coherence.decoding.decode import BELIEF_LABELS, DECISION_LABELS, Form
 from coherence.errors import InputError, closest, listing
 from coherence.runs.columns import FEATURE_PREFIX

@@ -26,7 +26,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bayesnets import Phrases
+from bayesnets.phrases import Phrases
 from coherence.decoding.decode import BELIEF_LABELS, Form
 from coherence.errors import InputError, closest
 from coherence.runs.columns import FRAMES, LEVEL_OPTIONS

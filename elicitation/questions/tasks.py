@@ -14,23 +14,12 @@ from typing import Any, Protocol, cast
 import numpy as np
 import pandas as pd
 
-from bayesnets import (
-    Network,
-    Phrases,
-    dataset_names,
-    load_dataset,
-    load_network,
-    load_phrases,
-    network_names,
-    plain_phrases,
-    posterior,
-    read_network,
-    sample_cases,
-    with_records,
-)
-from bayesnets.files import ENDINGS, SUFFIXES
-from bayesnets.network import as_network
-from bayesnets.phrases import positive_state
+from bayesnets.cases import sample_cases
+from bayesnets.catalog import load_network, network_names
+from bayesnets.elimination import posterior
+from bayesnets.files import ENDINGS, SUFFIXES, read_network
+from bayesnets.network import Network, as_network
+from bayesnets.phrases import Phrases, load_phrases, plain_phrases, positive_state
 from coherence.errors import InputError, closest, listing, shown, suggestion
 from coherence.runs.columns import FEATURE_PREFIX, TRUTH_KINDS
 from coherence.runs.formats import read_columns, require_frame
@@ -180,6 +169,8 @@ def load_task(
     else:
         model = as_network(name_or_network)
     if records is not None:
+        from bayesnets.records.fitting import with_records
+
         table = records if isinstance(records, pd.DataFrame) else _read_records(Path(records))
         model = with_records(model, table, missing="drop")
     if positive is not None and phrases is not None:
@@ -201,6 +192,8 @@ def load_task(
 
 
 def _load_data_set(name: str, target: str | int | None, min_records: int | None) -> Subject:
+    from bayesnets.records.datasets import dataset_names, load_dataset
+
     known = (*network_names(), *dataset_names())
     if name not in known:
         raise InputError(

@@ -25,7 +25,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bayesnets import Network, evidence_probability, posterior
+from bayesnets.elimination import evidence_probability, posterior
+from bayesnets.network import Network
 from elicitation.questions.prompts import (
     AUXILIARY,
     BELIEF,
