@@ -1,7 +1,4 @@
-"""Count what a command enters: ``coherence analyze`` of the example, or words of your own.
-
-What is called counts, not what loading a module runs.
-"""
+"""Count the functions and files that ``coherence analyze``, or words of yours, calls."""
 
 import contextlib
 import io
@@ -12,8 +9,8 @@ from types import CodeType, FrameType
 
 from coherence.cli.main import main
 
-PACKAGES = ("coherence", "bayesnets", "elicitation")
-FOLDERS = tuple(str(Path(__file__).parents[1] / name) for name in PACKAGES)
+ROOT = Path(__file__).parents[1]
+FOLDERS = tuple(str(ROOT / name) for name in ("coherence", "bayesnets", "elicitation"))
 entered = set[CodeType]()
 
 
