@@ -7,10 +7,8 @@ section 4), with sums of residual times state as statistics. Nothing is assumed 
 beliefs; assumed is that states are independent draws from the posteriors.
 """
 
-from __future__ import annotations
-
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,12 +20,12 @@ from coherence.checks.by_name import takes_columns
 from coherence.checks.check import Call, CallsAndNotes, Check, Interpretation, Question, blank
 from coherence.checks.sufficiency_result import NO_SPREAD, rare_state
 from coherence.inputs import Floats, few_contexts, require
-from coherence.result import CheckResult, Interval, Outcome
+from coherence.result import CheckResult, Interval
 from coherence.runs.columns import DRAWN, KIND
 from coherence.runs.exact import SMALLEST, calibration_pvalue
 from coherence.runs.needs import DRAWN_CHOICES
 from coherence.runs.notes import not_run
-from coherence.statistics.adjustment import Differences, differences, left_over, orthonormal
+from coherence.statistics.adjustment import differences, left_over, orthonormal
 from coherence.statistics.evaluation import EvaluationData, as_choices, one_dimensional
 from coherence.statistics.resample import (
     NUMBERS_HELD,
@@ -36,24 +34,19 @@ from coherence.statistics.resample import (
     context_means,
 )
 
+NAME = "evidence_leak"
 NULL = (
     "given the exact posterior, actions and beliefs are independent of the realised state, which "
     "is drawn from that posterior"
 )
-UNIT = "probability"
 # Of the level, .7 to the direction in which a higher posterior moves choice, which is that of an
 # agent that knows part of the state; the rest to an action that moves in another way (deferring)
 # and to beliefs. Of two actions direction and largest are the same.
 WEIGHTS = (0.7, 0.15, 0.15)
-BELIEF_MOVES = "mean belief, state {} less {}"
-ASSUMED = (
-    "contexts are independent",
-    "states are draws from the exact posterior",
-)
+ASSUMED = ("contexts are independent", "states are draws from the exact posterior")
 METHOD = "HC3 error over contexts, Satterthwaite's degrees of freedom"
 STATES = "states less exact posterior"
 SETTLED = "the exact posterior settles actions and beliefs, and leaves the state nothing to move"
-STATE_SETTLED = "the exact posteriors settle the states"
 RULED_OUT = (
     "the state of {n} of {total} contexts, the first is {first!r}, is one that the exact posterior "
     "rules out: rows were joined wrongly, the posterior is that of another state, or it was rounded"
@@ -67,17 +60,8 @@ ONE_DRAW = (
     "states that were drawn for each context: it was not run. Test one context of each group."
 )
 BY_CHANCE = 0.001  # probability below which groups do not have one state each by chance
-NAME = "evidence_leak"
 SURE = 1e-9  # posteriors this near 0 or 1 leave the state no chance
 DEGREE = 3
-
-
-@dataclass(frozen=True, repr=False)
-class LeakResult(CheckResult):
-    """Result of `coherence.evidence_leak_test`."""
-
-    case: str | None = None  # that speaks most against the null
-    p_without_case: float | None = None  # where the test rejects with it alone
 
 
 @takes_columns("belief", "action", "truth", "exact", "context")
@@ -92,7 +76,7 @@ def evidence_leak_test(
     positive: Any = None,
     n_draws: int = 9_999,
     rng: Seed = None,
-) -> LeakResult:
+) -> CheckResult:
     """Test whether actions or beliefs know more of the realised state than the evidence does.
 
     Null: given the exact posterior, actions and beliefs are independent of the realised state,
@@ -115,7 +99,7 @@ def evidence_leak_test(
 
     Returns
     -------
-    LeakResult
+    CheckResult
         `statistic` is the difference in the probability of an action between the states at equal
         exact posterior, for the action that rises most with the posterior; 0 where nothing leaks.
         `details` has every action and the belief, each with an interval and a p-value of its own,
@@ -165,23 +149,21 @@ def evidence_leak_test(
         f"truth must have two states, or positive must name the one that belief and exact are in; "
         f"received {len(choices.states)} states. Name it, to test it against all others.",
     )
-    return _with_influence(choices, n_draws=n_draws, rng=rng)
+    return _evidence_leak(choices, n_draws=n_draws, rng=rng)
 
 
 def _evidence_leak(
     choices: EvaluationData, *, n_draws: int = 9_999, rng: Seed = None
-) -> LeakResult:
+) -> CheckResult:
     """Run `evidence_leak_test` on validated data."""
     stated = one_dimensional(choices, "evidence_leak_test")
     posterior, generator = choices.exact_of_contexts, check_stream(rng, NAME)
-    n = choices.n_contexts
-    state = np.zeros(n)
-    state[choices.context] = choices.truth
+    n, state = choices.n_contexts, _state_of_contexts(choices)
     share = context_means(choices.share, choices.context, n)
     held = context_means(stated, choices.context, n)
     settings = {"n_draws": n_draws, "weights": list(WEIGHTS), "degree": DEGREE}
-    further: dict[str, Any] = {"settings": settings, "assumptions": ASSUMED}
-    result = blank(LeakResult, choices, NAME, NULL, UNIT, pvalue=math.nan, **further)
+    further: dict[str, Any] = {"settings": settings, "assumptions": ASSUMED, "pvalue": math.nan}
+    result = blank(CheckResult, choices, NAME, NULL, "probability", **further)
     if reason := _no_test(choices, posterior, state):
         return replace(result, reason=reason)
     basis = orthonormal(np.vander(2 * posterior - 1, DEGREE + 1))
@@ -189,7 +171,10 @@ def _evidence_leak(
     left = left_over(columns, basis)
     if not left.any():
         return replace(result, reason=SETTLED)
-    slopes = _slopes(share, posterior)
+    # How the share of each action rises with the posterior.
+    centred = posterior - posterior.mean()
+    square = float(centred @ centred)
+    slopes = centred @ share / square if square > SURE**2 else np.zeros(share.shape[1])
     scores = np.column_stack([left @ np.append(slopes, 0.0), left])
     # By what contexts hold, so that neither their names nor the order of rows enters the draws.
     order = np.lexsort([np.round(values, 9) for values in (scores[:, 0], held, state, posterior)])
@@ -198,36 +183,54 @@ def _evidence_leak(
     together = _pvalues(-(_pvalues(of_parts) / WEIGHTS).min(axis=1, keepdims=True))[0, 0]
     of_states = calibration_pvalue(posterior[order], state[order] == 1)
     odd = ODD_STATES.format(p=of_states) if of_states < SMALLEST else ""
-    found = differences(columns, state, basis)
-    details = _details(choices, found, [*_pvalues(size[:, 1:])[0], of_states])
-    details.loc[len(details) - 1, "estimate"] = (state - posterior).mean()
+    found, (other, one) = differences(columns, state, basis), choices.states
+    ends = np.array([found.interval(at) for at in range(columns.shape[1])])
+    pvalues = _pvalues(size[:, 1:])[0]
     # What the posterior settles has neither an error nor a test.
-    nothing = np.flatnonzero(~left.any(axis=0))
-    details.loc[nothing, ["low", "high", "pvalue"]] = math.nan
+    settled = ~left.any(axis=0)
+    ends[settled], pvalues[settled] = math.nan, math.nan
+    names = [*choices.difference_names(one, other), f"mean belief, state {one} less {other}"]
+    details = pd.DataFrame(
+        {
+            "component": [*names, STATES],
+            "estimate": [*found.estimate, (state - posterior).mean()],
+            "low": [*ends[:, 0], math.nan],
+            "high": [*ends[:, 1], math.nan],
+            "pvalue": [*pvalues, of_states],
+        }
+    )
     headline = int(np.argmax(np.round(slopes, 9)))
-    size_of_column = np.sqrt((left**2).mean(axis=0))
-    surprise = np.abs(state - posterior) * np.abs(
-        np.divide(left, size_of_column, out=np.zeros_like(left), where=size_of_column > 0)
-    ).max(axis=1)
-    _, value, low, high, _ = details.iloc[headline]
+    value, low, high = (float(each) for each in (found.estimate[headline], *ends[headline]))
+    moved, (below, above) = found.estimate[-1], ends[-1]
+    actions = f"{len(choices.actions)} actions" if len(choices.actions) > 1 else "the action"
+    by = "" if math.isnan(below) else f" (beliefs move by {moved:.3f} [{below:.3f}, {above:.3f}])"
+    reason = rare_state(state)
+    if math.isnan(value):
+        reason = "the exact posteriors settle the states"
+    elif not high - low > 1e-9:  # or undefined
+        reason = NO_SPREAD.format("posterior and state")
     result = replace(
         result,
-        statistic=float(value),
+        statistic=value,
         pvalue=float(together),
-        component=details["component"][headline],
-        tested=_tested(choices, details),
-        case=str(choices.contexts[int(np.argmax(np.round(surprise, 9)))]),
+        component=names[headline],
+        tested=f"{actions} and beliefs together{by}",
         details=details,
-        reason=odd,
-    )
-    if reason := _no_interval(float(value), float(high - low), state):
-        return result.noting(reason, odd)
+    ).noting(reason, odd)
+    if reason:
+        return result
     added = found.contributions[:, headline]
     return replace(
         result,
-        interval=Interval(float(low), float(high), 0.95, METHOD).within(-1.0, 1.0),
+        interval=Interval(low, high, 0.95, METHOD).within(-1.0, 1.0),
         contributions=choices.by_context(added - added.mean()),
     )
+
+
+def _state_of_contexts(data: EvaluationData) -> Floats:
+    state = np.zeros(data.n_contexts)
+    state[data.context] = data.truth
+    return state
 
 
 def _no_test(data: EvaluationData, posterior: Floats, state: Floats) -> str:
@@ -242,13 +245,6 @@ def _no_test(data: EvaluationData, posterior: Floats, state: Floats) -> str:
     if few := few_contexts(int((~sure).sum()), "with an exact posterior between 0 and 1"):
         return few
     return "" if len(data.states) == 2 else f"truth is constant ({data.states[0]!r})"
-
-
-def _slopes(share: Floats, posterior: Floats) -> Floats:
-    """Linear slope of the share of each action on the posterior, shape (n_actions,)."""
-    centred = posterior - posterior.mean()
-    square = float(centred @ centred)
-    return np.asarray(centred @ share / square if square > SURE**2 else np.zeros(share.shape[1]))
 
 
 def _sums(
@@ -280,39 +276,6 @@ def _pvalues(size: Floats) -> Floats:
     return np.asarray(1 - np.stack(smaller, axis=1) / len(size))
 
 
-def _details(data: EvaluationData, found: Differences, pvalues: list[float]) -> pd.DataFrame:
-    """Tabulate the difference of every action and of the belief, and whether states look drawn."""
-    state, other = data.states[1], data.states[0]
-    names = [*data.difference_names(state, other), BELIEF_MOVES.format(state, other)]
-    ends = [found.interval(at) for at in range(len(names))]
-    return pd.DataFrame(
-        {
-            "component": [*names, STATES],
-            "estimate": [*found.estimate, math.nan],
-            "low": [*(low for low, _ in ends), math.nan],
-            "high": [*(high for _, high in ends), math.nan],
-            "pvalue": pvalues,
-        }
-    )
-
-
-def _no_interval(value: float, width: float, state: Floats) -> str:
-    """Say why there is no interval; empty where there is one."""
-    if math.isnan(value):
-        return STATE_SETTLED
-    if not width > 1e-9:  # or undefined
-        return NO_SPREAD.format("posterior and state")
-    return rare_state(state)
-
-
-def _tested(data: EvaluationData, details: pd.DataFrame) -> str:
-    """Say what the p-value concerns beyond the difference shown, and how far beliefs move."""
-    value, low, high = details[["estimate", "low", "high"]].iloc[-2]
-    actions = f"{len(data.actions)} actions" if len(data.actions) > 1 else "the action"
-    moved = "" if math.isnan(low) else f" (beliefs move by {value:.3f} [{low:.3f}, {high:.3f}])"
-    return f"{actions} and beliefs together{moved}"
-
-
 def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     rows = data.known("posterior", "truth")
     if data.drawn is not None:
@@ -324,33 +287,15 @@ def _plan(data: EvaluationData, published: bool) -> CallsAndNotes:
     if _one_draw_a_group(used):
         yield not_run(ONE_DRAW.format(n=len(used.groups)), NAME)
         return
-    yield Call(partial(_with_influence, used))
-
-
-def _with_influence(data: EvaluationData, **options: Any) -> LeakResult:
-    """Test, and where the test rejects, once more without the case that speaks most against it."""
-    result = _evidence_leak(data, **options)
-    case = result.case
-    if case is None or result.outcome() is not Outcome.REJECTED:
-        return result
-    at = [str(each) for each in data.contexts].index(str(case))
-    without = _evidence_leak(data.subset(data.context != at), **options)
-    if without.outcome() is Outcome.REJECTED:
-        return result
-    found = without.pvalue
-    left = "nothing is left to test" if found is None or math.isnan(found) else f"p = {found:.2g}"
-    said = f"the rejection hangs on one case: without {case!r} {left}"
-    return replace(result.noting(result.reason, said), p_without_case=found)
+    yield Call(partial(_evidence_leak, used))
 
 
 def _one_draw_a_group(data: EvaluationData) -> bool:
     """Tell whether contexts of a group share one state: all do, and independent ones would not."""
     if data.group is None or len(data.states) > 2:
         return False
-    n_groups, n = len(data.groups), data.n_contexts
-    state = np.zeros(n)
-    state[data.context] = data.truth
-    of_one = np.bincount(data.group, state, n_groups)
+    n_groups = len(data.groups)
+    of_one = np.bincount(data.group, _state_of_contexts(data), n_groups)
     sizes = np.bincount(data.group, minlength=n_groups)
     if np.any((of_one > 0) & (of_one < sizes)):
         return False

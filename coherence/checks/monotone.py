@@ -6,8 +6,6 @@ Beliefs are cut into quantile bins; the test asks whether the largest drop betwe
 exceeds what contexts alone produce when all shares are equal, the least favourable monotone case.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,9 +28,9 @@ from coherence.checks.check import (
     Leader,
     Question,
 )
-from coherence.errors import InputError, closest
+from coherence.errors import closest
 from coherence.inputs import Codes, Floats, few_contexts, require
-from coherence.result import CheckResult, Interval, rejects
+from coherence.result import LEVEL, CheckResult, Interval
 from coherence.runs.needs import CHOICES
 from coherence.runs.notes import Code, Note, not_run
 from coherence.statistics.evaluation import EvaluationData, evaluation_data
@@ -40,12 +38,10 @@ from coherence.statistics.knn import belief_bins
 from coherence.statistics.resample import Seed, check_stream
 from coherence.statistics.shares import context_shares, spare_variance
 
-NO_PUBLISHED = "Fisher's test counts chosen actions, and here actions are probabilities"
 NAME = "monotone_choice"
 MIN_CONTEXTS_PER_BIN = 3
-UNIT = "share"
-UNIT_PUBLISHED = "fraction of bin pairs"
 SIGNS = {"increasing": (1,), "decreasing": (-1,), "either": (1, -1)}
+MOVES = {"increasing": "non-decreasing", "decreasing": "non-increasing", "either": "monotone"}
 _LEAST_VARIANCE = 1e-18  # keeps a drop between two bins that move together from dividing by zero
 # The first one's share must rise with the belief.
 ORDERED_PAIRS = (("yes", "no"), ("yes", "defer"), ("defer", "no"))
@@ -56,7 +52,6 @@ class MonotoneResult(CheckResult):
     """Result of `coherence.monotone_choice_test`."""
 
     pair: Sequence[Any] = ()
-    direction: str = "increasing"  # as it was asked for
     direction_tested: str | None = None  # of two, the one in which the share moves more nearly
 
 
@@ -138,14 +133,30 @@ def monotone_choice_test(
     >>> monotone_choice_test(belief, action, pair=("treat", "wait"), rng=1).pvalue
     0.0001
     """
-    _require_options(pair, direction)
+    require(
+        direction in SIGNS,
+        f"direction must be one of {', '.join(SIGNS)}; received {direction!r}.",
+    )
+    require(
+        isinstance(pair, tuple | list) and len(pair) == 2 and pair[0] != pair[1],
+        f"pair must hold two different actions; received {pair!r}.",
+    )
     choices = evaluation_data(belief, action, context=context, group=group)
     require(
         choices.belief.ndim == 1,
         "monotone_choice_test needs one-dimensional beliefs; received shape "
         f"{choices.belief.shape}. Pass the belief in one state.",
     )
-    _require_known(pair, action, choices.actions)
+    categories = getattr(getattr(action, "cat", None), "categories", ())
+    offered = {*choices.actions, *getattr(action, "columns", ()), *categories}
+    for label in pair:
+        # Where every action that was seen is in the pair, the other one was simply never chosen.
+        require(
+            label in offered or set(choices.actions) <= set(pair),
+            f"pair must hold labels of action; received {label!r}. "
+            f"{closest(label, sorted(offered, key=str))} An action that was offered and never "
+            "chosen is known as a category (pandas.Categorical) or a column.",
+        )
     options: dict[str, Any] = {"direction": direction, "published": published, "rng": rng}
     return _monotone_choice(choices, pair=pair, n_bins=n_bins, n_draws=n_draws, **options)
 
@@ -161,68 +172,87 @@ def _monotone_choice(
     rng: Seed = None,
 ) -> MonotoneResult:
     """Run `monotone_choice_test` on validated data."""
-    values, policies, labels = choices.belief, choices.policy is not None, choices.actions
-    of_row, contexts, clusters = choices.context, choices.contexts, choices.clusters
-    chosen = [label for label in pair if label in labels]
-    first, mass = (_probability_of(wanted, choices) for wanted in (pair[:1], pair))
+    policies, clusters, seen = choices.policy is not None, choices.clusters, choices.actions
+    # Actions that nobody takes add nothing.
+    first, mass = (
+        choices.share[:, [seen.index(label) for label in labels if label in seen]].sum(axis=1)
+        for labels in (pair[:1], pair)
+    )
     in_pair = mass > 0
+    of_pair = f"{pair[0]!r} and {pair[1]!r}"
     settings = {
         "n_bins": n_bins,
+        "direction": direction,
         "published": published,
         "cluster of resampling": "row" if published else clusters.name,
     }
-    moves = {"increasing": "non-decreasing", "decreasing": "non-increasing"}
     result = MonotoneResult(
-        check=f"monotone_choice:{pair[0]}/{pair[1]}",
-        null=f"the share of {pair[0]!r} among {pair[0]!r} and {pair[1]!r} is "
-        f"{moves.get(direction, 'monotone')} in the belief",
-        unit=UNIT_PUBLISHED if published else UNIT,
+        check=f"{NAME}:{pair[0]}/{pair[1]}",
+        null=f"the share of {pair[0]!r} among {of_pair} is {MOVES[direction]} in the belief",
+        unit="fraction of bin pairs" if published else "share",
         pvalue=None if published else math.nan,
         n_rows=int(in_pair.sum()),
-        n_contexts=int(np.unique(of_row[in_pair]).size),
+        n_contexts=int(np.unique(choices.context[in_pair]).size),
         n_dropped=choices.n_dropped,
         settings=settings,
         pair=list(pair),
-        direction=direction,
     )
-    declined = NO_PUBLISHED if published and policies else ""
-    few_groups = "" if published else clusters.too_few
-    if reason := _too_little(pair, chosen, len(contexts)) or declined or few_groups:
+    chosen, reason = [label for label in pair if label in seen], few_contexts(choices.n_contexts)
+    if not chosen:
+        reason = f"neither {pair[0]!r} nor {pair[1]!r} was chosen"
+    elif len(chosen) < 2:
+        reason = f"of {of_pair} only {chosen[0]!r} was chosen"
+    elif published and policies and not reason:
+        reason = "Fisher's test counts chosen actions, and here actions are probabilities"
+    if reason := reason or clusters.too_few * (not published):
         return replace(result, reason=reason)
 
-    cluster = clusters.of_context[of_row]
-    binned = binned_pair(values, first, mass, cluster, n_bins=n_bins, policies=policies)
+    cluster = clusters.of_context[choices.context]
+    binned = binned_pair(choices.belief, first, mass, cluster, n_bins=n_bins, policies=policies)
     if binned is None:
         few = f"fewer than two belief bins have {MIN_CONTEXTS_PER_BIN} {clusters.plural}"
         return replace(result, reason=f"{few} with a choice from the pair")
     bins, covariance, degrees = binned
-    share = bins["share"].to_numpy()
-    drawing: Any = {"degrees": degrees, "n_draws": n_draws, "rng": check_stream(rng, NAME)}
-    by_sign = [
-        (largest_drop(sign * share, covariance, **drawing), sign) for sign in SIGNS[direction]
-    ]
+    share, stream = bins["share"].to_numpy(dtype=np.float64), check_stream(rng, NAME)
+    drawing: Any = {"degrees": degrees, "n_draws": n_draws, "rng": stream}
     # An intersection-union test: both directions must be rejected, so the better-fitting one
     # decides.
-    drops, sign = max(by_sign, key=lambda tried: tried[0].pvalue)
-    details = _bin_pairs(drops, bins)
-    result = replace(result, settings={**result.settings, "n_bins_used": len(bins)})
+    drops, sign = max(
+        ((largest_drop(sign * share, covariance, **drawing), sign) for sign in SIGNS[direction]),
+        key=lambda tried: tried[0].pvalue,
+    )
+    sides = (("j", drops.j), ("k", drops.k))
+    pairs = [bins.iloc[at].add_suffix(f"_{side}").reset_index(drop=True) for side, at in sides]
+    details = pd.concat(pairs, axis="columns")
+    details = details.assign(pvalue=drops.adjusted, violation=drops.drop > 0)
+    assumptions: tuple[str, ...] = (clusters.independent, "irrelevant alternatives do not matter")
+    settings |= {"n_bins_used": len(bins)}
     if published:
-        return _published(result, details, sign)
+        details["pvalue"] = [_fisher(bins, *at, sign) for at in zip(drops.j, drops.k, strict=True)]
+        details.loc[~details["violation"], "pvalue"] = math.nan
+        uncorrected = "pairs of bins are not corrected for their number"
+        assumptions = ("rows are independent", assumptions[1], uncorrected)
+    details["significant"] = details["violation"] & (details["pvalue"] <= LEVEL)
+    result = replace(result, settings=settings, details=details, assumptions=assumptions)
+    if published:
+        return replace(result, statistic=float(details["significant"].mean()))
     method = f"for the largest over pairs of bins, {clusters.plural} as clusters"
-    toward = "increasing" if sign == 1 else "decreasing"
     return replace(
         result,
         statistic=float(drops.drop.max()),
         interval=Interval(drops.low, drops.high, 0.95, method).within(-1.0, 1.0),
         pvalue=drops.pvalue,
-        settings={**result.settings, "n_draws": n_draws},
-        direction_tested=toward,
-        details=details,
-        assumptions=(
-            clusters.independent,
-            "irrelevant alternatives do not matter",
-        ),
+        settings=settings | {"n_draws": n_draws},
+        direction_tested="increasing" if sign == 1 else "decreasing",
     )
+
+
+def _fisher(bins: pd.DataFrame, j: int, k: int, sign: int) -> float:
+    """Test the bin that must not have the larger share, over rows and uncorrected."""
+    rows = bins.iloc[[j, k][::sign]]
+    chosen = (rows["share"] * rows["n"]).round()
+    table = np.column_stack([chosen, rows["n"] - chosen]).astype(np.int64)
+    return float(stats.fisher_exact(table, alternative="greater").pvalue)
 
 
 def effective_contexts(bins: Codes, context: Codes, n_bins: int, mass: Floats) -> Codes:
@@ -358,93 +388,6 @@ def largest_interval(estimate: Floats, spread: Floats, null: Floats) -> tuple[fl
     above = float(np.quantile(np.abs(null[:, near]), 0.95))
     return float((estimate - below * spread)[near].max()), float(
         (estimate + above * spread)[near].max()
-    )
-
-
-def _require_options(pair: tuple[Any, Any], direction: str) -> None:
-    if direction not in SIGNS:
-        raise InputError(f"direction must be one of {', '.join(SIGNS)}; received {direction!r}.")
-    require(
-        isinstance(pair, tuple | list) and len(pair) == 2 and pair[0] != pair[1],
-        f"pair must hold two different actions; received {pair!r}.",
-    )
-
-
-def _require_known(pair: tuple[Any, Any], action: Any, seen: tuple[Any, ...]) -> None:
-    """Refuse a label that is no action, such as a typo of one."""
-    offered = set(seen)
-    if isinstance(action, pd.DataFrame):
-        offered |= set(action.columns)
-    elif isinstance(action, pd.Series) and isinstance(action.dtype, pd.CategoricalDtype):
-        offered |= set(action.cat.categories)
-    # Where every action that was seen is in the pair, the other one was simply never chosen.
-    unclaimed = set(seen) - set(pair)
-    for label in pair:
-        require(
-            label in offered or not unclaimed,
-            f"pair must hold labels of action; received {label!r}. "
-            f"{closest(label, sorted(offered, key=str))} An action that was offered and never "
-            "chosen is known as a category (pandas.Categorical) or a column.",
-        )
-
-
-def _too_little(pair: tuple[Any, Any], chosen: list[Any], n_contexts: int) -> str:
-    """Say why a pair cannot be tested; empty if it can."""
-    if not chosen:
-        return f"neither {pair[0]!r} nor {pair[1]!r} was chosen"
-    if len(chosen) < 2:
-        return f"of {pair[0]!r} and {pair[1]!r} only {chosen[0]!r} was chosen"
-    return few_contexts(n_contexts)
-
-
-def _probability_of(labels: Sequence[Any], choices: EvaluationData) -> Floats:
-    """Probability of some actions together in each row; those that nobody takes add nothing."""
-    columns = [choices.actions.index(label) for label in labels if label in choices.actions]
-    return np.asarray(choices.share[:, columns].sum(axis=1))
-
-
-def _bin_pairs(drops: Drops, bins: pd.DataFrame) -> pd.DataFrame:
-    """List every pair of bins j < k, with the p-value of its violation."""
-    sides = (("j", drops.j), ("k", drops.k))
-    pairs = [bins.iloc[at].add_suffix(f"_{side}").reset_index(drop=True) for side, at in sides]
-    found = {"pvalue": drops.adjusted, "violation": drops.drop > 0}
-    table = pd.concat(pairs, axis="columns").assign(**found, significant=_significant)
-    by_name = [
-        f"{name}_{side}" for name in bins.columns.drop("se", errors="ignore") for side in "jk"
-    ]
-    errors = ["se_j", "se_k"] * ("se" in bins)
-    return table[[*by_name, *found, *errors, "significant"]]
-
-
-def _significant(table: pd.DataFrame) -> pd.Series[bool]:
-    return table["violation"] & table["pvalue"].map(rejects)
-
-
-def _published(result: MonotoneResult, details: pd.DataFrame, sign: int) -> MonotoneResult:
-    """Test each violating pair of bins for itself, over rows and uncorrected."""
-    pvalues = []
-    for pair in details.itertuples():
-        chosen, rows = ({"j": 0, "k": 0} for _ in range(2))
-        for side in ("j", "k"):
-            rows[side] = getattr(pair, f"n_{side}")
-            chosen[side] = round(getattr(pair, f"share_{side}") * rows[side])
-        # Fisher's test of the bin that must not have the larger share.
-        order = ("j", "k") if sign == 1 else ("k", "j")
-        table = [[chosen[side], rows[side] - chosen[side]] for side in order]
-        exact = (
-            stats.fisher_exact(np.array(table), alternative="greater") if pair.violation else None
-        )
-        pvalues.append(math.nan if exact is None else float(exact.pvalue))
-    details = details.assign(pvalue=pvalues).assign(significant=_significant)
-    return replace(
-        result,
-        statistic=float(details["significant"].mean()),
-        details=details,
-        assumptions=(
-            "rows are independent",
-            "irrelevant alternatives do not matter",
-            "pairs of bins are not corrected for their number",
-        ),
     )
 
 

@@ -12,7 +12,6 @@ from functools import cached_property, partial
 
 from coherence.checks.catalogue import check_of
 from coherence.checks.leak import NAME as LEAK
-from coherence.checks.leak import LeakResult
 from coherence.checks.scores import NAME as SCORES
 from coherence.checks.scores import ScoresResult
 from coherence.checks.stakes import CLEAR, IGNORES, MOVES, StakesResult
@@ -56,9 +55,9 @@ class VerdictInput:
         return by_variant(self.evaluation.results, StakesResult)
 
     @cached_property
-    def leak(self) -> LeakResult | None:
+    def leak(self) -> CheckResult | None:
         """Result of the test of leaked answers; None where it was not run."""
-        return by_variant(self.evaluation.results, LeakResult).get("")
+        return next((each for each in self.evaluation.results if each.check == LEAK), None)
 
     @cached_property
     def primary(self) -> Sufficiency | None:
@@ -213,17 +212,9 @@ def _leaked(facts: VerdictInput) -> str:
     assert leak is not None
     return (
         "Its answers know the truth itself: at the same exact posterior they go with the realised "
-        f"state, of which the evidence says no more ({_p(leak.pvalue)}).{_one_case(leak)} "
+        f"state, of which the evidence says no more ({_p(leak.pvalue)}). "
         "Look for answers in the prompt, contamination, or rows that were joined wrongly."
     )
-
-
-def _one_case(leak: LeakResult) -> str:
-    """Say that a leak is seen in one case alone."""
-    if (without := leak.p_without_case) is None:
-        return ""
-    left = "nothing is left to test" if math.isnan(without) else _p(without)
-    return f" It hangs on one case: without {leak.case!r} {left}."
 
 
 def _reason(facts: VerdictInput) -> str:
