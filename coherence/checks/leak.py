@@ -64,6 +64,10 @@ SURE = 1e-9  # posteriors this near 0 or 1 leave the state no chance
 DEGREE = 3
 
 
+class LeakResult(CheckResult):
+    """Result of `coherence.evidence_leak_test`."""
+
+
 @takes_columns("belief", "action", "truth", "exact", "context")
 def evidence_leak_test(
     belief: ArrayLike,
@@ -76,7 +80,7 @@ def evidence_leak_test(
     positive: Any = None,
     n_draws: int = 9_999,
     rng: Seed = None,
-) -> CheckResult:
+) -> LeakResult:
     """Test whether actions or beliefs know more of the realised state than the evidence does.
 
     Null: given the exact posterior, actions and beliefs are independent of the realised state,
@@ -99,7 +103,7 @@ def evidence_leak_test(
 
     Returns
     -------
-    CheckResult
+    LeakResult
         `statistic` is the difference in the probability of an action between the states at equal
         exact posterior, for the action that rises most with the posterior; 0 where nothing leaks.
         `details` has every action and the belief, each with an interval and a p-value of its own,
@@ -154,7 +158,7 @@ def evidence_leak_test(
 
 def _evidence_leak(
     choices: EvaluationData, *, n_draws: int = 9_999, rng: Seed = None
-) -> CheckResult:
+) -> LeakResult:
     """Run `evidence_leak_test` on validated data."""
     stated = one_dimensional(choices, "evidence_leak_test")
     posterior, generator = choices.exact_of_contexts, check_stream(rng, NAME)
@@ -163,7 +167,7 @@ def _evidence_leak(
     held = context_means(stated, choices.context, n)
     settings = {"n_draws": n_draws, "weights": list(WEIGHTS), "degree": DEGREE}
     further: dict[str, Any] = {"settings": settings, "assumptions": ASSUMED, "pvalue": math.nan}
-    result = blank(CheckResult, choices, NAME, NULL, "probability", **further)
+    result = blank(LeakResult, choices, NAME, NULL, "probability", **further)
     if reason := _no_test(choices, posterior, state):
         return replace(result, reason=reason)
     basis = orthonormal(np.vander(2 * posterior - 1, DEGREE + 1))

@@ -52,6 +52,7 @@ class MonotoneResult(CheckResult):
     """Result of `coherence.monotone_choice_test`."""
 
     pair: Sequence[Any] = ()
+    direction: str = "increasing"  # as it was asked for
     direction_tested: str | None = None  # of two, the one in which the share moves more nearly
 
 
@@ -182,7 +183,6 @@ def _monotone_choice(
     of_pair = f"{pair[0]!r} and {pair[1]!r}"
     settings = {
         "n_bins": n_bins,
-        "direction": direction,
         "published": published,
         "cluster of resampling": "row" if published else clusters.name,
     }
@@ -196,6 +196,7 @@ def _monotone_choice(
         n_dropped=choices.n_dropped,
         settings=settings,
         pair=list(pair),
+        direction=direction,
     )
     chosen, reason = [label for label in pair if label in seen], few_contexts(choices.n_contexts)
     if not chosen:

@@ -12,6 +12,7 @@ from functools import cached_property, partial
 
 from coherence.checks.catalogue import check_of
 from coherence.checks.leak import NAME as LEAK
+from coherence.checks.leak import LeakResult
 from coherence.checks.scores import NAME as SCORES
 from coherence.checks.scores import ScoresResult
 from coherence.checks.stakes import CLEAR, IGNORES, MOVES, StakesResult
@@ -55,9 +56,9 @@ class VerdictInput:
         return by_variant(self.evaluation.results, StakesResult)
 
     @cached_property
-    def leak(self) -> CheckResult | None:
+    def leak(self) -> LeakResult | None:
         """Result of the test of leaked answers; None where it was not run."""
-        return next((each for each in self.evaluation.results if each.check == LEAK), None)
+        return by_variant(self.evaluation.results, LeakResult).get("")
 
     @cached_property
     def primary(self) -> Sufficiency | None:
